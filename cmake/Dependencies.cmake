@@ -1,0 +1,12 @@
+# Everything comes from Debian 12; tools/packages lists the package names.
+find_package(Zydis 4.0 REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 2.3 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw libelf)
+find_library(PFM_LIBRARY pfm REQUIRED)
+find_path(PFM_INCLUDE_DIR perfmon/pfmlib.h REQUIRED)

@@ -1,0 +1,81 @@
+// Runs one unmodified x86-64 Linux program by same-ISA binary translation, and feeds per-thread PMUs.
+// The program and the engine share the process: see docs/architecture.md, "The engine".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pmu/pmu.h"
+
+namespace zs::engine {
+
+/// How a program is to be run. Everything that may change what is counted is here.
+struct Config {
+  std::string program;                // path to execute, already searched in PATH
+  std::vector<std::string> argv;      // argv[0] included
+  std::vector<std::string> envp;
+  bool inherit = true;                // follow children; false: a forked child or new program image runs natively
+  bool virtual_time = false;          // time, TSC, process ids and randomness are functions of the run
+  bool vdso = false;                  // give the program the kernel's vdso
+  bool precise_only = false;          // one instruction per translation: slow, for cross-checking
+  bool native_load = false;           // load, then jump to the entry untranslated: what the ptrace oracle steps
+  std::uint64_t seed = 1;
+  std::uint32_t max_block_instructions = 32;
+  std::size_t code_cache_bytes = std::size_t{256} << 20;
+  int first_private_fd = 1000;        // descriptors from here up are the tool's; hidden from the program
+  /// execve of a followed program becomes execve of this, with {path, argv...} appended.
+  std::vector<std::string> exec_prefix;
+};
+
+struct ThreadIdentity {
+  std::int32_t pid = 0, tid = 0;
+  std::int32_t parent_pid = 0, parent_tid = 0;
+};
+
+/// A mapping that became visible to the program. `path` is a file, "[stack]", "[heap]", "//anon" or "[vdso]".
+struct Mapping {
+  std::uint64_t start = 0, length = 0, file_offset = 0;
+  std::uint32_t protection = 0;       // PROT_*
+  std::uint32_t flags = 0;            // MAP_*
+  std::uint32_t device_major = 0, device_minor = 0;
+  std::uint64_t inode = 0;
+  std::string path;
+};
+
+/// One thread's virtual CPU, owned by the observer. `pmus`: one register-exact PMU per eight or so events ("banks");
+/// every PMU is told of every instruction.
+struct VirtualCpu {
+  std::span<pmu::Pmu* const> pmus;
+};
+
+/// What a recording wants to hear. Calls come one at a time (under the engine's lock), on an engine stack, and may
+/// use the C++ library freely.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  /// A thread of the program is about to execute its first instruction (also the only thread after fork, with its new
+  /// identity). The returned PMUs are already programmed and stay valid until thread_exited.
+  virtual VirtualCpu thread_started(const ThreadIdentity& who) = 0;
+  /// The thread has ended (exit, exit_group, fatal signal, or execve of another image). Drain its Debug Store here.
+  virtual void thread_exited(const ThreadIdentity& who) = 0;
+  /// Called after an instruction for which a PMU requested its PMI; `registers` is the thread's state then.
+  virtual void pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) = 0;
+
+  virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
+  virtual void in_forked_child() = 0;   // in a new process: forget buffered output that the parent still owns
+  virtual void renamed(const ThreadIdentity& who, const std::string& comm, bool exec) = 0;
+  virtual void mapped(const ThreadIdentity& who, const Mapping& mapping) = 0;
+  /// A good moment to write out what is buffered: the process may be killed before the next one.
+  virtual void flush() = 0;
+  /// Something the user should know (a refused feature, an unfollowed program). One line, no newline.
+  virtual void notice(const std::string& text) = 0;
+};
+
+/// Loads and runs the program; never returns: ends as the program ends (same exit status, same signal).
+/// If the program cannot be started, prints the reason and exits 126 (not executable) or 127 (not found).
+[[noreturn]] void run(const Config& config, Observer& observer);
+
+}  // namespace zs::engine

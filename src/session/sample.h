@@ -1,0 +1,36 @@
+// What is kept of one PEBS record, with what the recording adds at its PMI. The only header of `session` that `profile` sees.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arch/retired.h"
+
+namespace zs::session {
+
+struct SampledBranch {
+  std::uint64_t from = 0, to = 0;
+  bool mispredicted = false;
+  std::uint16_t cycles = 0;
+  arch::BranchKind kind = arch::BranchKind::None;
+};
+
+struct Sample {
+  std::uint32_t event = 0;            // index into the recording's events
+  std::int32_t pid = 0, tid = 0;
+  std::uint32_t cpu = 0;              // modelled CPU
+  std::uint64_t time_ns = 0;
+  std::uint64_t ip = 0;
+  bool exact_ip = false;              // EventingIP of a PEBS record
+  std::uint64_t address = 0;          // data linear address; 0 if none
+  std::uint64_t period = 0;
+  bool has_registers = false;
+  arch::RegisterFile registers;       // ip = the next instruction
+  std::vector<SampledBranch> branches;     // newest first
+  std::vector<std::uint64_t> callchain;    // innermost first; callchain[0] == ip
+  std::vector<std::byte> user_stack;       // copied from registers.sp upwards, for DWARF unwinding
+};
+
+}  // namespace zs::session
