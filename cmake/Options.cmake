@@ -1,10 +1,10 @@
 # Warnings, sanitizers and fuzzing: one interface target that every target of ours links.
 option(ZEROSKID_WERROR "Warnings are errors" ON)
-option(ZEROSKID_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+option(ZEROSKID_FUZZ "Link the fuzz targets with libFuzzer (needs clang)" OFF)
 set(ZEROSKID_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
 add_library(zeroskid_options INTERFACE)
-target_include_directories(zeroskid_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(zeroskid_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(zeroskid_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor>
   $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
@@ -15,5 +15,13 @@ if(ZEROSKID_SANITIZE)
   target_compile_options(zeroskid_options INTERFACE -fsanitize=${ZEROSKID_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(zeroskid_options INTERFACE -fsanitize=${ZEROSKID_SANITIZE})
 endif()
+if(ZEROSKID_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "ZEROSKID_FUZZ needs clang, whose libFuzzer it links; this is ${CMAKE_CXX_COMPILER_ID}. "
+                        "Use the fuzz preset: cmake --preset fuzz.")
+  endif()
+  target_compile_options(zeroskid_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 # Reproducible: no build paths in the binaries.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # tools/tidy reads it

@@ -18,8 +18,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}            // NOLINT(google-explicit-constructor): as std::expected
-  Result(Error error) : state_(std::move(error)) {}        // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor): as std::expected
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return state_.index() == 0; }
   bool has_value() const { return state_.index() == 0; }
   T& value() & { return std::get<0>(state_); }
@@ -41,7 +41,7 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)) {}        // NOLINT(google-explicit-constructor)
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return !error_.has_value(); }
   bool has_value() const { return !error_.has_value(); }
   const Error& error() const { return *error_; }

@@ -1,0 +1,16 @@
+# Names for what there are many of: `ninja fuzzers`, `ninja benchmarks`. `make fuzz` and `make bench` read the lists.
+function(collection NAME PROPERTY)
+  get_property(members GLOBAL PROPERTY ${PROPERTY})
+  add_custom_target(${NAME})
+  if(members)
+    add_dependencies(${NAME} ${members})
+  endif()
+  set(lines "")
+  foreach(member ${members})
+    string(APPEND lines "$<TARGET_FILE:${member}>\n")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${NAME}.txt CONTENT "${lines}")
+endfunction()
+
+collection(fuzzers zeroskid_fuzzers)
+collection(benchmarks zeroskid_benchmarks)

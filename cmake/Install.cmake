@@ -1,0 +1,13 @@
+# bin/zeroskid and its short name zs, libexec/zeroskid/zeroskid-run, and the pages.
+# zeroskid finds zeroskid-run from its own place: beside it in a build folder, ../libexec/zeroskid when installed.
+if(TARGET zeroskid)
+  install(TARGETS zeroskid RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(CODE "
+    file(CREATE_LINK zeroskid \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zs\" SYMBOLIC)
+    message(STATUS \"Link: \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zs -> zeroskid\")")
+endif()
+if(TARGET zeroskid-run)
+  install(TARGETS zeroskid-run RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/zeroskid)
+endif()
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")

@@ -1,0 +1,1 @@
+// The one source of a layer that has no other yet.
