@@ -25,3 +25,9 @@ endif()
 # Reproducible: no build paths in the binaries.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # tools/tidy reads it
+
+# ccache where it is installed and nobody chose otherwise.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
