@@ -1,0 +1,165 @@
+#include "session/config.h"
+
+#include <algorithm>
+
+#include "base/byte_reader.h"
+#include "base/byte_writer.h"
+
+namespace zs::session {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
+constexpr std::uint32_t kMostEvents = 4096;
+
+/// FNV-1a: the memfd is ours and sealed, so this guards against mistakes, not against enemies.
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xCBF2'9CE4'8422'2325;
+  for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100'0000'01B3;
+  return hash;
+}
+
+/// One list of fields serves both directions, so that they cannot drift apart.
+class Saver {
+ public:
+  explicit Saver(ByteWriter out) : out_(out) {}
+  template <typename T>
+  void operator()(const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      out_.write(static_cast<std::uint8_t>(value));
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      out_.string(value);
+    } else {
+      out_.write(value);
+    }
+  }
+
+ private:
+  ByteWriter out_;
+};
+
+class Loader {
+ public:
+  explicit Loader(ByteReader& in) : in_(in) {}
+  template <typename T>
+  void operator()(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = in_.read<std::uint8_t>();
+      if (byte > 1) in_.fail();
+      value = byte == 1;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      value = std::string(in_.string());
+    } else {
+      value = in_.read<T>();
+    }
+  }
+
+ private:
+  ByteReader& in_;
+};
+
+template <typename Visitor, typename Event>
+void visit_event(Visitor& visit, Event& e) {
+  visit(e.name);
+  visit(e.kind);
+  visit(e.select);
+  visit(e.counters);
+  visit(e.precise_counters);
+  visit(e.fixed_counter);
+  visit(e.precise);
+  visit(e.precise_distribution);
+  visit(e.has_address);
+  visit(e.period);
+  visit(e.frequency);
+  visit(e.leader);
+}
+
+template <typename Visitor, typename Config>
+void visit_options(Visitor& visit, Config& c) {
+  visit(c.cpu_model);
+  visit(c.ds_records);
+  visit(c.callchain);
+  visit(c.max_stack);
+  visit(c.stack_bytes);
+  visit(c.branch_stack);
+  visit(c.lbr_select);
+  visit(c.registers);
+  visit(c.data_mappings);
+  visit(c.inherit);
+  visit(c.virtual_time);
+  visit(c.vdso);
+  visit(c.precise_only);
+  visit(c.native_load);
+  visit(c.seed);
+  visit(c.max_block_instructions);
+  visit(c.code_cache_bytes);
+  visit(c.first_private_fd);
+}
+
+bool is_consistent(const RecordingConfig& c) {
+  if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0) return false;
+  return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
+    return e.kind <= EventKind::PageFaults && e.precise <= 3 && e.leader < c.events.size() && e.fixed_counter >= -1;
+  });
+}
+
+Error damaged(const char* what) {
+  return {std::string("recording configuration: ") + what, "zeroskid and zeroskid-run must come from the same build"};
+}
+
+}  // namespace
+
+bool RecordingConfig::samples() const {
+  return std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.samples(); });
+}
+
+std::uint32_t RecordingConfig::records_per_pmi() const {
+  const bool adaptive =
+      std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.frequency != 0; });
+  return branch_stack || callchain != Callchain::None || adaptive ? 1 : ds_records;
+}
+
+std::vector<std::byte> encode_config(const RecordingConfig& config) {
+  std::vector<std::byte> bytes;
+  ByteWriter out{bytes};
+  out.write(kMagic);
+  out.write(kVersion);
+  out.write(std::uint32_t{0});  // length, below
+  out.write(std::uint64_t{0});  // checksum, below
+  Saver save{out};
+  visit_options(save, config);
+  save(static_cast<std::uint32_t>(config.events.size()));
+  for (const EventSpec& event : config.events) visit_event(save, event);
+  out.patch(12, static_cast<std::uint32_t>(bytes.size()));
+  out.patch(16, checksum(std::span(bytes).subspan(kHeaderBytes)));
+  return bytes;
+}
+
+Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
+  ByteReader in{bytes};
+  const auto magic = in.read<std::uint64_t>();
+  const auto version = in.read<std::uint32_t>();
+  const auto length = in.read<std::uint32_t>();
+  const auto sum = in.read<std::uint64_t>();
+  if (!in.ok() || magic != kMagic) return damaged("not one (wrong magic)");
+  if (version != kVersion) {
+    return Error{"recording configuration: version " + std::to_string(version) + ", this zeroskid-run reads version " +
+                     std::to_string(kVersion),
+                 "zeroskid and zeroskid-run must come from the same build"};
+  }
+  if (length != bytes.size()) return damaged("wrong length");
+  if (sum != checksum(bytes.subspan(kHeaderBytes))) return damaged("wrong checksum");
+
+  RecordingConfig config;
+  Loader load{in};
+  visit_options(load, config);
+  const auto count = in.read<std::uint32_t>();
+  if (count > kMostEvents) return damaged("too many events");
+  for (std::uint32_t i = 0; i < count && in.ok(); ++i) visit_event(load, config.events.emplace_back());
+  if (!in.ok() || !in.at_end()) return damaged("ends inside a field");
+  if (!is_consistent(config)) return damaged("a field is out of range");
+  return config;
+}
+
+}  // namespace zs::session

@@ -1,0 +1,70 @@
+#include "session/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zs::session {
+namespace {
+
+using testing::HasSubstr;
+
+RecordingConfig two_events() {
+  RecordingConfig config;
+  config.events = {
+      {.name = "mem_inst_retired.all_loads:ppp", .select = 0x181D0, .counters = 0xFF, .precise_counters = 0xF,
+       .precise = 3, .has_address = true, .period = 997, .leader = 0},
+      {.name = "page-faults", .kind = EventKind::PageFaults, .leader = 1},
+  };
+  config.seed = 42;
+  config.callchain = Callchain::Dwarf;
+  config.stack_bytes = 8192;
+  config.virtual_time = true;
+  return config;
+}
+
+TEST(RecordingConfig, ComesBackUnchangedFromItsBytes) {
+  const auto config = two_events();
+  const auto back = decode_config(encode_config(config));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, config);
+}
+
+TEST(RecordingConfig, EveryDamagedByteIsNoticed) {
+  const auto good = encode_config(two_events());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    auto bad = good;
+    bad[i] ^= std::byte{0x10};
+    EXPECT_FALSE(decode_config(bad)) << "byte " << i;
+  }
+}
+
+TEST(RecordingConfig, EveryShorterPrefixIsRefused) {
+  const auto good = encode_config(two_events());
+  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(decode_config(std::span(good).first(n))) << n;
+}
+
+TEST(RecordingConfig, AnotherVersionIsNamed) {
+  auto bytes = encode_config(two_events());
+  bytes[8] = std::byte{9};
+  const auto back = decode_config(bytes);
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 1");
+  EXPECT_THAT(back.error().hint, HasSubstr("same build"));
+}
+
+TEST(RecordingConfig, OneRecordPerPmiWhenASampleNeedsTheStateAtItsPmi) {
+  auto config = two_events();
+  config.callchain = Callchain::None;
+  EXPECT_EQ(config.records_per_pmi(), 64U);
+  config.branch_stack = true;
+  EXPECT_EQ(config.records_per_pmi(), 1U);
+  config.branch_stack = false;
+  config.callchain = Callchain::FramePointers;
+  EXPECT_EQ(config.records_per_pmi(), 1U);
+  config.callchain = Callchain::None;
+  config.events[0].frequency = 4000;
+  EXPECT_EQ(config.records_per_pmi(), 1U);
+}
+
+}  // namespace
+}  // namespace zs::session
