@@ -1,0 +1,15 @@
+// A verb is what follows `zeroskid` on the command line. Each has a file of its own; zeroskid_main.cc holds the list.
+#pragma once
+
+namespace zs::cli {
+
+struct Verb {
+  const char* name;
+  const char* summary;                // one line, for `zeroskid --help`
+  int (*run)(int argc, char** argv);  // argv[0] is the verb; returns the exit status
+};
+
+extern const Verb kListVerb;
+extern const Verb kDoctorVerb;
+
+}  // namespace zs::cli
