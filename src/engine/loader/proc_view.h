@@ -1,0 +1,41 @@
+// What the program must see under /proc for its own process: itself, not the tool that it lives in. Recognises the
+// paths, and makes the contents that differ.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zs::engine {
+
+class GuestMap;
+struct LoadedProgram;
+
+enum class ProcFile : std::uint8_t { Exe, Maps, Smaps, SmapsRollup, Mem, Auxv, Cmdline, Environ };
+
+/// Which of our own files under /proc a path names: /proc/self/X, /proc/thread-self/X, /proc/<pid>/X, and
+/// /proc/{self,<pid>}/task/<tid>/X. `pid` as the program sees it. Only absolute paths; "//" and "/./" are understood,
+/// ".." and symbolic links are not. nullopt: none of our business.
+std::optional<ProcFile> own_proc_file(std::string_view path, int pid);
+
+struct ProcAnswer {
+  enum class Kind : std::uint8_t {
+    Path,     // work on `text` instead: open it, stat it; readlink returns it
+    Content,  // open gives a descriptor that reads `text` (see open_content); stat and readlink go to the kernel
+    Error,    // open fails with `error`
+  };
+  Kind kind = Kind::Content;
+  std::string text;
+  long error = 0;
+};
+
+/// For open and openat (and for readlink, stat when Kind::Path): what to do instead of the real system call.
+std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program, const GuestMap& map);
+
+/// A read-only descriptor (a memfd) that reads `content`. `flags`: the program's open flags, of which O_CLOEXEC is kept.
+/// Returns the lowest free descriptor, as open would, or -errno; -EACCES if `flags` ask for writing.
+long open_content(std::string_view content, int flags);
+
+}  // namespace zs::engine

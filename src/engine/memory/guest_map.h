@@ -1,0 +1,184 @@
+// What the program has mapped, as the program sees it, and the memory system calls that change it.
+//
+// The program's executable pages are really mapped without PROT_EXEC (only translations run), its mappings are placed
+// by us (memory/layout.h) and the tool's own memory is in the same address space. So every memory system call of the
+// program goes through here: it is checked as the kernel would check it, done for real with a translated protection
+// and address, and kept in an ordered shadow of intervals, from which protections and /proc/self/maps are answered.
+//
+// Invariants: intervals do not overlap; adjacent intervals differ in something the kernel would also keep apart (else
+// they are merged); every interval is really mapped; nothing outside the intervals is ever unmapped, protected or
+// replaced, which is what keeps the tool's memory safe.
+// Not modelled: VMA splits by mlock, memory policy and madvise other than DONTFORK; mremap across such a split gets the
+// kernel's own answer. remap_file_pages is ENOSYS.
+// Not thread-safe: callers hold the engine lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/memory/free_space.h"
+#include "engine/memory/layout.h"
+
+namespace zs::engine {
+
+/// Told before executable memory of the program changes in any way that may matter to its translations: unmapped,
+/// replaced, moved, discarded, made non-executable or made writable.
+class CodeListener {
+ public:
+  virtual ~CodeListener() = default;
+  /// May call unprotect_code_page(); must not change mappings.
+  virtual void code_changed(std::uint64_t start, std::uint64_t end) = 0;
+};
+
+enum class MapKind : std::uint8_t { Anonymous, File, Heap, Stack, Arguments, SharedMemory, Vdso, Vvar };
+
+/// The file behind a mapping, as it was named when it was mapped.
+struct MappedFile {
+  std::string path;
+  std::uint32_t device_major = 0, device_minor = 0;
+  std::uint64_t inode = 0;
+  bool may_execute = true;  // false: the file system is mounted noexec
+  std::uint64_t page_size = kPageSize;  // larger on hugetlbfs
+};
+
+struct GuestMapping {
+  std::uint64_t start = 0, end = 0;
+  std::uint32_t prot = 0;     // PROT_READ|WRITE|EXEC, as the program asked
+  std::uint32_t flags = 0;    // MAP_SHARED or MAP_PRIVATE, and MAP_ANONYMOUS|GROWSDOWN|NORESERVE|LOCKED|HUGETLB
+  std::uint64_t offset = 0;   // in the file, of `start`; 0 for anonymous memory
+  MapKind kind = MapKind::Anonymous;
+  bool inherited = true;      // false: madvise(MADV_DONTFORK)
+  std::shared_ptr<const MappedFile> file;  // null for private anonymous memory
+
+  AddressRange range() const { return {start, end}; }
+  bool shared() const;
+  /// "[heap]", "[stack]", "[vdso]", the file's path, or "".
+  std::string name() const;
+};
+
+class GuestMap {
+ public:
+  /// strip_exec  real mappings never get PROT_EXEC; false when the program runs untranslated
+  explicit GuestMap(const Layout& layout, bool strip_exec = true);
+  GuestMap(const GuestMap&) = delete;
+  GuestMap& operator=(const GuestMap&) = delete;
+
+  const Layout& layout() const { return layout_; }
+  /// At most one listener; null for none.
+  void listen(CodeListener* listener) { listener_ = listener; }
+  /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's engine
+  /// window is reserved from the start. Does not map anything.
+  void reserve(AddressRange range);
+
+  // The program's system calls, with its own arguments. All return what the kernel would: a result or -errno.
+  long mmap(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset);
+  long munmap(std::uint64_t address, std::uint64_t length);
+  long mremap(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
+              std::uint64_t new_address);
+  long mprotect(std::uint64_t address, std::uint64_t length, int prot);
+  long pkey_mprotect(std::uint64_t address, std::uint64_t length, int prot, int pkey);
+  long madvise(std::uint64_t address, std::uint64_t length, int advice);
+  long msync(std::uint64_t address, std::uint64_t length, int flags);
+  long brk(std::uint64_t address);
+  long shmat(int id, std::uint64_t address, int flags);
+  long shmdt(std::uint64_t address);
+  long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page_offset, int flags);
+
+  /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call after
+  /// the real system call succeeded. Shrinking the limit unmaps nothing, as in the kernel.
+  void set_stack_limit(std::uint64_t soft_limit);
+  /// In a forked child: what the parent excluded with MADV_DONTFORK is gone here.
+  void in_forked_child();
+
+  // Queries. Pointers are valid until the next change.
+  const GuestMapping* find(std::uint64_t address) const;
+  std::uint32_t prot_at(std::uint64_t address) const;  // PROT_NONE where nothing is mapped
+  bool is_mapped(std::uint64_t address) const { return find(address) != nullptr; }
+  bool is_executable(std::uint64_t address) const;
+  /// The next address above `address` at which a mapping starts or ends; kTaskSize if there is none.
+  std::uint64_t next_boundary(std::uint64_t address) const;
+  template <typename Visitor>
+  void for_each(Visitor&& visit) const {
+    for (const auto& [start, mapping] : mappings_) visit(mapping);
+  }
+  std::size_t size() const { return mappings_.size(); }
+  bool is_engine_range(AddressRange range) const;
+
+  // Self-modifying code: pages with translations that the program may write are really write-protected, which the
+  // program cannot see. code_changed() over a page, and mprotect that takes PROT_WRITE from it, end the protection.
+  /// `page` is page-aligned and mapped writable by the program. False if the kernel refuses (too many mappings).
+  bool protect_code_page(std::uint64_t page);
+  void unprotect_code_page(std::uint64_t page);  // no effect where not protected
+  bool page_is_write_protected_for_code(std::uint64_t page) const { return code_pages_.contains(page); }
+  std::size_t protected_code_pages() const { return code_pages_.size(); }
+
+  /// /proc/self/maps as the program should see it, in the kernel's format.
+  std::string proc_maps() const;
+  /// The same for /proc/self/smaps: the kernel's numbers, for the program's mappings only.
+  std::string proc_smaps() const;
+
+  // For the loader.
+  /// Lowest free place for `length` bytes in the low window, else in the high zone. nullopt: neither has room.
+  std::optional<std::uint64_t> find_low(std::uint64_t length, std::uint64_t alignment);
+  /// mmap at exactly `address`, -EEXIST if anything of the program or the tool is there.
+  long map_at(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset);
+  /// Maps the main stack (soft RLIMIT_STACK bytes below stack_top) and the argument area.
+  long map_stack(std::uint64_t soft_limit, bool executable);
+  void set_brk_start(std::uint64_t address);
+  std::uint64_t brk_start() const { return brk_start_; }
+  std::uint64_t brk_end() const { return brk_end_; }
+  /// Shows memory that the tool mapped (the vdso) to the program. It is never really unmapped or protected.
+  void adopt(AddressRange range, int prot, MapKind kind);
+
+ private:
+  using Mappings = std::map<std::uint64_t, GuestMapping>;
+  enum class Zone : std::uint8_t { Low, High };
+
+  int real_prot(std::uint32_t prot) const;
+  Mappings::iterator at_or_after(std::uint64_t address);
+  Mappings::const_iterator at_or_after(std::uint64_t address) const;
+  void split(std::uint64_t address);
+  void insert(GuestMapping mapping);
+  void erase(AddressRange range);
+  Mappings::iterator try_merge(Mappings::iterator left);
+  void merge_around(AddressRange range);
+  bool covered(AddressRange range) const;
+  bool untouched(AddressRange range) const;
+  std::vector<AddressRange> gaps(AddressRange range) const;
+  std::vector<AddressRange> owned(AddressRange range) const;
+  void take(AddressRange range);
+  void give(AddressRange range);
+
+  void code_will_change(AddressRange range);
+  void restore_code_pages(AddressRange range);
+  bool hint_is_usable(AddressRange range) const;
+  std::optional<std::uint64_t> place(Zone zone, std::uint64_t length, std::uint64_t alignment);
+  long place_and_map(const GuestMapping& wanted, std::uint64_t hint, Zone zone, std::uint64_t alignment, int prot,
+                     int flags, int fd);
+  long map_over(const GuestMapping& wanted, int prot, int flags, int fd);
+  long claim(AddressRange range, std::vector<AddressRange>& claimed);
+  void unclaim(const std::vector<AddressRange>& claimed);
+  void resync(AddressRange range);
+  void follow_grown_stacks();
+  long move(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length, int flags,
+           std::uint64_t target);
+  long change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey);
+
+  Layout layout_;
+  bool strip_exec_;
+  CodeListener* listener_ = nullptr;
+  Mappings mappings_;
+  std::vector<AddressRange> engine_;
+  FreeSpace low_, high_, spare_;
+  std::set<std::uint64_t> code_pages_;
+  std::uint64_t brk_start_ = 0, brk_end_ = 0;
+  std::size_t growing_down_ = 0;  // mappings with MAP_GROWSDOWN: the kernel moves their start by itself
+};
+
+}  // namespace zs::engine
