@@ -7,7 +7,9 @@ add_library(zeroskid_options INTERFACE)
 target_include_directories(zeroskid_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(zeroskid_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor>
-  $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>  # {.name = value} leaves the rest at its default, by design
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # g++ 12 sees overlaps in std::string operator+ that cannot be
 if(ZEROSKID_WERROR)
   target_compile_options(zeroskid_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
