@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/byte_reader.h"
-#include "base/byte_writer.h"
+#include "base/bytes.h"
 
 namespace zs::session {
 namespace {
@@ -23,20 +22,21 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
 /// One list of fields serves both directions, so that they cannot drift apart.
 class Saver {
  public:
-  explicit Saver(ByteWriter out) : out_(out) {}
+  explicit Saver(ByteWriter& out) : out_(out) {}
   template <typename T>
   void operator()(const T& value) {
     if constexpr (std::is_same_v<T, bool>) {
       out_.write(static_cast<std::uint8_t>(value));
     } else if constexpr (std::is_same_v<T, std::string>) {
-      out_.string(value);
+      out_.write(static_cast<std::uint32_t>(value.size()));
+      out_.write_bytes(std::as_bytes(std::span(value)));
     } else {
       out_.write(value);
     }
   }
 
  private:
-  ByteWriter out_;
+  ByteWriter& out_;
 };
 
 class Loader {
@@ -46,10 +46,11 @@ class Loader {
   void operator()(T& value) {
     if constexpr (std::is_same_v<T, bool>) {
       const auto byte = in_.read<std::uint8_t>();
-      if (byte > 1) in_.fail();
+      if (byte > 1) in_.fail("neither 0 nor 1");
       value = byte == 1;
     } else if constexpr (std::is_same_v<T, std::string>) {
-      value = std::string(in_.string());
+      const Bytes text = in_.take(in_.read<std::uint32_t>());
+      value.assign(reinterpret_cast<const char*>(text.data()), text.size());
     } else {
       value = in_.read<T>();
     }
@@ -66,7 +67,6 @@ void visit_event(Visitor& visit, Event& e) {
   visit(e.select);
   visit(e.counters);
   visit(e.precise_counters);
-  visit(e.fixed_counter);
   visit(e.precise);
   visit(e.precise_distribution);
   visit(e.has_address);
@@ -100,7 +100,7 @@ void visit_options(Visitor& visit, Config& c) {
 bool is_consistent(const RecordingConfig& c) {
   if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::PageFaults && e.precise <= 3 && e.leader < c.events.size() && e.fixed_counter >= -1;
+    return e.kind <= EventKind::PageFaults && e.precise <= 3 && e.leader < c.events.size();
   });
 }
 
@@ -115,14 +115,12 @@ bool RecordingConfig::samples() const {
 }
 
 std::uint32_t RecordingConfig::records_per_pmi() const {
-  const bool adaptive =
-      std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.frequency != 0; });
+  const bool adaptive = std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.frequency != 0; });
   return branch_stack || callchain != Callchain::None || adaptive ? 1 : ds_records;
 }
 
 std::vector<std::byte> encode_config(const RecordingConfig& config) {
-  std::vector<std::byte> bytes;
-  ByteWriter out{bytes};
+  ByteWriter out;
   out.write(kMagic);
   out.write(kVersion);
   out.write(std::uint32_t{0});  // length, below
@@ -131,13 +129,13 @@ std::vector<std::byte> encode_config(const RecordingConfig& config) {
   visit_options(save, config);
   save(static_cast<std::uint32_t>(config.events.size()));
   for (const EventSpec& event : config.events) visit_event(save, event);
-  out.patch(12, static_cast<std::uint32_t>(bytes.size()));
-  out.patch(16, checksum(std::span(bytes).subspan(kHeaderBytes)));
-  return bytes;
+  out.patch(12, static_cast<std::uint32_t>(out.size()));
+  out.patch(16, checksum(out.bytes().subspan(kHeaderBytes)));
+  return out.release();
 }
 
 Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
-  ByteReader in{bytes};
+  ByteReader in(bytes);
   const auto magic = in.read<std::uint64_t>();
   const auto version = in.read<std::uint32_t>();
   const auto length = in.read<std::uint32_t>();
@@ -157,7 +155,7 @@ Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
   const auto count = in.read<std::uint32_t>();
   if (count > kMostEvents) return damaged("too many events");
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) visit_event(load, config.events.emplace_back());
-  if (!in.ok() || !in.at_end()) return damaged("ends inside a field");
+  if (!in.ok() || in.remaining() != 0) return damaged("ends inside a field");
   if (!is_consistent(config)) return damaged("a field is out of range");
   return config;
 }

@@ -1,0 +1,311 @@
+#include "session/wire.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/check.h"
+
+namespace zs::session {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x31'4B535A;  // "ZSK1"
+constexpr std::size_t kDatagramHeader = 8;
+constexpr std::size_t kMessageHeader = 8;
+constexpr std::size_t kLongestString = 4096;
+constexpr std::size_t kMostCounts = 4096;
+
+/// Scalars of a sample that always travel; lists follow with the lengths given here.
+struct SampleHead {
+  std::uint64_t time_ns, ip, address, period;
+  std::int32_t pid, tid;
+  std::uint32_t event, cpu;
+  std::uint32_t stack_bytes;
+  std::uint16_t callchain;
+  std::uint8_t branches;
+  std::uint8_t flags;  // kHasRegisters, kExactIp
+};
+static_assert(sizeof(SampleHead) == 56);
+constexpr std::uint8_t kHasRegisters = 1;
+constexpr std::uint8_t kExactIp = 2;
+
+struct BranchBytes {
+  std::uint64_t from, to;
+  std::uint16_t cycles;
+  std::uint8_t kind, mispredicted;
+  std::uint32_t zero;
+};
+static_assert(sizeof(BranchBytes) == 24);
+
+template <typename T>
+auto bytes_of(const std::vector<T>& list, std::size_t count) {
+  return std::as_bytes(std::span(list).first(count));
+}
+
+void put(ByteWriter& out, const Origin& o) {
+  out.write(o.pid);
+  out.write(o.tid);
+  out.write(o.time_ns);
+}
+
+void put(ByteWriter& out, std::string_view text) {
+  text = text.substr(0, kLongestString);
+  out.write(static_cast<std::uint32_t>(text.size()));
+  out.write_bytes(std::as_bytes(std::span(text)));
+}
+
+void put_flag(ByteWriter& out, bool flag) { out.write(static_cast<std::uint32_t>(flag)); }
+
+void body(ByteWriter& out, const Hello& m) {
+  put(out, m.origin);
+  put_flag(out, m.exec);
+}
+
+void body(ByteWriter& out, const Comm& m) {
+  put(out, m.origin);
+  put_flag(out, m.exec);
+  put(out, m.comm);
+}
+
+void body(ByteWriter& out, const Mmap& m) {
+  put(out, m.origin);
+  for (const std::uint64_t v : {m.start, m.length, m.file_offset, m.inode}) out.write(v);
+  for (const std::uint32_t v : {m.protection, m.flags, m.device_major, m.device_minor}) out.write(v);
+  put(out, m.path);
+}
+
+template <typename ForkOrExit>
+void parentage(ByteWriter& out, const ForkOrExit& m) {
+  put(out, m.origin);
+  out.write(m.parent_pid);
+  out.write(m.parent_tid);
+}
+
+void body(ByteWriter& out, const Fork& m) { parentage(out, m); }
+void body(ByteWriter& out, const Exit& m) { parentage(out, m); }
+
+void body(ByteWriter& out, const Sample& s) {
+  const std::size_t stack = std::min<std::size_t>(s.user_stack.size(), kMaxUserStack);
+  const std::size_t chain = std::min<std::size_t>(s.callchain.size(), kMaxCallchain);
+  const std::size_t branches = std::min<std::size_t>(s.branches.size(), kMaxBranches);
+  out.write(SampleHead{
+      .time_ns = s.time_ns,
+      .ip = s.ip,
+      .address = s.address,
+      .period = s.period,
+      .pid = s.pid,
+      .tid = s.tid,
+      .event = s.event,
+      .cpu = s.cpu,
+      .stack_bytes = static_cast<std::uint32_t>(stack),
+      .callchain = static_cast<std::uint16_t>(chain),
+      .branches = static_cast<std::uint8_t>(branches),
+      .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0))});
+  if (s.has_registers) out.write(s.registers);
+  out.write_bytes(bytes_of(s.callchain, chain));
+  for (std::size_t i = 0; i < branches; ++i) {
+    const SampledBranch& b = s.branches[i];
+    out.write(BranchBytes{.from = b.from,
+                          .to = b.to,
+                          .cycles = b.cycles,
+                          .kind = static_cast<std::uint8_t>(b.kind),
+                          .mispredicted = static_cast<std::uint8_t>(b.mispredicted),
+                          .zero = 0});
+  }
+  out.write_bytes(bytes_of(s.user_stack, stack));
+}
+
+void body(ByteWriter& out, const Counts& m) {
+  put(out, m.origin);
+  put_flag(out, m.final);
+  const std::size_t count = std::min(m.values.size(), kMostCounts);
+  out.write(static_cast<std::uint32_t>(count));
+  out.write_bytes(bytes_of(m.values, count));
+}
+
+void body(ByteWriter& out, const Lost& m) {
+  put(out, m.origin);
+  out.write(m.event);
+  out.write(m.samples);
+}
+
+void body(ByteWriter& out, const Statistics& m) {
+  put(out, m.origin);
+  out.write(m.pmis);
+  out.write(m.records);
+  out.write(m.lost);
+}
+
+void body(ByteWriter& out, const Notice& m) {
+  put(out, m.origin);
+  put(out, m.text);
+}
+
+Origin get_origin(ByteReader& in) {
+  Origin o;
+  o.pid = in.read<std::int32_t>();
+  o.tid = in.read<std::int32_t>();
+  o.time_ns = in.read<std::uint64_t>();
+  return o;
+}
+
+bool get_flag(ByteReader& in) {
+  const auto flag = in.read<std::uint32_t>();
+  if (flag > 1) in.fail("neither 0 nor 1");
+  return flag == 1;
+}
+
+std::string get_string(ByteReader& in) {
+  const Bytes text = in.take(in.read<std::uint32_t>());
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+void read_body(ByteReader& in, Hello& m) {
+  m.origin = get_origin(in);
+  m.exec = get_flag(in);
+}
+
+void read_body(ByteReader& in, Comm& m) {
+  m.origin = get_origin(in);
+  m.exec = get_flag(in);
+  m.comm = get_string(in);
+}
+
+void read_body(ByteReader& in, Mmap& m) {
+  m.origin = get_origin(in);
+  for (std::uint64_t* v : {&m.start, &m.length, &m.file_offset, &m.inode}) *v = in.read<std::uint64_t>();
+  for (std::uint32_t* v : {&m.protection, &m.flags, &m.device_major, &m.device_minor}) *v = in.read<std::uint32_t>();
+  m.path = get_string(in);
+}
+
+template <typename ForkOrExit>
+void read_parentage(ByteReader& in, ForkOrExit& m) {
+  m.origin = get_origin(in);
+  m.parent_pid = in.read<std::int32_t>();
+  m.parent_tid = in.read<std::int32_t>();
+}
+
+void read_body(ByteReader& in, Fork& m) { read_parentage(in, m); }
+void read_body(ByteReader& in, Exit& m) { read_parentage(in, m); }
+
+void read_body(ByteReader& in, Sample& s) {
+  const auto head = in.read<SampleHead>();
+  s.time_ns = head.time_ns;
+  s.ip = head.ip;
+  s.address = head.address;
+  s.period = head.period;
+  s.pid = head.pid;
+  s.tid = head.tid;
+  s.event = head.event;
+  s.cpu = head.cpu;
+  s.exact_ip = (head.flags & kExactIp) != 0;
+  s.has_registers = (head.flags & kHasRegisters) != 0;
+  if (s.has_registers) s.registers = in.read<arch::RegisterFile>();
+  s.callchain = in.read_array<std::uint64_t>(head.callchain);
+  for (int i = 0; i < head.branches && in.ok(); ++i) {
+    const auto b = in.read<BranchBytes>();
+    if (b.kind > static_cast<std::uint8_t>(arch::BranchKind::Far)) in.fail("no kind of branch");
+    s.branches.push_back({.from = b.from,
+                          .to = b.to,
+                          .mispredicted = b.mispredicted != 0,
+                          .cycles = b.cycles,
+                          .kind = static_cast<arch::BranchKind>(b.kind)});
+  }
+  s.user_stack = in.read_array<std::byte>(head.stack_bytes);
+}
+
+void read_body(ByteReader& in, Counts& m) {
+  m.origin = get_origin(in);
+  m.final = get_flag(in);
+  m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+}
+
+void read_body(ByteReader& in, Lost& m) {
+  m.origin = get_origin(in);
+  m.event = in.read<std::uint32_t>();
+  m.samples = in.read<std::uint64_t>();
+}
+
+void read_body(ByteReader& in, Statistics& m) {
+  m.origin = get_origin(in);
+  m.pmis = in.read<std::uint64_t>();
+  m.records = in.read<std::uint64_t>();
+  m.lost = in.read<std::uint64_t>();
+}
+
+void read_body(ByteReader& in, Notice& m) {
+  m.origin = get_origin(in);
+  m.text = get_string(in);
+}
+
+/// The type on the wire is the place in the variant. returns false if there is no such type
+template <std::size_t I = 0>
+bool read_message(std::size_t type, ByteReader& in, Message& message) {
+  if constexpr (I < std::variant_size_v<Message>) {
+    if (type != I) return read_message<I + 1>(type, in, message);
+    read_body(in, message.emplace<I>());
+    return true;
+  } else {
+    return false;
+  }
+}
+
+Error broken(std::uint64_t position, const char* what) {
+  return {"message from the profiled program: at byte " + std::to_string(position) + ": " + what,
+          "the program may have overwritten the profiler's memory; what arrived before is kept"};
+}
+
+}  // namespace
+
+MessageWriter::MessageWriter(Channel& channel, std::int32_t pid) : channel_(channel), pid_(pid) { begin_datagram(); }
+
+void MessageWriter::begin_datagram() {
+  datagram_.clear();
+  datagram_.write(kMagic);
+  datagram_.write(pid_);
+}
+
+void MessageWriter::write(const Message& message) {
+  message_.clear();
+  message_.write(static_cast<std::uint16_t>(message.index()));
+  message_.write(std::uint16_t{0});
+  message_.write(std::uint32_t{0});
+  std::visit([&](const auto& m) { body(message_, m); }, message);
+  message_.patch(std::size_t{4}, static_cast<std::uint32_t>(message_.size() - kMessageHeader));
+  CHECK(kDatagramHeader + message_.size() <= kMaxDatagram);
+  if (datagram_.size() + message_.size() > kMaxDatagram) flush();
+  datagram_.write_bytes(message_.bytes());
+}
+
+void MessageWriter::flush() {
+  if (datagram_.size() == kDatagramHeader) return;
+  channel_.send(datagram_.bytes());
+  begin_datagram();
+}
+
+void MessageWriter::restart(std::int32_t pid) {
+  pid_ = pid;
+  begin_datagram();
+}
+
+Result<void> decode_datagram(std::span<const std::byte> datagram, const std::function<void(Message&&)>& receive) {
+  ByteReader in(datagram);
+  const auto magic = in.read<std::uint32_t>();
+  in.read<std::int32_t>();  // the sender's pid: for people with a debugger
+  if (!in.ok() || magic != kMagic) return broken(0, "no message of zeroskid-run");
+  while (in.remaining() != 0) {
+    const std::uint64_t start = in.offset();
+    const auto type = in.read<std::uint16_t>();
+    const auto zero = in.read<std::uint16_t>();
+    const auto size = in.read<std::uint32_t>();
+    const Bytes payload = in.take(size);
+    if (!in.ok() || zero != 0) return broken(start, "a message passes the end of its datagram");
+    ByteReader fields(payload);
+    Message message;
+    if (!read_message(type, fields, message)) return broken(start, "a message of unknown type");
+    if (!fields.ok() || fields.remaining() != 0) return broken(start, "a message whose fields do not fill it");
+    receive(std::move(message));
+  }
+  return {};
+}
+
+}  // namespace zs::session

@@ -1,0 +1,140 @@
+// The language between the processes of a profiled program and the collector: facts, samples and counts as messages,
+// whole messages in datagrams of at most kMaxDatagram bytes. Every process of a recording writes to the same
+// SOCK_SEQPACKET socket; a datagram arrives whole or not at all, so killing either side loses only what was not sent.
+//
+//   datagram   u32 magic, i32 pid of the sender, then messages up to its end
+//   message    u16 type, u16 zero, u32 size of the payload, then the payload
+//
+// The profiled program shares its sender's process and can scribble on it: the decoder trusts no length.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "session/sample.h"
+
+namespace zs::session {
+
+inline constexpr std::size_t kMaxDatagram = 60 * 1024;
+/// What remains of a datagram for a sample's copy of the user stack, everything else at its longest.
+inline constexpr std::uint32_t kMaxUserStack = 56 * 1024;
+inline constexpr std::uint32_t kMaxCallchain = 127;
+inline constexpr std::uint32_t kMaxBranches = 32;
+
+/// A thread of the program and when, in nanoseconds of the recording's clock.
+struct Origin {
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t time_ns = 0;
+  bool operator==(const Origin&) const = default;
+};
+
+/// A program image is about to run in this process; exec: it replaced another one.
+struct Hello {
+  Origin origin;
+  bool exec = false;
+  bool operator==(const Hello&) const = default;
+};
+
+struct Comm {
+  Origin origin;
+  bool exec = false;
+  std::string comm;
+  bool operator==(const Comm&) const = default;
+};
+
+struct Mmap {
+  Origin origin;
+  std::uint64_t start = 0, length = 0, file_offset = 0;
+  std::uint32_t protection = 0, flags = 0;  // PROT_*, MAP_*
+  std::uint32_t device_major = 0, device_minor = 0;
+  std::uint64_t inode = 0;
+  std::string path;
+  bool operator==(const Mmap&) const = default;
+};
+
+struct Fork {
+  Origin origin;  // the child
+  std::int32_t parent_pid = 0, parent_tid = 0;
+  bool operator==(const Fork&) const = default;
+};
+
+struct Exit {
+  Origin origin;
+  std::int32_t parent_pid = 0, parent_tid = 0;
+  bool operator==(const Exit&) const = default;
+};
+
+/// Totals of one thread since it started, one value per event of the recording.
+struct Counts {
+  Origin origin;
+  bool final = false;  // false: still running, and the last word if it is killed
+  std::vector<std::uint64_t> values;
+  bool operator==(const Counts&) const = default;
+};
+
+/// Samples of one event that could not be kept.
+struct Lost {
+  Origin origin;
+  std::uint32_t event = 0;
+  std::uint64_t samples = 0;
+  bool operator==(const Lost&) const = default;
+};
+
+/// What recording one thread took; sent when it ends.
+struct Statistics {
+  Origin origin;
+  std::uint64_t pmis = 0;     // performance-monitoring interrupts taken
+  std::uint64_t records = 0;  // PEBS records drained
+  std::uint64_t lost = 0;     // samples lost
+  bool operator==(const Statistics&) const = default;
+};
+
+/// One line for the user.
+struct Notice {
+  Origin origin;
+  std::string text;
+  bool operator==(const Notice&) const = default;
+};
+
+using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice>;
+
+/// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  virtual void send(std::span<const std::byte> datagram) = 0;
+};
+
+/// Packs messages into datagrams and sends each one when the next message would not fit.
+class MessageWriter {
+ public:
+  MessageWriter(Channel& channel, std::int32_t pid);
+
+  /// Strings and lists longer than the limits above are cut.
+  void write(const Message& message);
+  void flush();
+
+  /// In a new process: what is buffered belongs to the parent, which will send it.
+  void restart(std::int32_t pid);
+
+ private:
+  void begin_datagram();
+
+  Channel& channel_;
+  std::int32_t pid_;
+  ByteWriter datagram_;
+  ByteWriter message_;
+};
+
+/// Hands the messages of one datagram to `receive`, in order. returns an error that names the place where the datagram
+/// stops making sense; the messages before it were delivered
+Result<void> decode_datagram(std::span<const std::byte> datagram, const std::function<void(Message&&)>& receive);
+
+}  // namespace zs::session

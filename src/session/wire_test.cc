@@ -1,0 +1,200 @@
+#include "session/wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace zs::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Datagrams : public Channel {
+ public:
+  void send(std::span<const std::byte> datagram) override { all.emplace_back(datagram.begin(), datagram.end()); }
+  std::vector<std::vector<std::byte>> all;
+};
+
+std::vector<Message> decoded(const std::vector<std::byte>& datagram) {
+  std::vector<Message> out;
+  const auto result = decode_datagram(datagram, [&](Message&& m) { out.push_back(std::move(m)); });
+  EXPECT_TRUE(result) << (result ? "" : result.error().message);
+  return out;
+}
+
+Sample full_sample() {
+  Sample s;
+  s.event = 3;
+  s.pid = 100;
+  s.tid = 101;
+  s.cpu = 1;
+  s.time_ns = 123456789;
+  s.ip = 0x401000;
+  s.exact_ip = true;
+  s.address = 0x7FFFFFFFE000;
+  s.period = 997;
+  s.has_registers = true;
+  s.registers.ip = 0x401004;
+  s.registers.r15 = 15;
+  s.branches = {{.from = 1, .to = 2, .mispredicted = true, .cycles = 7, .kind = arch::BranchKind::Return},
+                {.from = 3, .to = 4}};
+  s.callchain = {0x401000, 0x400500};
+  s.user_stack = {std::byte{1}, std::byte{2}, std::byte{3}};
+  return s;
+}
+
+TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
+  const Origin who{.pid = 7, .tid = 8, .time_ns = 9};
+  const std::vector<Message> sent = {
+      Hello{.origin = who, .exec = true},
+      Comm{.origin = who, .exec = true, .comm = "gzip"},
+      Mmap{.origin = who,
+           .start = 0x400000,
+           .length = 0x1000,
+           .file_offset = 0x2000,
+           .protection = 5,
+           .flags = 2,
+           .device_major = 8,
+           .device_minor = 1,
+           .inode = 42,
+           .path = "/usr/bin/gzip"},
+      Fork{.origin = who, .parent_pid = 1, .parent_tid = 2},
+      Exit{.origin = who, .parent_pid = 1, .parent_tid = 2},
+      Counts{.origin = who, .final = true, .values = {1, 1ULL << 63, 3}},
+      Lost{.origin = who, .event = 1, .samples = 12},
+      Statistics{.origin = who, .pmis = 1, .records = 64, .lost = 2},
+      Notice{.origin = who, .text = "not followed"},
+  };
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  for (const Message& m : sent) writer.write(m);
+  writer.flush();
+  ASSERT_THAT(channel.all, SizeIs(1));
+  const auto back = decoded(channel.all[0]);
+  ASSERT_EQ(back.size(), sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    ASSERT_EQ(back[i].index(), sent[i].index());
+    std::visit(
+        [&](const auto& m) {
+          using T = std::decay_t<decltype(m)>;
+          if constexpr (!std::is_same_v<T, Sample>) {
+            EXPECT_EQ(std::get<T>(back[i]), m) << "message " << i;
+          }
+        },
+        sent[i]);
+  }
+}
+
+TEST(Wire, ASampleKeepsAllItsParts) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  const Sample sent = full_sample();
+  writer.write(sent);
+  writer.flush();
+  const auto back = std::get<Sample>(decoded(channel.all.at(0)).at(0));
+  EXPECT_EQ(back.event, sent.event);
+  EXPECT_EQ(back.pid, sent.pid);
+  EXPECT_EQ(back.tid, sent.tid);
+  EXPECT_EQ(back.cpu, sent.cpu);
+  EXPECT_EQ(back.time_ns, sent.time_ns);
+  EXPECT_EQ(back.ip, sent.ip);
+  EXPECT_TRUE(back.exact_ip);
+  EXPECT_EQ(back.address, sent.address);
+  EXPECT_EQ(back.period, sent.period);
+  ASSERT_TRUE(back.has_registers);
+  EXPECT_EQ(std::memcmp(&back.registers, &sent.registers, sizeof sent.registers), 0);
+  EXPECT_EQ(back.callchain, sent.callchain);
+  EXPECT_EQ(back.user_stack, sent.user_stack);
+  ASSERT_THAT(back.branches, SizeIs(2));
+  EXPECT_EQ(back.branches[0].kind, arch::BranchKind::Return);
+  EXPECT_EQ(back.branches[0].cycles, 7);
+  EXPECT_TRUE(back.branches[0].mispredicted);
+  EXPECT_FALSE(back.branches[1].mispredicted);
+}
+
+TEST(Wire, NoMessageIsSplitOverTwoDatagramsAndNoDatagramIsTooLong) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  Sample s = full_sample();
+  s.user_stack.resize(25'000);
+  for (int i = 0; i < 10; ++i) writer.write(s);
+  writer.flush();
+  std::size_t messages = 0;
+  for (const auto& datagram : channel.all) {
+    EXPECT_LE(datagram.size(), kMaxDatagram);
+    messages += decoded(datagram).size();
+  }
+  EXPECT_EQ(messages, 10U);
+  EXPECT_EQ(channel.all.size(), 5U);  // two of 25 kB fit, a third does not
+}
+
+TEST(Wire, TheLongestPossibleSampleFitsADatagram) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  Sample s = full_sample();
+  s.user_stack.resize(1 << 20);
+  s.callchain.resize(5000);
+  s.branches.resize(300);
+  writer.write(s);
+  writer.flush();
+  ASSERT_THAT(channel.all, SizeIs(1));
+  const auto back = std::get<Sample>(decoded(channel.all[0]).at(0));
+  EXPECT_EQ(back.user_stack.size(), kMaxUserStack);
+  EXPECT_EQ(back.callchain.size(), kMaxCallchain);
+  EXPECT_EQ(back.branches.size(), kMaxBranches);
+}
+
+TEST(Wire, AFlushWithNothingBufferedSendsNothing) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.flush();
+  EXPECT_THAT(channel.all, SizeIs(0));
+}
+
+TEST(Wire, AForkedChildForgetsWhatItsParentWillSend) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(Notice{.origin = {}, .text = "the parent's"});
+  writer.restart(8);
+  writer.write(Notice{.origin = {}, .text = "the child's"});
+  writer.flush();
+  ASSERT_THAT(channel.all, SizeIs(1));
+  const auto back = decoded(channel.all[0]);
+  ASSERT_THAT(back, SizeIs(1));
+  EXPECT_EQ(std::get<Notice>(back[0]).text, "the child's");
+}
+
+TEST(Wire, EveryShorterDatagramIsRefusedOrEndsBetweenMessages) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(full_sample());
+  writer.write(Counts{.origin = {}, .final = false, .values = {1, 2, 3}});
+  writer.flush();
+  const auto& whole = channel.all.at(0);
+  int accepted = 0;
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    accepted += decode_datagram(std::span(whole).first(n), [](Message&&) {}).has_value() ? 1 : 0;
+  }
+  EXPECT_EQ(accepted, 2);  // the bare header, and after the sample
+}
+
+TEST(Wire, ALengthThatLiesIsNamedWithItsPlace) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(Counts{.origin = {}, .final = false, .values = {1, 2, 3}});
+  writer.flush();
+  auto bytes = channel.all.at(0);
+  const std::uint32_t huge = 0xFFFF'FFFF;
+  std::memcpy(bytes.data() + 8 + 8 + 16 + 4, &huge, sizeof huge);  // the number of values
+  const auto result = decode_datagram(bytes, [](Message&&) { FAIL() << "delivered"; });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message,
+            "message from the profiled program: at byte 8: a message whose fields do not fill it");
+  EXPECT_THAT(result.error().hint, HasSubstr("what arrived before is kept"));
+}
+
+}  // namespace
+}  // namespace zs::session
