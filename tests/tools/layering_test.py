@@ -1,0 +1,96 @@
+"""tools/layering refuses what the layers forbid, and names file, line and rule. Each test builds a small tree."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+LAYERING = pathlib.Path(__file__).resolve().parents[2] / "tools" / "layering"
+
+PICTURE = """
+layer(base)
+layer(arch    base)
+layer(engine  arch)      # siblings: these two
+layer(machine arch)      # never include one another
+layer(session engine machine)
+layer(profile session)   # through session/sample.h only
+layer(report  profile)
+layer(cli     report session)
+"""
+
+
+def layering(files, picture=PICTURE):
+    """Exit status and the lines printed for a tree of {path below src: text}."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "CMakeLists.txt").write_text(picture)
+        (root / "src").mkdir()
+        for name, text in {"session/sample.h": '#include "arch/retired.h"\n', **files}.items():
+            path = root / "src" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        result = subprocess.run([LAYERING, folder], capture_output=True, text=True)
+        return result.returncode, result.stdout.splitlines()
+
+
+class Layering(unittest.TestCase):
+    def assertRefused(self, files, *messages, picture=PICTURE):
+        status, lines = layering(files, picture)
+        self.assertEqual((status, lines), (1, list(messages)))
+
+    def assertAccepted(self, files):
+        status, lines = layering(files)
+        self.assertEqual(status, 0, lines)
+
+    def test_a_layer_includes_itself_and_everything_below_at_any_depth(self):
+        self.assertAccepted({"session/a.cc": '#include "session/b.h"\n#include "engine/e.h"\n#include "base/check.h"\n'})
+
+    def test_a_layer_never_includes_one_above(self):
+        self.assertRefused({"arch/a.h": '#pragma once\n#include "engine/e.h"\n'},
+                           "src/arch/a.h:2: engine/e.h: arch may include base arch; not engine")
+
+    def test_siblings_never_include_one_another(self):
+        self.assertRefused({"machine/m.cc": '#include "engine/e.h"\n'},
+                           "src/machine/m.cc:1: engine/e.h: machine may include base arch machine; not engine")
+
+    def test_a_door_is_the_only_way_through_a_layer(self):
+        self.assertAccepted({"profile/p.cc": '#include "session/sample.h"\n#include "base/check.h"\n'})
+        self.assertRefused({"profile/p.cc": '#include "session/collector.h"\n'},
+                           "src/profile/p.cc:1: session/collector.h: profile sees session through session/sample.h only")
+
+    def test_behind_a_door_only_what_the_door_itself_includes_is_seen(self):
+        self.assertAccepted({"profile/p.cc": '#include "arch/retired.h"\n'})
+        self.assertRefused({"profile/p.cc": '#include "engine/e.h"\n'},
+                           "src/profile/p.cc:1: engine/e.h: profile may include base arch profile; not engine")
+
+    def test_a_door_holds_for_the_layers_above_unless_their_line_names_the_layer(self):
+        self.assertRefused({"report/r.cc": '#include "session/collector.h"\n'},
+                           "src/report/r.cc:1: session/collector.h: report sees session through session/sample.h only")
+        self.assertAccepted({"cli/c.cc": '#include "session/collector.h"\n#include "engine/e.h"\n'})
+
+    def test_tests_and_angle_brackets_are_no_way_round(self):
+        self.assertRefused({"arch/a_test.cc": '  #  include <engine/e.h>\n', "engine/e.h": ""},
+                           "src/arch/a_test.cc:1: engine/e.h: arch may include base arch; not engine")
+
+    def test_a_project_file_is_included_by_its_full_name(self):
+        self.assertRefused({"arch/a.h": '#include "../engine/e.h"\n#include "b.h"\n'},
+                           'src/arch/a.h:1: "../engine/e.h": a project file is included as "layer/file.h"',
+                           'src/arch/a.h:2: "b.h": a project file is included as "layer/file.h"')
+
+    def test_facts_ask_nothing_of_the_system(self):
+        self.assertRefused({"arch/a.h": "#include <cstdint>\n#include <sys/mman.h>\n"},
+                           "src/arch/a.h:2: <sys/mman.h>: arch is a function of its arguments and asks nothing of the "
+                           "system")
+
+    def test_a_folder_without_a_line_is_no_layer(self):
+        self.assertRefused({"misc/a.h": ""}, "src/misc/a.h:1: src/misc is no layer: CMakeLists.txt has no layer(misc ...)")
+
+    def test_a_layer_stands_only_on_layers_above_its_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "CMakeLists.txt").write_text("layer(arch base)\nlayer(base)\n")
+            result = subprocess.run([LAYERING, folder], capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "CMakeLists.txt:1: layer arch stands on base, which no line above defines\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
