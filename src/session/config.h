@@ -8,31 +8,31 @@
 #include <string>
 #include <vector>
 
+#include "arch/counter_set.h"
 #include "base/result.h"
 
 namespace zs::session {
 
 enum class EventKind : std::uint8_t {
-  Hardware,         // a PMU counter counts it
-  TaskClock,        // software events: what the kernel measured for the thread, the tool's own share included
+  Hardware,   // a PMU counter counts it
+  TaskClock,  // software events: what the kernel measured for the thread, the tool's own share included
   ContextSwitches,
   PageFaults,
 };
 
 /// One event of the recording, with all that assigning it to a counter needs. The event table is not consulted again.
 struct EventSpec {
-  std::string name;                      // as the user spelled it
+  std::string name;  // as the user spelled it
   EventKind kind = EventKind::Hardware;
-  std::uint64_t select = 0;              // EVENT, UMASK, USR, OS, E, INV, CMASK as IA32_PERFEVTSELx has them; no EN, no INT
-  std::uint32_t counters = 0xFF;         // bit n: IA32_PMCn can count it
-  std::uint32_t precise_counters = 0;    // bit n: IA32_PMCn can also sample it through PEBS
-  std::int8_t fixed_counter = -1;        // IA32_FIXED_CTRn that counts the same, or -1
-  std::uint8_t precise = 0;              // 0 PMI sampling; 1 :p (IP after); 2 :pp (the instruction); 3 :ppp
-  bool precise_distribution = false;     // INST_RETIRED.PREC_DIST on PMC1: the overflowing instruction itself is recorded
-  bool has_address = false;              // its PEBS records carry a data linear address
-  std::uint64_t period = 0;              // 0: only counted
-  std::uint32_t frequency = 0;           // samples per nominal second (session/adaptive_period.h); 0: `period` stays as it is
-  std::uint32_t leader = 0;              // index of its group's first event; its own index if it stands alone
+  std::uint64_t select = 0;   // EVENT, UMASK, USR, OS, E, INV, CMASK as IA32_PERFEVTSELx has them; no EN, no INT
+  arch::CounterSet counters;  // can count it
+  arch::CounterSet precise_counters;  // can also sample it through PEBS
+  std::uint8_t precise = 0;           // 0 PMI sampling; 1 :p (IP after); 2 :pp (the instruction); 3 :ppp
+  bool precise_distribution = false;  // INST_RETIRED.PREC_DIST on PMC1: the overflowing instruction itself is recorded
+  bool has_address = false;           // its PEBS records carry a data linear address
+  std::uint64_t period = 0;           // 0: only counted
+  std::uint32_t frequency = 0;  // samples per nominal second (session/adaptive_period.h); 0: `period` stays as it is
+  std::uint32_t leader = 0;     // index of its group's first event; its own index if it stands alone
 
   bool samples() const { return period != 0 || frequency != 0; }
   bool operator==(const EventSpec&) const = default;
@@ -44,16 +44,16 @@ struct RecordingConfig {
   std::string cpu_model = "skylake-server@1";
   std::vector<EventSpec> events;
 
-  std::uint32_t ds_records = 64;         // PEBS records a buffer takes before its PMI
+  std::uint32_t ds_records = 64;  // PEBS records a buffer takes before its PMI
   Callchain callchain = Callchain::None;
-  std::uint32_t max_stack = 127;         // callchain entries
-  std::uint32_t stack_bytes = 0;         // user stack copied per sample, Callchain::Dwarf
-  bool branch_stack = false;             // LBR into every sample
-  std::uint64_t lbr_select = 0;          // LBR_SELECT: a 1 suppresses (bit 9: call-stack mode)
-  bool registers = true;                 // general registers into every sample
-  bool data_mappings = false;            // report mappings that are not executable too
+  std::uint32_t max_stack = 127;  // callchain entries
+  std::uint32_t stack_bytes = 0;  // user stack copied per sample, Callchain::Dwarf
+  bool branch_stack = false;      // LBR into every sample
+  std::uint64_t lbr_select = 0;   // LBR_SELECT: a 1 suppresses (bit 9: call-stack mode)
+  bool registers = true;          // general registers into every sample
+  bool data_mappings = false;     // report mappings that are not executable too
 
-  bool inherit = true;                   // as engine::Config has them
+  bool inherit = true;  // as engine::Config has them
   bool virtual_time = false;
   bool vdso = false;
   bool precise_only = false;
