@@ -48,6 +48,7 @@ struct Mapping {
 /// every PMU is told of every instruction.
 struct VirtualCpu {
   std::span<pmu::Pmu* const> pmus;
+  const bool* pmi_requested = nullptr;  // some PMU has requested its PMI; Observer::pmi makes it false again
 };
 
 /// What a recording wants to hear. Calls come one at a time (under the engine's lock), on an engine stack, and may
