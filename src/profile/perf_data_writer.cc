@@ -1,0 +1,698 @@
+#include "profile/perf_data_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/units.h"
+#include "profile/address_space.h"
+#include "profile/build_id.h"
+
+namespace zs::profile {
+namespace {
+
+using perf::Feature;
+using perf::RecordType;
+
+constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+
+/// A string as features hold them: u32 length, the bytes, NULs up to a multiple of 64, at least one.
+void write_feature_string(ByteWriter& out, std::string_view text) {
+  const std::size_t padded = align_up(text.size() + 1, perf::kStringAlignment);
+  out.write(static_cast<std::uint32_t>(padded));
+  out.write_c_string(text, perf::kStringAlignment);
+}
+
+void write_words(ByteWriter& out, const std::uint64_t* words, std::size_t count) {
+  out.write_bytes(std::as_bytes(std::span(words, count)));
+}
+
+std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
+
+std::uint64_t sample_type_of(const RecordingDescription& description) {
+  using namespace perf::sample_field;
+  std::uint64_t fields = ip | tid | time | address | cpu | period | identifier;
+  if (description.interrupt_registers != 0) fields |= regs_intr;
+  if (description.branch_filter != 0 || description.callchain == CallchainMode::LastBranches) fields |= branch_stack;
+  if (description.callchain != CallchainMode::None) fields |= callchain;
+  if (description.callchain == CallchainMode::Dwarf) fields |= regs_user | stack_user;
+  return fields;
+}
+
+perf::EventAttr attr_of(const RecordingDescription& description, std::size_t index) {
+  using namespace perf::attr_flag;
+  const EventDescription& event = description.events[index];
+  perf::EventAttr attr;
+  attr.type = event.type;
+  attr.config = event.config;
+  attr.config1 = event.config1;
+  attr.config2 = event.config2;
+  attr.sample_period = event.period;
+  attr.sample_type = sample_type_of(description);
+  attr.read_format = perf::read_format::id;
+  attr.flags = disabled | sample_id_all | exclude_guest | std::uint64_t{event.precise_ip & 3u} << precise_shift;
+  if (description.inherit) attr.flags |= perf::attr_flag::inherit;
+  if (event.exclude_user) attr.flags |= exclude_user;
+  if (event.exclude_kernel) attr.flags |= exclude_kernel;
+  if (event.exclude_hypervisor) attr.flags |= exclude_hypervisor;
+  if (event.frequency) attr.flags |= perf::attr_flag::frequency;
+  if (index == 0) attr.flags |= perf::attr_flag::mmap | comm | task | mmap2 | comm_exec | enable_on_exec | build_id;
+  attr.branch_sample_type = description.branch_filter;
+  if (description.callchain == CallchainMode::LastBranches) {
+    attr.branch_sample_type |= perf::branch_filter::user | perf::branch_filter::call_stack;
+  }
+  attr.sample_regs_intr = description.interrupt_registers;
+  if (description.callchain == CallchainMode::Dwarf) {
+    attr.flags |= exclude_callchain_user;
+    attr.sample_regs_user = perf::kAllGeneralRegisters;
+    attr.sample_stack_user = description.stack_bytes;
+  }
+  return attr;
+}
+
+/// Our ids: events are numbered from 1.
+std::uint64_t id_of(std::uint32_t event) { return std::uint64_t{event} + 1; }
+
+std::uint64_t value_of(const arch::RegisterFile& file, perf::Register name) {
+  using enum perf::Register;
+  switch (name) {
+    case Ax: return file.ax;
+    case Bx: return file.bx;
+    case Cx: return file.cx;
+    case Dx: return file.dx;
+    case Si: return file.si;
+    case Di: return file.di;
+    case Bp: return file.bp;
+    case Sp: return file.sp;
+    case Ip: return file.ip;
+    case Flags: return file.flags;
+    case R8: return file.r8;
+    case R9: return file.r9;
+    case R10: return file.r10;
+    case R11: return file.r11;
+    case R12: return file.r12;
+    case R13: return file.r13;
+    case R14: return file.r14;
+    case R15: return file.r15;
+    case Cs: return 0x33;  // the segments of every 64-bit Linux program
+    case Ss: return 0x2B;
+    case Ds:
+    case Es:
+    case Fs:
+    case Gs: break;
+  }
+  return 0;
+}
+
+void put_registers(ByteWriter& out, const arch::RegisterFile& file, std::uint64_t mask) {
+  out.write(perf::RegisterAbi::Bits64);
+  for (unsigned bit = 0; bit < perf::kNamedRegisters; ++bit) {
+    if ((mask >> bit & 1) != 0) out.write(value_of(file, static_cast<perf::Register>(bit)));
+  }
+}
+
+perf::BranchType branch_type_of(arch::BranchKind kind) {
+  switch (kind) {
+    case arch::BranchKind::Conditional: return perf::BranchType::Conditional;
+    case arch::BranchKind::RelativeJump: return perf::BranchType::Unconditional;
+    case arch::BranchKind::IndirectJump: return perf::BranchType::Indirect;
+    case arch::BranchKind::RelativeCall: return perf::BranchType::Call;
+    case arch::BranchKind::IndirectCall: return perf::BranchType::IndirectCall;
+    case arch::BranchKind::Return: return perf::BranchType::Return;
+    case arch::BranchKind::Far: return perf::BranchType::Syscall;
+    case arch::BranchKind::None: break;
+  }
+  return perf::BranchType::Unknown;
+}
+
+std::string count_of(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+/// errno of a failed write as words, and what to do about it.
+std::string remedy_of(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT: return "make room, or choose another file system with -o FILE";
+    case EFBIG: return "a limit on file sizes is set (ulimit -f): raise it, or record fewer samples with a larger -c";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "choose a place that can be written with -o FILE";
+    case ENOENT:
+    case ENOTDIR: return "create the directory first, or choose another with -o FILE";
+    case EISDIR: return "name a file, not a directory, with -o FILE";
+    case ESPIPE: return "a recording is written at several places of its file: a pipe will not do";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+class PerfDataWriter::Impl {
+ public:
+  Impl(std::string path, RecordingDescription description)
+      : path_(std::move(path)), description_(std::move(description)) {}
+  ~Impl() {
+    if (fd_ < 0) return;
+    if (!closed_) (void)flush();
+    ::close(fd_);
+  }
+
+  Result<void> create();
+  void append_description();
+
+  // Each record: begin(), body, end().
+  std::size_t begin(RecordType type, std::uint16_t misc) {
+    const std::size_t at = buffer_.size();
+    buffer_.write(perf::RecordHeader{static_cast<std::uint32_t>(type), misc, 0});
+    return at;
+  }
+  Result<void> end(std::size_t at) {
+    CHECK(buffer_.size() - at <= perf::kMaxRecordBytes && buffer_.size() % 8 == 0, buffer_.size(), at);
+    const auto size = static_cast<std::uint16_t>(buffer_.size() - at);
+    buffer_.patch(at + offsetof(perf::RecordHeader, size), size);
+    return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
+  }
+  void trailer(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns, std::uint32_t event = 0) {
+    buffer_.write(u32(pid));
+    buffer_.write(u32(tid));
+    buffer_.write(time_ns);
+    buffer_.write(std::uint64_t{0});  // CPU
+    buffer_.write(id_of(event));
+    latest_ns_ = std::max(latest_ns_, time_ns);
+  }
+
+  Result<void> comm(const Comm& comm);
+  Result<void> mmap(Mmap mmap);
+  Result<void> task(RecordType type, const Fork& task);
+  Result<void> lost(const Lost& lost);
+  Result<void> sample(const session::Sample& sample);
+  Result<void> note(const Note& note, std::uint32_t stage);
+  Result<void> round(std::uint64_t no_earlier_than_ns);
+  Result<void> flush();
+  Result<void> close(const Summary& summary);
+
+  void mark_used(std::int32_t pid, std::uint64_t address) {
+    if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_[mapping->image] = true;
+  }
+
+  ByteWriter features(std::uint64_t table_at, perf::FileHeader& header) const;
+  Error failure(std::string_view what, int error) const;
+  int write_at(std::uint64_t offset, Bytes bytes, std::size_t& done) const;
+
+  std::string path_;
+  RecordingDescription description_;
+  int fd_ = -1;
+  bool regular_ = true;
+  bool closed_ = false;
+  perf::FileHeader header_;
+  ByteWriter buffer_;  // whole records that are not in the file yet
+  std::uint64_t samples_written_ = 0, samples_seen_ = 0;
+  std::optional<std::uint64_t> first_sample_ns_;
+  std::uint64_t last_sample_ns_ = 0;
+  std::uint64_t latest_ns_ = 0;  // of any record
+  std::uint64_t latest_at_last_round_ = 0;
+  std::optional<Error> error_;
+  AddressSpaces spaces_;
+  std::map<const Image*, bool> used_;  // images that a sample hit
+  std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t>, std::optional<BuildId>> build_ids_;
+};
+
+Error PerfDataWriter::Impl::failure(std::string_view what, int error) const {
+  const std::uint64_t missing = samples_seen_ - samples_written_;
+  std::string kept = fmt::format("{}: {}: {}", path_, what, std::strerror(error));
+  if (samples_seen_ != 0 || header_.data.size != 0) {
+    kept += fmt::format("; {} in the file and readable, {} and the summary missing",
+                        samples_written_ == 0 ? "no sample is" : count_of(samples_written_, "sample") + " are",
+                        missing == 0 ? "no sample" : count_of(missing, "sample"));
+  }
+  return Error{std::move(kept), remedy_of(error)};
+}
+
+/// returns 0 or errno; `done` bytes were written in any case
+int PerfDataWriter::Impl::write_at(std::uint64_t offset, Bytes bytes, std::size_t& done) const {
+  done = 0;
+  while (done < bytes.size()) {
+    const ssize_t wrote = ::pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return errno;
+    if (wrote == 0) return ENOSPC;
+    done += static_cast<std::size_t>(wrote);
+  }
+  return 0;
+}
+
+Result<void> PerfDataWriter::Impl::create() {
+  struct stat status {};
+  if (lstat(path_.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    const std::string old = path_ + ".old";
+    if (rename(path_.c_str(), old.c_str()) != 0) {
+      return failure(fmt::format("cannot keep the old recording as {}", old), errno);
+    }
+  }
+  fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
+  if (fd_ < 0) return failure("cannot create", errno == ENXIO ? ESPIPE : errno);
+  if (fstat(fd_, &status) == 0) {
+    regular_ = S_ISREG(status.st_mode);
+    if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) return failure("cannot create", ESPIPE);
+  }
+
+  ByteWriter start;
+  start.write(header_);
+  const auto events = static_cast<std::uint32_t>(description_.events.size());
+  const std::uint64_t ids_at = start.size();
+  for (std::uint32_t event = 0; event < events; ++event) start.write(id_of(event));
+  header_.attr_entry_bytes = sizeof(perf::EventAttr) + sizeof(perf::Section);
+  header_.attrs = {start.size(), events * header_.attr_entry_bytes};
+  for (std::uint32_t event = 0; event < events; ++event) {
+    start.write(attr_of(description_, event));
+    start.write(perf::Section{ids_at + event * sizeof(std::uint64_t), sizeof(std::uint64_t)});
+  }
+  header_.data = {start.size(), 0};
+
+  // The records that describe the recording are in the file as soon as the header is: a data size of 0 would make
+  // perf warn, and a file of a run that was killed at once still says what it was.
+  append_description();
+  std::size_t done = 0;
+  if (const int error = write_at(header_.data.offset, buffer_.bytes(), done); error != 0) {
+    return failure("cannot write", error);
+  }
+  header_.data.size = buffer_.size();
+  buffer_.clear();
+  start.patch(0, header_);
+  if (const int error = write_at(0, start.bytes(), done); error != 0) return failure("cannot write", error);
+  return {};
+}
+
+void PerfDataWriter::Impl::append_description() {
+  // The name of each event, for readers of a file whose features were never written (EVENT_UPDATE, kind NAME).
+  for (std::uint32_t event = 0; event < description_.events.size(); ++event) {
+    const std::size_t at = begin(RecordType::EventUpdate, 0);
+    buffer_.write(std::uint64_t{2});
+    buffer_.write(id_of(event));
+    buffer_.write_c_string(std::string_view{description_.events[event].name}.substr(0, 4096), 8);
+    (void)end(at);
+  }
+  for (const Note& entry : description_.notes) (void)note(entry, 0);
+}
+
+Result<void> PerfDataWriter::Impl::note(const Note& note, std::uint32_t stage) {
+  const std::string text = (note.key + '\0' + note.value).substr(0, 60000);
+  const std::size_t at = begin(RecordType::EventType, 0);
+  perf::NoteBody body;
+  body.magic = perf::NoteBody::kNoteMagic;
+  body.stage = stage;
+  body.text_bytes = static_cast<std::uint32_t>(text.size());
+  buffer_.write(body);
+  buffer_.write_c_string(text, 8);
+  return end(at);
+}
+
+Result<void> PerfDataWriter::Impl::comm(const Comm& comm) {
+  if (error_) return *error_;
+  spaces_.apply(comm);
+  const std::size_t at = begin(RecordType::Comm, comm.exec ? perf::misc::comm_exec : std::uint16_t{0});
+  buffer_.write(u32(comm.pid));
+  buffer_.write(u32(comm.tid));
+  buffer_.write_c_string(std::string_view{comm.name}.substr(0, 15), 8);
+  trailer(comm.pid, comm.tid, comm.time_ns);
+  return end(at);
+}
+
+Result<void> PerfDataWriter::Impl::mmap(Mmap mmap) {
+  if (error_) return *error_;
+  const bool executable = (mmap.protection & PROT_EXEC) != 0;
+  if (executable && !mmap.build_id && mmap.path.starts_with('/')) {
+    const auto key = std::tuple{mmap.path, mmap.device_major, mmap.device_minor, mmap.inode};
+    const auto [found, added] = build_ids_.try_emplace(key);
+    if (added) found->second = read_build_id(mmap.path);
+    mmap.build_id = found->second;
+  }
+  if (executable) spaces_.apply(mmap);
+
+  std::uint16_t misc = perf::misc::user;
+  if (!executable) misc |= perf::misc::mmap_data;
+  if (mmap.build_id) misc |= perf::misc::mmap_build_id;
+  const std::size_t at = begin(RecordType::Mmap2, misc);
+  buffer_.write(perf::Mmap2Place{u32(mmap.pid), u32(mmap.tid), mmap.start, mmap.length, mmap.file_offset});
+  if (mmap.build_id) {
+    perf::Mmap2BuildId id;
+    id.size = mmap.build_id->size;
+    std::copy(mmap.build_id->bytes.begin(), mmap.build_id->bytes.end(), id.bytes);
+    buffer_.write(id);
+  } else {
+    buffer_.write(perf::Mmap2Inode{mmap.device_major, mmap.device_minor, mmap.inode, mmap.inode_generation});
+  }
+  buffer_.write(perf::Mmap2Access{mmap.protection, mmap.flags});
+  buffer_.write_c_string(std::string_view{mmap.path}.substr(0, 4096), 8);
+  trailer(mmap.pid, mmap.tid, mmap.time_ns);
+  return end(at);
+}
+
+Result<void> PerfDataWriter::Impl::task(RecordType type, const Fork& task) {
+  if (error_) return *error_;
+  if (type == RecordType::Fork) spaces_.apply(task);
+  const std::size_t at = begin(type, 0);
+  buffer_.write(perf::TaskBody{u32(task.pid), u32(task.parent_pid), u32(task.tid), u32(task.parent_tid), task.time_ns});
+  // perf itself has the parent in the trailer of a FORK: it is the one that was running.
+  const bool fork = type == RecordType::Fork;
+  trailer(fork ? task.parent_pid : task.pid, fork ? task.parent_tid : task.tid, task.time_ns);
+  return end(at);
+}
+
+Result<void> PerfDataWriter::Impl::lost(const Lost& lost) {
+  if (error_) return *error_;
+  CHECK(lost.event < description_.events.size());
+  const std::size_t at = begin(RecordType::Lost, 0);
+  buffer_.write(id_of(lost.event));
+  buffer_.write(lost.count);
+  trailer(lost.pid, lost.tid, lost.time_ns, lost.event);
+  return end(at);
+}
+
+Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
+  CHECK(sample.event < description_.events.size());
+  ++samples_seen_;
+  if (error_) return *error_;
+  const std::uint64_t fields = sample_type_of(description_);
+
+  std::uint16_t misc = perf::misc::user;
+  if (sample.exact_ip) misc |= perf::misc::exact_ip;
+  const std::size_t at = begin(RecordType::Sample, misc);
+  buffer_.write(id_of(sample.event));
+  buffer_.write(sample.ip);
+  buffer_.write(u32(sample.pid));
+  buffer_.write(u32(sample.tid));
+  buffer_.write(sample.time_ns);
+  buffer_.write(sample.address);
+  buffer_.write(sample.cpu);
+  buffer_.write(std::uint32_t{0});
+  buffer_.write(sample.period);
+
+  // What remains for the parts of variable length: call chain, branches and stack are cut to fit, in this order.
+  std::size_t room = perf::kMaxRecordBytes - (buffer_.size() - at);
+  const auto need = [&room](std::size_t bytes) { room -= std::min(room, bytes); };
+  const std::size_t register_bytes = 8 + 8 * std::size_t{perf::kNamedRegisters};
+  if ((fields & perf::sample_field::callchain) != 0) need(16);
+  if ((fields & perf::sample_field::branch_stack) != 0) need(8);
+  if ((fields & perf::sample_field::regs_user) != 0) need(register_bytes + 16);
+  if ((fields & perf::sample_field::regs_intr) != 0) need(register_bytes);
+
+  if ((fields & perf::sample_field::callchain) != 0) {
+    const bool unwound_later = description_.callchain == CallchainMode::Dwarf;
+    const std::size_t entries = unwound_later ? 0 : std::min(sample.callchain.size(), room / 2 / 8);
+    need(8 * entries);
+    buffer_.write(std::uint64_t{entries == 0 ? 0 : entries + 1});
+    if (entries != 0) buffer_.write(perf::kContextUser);
+    write_words(buffer_, sample.callchain.data(), entries);
+    for (std::size_t i = 0; i < entries; ++i) mark_used(sample.pid, sample.callchain[i]);
+  }
+  if ((fields & perf::sample_field::branch_stack) != 0) {
+    const std::size_t entries = std::min(sample.branches.size(), room / sizeof(perf::BranchEntry));
+    need(sizeof(perf::BranchEntry) * entries);
+    buffer_.write(std::uint64_t{entries});
+    for (std::size_t i = 0; i < entries; ++i) {
+      const session::SampledBranch& branch = sample.branches[i];
+      std::uint64_t flags = std::uint64_t{branch.cycles} << perf::branch_flag::cycles_shift;
+      if (description_.branch_prediction_known) {
+        flags |= branch.mispredicted ? perf::branch_flag::mispredicted : perf::branch_flag::predicted;
+      }
+      if ((description_.branch_filter & perf::branch_filter::type_save) != 0) {
+        flags |= static_cast<std::uint64_t>(branch_type_of(branch.kind)) << perf::branch_flag::type_shift;
+      }
+      buffer_.write(perf::BranchEntry{branch.from, branch.to, flags});
+      mark_used(sample.pid, branch.from);
+      mark_used(sample.pid, branch.to);
+    }
+  }
+  if ((fields & perf::sample_field::regs_user) != 0) {
+    if (sample.has_registers) {
+      put_registers(buffer_, sample.registers, perf::kAllGeneralRegisters);
+    } else {
+      buffer_.write(perf::RegisterAbi::None);
+    }
+  }
+  if ((fields & perf::sample_field::stack_user) != 0) {
+    const std::size_t copied = std::min<std::size_t>({sample.user_stack.size(), description_.stack_bytes, room});
+    const std::size_t padded = std::min((copied + 7) / 8 * 8, room / 8 * 8);
+    buffer_.write(std::uint64_t{padded});
+    if (padded != 0) {
+      const std::size_t real = std::min(copied, padded);
+      buffer_.write_bytes(Bytes(sample.user_stack).first(real));
+      buffer_.write_zeros(padded - real);
+      buffer_.write(std::uint64_t{real});
+    }
+  }
+  if ((fields & perf::sample_field::regs_intr) != 0) {
+    if (sample.has_registers) {
+      put_registers(buffer_, sample.registers, description_.interrupt_registers);
+    } else {
+      buffer_.write(perf::RegisterAbi::None);
+    }
+  }
+
+  mark_used(sample.pid, sample.ip);
+  first_sample_ns_ = std::min(first_sample_ns_.value_or(sample.time_ns), sample.time_ns);
+  last_sample_ns_ = std::max(last_sample_ns_, sample.time_ns);
+  latest_ns_ = std::max(latest_ns_, sample.time_ns);
+  return end(at);
+}
+
+Result<void> PerfDataWriter::Impl::round(std::uint64_t no_earlier_than_ns) {
+  if (error_) return *error_;
+  // On the n-th FINISHED_ROUND readers emit everything up to the latest time that stood before the (n-1)-th: records
+  // of the next round must not be older than that.
+  if (no_earlier_than_ns < latest_at_last_round_ || latest_ns_ == latest_at_last_round_) return {};
+  latest_at_last_round_ = latest_ns_;
+  return end(begin(RecordType::FinishedRound, 0));
+}
+
+Result<void> PerfDataWriter::Impl::flush() {
+  if (error_) return *error_;
+  if (buffer_.size() == 0) return {};
+  std::size_t done = 0;
+  const int error = write_at(header_.data.end(), buffer_.bytes(), done);
+
+  // Whole records that reached the file become part of it, even if the rest did not.
+  std::size_t whole = 0;
+  std::uint64_t samples = 0;
+  while (whole < buffer_.size()) {
+    perf::RecordHeader record;
+    std::memcpy(&record, buffer_.bytes().data() + whole, sizeof record);
+    if (whole + record.size > done) break;
+    whole += record.size;
+    if (record.type == static_cast<std::uint32_t>(RecordType::Sample)) ++samples;
+  }
+  std::uint64_t size = header_.data.size + whole;
+  std::size_t ignored = 0;
+  const int size_error = write_at(offsetof(perf::FileHeader, data) + offsetof(perf::Section, size),
+                                  std::as_bytes(std::span(&size, 1)), ignored);
+  if (size_error == 0) {
+    header_.data.size = size;
+    samples_written_ += samples;
+  }
+  buffer_.clear();
+  if (error == 0 && size_error == 0) return {};
+  error_ = failure("cannot write", error != 0 ? error : size_error);
+  if (regular_) (void)!ftruncate(fd_, static_cast<off_t>(header_.data.end()));
+  return *error_;
+}
+
+/// The feature table, to be placed at `table_at`, with the payloads behind it. Sets the header's bitmap.
+ByteWriter PerfDataWriter::Impl::features(std::uint64_t table_at, perf::FileHeader& header) const {
+  const Machine& machine = description_.machine;
+  const std::uint32_t cpus = std::max(1u, machine.cpus);
+  const std::string all_cpus = cpus == 1 ? "0" : fmt::format("0-{}", cpus - 1);
+  std::map<Feature, ByteWriter> parts;  // ascending, as the table has to be
+
+  const auto text = [&parts](Feature feature, const std::string& value) {
+    if (!value.empty()) write_feature_string(parts[feature], value);
+  };
+  text(Feature::Hostname, machine.hostname);
+  text(Feature::OsRelease, machine.os_release);
+  text(Feature::Version, description_.version);
+  text(Feature::Arch, machine.architecture);
+  text(Feature::CpuDescription, machine.cpu_description);
+  text(Feature::CpuId, machine.cpu_id);
+
+  parts[Feature::CpuCount].write(cpus);
+  parts[Feature::CpuCount].write(cpus);
+  if (machine.memory_kb != 0) parts[Feature::TotalMemory].write(machine.memory_kb);
+
+  if (!description_.command_line.empty()) {
+    ByteWriter& out = parts[Feature::CommandLine];
+    out.write(static_cast<std::uint32_t>(description_.command_line.size()));
+    for (const std::string& argument : description_.command_line) write_feature_string(out, argument);
+  }
+
+  ByteWriter& events = parts[Feature::EventDescription];
+  events.write(static_cast<std::uint32_t>(description_.events.size()));
+  events.write(static_cast<std::uint32_t>(sizeof(perf::EventAttr)));
+  for (std::uint32_t event = 0; event < description_.events.size(); ++event) {
+    events.write(attr_of(description_, event));
+    events.write(std::uint32_t{1});
+    write_feature_string(events, description_.events[event].name);
+    events.write(id_of(event));
+  }
+
+  // One socket, one node, a core per CPU: what a software PMU plays.
+  ByteWriter& topology = parts[Feature::CpuTopology];
+  topology.write(std::uint32_t{1});
+  write_feature_string(topology, all_cpus);
+  topology.write(cpus);
+  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) write_feature_string(topology, fmt::format("{}", cpu));
+  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {
+    topology.write(cpu);
+    topology.write(std::uint32_t{0});
+  }
+  topology.write(std::uint32_t{1});
+  write_feature_string(topology, all_cpus);
+  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) topology.write(std::uint32_t{0});
+
+  ByteWriter& numa = parts[Feature::NumaTopology];
+  numa.write(std::uint32_t{1});
+  numa.write(std::uint32_t{0});
+  numa.write(machine.memory_kb);
+  numa.write(machine.memory_kb);
+  write_feature_string(numa, all_cpus);
+
+  if (description_.branch_filter != 0) (void)parts[Feature::BranchStack];
+
+  ByteWriter& mappings = parts[Feature::PmuMappings];
+  mappings.write(std::uint32_t{2});
+  mappings.write(static_cast<std::uint32_t>(perf::EventType::Raw));
+  write_feature_string(mappings, "cpu");
+  mappings.write(static_cast<std::uint32_t>(perf::EventType::Software));
+  write_feature_string(mappings, "software");
+
+  if (!description_.groups.empty()) {
+    ByteWriter& out = parts[Feature::GroupDescription];
+    out.write(static_cast<std::uint32_t>(description_.groups.size()));
+    for (const EventGroup& group : description_.groups) {
+      write_feature_string(out, group.name.empty() ? "{anon_group}" : group.name);
+      out.write(group.leader);
+      out.write(group.members);
+    }
+  }
+
+  if (first_sample_ns_) {
+    parts[Feature::SampleTime].write(*first_sample_ns_);
+    parts[Feature::SampleTime].write(last_sample_ns_);
+  }
+
+  for (const auto& image : spaces_.images()) {
+    if (!image->build_id || !used_.contains(image.get())) continue;
+    ByteWriter& out = parts[Feature::BuildId];
+    const std::size_t at = out.size();
+    out.write(perf::RecordHeader{0, perf::misc::user | perf::misc::build_id_size, 0});
+    perf::BuildIdBody body;
+    body.size = image->build_id->size;
+    std::copy(image->build_id->bytes.begin(), image->build_id->bytes.end(), body.bytes);
+    out.write(body);
+    out.write_c_string(std::string_view{image->path}.substr(0, 4096));
+    out.align(8);
+    out.patch(at + offsetof(perf::RecordHeader, size), static_cast<std::uint16_t>(out.size() - at));
+  }
+
+  if (!machine.pmu_capabilities.empty()) {
+    ByteWriter& out = parts[Feature::CpuPmuCaps];
+    out.write(static_cast<std::uint32_t>(machine.pmu_capabilities.size()));
+    for (const Note& capability : machine.pmu_capabilities) {
+      write_feature_string(out, capability.key);
+      write_feature_string(out, capability.value);
+    }
+  }
+
+  ByteWriter all;
+  std::uint64_t payload_at = table_at + parts.size() * sizeof(perf::Section);
+  for (const auto& [feature, payload] : parts) {
+    const auto bit = static_cast<std::uint32_t>(feature);
+    header.features[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    all.write(perf::Section{payload_at, payload.size()});
+    payload_at += payload.size();
+  }
+  for (const auto& [feature, payload] : parts) all.write_bytes(payload.bytes());
+  return all;
+}
+
+Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
+  if (closed_) return {};
+  (void)flush();
+  if (!error_) {
+    for (const Note& entry : summary.notes) (void)note(entry, 1);
+    (void)flush();
+  }
+
+  perf::FileHeader ended = header_;
+  const ByteWriter table = features(header_.data.end(), ended);
+  std::size_t done = 0;
+  int error = write_at(header_.data.end(), table.bytes(), done);
+  if (error == 0) error = write_at(0, std::as_bytes(std::span(&ended, 1)), done);
+  closed_ = true;
+
+  struct stat ours {
+  }, named{};
+  const bool reachable = !regular_ || (fstat(fd_, &ours) == 0 && stat(path_.c_str(), &named) == 0 &&
+                                       ours.st_dev == named.st_dev && ours.st_ino == named.st_ino);
+  if (::close(fd_) != 0 && error == 0) error = errno;
+  fd_ = -1;
+
+  if (error_) return *error_;
+  if (error != 0) {
+    Error whole = failure("cannot write the features", error);
+    return whole;
+  }
+  if (!reachable) {
+    return Error{fmt::format("{}: the file was removed or replaced while it was written; {} went with it", path_,
+                             samples_written_ == 0 ? "the recording" : "all " + count_of(samples_written_, "sample")),
+                 "choose a place that stays with -o FILE"};
+  }
+  return {};
+}
+
+PerfDataWriter::PerfDataWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+PerfDataWriter::PerfDataWriter(PerfDataWriter&&) noexcept = default;
+PerfDataWriter& PerfDataWriter::operator=(PerfDataWriter&&) noexcept = default;
+PerfDataWriter::~PerfDataWriter() = default;
+
+Result<PerfDataWriter> PerfDataWriter::create(std::string path, RecordingDescription description) {
+  CHECK(!description.events.empty());
+  for (const EventGroup& group : description.groups) {
+    CHECK(group.leader + std::uint64_t{group.members} <= description.events.size());
+  }
+  auto impl = std::make_unique<Impl>(std::move(path), std::move(description));
+  if (auto created = impl->create(); !created) {
+    impl->closed_ = true;
+    return created.error();
+  }
+  return PerfDataWriter{std::move(impl)};
+}
+
+Result<void> PerfDataWriter::comm(const Comm& comm) { return impl_->comm(comm); }
+Result<void> PerfDataWriter::mmap(Mmap mmap) { return impl_->mmap(std::move(mmap)); }
+Result<void> PerfDataWriter::fork(const Fork& fork) { return impl_->task(RecordType::Fork, fork); }
+Result<void> PerfDataWriter::exit(const Exit& exit) {
+  return impl_->task(RecordType::Exit, {exit.pid, exit.parent_pid, exit.tid, exit.parent_tid, exit.time_ns});
+}
+Result<void> PerfDataWriter::lost(const Lost& lost) { return impl_->lost(lost); }
+Result<void> PerfDataWriter::sample(const session::Sample& sample) { return impl_->sample(sample); }
+Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
+Result<void> PerfDataWriter::flush() { return impl_->flush(); }
+Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }
+std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
+std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
+const std::string& PerfDataWriter::path() const { return impl_->path_; }
+
+}  // namespace zs::profile
