@@ -1,0 +1,114 @@
+// A processor as its PMU presents it: how many counters of which width, which registers and record formats, which
+// events. A row is fixed, named and versioned ("skylake-server@1"): a number that changes makes a new version, so a
+// recording can be repeated. It is never filled in from the host.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "arch/counter_set.h"
+#include "arch/events/event.h"
+#include "arch/msrs.h"
+#include "arch/records/lbr.h"
+#include "arch/records/pebs.h"
+
+namespace zs::arch {
+
+/// What FREEZE_PERFMON_ON_PMI and FREEZE_LBRS_ON_PMI do when a PMI is requested.
+enum class FreezeKind : std::uint8_t {
+  Legacy,       // clears IA32_PERF_GLOBAL_CTRL, or DEBUGCTL.LBR
+  Streamlined,  // sets CTR_Frz, or LBR_Frz, in IA32_PERF_GLOBAL_STATUS
+};
+
+/// Which counters one PEBS assist reloads and whose overflow bits it clears.
+enum class PebsServes : std::uint8_t {
+  Overflowed,  // every PEBS counter that has overflowed, whether or not this instruction triggered it
+  Applicable,  // those that this record is of: the record's "applicable counters"
+};
+
+struct CpuModel {
+  std::string_view name;         // NAME@VERSION
+  std::string_view description;  // for people
+  std::uint32_t signature;       // CPUID.1:EAX
+
+  std::uint8_t perfmon_version;
+  std::uint8_t general_counters;
+  std::uint8_t general_width;  // bits
+  std::uint8_t fixed_counters;
+  std::uint8_t fixed_width;
+  std::uint32_t absent_architectural_events = 0;  // CPUID.0AH:EBX
+  PerfCapabilities capabilities;
+
+  CounterSet pebs_counters;          // IA32_PEBS_ENABLE has a bit for these
+  CounterSet distribution_counters;  // on which a Precise::Distribution event records the overflowing instruction
+  PebsServes pebs_serves;
+  std::uint8_t reset_slots;  // of the DS management area
+
+  std::uint8_t lbr_entries;  // a power of two
+  bool lbr_call_stack;       // LBR_SELECT.EN_CALLSTACK
+  FreezeKind counter_freeze, lbr_freeze;
+  bool transactions;  // HLE or RTM
+
+  std::span<const Event> (*events)();
+
+  constexpr CounterSet counters() const { return any_of(general_counters) | all_fixed(fixed_counters); }
+  constexpr PebsFormat pebs_format() const {
+    return static_cast<PebsFormat>(capabilities.get(PerfCapabilities::pebs_format));
+  }
+  constexpr LbrFormat lbr_format() const {
+    return static_cast<LbrFormat>(capabilities.get(PerfCapabilities::lbr_format));
+  }
+};
+
+/// Facts that must hold of every row.
+constexpr bool is_consistent(const CpuModel& m) {
+  const std::size_t at = m.name.find('@');
+  if (at == std::string_view::npos || at == 0 || at + 1 == m.name.size()) return false;
+  if (m.perfmon_version < 2 || m.perfmon_version > 4) return false;  // what arch/msr_map.h knows
+  if (m.general_counters == 0 || m.general_counters > GeneralCounter::msrs.count) return false;
+  if (m.fixed_counters > FixedCounter::msrs.count) return false;
+  for (const unsigned width : {m.general_width, m.fixed_width}) {
+    if (width <= 32 || width >= 64) return false;  // a sign-extended 32-bit write must fit
+  }
+  if (record_size(m.pebs_format()) == 0) return false;
+  if (!m.pebs_counters.subset_of(any_of(m.general_counters) & any_of(4))) return false;
+  if (!m.distribution_counters.subset_of(m.pebs_counters)) return false;
+  if (!m.pebs_counters.subset_of(any_of(m.reset_slots))) return false;
+  if (!m.capabilities.has(PerfCapabilities::pebs_trap)) return false;  // no fault-like record is modelled
+  if (m.capabilities.has(PerfCapabilities::pebs_baseline)) return false;
+  if (!std::has_single_bit(m.lbr_entries) || m.lbr_entries > LbrFrom::msrs.count) return false;
+  const LbrFormat lbr = m.lbr_format();
+  if (lbr != LbrFormat::Flags && lbr != LbrFormat::TsxFlags && lbr != LbrFormat::Info) return false;
+  const bool streamlined = m.counter_freeze == FreezeKind::Streamlined || m.lbr_freeze == FreezeKind::Streamlined;
+  if (streamlined && m.perfmon_version < 4) return false;
+  return m.events != nullptr && !m.description.empty();
+}
+
+struct CpuidLeaf {
+  std::uint32_t eax, ebx, ecx, edx;
+};
+
+/// CPUID leaf 0AH, "Architectural Performance Monitoring".
+constexpr CpuidLeaf perfmon_leaf(const CpuModel& m) {
+  constexpr std::uint32_t kListedEvents = 7;  // length of the EBX vector
+  return {.eax = m.perfmon_version | std::uint32_t{m.general_counters} << 8 | std::uint32_t{m.general_width} << 16 |
+                 kListedEvents << 24,
+          .ebx = m.absent_architectural_events,
+          .ecx = 0,
+          .edx = m.fixed_counters | std::uint32_t{m.fixed_width} << 5};
+}
+
+inline constexpr std::string_view kDefaultCpuModel = "skylake-server@1";
+
+/// Every row, sorted by name.
+std::span<const CpuModel> cpu_models();
+
+/// "skylake-server@1", or "skylake-server" for its newest version; null if there is none.
+const CpuModel* find_cpu_model(std::string_view name);
+
+/// The row named by kDefaultCpuModel.
+const CpuModel& default_cpu_model();
+
+}  // namespace zs::arch

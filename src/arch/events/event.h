@@ -1,0 +1,150 @@
+// A row of a CPU model's event table: how software asks for an event, which counters can count it, how precise a sample
+// of it can be, and what it counts here.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "arch/counter_set.h"
+#include "arch/events/meanings.h"
+#include "arch/retired.h"
+
+namespace zs::arch {
+
+/// How much a number of this event is worth.
+enum class EventClass : std::uint8_t {
+  Exact,        // follows from the architecture: `meaning` counts it
+  NotModelled,  // known by name and encoding, but there is no number to give
+};
+
+/// What the vendor promises of PEBS with this event. The hardware takes any event; only these are precise.
+enum class Precise : std::uint8_t {
+  No,
+  Yes,
+  Always,        // exists for PEBS only, or with PEBS only under restrictions
+  Distribution,  // the overflowing instruction itself is recorded (on CpuModel::distribution_counters)
+};
+
+struct Event {
+  std::string_view name;     // perf's spelling: lower case
+  std::string_view aliases;  // names the same event has elsewhere, separated by one space; "" if none
+  std::uint8_t code, umask;  // of IA32_PERFEVTSELx; code 00H: of a fixed counter only, umask as perf numbers those
+  CounterSet counters;       // that can count it
+  Precise precise;
+  const EventMeaning* meaning;  // null: NotModelled
+  std::string_view description;
+
+  std::uint8_t cmask = 0;
+  bool invert = false, edge = false, any = false;
+  bool data_address = false;   // its PEBS record carries the data linear address
+  bool extension = false;      // this processor has no such event: the encoding is zeroskid's own
+  std::uint32_t selector = 0;  // to be written to MSR_PEBS_LD_LAT (code CDH) or MSR_PEBS_FRONTEND (C6H) too
+
+  constexpr EventClass kind() const { return meaning != nullptr ? EventClass::Exact : EventClass::NotModelled; }
+
+  /// IA32_PERFEVTSELx without rings, INT and EN: what perf calls the raw config.
+  constexpr std::uint64_t config() const {
+    return std::uint64_t{code} | std::uint64_t{umask} << 8 | std::uint64_t{edge} << 18 | std::uint64_t{any} << 21 |
+           std::uint64_t{invert} << 23 | std::uint64_t{cmask} << 24;
+  }
+
+  // For table rows: the same event with one more property.
+  constexpr Event also(std::string_view other_names) const;  // aliases
+  constexpr Event cycles(std::uint8_t at_least) const;       // CMASK
+  constexpr Event cycles_below(std::uint8_t limit) const;    // CMASK and INV
+  constexpr Event rising() const;                            // E
+  constexpr Event any_thread() const;                        // ANY
+  constexpr Event with_address() const;
+  constexpr Event own_encoding() const;
+  constexpr Event selecting(std::uint32_t value) const;
+};
+
+/// A row whose events `meaning` counts.
+constexpr Event exact(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
+                      Precise precise, const EventMeaning& meaning, std::string_view description) {
+  return {name, "", code, umask, counters, precise, &meaning, description};
+}
+
+/// A row known by name only.
+constexpr Event not_modelled(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
+                             Precise precise, std::string_view description) {
+  return {name, "", code, umask, counters, precise, nullptr, description};
+}
+
+constexpr Event Event::also(std::string_view other_names) const {
+  Event event = *this;
+  event.aliases = other_names;
+  return event;
+}
+constexpr Event Event::cycles(std::uint8_t at_least) const {
+  Event event = *this;
+  event.cmask = at_least;
+  return event;
+}
+constexpr Event Event::cycles_below(std::uint8_t limit) const {
+  Event event = cycles(limit);
+  event.invert = true;
+  return event;
+}
+constexpr Event Event::rising() const {
+  Event event = *this;
+  event.edge = true;
+  return event;
+}
+constexpr Event Event::any_thread() const {
+  Event event = *this;
+  event.any = true;
+  return event;
+}
+constexpr Event Event::with_address() const {
+  Event event = *this;
+  event.data_address = true;
+  return event;
+}
+constexpr Event Event::own_encoding() const {
+  Event event = *this;
+  event.extension = true;
+  return event;
+}
+constexpr Event Event::selecting(std::uint32_t value) const {
+  Event event = *this;
+  event.selector = value;
+  return event;
+}
+
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+constexpr bool equal_case_blind(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// Whether `name` is the event's name or one of its aliases; upper and lower case are the same.
+constexpr bool goes_by(const Event& event, std::string_view name) {
+  if (equal_case_blind(event.name, name)) return true;
+  for (std::string_view rest = event.aliases; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (equal_case_blind(rest.substr(0, end), name)) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+/// What every table must satisfy: names ascend (so none comes twice), some counter of the processor counts each row, and
+/// a row is described.
+constexpr bool is_consistent(std::span<const Event> events, CounterSet existing) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& e = events[i];
+    if (i > 0 && !(events[i - 1].name < e.name)) return false;
+    if (e.counters.empty() || !e.counters.subset_of(existing)) return false;
+    if ((e.code == 0) != e.counters.general().empty()) return false;
+    if (e.description.empty()) return false;
+    for (const char c : e.name) {
+      if (lower(c) != c) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace zs::arch

@@ -1,0 +1,84 @@
+// What the exact events count in one retired instruction. Each is a small function over facts, resolved once when a
+// select register is written; two encodings that mean the same share one function.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "arch/retired.h"
+
+namespace zs::arch {
+
+namespace meanings {
+
+constexpr std::uint32_t saturated(std::uint64_t n) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
+}
+
+constexpr bool is_call(BranchKind kind) { return kind == BranchKind::RelativeCall || kind == BranchKind::IndirectCall; }
+
+/// Near branches whose target is data, returns excepted.
+constexpr bool is_indirect(BranchKind kind) {
+  return kind == BranchKind::IndirectJump || kind == BranchKind::IndirectCall;
+}
+
+/// One UMASK bit of FP_ARITH_INST_RETIRED per class, in the order of enum FpArith.
+constexpr std::uint8_t fp_bit(FpArith fp) {
+  return fp == FpArith::None ? std::uint8_t{0} : static_cast<std::uint8_t>(1U << (static_cast<unsigned>(fp) - 1));
+}
+
+template <std::uint8_t Umask>
+constexpr std::uint32_t fp_arith(const Retired& r) {
+  return (fp_bit(r.fp) & Umask) != 0 ? std::uint32_t{r.fp_weight} : 0U;
+}
+
+template <std::size_t... Umask>
+constexpr std::array<EventMeaning, 256> fp_arith_table(std::index_sequence<Umask...>) {
+  return {EventMeaning{.count = fp_arith<static_cast<std::uint8_t>(Umask)>}...};
+}
+
+}  // namespace meanings
+
+inline constexpr EventMeaning kInstructions{.count = [](const Retired&) -> std::uint32_t { return 1; }};
+inline constexpr EventMeaning kNops{.count = [](const Retired& r) -> std::uint32_t { return r.nop; }};
+
+inline constexpr EventMeaning kBranches{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch != BranchKind::None; }};
+inline constexpr EventMeaning kConditionals{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::Conditional; }};
+inline constexpr EventMeaning kConditionalsTaken{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::Conditional && r.taken; }};
+inline constexpr EventMeaning kConditionalsNotTaken{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::Conditional && !r.taken; }};
+inline constexpr EventMeaning kNearCalls{
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::is_call(r.branch); }};
+inline constexpr EventMeaning kNearReturns{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::Return; }};
+inline constexpr EventMeaning kNearTaken{.count = [](const Retired& r) -> std::uint32_t {
+  return r.taken && r.branch != BranchKind::None && r.branch != BranchKind::Far;
+}};
+inline constexpr EventMeaning kIndirects{
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::is_indirect(r.branch); }};
+inline constexpr EventMeaning kFarBranches{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::Far; }};
+
+inline constexpr EventMeaning kLoads{.count = [](const Retired& r) { return meanings::saturated(r.load_count); },
+                                     .memory = true};
+inline constexpr EventMeaning kStores{.count = [](const Retired& r) { return meanings::saturated(r.store_count); },
+                                      .memory = true};
+inline constexpr EventMeaning kLoadsAndStores{
+    .count = [](const Retired& r) { return meanings::saturated(r.load_count + r.store_count); }, .memory = true};
+inline constexpr EventMeaning kLockedLoads{
+    .count = [](const Retired& r) { return r.locked ? meanings::saturated(r.load_count) : 0U; }, .memory = true};
+inline constexpr EventMeaning kSplitLoads{
+    .count = [](const Retired& r) { return r.split_loads; }, .memory = true, .addresses = true};
+inline constexpr EventMeaning kSplitStores{
+    .count = [](const Retired& r) { return r.split_stores; }, .memory = true, .addresses = true};
+
+/// FP_ARITH_INST_RETIRED by UMASK, whose bits may be combined. Entry 0 counts nothing.
+inline constexpr std::array<EventMeaning, 256> kFpArith = meanings::fp_arith_table(std::make_index_sequence<256>{});
+
+}  // namespace zs::arch

@@ -1,0 +1,46 @@
+// Lookup in the event tables; and the one event whose UMASK is a set.
+#include "arch/events/tables.h"
+
+#include "arch/cpu_model.h"
+
+namespace zs::arch {
+
+namespace {
+
+// FP_ARITH_INST_RETIRED: the one event whose UMASK is a set of classes rather than a number.
+constexpr std::uint8_t kFpArithCode = 0xC7;
+
+}  // namespace
+
+std::span<const Event> events(const CpuModel& model) { return model.events(); }
+
+const Event* find_event(const CpuModel& model, std::string_view name) {
+  for (const Event& event : events(model)) {
+    if (goes_by(event, name)) return &event;
+  }
+  return nullptr;
+}
+
+const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+  if (event == 0) return nullptr;  // rows with code 00H are those of fixed counters
+  for (const Event& row : events(model)) {
+    if (row.code == event && row.umask == umask && row.cmask == 0 && !row.edge && !row.any) return &row;
+  }
+  return nullptr;
+}
+
+const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+  if (const Event* row = find_event(model, event, umask); row != nullptr) return row->meaning;
+  // A generation that has the event lists its lowest class.
+  if (event == kFpArithCode && umask != 0 && find_event(model, kFpArithCode, 0x01) != nullptr) return &kFpArith[umask];
+  return nullptr;
+}
+
+const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
+  for (const Event& row : events(model)) {
+    if (row.code == 0 && row.counters.has(kFirstFixedBit + index)) return row.meaning;
+  }
+  return nullptr;
+}
+
+}  // namespace zs::arch
