@@ -100,7 +100,7 @@ void visit_options(Visitor& visit, Config& c) {
 bool is_consistent(const RecordingConfig& c) {
   if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::PageFaults && e.precise <= 3 && e.leader < c.events.size();
+    return e.kind <= EventKind::MajorFaults && e.precise <= 3 && e.leader < c.events.size();
   });
 }
 

@@ -18,6 +18,8 @@ enum class EventKind : std::uint8_t {
   TaskClock,  // software events: what the kernel measured for the thread, the tool's own share included
   ContextSwitches,
   PageFaults,
+  MinorFaults,
+  MajorFaults,
 };
 
 /// One event of the recording, with all that assigning it to a counter needs. The event table is not consulted again.
