@@ -30,8 +30,8 @@ class FreeSpace {
   void remove(std::map<std::uint64_t, std::uint64_t>::iterator gap);
 
   AddressRange zone_;
-  std::map<std::uint64_t, std::uint64_t> gaps_;                  // start -> end; never touching one another
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;    // (size, start) of the same gaps
+  std::map<std::uint64_t, std::uint64_t> gaps_;                // start -> end; never touching one another
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // (size, start) of the same gaps
 };
 
 }  // namespace zs::engine

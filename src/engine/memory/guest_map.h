@@ -9,7 +9,7 @@
 // they are merged); every interval is really mapped; nothing outside the intervals is ever unmapped, protected or
 // replaced, which is what keeps the tool's memory safe.
 // Not modelled: VMA splits by mlock, memory policy and madvise other than DONTFORK; mremap across such a split gets the
-// kernel's own answer. remap_file_pages is ENOSYS.
+// kernel's own answer. mremap never moves several mappings at once (as before Linux 6.17). remap_file_pages is ENOSYS.
 // Not thread-safe: callers hold the engine lock.
 #pragma once
 
@@ -43,17 +43,17 @@ struct MappedFile {
   std::string path;
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0;
-  bool may_execute = true;  // false: the file system is mounted noexec
+  bool may_execute = true;              // false: the file system is mounted noexec
   std::uint64_t page_size = kPageSize;  // larger on hugetlbfs
 };
 
 struct GuestMapping {
   std::uint64_t start = 0, end = 0;
-  std::uint32_t prot = 0;     // PROT_READ|WRITE|EXEC, as the program asked
-  std::uint32_t flags = 0;    // MAP_SHARED or MAP_PRIVATE, and MAP_ANONYMOUS|GROWSDOWN|NORESERVE|LOCKED|HUGETLB
-  std::uint64_t offset = 0;   // in the file, of `start`; 0 for anonymous memory
+  std::uint32_t prot = 0;    // PROT_READ|WRITE|EXEC, as the program asked
+  std::uint32_t flags = 0;   // MAP_SHARED or MAP_PRIVATE, and MAP_ANONYMOUS|GROWSDOWN|NORESERVE|LOCKED|HUGETLB
+  std::uint64_t offset = 0;  // in the file, of `start`; 0 for anonymous memory
   MapKind kind = MapKind::Anonymous;
-  bool inherited = true;      // false: madvise(MADV_DONTFORK)
+  bool inherited = true;                   // false: madvise(MADV_DONTFORK)
   std::shared_ptr<const MappedFile> file;  // null for private anonymous memory
 
   AddressRange range() const { return {start, end}; }
@@ -124,8 +124,8 @@ class GuestMap {
   std::string proc_smaps() const;
 
   // For the loader.
-  /// Lowest free place for `length` bytes in the low window, else in the high zone. nullopt: neither has room.
-  std::optional<std::uint64_t> find_low(std::uint64_t length, std::uint64_t alignment);
+  /// A free place for `length` bytes in the low window, else in the high zone. nullopt: neither has room.
+  std::optional<std::uint64_t> find_low(std::uint64_t length, std::uint64_t alignment) const;
   /// mmap at exactly `address`, -EEXIST if anything of the program or the tool is there.
   long map_at(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset);
   /// Maps the main stack (soft RLIMIT_STACK bytes below stack_top) and the argument area.
@@ -138,37 +138,45 @@ class GuestMap {
 
  private:
   using Mappings = std::map<std::uint64_t, GuestMapping>;
-  enum class Zone : std::uint8_t { Low, High };
+  enum class Zone : std::uint8_t { Low, LowOnly, High };
 
-  int real_prot(std::uint32_t prot) const;
-  Mappings::iterator at_or_after(std::uint64_t address);
+  // The shadow alone.
   Mappings::const_iterator at_or_after(std::uint64_t address) const;
+  Mappings::iterator at_or_after(std::uint64_t address);
+  void add(GuestMapping mapping);  // into a place where nothing is
+  Mappings::iterator drop(Mappings::iterator mapping);
   void split(std::uint64_t address);
-  void insert(GuestMapping mapping);
   void erase(AddressRange range);
-  Mappings::iterator try_merge(Mappings::iterator left);
   void merge_around(AddressRange range);
+  template <typename Change>
+  void update(AddressRange range, Change&& change);
   bool covered(AddressRange range) const;
   bool untouched(AddressRange range) const;
+  bool touches_tool_memory(AddressRange range) const;
   std::vector<AddressRange> gaps(AddressRange range) const;
   std::vector<AddressRange> owned(AddressRange range) const;
-  void take(AddressRange range);
-  void give(AddressRange range);
+  std::vector<GuestMapping> pieces(AddressRange range) const;
 
-  void code_will_change(AddressRange range);
-  void restore_code_pages(AddressRange range);
+  // Placement and the real address space.
+  int real_prot(int prot) const;
   bool hint_is_usable(AddressRange range) const;
-  std::optional<std::uint64_t> place(Zone zone, std::uint64_t length, std::uint64_t alignment);
-  long place_and_map(const GuestMapping& wanted, std::uint64_t hint, Zone zone, std::uint64_t alignment, int prot,
+  std::optional<std::uint64_t> place(Zone zone, std::uint64_t length, std::uint64_t alignment) const;
+  long map_somewhere(GuestMapping wanted, std::uint64_t length, std::uint64_t hint, Zone zone, std::uint64_t alignment,
                      int flags, int fd);
-  long map_over(const GuestMapping& wanted, int prot, int flags, int fd);
+  long map_exactly(const GuestMapping& wanted, int flags, int fd);
+  long map_over(const GuestMapping& wanted, int flags, int fd);
   long claim(AddressRange range, std::vector<AddressRange>& claimed);
-  void unclaim(const std::vector<AddressRange>& claimed);
+  void reserve_foreign();
   void resync(AddressRange range);
   void follow_grown_stacks();
-  long move(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length, int flags,
-           std::uint64_t target);
+
+  long move(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target);
   long change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey);
+  long grow_heap(std::uint64_t from, std::uint64_t to);
+
+  bool has_code_pages(AddressRange range) const;
+  void code_will_change(AddressRange range);
+  void restore_code_pages(AddressRange range);
 
   Layout layout_;
   bool strip_exec_;

@@ -39,8 +39,8 @@ struct AddressRange {
 };
 
 struct Layout {
-  AddressRange engine{0x6000'0000, 0x7ff0'0000};   // code cache and contexts; `engine_windows` has the alternatives
-  AddressRange low{0x1000'0000, 0x7ff0'0000};      // contains the engine window
+  AddressRange engine{0x6000'0000, 0x7ff0'0000};  // code cache and contexts; `engine_windows` has the alternatives
+  AddressRange low{0x1000'0000, 0x7ff0'0000};     // contains the engine window
   AddressRange spare{0x1200'0000'0000, 0x2000'0000'0000};
   AddressRange heap{0x2000'0000'0000, 0x2010'0000'0000};
   AddressRange high{0x2010'0000'0000, 0x29f0'0000'0000};

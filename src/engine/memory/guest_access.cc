@@ -1,0 +1,105 @@
+#include "engine/memory/guest_access.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/memory/layout.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+/// MAX_ARG_STRLEN: the kernel's limit for one argument or environment string, with its NUL.
+constexpr std::size_t kArgumentStringLimit = 32 * kPageSize;
+
+enum class Direction : std::uint8_t { Read, Write };
+
+/// Some containers forbid process_vm_readv. A file takes its place: the kernel copies to or from it with the same checks.
+std::size_t transfer_through_file(Direction direction, std::uint64_t address, void* local, std::size_t length) {
+  const long fd = raw_syscall(SYS_memfd_create, "", 1u /* MFD_CLOEXEC */);
+  if (is_error(fd)) return 0;
+  void* const guest = reinterpret_cast<void*>(address);
+  void* const source = direction == Direction::Read ? guest : local;
+  void* const target = direction == Direction::Read ? local : guest;
+  long copied = raw_syscall(SYS_pwrite64, fd, source, length, 0L);
+  if (copied > 0) copied = raw_syscall(SYS_pread64, fd, target, copied, 0L);
+  raw_syscall(SYS_close, fd);
+  return copied > 0 ? static_cast<std::size_t>(copied) : 0;
+}
+
+std::size_t transfer(Direction direction, std::uint64_t address, void* local, std::size_t length) {
+  constexpr std::size_t kPieces = 16;  // one page of the guest each: transfers stop between pieces, not within
+  const long number = direction == Direction::Read ? SYS_process_vm_readv : SYS_process_vm_writev;
+  std::size_t done = 0;
+  while (done < length) {
+    iovec pieces[kPieces];
+    std::size_t count = 0, wanted = 0;
+    for (; count < kPieces && done + wanted < length; ++count) {
+      const std::uint64_t at = address + done + wanted;
+      if (at >= kTaskSize) break;
+      const std::size_t piece = std::min(length - done - wanted, kPageSize - (at & (kPageSize - 1)));
+      pieces[count] = {reinterpret_cast<void*>(at), piece};
+      wanted += piece;
+    }
+    if (count == 0) break;
+    char* const here = static_cast<char*>(local) + done;
+    iovec whole{here, wanted};
+    const long copied = raw_syscall(number, raw_syscall(SYS_getpid), &whole, 1L, pieces, count, 0L);
+    if (copied == -EPERM || copied == -ENOSYS) {
+      return done + transfer_through_file(direction, address + done, here, length - done);
+    }
+    if (copied > 0) done += static_cast<std::size_t>(copied);
+    if (copied != static_cast<long>(wanted)) break;
+  }
+  return done;
+}
+
+}  // namespace
+
+std::size_t read_guest(std::uint64_t address, void* out, std::size_t length) {
+  return transfer(Direction::Read, address, out, length);
+}
+
+std::size_t write_guest(std::uint64_t address, const void* in, std::size_t length) {
+  return transfer(Direction::Write, address, const_cast<void*>(in), length);
+}
+
+long read_guest_string(std::uint64_t address, std::size_t limit, std::string& out) {
+  out.clear();
+  char piece[kPageSize];
+  while (out.size() < limit) {
+    const std::uint64_t at = address + out.size();
+    const std::size_t wanted = std::min<std::size_t>(limit - out.size(), kPageSize - (at & (kPageSize - 1)));
+    const std::size_t got = read_guest(at, piece, wanted);
+    if (const void* nul = std::memchr(piece, 0, got)) {
+      out.append(piece, static_cast<std::size_t>(static_cast<const char*>(nul) - piece));
+      return 0;
+    }
+    out.append(piece, got);
+    if (got < wanted) return -EFAULT;
+  }
+  return -ENAMETOOLONG;
+}
+
+long read_guest_strings(std::uint64_t address, std::size_t limit, std::vector<std::string>& out) {
+  out.clear();
+  if (address == 0) return 0;
+  std::size_t used = 0;
+  for (;; address += sizeof(std::uint64_t)) {
+    const auto pointer = read_guest_value<std::uint64_t>(address);
+    if (!pointer) return -EFAULT;
+    if (*pointer == 0) return 0;
+    std::string text;
+    const long result = read_guest_string(*pointer, kArgumentStringLimit, text);
+    if (result == -ENAMETOOLONG) return -E2BIG;
+    if (result < 0) return result;
+    used += text.size() + 1 + sizeof(std::uint64_t);
+    if (used > limit) return -E2BIG;
+    out.push_back(std::move(text));
+  }
+}
+
+}  // namespace zs::engine
