@@ -18,8 +18,7 @@ STAND_INS = {
     "id": 'echo "$USER_ID"',
 }
 SHELL_TOOLS = ["bash", "env", "dirname", "awk", "tr", "tail", "mktemp", "rm"]
-BUILD = "g++ cmake ninja-build pkg-config nasm libzydis-dev libdw-dev libpfm4-dev libcli11-dev libfmt-dev " \
-        "nlohmann-json3-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
+BUILD = " ".join(line.split()[0] for line in (ROOT / "tools/packages").read_text().splitlines() if "[build]" in line)
 
 
 def setup(installed, user_id=0, without=(), apt_status=0):
