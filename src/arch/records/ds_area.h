@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arch/wire_layout.h"
+#include "base/bytes.h"
 
 namespace zs::arch {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "arch/retired.h"
-#include "arch/wire_layout.h"
+#include "base/bytes.h"
 
 namespace zs::arch {
 
