@@ -29,14 +29,16 @@ class Pmu {
   bool wrmsr(std::uint32_t msr, std::uint64_t value);
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
 
-  /// A lane is one distinct event that at least one running counter counts at CPL 3. The list changes only
-  /// when software writes a control register; lanes_generation() then differs.
+  /// A lane is one distinct event that at least one running counter counts at CPL 3 (for a counter with INV or E:
+  /// every instruction, which it has to see). The list and wants_branches() change only when software writes a control
+  /// register or a PMI freezes something; lanes_generation() then differs. A handler that stops and restarts counters
+  /// without anyone looking in between changes nothing.
   std::span<const arch::EventMeaning> lanes() const;
   std::uint32_t lanes_generation() const;
 
   /// How many events of `lane` may be passed to count() before something other than a counter value would
   /// change (an overflow, a PEBS record of an armed counter). 0: the next instruction with such an event needs retire().
-  /// UINT64_MAX where no counter of the lane can ever overflow soon (2^48 away).
+  /// A counter at 0 leaves room for 2^48 - 1. Always 0 for a lane with a counter that uses CMASK or E.
   std::uint64_t headroom(std::size_t lane) const;
 
   /// Adds `events` occurrences at CPL 3. CHECKs events <= headroom(lane).

@@ -1,0 +1,211 @@
+// Which counters run is resolved when it is first asked for after a control register was written, so a PMI handler that
+// stops and restarts everything costs one resolve() and no new generation.
+#include "pmu/counters.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "arch/events/tables.h"
+#include "base/check.h"
+
+namespace zs::pmu {
+
+using arch::CounterSet;
+using arch::FixedCtrCtrl;
+using arch::GlobalStatus;
+using arch::PerfEvtSel;
+
+namespace {
+
+constexpr void put(CounterSet& set, std::uint64_t bit, bool in) { set.bits = in ? set.bits | bit : set.bits & ~bit; }
+
+}  // namespace
+
+// GLOBAL_CTRL starts with the general counters' bits set, so that software which knows only PERFEVTSEL can count.
+// source: SDM from March 2023, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT"; older
+// editions say 0.
+Counters::Counters(const arch::CpuModel& model) : model_(model), control_(arch::any_of(model.general_counters).bits) {
+  for (unsigned n = 0; n < model.general_counters; ++n) {
+    slots_[n].limit = std::uint64_t{1} << model.general_width;
+    slots_[n].bit = arch::only(n).bits;
+  }
+  for (unsigned i = 0; i < model.fixed_counters; ++i) {
+    Counter& counter = slots_[kMaxGeneral + i];
+    counter.limit = std::uint64_t{1} << model.fixed_width;
+    counter.bit = arch::fixed(i).bits;
+    counter.meaning = arch::fixed_meaning(model, i);
+  }
+}
+
+void Counters::set_value(unsigned counter, std::uint64_t value) {
+  Counter& c = slot(counter);
+  c.value = value & (c.limit - 1);
+}
+
+void Counters::set_select(unsigned n, PerfEvtSel select) {
+  if (selects_[n] == select) return;
+  selects_[n] = select;
+  stale_ = true;
+
+  Counter& counter = slots_[n];
+  const auto event = static_cast<std::uint8_t>(select.get(PerfEvtSel::event));
+  const auto umask = static_cast<std::uint8_t>(select.get(PerfEvtSel::umask));
+  counter.meaning = arch::meaning_of(model_, event, umask);
+  counter.cmask = static_cast<std::uint8_t>(select.get(PerfEvtSel::cmask));
+  counter.invert = select.has(PerfEvtSel::invert);
+  counter.edge = select.has(PerfEvtSel::edge);
+  counter.condition_held = false;
+
+  const arch::Event* row = arch::find_event(model_, event, umask);
+  put(with_address_, counter.bit, row != nullptr && row->data_address);
+  put(distribution_, counter.bit,
+      row != nullptr && row->precise == arch::Precise::Distribution && model_.distribution_counters.has(n));
+  put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
+}
+
+void Counters::set_fixed_control(FixedCtrCtrl control) {
+  if (fixed_control_ == control) return;
+  fixed_control_ = control;
+  stale_ = true;
+  for (unsigned i = 0; i < model_.fixed_counters; ++i) {
+    put(interrupting_, arch::fixed(i).bits, control.has(FixedCtrCtrl::interrupt, i));
+  }
+}
+
+void Counters::set_control(arch::GlobalCtrl control) {
+  if (control_ == control) return;
+  control_ = control;
+  stale_ = true;
+}
+
+void Counters::set_status(std::uint64_t bits) {
+  const GlobalStatus before = status_;
+  status_ = GlobalStatus{status_.raw() | bits};
+  if (status_.has(GlobalStatus::counters_frozen) != before.has(GlobalStatus::counters_frozen)) stale_ = true;
+}
+
+void Counters::clear_status(std::uint64_t bits) {
+  const GlobalStatus before = status_;
+  status_ = GlobalStatus{status_.raw() & ~bits};
+  if (status_.has(GlobalStatus::counters_frozen) != before.has(GlobalStatus::counters_frozen)) stale_ = true;
+}
+
+void Counters::set_pebs(CounterSet enabled) {
+  pebs_ = enabled;
+  armed_ = armed_ & enabled;
+}
+
+std::size_t Counters::Ring::lane_of(const arch::EventMeaning& meaning) {
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (meanings[i].count == meaning.count) return i;
+  }
+  meanings[lanes] = meaning;
+  return lanes++;
+}
+
+void Counters::Ring::add(Counter& counter) {
+  if (!counter.conditional()) {
+    const std::size_t lane = lane_of(*counter.meaning);
+    members[lane][member_count[lane]++] = &counter;
+    return;
+  }
+  conditional[conditional_count++] = &counter;
+  // INV counts where the event is absent, and E must see where it stops: both need every instruction.
+  const bool needs_all = counter.edge || counter.invert;
+  stepwise |= 1U << lane_of(needs_all ? arch::kInstructions : *counter.meaning);
+}
+
+void Counters::resolve() {
+  stale_ = false;
+  const Ring before = std::exchange(user_, {});
+  kernel_ = {};
+  if (!status_.has(GlobalStatus::counters_frozen)) {
+    for (Counter& counter : slots_) {
+      if (counter.meaning == nullptr || (control_.raw() & counter.bit) == 0) continue;
+      bool user = false, kernel = false;
+      const auto index = static_cast<unsigned>(&counter - slots_.data());
+      if (index < kMaxGeneral) {
+        if (!selects_[index].has(PerfEvtSel::enable)) continue;
+        user = selects_[index].has(PerfEvtSel::user);
+        kernel = selects_[index].has(PerfEvtSel::kernel);
+      } else {
+        user = fixed_control_.has(FixedCtrCtrl::user, index - kMaxGeneral);
+        kernel = fixed_control_.has(FixedCtrCtrl::kernel, index - kMaxGeneral);
+      }
+      if (user) user_.add(counter);
+      if (kernel) kernel_.add(counter);
+    }
+  }
+  const bool same = std::equal(user_.meanings.begin(), user_.meanings.begin() + user_.lanes, before.meanings.begin(),
+                               before.meanings.begin() + before.lanes,
+                               [](const auto& a, const auto& b) { return a.count == b.count; });
+  if (!same) ++generation_;
+}
+
+std::span<const arch::EventMeaning> Counters::lanes() {
+  refresh();
+  return std::span{user_.meanings}.first(user_.lanes);
+}
+
+std::uint32_t Counters::generation() {
+  refresh();
+  return generation_;
+}
+
+std::uint64_t Counters::headroom(std::size_t lane) {
+  refresh();
+  CHECK(lane < user_.lanes);
+  if ((user_.stepwise >> lane & 1) != 0) return 0;
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+  for (unsigned i = 0; i < user_.member_count[lane]; ++i) {
+    const Counter& counter = *user_.members[lane][i];
+    if ((armed_.bits & counter.bit) != 0) return 0;
+    room = std::min(room, counter.limit - counter.value - 1);
+  }
+  return room;
+}
+
+void Counters::count(std::size_t lane, std::uint64_t events) {
+  CHECK(events <= headroom(lane));
+  for (unsigned i = 0; i < user_.member_count[lane]; ++i) user_.members[lane][i]->value += events;
+}
+
+void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
+  const std::uint64_t to_wrap = counter.limit - counter.value;
+  const bool pebs = (pebs_.bits & counter.bit) != 0;
+  if (pebs && (armed_.bits & counter.bit) != 0) step.triggered.bits |= counter.bit;
+  if (events < to_wrap) [[likely]] {
+    counter.value += events;
+    return;
+  }
+  counter.value = (events - to_wrap) & (counter.limit - 1);
+  step.wrapped.bits |= counter.bit;
+  if (!pebs) return;
+  const bool now = events > to_wrap || (distribution_.bits & counter.bit) != 0;
+  (now ? step.triggered : armed_).bits |= counter.bit;
+}
+
+void Counters::add_conditionally(Counter& counter, const arch::Retired& retired, Step& step) {
+  const std::uint32_t events = counter.meaning->count(retired);
+  const bool reached = events >= std::max<std::uint32_t>(counter.cmask, 1);
+  const bool holds = counter.cmask != 0 && counter.invert ? !reached : reached;
+  if (holds && !(counter.edge && counter.condition_held)) add(counter, 1, step);
+  counter.condition_held = holds;
+}
+
+Counters::Step Counters::retire(const arch::Retired& retired) {
+  refresh();
+  Ring& ring = retired.cpl == 0 ? kernel_ : user_;
+  Step step;
+  for (std::size_t lane = 0; lane < ring.lanes; ++lane) {
+    if (ring.member_count[lane] == 0) continue;
+    const std::uint32_t events = ring.meanings[lane].count(retired);
+    if (events == 0) continue;
+    for (unsigned i = 0; i < ring.member_count[lane]; ++i) add(*ring.members[lane][i], events, step);
+  }
+  for (unsigned i = 0; i < ring.conditional_count; ++i) add_conditionally(*ring.conditional[i], retired, step);
+  return step;
+}
+
+}  // namespace zs::pmu

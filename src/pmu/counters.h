@@ -1,0 +1,132 @@
+// The counters of one logical processor with the registers that steer them: selects, fixed-counter control, global
+// control and status. Counts what retires, in bulk or one instruction at a time, and says which counters wrapped and
+// which of the PEBS counters have an instruction to record. What follows from that (records, PMI) is pmu.cc's.
+//
+// Arming. A PEBS counter that wraps is armed: the next event of it triggers the record. If the wrap and a further event
+// belong to one instruction (REP, read-modify-write), that instruction triggers it. A counter with precise distribution
+// triggers at the wrap itself. source: SDM vol. 3B, "PEBS Record Format" of Nehalem: "an overflow condition in the counter
+// will arm PEBS"; "Precise Distribution of Instructions Retired (PDIR)".
+//
+// CMASK, INV and E compare events per cycle. Here one retirement is one cycle: there is no finer clock yet.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "arch/counter_set.h"
+#include "arch/cpu_model.h"
+#include "arch/msrs.h"
+#include "arch/retired.h"
+
+namespace zs::pmu {
+
+class Counters {
+ public:
+  static constexpr unsigned kMaxGeneral = arch::GeneralCounter::msrs.count;
+  static constexpr unsigned kMaxFixed = arch::FixedCounter::msrs.count;
+
+  explicit Counters(const arch::CpuModel& model);
+  Counters(const Counters&) = delete;  // the lanes point at the counters
+  Counters& operator=(const Counters&) = delete;
+
+  // The registers, as software reads and writes them. Values were checked against their reserved bits before.
+  // Counters are named by their bit in GLOBAL_CTRL: n, or 32 + i.
+  std::uint64_t value(unsigned counter) const { return slot(counter).value; }
+  void set_value(unsigned counter, std::uint64_t value);
+  arch::PerfEvtSel select(unsigned n) const { return selects_[n]; }
+  void set_select(unsigned n, arch::PerfEvtSel select);
+  arch::FixedCtrCtrl fixed_control() const { return fixed_control_; }
+  void set_fixed_control(arch::FixedCtrCtrl control);
+  arch::GlobalCtrl control() const { return control_; }
+  void set_control(arch::GlobalCtrl control);
+  arch::GlobalStatus status() const { return status_; }
+  void set_status(std::uint64_t bits);
+  void clear_status(std::uint64_t bits);
+
+  /// The counters whose overflow asks for a PMI.
+  arch::CounterSet interrupting() const { return interrupting_; }
+
+  /// Counters that PEBS is enabled for. One that leaves the set is disarmed.
+  void set_pebs(arch::CounterSet enabled);
+  arch::CounterSet pebs() const { return pebs_; }
+  arch::CounterSet armed() const { return armed_; }
+  void disarm(arch::CounterSet counters) { armed_.bits &= ~counters.bits; }
+  /// Whether a PEBS record for one of these counters carries a data address.
+  bool any_has_address(arch::CounterSet counters) const { return !(counters & with_address_).empty(); }
+
+  // What retires: the meaning of these is pmu.h's.
+  std::span<const arch::EventMeaning> lanes();
+  std::uint32_t generation();
+  std::uint64_t headroom(std::size_t lane);
+  void count(std::size_t lane, std::uint64_t events);
+
+  struct Step {
+    arch::CounterSet wrapped;    // went past their width
+    arch::CounterSet triggered;  // PEBS counters that this instruction is to be recorded for
+    bool nothing() const { return (wrapped.bits | triggered.bits) == 0; }
+  };
+  Step retire(const arch::Retired& retired);
+
+ private:
+  static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed;
+  static constexpr unsigned kMaxLanes = kSlots + 1;  // every counter its own, and one for "any instruction"
+
+  struct Counter {
+    std::uint64_t value = 0;
+    std::uint64_t limit = 0;  // 2^width; 0: no such counter
+    std::uint64_t bit = 0;    // in GLOBAL_CTRL
+    const arch::EventMeaning* meaning = nullptr;
+    // CMASK, INV, E of a general counter
+    std::uint8_t cmask = 0;
+    bool invert = false, edge = false;
+    bool condition_held = false;  // at the previous retirement; for E
+    bool conditional() const { return cmask != 0 || edge; }
+  };
+
+  /// The running counters of one privilege level, by what they count.
+  struct Ring {
+    std::size_t lanes = 0;
+    std::array<arch::EventMeaning, kMaxLanes> meanings{};
+    std::array<std::array<Counter*, kSlots>, kMaxLanes> members{};  // those that add every event
+    std::array<std::uint8_t, kMaxLanes> member_count{};
+    std::uint32_t stepwise = 0;  // lanes, by bit, of which every event needs retire()
+    std::array<Counter*, kSlots> conditional{};
+    std::uint8_t conditional_count = 0;
+
+    std::size_t lane_of(const arch::EventMeaning& meaning);
+    void add(Counter& counter);
+  };
+
+  const Counter& slot(unsigned counter) const {
+    return slots_[counter < arch::kFirstFixedBit ? counter : kMaxGeneral + counter - arch::kFirstFixedBit];
+  }
+  Counter& slot(unsigned counter) { return const_cast<Counter&>(std::as_const(*this).slot(counter)); }
+
+  void refresh() {
+    if (stale_) [[unlikely]] {
+      resolve();
+    }
+  }
+  void resolve();
+  void add(Counter& counter, std::uint64_t events, Step& step);
+  void add_conditionally(Counter& counter, const arch::Retired& retired, Step& step);
+
+  const arch::CpuModel& model_;
+  std::array<Counter, kSlots> slots_;
+  std::array<arch::PerfEvtSel, kMaxGeneral> selects_;
+  arch::FixedCtrCtrl fixed_control_;
+  arch::GlobalCtrl control_;
+  arch::GlobalStatus status_;
+  arch::CounterSet interrupting_, with_address_;
+  arch::CounterSet distribution_;  // count an event of precise distribution where the processor has that
+  arch::CounterSet pebs_, armed_;
+
+  bool stale_ = true;  // a register that decides which counters run has changed since resolve()
+  Ring user_, kernel_;
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace zs::pmu
