@@ -1,0 +1,43 @@
+// A Debug Store area in the tool's own memory: management words, then one PEBS buffer. The PMU reaches it through
+// LinearMemory, at the addresses it really has; anything outside it is not accessible to the PMU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "arch/records/ds_area.h"
+#include "pmu/interfaces.h"
+
+namespace zs::session {
+
+class DsArea final : public pmu::LinearMemory {
+ public:
+  /// threshold  records after which the PMU raises its interrupt
+  /// reserve    records that still fit above the threshold: several counters may fire in one instruction
+  DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve);
+
+  /// What IA32_DS_AREA is to hold.
+  std::uint64_t address() const;
+
+  void set_reset(unsigned counter, std::uint64_t value);
+
+  /// The records from base to index. Sets index back to base first, as drivers do; the bytes stay until more is written.
+  std::span<const std::byte> drain();
+
+  bool read(std::uint64_t address, std::span<std::byte> into) override;
+  bool write(std::uint64_t address, std::span<const std::byte> from) override;
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::byte* at(std::uint64_t address, std::size_t length);
+  std::byte* begin() { return reinterpret_cast<std::byte*>(memory_.get()); }
+
+  std::size_t size_;
+  std::unique_ptr<Line[]> memory_;
+};
+
+}  // namespace zs::session

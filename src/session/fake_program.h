@@ -1,0 +1,63 @@
+// Tests only: stands in for the engine. Retires made-up instructions into an observer's PMUs and delivers their PMIs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace zs::session {
+
+/// One instruction of the made-up program.
+struct Step {
+  std::uint64_t ip = 0;
+  std::uint64_t length = 4;
+  std::uint8_t loads = 0, stores = 0;
+  std::uint64_t address = 0;
+  std::optional<std::uint64_t> jumps_to;  // a taken branch
+  arch::BranchKind kind = arch::BranchKind::RelativeJump;
+};
+
+class FakeThread {
+ public:
+  FakeThread(engine::Observer& observer, engine::ThreadIdentity who)
+      : observer_(observer), who_(who), cpu_(observer.thread_started(who)) {}
+
+  arch::RegisterFile& registers() { return registers_; }
+
+  void run(const Step& step) {
+    arch::Retired retired;
+    retired.ip = step.ip;
+    retired.next_ip = step.jumps_to.value_or(step.ip + step.length);
+    retired.loads = step.loads;
+    retired.stores = step.stores;
+    retired.load_count = step.loads;
+    retired.store_count = step.stores;
+    retired.data_address = step.address;
+    if (step.jumps_to) {
+      retired.branch = step.kind;
+      retired.taken = true;
+    }
+    registers_.ip = retired.next_ip;
+    registers_.ax = ++retired_;  // so that a sample says which instruction its registers are of
+    for (pmu::Pmu* pmu : cpu_.pmus) pmu->retire(retired, registers_);
+    if (*cpu_.pmi_requested) observer_.pmi(who_, registers_);
+  }
+
+  /// `count` instructions at first_ip, first_ip + 4, ...
+  void run_straight(std::uint64_t first_ip, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) run({.ip = first_ip + 4 * i});
+  }
+
+  void exit() { observer_.thread_exited(who_); }
+
+ private:
+  engine::Observer& observer_;
+  engine::ThreadIdentity who_;
+  engine::VirtualCpu cpu_;
+  arch::RegisterFile registers_;
+  std::uint64_t retired_ = 0;
+};
+
+}  // namespace zs::session

@@ -1,0 +1,260 @@
+#include "session/pmu_driver.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "arch/msrs.h"
+#include "base/check.h"
+#include "session/adaptive_period.h"
+
+namespace zs::session {
+namespace {
+
+using arch::CounterSet;
+using arch::DebugCtl;
+using arch::FixedCtrCtrl;
+using arch::GlobalStatus;
+using arch::PerfCapabilities;
+using arch::PerfEvtSel;
+
+constexpr int kMostRounds = 100;  // of one interrupt, as Linux has it; more means that the PMU is stuck
+
+CounterSet pebs_counters_of(const BankPlan& plan) {
+  CounterSet set;
+  for (const PlannedCounter& c : plan) {
+    if (c.pebs) set = set | arch::only(c.counter);
+  }
+  return set;
+}
+
+bool bank_samples(const BankPlan& plan, const RecordingConfig& config) {
+  return std::any_of(plan.begin(), plan.end(),
+                     [&](const PlannedCounter& c) { return config.events[c.event].samples(); });
+}
+
+std::uint64_t longest_general_period(const arch::CpuModel& model) {
+  // Without full-width writes only 32 bits are written and bit 31 is the sign.
+  const unsigned bits = model.capabilities.has(PerfCapabilities::full_width) ? model.general_width : 32U;
+  return (std::uint64_t{1} << (bits - 1)) - 1;
+}
+
+}  // namespace
+
+std::uint64_t longest_pebs_period(const arch::CpuModel& model) { return longest_general_period(model); }
+
+PmuDriver::PmuDriver(const arch::CpuModel& model, const RecordingConfig& config, BankPlan plan, pmu::Clock& clock,
+                     bool& pmi_requested)
+    : model_(model),
+      config_(config),
+      plan_(std::move(plan)),
+      counters_(plan_.size()),
+      pebs_counters_(pebs_counters_of(plan_)),
+      lbr_on_((config.branch_stack || config.callchain == Callchain::LbrCallStack) && bank_samples(plan_, config)),
+      ds_(arch::record_size(model.pebs_format()), config.records_per_pmi(), model.general_counters),
+      line_(pmi_requested),
+      pmu_(model, ds_, line_, clock) {
+  start();
+}
+
+// The order of a driver: everything stands before the global enable, and PEBS and LBR before the counters they serve.
+void PmuDriver::start() {
+  wrmsr(arch::GlobalCtrl::msrs[0], 0);
+  if (!pebs_counters_.empty()) wrmsr(arch::DsArea::msrs[0], ds_.address());
+  program_counters();
+  if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits);
+  if (lbr_on_) program_lbr(config_.lbr_select);
+  FixedCtrCtrl fixed;
+  CounterSet running;
+  for (const PlannedCounter& c : plan_) {
+    running = running | arch::only(c.counter);
+    if (!c.is_fixed()) continue;
+    const PerfEvtSel select{config_.events[c.event].select};
+    fixed = fixed.with(FixedCtrCtrl::user, c.index(), select.has(PerfEvtSel::user))
+                .with(FixedCtrCtrl::kernel, c.index(), select.has(PerfEvtSel::kernel))
+                .with(FixedCtrCtrl::interrupt, c.index(), true);
+  }
+  if (fixed.raw() != 0) wrmsr(FixedCtrCtrl::msrs[0], fixed.raw());
+  wrmsr(arch::GlobalCtrl::msrs[0], running.bits);
+}
+
+void PmuDriver::program_counters() {
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const PlannedCounter& c = plan_[i];
+    const EventSpec& event = config_.events[c.event];
+    counters_[i].period = event.frequency != 0 ? AdaptivePeriod{event.frequency}.period() : event.period;
+    counters_[i].wanted_period = counters_[i].period;
+    counters_[i].left = static_cast<std::int64_t>(counters_[i].period);
+    reload(i);
+    if (c.is_fixed()) continue;
+    // A PEBS counter's overflow arms and interrupts nobody; the buffer's threshold does.
+    const PerfEvtSel select =
+        PerfEvtSel{event.select}.with(PerfEvtSel::interrupt, c.pebs ? 0 : 1).with(PerfEvtSel::enable, 1);
+    wrmsr(PerfEvtSel::msrs[c.index()], select.raw());
+  }
+}
+
+void PmuDriver::program_lbr(std::uint64_t select) {
+  wrmsr(arch::LbrSelect::msrs[0], select);
+  wrmsr(DebugCtl::msrs[0], DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1).raw());
+}
+
+void PmuDriver::take_pmi(PmuClient& client) {
+  if (!line_.mine) return;
+  ++statistics_.pmis;
+  const std::uint64_t running = rdmsr(arch::GlobalCtrl::msrs[0]);
+  wrmsr(arch::GlobalCtrl::msrs[0], 0);
+  int rounds = 0;
+  for (GlobalStatus status{rdmsr(GlobalStatus::msrs[0])}; status.raw() != 0;
+       status = GlobalStatus{rdmsr(GlobalStatus::msrs[0])}) {
+    CHECK(++rounds <= kMostRounds, status.raw());
+    wrmsr(arch::GlobalOvfCtrl::msrs[0], status.raw());  // acknowledged before it is served: what comes now counts again
+    if (status.has(GlobalStatus::buffer)) drain_records(client);
+    // Counters with PEBS are served by their records only: their status bit may be set while they are merely armed.
+    service_overflows(client, {status.raw() & model_.counters().bits & ~pebs_counters_.bits});
+  }
+  if (lbr_on_ && model_.lbr_freeze == arch::FreezeKind::Legacy) {
+    // The interrupt cleared DEBUGCTL.LBR; streamlined freezing ended with the acknowledgement.
+    wrmsr(DebugCtl::msrs[0], DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1).raw());
+  }
+  line_.mine = false;
+  wrmsr(arch::GlobalCtrl::msrs[0], running);
+}
+
+void PmuDriver::drain(PmuClient& client) {
+  if (!pebs_counters_.empty()) drain_records(client);
+}
+
+void PmuDriver::drain_records(PmuClient& client) {
+  const auto receive = [&](const PebsFacts& facts) {
+    // Formats 1 and 2 say which counters had overflowed, not which made the record: two at once cannot be told apart.
+    const bool collision = model_.pebs_format() < arch::PebsFormat::V3 && !std::has_single_bit(facts.counters.bits);
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      if (!plan_[i].pebs || !facts.counters.has(plan_[i].counter)) continue;
+      counters_[i].total += events_per_record(i);  // this record reloaded the counter
+      if (collision) {
+        ++statistics_.lost;
+        client.lost(plan_[i]);
+      } else {
+        client.record(plan_[i], counters_[i].period, facts);
+      }
+    }
+  };
+  const DrainResult drained = drain_pebs(ds_.drain(), model_.pebs_format(), pebs_counters_, receive);
+  statistics_.records += drained.records;
+  statistics_.lost += drained.unclaimed;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (!plan_[i].pebs) continue;
+    account(i);
+    if (counters_[i].wanted_period == counters_[i].period) continue;
+    counters_[i].period = counters_[i].wanted_period;
+    reload(i);
+  }
+}
+
+void PmuDriver::service_overflows(PmuClient& client, CounterSet overflowed) {
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (!overflowed.has(plan_[i].counter)) continue;
+    account(i);
+    Counter& counter = counters_[i];
+    if (counter.period != 0 && counter.left <= 0) {
+      client.overflow(plan_[i], counter.period);
+      // What passed the period by belongs to the next one; a jump over whole periods starts afresh, as Linux has it.
+      const auto period = static_cast<std::int64_t>(counter.period);
+      const bool jumped = counter.left <= -period;
+      counter.period = counter.wanted_period;
+      counter.left = static_cast<std::int64_t>(counter.period) + (jumped ? 0 : counter.left);
+      counter.left = std::max<std::int64_t>(counter.left, 1);
+    }
+    reload(i);
+  }
+}
+
+std::uint64_t PmuDriver::total(std::size_t planned) {
+  account(planned);
+  return counters_[planned].total;
+}
+
+void PmuDriver::set_period(std::size_t planned, std::uint64_t period) {
+  CHECK(period != 0);
+  counters_[planned].wanted_period = std::min(period, longest_period(plan_[planned]));
+}
+
+/// Adds what was counted since the counter was last written or accounted for. Differences carry the counter's sign: a
+/// counter that went from -N through 0 to 2 counted N + 2.
+void PmuDriver::account(std::size_t planned) {
+  Counter& counter = counters_[planned];
+  const unsigned shift = 64 - width(plan_[planned]);
+  const std::uint64_t now = rdmsr(value_msr(plan_[planned]));
+  const auto delta = static_cast<std::int64_t>((now - counter.accounted) << shift) >> shift;
+  counter.accounted = now;
+  counter.total += static_cast<std::uint64_t>(delta);
+  counter.left -= delta;
+}
+
+void PmuDriver::reload(std::size_t planned) {
+  const PlannedCounter& c = plan_[planned];
+  Counter& counter = counters_[planned];
+  std::uint64_t events = longest_period(c);
+  if (c.pebs) {
+    events = counter.period;
+  } else if (counter.period != 0) {
+    events = std::min(events, static_cast<std::uint64_t>(counter.left));
+  }
+  const std::uint64_t value = (0 - events) & (~std::uint64_t{0} >> (64 - width(c)));
+  if (c.pebs) ds_.set_reset(c.counter, value);
+  wrmsr(value_msr(c), value);
+  counter.accounted = value;
+}
+
+unsigned PmuDriver::width(const PlannedCounter& counter) const {
+  return counter.is_fixed() ? model_.fixed_width : model_.general_width;
+}
+
+std::uint64_t PmuDriver::longest_period(const PlannedCounter& counter) const {
+  return counter.is_fixed() ? (std::uint64_t{1} << (model_.fixed_width - 1)) - 1 : longest_general_period(model_);
+}
+
+/// An ordinary PEBS event counts its period, then one more that is recorded; the precise distribution records the last
+/// of its period. Linux adds the period alone and loses one event per record.
+std::uint64_t PmuDriver::events_per_record(std::size_t planned) const {
+  const bool distribution = config_.events[plan_[planned].event].precise_distribution;
+  return counters_[planned].period + (distribution ? 0 : 1);
+}
+
+std::uint32_t PmuDriver::value_msr(const PlannedCounter& counter) const {
+  if (counter.is_fixed()) return arch::FixedCounter::msrs[counter.index()];
+  const bool full_width = model_.capabilities.has(PerfCapabilities::full_width);
+  return full_width ? arch::FullWidthCounter::msrs[counter.index()] : arch::GeneralCounter::msrs[counter.index()];
+}
+
+void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {
+  branches.clear();
+  const std::uint32_t entries = model_.lbr_entries;
+  const std::uint64_t top = rdmsr(arch::LbrTos::msrs[0]);
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    const auto at = static_cast<std::uint32_t>(top - i) % entries;
+    const std::uint64_t from = rdmsr(arch::LbrFrom::msrs[at]);
+    const std::uint64_t to = rdmsr(arch::LbrTo::msrs[at]);
+    if (from == 0 && to == 0) break;  // the stack is not full yet
+    SampledBranch branch{.from = arch::lbr_from_address(model_.lbr_format(), from), .to = to};
+    if (model_.lbr_format() == arch::LbrFormat::Info) {
+      const arch::LbrInfo info{rdmsr(arch::LbrInfo::msrs[at])};
+      branch.mispredicted = info.has(arch::LbrInfo::mispredicted);
+      branch.cycles = static_cast<std::uint16_t>(info.get(arch::LbrInfo::cycles));
+    } else {
+      branch.mispredicted = (from & arch::kLbrMispredicted) != 0;
+    }
+    branches.push_back(branch);
+  }
+}
+
+std::uint64_t PmuDriver::rdmsr(std::uint32_t msr) const {
+  std::uint64_t value = 0;
+  CHECK(pmu_.rdmsr(msr, value), msr);
+  return value;
+}
+
+void PmuDriver::wrmsr(std::uint32_t msr, std::uint64_t value) { CHECK(pmu_.wrmsr(msr, value), msr, value); }
+
+}  // namespace zs::session

@@ -1,0 +1,117 @@
+// One PMU as a kernel driver runs it: allocates its Debug Store area, programs it through MSRs, takes its interrupt,
+// drains its records, reloads its counters and keeps 64-bit totals of them.
+//
+// Periods: a counter that samples starts at -N, and its DS reset slot holds -N, uncompensated, as Linux does it. So an
+// ordinary PEBS event records occurrence N+1, 2(N+1), ... (one overflows and arms, the next one is recorded), the
+// precise distribution and an overflow interrupt N, 2N, ...
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arch/cpu_model.h"
+#include "pmu/interfaces.h"
+#include "pmu/pmu.h"
+#include "session/config.h"
+#include "session/ds_area.h"
+#include "session/pebs_drain.h"
+#include "session/pmu_plan.h"
+#include "session/sample.h"
+
+namespace zs::session {
+
+/// What a driver finds while it services its PMU.
+class PmuClient {
+ public:
+  virtual ~PmuClient() = default;
+  /// A PEBS record of `counter`.
+  virtual void record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) = 0;
+  /// A counter without PEBS completed its period; the state is the interrupted one.
+  virtual void overflow(const PlannedCounter& counter, std::uint64_t period) = 0;
+  /// A sample of `counter` that cannot be kept: its record is of two events at once (formats 1 and 2).
+  virtual void lost(const PlannedCounter& counter) = 0;
+};
+
+struct DriverStatistics {
+  std::uint64_t pmis = 0;
+  std::uint64_t records = 0;
+  std::uint64_t lost = 0;
+};
+
+class PmuDriver {
+ public:
+  /// pmi_requested  becomes true when the PMU asks for its interrupt; shared by the banks of a thread
+  PmuDriver(const arch::CpuModel& model, const RecordingConfig& config, BankPlan plan, pmu::Clock& clock,
+            bool& pmi_requested);
+
+  pmu::Pmu& pmu() { return pmu_; }
+  const BankPlan& plan() const { return plan_; }
+
+  /// Takes the interrupt, if this PMU has asked for it.
+  void take_pmi(PmuClient& client);
+  /// Empties the PEBS buffer without an interrupt: the thread ends, or its counts are read.
+  void drain(PmuClient& client);
+
+  /// Events counted since the start, exact to the last retired instruction. Drain first: reloads by records still in the
+  /// buffer are not known here.
+  std::uint64_t total(std::size_t planned);
+
+  /// `planned` is to sample every `period` events; called from PmuClient::record or overflow, it holds from there on.
+  void set_period(std::size_t planned, std::uint64_t period);
+
+  /// The LBR stack, newest first.
+  void read_lbr(std::vector<SampledBranch>& branches) const;
+
+  const DriverStatistics& statistics() const { return statistics_; }
+
+ private:
+  class PmiLine final : public pmu::PmiSink {
+   public:
+    explicit PmiLine(bool& any) : any_(any) {}
+    void request_pmi() override { mine = any_ = true; }
+    bool mine = false;
+
+   private:
+    bool& any_;
+  };
+
+  struct Counter {
+    std::uint64_t period = 0;         // in force; 0: only counted
+    std::uint64_t wanted_period = 0;  // from the next reload on
+    std::int64_t left = 0;            // events up to the next sample, without PEBS
+    std::uint64_t accounted = 0;      // the register's value that `total` is up to
+    std::uint64_t total = 0;
+  };
+
+  void start();
+  void program_counters();
+  void program_lbr(std::uint64_t select);
+  void drain_records(PmuClient& client);
+  void service_overflows(PmuClient& client, arch::CounterSet overflowed);
+  void account(std::size_t planned);
+  void reload(std::size_t planned);
+  std::uint32_t value_msr(const PlannedCounter& counter) const;
+  unsigned width(const PlannedCounter& counter) const;
+  std::uint64_t longest_period(const PlannedCounter& counter) const;
+  std::uint64_t events_per_record(std::size_t planned) const;
+
+  std::uint64_t rdmsr(std::uint32_t msr) const;
+  void wrmsr(std::uint32_t msr, std::uint64_t value);
+
+  const arch::CpuModel& model_;
+  const RecordingConfig& config_;
+  BankPlan plan_;
+  std::vector<Counter> counters_;  // as plan_
+  arch::CounterSet pebs_counters_;
+  bool lbr_on_;
+  DsArea ds_;
+  PmiLine line_;
+  pmu::Pmu pmu_;
+  DriverStatistics statistics_;
+};
+
+/// The longest period a counter can sample through PEBS: writes must keep their sign.
+std::uint64_t longest_pebs_period(const arch::CpuModel& model);
+
+}  // namespace zs::session

@@ -1,0 +1,113 @@
+#include "session/pmu_plan.h"
+
+#include <algorithm>
+
+namespace zs::session {
+namespace {
+
+/// An event that wants a counter: which would do, and in which order they are tried.
+struct Demand {
+  std::uint32_t event;
+  arch::CounterSet usable;
+  bool pebs;
+};
+
+Demand demand_of(const EventSpec& event, std::uint32_t index, const arch::CpuModel& model) {
+  Demand d{.event = index, .usable = event.counters & model.counters(), .pebs = event.precise > 0 && event.samples()};
+  if (!d.pebs) return d;
+  d.usable = event.precise_counters & model.pebs_counters;
+  if (event.precise_distribution) d.usable = d.usable & model.distribution_counters;
+  return d;
+}
+
+/// Counters held by demands: maximum bipartite matching, one augmenting path at a time (there are 12 counters).
+class Bank {
+ public:
+  /// All of `more` or nothing.
+  bool take(std::span<const Demand> more) {
+    const auto before = *this;
+    for (const Demand& d : more) {
+      demands_.push_back(d);
+      arch::CounterSet visited;
+      if (!augment(demands_.size() - 1, visited)) {
+        *this = before;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  BankPlan plan() const {
+    BankPlan out;
+    for (unsigned c = 0; c < holders_.size(); ++c) {
+      if (!holders_[c]) continue;
+      const Demand& d = demands_[*holders_[c]];
+      out.push_back({.event = d.event, .counter = c, .pebs = d.pebs});
+    }
+    return out;
+  }
+
+ private:
+  bool augment(std::size_t demand, arch::CounterSet& visited) {
+    const arch::CounterSet usable = demands_[demand].usable;
+    // Fixed counters first, as Linux does: they can do nothing else. Free ones before others' ones.
+    for (const arch::CounterSet part : {usable.fixed(), usable.general()}) {
+      for (unsigned c = 0; c < holders_.size(); ++c) {
+        if (part.has(c) && !holders_[c]) {
+          holders_[c] = demand;
+          return true;
+        }
+      }
+    }
+    for (unsigned c = 0; c < holders_.size(); ++c) {
+      if (!usable.has(c) || visited.has(c)) continue;
+      visited = visited | arch::only(c);
+      if (augment(*holders_[c], visited)) {
+        holders_[c] = demand;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<Demand> demands_;
+  std::vector<std::optional<std::size_t>> holders_ = std::vector<std::optional<std::size_t>>(64);
+};
+
+void place(std::vector<Bank>& banks, std::span<const Demand> group) {
+  if (std::any_of(banks.begin(), banks.end(), [&](Bank& bank) { return bank.take(group); })) return;
+  Bank fresh;
+  if (fresh.take(group)) {
+    banks.push_back(std::move(fresh));
+    return;
+  }
+  for (const Demand& member : group) place(banks, std::span(&member, 1));  // more than a whole PMU holds
+}
+
+}  // namespace
+
+Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, const arch::CpuModel& model) {
+  std::vector<Bank> banks;
+  std::vector<bool> placed(events.size(), false);
+  for (std::uint32_t first = 0; first < events.size(); ++first) {
+    if (placed[first]) continue;
+    std::vector<Demand> group;
+    for (std::uint32_t i = first; i < events.size(); ++i) {
+      if (placed[i] || events[i].leader != events[first].leader) continue;
+      placed[i] = true;
+      if (events[i].kind != EventKind::Hardware) continue;
+      group.push_back(demand_of(events[i], i, model));
+      if (group.back().usable.empty()) {
+        return Error{events[i].name + ": no counter of " + std::string(model.name) + " can " +
+                         (group.back().pebs ? "sample it precisely" : "count it"),
+                     group.back().pebs ? "leave the :p off, or take another --cpu" : "take another --cpu"};
+      }
+    }
+    if (!group.empty()) place(banks, group);
+  }
+  std::vector<BankPlan> plans;
+  for (const Bank& bank : banks) plans.push_back(bank.plan());
+  return plans;
+}
+
+}  // namespace zs::session

@@ -1,0 +1,97 @@
+#include "session/pmu_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zs::session {
+namespace {
+
+using arch::any_of;
+using arch::fixed;
+using arch::only;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+// Eight counters, three fixed, PEBS on PMC0 to PMC3, the distribution on PMC1.
+const arch::CpuModel& model() { return arch::default_cpu_model(); }
+
+EventSpec counted(std::string name, arch::CounterSet counters) {
+  return {.name = std::move(name), .counters = counters};
+}
+
+EventSpec precise(std::string name) {
+  return {.name = std::move(name), .counters = any_of(8), .precise_counters = any_of(4), .precise = 2, .period = 1000};
+}
+
+std::vector<EventSpec> alone(std::vector<EventSpec> events) {
+  for (std::uint32_t i = 0; i < events.size(); ++i) events[i].leader = i;
+  return events;
+}
+
+std::vector<BankPlan> banks_of(const std::vector<EventSpec>& events) {
+  auto plan = plan_banks(events, model());
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+  return plan ? *plan : std::vector<BankPlan>{};
+}
+
+TEST(PmuPlan, InstructionsTakeTheirFixedCounterWhenTheyAreOnlyCounted) {
+  const auto banks = banks_of(alone({counted("instructions", any_of(8) | fixed(0))}));
+  EXPECT_THAT(banks, ElementsAre(ElementsAre(PlannedCounter{.event = 0, .counter = 32, .pebs = false})));
+}
+
+TEST(PmuPlan, APreciseEventTakesACounterThatHasPebs) {
+  auto e = precise("instructions:pp");
+  e.counters = e.counters | fixed(0);
+  EXPECT_THAT(banks_of(alone({e})), ElementsAre(ElementsAre(PlannedCounter{.event = 0, .counter = 0, .pebs = true})));
+}
+
+TEST(PmuPlan, ThePreciseDistributionMakesRoomForItselfOnPmc1) {
+  auto dist = precise("inst_retired.prec_dist:ppp");
+  dist.precise_distribution = true;
+  const auto banks = banks_of(alone({precise("a:pp"), precise("b:pp"), precise("c:pp"), dist}));
+  ASSERT_THAT(banks, SizeIs(1));
+  ASSERT_THAT(banks[0], SizeIs(4));
+  EXPECT_EQ(banks[0][1], (PlannedCounter{.event = 3, .counter = 1, .pebs = true}));
+}
+
+TEST(PmuPlan, AFifthPreciseEventGetsASecondPmu) {
+  const auto banks = banks_of(alone({precise("a"), precise("b"), precise("c"), precise("d"), precise("e")}));
+  ASSERT_THAT(banks, SizeIs(2));
+  EXPECT_THAT(banks[0], SizeIs(4));
+  EXPECT_THAT(banks[1], ElementsAre(PlannedCounter{.event = 4, .counter = 0, .pebs = true}));
+}
+
+TEST(PmuPlan, AGroupThatDoesNotFitBesideOthersStaysTogetherInTheNextPmu) {
+  std::vector<EventSpec> events = alone({precise("a"), precise("b"), precise("c"), precise("d"), precise("e")});
+  for (std::uint32_t i = 2; i < 5; ++i) events[i].leader = 2;
+  const auto banks = banks_of(events);
+  ASSERT_THAT(banks, SizeIs(2));
+  EXPECT_THAT(banks[0], SizeIs(2));
+  EXPECT_THAT(banks[1], SizeIs(3));
+}
+
+TEST(PmuPlan, AGroupLargerThanAPmuIsSpreadOverSeveral) {
+  std::vector<EventSpec> events = alone({precise("a"), precise("b"), precise("c"), precise("d"), precise("e")});
+  for (EventSpec& e : events) e.leader = 0;
+  const auto banks = banks_of(events);
+  ASSERT_THAT(banks, SizeIs(2));
+  EXPECT_EQ(banks[0].size() + banks[1].size(), 5U);
+}
+
+TEST(PmuPlan, SoftwareEventsNeedNoCounter) {
+  auto e = counted("page-faults", {});
+  e.kind = EventKind::PageFaults;
+  EXPECT_THAT(banks_of(alone({e})), SizeIs(0));
+}
+
+TEST(PmuPlan, AnEventThatNoCounterCanSamplePreciselyIsNamed) {
+  auto e = precise("br_inst_retired.not_taken:pp");
+  e.precise_counters = {};
+  const auto plan = plan_banks(alone({e}), model());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message,
+            "br_inst_retired.not_taken:pp: no counter of skylake-server@1 can sample it precisely");
+}
+
+}  // namespace
+}  // namespace zs::session

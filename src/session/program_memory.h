@@ -1,0 +1,39 @@
+// Reads the profiled program's memory, which is our own process's, at addresses that may not be mapped at all: register
+// contents. Nothing faults; what cannot be read is not read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace zs::session {
+
+class ProgramMemory {
+ public:
+  virtual ~ProgramMemory() = default;
+  /// returns how many bytes from `address` on could be read; they are in `into`
+  virtual std::size_t read(std::uint64_t address, std::span<std::byte> into) = 0;
+};
+
+/// The memory of this process, through process_vm_readv, or through a memfd where a sandbox refuses that.
+class OwnProcessMemory final : public ProgramMemory {
+ public:
+  OwnProcessMemory() = default;
+  ~OwnProcessMemory() override;
+  OwnProcessMemory(const OwnProcessMemory&) = delete;
+  OwnProcessMemory& operator=(const OwnProcessMemory&) = delete;
+
+  /// first_private_fd  the descriptor of the fallback is at least this
+  explicit OwnProcessMemory(int first_private_fd) : first_private_fd_(first_private_fd) {}
+
+  std::size_t read(std::uint64_t address, std::span<std::byte> into) override;
+
+ private:
+  std::size_t read_by_file(std::uint64_t address, std::span<std::byte> into);
+
+  int first_private_fd_ = 1000;
+  bool refused_ = false;
+  int file_ = -1;
+};
+
+}  // namespace zs::session

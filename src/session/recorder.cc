@@ -1,0 +1,321 @@
+#include "session/recorder.h"
+
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "arch/msrs.h"
+#include "base/check.h"
+#include "session/callchain.h"
+
+namespace zs::session {
+namespace {
+
+using engine::ThreadIdentity;
+
+constexpr const char* kProgressEvent = "(progress)";
+constexpr std::uint64_t kFlushEveryNs = 10'000'000;  // a syscall per microsecond must not become a message each
+
+std::uint64_t coarse_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+bool wants_usage(const RecordingConfig& config) {
+  return std::any_of(config.events.begin(), config.events.end(),
+                     [](const EventSpec& e) { return e.kind != EventKind::Hardware; });
+}
+
+std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
+  switch (kind) {
+    case EventKind::TaskClock: return usage.task_clock_ns;
+    case EventKind::ContextSwitches: return usage.context_switches;
+    case EventKind::PageFaults: return usage.minor_faults + usage.major_faults;
+    case EventKind::MinorFaults: return usage.minor_faults;
+    case EventKind::MajorFaults: return usage.major_faults;
+    case EventKind::Hardware: break;  // counted by a PMU
+  }
+  return 0;
+}
+
+}  // namespace
+
+RecordingConfig with_progress_event(RecordingConfig config) {
+  const bool adaptive =
+      std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) { return e.frequency != 0; });
+  if (!adaptive && !config.virtual_time) return config;
+  constexpr std::uint64_t kInstRetired = 0xC0;
+  const auto alone = static_cast<std::uint32_t>(config.events.size());
+  config.events.push_back(
+      {.name = kProgressEvent,
+       .select = arch::PerfEvtSel{}.with(arch::PerfEvtSel::event, kInstRetired).with(arch::PerfEvtSel::user, 1).raw(),
+       .counters = arch::fixed(0) | arch::any_of(8),
+       .leader = alone});
+  return config;
+}
+
+std::size_t reported_events(const RecordingConfig& config) {
+  const bool hidden = !config.events.empty() && config.events.back().name == kProgressEvent;
+  return config.events.size() - (hidden ? 1 : 0);
+}
+
+/// One thread's PMUs and what recording them needs.
+class Recorder::Thread final : public PmuClient {
+ public:
+  Thread(Recorder& recorder, const ThreadIdentity& who)
+      : who_(who), host_tid_(gettid()), recorder_(recorder), adaptive_(recorder.config_.events.size()) {
+    const RecordingConfig& config = recorder.config_;
+    for (const BankPlan& plan : recorder.banks_) {
+      drivers_.push_back(std::make_unique<PmuDriver>(recorder.model_, config, plan, recorder.clock_, pmi_requested_));
+      pmus_.push_back(&drivers_.back()->pmu());
+    }
+    for (std::size_t i = 0; i < config.events.size(); ++i) {
+      if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
+    }
+    if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
+  }
+
+  const ThreadIdentity& who() const { return who_; }
+  engine::VirtualCpu virtual_cpu() const { return {.pmus = pmus_, .pmi_requested = &pmi_requested_}; }
+
+  void take_pmi(const arch::RegisterFile& registers) {
+    interrupted_ = &registers;
+    for (auto& driver : drivers_) {
+      driver_ = driver.get();
+      driver_->take_pmi(*this);
+    }
+    pmi_requested_ = false;
+    interrupted_ = nullptr;
+  }
+
+  void drain() {
+    for (auto& driver : drivers_) {
+      driver_ = driver.get();
+      driver_->drain(*this);
+    }
+  }
+
+  std::vector<std::uint64_t> counts() {
+    const auto& events = recorder_.config_.events;
+    std::vector<std::uint64_t> values(events.size(), 0);
+    for (auto& driver : drivers_) {
+      for (std::size_t i = 0; i < driver->plan().size(); ++i) values[driver->plan()[i].event] = driver->total(i);
+    }
+    if (wants_usage(recorder_.config_)) {
+      const ThreadUsage now = thread_usage(host_tid_);
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].kind == EventKind::Hardware) continue;
+        const std::uint64_t before = measured(events[i].kind, started_with_);
+        values[i] = std::max(measured(events[i].kind, now), before) - before;
+      }
+    }
+    values.resize(reported_events(recorder_.config_));
+    return values;
+  }
+
+  /// Instructions retired, by the progress event.
+  std::uint64_t progress() {
+    CHECK(reported_events(recorder_.config_) < recorder_.config_.events.size());
+    const auto event = static_cast<std::uint32_t>(recorder_.config_.events.size() - 1);
+    for (auto& driver : drivers_) {
+      for (std::size_t i = 0; i < driver->plan().size(); ++i) {
+        if (driver->plan()[i].event == event) return driver->total(i);
+      }
+    }
+    return 0;
+  }
+
+  DriverStatistics statistics() const {
+    DriverStatistics sum;
+    for (const auto& driver : drivers_) {
+      sum.pmis += driver->statistics().pmis;
+      sum.records += driver->statistics().records;
+      sum.lost += driver->statistics().lost;
+    }
+    return sum;
+  }
+
+  void record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) override {
+    const EventSpec& event = recorder_.config_.events[counter.event];
+    Sample sample = sample_of(counter, period, facts.registers);
+    sample.time_ns = facts.tsc ? recorder_.clock_.ns_at(*facts.tsc) : recorder_.clock_.now_ns();
+    // precise 1 is the record's own instruction pointer, past the instruction; more asks for the instruction itself,
+    // which formats 0 and 1 do not have.
+    sample.exact_ip = event.precise >= 2 && facts.eventing_ip.has_value();
+    if (sample.exact_ip) sample.ip = *facts.eventing_ip;
+    sample.address = facts.data_address;
+    finish(sample, counter, facts.registers);
+  }
+
+  void overflow(const PlannedCounter& counter, std::uint64_t period) override {
+    CHECK(interrupted_ != nullptr);
+    Sample sample = sample_of(counter, period, *interrupted_);
+    sample.time_ns = recorder_.clock_.now_ns();
+    finish(sample, counter, *interrupted_);
+  }
+
+  void lost(const PlannedCounter& counter) override {
+    recorder_.out_.write(Lost{.origin = recorder_.origin(who_), .event = counter.event, .samples = 1});
+  }
+
+ private:
+  Sample sample_of(const PlannedCounter& counter, std::uint64_t period, const arch::RegisterFile& registers) const {
+    Sample sample;
+    sample.event = counter.event;
+    sample.pid = who_.pid;
+    sample.tid = who_.tid;
+    sample.period = period;
+    sample.ip = registers.ip;
+    return sample;
+  }
+
+  void finish(Sample& sample, const PlannedCounter& counter, const arch::RegisterFile& registers) {
+    const RecordingConfig& config = recorder_.config_;
+    sample.has_registers = config.registers || config.callchain == Callchain::Dwarf;
+    if (sample.has_registers) sample.registers = registers;
+    if (config.branch_stack || config.callchain == Callchain::LbrCallStack) driver_->read_lbr(sample.branches);
+    if (config.callchain == Callchain::FramePointers || config.callchain == Callchain::LbrCallStack) {
+      sample.callchain = walk_frame_pointers(sample.ip, registers, recorder_.memory_, config.max_stack);
+    }
+    if (config.callchain == Callchain::Dwarf) copy_stack(sample, registers.sp);
+    recorder_.out_.write(std::move(sample));
+    if (adaptive_[counter.event]) adapt(counter);
+  }
+
+  void copy_stack(Sample& sample, std::uint64_t sp) {
+    sample.user_stack.resize(recorder_.config_.stack_bytes);
+    const std::size_t copied = recorder_.memory_.read(sp, sample.user_stack);
+    sample.user_stack.resize(copied / 8 * 8);
+  }
+
+  void adapt(const PlannedCounter& counter) {
+    const std::uint64_t period = adaptive_[counter.event]->sampled_at(progress());
+    for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
+      if (driver_->plan()[i] == counter) driver_->set_period(i, period);
+    }
+  }
+
+  const ThreadIdentity who_;
+  const pid_t host_tid_;  // who_ may be virtual
+  Recorder& recorder_;
+  bool pmi_requested_ = false;
+  std::vector<std::unique_ptr<PmuDriver>> drivers_;
+  std::vector<pmu::Pmu*> pmus_;
+  std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
+  ThreadUsage started_with_;
+  PmuDriver* driver_ = nullptr;                      // being serviced
+  const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi
+};
+
+Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks,
+                   Channel& channel, RecordingClock& clock, ProgramMemory& memory, bool exec)
+    : config_(config),
+      model_(model),
+      banks_(std::move(banks)),
+      clock_(clock),
+      memory_(memory),
+      out_(channel, getpid()),
+      exec_(exec) {}
+
+Recorder::~Recorder() = default;
+
+Origin Recorder::origin(const ThreadIdentity& who) {
+  return {.pid = who.pid, .tid = who.tid, .time_ns = clock_.now_ns()};
+}
+
+Recorder::Thread* Recorder::find(const ThreadIdentity& who) {
+  const auto at = threads_.find(who.tid);
+  return at == threads_.end() ? nullptr : at->second.get();
+}
+
+engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
+  last_ = who;
+  if (!greeted_) {
+    out_.write(Hello{.origin = origin(who), .exec = exec_});
+    out_.flush();
+    greeted_ = true;
+  }
+  auto& thread = threads_[who.tid];
+  thread = std::make_unique<Thread>(*this, who);
+  return thread->virtual_cpu();
+}
+
+void Recorder::thread_exited(const ThreadIdentity& who) {
+  Thread* const thread = find(who);
+  if (thread == nullptr) return;
+  thread->drain();
+  send_counts(*thread, true);
+  out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
+  out_.flush();
+  if (config_.virtual_time) instructions_before_ += thread->progress();
+  threads_.erase(who.tid);
+}
+
+std::uint64_t Recorder::instructions() {
+  std::uint64_t sum = instructions_before_;
+  for (auto& [tid, thread] : threads_) sum += thread->progress();
+  return sum;
+}
+
+void Recorder::send_counts(Thread& thread, bool final) {
+  const Origin now = origin(thread.who());
+  const DriverStatistics s = thread.statistics();
+  out_.write(Statistics{.origin = now, .pmis = s.pmis, .records = s.records, .lost = s.lost});
+  out_.write(Counts{.origin = now, .final = final, .values = thread.counts()});
+}
+
+void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {
+  if (Thread* const thread = find(who)) thread->take_pmi(registers);
+}
+
+void Recorder::forked(const ThreadIdentity& child, bool thread) {
+  out_.write(Fork{.origin = origin(child), .parent_pid = child.parent_pid, .parent_tid = child.parent_tid});
+  if (!thread) out_.flush();  // the child speaks for itself soon
+}
+
+void Recorder::in_forked_child() {
+  if (config_.virtual_time) instructions_before_ = instructions();
+  threads_.clear();
+  out_.restart(getpid());
+  last_flush_ns_ = 0;
+}
+
+void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool exec) {
+  out_.write(Comm{.origin = origin(who), .exec = exec, .comm = comm});
+}
+
+void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
+  if ((mapping.protection & PROT_EXEC) == 0 && !config_.data_mappings) return;
+  out_.write(Mmap{.origin = origin(who),
+                  .start = mapping.start,
+                  .length = mapping.length,
+                  .file_offset = mapping.file_offset,
+                  .protection = mapping.protection,
+                  .flags = mapping.flags,
+                  .device_major = mapping.device_major,
+                  .device_minor = mapping.device_minor,
+                  .inode = mapping.inode,
+                  .path = mapping.path});
+}
+
+// Buffers of records are left to their interrupts: what a sample says, and the order of samples, must not depend on when
+// the engine found a moment.
+void Recorder::flush() {
+  const std::uint64_t now = coarse_ns();
+  if (now - last_flush_ns_ < kFlushEveryNs) return;
+  last_flush_ns_ = now;
+  for (auto& [tid, thread] : threads_) send_counts(*thread, false);
+  out_.flush();
+}
+
+void Recorder::notice(const std::string& text) {
+  out_.write(Notice{.origin = origin(last_), .text = text});
+  out_.flush();
+}
+
+}  // namespace zs::session

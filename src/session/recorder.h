@@ -1,0 +1,77 @@
+// Records one process of a profiled program: gives every thread its PMUs, services their interrupts, and sends what their
+// records say to the collector. Samples are made from PEBS records and overflow interrupts only, as on hardware.
+//
+// What may still be lost when the process is killed outright: records that no interrupt has announced yet, and messages
+// since the last flush. Totals sent before stay valid, marked as not final.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arch/cpu_model.h"
+#include "engine/engine.h"
+#include "session/adaptive_period.h"
+#include "session/clock.h"
+#include "session/config.h"
+#include "session/pmu_driver.h"
+#include "session/pmu_plan.h"
+#include "session/program_memory.h"
+#include "session/thread_usage.h"
+#include "session/wire.h"
+
+namespace zs::session {
+
+class Recorder final : public engine::Observer, public Progress {
+ public:
+  /// banks  of plan_recording(), for this model
+  /// exec   this image replaced another one in a process that was recorded already
+  /// All references must outlive the Recorder.
+  Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks, Channel& channel,
+           RecordingClock& clock, ProgramMemory& memory, bool exec);
+  ~Recorder() override;
+
+  engine::VirtualCpu thread_started(const engine::ThreadIdentity& who) override;
+  void thread_exited(const engine::ThreadIdentity& who) override;
+  void pmi(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;
+  void forked(const engine::ThreadIdentity& child, bool thread) override;
+  void in_forked_child() override;
+  void renamed(const engine::ThreadIdentity& who, const std::string& comm, bool exec) override;
+  void mapped(const engine::ThreadIdentity& who, const engine::Mapping& mapping) override;
+  void flush() override;
+  void notice(const std::string& text) override;
+
+  /// Only if the configuration has the progress event.
+  std::uint64_t instructions() override;
+
+ private:
+  class Thread;
+
+  Origin origin(const engine::ThreadIdentity& who);
+  void send_counts(Thread& thread, bool final);
+  Thread* find(const engine::ThreadIdentity& who);
+
+  const RecordingConfig& config_;
+  const arch::CpuModel& model_;
+  const std::vector<BankPlan> banks_;
+  RecordingClock& clock_;
+  ProgramMemory& memory_;
+  MessageWriter out_;
+  bool exec_;
+  bool greeted_ = false;
+  engine::ThreadIdentity last_;
+  std::uint64_t instructions_before_ = 0;  // of threads that have ended, and of the parent before the fork
+  std::uint64_t last_flush_ns_ = 0;
+  std::map<std::int32_t, std::unique_ptr<Thread>> threads_;  // by tid
+};
+
+/// The configuration as it is recorded: adaptive periods and virtual time need the threads' progress, so an event that
+/// counts it is appended where it is needed: last, without samples, and not reported.
+RecordingConfig with_progress_event(RecordingConfig config);
+
+/// Events of the configuration that the user asked for: those that counts are sent of.
+std::size_t reported_events(const RecordingConfig& config);
+
+}  // namespace zs::session

@@ -1,0 +1,433 @@
+#include "session/recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "arch/msrs.h"
+#include "session/fake_program.h"
+
+namespace zs::session {
+namespace {
+
+using arch::any_of;
+using arch::fixed;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::uint64_t kText = 0x401000;
+constexpr engine::ThreadIdentity kMain{.pid = 100, .tid = 100, .parent_pid = 1, .parent_tid = 1};
+
+std::uint64_t select(unsigned event, unsigned umask) {
+  return arch::PerfEvtSel{}
+      .with(arch::PerfEvtSel::event, event)
+      .with(arch::PerfEvtSel::umask, umask)
+      .with(arch::PerfEvtSel::user, 1)
+      .raw();
+}
+
+EventSpec instructions(std::uint64_t period, std::uint8_t precise) {
+  return {.name = "instructions",
+          .select = select(0xC0, 0x00),
+          .counters = any_of(8) | fixed(0),
+          .precise_counters = any_of(4),
+          .precise = precise,
+          .period = period};
+}
+
+EventSpec prec_dist(std::uint64_t period) {
+  return {.name = "inst_retired.prec_dist:ppp",
+          .select = select(0xC0, 0x01),
+          .counters = arch::only(1),
+          .precise_counters = arch::only(1),
+          .precise = 3,
+          .precise_distribution = true,
+          .period = period};
+}
+
+EventSpec loads(std::uint64_t period, std::uint8_t precise) {
+  return {.name = "mem_inst_retired.all_loads",
+          .select = select(0xD0, 0x81),
+          .counters = any_of(8),
+          .precise_counters = any_of(4),
+          .precise = precise,
+          .has_address = true,
+          .period = period};
+}
+
+RecordingConfig recording(std::vector<EventSpec> events, std::string model = "skylake-server@1") {
+  RecordingConfig config;
+  config.cpu_model = std::move(model);
+  config.events = std::move(events);
+  for (std::uint32_t i = 0; i < config.events.size(); ++i) config.events[i].leader = i;
+  return config;
+}
+
+class TickingClock final : public RecordingClock {
+ public:
+  std::uint64_t tsc() override { return ++now; }
+  std::uint64_t ns_at(std::uint64_t ticks) const override { return ticks * 10; }
+  std::uint64_t now = 0;
+};
+
+/// Some words of stack; nothing else can be read.
+class FakeStack final : public ProgramMemory {
+ public:
+  std::size_t read(std::uint64_t address, std::span<std::byte> into) override {
+    if (address < base || address >= base + words.size() * 8) return 0;
+    const std::size_t count = std::min<std::size_t>(into.size(), base + words.size() * 8 - address);
+    std::memcpy(into.data(), reinterpret_cast<const std::byte*>(words.data()) + (address - base), count);
+    return count;
+  }
+  std::uint64_t base = 0x7FFF'0000;
+  std::vector<std::uint64_t> words;
+};
+
+/// A Recorder whose messages are decoded as the collector does it.
+class Recorded final : public Channel {
+ public:
+  explicit Recorded(const RecordingConfig& asked, bool exec = false)
+      : config_(with_progress_event(asked)), recorder(config_, model(), banks(), *this, clock, stack, exec) {}
+
+  void send(std::span<const std::byte> datagram) override {
+    const auto result = decode_datagram(datagram, [&](Message&& m) { messages.push_back(std::move(m)); });
+    EXPECT_TRUE(result) << (result ? "" : result.error().message);
+    ++datagrams;
+  }
+
+  template <typename T>
+  std::vector<T> all() const {
+    std::vector<T> out;
+    for (const Message& m : messages) {
+      if (const T* wanted = std::get_if<T>(&m)) out.push_back(*wanted);
+    }
+    return out;
+  }
+  std::vector<std::uint64_t> ips() const {
+    std::vector<std::uint64_t> out;
+    for (const Sample& s : all<Sample>()) out.push_back(s.ip);
+    return out;
+  }
+
+ private:
+  const arch::CpuModel& model() const { return *arch::find_cpu_model(config_.cpu_model); }
+  std::vector<BankPlan> banks() const {
+    auto plan = plan_banks(config_.events, model());
+    EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+    return *plan;
+  }
+  const RecordingConfig config_;
+
+ public:
+  std::vector<Message> messages;
+  int datagrams = 0;
+  TickingClock clock;
+  FakeStack stack;
+  Recorder recorder;
+};
+
+TEST(Recorder, AnOrdinaryPebsEventRecordsOneAfterEachPeriod) {
+  Recorded out{recording({instructions(10, 2)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 40);
+  thread.exit();
+  // Occurrences 11, 22, 33: ten overflow and arm, the next is recorded.
+  EXPECT_THAT(out.ips(), ElementsAre(kText + 4 * 10, kText + 4 * 21, kText + 4 * 32));
+}
+
+TEST(Recorder, ThePreciseDistributionRecordsTheLastOfEachPeriod) {
+  Recorded out{recording({prec_dist(10)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 39);
+  thread.exit();
+  EXPECT_THAT(out.ips(), ElementsAre(kText + 4 * 9, kText + 4 * 19, kText + 4 * 29));
+}
+
+TEST(Recorder, AnInterruptWithoutPebsIsTakenAtTheNextInstruction) {
+  Recorded out{recording({instructions(10, 0)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 39);
+  thread.exit();
+  EXPECT_THAT(out.ips(), ElementsAre(kText + 4 * 10, kText + 4 * 20, kText + 4 * 30));
+  for (const Sample& s : out.all<Sample>()) EXPECT_FALSE(s.exact_ip);
+}
+
+TEST(Recorder, OnePIsTheInstructionAfterAndTwoTheInstructionItself) {
+  Recorded out{recording({instructions(10, 1), instructions(10, 2)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 12);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(2));
+  EXPECT_EQ(samples[0].ip, kText + 4 * 11);
+  EXPECT_FALSE(samples[0].exact_ip);
+  EXPECT_EQ(samples[1].ip, kText + 4 * 10);
+  EXPECT_TRUE(samples[1].exact_ip);
+  EXPECT_EQ(samples[1].event, 1U);
+}
+
+TEST(Recorder, RegistersAreThoseAfterTheRecordedInstruction) {
+  Recorded out{recording({instructions(10, 2)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 12);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(1));
+  ASSERT_TRUE(samples[0].has_registers);
+  EXPECT_EQ(samples[0].registers.ip, kText + 4 * 11);
+  EXPECT_EQ(samples[0].registers.ax, 11U);  // the eleventh instruction
+}
+
+TEST(Recorder, ASampleKnowsItsThreadItsPeriodItsAddressAndItsTime) {
+  Recorded out{recording({loads(1, 3)})};
+  FakeThread thread{out.recorder, {.pid = 7, .tid = 9, .parent_pid = 7, .parent_tid = 7}};
+  thread.run({.ip = kText, .loads = 1, .address = 0x1000});
+  thread.run({.ip = kText + 4, .loads = 1, .address = 0x2000});
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(1));
+  EXPECT_EQ(samples[0].pid, 7);
+  EXPECT_EQ(samples[0].tid, 9);
+  EXPECT_EQ(samples[0].period, 1U);
+  EXPECT_EQ(samples[0].address, 0x2000U);
+  EXPECT_EQ(samples[0].time_ns % 10, 0U);
+  EXPECT_GT(samples[0].time_ns, 0U);
+}
+
+TEST(Recorder, OneInterruptServesAFullBuffer) {
+  auto config = recording({instructions(9, 2)});
+  config.ds_records = 8;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 10 * 8 * 3 + 10 * 2);
+  thread.exit();
+  const auto statistics = out.all<Statistics>();
+  ASSERT_THAT(statistics, SizeIs(1));
+  EXPECT_EQ(statistics[0].pmis, 3U);
+  EXPECT_EQ(statistics[0].records, 26U);  // the last two were drained when the thread ended
+  EXPECT_EQ(statistics[0].lost, 0U);
+  EXPECT_THAT(out.all<Sample>(), SizeIs(26));
+}
+
+TEST(Recorder, ABranchStackHasAnInterruptOfItsOwnPerRecord) {
+  auto config = recording({instructions(9, 2)});
+  config.branch_stack = true;
+  config.lbr_select = arch::LbrSelect{}.with(arch::LbrSelect::to_kernel, 1).raw();
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  thread.run({.ip = kText, .jumps_to = kText + 0x100});
+  thread.run_straight(kText + 0x100, 5);
+  thread.run({.ip = kText + 0x114, .jumps_to = kText + 0x200});
+  thread.run_straight(kText + 0x200, 13);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(2));
+  ASSERT_THAT(samples[0].branches, SizeIs(2));
+  EXPECT_EQ(samples[0].branches[0].from, kText + 0x114);  // newest first
+  EXPECT_EQ(samples[0].branches[0].to, kText + 0x200);
+  EXPECT_EQ(samples[0].branches[1].from, kText);
+  EXPECT_THAT(samples[1].branches, SizeIs(2));  // recording went on after the interrupt
+  EXPECT_EQ(out.all<Statistics>()[0].pmis, 2U);
+}
+
+TEST(Recorder, CountsAreExactWhateverThePeriodsAndPrecisionWere) {
+  Recorded out{recording({instructions(7, 2), instructions(0, 0), instructions(11, 0), prec_dist(5), loads(3, 3)})};
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 1000; ++i) {
+    thread.run({.ip = kText, .loads = static_cast<std::uint8_t>(i % 2), .address = 0x1000});
+  }
+  thread.exit();
+  const auto counts = out.all<Counts>();
+  ASSERT_THAT(counts, SizeIs(1));
+  EXPECT_TRUE(counts[0].final);
+  EXPECT_THAT(counts[0].values, ElementsAre(1000U, 1000U, 1000U, 1000U, 500U));
+}
+
+TEST(Recorder, MoreEventsThanOneProcessorHasCountersForAreAllSampled) {
+  std::vector<EventSpec> events;
+  for (int i = 0; i < 9; ++i) events.push_back(instructions(static_cast<std::uint64_t>(10 + i), 2));
+  Recorded out{recording(events)};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 20);
+  thread.exit();
+  std::vector<std::uint64_t> by_event(9);
+  for (const Sample& s : out.all<Sample>()) by_event[s.event] = s.ip;
+  for (std::uint64_t i = 0; i < 9; ++i) EXPECT_EQ(by_event[i], kText + 4 * (10 + i)) << "event " << i;
+}
+
+TEST(Recorder, FormatOneGivesTheAddressAfterTheInstructionAndDoesNotCallItExact) {
+  Recorded out{recording({instructions(10, 2)}, "westmere@1")};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 12);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(1));
+  EXPECT_EQ(samples[0].ip, kText + 4 * 11);
+  EXPECT_FALSE(samples[0].exact_ip);
+}
+
+TEST(Recorder, FramePointersGiveTheCallersInnermostFirst) {
+  auto config = recording({instructions(10, 2)});
+  config.callchain = Callchain::FramePointers;
+  Recorded out{config};
+  out.stack.words = {out.stack.base + 32, 0x400111, 0, 0, 0, 0x400222};  // two frames; the outer one ends the chain
+  FakeThread thread{out.recorder, kMain};
+  thread.registers().bp = out.stack.base;
+  thread.run_straight(kText, 12);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(1));
+  EXPECT_THAT(samples[0].callchain, ElementsAre(kText + 4 * 10, 0x400111, 0x400222));
+}
+
+TEST(Recorder, AFramePointerThatPointsNowhereEndsTheChain) {
+  auto config = recording({instructions(10, 2)});
+  config.callchain = Callchain::FramePointers;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  thread.registers().bp = 0x123456789;
+  thread.run_straight(kText, 12);
+  thread.exit();
+  EXPECT_THAT(out.all<Sample>().at(0).callchain, ElementsAre(kText + 4 * 10));
+}
+
+TEST(Recorder, DwarfModeCopiesTheStackUpToWhereItEnds) {
+  auto config = recording({instructions(10, 2)});
+  config.callchain = Callchain::Dwarf;
+  config.stack_bytes = 4096;
+  Recorded out{config};
+  out.stack.words = {1, 2, 3};
+  FakeThread thread{out.recorder, kMain};
+  thread.registers().sp = out.stack.base + 8;
+  thread.run_straight(kText, 12);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(1));
+  ASSERT_THAT(samples[0].user_stack, SizeIs(16));
+  EXPECT_EQ(samples[0].user_stack[0], std::byte{2});
+}
+
+TEST(Recorder, AnLbrCallStackHoldsTheCallsStillOpen) {
+  auto config = recording({instructions(4, 2)});
+  config.callchain = Callchain::LbrCallStack;
+  using Lbr = arch::LbrSelect;
+  config.lbr_select = Lbr{}
+                          .with(Lbr::to_kernel, 1)
+                          .with(Lbr::conditional, 1)
+                          .with(Lbr::indirect_jump, 1)
+                          .with(Lbr::relative_jump, 1)
+                          .with(Lbr::far_branch, 1)
+                          .with(Lbr::call_stack, 1)
+                          .raw();
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  thread.run({.ip = 0x1000, .jumps_to = 0x2000, .kind = arch::BranchKind::RelativeCall});
+  thread.run({.ip = 0x2000, .jumps_to = 0x3000, .kind = arch::BranchKind::RelativeCall});
+  thread.run({.ip = 0x3000, .jumps_to = 0x2004, .kind = arch::BranchKind::Return});
+  thread.run_straight(0x2004, 3);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(1));
+  ASSERT_THAT(samples[0].branches, SizeIs(1));
+  EXPECT_EQ(samples[0].branches[0].from, 0x1000U);
+}
+
+TEST(Recorder, AFrequencySettlesAtItsRateOfInstructionsForEveryEvent) {
+  auto event = loads(0, 3);
+  event.frequency = 1'000'000;  // one per thousand instructions
+  Recorded out{recording({event})};
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 100'000; ++i) {
+    thread.run({.ip = kText, .loads = static_cast<std::uint8_t>(i % 10 == 0), .address = 0x1000});
+  }
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  EXPECT_GE(samples.size(), 90U);
+  EXPECT_LE(samples.size(), 115U);
+  EXPECT_NEAR(static_cast<double>(samples.back().period), 100.0, 10.0);  // a load every tenth instruction
+  EXPECT_THAT(out.all<Counts>().at(0).values, ElementsAre(10'000U));     // the progress event is not reported
+}
+
+TEST(Recorder, TheLifeOfAThreadIsToldInOrder) {
+  Recorded out{recording({instructions(0, 0)}), true};
+  FakeThread thread{out.recorder, kMain};
+  out.recorder.renamed(kMain, "gzip", true);
+  out.recorder.mapped(kMain, {.start = 0x400000, .length = 0x1000, .protection = PROT_READ | PROT_EXEC, .path = "/g"});
+  out.recorder.mapped(kMain, {.start = 0x500000, .length = 0x1000, .protection = PROT_READ, .path = "/data"});
+  out.recorder.forked({.pid = 100, .tid = 101, .parent_pid = 100, .parent_tid = 100}, true);
+  thread.exit();
+  ASSERT_THAT(out.messages, SizeIs(7));
+  EXPECT_TRUE(std::get<Hello>(out.messages[0]).exec);
+  EXPECT_EQ(std::get<Comm>(out.messages[1]).comm, "gzip");
+  EXPECT_EQ(std::get<Mmap>(out.messages[2]).path, "/g");  // and not the data, without -d
+  EXPECT_EQ(std::get<Fork>(out.messages[3]).origin.tid, 101);
+  EXPECT_EQ(std::get<Statistics>(out.messages[4]).origin.tid, 100);
+  EXPECT_TRUE(std::get<Counts>(out.messages[5]).final);
+  EXPECT_EQ(std::get<Exit>(out.messages[6]).parent_pid, 1);
+}
+
+TEST(Recorder, AForkedChildSendsNothingOfItsParent) {
+  Recorded out{recording({instructions(10, 2)})};
+  FakeThread parent{out.recorder, kMain};
+  parent.run_straight(kText, 15);  // one record in the buffer
+  out.recorder.notice("the parent's");
+  const std::size_t before = out.messages.size();
+  out.recorder.in_forked_child();
+  FakeThread child{out.recorder, {.pid = 200, .tid = 200, .parent_pid = 100, .parent_tid = 100}};
+  child.run_straight(kText, 5);
+  child.exit();
+  const std::vector<Message> said(out.messages.begin() + static_cast<std::ptrdiff_t>(before), out.messages.end());
+  ASSERT_THAT(said, SizeIs(3));
+  EXPECT_THAT(std::get<Counts>(said[1]).values, ElementsAre(5U));
+  EXPECT_THAT(out.all<Sample>(), IsEmpty());
+}
+
+TEST(Recorder, WhatIsKnownIsSentBeforeTheProgramCanBeKilled) {
+  Recorded out{recording({instructions(0, 0)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 15);
+  out.recorder.flush();
+  const auto counts = out.all<Counts>();
+  ASSERT_THAT(counts, SizeIs(1));
+  EXPECT_FALSE(counts[0].final);
+  EXPECT_THAT(counts[0].values, ElementsAre(15U));
+  const int sent = out.datagrams;
+  out.recorder.flush();  // at once again: too soon to be worth a message
+  EXPECT_EQ(out.datagrams, sent);
+}
+
+TEST(Recorder, VirtualTimeIsTheInstructionsOfAllThreads) {
+  auto config = with_progress_event([] {
+    auto c = recording({instructions(10, 0)});
+    c.virtual_time = true;
+    return c;
+  }());
+  const arch::CpuModel& model = *arch::find_cpu_model(config.cpu_model);
+  class Sink final : public Channel {
+   public:
+    void send(std::span<const std::byte> d) override {
+      (void)decode_datagram(d, [&](Message&& m) {
+        if (auto* s = std::get_if<Sample>(&m)) times.push_back(s->time_ns);
+      }).has_value();
+    }
+    std::vector<std::uint64_t> times;
+  } sink;
+  ProgressClock clock;
+  FakeStack stack;
+  Recorder recorder{config, model, *plan_banks(config.events, model), sink, clock, stack, false};
+  clock.follow(recorder);
+  FakeThread one{recorder, kMain};
+  one.run_straight(kText, 10);
+  FakeThread two{recorder, {.pid = 100, .tid = 101, .parent_pid = 100, .parent_tid = 100}};
+  two.run_straight(kText, 10);
+  one.exit();
+  two.run_straight(kText, 10);
+  two.exit();
+  EXPECT_THAT(sink.times, ElementsAre(10U, 20U, 30U));
+}
+
+}  // namespace
+}  // namespace zs::session

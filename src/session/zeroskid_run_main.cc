@@ -1,0 +1,158 @@
+// zeroskid-run: the host that a profiled program lives in. `zeroskid` starts it, and every execve of a followed program
+// starts it anew, so it must be up in milliseconds: no argument library, no streams, no symbol libraries.
+//   zeroskid-run --session-fd N --config-fd M [--exec] PATH ARGV0 [ARGV...]
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "session/clock.h"
+#include "session/config.h"
+#include "session/pmu_plan.h"
+#include "session/program_memory.h"
+#include "session/recorder.h"
+#include "session/wire.h"
+
+extern char** environ;
+
+namespace zs::session {
+namespace {
+
+constexpr int kToolFailed = 125;
+
+struct Arguments {
+  int session_fd = -1;
+  int config_fd = -1;
+  bool exec = false;
+  std::string program;
+  std::vector<std::string> argv;
+};
+
+[[noreturn]] void fail(const Error& error) {
+  std::fprintf(stderr, "zeroskid-run: %s\n", error.message.c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
+  std::exit(kToolFailed);
+}
+
+/// A descriptor's number, or -1.
+int descriptor(const char* text) {
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  return *text != '\0' && *end == '\0' && number >= 0 && number <= INT_MAX ? static_cast<int>(number) : -1;
+}
+
+Result<Arguments> parse(int argc, char** argv) {
+  Arguments out;
+  int i = 1;
+  for (; i < argc && std::strncmp(argv[i], "--", 2) == 0; ++i) {
+    if (std::strcmp(argv[i], "--exec") == 0) {
+      out.exec = true;
+    } else if (std::strcmp(argv[i], "--session-fd") == 0 && i + 1 < argc) {
+      out.session_fd = descriptor(argv[++i]);
+    } else if (std::strcmp(argv[i], "--config-fd") == 0 && i + 1 < argc) {
+      out.config_fd = descriptor(argv[++i]);
+    } else {
+      break;
+    }
+  }
+  if (out.session_fd < 0 || out.config_fd < 0 || i >= argc) {
+    return Error{"is started by zeroskid, not by hand", "zeroskid stat -- PROGRAM, zeroskid record -- PROGRAM"};
+  }
+  out.program = argv[i++];
+  out.argv.assign(argv + i, argv + argc);
+  return out;
+}
+
+Result<RecordingConfig> read_config(int fd) {
+  struct stat file {};
+  if (fstat(fd, &file) != 0) {
+    return Error{std::string("recording configuration: descriptor is gone: ") + std::strerror(errno),
+                 "the program closed a descriptor that is not its own"};
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file.st_size));
+  // pread: the processes of a recording share the descriptor's position.
+  if (pread(fd, bytes.data(), bytes.size(), 0) != file.st_size)
+    return Error{"recording configuration: cannot be read", ""};
+  return decode_config(bytes);
+}
+
+/// The collector's socket. Once nobody listens any more, the program runs on and nothing is sent.
+class SocketChannel final : public Channel {
+ public:
+  explicit SocketChannel(int fd) : fd_(fd) {}
+  void send(std::span<const std::byte> datagram) override {
+    while (!deaf_) {
+      if (::send(fd_, datagram.data(), datagram.size(), MSG_NOSIGNAL) >= 0) return;
+      if (errno == EINTR) continue;
+      deaf_ = true;
+    }
+  }
+
+ private:
+  int fd_;
+  bool deaf_ = false;
+};
+
+std::string own_path() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "/proc/self/exe";
+}
+
+engine::Config engine_config(const Arguments& arguments, const RecordingConfig& recording) {
+  engine::Config config;
+  config.program = arguments.program;
+  config.argv = arguments.argv;
+  for (char** variable = environ; *variable != nullptr; ++variable) config.envp.emplace_back(*variable);
+  config.inherit = recording.inherit;
+  config.virtual_time = recording.virtual_time;
+  config.vdso = recording.vdso;
+  config.precise_only = recording.precise_only;
+  config.native_load = recording.native_load;
+  config.seed = recording.seed;
+  config.max_block_instructions = recording.max_block_instructions;
+  config.code_cache_bytes = recording.code_cache_bytes;
+  config.first_private_fd = recording.first_private_fd;
+  config.exec_prefix = {own_path(),
+                        "--session-fd",
+                        std::to_string(arguments.session_fd),
+                        "--config-fd",
+                        std::to_string(arguments.config_fd),
+                        "--exec"};
+  return config;
+}
+
+[[noreturn]] void run(int argc, char** argv) {
+  const Result<Arguments> arguments = parse(argc, argv);
+  if (!arguments) fail(arguments.error());
+  Result<RecordingConfig> read = read_config(arguments->config_fd);
+  if (!read) fail(read.error());
+  const RecordingConfig recording = with_progress_event(*std::move(read));
+  const arch::CpuModel* const model = arch::find_cpu_model(recording.cpu_model);
+  if (model == nullptr) fail({"no CPU model named " + recording.cpu_model, ""});
+  Result<std::vector<BankPlan>> banks = plan_banks(recording.events, *model);
+  if (!banks) fail(banks.error());
+
+  SocketChannel channel(arguments->session_fd);
+  OwnProcessMemory memory(recording.first_private_fd);
+  SteadyClock steady;
+  ProgressClock virtual_time;
+  RecordingClock& clock = recording.virtual_time ? static_cast<RecordingClock&>(virtual_time) : steady;
+  Recorder recorder(recording, *model, *std::move(banks), channel, clock, memory, arguments->exec);
+  virtual_time.follow(recorder);
+  engine::run(engine_config(*arguments, recording), recorder);
+}
+
+}  // namespace
+}  // namespace zs::session
+
+int main(int argc, char** argv) { zs::session::run(argc, argv); }
