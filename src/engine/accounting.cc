@@ -1,0 +1,219 @@
+// Trace to PMU: the event horizon, draining the trace, and the instruction that is retired alone with full state.
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+/// Most occurrences of an event in one instruction other than a REP string, found by asking it about extreme ones.
+std::uint32_t most_per_instruction(const arch::EventMeaning& meaning) {
+  std::uint32_t most = 1;
+  for (int branch = 0; branch <= static_cast<int>(arch::BranchKind::Far); ++branch) {
+    for (int fp = 0; fp <= static_cast<int>(arch::FpArith::Packed512Single); ++fp) {
+      for (const bool taken : {false, true}) {
+        arch::Retired extreme;
+        extreme.branch = static_cast<arch::BranchKind>(branch);
+        extreme.fp = static_cast<arch::FpArith>(fp);
+        extreme.fp_weight = 2;
+        extreme.loads = extreme.stores = 2;
+        extreme.load_count = extreme.store_count = 2;
+        extreme.split_loads = extreme.split_stores = 2;
+        extreme.nop = extreme.locked = true;
+        extreme.taken = taken;
+        most = std::max(most, meaning.count(extreme));
+      }
+    }
+  }
+  CHECK(most <= kMaxPerInstruction);
+  return most;
+}
+
+/// Whether the event happens exactly once in every instruction, so that its count is also a bound on time.
+bool counts_instructions(const arch::EventMeaning& meaning) {
+  if (most_per_instruction(meaning) != 1) return false;
+  for (int branch = 0; branch <= static_cast<int>(arch::BranchKind::Far); ++branch) {
+    arch::Retired plain;
+    plain.branch = static_cast<arch::BranchKind>(branch);
+    if (meaning.count(plain) != 1) return false;
+  }
+  return true;
+}
+
+bool crosses_line(std::uint64_t address, std::uint32_t bytes) {
+  constexpr std::uint64_t kLine = 64;
+  return bytes != 0 && address / kLine != (address + bytes - 1) / kLine;
+}
+
+}  // namespace
+
+void Runtime::adopt_lanes(const VirtualCpu& cpu) {
+  std::vector<arch::EventMeaning> meanings;
+  bool branches = false;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
+    meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
+    branches |= pmu->wants_branches();
+  }
+  lanes_ = std::make_unique<LaneSet>(std::move(meanings));
+  totals_.assign(lanes_->size(), 0);
+  per_instruction_.clear();
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) per_instruction_.push_back(most_per_instruction((*lanes_)[lane]));
+  const bool budget = lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
+  form_ = budget ? TraceForm::Budget : TraceForm::Records;
+}
+
+Runtime::Allowance Runtime::allowance() const {
+  Allowance allowed;
+  std::size_t lane = 0;
+  for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
+    for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
+      const std::uint64_t headroom = pmu->headroom(own);
+      const std::uint64_t most = std::max<std::uint64_t>(translator_->counts().most(lane), per_instruction_[lane]);
+      // One block more than planned may complete before the append that faults, or fault in its middle.
+      const std::uint64_t records = headroom / most;
+      allowed.records = std::min(allowed.records, records == 0 ? 0 : records - 1);
+      allowed.budget = std::min(allowed.budget, headroom <= most ? 0 : headroom - most);
+      allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);
+    }
+  }
+  return allowed;
+}
+
+void Runtime::count(std::span<const std::uint64_t> events) {
+  std::size_t lane = 0;
+  for (pmu::Pmu* pmu : thread_->cpu.pmus) {
+    const std::size_t own_lanes = pmu->lanes().size();
+    for (std::size_t own = 0; own < own_lanes; ++own, ++lane) {
+      if (events[lane] != 0) pmu->count(own, events[lane]);
+    }
+  }
+}
+
+void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
+  const std::uint64_t end = context_.trace_pointer;
+  const std::uint64_t start = trace_start_;
+  trace_start_ = end;
+  if (thread_->cpu.pmus.empty() || lanes_->size() == 0) return;
+  if (form_ == TraceForm::Budget) {
+    if (end != start) {
+      const std::uint64_t events = end - start;
+      count({&events, 1});
+    }
+    return;
+  }
+  const std::span<const std::uint32_t> ids(reinterpret_cast<const std::uint32_t*>(start), (end - start) / 4);
+  if (ids.empty() && !extra_exit) return;
+  std::fill(totals_.begin(), totals_.end(), 0);
+  translator_->counts().sum(ids, totals_);
+  if (extra_exit) {
+    for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*extra_exit, lane);
+  }
+  count(totals_);
+  enter_branches(ids, extra_exit);
+}
+
+// LBR: branches of the drained records, oldest first. Without a filter only the newest can survive in the stack, so
+// older records need not be looked at.
+void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+  constexpr std::uint32_t kLbrSelect = 0x1C8;
+  constexpr std::uint64_t kFiltersByKind = 0x3FC;
+  constexpr std::size_t kDeepestStack = 32;
+  bool wanted = false;
+  bool all = false;
+  for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
+    if (!pmu->wants_branches()) continue;
+    wanted = true;
+    std::uint64_t select = 0;
+    all |= pmu->rdmsr(kLbrSelect, select) && (select & kFiltersByKind) != 0;
+  }
+  if (!wanted) return;
+  std::vector<std::uint32_t> path(ids.begin(), ids.end());
+  if (extra) path.push_back(*extra);
+  std::size_t first = path.size();
+  std::size_t found = 0;
+  while (first > 0 && (all || found < kDeepestStack)) {
+    --first;
+    found += translator_->branches_to(path[first]).size();
+  }
+  for (std::size_t i = first; i < path.size(); ++i) {
+    const auto branches = translator_->branches_to(path[i]);
+    for (const auto& branch : branches) {
+      std::uint64_t to = branch.to;
+      if (to == 0) to = i + 1 < path.size() ? translator_->block(translator_->exit(path[i + 1]).block).pc : indirect_target_;
+      arch::TakenBranch taken;
+      taken.from = branch.from;
+      taken.to = to;
+      taken.kind = branch.kind;
+      for (pmu::Pmu* pmu : thread_->cpu.pmus) {
+        if (pmu->wants_branches()) pmu->enter_branch(taken);
+      }
+    }
+  }
+}
+
+std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const {
+  std::uint64_t address = static_cast<std::uint64_t>(operand.displacement);
+  if (operand.rip_relative) address += next_pc;
+  if (operand.base >= 0) address += context_.gpr[operand.base];
+  if (operand.index >= 0 && !operand.vector_index) address += context_.gpr[operand.index] * operand.scale;
+  if (operand.address32) address &= UINT32_MAX;
+  if (operand.fs) address += context_.guest_fs;
+  return address;
+}
+
+void Runtime::begin_step(const Insn& insn) {
+  StepInProgress& step = thread_->step;
+  step.active = true;
+  step.insn = insn;
+  step.rcx_before = context_.gpr[kRcx];
+  for (std::size_t i = 0; i < insn.memory_count; ++i) step.addresses[i] = effective_address(insn.memory[i], insn.next());
+}
+
+void Runtime::retire_step(bool taken) {
+  StepInProgress& step = thread_->step;
+  if (!step.active) return;
+  step.active = false;
+  const Insn& insn = step.insn;
+  arch::Retired retired;
+  static_cast<arch::InsnFacts&>(retired) = insn.facts;
+  retired.taken = insn.facts.branch != arch::BranchKind::None && (insn.facts.branch != arch::BranchKind::Conditional || taken);
+  retired.ip = insn.pc;
+  retired.next_ip = thread_->pc;
+  std::uint64_t elements = 1;
+  if (insn.facts.rep_string) {
+    const bool count32 = insn.memory_count != 0 && insn.memory[0].address32;
+    elements = step.rcx_before - context_.gpr[kRcx];
+    if (count32) elements &= UINT32_MAX;
+  }
+  retired.load_count = insn.facts.loads * elements;
+  retired.store_count = insn.facts.stores * elements;
+  bool addressed = false;
+  for (std::size_t i = 0; i < insn.memory_count; ++i) {
+    const MemoryOperand& operand = insn.memory[i];
+    if (!addressed || (operand.read && !insn.memory[0].read)) {
+      retired.data_address = step.addresses[i];
+      addressed = true;
+    }
+    std::uint32_t splits = 0;
+    if (!insn.facts.rep_string) {
+      splits = crosses_line(step.addresses[i], operand.bytes) ? 1 : 0;
+    } else {
+      const bool down = (context_.flags & 0x400) != 0;
+      for (std::uint64_t element = 0; element < elements; ++element) {
+        const std::uint64_t offset = element * operand.bytes;
+        splits += crosses_line(step.addresses[i] + (down ? 0 - offset : offset), operand.bytes) ? 1 : 0;
+      }
+    }
+    if (operand.read) retired.split_loads += splits;
+    if (operand.write) retired.split_stores += splits;
+  }
+  if (thread_->cpu.pmus.empty()) return;
+  const arch::RegisterFile after = registers();
+  for (pmu::Pmu* pmu : thread_->cpu.pmus) pmu->retire(retired, after);
+  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer_.pmi(thread_->id, after);
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,74 @@
+// Translated code, described: blocks, the ways out of them, and what each translated instruction needs so that a fault in
+// it can be told in the program's terms.
+#pragma once
+
+#include <cstdint>
+
+#include "arch/retired.h"
+
+namespace zs::engine {
+
+/// How much a translation may run before it comes back to C++.
+enum class Variant : std::uint8_t {
+  Full,      // links to its successors; appends records to the trace
+  Limit16, Limit8, Limit4, Limit2,   // at most so many instructions; appends, never links
+  Step,      // one instruction; appends nothing: the dispatcher retires it
+};
+
+constexpr unsigned instruction_limit(Variant variant, unsigned full) {
+  constexpr unsigned limits[] = {0, 16, 8, 4, 2, 1};
+  return variant == Variant::Full ? full : limits[static_cast<unsigned>(variant)];
+}
+
+enum class ExitKind : std::uint8_t {
+  Direct,       // to `target`
+  Indirect,     // target in rcx, program's rcx in its slot
+  Syscall,      // `pc` is the SYSCALL, `target` the instruction after it
+  Emulated,     // `pc` is the instruction, `target` the one after it
+  Breakpoint,   // `pc` likewise
+  Refused,      // `pc` is an instruction that the engine does not run
+  Undecodable,  // no instruction at `pc`: SIGILL
+  Unfetchable,  // `pc` is not executable: SIGSEGV
+  NeedsStep,    // the instruction at `target` must run as Variant::Step
+};
+
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// One way out of a block; its index is the id that the trace records.
+struct Exit {
+  std::uint64_t pc = 0;
+  std::uint64_t target = 0;
+  std::uint64_t patch_after = 0;      // end of the rel32 that leaves; 0 if it cannot be linked
+  std::uint32_t block = kNone;
+  std::uint32_t linked_to = kNone;    // block
+  std::uint32_t next_incoming = kNone;  // list of exits linked to the same block
+  std::uint16_t instructions = 0;     // retired on this path
+  ExitKind kind = ExitKind::Direct;
+  bool taken = false;                 // a side exit of a branch whose fall-through (or target) the block follows
+};
+
+/// State that the copied instruction runs in, and where it is.
+struct InsnMeta {
+  std::uint16_t code_offset = 0;      // of the copied instruction's glue, from Block::entry
+  std::uint8_t map_register = 0;      // stands in for r11; 0 = none (rax is never chosen)
+  std::uint8_t far_register = 0;      // holds a far address: number + 1; 0 = none
+  std::int32_t pc_delta = 0;          // from Block::pc
+};
+/// far_register of an indirect transfer: rcx is in its slot.
+inline constexpr std::uint8_t kRcxSpilled = 0x80;
+
+struct Block {
+  std::uint64_t pc = 0;
+  std::uint64_t entry = 0;
+  std::uint64_t prefix = 0;           // indirect entry, 0 if none
+  std::uint32_t code_bytes = 0;       // from entry
+  std::uint32_t first_meta = 0;
+  std::uint32_t first_exit = 0;
+  std::uint32_t incoming = kNone;     // exits linked to this block
+  std::uint16_t instructions = 0;
+  std::uint16_t exits = 0;
+  Variant variant = Variant::Full;
+  bool dead = false;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,49 @@
+// What translated code and the engine's C++ share: one page at a fixed low address, so that translated code reaches it
+// rip-relatively. Threads of a program run one at a time, so there is one Context; a thread switch copies the thread's
+// part in and out (thread.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace zs::engine {
+
+/// Indices of the general registers as instructions encode them.
+enum Gpr : std::uint8_t { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
+
+/// The stolen register: the trace pointer lives in it while translated code runs; the program's value is in
+/// Context::gpr[kTracePointer]. r11 is rare in hot code and dead across system calls.
+inline constexpr Gpr kTracePointer = kR11;
+
+/// Why translated code came back to C++.
+enum class ExitReason : std::uint32_t {
+  Unlinked,      // a direct exit whose target is not linked yet; exit_id says which
+  IndirectMiss,  // target in rcx, rcx and rax in their slots
+  Guard,         // the trace reached its guard page (or was tripped by a signal); guard_pc is the faulting append
+  Fault,         // a guest instruction faulted; the thread's Fault says where
+};
+
+struct Context {
+  std::uint64_t gpr[16];       // 000h, in encoding order; gpr[11] always holds the program's r11
+  std::uint64_t flags;         // 080h
+  std::uint64_t slot_rcx;      // 088h  program's rcx during an indirect branch
+  std::uint64_t slot_rax;      // 090h
+  std::uint64_t slot_map;      // 098h  program's value of the register that stands in for r11
+  std::uint64_t slot_far;      // 0A0h  program's value of the register that holds a far address
+  std::uint64_t trace_pointer; // 0A8h
+  std::uint64_t host_rsp;      // 0B0h  engine stack of the running thread
+  std::uint64_t host_fs;       // 0B8h
+  std::uint64_t guest_fs;      // 0C0h
+  std::uint64_t enter_at;      // 0C8h  where to enter the cache
+  std::uint32_t exit_id;       // 0D0h
+  ExitReason reason;           // 0D4h
+  std::uint64_t guard_pc;      // 0D8h
+  std::uint32_t host_mxcsr;    // 0E0h
+  std::uint32_t padding;
+};
+static_assert(offsetof(Context, flags) == 0x80 && offsetof(Context, guard_pc) == 0xD8);
+
+/// Offset of the xsave area from the Context; 64-byte aligned, size by CPUID leaf 0DH.
+inline constexpr std::size_t kXsaveOffset = 0x200;
+
+}  // namespace zs::engine

@@ -1,0 +1,311 @@
+// Where translated code comes back to: finds out why, brings the thread into the program's terms, and chooses what runs
+// next: whole blocks up to the event horizon, short ones close to it, single instructions at it.
+
+#include <linux/futex.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+
+Runtime* Runtime::instance = nullptr;
+
+std::uint64_t dispatch_entry(Context*) { return Runtime::instance->dispatch(); }
+
+namespace {
+
+/// Fewer records than this are not worth a guard fault; shorter blocks get there cheaper.
+constexpr std::uint64_t kFewestRecords = 8;
+constexpr std::uint64_t kFewestBudget = 128;
+/// With other threads waiting, a thread runs at most so long between two turns.
+constexpr std::uint64_t kQuantumRecords = 8192;
+constexpr std::uint64_t kQuantumBudget = 65536;
+
+}  // namespace
+
+arch::RegisterFile Runtime::registers() const {
+  const auto& g = context_.gpr;
+  arch::RegisterFile file;
+  file.flags = context_.flags;
+  file.ip = thread_->pc;
+  file.ax = g[kRax]; file.bx = g[kRbx]; file.cx = g[kRcx]; file.dx = g[kRdx];
+  file.si = g[kRsi]; file.di = g[kRdi]; file.bp = g[kRbp]; file.sp = g[kRsp];
+  file.r8 = g[kR8]; file.r9 = g[kR9]; file.r10 = g[kR10]; file.r11 = g[kR11];
+  file.r12 = g[kR12]; file.r13 = g[kR13]; file.r14 = g[kR14]; file.r15 = g[kR15];
+  return file;
+}
+
+std::uint64_t Runtime::dispatch() {
+  std::uint32_t link_from = kNone;
+  const std::uint64_t lifted = std::exchange(private_page_, 0);
+  leave_block(link_from);
+  // What ran with its page's write protection lifted may be stale already.
+  if (lifted != 0) translator_->invalidate(lifted, lifted + kPageSize);
+  return resume(link_from);
+}
+
+void Runtime::leave_block(std::uint32_t& link_from) {
+  Thread& thread = *thread_;
+  wants_indirect_entry_ = false;
+  const auto take_indirect_target = [&] {
+    thread.pc = gpr(kRcx);
+    gpr(kRcx) = context_.slot_rcx;
+    gpr(kRax) = context_.slot_rax;
+    indirect_target_ = thread.pc;
+  };
+  switch (context_.reason) {
+    case ExitReason::Unlinked: {
+      const Exit exit = translator_->exit(context_.exit_id);
+      drain({});
+      if (exit.kind == ExitKind::Direct) {
+        thread.pc = exit.target;
+        if (thread.step.active) retire_step(exit.taken);
+        else link_from = context_.exit_id;
+      } else {
+        handle_exit(exit);
+      }
+      break;
+    }
+    case ExitReason::IndirectMiss:
+      take_indirect_target();
+      drain({});
+      retire_step(true);
+      wants_indirect_entry_ = true;
+      break;
+    case ExitReason::Guard: {
+      if (tripped_.exchange(false)) window_.untrip();
+      else quantum_over_ = true;
+      std::uint32_t id;
+      std::memcpy(&id, reinterpret_cast<const void*>(context_.guard_pc + 3), 4);
+      const Exit exit = translator_->exit(id);
+      if (exit.kind == ExitKind::Indirect) {
+        // The append comes before rax is put into its slot, so rax is still the program's.
+        thread.pc = gpr(kRcx);
+        gpr(kRcx) = context_.slot_rcx;
+        indirect_target_ = thread.pc;
+      }
+      if (form_ == TraceForm::Records) drain(id);
+      else drain({});
+      if (exit.kind == ExitKind::Direct) thread.pc = exit.target;
+      else if (exit.kind != ExitKind::Indirect) handle_exit(exit);
+      break;
+    }
+    case ExitReason::Fault: {
+      const Translator::Place place = translator_->locate(thread.fault.cache_pc);
+      CHECK(place.block != kNone);
+      thread.pc = place.pc;
+      drain({});
+      const Block block = translator_->block(place.block);
+      if (block.variant != Variant::Step && place.instruction != 0 && !thread.cpu.pmus.empty()) {
+        std::vector<std::uint32_t> prefix(lanes_->size(), 0);
+        translator_->count_prefix(block, place.instruction, prefix);
+        const std::vector<std::uint64_t> events(prefix.begin(), prefix.end());
+        count(events);
+      }
+      thread.step.active = false;
+      Fault& fault = thread.fault;
+      fault.present = false;
+      if (fault.info.si_signo == SIGSEGV && handle_code_write(reinterpret_cast<std::uint64_t>(fault.info.si_addr))) break;
+      if (fault.info.si_signo != SIGSEGV && fault.info.si_signo != SIGBUS) {
+        fault.info.si_addr = reinterpret_cast<void*>(thread.pc);   // the cache address is not the program's business
+      }
+      deliver(fault.info.si_signo, fault.info, &fault);
+      break;
+    }
+  }
+}
+
+void Runtime::handle_exit(const Exit& exit) {
+  Thread& thread = *thread_;
+  switch (exit.kind) {
+    case ExitKind::Syscall:
+      handle_syscall(exit);
+      break;
+    case ExitKind::Emulated:
+      emulate(exit);
+      break;
+    case ExitKind::NeedsStep:
+      thread.pc = exit.target;
+      break;
+    case ExitKind::Breakpoint:
+      thread.step.active = false;
+      thread.pc = exit.target;
+      raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
+      break;
+    case ExitKind::Refused:
+      refuse(exit.pc);
+    case ExitKind::Undecodable:
+      thread.step.active = false;
+      thread.pc = exit.pc;
+      raise_fault(SIGILL, ILL_ILLOPN, exit.pc, 6);
+      break;
+    case ExitKind::Unfetchable: {
+      thread.step.active = false;
+      thread.pc = exit.pc;
+      // The byte that could not be fetched may be on the page after the instruction's first.
+      std::uint64_t address = exit.pc;
+      while (address < exit.pc + 15 && map_.is_executable(address)) ++address;
+      raise_fault(SIGSEGV, map_.is_mapped(address) ? SEGV_ACCERR : SEGV_MAPERR, address, 14);
+      break;
+    }
+    case ExitKind::Direct:
+    case ExitKind::Indirect:
+      CHECK(false && "handled by leave_block");
+  }
+}
+
+void Runtime::refuse(std::uint64_t pc) {
+  char bytes[64] = "";
+  int length = 0;
+  for (const std::uint8_t byte : fetch(pc).first(std::min<std::size_t>(fetch(pc).size(), 8))) {
+    length += std::snprintf(bytes + length, sizeof bytes - static_cast<std::size_t>(length), "%02x ", byte);
+  }
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call or a 16-bit branch, which this engine does not run",
+                program_.exe_path.c_str(), static_cast<unsigned long long>(pc), bytes);
+  observer_.notice(text);
+  std::fprintf(stderr, "zeroskid: %s\n", text);
+  exit_process(125);
+}
+
+void Runtime::emulate(const Exit& exit) {
+  const auto code = fetch(exit.pc);
+  std::size_t at = 0;
+  bool wide = false;
+  bool repeat = false;
+  while (at < code.size() && (code[at] == 0xF3 || code[at] == 0x66 || (code[at] & 0xF0) == 0x40)) {
+    if ((code[at] & 0xF8) == 0x48) wide = true;
+    if (code[at] == 0xF3) repeat = true;
+    ++at;
+  }
+  CHECK(at + 1 < code.size() && code[at] == 0x0F);
+  const std::uint8_t opcode = code[at + 1];
+  const auto set_edx_eax = [&](std::uint64_t value) {
+    gpr(kRax) = value & UINT32_MAX;
+    gpr(kRdx) = value >> 32;
+  };
+  if (opcode == 0x31) {
+    set_edx_eax(clock_.tsc());
+  } else if (opcode == 0x01) {                        // RDTSCP
+    set_edx_eax(clock_.tsc());
+    gpr(kRcx) = 0;
+  } else if (opcode == 0xA2) {                        // CPUID: the host's, without what names the core it ran on
+    const auto leaf = static_cast<std::uint32_t>(gpr(kRax));
+    std::uint32_t a = leaf, b = 0, c = static_cast<std::uint32_t>(gpr(kRcx)), d = 0;
+    asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    if (leaf == 1) b &= 0x00FFFFFF;
+    if (leaf == 0xB || leaf == 0x1F) d = 0;
+    gpr(kRax) = a; gpr(kRbx) = b; gpr(kRcx) = c; gpr(kRdx) = d;
+  } else {                                            // 0F C7 /6 RDRAND, /7 RDSEED, F3 0F C7 /7 RDPID
+    const std::uint8_t modrm = code[at + 2];
+    unsigned reg = modrm & 7u;
+    for (std::size_t i = 0; i < at; ++i) {
+      if ((code[i] & 0xF0) == 0x40 && (code[i] & 1u)) reg += 8;
+    }
+    const bool rdpid = repeat && ((modrm >> 3) & 7u) == 7;
+    std::uint64_t value = rdpid ? 0 : clock_.random();
+    if (!wide) value &= UINT32_MAX;
+    gpr(static_cast<Gpr>(reg)) = value;
+    if (!rdpid) context_.flags = (context_.flags & ~std::uint64_t{0x8D5}) | 1;   // CF = 1, other status flags 0
+  }
+  thread_->pc = exit.target;
+  retire_step(false);
+}
+
+std::uint64_t Runtime::resume(std::uint32_t link_from) {
+  Thread& thread = *thread_;
+  while (true) {
+    if (std::exchange(quantum_over_, false) && lock_.contended()) yield();
+    if (deliver_waiting()) link_from = kNone;
+    if (config_.precise_only || private_page_ != 0) break;
+
+    const std::uint64_t flushes = translator_->flushes();
+    const Block* block = &translator_->get(thread.pc, Variant::Full);
+    if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, *block);
+    if (wants_indirect_entry_) {
+      const std::uint32_t index = translator_->index_of(*block);
+      translator_->add_indirect_entry(*block);
+      block = &translator_->block(index);
+    }
+    const Allowance allowed = allowance();
+    if (form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords) {
+      std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
+      const bool waiting = lock_.contended();
+      if (form_ == TraceForm::Budget) {
+        bytes = std::min({bytes, allowed.budget, waiting ? kQuantumBudget : UINT64_MAX});
+      } else {
+        bytes = std::min(bytes / 4, std::min(allowed.records, waiting ? kQuantumRecords : UINT64_MAX)) * 4;
+      }
+      context_.trace_pointer = trace_start_ = window_.trace_end() - bytes;
+      return block->entry;
+    }
+    context_.trace_pointer = trace_start_ = window_.trace_begin();
+    if (allowed.instructions >= 2) {
+      const Variant variant = allowed.instructions >= 16 ? Variant::Limit16
+                              : allowed.instructions >= 8 ? Variant::Limit8
+                              : allowed.instructions >= 4 ? Variant::Limit4
+                                                          : Variant::Limit2;
+      const Block& limited = translator_->get(thread.pc, variant);
+      if (limited.instructions != 0) return limited.entry;
+    }
+    break;
+  }
+  context_.trace_pointer = trace_start_ = window_.trace_begin();
+  const Block& single = translator_->get(thread.pc, Variant::Step);
+  if (single.instructions != 0) {
+    if (const auto insn = decode(thread.pc, fetch(thread.pc), config_.virtual_time)) begin_step(*insn);
+  }
+  return single.entry;
+}
+
+// ---- the program's memory -------------------------------------------------------------------------------------
+
+std::span<const std::uint8_t> Runtime::fetch(std::uint64_t pc) {
+  constexpr std::uint64_t kLongest = 15;
+  if (!fetch_range_.contains(pc)) {
+    const GuestMapping* mapping = map_.find(pc);
+    if (mapping == nullptr || (mapping->prot & 4u) == 0) return {};
+    fetch_range_ = mapping->range();
+  }
+  std::uint64_t end = fetch_range_.end;
+  if (end - pc < kLongest && map_.is_executable(end)) end = pc + kLongest;
+  return {reinterpret_cast<const std::uint8_t*>(pc), std::min(end - pc, kLongest)};
+}
+
+void Runtime::translated(std::uint64_t page) {
+  const std::uint64_t address = page * kPageSize;
+  if (address == private_page_) return;
+  if ((map_.prot_at(address) & 2u) != 0 && !map_.page_is_write_protected_for_code(address)) map_.protect_code_page(address);
+}
+
+void Runtime::code_changed(std::uint64_t start, std::uint64_t end) {
+  fetch_range_ = {};
+  if (translator_) translator_->invalidate(start, end);
+}
+
+// A store into a page that has translations: they are dropped, and the store runs alone with the page writable.
+bool Runtime::handle_code_write(std::uint64_t address) {
+  bool ours = false;
+  const std::uint64_t first = page_down(address);
+  // A store may straddle two pages; the faulting address is in one of them.
+  for (const std::uint64_t page : {first, first + kPageSize}) {
+    if (!map_.page_is_write_protected_for_code(page)) continue;
+    if (page != first && address + 64 <= page) continue;
+    translator_->invalidate(page, page + kPageSize);
+    map_.unprotect_code_page(page);
+    if (page == first) {
+      ours = true;
+      private_page_ = page;
+    }
+  }
+  return ours;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,95 @@
+// Writes the few instruction forms of the engine's glue in place. None of them writes flags, except where its name
+// says so. Guest instructions are copied as bytes by the translator. A general assembler was tried on paper and left out: a dozen
+// forms, all rip-relative or fixed, are shorter to read than calls through one.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/context.h"
+
+namespace zs::engine {
+
+class Emitter {
+ public:
+  /// Writes from `at`, never past `end`; both are also the addresses the code runs at.
+  Emitter(std::uint64_t at, std::uint64_t end, std::uint64_t context) : at_(at), end_(end), context_(context) {}
+
+  std::uint64_t here() const { return at_; }
+
+  void bytes(const void* data, std::size_t size) {
+    CHECK(at_ + size <= end_);
+    std::memcpy(reinterpret_cast<void*>(at_), data, size);
+    at_ += size;
+  }
+  void u8(unsigned value) { const auto byte = static_cast<std::uint8_t>(value); bytes(&byte, 1); }
+  void u16(unsigned value) { const auto word = static_cast<std::uint16_t>(value); bytes(&word, 2); }
+  void u32(std::uint32_t value) { bytes(&value, 4); }
+  void u64(std::uint64_t value) { bytes(&value, 8); }
+
+  /// mov [context+offset], reg
+  void store(std::size_t offset, Gpr reg) { context_operand(0x89, reg, offset); }
+  /// mov reg, [context+offset]
+  void load(Gpr reg, std::size_t offset) { context_operand(0x8B, reg, offset); }
+  /// mov dword [context+offset], imm32
+  void store_imm32(std::size_t offset, std::uint32_t value) {
+    u8(0xC7); u8(0x05); rip_disp32(context_ + offset, 4); u32(value);
+  }
+  /// mov reg, imm64 (or the shorter zero-extending form)
+  void mov_imm(Gpr reg, std::uint64_t value) {
+    if (value <= UINT32_MAX) {
+      if (reg >= 8) u8(0x41);
+      u8(0xB8u + (reg & 7u)); u32(static_cast<std::uint32_t>(value));
+    } else {
+      u8(0x48u | (reg >= 8 ? 1u : 0u)); u8(0xB8u + (reg & 7u)); u64(value);
+    }
+  }
+  /// mov to, from
+  void mov(Gpr to, Gpr from) {
+    u8(0x48u | (from >= 8 ? 4u : 0u) | (to >= 8 ? 1u : 0u)); u8(0x89); u8(0xC0u | ((from & 7u) << 3) | (to & 7u));
+  }
+  /// lea reg, [reg + disp]; reg other than rsp, r12
+  void add_disp(Gpr reg, std::int32_t disp) {
+    u8(0x48u | (reg >= 8 ? 5u : 0u)); u8(0x8D);
+    if (disp >= -128 && disp <= 127) {
+      u8(0x40u | ((reg & 7u) << 3) | (reg & 7u)); u8(static_cast<std::uint8_t>(disp));
+    } else {
+      u8(0x80u | ((reg & 7u) << 3) | (reg & 7u)); u32(static_cast<std::uint32_t>(disp));
+    }
+  }
+  /// lea rsp, [rsp + disp32]
+  void add_rsp(std::int32_t disp) { u8(0x48); u8(0x8D); u8(0xA4); u8(0x24); u32(static_cast<std::uint32_t>(disp)); }
+  void pop(Gpr reg) { if (reg >= 8) u8(0x41); u8(0x58u + (reg & 7u)); }
+  /// push of a 64-bit value that sign-extends from 32 bits
+  void push_imm32(std::uint32_t value) { u8(0x68); u32(value); }
+  /// push qword [rip -> literal_at]
+  void push_literal(std::uint64_t literal_at) { u8(0xFF); u8(0x35); rip_disp32(literal_at, 0); }
+
+  void jmp(std::uint64_t to) { u8(0xE9); u32(relative(to, at_ + 4)); }
+  /// jmp [rip -> slot]
+  void jmp_slot(std::size_t offset) { u8(0xFF); u8(0x25); rip_disp32(context_ + offset, 0); }
+  /// jcc rel32; `condition` is the low opcode nibble
+  void jcc(unsigned condition, std::uint64_t to) { u8(0x0F); u8(0x80u | condition); u32(relative(to, at_ + 4)); }
+
+  /// Points the rel32 that ends at `after` to `to`.
+  static void patch_rel32(std::uint64_t after, std::uint64_t to) {
+    const std::uint32_t rel = relative(to, after);
+    std::memcpy(reinterpret_cast<void*>(after - 4), &rel, 4);
+  }
+  static std::uint32_t relative(std::uint64_t to, std::uint64_t after) {
+    const auto distance = static_cast<std::int64_t>(to - after);
+    CHECK(distance == static_cast<std::int32_t>(distance));
+    return static_cast<std::uint32_t>(distance);
+  }
+
+ private:
+  void rip_disp32(std::uint64_t target, unsigned immediate_bytes) { u32(relative(target, at_ + 4 + immediate_bytes)); }
+  void context_operand(unsigned opcode, Gpr reg, std::size_t offset) {
+    u8(0x48u | (reg >= 8 ? 4u : 0u)); u8(opcode); u8(0x05u | ((reg & 7u) << 3)); rip_disp32(context_ + offset, 0);
+  }
+
+  std::uint64_t at_, end_, context_;
+};
+
+}  // namespace zs::engine

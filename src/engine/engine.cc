@@ -1,0 +1,119 @@
+#include "engine/engine.h"
+
+#include <asm/prctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "base/check.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::size_t kMainStackBytes = 1 << 20;
+/// What the ptrace oracle finds in rax at the INT3 before the entry of a natively loaded program: "ZEROSKID".
+constexpr std::uint64_t kNativeLoadMark = 0x5A45524F534B4944;
+
+[[noreturn]] void give_up(const Error& error, int status) {
+  std::fprintf(stderr, "zeroskid: %s\n", error.message.c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
+  raw_syscall(SYS_exit_group, status);
+  __builtin_unreachable();
+}
+
+ProgramConfig program_config(const Config& config) {
+  ProgramConfig wanted;
+  wanted.path = config.program;
+  wanted.argv = config.argv;
+  wanted.envp = config.envp;
+  wanted.seed = config.seed;
+  wanted.vdso = config.vdso;
+  return wanted;
+}
+
+}  // namespace
+
+Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& plan)
+    : config_(config),
+      observer_(observer),
+      window_(plan.layout.engine.start, config.code_cache_bytes),
+      context_(window_.context()),
+      map_(plan.layout),
+      clock_(config.seed) {
+  CHECK(Window::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
+  instance = this;
+}
+
+void Runtime::start(const ProgramPlan& plan) {
+  int status = 126;
+  auto loaded = load_program(plan, map_, status);
+  if (!loaded) give_up(loaded.error(), status);
+  program_ = std::move(*loaded);
+  stubs_ = generate_stubs(window_, &dispatch_entry);
+
+  threads_.push_back(std::make_unique<Thread>());
+  Thread& thread = *threads_.back();
+  thread_ = &thread;
+  thread.id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
+  thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+  thread.id.parent_pid = static_cast<std::int32_t>(raw_syscall(SYS_getppid));
+  thread.id.parent_tid = thread.id.parent_pid;
+  thread.process = std::make_shared<Process>();
+  thread.process->pid = thread.id.pid;
+  thread.process->parent_pid = thread.id.parent_pid;
+  thread.pc = program_.entry;
+  lock_.acquire(thread);
+  raw_syscall(SYS_prctl, PR_SET_NAME, program_.comm.c_str());
+
+  announce_thread(thread);
+  observer_.renamed(thread.id, program_.comm, true);
+  for (const GuestMapping& mapping : program_.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
+  adopt_lanes(thread.cpu);
+  Translator::Options options;
+  options.max_instructions = config_.max_block_instructions;
+  options.virtual_time = config_.virtual_time;
+  options.form = form_;
+  if (form_ == TraceForm::Budget) window_.use_budget_view(true);
+  translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, options);
+  map_.listen(this);
+
+  std::memset(&context_, 0, sizeof context_);
+  context_.flags = 0x202;
+  context_.gpr[kRsp] = program_.stack_pointer;
+  constexpr std::uint32_t kDefaultMxcsr = 0x1F80;
+  context_.host_mxcsr = kDefaultMxcsr;
+  auto* area = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
+  std::memcpy(area + 24, &kDefaultMxcsr, 4);
+  raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &context_.host_fs);
+  const long stack = raw_syscall(SYS_mmap, nullptr, kMainStackBytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  CHECK(!is_error(stack));
+  thread.host_rsp = static_cast<std::uint64_t>(stack) + kMainStackBytes - 64;
+  map_signal_block(thread);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, nullptr, &thread.mask, 8);
+  install_handlers();
+  run_thread();
+}
+
+void run(const Config& config, Observer& observer) {
+  int status = 126;
+  const auto plan = plan_program(program_config(config), status);
+  if (!plan) give_up(plan.error(), status);
+  if (config.native_load) {
+    GuestMap map(plan->layout, false);
+    const auto loaded = load_program(*plan, map, status);
+    if (!loaded) give_up(loaded.error(), status);
+    raw_syscall(SYS_prctl, PR_SET_NAME, loaded->comm.c_str());
+    asm volatile("int3" ::"a"(kNativeLoadMark));
+    jump_to_entry(loaded->entry, loaded->stack_pointer);
+  }
+  auto* runtime = new Runtime(config, observer, *plan);   // lives as long as the process
+  runtime->start(*plan);
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,55 @@
+#include "engine/engine_lock.h"
+
+#include <linux/futex.h>
+
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+
+void EngineLock::spin() {
+  while (spinning_.exchange(1, std::memory_order_acquire) != 0) raw_syscall(SYS_sched_yield);
+}
+
+void EngineLock::unspin() { spinning_.store(0, std::memory_order_release); }
+
+void EngineLock::acquire(Thread& thread) {
+  spin();
+  if (owner_.load(std::memory_order_relaxed) == nullptr) {
+    owner_.store(&thread, std::memory_order_relaxed);
+    unspin();
+    return;
+  }
+  thread.next_waiting = nullptr;
+  thread.may_run.store(0, std::memory_order_relaxed);
+  if (head_.load(std::memory_order_relaxed) == nullptr) {
+    head_.store(&thread, std::memory_order_relaxed);
+  } else {
+    tail_->next_waiting = &thread;
+  }
+  tail_ = &thread;
+  unspin();
+  while (thread.may_run.load(std::memory_order_acquire) == 0) {
+    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+  }
+}
+
+void EngineLock::release() {
+  spin();
+  Thread* next = head_.load(std::memory_order_relaxed);
+  owner_.store(next, std::memory_order_relaxed);
+  if (next != nullptr) head_.store(next->next_waiting, std::memory_order_relaxed);
+  unspin();
+  if (next != nullptr) {
+    next->may_run.store(1, std::memory_order_release);
+    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&next->may_run), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+}
+
+void EngineLock::reset(Thread& thread) {
+  spinning_.store(0);
+  owner_.store(&thread);
+  head_.store(nullptr);
+  tail_ = nullptr;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,45 @@
+#include "engine/lanes.h"
+
+#include <emmintrin.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace zs::engine {
+
+void CountTable::add_exit(std::span<const std::uint32_t> counts) {
+  CHECK(counts.size() == lanes_);
+  const std::size_t first = rows_.size();
+  rows_.resize(first + groups_);
+  for (std::size_t lane = 0; lane < lanes_; ++lane) {
+    CHECK(counts[lane] < 256);
+    rows_[first + lane / 8].lane[lane % 8] = static_cast<std::uint16_t>(counts[lane]);
+    most_[lane] = std::max(most_[lane], counts[lane]);
+  }
+}
+
+void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const {
+  // 16-bit sums of at most 255 each cannot wrap within 256 records.
+  constexpr std::size_t kStretch = 256;
+  for (std::size_t group = 0; group < groups_; ++group) {
+    const Row* rows = rows_.data() + group;
+    const std::size_t lanes = std::min<std::size_t>(8, lanes_ - group * 8);
+    for (std::size_t at = 0; at < ids.size();) {
+      const std::size_t end = std::min(ids.size(), at + kStretch);
+      __m128i a = _mm_setzero_si128();
+      __m128i b = _mm_setzero_si128();
+      for (; at + 2 <= end; at += 2) {
+        a = _mm_add_epi16(a, _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at] * groups_)));
+        b = _mm_add_epi16(b, _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at + 1] * groups_)));
+      }
+      if (at < end) a = _mm_add_epi16(a, _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at++] * groups_)));
+      alignas(16) std::uint16_t sums[2][8];
+      _mm_store_si128(reinterpret_cast<__m128i*>(sums[0]), a);
+      _mm_store_si128(reinterpret_cast<__m128i*>(sums[1]), b);
+      for (std::size_t lane = 0; lane < lanes; ++lane) totals[group * 8 + lane] += std::uint64_t{sums[0][lane]} + sums[1][lane];
+    }
+  }
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,57 @@
+// What is being counted, as the translator needs it: the union of the lanes of a thread's PMUs, and per exit the number of
+// occurrences on the path to it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "arch/retired.h"
+
+namespace zs::engine {
+
+/// Bound on the occurrences of one event in one instruction that is not a REP string.
+inline constexpr std::uint32_t kMaxPerInstruction = 4;
+
+class LaneSet {
+ public:
+  explicit LaneSet(std::vector<arch::EventMeaning> meanings) : meanings_(std::move(meanings)) {
+    for (const auto& meaning : meanings_) {
+      memory_ |= meaning.memory;
+      addresses_ |= meaning.addresses;
+    }
+  }
+  std::size_t size() const { return meanings_.size(); }
+  const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
+  bool any_memory() const { return memory_; }
+  bool any_addresses() const { return addresses_; }
+  /// Rows of the count table hold eight lanes each; every exit has this many.
+  std::size_t groups() const { return (meanings_.size() + 7) / 8; }
+
+ private:
+  std::vector<arch::EventMeaning> meanings_;
+  bool memory_ = false, addresses_ = false;
+};
+
+/// Occurrences per exit, eight lanes a row, dense: the consumer of the trace touches nothing else.
+class CountTable {
+ public:
+  explicit CountTable(const LaneSet& lanes) : groups_(lanes.groups()), lanes_(lanes.size()), most_(lanes.size(), 0) {}
+
+  void add_exit(std::span<const std::uint32_t> counts);
+  void clear() { rows_.clear(); }
+  std::uint32_t at(std::uint32_t exit, std::size_t lane) const { return rows_[exit * groups_ + lane / 8].lane[lane % 8]; }
+  /// The most that any exit so far adds to `lane`.
+  std::uint32_t most(std::size_t lane) const { return most_[lane]; }
+
+  /// totals[lane] += occurrences over the exits `ids`.
+  void sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
+
+ private:
+  struct alignas(16) Row { std::uint16_t lane[8]; };
+  std::size_t groups_, lanes_;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> most_;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,154 @@
+// The running engine: dispatcher, accounting, signals, system calls, threads. One per process.
+// Everything here happens under the engine lock, on the running thread's engine stack, unless a comment says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/code_cache.h"
+#include "engine/engine.h"
+#include "engine/engine_lock.h"
+#include "engine/lanes.h"
+#include "engine/loader/program.h"
+#include "engine/memory/guest_map.h"
+#include "engine/stubs.h"
+#include "engine/thread.h"
+#include "engine/translator.h"
+#include "engine/virtual_clock.h"
+
+namespace zs::engine {
+
+std::uint64_t dispatch_entry(Context* context);
+void signal_entry(int signal, siginfo_t* info, void* ucontext);
+void thread_entry(Thread* thread);
+
+class Runtime final : public CodeSource, public CodeListener {
+ public:
+  Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
+  /// Loads the program into this address space and runs it.
+  [[noreturn]] void start(const ProgramPlan& plan);
+
+  static Runtime* instance;   // for signal handlers and stubs
+
+ private:
+  friend std::uint64_t dispatch_entry(Context* context);
+  friend void signal_entry(int signal, siginfo_t* info, void* ucontext);
+  friend void thread_entry(Thread* thread);
+
+  // ---- dispatcher (dispatcher.cc)
+  std::uint64_t dispatch();
+  void leave_block(std::uint32_t& link_from);
+  std::uint64_t resume(std::uint32_t link_from);
+  std::uint64_t enter_full(std::uint32_t link_from, std::uint64_t records);
+  void handle_exit(const Exit& exit);
+  void emulate(const Exit& exit);
+  [[noreturn]] void refuse(std::uint64_t pc);
+  std::uint64_t& gpr(Gpr reg) { return context_.gpr[reg]; }
+  arch::RegisterFile registers() const;
+
+  // ---- accounting (accounting.cc)
+  void adopt_lanes(const VirtualCpu& cpu);
+  struct Allowance {
+    std::uint64_t records = UINT64_MAX;        // whole full-size blocks that may run
+    std::uint64_t instructions = UINT64_MAX;   // instructions that may run unobserved
+    std::uint64_t budget = UINT64_MAX;         // TraceForm::Budget: events before the pointer must hit the guard
+  };
+  Allowance allowance() const;
+  void drain(std::optional<std::uint32_t> extra_exit);
+  void count(std::span<const std::uint64_t> events);
+  void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void begin_step(const Insn& insn);
+  void retire_step(bool taken);
+  std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
+
+  // ---- memory of the program (dispatcher.cc)
+  std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
+  void translated(std::uint64_t page) override;
+  void code_changed(std::uint64_t start, std::uint64_t end) override;
+  bool handle_code_write(std::uint64_t address);
+
+  // ---- signals (signals.cc)
+  void install_handlers();
+  void install(int signal, const KernelSigaction& action);
+  void set_real_mask(std::uint64_t mask) const;
+  void on_signal(int signal, siginfo_t* info, void* ucontext);   // async-signal-safe, no TLS
+  bool deliver_waiting();
+  void deliver(int signal, const siginfo_t& info, const Fault* fault);
+  bool push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault);
+  void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap);
+  [[noreturn]] void die_of(int signal);
+  long sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size);
+  long sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
+  long sys_sigaltstack(std::uint64_t stack, std::uint64_t old);
+  void sys_rt_sigreturn();
+  void take_deferred();
+  void map_signal_block(Thread& thread);
+  bool on_alternate_stack(std::uint64_t sp) const;
+
+  // ---- system calls (syscalls.cc)
+  void handle_syscall(const Exit& exit);
+  struct Outcome {
+    long result = 0;
+    bool set_result = true;   // false: registers are already as they must be (rt_sigreturn)
+  };
+  Outcome do_syscall(long number, const long (&a)[6], std::uint64_t pc);
+  long pass_on(long number, const long (&a)[6]);
+  long sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
+  long sys_prctl(const long (&a)[6]);
+  long sys_arch_prctl(const long (&a)[6]);
+  std::optional<long> proc_syscall(long number, const long (&a)[6]);
+  std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
+  std::optional<long> virtual_syscall(long number, const long (&a)[6]);
+  void report_mapping(std::uint64_t address, std::uint64_t length);
+
+  // ---- threads and processes (threads.cc)
+  long sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid, std::uint64_t tls);
+  long sys_clone3(std::uint64_t args, std::uint64_t size);
+  long fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid, std::uint64_t tls);
+  [[noreturn]] void exit_thread(int status);
+  [[noreturn]] void exit_process(int status);
+  void end_all_threads();
+  void announce_thread(Thread& thread);
+  void forget_thread(Thread& thread);
+  [[noreturn]] void run_thread();
+  void give_up_lock();      // saves the Context, lets others run
+  void yield();             // lets others run, and comes back
+  void reclaim_stacks();
+  void save_context(Thread& thread);
+  void load_context(Thread& thread);
+  [[noreturn]] void detach();
+
+  Config config_;
+  Observer& observer_;
+  Window window_;
+  Context& context_;
+  GuestMap map_;
+  LoadedProgram program_;
+  Stubs stubs_;
+  std::unique_ptr<LaneSet> lanes_;
+  std::unique_ptr<Translator> translator_;
+  EngineLock lock_;
+  VirtualClock clock_;
+
+  Thread* thread_ = nullptr;                         // who is in the Context
+  std::vector<std::unique_ptr<Thread>> threads_;
+  struct EngineStacks { void* stack; void* signals; std::int32_t tid; };
+  std::vector<EngineStacks> spare_stacks_;
+  std::vector<EngineStacks> retiring_;               // of threads that may still be on them
+  std::uint64_t trace_start_ = 0;                    // first byte of the records not drained yet
+  std::vector<std::uint64_t> totals_;                // scratch of drain()
+  std::vector<std::uint32_t> per_instruction_;       // per lane, most occurrences in one instruction
+  std::uint64_t indirect_target_ = 0;                // of the last record drained, if it ends in an indirect branch
+  bool wants_indirect_entry_ = false;                // the next block was reached by an indirect branch
+  bool quantum_over_ = false;
+  std::uint64_t private_page_ = 0;                   // page whose write protection is lifted for one step
+  AddressRange fetch_range_{};                       // last executable mapping fetched from
+  TraceForm form_ = TraceForm::Records;
+  std::atomic<bool> tripped_{false};
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,482 @@
+// Signals of the program. The engine's handler is installed for every signal that the program handles or would die of; it
+// only notes what came and makes translated code leave at its next append. The dispatcher then builds the frame that
+// the kernel would have built.
+//
+// From the arrival of one asynchronous signal until its frame stands, the kernel is told (through the interrupted context's
+// mask) to keep all others, so order and queueing stay the kernel's. Synchronous signals are never really blocked: the engine's own
+// guard faults are such. The program's mask is passed on to the kernel less these.
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+#include "engine/syscall_window.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::uint64_t kSaRestorer = 0x04000000;
+constexpr std::uint64_t kSignalBlockBytes = 128 << 10;
+
+// source: Linux, arch/x86/include/uapi/asm/sigcontext.h.
+constexpr std::uint32_t kFpMagic1 = 0x46505853, kFpMagic2 = 0x46505845;
+struct FpSoftwareBytes {
+  std::uint32_t magic1, extended_size;
+  std::uint64_t xfeatures;
+  std::uint32_t xstate_size, padding[7];
+};
+static_assert(sizeof(FpSoftwareBytes) == 48);
+constexpr std::size_t kFpSoftwareOffset = 464;
+
+struct KernelStack { std::uint64_t sp; std::int32_t flags; std::int32_t padding; std::uint64_t size; };
+struct KernelSigcontext {
+  std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
+  std::uint16_t cs, gs, fs, ss;
+  std::uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+};
+static_assert(sizeof(KernelSigcontext) == 256);
+struct KernelUcontext {
+  std::uint64_t flags, link;
+  KernelStack stack;
+  KernelSigcontext context;
+  std::uint64_t mask;
+};
+static_assert(sizeof(KernelUcontext) == 304);
+struct SignalFrame {
+  std::uint64_t return_address;
+  KernelUcontext uc;
+  siginfo_t info;
+};
+static_assert(sizeof(SignalFrame) == 440);
+
+bool is_synchronous(int signal) { return (signal_bit(signal) & kSynchronousSignals) != 0; }
+
+bool ignored_by_default(int signal) {
+  return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
+}
+bool stops_by_default(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+// The handler's return to the kernel; glibc's is private.
+extern "C" void zs_signal_restorer();
+asm(R"(
+  .text
+  .globl zs_signal_restorer
+  .type zs_signal_restorer, @function
+zs_signal_restorer:
+  mov $15, %eax
+  syscall
+  ud2
+  .size zs_signal_restorer, . - zs_signal_restorer
+)");
+
+void real_sigaction(int signal, const KernelSigaction& action) {
+  raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, 8);
+}
+
+}  // namespace
+
+void signal_entry(int signal, siginfo_t* info, void* ucontext) { Runtime::instance->on_signal(signal, info, ucontext); }
+
+void Runtime::set_real_mask(std::uint64_t mask) const {
+  const std::uint64_t real = mask & ~kSynchronousSignals;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &real, nullptr, 8);
+}
+
+void Runtime::map_signal_block(Thread& thread) {
+  void* block = thread.signal_block;
+  if (block == nullptr) {
+    // Aligned to its size, so that the handler finds the thread from its stack pointer.
+    const long at = raw_syscall(SYS_mmap, nullptr, 2 * kSignalBlockBytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(!is_error(at));
+    const std::uint64_t aligned = (static_cast<std::uint64_t>(at) + kSignalBlockBytes - 1) & ~(kSignalBlockBytes - 1);
+    if (aligned != static_cast<std::uint64_t>(at)) raw_syscall(SYS_munmap, at, aligned - static_cast<std::uint64_t>(at));
+    const std::uint64_t end = static_cast<std::uint64_t>(at) + 2 * kSignalBlockBytes;
+    if (aligned + kSignalBlockBytes != end) raw_syscall(SYS_munmap, aligned + kSignalBlockBytes, end - aligned - kSignalBlockBytes);
+    block = reinterpret_cast<void*>(aligned);
+  }
+  thread.signal_block = block;
+  *static_cast<Thread**>(block) = &thread;
+}
+
+// Installs what really must be there for the program's `action`.
+void Runtime::install(int signal, const KernelSigaction& action) {
+  KernelSigaction real;
+  const bool handled = action.handler > 1;
+  real.handler = reinterpret_cast<std::uint64_t>(&signal_entry);
+  real.flags = SA_SIGINFO | SA_ONSTACK | kSaRestorer;
+  real.restorer = reinterpret_cast<std::uint64_t>(&zs_signal_restorer);
+  real.mask = ~std::uint64_t{0};
+  if (is_synchronous(signal)) {
+    real.flags |= SA_NODEFER;
+    real.mask &= ~kSynchronousSignals;
+  } else if (handled) {
+    real.flags |= action.flags & (SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT);
+  } else if (action.handler == 1 || ignored_by_default(signal) || stops_by_default(signal)) {
+    real = action;
+    real.mask = 0;
+    if ((real.flags & kSaRestorer) == 0) real.restorer = 0;
+    real.flags &= ~std::uint64_t{SA_ONSTACK};
+  } else {
+    real.flags |= SA_RESTART;        // would kill: handled, so that the recording ends well first
+  }
+  real_sigaction(signal, real);
+}
+
+void Runtime::install_handlers() {
+  Process& process = *thread_->process;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP) continue;
+    KernelSigaction old;
+    raw_syscall(SYS_rt_sigaction, signal, nullptr, &old, 8);
+    process.actions[signal] = KernelSigaction{};
+    if (old.handler == 1) process.actions[signal].handler = 1;
+    install(signal, process.actions[signal]);
+  }
+}
+
+// Runs on the thread's signal block with everything asynchronous blocked. No TLS, no libc: the program's FS may be loaded.
+void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
+  auto* uc = static_cast<ucontext_t*>(raw_context);
+  greg_t* regs = uc->uc_mcontext.gregs;
+  const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  Thread& thread = **reinterpret_cast<Thread**>(frame & ~(kSignalBlockBytes - 1));
+  const auto pc = static_cast<std::uint64_t>(regs[REG_RIP]);
+  const bool in_code = window_.in_code(pc) && lock_.owner() == &thread;
+
+  if (in_code && signal == SIGSEGV && info->si_code > 0 &&
+      window_.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr))) {
+    context_.guard_pc = pc;
+    regs[REG_RIP] = static_cast<greg_t>(stubs_.guard);
+    return;
+  }
+  const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
+  if (synchronous) {
+    if (!in_code) {
+      // Our own code faulted. Say where, and die of it.
+      char text[] = "zeroskid: internal error: fault in the engine at 0x0000000000000000, address 0x0000000000000000\n";
+      const auto hex = [&](char* at, std::uint64_t value) {
+        for (int i = 15; i >= 0; --i, value >>= 4) at[i] = "0123456789abcdef"[value & 15];
+      };
+      hex(std::strstr(text, "0x") + 2, pc);
+      hex(std::strstr(text, "address 0x") + 10, reinterpret_cast<std::uint64_t>(info->si_addr));
+      raw_syscall(SYS_write, 2, text, sizeof text - 1);
+      KernelSigaction fatal;
+      raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
+      return;
+    }
+    const Translator::Place place = translator_->locate(pc);
+    if (place.block == kNone) {
+      KernelSigaction fatal;
+      raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
+      return;
+    }
+    // Undo what the translation did to the registers around this instruction.
+    static constexpr int kSlots[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                       REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    if (place.meta.far_register == kRcxSpilled) {
+      regs[REG_RCX] = static_cast<greg_t>(context_.slot_rcx);
+    } else if (place.meta.far_register != 0) {
+      regs[kSlots[place.meta.far_register - 1]] = static_cast<greg_t>(context_.slot_far);
+    }
+    if (place.meta.map_register != 0) {
+      context_.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSlots[place.meta.map_register]]);
+      regs[kSlots[place.meta.map_register]] = static_cast<greg_t>(context_.slot_map);
+    }
+    Fault& fault = thread.fault;
+    fault.present = true;
+    fault.info = *info;
+    fault.error_code = static_cast<std::uint64_t>(regs[REG_ERR]);
+    fault.trap_number = static_cast<std::uint64_t>(regs[REG_TRAPNO]);
+    fault.address = static_cast<std::uint64_t>(regs[REG_CR2]);
+    fault.cache_pc = pc;
+    regs[REG_RIP] = static_cast<greg_t>(stubs_.fault);
+    return;
+  }
+  if (is_synchronous(signal)) {
+    // Sent by somebody. If another one waits already, this one is merged into it, as standard signals are.
+    if ((thread.mask & signal_bit(signal)) != 0 || thread.pending.load(std::memory_order_relaxed) != 0) {
+      thread.deferred |= signal_bit(signal);
+      thread.deferred_info[signal] = *info;
+      return;
+    }
+  }
+  thread.pending_signal = signal;
+  thread.pending_info = *info;
+  thread.pending.store(1, std::memory_order_release);
+  // The kernel keeps the rest until the dispatcher has delivered this one.
+  const std::uint64_t everything = ~kSynchronousSignals;
+  std::memcpy(&uc->uc_sigmask, &everything, 8);
+  if (lock_.owner() == &thread && !tripped_.exchange(true)) window_.trip();
+  const std::uint64_t window_begin = reinterpret_cast<std::uint64_t>(&zs_syscall_window_begin);
+  const std::uint64_t window_syscall = reinterpret_cast<std::uint64_t>(&zs_syscall_window_syscall);
+  if (pc >= window_begin && pc <= window_syscall) {
+    regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&zs_syscall_window_interrupted));
+  }
+}
+
+bool Runtime::deliver_waiting() {
+  Thread& thread = *thread_;
+  bool any = false;
+  while (thread.pending.load(std::memory_order_acquire) != 0) {
+    const int signal = thread.pending_signal;
+    const siginfo_t info = thread.pending_info;
+    thread.pending.store(0, std::memory_order_release);
+    deliver(signal, info, nullptr);
+    any = true;
+  }
+  return any;
+}
+
+void Runtime::take_deferred() {
+  Thread& thread = *thread_;
+  const std::uint64_t ready = thread.deferred & ~thread.mask;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if ((ready & signal_bit(signal)) == 0) continue;
+    thread.deferred &= ~signal_bit(signal);
+    deliver(signal, thread.deferred_info[signal], nullptr);
+  }
+}
+
+void Runtime::raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap) {
+  Fault fault;
+  fault.info.si_signo = signal;
+  fault.info.si_code = code;
+  fault.info.si_addr = reinterpret_cast<void*>(address);
+  fault.trap_number = trap;
+  fault.address = address;
+  deliver(signal, fault.info, &fault);
+}
+
+void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
+  Thread& thread = *thread_;
+  KernelSigaction& action = thread.process->actions[signal];
+  const KernelSigaction chosen = action;
+  // A fault that the program blocks or ignores is deadly, whatever the disposition.
+  const bool forced = fault != nullptr && ((thread.mask & signal_bit(signal)) != 0 || chosen.handler == 1);
+  if (forced || chosen.handler == 0) {
+    if (!forced && (ignored_by_default(signal) || stops_by_default(signal))) return set_real_mask(thread.mask);
+    die_of(signal);
+  }
+  if (chosen.handler == 1) return set_real_mask(thread.mask);
+  if (!push_frame(signal, info, chosen, fault)) {
+    // The kernel forces SIGSEGV when a frame cannot be written.
+    if (signal == SIGSEGV) die_of(SIGSEGV);
+    return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
+  }
+  if ((chosen.flags & SA_RESETHAND) != 0) {
+    action = KernelSigaction{};
+    install(signal, action);
+  }
+  const std::uint64_t base = thread.has_temporary_mask ? thread.temporary_mask : thread.mask;
+  thread.has_temporary_mask = false;
+  thread.mask = base | chosen.mask;
+  if ((chosen.flags & SA_NODEFER) == 0) thread.mask |= signal_bit(signal);
+  thread.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  set_real_mask(thread.mask);
+}
+
+bool Runtime::on_alternate_stack(std::uint64_t sp) const {
+  const stack_t& alternate = thread_->alternate;
+  const auto base = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
+  return alternate.ss_size != 0 && (alternate.ss_flags & SS_DISABLE) == 0 && sp > base && sp - base <= alternate.ss_size;
+}
+
+// source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
+bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
+  Thread& thread = *thread_;
+  constexpr std::uint64_t kRedZone = 128;
+  constexpr std::int32_t kAutodisarm = INT32_MIN;   // SS_AUTODISARM, 1U << 31
+  std::uint64_t sp = gpr(kRsp) - kRedZone;
+  const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
+  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(gpr(kRsp))) {
+    sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
+  }
+  const std::uint32_t xsave_size = xsave_bytes();
+  sp = (sp - xsave_size - 4) & ~std::uint64_t{63};
+  const std::uint64_t fpstate = sp;
+  sp = ((sp - sizeof(SignalFrame)) & ~std::uint64_t{15}) - 8;
+
+  SignalFrame frame;
+  std::memset(&frame, 0, sizeof frame);
+  frame.return_address = action.restorer;
+  frame.uc.flags = 7;          // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
+  frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
+  frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
+  frame.uc.stack.size = thread.alternate.ss_size;
+  KernelSigcontext& c = frame.uc.context;
+  c.r8 = gpr(kR8); c.r9 = gpr(kR9); c.r10 = gpr(kR10); c.r11 = gpr(kR11);
+  c.r12 = gpr(kR12); c.r13 = gpr(kR13); c.r14 = gpr(kR14); c.r15 = gpr(kR15);
+  c.di = gpr(kRdi); c.si = gpr(kRsi); c.bp = gpr(kRbp); c.bx = gpr(kRbx);
+  c.dx = gpr(kRdx); c.ax = gpr(kRax); c.cx = gpr(kRcx); c.sp = gpr(kRsp);
+  c.ip = thread.pc;
+  c.flags = context_.flags;
+  c.cs = 0x33;
+  c.ss = 0x2B;
+  if (fault != nullptr) {
+    c.err = fault->error_code;
+    c.trapno = fault->trap_number;
+    c.cr2 = fault->address;
+  }
+  c.oldmask = thread.mask;
+  c.fpstate = fpstate;
+  frame.uc.mask = thread.mask;
+  frame.info = info;
+
+  std::vector<std::byte> fp(xsave_size + 4);
+  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_size);
+  FpSoftwareBytes software{};
+  software.magic1 = kFpMagic1;
+  software.extended_size = xsave_size + 4;
+  software.xfeatures = xsave_mask();
+  software.xstate_size = xsave_size;
+  std::memcpy(fp.data() + kFpSoftwareOffset, &software, sizeof software);
+  std::memcpy(fp.data() + xsave_size, &kFpMagic2, 4);
+  if (write_guest(fpstate, fp.data(), fp.size()) != fp.size()) return false;
+  if (write_guest(sp, &frame, sizeof frame) != sizeof frame) return false;
+  if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0) thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
+
+  gpr(kRdi) = static_cast<std::uint64_t>(signal);
+  gpr(kRsi) = sp + offsetof(SignalFrame, info);
+  gpr(kRdx) = sp + offsetof(SignalFrame, uc);
+  gpr(kRax) = 0;
+  gpr(kRsp) = sp;
+  thread.pc = action.handler;
+  context_.flags &= ~std::uint64_t{0x10500};          // DF, RF, TF
+  return true;
+}
+
+void Runtime::sys_rt_sigreturn() {
+  Thread& thread = *thread_;
+  const std::uint64_t at = gpr(kRsp) - 8;
+  SignalFrame frame;
+  if (read_guest(at, &frame, sizeof frame) != sizeof frame) return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
+  const KernelSigcontext& c = frame.uc.context;
+  auto* xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
+  const std::uint32_t xsave_size = xsave_bytes();
+  std::vector<std::byte> fp(xsave_size);
+  if (c.fpstate == 0) {
+    std::memset(xsave + 512, 0, 64);                  // XSTATE_BV = 0: initial state
+    const std::uint32_t mxcsr = 0x1F80;
+    std::memcpy(xsave + 24, &mxcsr, 4);
+  } else {
+    FpSoftwareBytes software{};
+    bool extended = read_guest(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&
+                    software.magic1 == kFpMagic1 && software.xstate_size <= xsave_size && software.xstate_size >= 576;
+    if (extended) {
+      std::uint32_t magic2 = 0;
+      extended = read_guest(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
+    }
+    const std::size_t size = extended ? software.xstate_size : 512;
+    std::memcpy(fp.data(), xsave, xsave_size);
+    if (read_guest(c.fpstate, fp.data(), size) != size) return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
+    std::uint64_t components = 3;
+    if (extended) std::memcpy(&components, fp.data() + 512, 8);
+    components &= xsave_mask();
+    std::memset(fp.data() + 512, 0, 64);
+    std::memcpy(fp.data() + 512, &components, 8);
+    std::uint32_t mxcsr, mxcsr_mask;
+    std::memcpy(&mxcsr, fp.data() + 24, 4);
+    std::memcpy(&mxcsr_mask, xsave + 28, 4);          // as the CPU wrote it
+    mxcsr &= mxcsr_mask != 0 ? mxcsr_mask : 0xFFBF;
+    std::memcpy(fp.data() + 24, &mxcsr, 4);
+    std::memcpy(xsave, fp.data(), xsave_size);
+  }
+  gpr(kR8) = c.r8; gpr(kR9) = c.r9; gpr(kR10) = c.r10; gpr(kR11) = c.r11;
+  gpr(kR12) = c.r12; gpr(kR13) = c.r13; gpr(kR14) = c.r14; gpr(kR15) = c.r15;
+  gpr(kRdi) = c.di; gpr(kRsi) = c.si; gpr(kRbp) = c.bp; gpr(kRbx) = c.bx;
+  gpr(kRdx) = c.dx; gpr(kRax) = c.ax; gpr(kRcx) = c.cx; gpr(kRsp) = c.sp;
+  thread.pc = c.ip;
+  constexpr std::uint64_t kRestorable = 0x50CD5;      // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
+  constexpr std::uint64_t kTrapFlag = 0x100;
+  context_.flags = ((context_.flags & ~kRestorable) | (c.flags & kRestorable)) & ~kTrapFlag;
+  thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
+  thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;
+  thread.alternate.ss_size = frame.uc.stack.size;
+  thread.mask = frame.uc.mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  if (thread.pending.load(std::memory_order_acquire) == 0) set_real_mask(thread.mask);
+  take_deferred();
+}
+
+long Runtime::sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size) {
+  if (size != 8) return -EINVAL;
+  if (signal < 1 || signal > kSignals || (action != 0 && (signal == SIGKILL || signal == SIGSTOP))) return -EINVAL;
+  KernelSigaction wanted;
+  if (action != 0 && read_guest(action, &wanted, sizeof wanted) != sizeof wanted) return -EFAULT;
+  KernelSigaction& current = thread_->process->actions[signal];
+  const KernelSigaction before = current;
+  if (action != 0) {
+    wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    current = wanted;
+    install(signal, current);
+  }
+  if (old != 0 && write_guest(old, &before, sizeof before) != sizeof before) return -EFAULT;
+  return 0;
+}
+
+long Runtime::sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size) {
+  Thread& thread = *thread_;
+  if (size != 8) return -EINVAL;
+  const std::uint64_t before = thread.mask;
+  if (set != 0) {
+    const auto given = read_guest_value<std::uint64_t>(set);
+    if (!given) return -EFAULT;
+    switch (how) {
+      case SIG_BLOCK: thread.mask |= *given; break;
+      case SIG_UNBLOCK: thread.mask &= ~*given; break;
+      case SIG_SETMASK: thread.mask = *given; break;
+      default: return -EINVAL;
+    }
+    thread.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    set_real_mask(thread.mask);
+  }
+  if (old != 0 && write_guest(old, &before, 8) != 8) return -EFAULT;
+  return 0;
+}
+
+long Runtime::sys_sigaltstack(std::uint64_t stack, std::uint64_t old) {
+  Thread& thread = *thread_;
+  const bool on_it = on_alternate_stack(gpr(kRsp));
+  stack_t before = thread.alternate;
+  if (before.ss_size == 0) before.ss_flags = SS_DISABLE;
+  else if (on_it) before.ss_flags |= SS_ONSTACK;
+  if (stack != 0) {
+    const auto wanted = read_guest_value<stack_t>(stack);
+    if (!wanted) return -EFAULT;
+    if (on_it) return -EPERM;
+    const int mode = wanted->ss_flags & ~INT32_MIN;
+    if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return -EINVAL;
+    if (mode == SS_DISABLE) {
+      thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
+    } else {
+      constexpr std::size_t kSmallest = 2048;
+      if (wanted->ss_size < kSmallest) return -ENOMEM;
+      thread.alternate = *wanted;
+      thread.alternate.ss_flags &= INT32_MIN;
+    }
+  }
+  if (old != 0 && write_guest(old, &before, sizeof before) != sizeof before) return -EFAULT;
+  return 0;
+}
+
+// Ends as the signal would have ended the program, after the recording has been told.
+void Runtime::die_of(int signal) {
+  end_all_threads();
+  const std::uint64_t everything = ~std::uint64_t{0};
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  const KernelSigaction fatal;
+  raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
+  const long pid = raw_syscall(SYS_getpid);
+  raw_syscall(SYS_tgkill, pid, raw_syscall(SYS_gettid), signal);
+  const std::uint64_t others = ~signal_bit(signal);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &others, nullptr, 8);
+  raw_syscall(SYS_exit_group, 128 + signal);
+  __builtin_unreachable();
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,132 @@
+#include "engine/stubs.h"
+
+#include <cpuid.h>
+#include <sys/auxv.h>
+
+#include "base/check.h"
+#include "engine/emitter.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
+
+/// A rip-relative operand on the context with opcode bytes in front: `extension` is ModRM.reg.
+void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned extension, std::uint64_t address) {
+  for (const unsigned byte : opcode) out.u8(byte);
+  out.u8(0x05u | (extension << 3));
+  out.u32(Emitter::relative(address, out.here() + 4));
+}
+
+void emit_xsave(Emitter& out, std::uint64_t area) {
+  out.u8(0xB8); out.u32(UINT32_MAX);                      // mov eax, -1
+  out.u8(0xBA); out.u32(UINT32_MAX);                      // mov edx, -1
+  on_context(out, {0x48, 0x0F, 0xAE}, 4, area);           // xsave64
+}
+
+void emit_xrstor(Emitter& out, std::uint64_t area) {
+  out.u8(0xB8); out.u32(UINT32_MAX);
+  out.u8(0xBA); out.u32(UINT32_MAX);
+  on_context(out, {0x48, 0x0F, 0xAE}, 5, area);           // xrstor64
+}
+
+/// FS base := [slot]; clobbers rax, rcx, rdi, rsi, r11.
+void emit_set_fs(Emitter& out, std::size_t slot) {
+  if (has_fsgsbase()) {
+    out.load(kRax, slot);
+    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xD0}) out.u8(byte);   // wrfsbase rax
+  } else {
+    out.mov_imm(kRax, 158);                               // arch_prctl
+    out.mov_imm(kRdi, 0x1002);                            // ARCH_SET_FS
+    out.load(kRsi, slot);
+    out.u8(0x0F); out.u8(0x05);
+  }
+}
+
+bool has_avx() {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_AVX) != 0 && (xsave_mask() & 4) != 0;
+}
+
+}  // namespace
+
+bool has_fsgsbase() {
+  constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
+  static const bool has = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
+  return has;
+}
+
+std::uint32_t xsave_bytes() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  CHECK(__get_cpuid_count(0xD, 0, &a, &b, &c, &d) != 0);
+  return b;
+}
+
+std::uint64_t xsave_mask() {
+  std::uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (std::uint64_t{high} << 32) | low;
+}
+
+Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
+  const std::uint64_t context = window.context_address();
+  const std::uint64_t area = context + kXsaveOffset;
+  Emitter out(window.stubs_begin(), window.code_begin(), context);
+  Stubs stubs;
+
+  // --- into the cache ---
+  const auto align = [&] { while (out.here() % 16 != 0) out.u8(0xCC); };
+  stubs.enter = out.here();
+  out.mov(kRax, kRdi);
+  const std::uint64_t enter_with_rax = out.here();
+  out.store(offsetof(Context, enter_at), kRax);
+  emit_set_fs(out, offsetof(Context, guest_fs));
+  emit_xrstor(out, area);
+  on_context(out, {0xFF}, 6, context + offsetof(Context, flags));   // push [flags]
+  out.u8(0x9D);                                                     // popfq
+  for (unsigned reg = 0; reg < 16; ++reg) {
+    if (reg != kTracePointer) out.load(static_cast<Gpr>(reg), gpr_offset(reg));
+  }
+  out.load(kTracePointer, offsetof(Context, trace_pointer));
+  out.jmp_slot(offsetof(Context, enter_at));
+
+  // --- out of the cache ---
+  align();
+  const std::uint64_t common = out.here();
+  out.store(offsetof(Context, trace_pointer), kTracePointer);
+  for (unsigned reg = 0; reg < 16; ++reg) {
+    if (reg != kTracePointer) out.store(gpr_offset(reg), static_cast<Gpr>(reg));
+  }
+  out.load(kRsp, offsetof(Context, host_rsp));
+  out.u8(0x9C);                                                     // pushfq
+  on_context(out, {0x8F}, 0, context + offsetof(Context, flags));   // pop [flags]
+  out.u8(0x6A); out.u8(0x02); out.u8(0x9D);                         // push 2; popfq: DF, AC, TF clear for C++
+  emit_xsave(out, area);
+  on_context(out, {0x0F, 0xAE}, 2, context + offsetof(Context, host_mxcsr));  // ldmxcsr
+  out.u8(0xDB); out.u8(0xE3);                                       // fninit
+  if (has_avx()) { out.u8(0xC5); out.u8(0xF8); out.u8(0x77); }      // vzeroupper
+  if (has_fsgsbase()) {
+    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xC0}) out.u8(byte);   // rdfsbase rax
+    out.store(offsetof(Context, guest_fs), kRax);
+  }
+  emit_set_fs(out, offsetof(Context, host_fs));
+  out.mov_imm(kRdi, context);
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(dispatch));
+  out.u8(0xFF); out.u8(0xD0);                                       // call rax
+  out.jmp(enter_with_rax);
+
+  const auto stub = [&](ExitReason reason) {
+    align();
+    const std::uint64_t at = out.here();
+    out.store_imm32(offsetof(Context, reason), static_cast<std::uint32_t>(reason));
+    out.jmp(common);
+    return at;
+  };
+  stubs.unlinked = stub(ExitReason::Unlinked);
+  stubs.indirect_miss = stub(ExitReason::IndirectMiss);
+  stubs.guard = stub(ExitReason::Guard);
+  stubs.fault = stub(ExitReason::Fault);
+  return stubs;
+}
+
+}  // namespace zs::engine

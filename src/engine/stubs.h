@@ -1,0 +1,27 @@
+// The glue between translated code and C++, generated once at the start of the window.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/code_cache.h"
+
+namespace zs::engine {
+
+/// Addresses of the stubs. All but `enter` are jumped to from translated code or from a signal handler.
+struct Stubs {
+  std::uint64_t enter = 0;          // called as `void enter(cache address)` on an engine stack; does not return
+  std::uint64_t unlinked = 0;       // exit_id is set
+  std::uint64_t indirect_miss = 0;  // target in rcx
+  std::uint64_t guard = 0;
+  std::uint64_t fault = 0;
+};
+
+/// `dispatch` gets the Context and returns the cache address to go on at. Uses FSGSBASE and the XSAVE form the CPU has.
+Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*));
+
+/// Bytes of the XSAVE area (standard form) with all enabled state; and the enabled state bits.
+std::uint32_t xsave_bytes();
+std::uint64_t xsave_mask();
+bool has_fsgsbase();
+
+}  // namespace zs::engine

@@ -1,0 +1,33 @@
+# The only place where system calls of the program that may block are made. See syscall_window.h.
+# The signal handler moves a thread that it finds between _begin and _syscall to _interrupted; a call that the kernel restarts
+# (SA_RESTART) is found at _syscall, too.
+
+        .text
+        .globl  zs_interruptible_syscall
+        .type   zs_interruptible_syscall, @function
+zs_interruptible_syscall:
+        .cfi_startproc
+        mov     %rdx, %r11
+        mov     %rsi, %rcx
+        mov     %rdi, %rax
+        mov     0(%rcx), %rdi
+        mov     8(%rcx), %rsi
+        mov     16(%rcx), %rdx
+        mov     24(%rcx), %r10
+        mov     32(%rcx), %r8
+        mov     40(%rcx), %r9
+        .globl  zs_syscall_window_begin
+zs_syscall_window_begin:
+        cmpl    $0, (%r11)
+        jne     zs_syscall_window_interrupted
+        .globl  zs_syscall_window_syscall
+zs_syscall_window_syscall:
+        syscall
+        ret
+        .globl  zs_syscall_window_interrupted
+zs_syscall_window_interrupted:
+        mov     $-512, %rax
+        ret
+        .cfi_endproc
+        .size   zs_interruptible_syscall, . - zs_interruptible_syscall
+        .section .note.GNU-stack, "", @progbits

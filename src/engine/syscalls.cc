@@ -1,0 +1,483 @@
+// System calls of the program. Nearly all pass to the kernel as they are; a table names those that the engine must
+// answer or change: memory (guest_map.h), signals, threads and processes, its own view of /proc, its descriptors, and what would
+// break the engine (seccomp).
+
+#include <asm/prctl.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/loader/exec_check.h"
+#include "engine/loader/proc_view.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+#include "engine/syscall_window.h"
+
+namespace zs::engine {
+namespace {
+
+/// Descriptors [first_private_fd, +8) are the tool's.
+constexpr int kPrivateDescriptors = 8;
+
+// Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, and the system call table of x86-64: not in every libc's headers.
+constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
+constexpr int kSetSyscallUserDispatch = 59;
+constexpr long kFaccessat2 = 439;
+
+/// Calls that neither wait nor take long, so that the engine lock stays with the caller: a hand-over would cost more, and the
+/// order of threads stays a matter of what they compute.
+bool is_quick(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_futex: {
+      const long operation = a[1] & FUTEX_CMD_MASK;
+      return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||
+             operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
+    }
+    case SYS_getpid: case SYS_gettid: case SYS_getppid: case SYS_getuid: case SYS_geteuid: case SYS_getgid:
+    case SYS_getegid: case SYS_getpgid: case SYS_getsid: case SYS_clock_gettime: case SYS_clock_getres:
+    case SYS_gettimeofday: case SYS_time: case SYS_times: case SYS_getrusage: case SYS_uname: case SYS_lseek:
+    case SYS_fstat: case SYS_set_robust_list: case SYS_get_robust_list: case SYS_set_tid_address:
+    case SYS_sched_getaffinity: case SYS_getcwd: case SYS_umask: case SYS_getrlimit: case SYS_prlimit64:
+    case SYS_epoll_ctl: case SYS_eventfd2: case SYS_pipe2: case SYS_dup: case SYS_dup2: case SYS_dup3:
+    case SYS_getcpu: case SYS_sysinfo: case SYS_timer_create: case SYS_timer_settime: case SYS_setitimer:
+    case SYS_membarrier: case SYS_getrandom: case SYS_rt_sigpending:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Runtime::handle_syscall(const Exit& exit) {
+  Thread& thread = *thread_;
+  if (thread.pending.load(std::memory_order_acquire) != 0) {   // its handler runs first, then the call
+    thread.pc = exit.pc;
+    thread.step.active = false;
+    return;
+  }
+  const auto number = static_cast<long>(gpr(kRax));
+  const long arguments[6] = {static_cast<long>(gpr(kRdi)), static_cast<long>(gpr(kRsi)), static_cast<long>(gpr(kRdx)),
+                             static_cast<long>(gpr(kR10)), static_cast<long>(gpr(kR8)),  static_cast<long>(gpr(kR9))};
+  thread.pc = exit.target;
+  gpr(kRcx) = exit.target;
+  gpr(kR11) = context_.flags;
+  if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||
+      number == SYS_rt_sigreturn) {
+    retire_step(true);           // it may not come back
+  }
+  const Outcome outcome = do_syscall(number, arguments, exit.pc);
+  if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
+    thread.pc = exit.pc;
+    thread.step.active = false;
+    return;
+  }
+  if (outcome.set_result) gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
+  retire_step(true);
+}
+
+long Runtime::pass_on(long number, const long (&a)[6]) {
+  Thread& thread = *thread_;
+  const bool alone = threads_.size() == 1 || is_quick(number, a);
+  if (!alone) give_up_lock();
+  long result = zs_interruptible_syscall(number, a, &thread.pending);
+  if (!alone) {
+    // This thread's own variables only, until the lock is back.
+    lock_.acquire(thread);
+    load_context(thread);
+  }
+  if (result == -EFAULT && map_.protected_code_pages() != 0) {
+    // The kernel may have met a page that is write-protected only because it has translations.
+    std::vector<std::uint64_t> pages;
+    map_.for_each([&](const GuestMapping& mapping) {
+      if ((mapping.prot & PROT_WRITE) == 0) return;
+      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < map_.protected_code_pages(); page += kPageSize) {
+        if (map_.page_is_write_protected_for_code(page)) pages.push_back(page);
+      }
+    });
+    for (const std::uint64_t page : pages) {
+      translator_->invalidate(page, page + kPageSize);
+      map_.unprotect_code_page(page);
+    }
+    result = zs_interruptible_syscall(number, a, &thread.pending);
+  }
+  return result;
+}
+
+void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
+  const std::uint64_t end = address + length;
+  while (address < end) {
+    const GuestMapping* found = map_.find(address);
+    if (found == nullptr) {
+      address = map_.next_boundary(address);
+      continue;
+    }
+    Mapping mapping;
+    mapping.start = found->start;
+    mapping.length = found->end - found->start;
+    mapping.file_offset = found->offset;
+    mapping.protection = found->prot;
+    mapping.flags = found->flags;
+    mapping.path = found->name();
+    if (mapping.path.empty()) mapping.path = "//anon";
+    if (found->file) {
+      mapping.device_major = found->file->device_major;
+      mapping.device_minor = found->file->device_minor;
+      mapping.inode = found->file->inode;
+    }
+    observer_.mapped(thread_->id, mapping);
+    address = found->end;
+  }
+}
+
+Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint64_t) {
+  const auto u = [&](int i) { return static_cast<std::uint64_t>(a[i]); };
+  const auto i32 = [&](int i) { return static_cast<int>(a[i]); };
+  switch (number) {
+    // --- memory
+    case SYS_mmap: {
+      const long result = map_.mmap(u(0), u(1), i32(2), i32(3), i32(4), u(5));
+      fetch_range_ = {};
+      if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(1));
+      return {result};
+    }
+    case SYS_munmap: fetch_range_ = {}; return {map_.munmap(u(0), u(1))};
+    case SYS_mremap: {
+      const long result = map_.mremap(u(0), u(1), u(2), i32(3), u(4));
+      fetch_range_ = {};
+      if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(2));
+      return {result};
+    }
+    case SYS_mprotect:
+    case SYS_pkey_mprotect: {
+      const long result = number == SYS_mprotect ? map_.mprotect(u(0), u(1), i32(2)) : map_.pkey_mprotect(u(0), u(1), i32(2), i32(3));
+      fetch_range_ = {};
+      if (result == 0 && (i32(2) & PROT_EXEC) != 0) report_mapping(u(0), u(1));
+      return {result};
+    }
+    case SYS_madvise: return {map_.madvise(u(0), u(1), i32(2))};
+    case SYS_msync: return {map_.msync(u(0), u(1), i32(2))};
+    case SYS_brk: return {map_.brk(u(0))};
+    case SYS_shmat: return {map_.shmat(i32(0), u(1), i32(2))};
+    case SYS_shmdt: return {map_.shmdt(u(0))};
+    case SYS_remap_file_pages: return {map_.remap_file_pages(u(0), u(1), i32(2), u(3), i32(4))};
+
+    // --- signals
+    case SYS_rt_sigaction: return {sys_rt_sigaction(i32(0), u(1), u(2), u(3))};
+    case SYS_rt_sigprocmask: {
+      const long result = sys_rt_sigprocmask(i32(0), u(1), u(2), u(3));
+      gpr(kRax) = static_cast<std::uint64_t>(result);
+      take_deferred();
+      return {result, false};
+    }
+    case SYS_sigaltstack: return {sys_sigaltstack(u(0), u(1))};
+    case SYS_rt_sigreturn: sys_rt_sigreturn(); return {0, false};
+    case SYS_rt_sigsuspend:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2: {
+      // The kernel swaps the mask for the time of the call; a handler's mask builds on the swapped one.
+      std::uint64_t mask_at = 0;
+      if (number == SYS_rt_sigsuspend) mask_at = u(0);
+      else if (number == SYS_ppoll) mask_at = u(3);
+      else if (number == SYS_pselect6) mask_at = u(5) == 0 ? 0 : read_guest_value<std::uint64_t>(u(5)).value_or(0);
+      else mask_at = u(4);
+      const auto mask = mask_at == 0 ? std::nullopt : read_guest_value<std::uint64_t>(mask_at);
+      Thread& thread = *thread_;
+      const long result = pass_on(number, a);
+      if (mask && thread.pending.load(std::memory_order_acquire) != 0) {
+        thread.has_temporary_mask = true;
+        thread.temporary_mask = *mask;
+      }
+      return {result};
+    }
+
+    // --- threads and processes
+    case SYS_clone: return {sys_clone(u(0), u(1), u(2), u(3), u(4))};
+    case SYS_clone3: return {sys_clone3(u(0), u(1))};
+    case SYS_fork: return {sys_clone(SIGCHLD, 0, 0, 0, 0)};
+    case SYS_vfork: return {sys_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0)};
+    case SYS_execve: return {sys_execve(AT_FDCWD, u(0), u(1), u(2), 0)};
+    case SYS_execveat: return {sys_execve(i32(0), u(1), u(2), u(3), i32(4))};
+    case SYS_exit: exit_thread(i32(0));
+    case SYS_exit_group: exit_process(i32(0));
+    case SYS_rseq: return {-ENOSYS};
+    case SYS_arch_prctl: return {sys_arch_prctl(a)};
+    case SYS_prctl: return {sys_prctl(a)};
+    case SYS_seccomp:
+      if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
+        observer_.notice("seccomp filters are not supported under translation: the program's request was answered EINVAL");
+        return {-EINVAL};
+      }
+      return {pass_on(number, a)};
+    case SYS_ptrace:
+      if (a[0] == PTRACE_TRACEME) thread_->process->traced = true;
+      return {pass_on(number, a)};
+    case SYS_perf_event_open: return {-ENOSYS};
+    case SYS_setrlimit:
+    case SYS_prlimit64: {
+      const long result = pass_on(number, a);
+      const bool own = number == SYS_setrlimit || a[0] == 0 || a[0] == thread_->process->pid;
+      const int resource = number == SYS_setrlimit ? i32(0) : i32(1);
+      const std::uint64_t given = number == SYS_setrlimit ? u(1) : u(2);
+      if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
+        if (const auto limit = read_guest_value<std::uint64_t>(given)) map_.set_stack_limit(*limit);
+      }
+      return {result};
+    }
+    case SYS_getrandom:
+      // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
+      if (config_.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0) {
+        std::vector<std::uint64_t> bytes(std::min<std::uint64_t>(u(1), 256) / 8 + 1);
+        for (auto& word : bytes) word = clock_.random();
+        const std::uint64_t size = std::min<std::uint64_t>(u(1), 256);
+        if (write_guest(u(0), bytes.data(), size) != size) return {-EFAULT};
+        return {static_cast<long>(size)};
+      }
+      return {pass_on(number, a)};
+    default:
+      break;
+  }
+  if (const auto answer = proc_syscall(number, a)) return {*answer};
+  if (const auto answer = descriptor_syscall(number, a)) return {*answer};
+  if (config_.virtual_time) {
+    if (const auto answer = virtual_syscall(number, a)) return {*answer};
+  }
+  return {pass_on(number, a)};
+}
+
+long Runtime::sys_arch_prctl(const long (&a)[6]) {
+  const auto address = static_cast<std::uint64_t>(a[1]);
+  switch (static_cast<int>(a[0])) {
+    case ARCH_SET_FS:
+      if (address >= kTaskSize) return -EPERM;
+      context_.guest_fs = address;
+      return 0;
+    case ARCH_GET_FS:
+      return write_guest(address, &context_.guest_fs, 8) == 8 ? 0 : -EFAULT;
+    default:
+      return pass_on(SYS_arch_prctl, a);
+  }
+}
+
+long Runtime::sys_prctl(const long (&a)[6]) {
+  switch (static_cast<int>(a[0])) {
+    case PR_SET_NAME: {
+      const long result = pass_on(SYS_prctl, a);
+      char name[17] = "";
+      read_guest(static_cast<std::uint64_t>(a[1]), name, 16);
+      name[15] = 0;
+      if (result == 0) observer_.renamed(thread_->id, name, false);
+      return result;
+    }
+    case PR_SET_SECCOMP:
+      observer_.notice("seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
+      return -EINVAL;
+    case PR_SET_MM:
+      return -EPERM;
+    case kSetSyscallUserDispatch:
+      return -EINVAL;
+    default:
+      return pass_on(SYS_prctl, a);
+  }
+}
+
+std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
+  int path_at = -1;
+  switch (number) {
+    case SYS_open: case SYS_readlink: case SYS_stat: case SYS_lstat: case SYS_access: path_at = 0; break;
+    case SYS_openat: case SYS_openat2: case SYS_readlinkat: case SYS_newfstatat: case SYS_statx: case SYS_faccessat:
+    case kFaccessat2: path_at = 1; break;
+    default: return std::nullopt;
+  }
+  const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
+  char start[6];
+  if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
+  std::string path;
+  if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
+  const auto answer = proc_path(path, thread_->process->pid, program_, map_);
+  if (!answer) return std::nullopt;
+  const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
+  const bool links = number == SYS_readlink || number == SYS_readlinkat;
+  switch (answer->kind) {
+    case ProcAnswer::Kind::Error:
+      if (opens) return answer->error;
+      return std::nullopt;
+    case ProcAnswer::Kind::Content: {
+      if (!opens) return std::nullopt;
+      std::uint64_t flags = static_cast<std::uint64_t>(number == SYS_open ? a[1] : a[2]);
+      if (number == SYS_openat2) flags = read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0);
+      return open_content(answer->text, static_cast<int>(flags));
+    }
+    case ProcAnswer::Kind::Path: {
+      if (links) {
+        const auto size = static_cast<std::int64_t>(number == SYS_readlink ? a[2] : a[3]);
+        const auto out = static_cast<std::uint64_t>(number == SYS_readlink ? a[1] : a[2]);
+        if (size <= 0) return -EINVAL;
+        const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
+        return write_guest(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
+      }
+      if (number == SYS_lstat) return std::nullopt;
+      if (number == SYS_newfstatat && (a[3] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      if (number == SYS_statx && (a[2] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+      changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
+      return pass_on(number, changed);
+    }
+  }
+  return std::nullopt;
+}
+
+// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
+std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
+  const int first = config_.first_private_fd;
+  const auto is_private = [&](long fd) { return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors; };
+  switch (number) {
+    case SYS_close: case SYS_read: case SYS_write: case SYS_dup: case SYS_fstat: case SYS_fcntl: case SYS_lseek: case SYS_ioctl:
+      if (is_private(a[0])) return -EBADF;
+      return std::nullopt;
+    case SYS_dup2: case SYS_dup3:
+      if (is_private(a[0]) || is_private(a[1])) return -EBADF;
+      return std::nullopt;
+    case SYS_close_range: {
+      const auto low = static_cast<unsigned>(a[0]);
+      const auto high = static_cast<unsigned>(a[1]);
+      const auto begin = static_cast<unsigned>(first);
+      const unsigned end = begin + kPrivateDescriptors;
+      if (low > high || high < begin || low >= end) return std::nullopt;
+      long result = 0;
+      if (low < begin) result = raw_syscall(SYS_close_range, low, begin - 1, a[2]);
+      if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
+      return result;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
+  const auto out = [&](std::uint64_t address, const auto& value) {
+    return write_guest(address, &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
+  };
+  constexpr std::uint64_t kBillion = 1'000'000'000;
+  switch (number) {
+    case SYS_clock_gettime: {
+      const std::uint64_t now = clock_.look();
+      const bool wall = a[0] == CLOCK_REALTIME || a[0] == CLOCK_REALTIME_COARSE || a[0] == CLOCK_TAI;
+      if (a[0] < 0 || a[0] > CLOCK_TAI) return std::nullopt;
+      const std::int64_t value[2] = {static_cast<std::int64_t>((wall ? VirtualClock::kEpochSeconds : 0) + now / kBillion),
+                                     static_cast<std::int64_t>(now % kBillion)};
+      return out(static_cast<std::uint64_t>(a[1]), value);
+    }
+    case SYS_gettimeofday: {
+      const std::uint64_t now = clock_.look();
+      const std::int64_t value[2] = {static_cast<std::int64_t>(VirtualClock::kEpochSeconds + now / kBillion),
+                                     static_cast<std::int64_t>(now % kBillion / 1000)};
+      return a[0] == 0 ? 0 : out(static_cast<std::uint64_t>(a[0]), value);
+    }
+    case SYS_time: {
+      const std::int64_t value = static_cast<std::int64_t>(VirtualClock::kEpochSeconds + clock_.look() / kBillion);
+      if (a[0] != 0 && out(static_cast<std::uint64_t>(a[0]), value) != 0) return -EFAULT;
+      return value;
+    }
+    case SYS_nanosleep: case SYS_clock_nanosleep: {
+      const auto request = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(number == SYS_nanosleep ? a[0] : a[2]));
+      const bool absolute = number == SYS_clock_nanosleep && (a[1] & TIMER_ABSTIME) != 0;
+      if (!request || absolute) return std::nullopt;
+      const long result = pass_on(number, a);
+      clock_.sleep(static_cast<std::uint64_t>((*request)[0]) * kBillion + static_cast<std::uint64_t>((*request)[1]));
+      return result;
+    }
+    case SYS_times: case SYS_getrusage: {
+      // What was used so far depends on the host.
+      const std::array<std::uint64_t, 18> nothing{};
+      const std::size_t size = number == SYS_times ? 32 : 144;
+      const auto to = static_cast<std::uint64_t>(number == SYS_times ? a[0] : a[1]);
+      if (to != 0 && write_guest(to, nothing.data(), size) != size) return -EFAULT;
+      return number == SYS_times ? static_cast<long>(clock_.look() / 10'000'000) : 0;
+    }
+    case SYS_getcpu: {
+      const std::uint32_t zero = 0;
+      if (a[0] != 0) out(static_cast<std::uint64_t>(a[0]), zero);
+      if (a[1] != 0) out(static_cast<std::uint64_t>(a[1]), zero);
+      return 0;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
+  Thread& thread = *thread_;
+  std::string own;
+  if (read_guest_string(path, 4096, own) == 0) {
+    const auto file = own_proc_file(own, thread.process->pid);
+    if (file == ProcFile::Exe) path = reinterpret_cast<std::uint64_t>(program_.exe_path.c_str());
+  }
+  ExecRequest request;
+  request.dirfd = dirfd;
+  request.path = path;
+  request.argv = argv;
+  request.envp = envp;
+  request.flags = flags;
+  const ExecDecision decision = check_exec(request);
+  if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
+  const bool follow = decision.kind == ExecDecision::Kind::Follow && !thread.process->traced && !config_.exec_prefix.empty();
+  if (!follow) {
+    observer_.notice("not followed: " + decision.resolved_path + ": " +
+                     (thread.process->traced ? "it is traced by another program" : decision.reason));
+  }
+  std::vector<std::string> words;
+  if (follow) {
+    words = config_.exec_prefix;
+    words.push_back(decision.load_path);
+  }
+  words.insert(words.end(), decision.argv.begin(), decision.argv.end());
+  std::vector<const char*> arguments, environment;
+  for (const auto& word : words) arguments.push_back(word.c_str());
+  arguments.push_back(nullptr);
+  for (const auto& word : decision.envp) environment.push_back(word.c_str());
+  environment.push_back(nullptr);
+
+  end_all_threads();
+  // The new image inherits the program's mask and what it ignores, as the program set them.
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP || thread.process->actions[signal].handler != 1) continue;
+    KernelSigaction ignore;
+    ignore.handler = 1;
+    raw_syscall(SYS_rt_sigaction, signal, &ignore, nullptr, 8);
+  }
+  // A vfork child takes the lock with it into the new image unless it gives it up.
+  const bool borrowed = thread.process->vfork_child;
+  if (borrowed) give_up_lock();
+  const long result = follow ? raw_syscall(SYS_execve, words[0].c_str(), arguments.data(), environment.data())
+                             : raw_syscall(SYS_execveat, dirfd, reinterpret_cast<const char*>(path), arguments.data(), environment.data(), flags);
+  // Still here: as if nothing had happened.
+  if (borrowed) {
+    lock_.acquire(thread);
+    load_context(thread);
+  }
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) install(signal, thread.process->actions[signal]);
+  }
+  set_real_mask(thread.mask);
+  announce_thread(thread);
+  return result;
+}
+
+}  // namespace zs::engine

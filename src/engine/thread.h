@@ -1,0 +1,93 @@
+// One thread of the program, and what threads share per process (a vfork child shares memory but not these).
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/decode.h"
+#include "engine/engine.h"
+
+namespace zs::engine {
+
+/// sigaction as the kernel keeps it.
+/// source: Linux, asm/signal.h, struct sigaction of x86-64.
+struct KernelSigaction {
+  std::uint64_t handler = 0;   // SIG_DFL 0, SIG_IGN 1
+  std::uint64_t flags = 0;
+  std::uint64_t restorer = 0;
+  std::uint64_t mask = 0;
+};
+
+inline constexpr int kSignals = 64;
+constexpr std::uint64_t signal_bit(int signal) { return std::uint64_t{1} << (signal - 1); }
+/// Raised by instructions; never really blocked, because the engine needs its own faults.
+inline constexpr std::uint64_t kSynchronousSignals =
+    signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) | signal_bit(SIGILL) | signal_bit(SIGTRAP);
+
+/// One process of the program that lives in this address space: the program itself, or a vfork child of it.
+struct Process {
+  std::int32_t pid = 0, parent_pid = 0;
+  KernelSigaction actions[kSignals + 1];
+  bool vfork_child = false;
+  bool traced = false;         // asked for it with PTRACE_TRACEME: its next image runs natively
+};
+
+/// A fault of an instruction, in the program's terms.
+struct Fault {
+  bool present = false;
+  siginfo_t info{};
+  std::uint64_t error_code = 0, trap_number = 0, address = 0;
+  std::uint64_t cache_pc = 0;
+};
+
+/// The instruction that runs alone, as Variant::Step.
+struct StepInProgress {
+  bool active = false;
+  Insn insn;
+  std::uint64_t rcx_before = 0;
+  std::uint64_t addresses[2] = {};
+};
+
+struct Thread {
+  ThreadIdentity id;
+  std::shared_ptr<Process> process;
+  VirtualCpu cpu;
+  bool announced = false;
+
+  // State while another thread is in the Context.
+  std::uint64_t gpr[16] = {};
+  std::uint64_t flags = 0x202;
+  std::uint64_t fs = 0;
+  std::vector<std::byte> xsave;
+
+  std::uint64_t pc = 0;               // where the program goes on, while in C++
+  std::uint64_t host_rsp = 0;
+  StepInProgress step;
+
+  // Signals. At most one asynchronous signal waits here: from its arrival on, the kernel keeps the others (signals.cc).
+  std::uint64_t mask = 0;             // as the program set it
+  bool has_temporary_mask = false;    // sigsuspend and its kin: what a handler's mask builds on
+  std::uint64_t temporary_mask = 0;
+  std::atomic<std::uint32_t> pending{0};
+  int pending_signal = 0;
+  siginfo_t pending_info{};
+  std::uint64_t deferred = 0;         // synchronous signals sent by kill(2) while the program blocks them
+  siginfo_t deferred_info[kSignals + 1]{};
+  Fault fault;
+  stack_t alternate{};                // the program's sigaltstack
+
+  // Engine resources.
+  void* stack_block = nullptr;        // host stack and alternate signal stack of a created thread
+  void* signal_block = nullptr;       // start holds a pointer to this Thread
+
+  // Run queue (EngineLock).
+  Thread* next_waiting = nullptr;
+  std::atomic<std::uint32_t> may_run{0};
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,368 @@
+// Threads and processes of the program. A thread of the program is a kernel thread with the program's own clone flags, so thread
+// ids, robust lists and the clearing of the tid at exit are the kernel's work. All threads use the main thread's host TLS
+// block in turn: only the holder of the engine lock runs C++.
+
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::size_t kHostStackBytes = 256 << 10;
+
+extern "C" {
+/// clone() whose child starts at `entry(argument)` on `stack`. Returns the kernel's result in the parent.
+long zs_clone_thread(std::uint64_t flags, void* stack, std::uint64_t parent_tid, std::uint64_t child_tid,
+                     void (*entry)(Thread*), Thread* argument);
+/// Ends the thread without touching its stack.
+[[noreturn]] void zs_exit_thread(int status);
+}
+
+asm(R"(
+  .text
+  .globl zs_clone_thread
+  .type zs_clone_thread, @function
+zs_clone_thread:
+  mov %rcx, %r10        # child_tid
+  mov %r8, -8(%rsi)     # entry
+  mov %r9, -16(%rsi)    # argument
+  sub $16, %rsi
+  xor %r8d, %r8d        # tls: not ours to set
+  mov $56, %eax
+  syscall
+  test %rax, %rax
+  jz 1f
+  ret
+1:
+  xor %ebp, %ebp
+  pop %rdi
+  pop %rax
+  call *%rax
+  ud2
+  .size zs_clone_thread, . - zs_clone_thread
+
+  .globl zs_exit_thread
+  .type zs_exit_thread, @function
+zs_exit_thread:
+  mov $60, %eax
+  syscall
+  ud2
+  .size zs_exit_thread, . - zs_exit_thread
+)");
+
+}  // namespace
+
+void Runtime::save_context(Thread& thread) {
+  std::memcpy(thread.gpr, context_.gpr, sizeof thread.gpr);
+  thread.flags = context_.flags;
+  thread.fs = context_.guest_fs;
+  thread.xsave.resize(xsave_bytes());
+  std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, thread.xsave.size());
+}
+
+void Runtime::load_context(Thread& thread) {
+  std::memcpy(context_.gpr, thread.gpr, sizeof thread.gpr);
+  context_.flags = thread.flags;
+  context_.guest_fs = thread.fs;
+  context_.host_rsp = thread.host_rsp;
+  std::memcpy(reinterpret_cast<std::byte*>(&context_) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
+  thread_ = &thread;
+}
+
+void Runtime::give_up_lock() {
+  save_context(*thread_);
+  lock_.release();
+}
+
+void Runtime::yield() {
+  Thread& thread = *thread_;
+  give_up_lock();
+  lock_.acquire(thread);
+  load_context(thread);
+}
+
+void Runtime::announce_thread(Thread& thread) {
+  thread.cpu = observer_.thread_started(thread.id);
+  thread.announced = true;
+}
+
+void Runtime::forget_thread(Thread& thread) {
+  if (thread.announced) {
+    thread.announced = false;
+    observer_.thread_exited(thread.id);
+    thread.cpu = {};
+  }
+}
+
+// Of this process: a vfork child ends alone.
+void Runtime::end_all_threads() {
+  const Process* process = thread_->process.get();
+  for (const auto& thread : threads_) {
+    if (thread->process.get() == process) forget_thread(*thread);
+  }
+  observer_.flush();
+}
+
+void thread_entry(Thread* thread) {
+  Runtime& runtime = *Runtime::instance;
+  // No TLS use before the lock is ours.
+  runtime.lock_.acquire(*thread);
+  runtime.load_context(*thread);
+  thread->id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
+  thread->id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+  const bool same_process = thread->id.pid == thread->id.parent_pid;
+  if (!same_process) {
+    thread->process->pid = thread->id.pid;
+    thread->process->parent_pid = thread->id.parent_pid;
+  }
+  runtime.observer_.forked(thread->id, same_process);
+  runtime.announce_thread(*thread);
+  runtime.run_thread();
+}
+
+void Runtime::run_thread() {
+  Thread& thread = *thread_;
+  stack_t alternate{};
+  alternate.ss_sp = static_cast<std::byte*>(thread.signal_block) + 64;
+  alternate.ss_size = (128 << 10) - 64;
+  CHECK(raw_syscall(SYS_sigaltstack, &alternate, nullptr) == 0);
+  if (thread.pending.load() == 0) set_real_mask(thread.mask);
+  context_.host_rsp = thread.host_rsp;
+  const std::uint64_t at = resume(kNone);
+  reinterpret_cast<void (*)(std::uint64_t)>(stubs_.enter)(at);
+  __builtin_unreachable();
+}
+
+long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
+  struct CloneArgs {
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+  };
+  constexpr std::uint64_t kFirstVersion = 64;
+  if (size < kFirstVersion) return -EINVAL;
+  if (size > kPageSize) return -E2BIG;
+  CloneArgs c{};
+  const std::uint64_t used = size < sizeof c ? size : sizeof c;
+  if (read_guest(args, &c, used) != used) return -EFAULT;
+  for (std::uint64_t at = used; at < size; ++at) {
+    const auto byte = read_guest_value<std::uint8_t>(args + at);
+    if (!byte) return -EFAULT;
+    if (*byte != 0) return -E2BIG;
+  }
+  if (c.set_tid_size != 0 || c.cgroup != 0 || (c.flags & CLONE_INTO_CGROUP) != 0) return -ENOSYS;
+  if ((c.flags >> 32) != 0) return -ENOSYS;
+  if ((c.flags & 0xFF) != 0 || (c.stack == 0) != (c.stack_size == 0)) return -EINVAL;
+  // The old call shares one word between the parent's tid and the pidfd; both at once are rare enough to leave out.
+  if ((c.flags & CLONE_PIDFD) != 0 && (c.flags & CLONE_PARENT_SETTID) != 0) return -ENOSYS;
+  const std::uint64_t parent = (c.flags & CLONE_PIDFD) != 0 ? c.pidfd : c.parent_tid;
+  return sys_clone((c.flags & 0xFFFFFFFF) | c.exit_signal, c.stack == 0 ? 0 : c.stack + c.stack_size, parent, c.child_tid, c.tls);
+}
+
+long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
+                        std::uint64_t tls) {
+  if ((flags & CLONE_VM) == 0) return fork_process(flags, stack, parent_tid, child_tid, tls);
+  Thread& parent = *thread_;
+  const bool same_process = (flags & CLONE_THREAD) != 0;
+
+  auto owned = std::make_unique<Thread>();
+  Thread& child = *owned;
+  save_context(parent);
+  std::memcpy(child.gpr, parent.gpr, sizeof child.gpr);
+  child.flags = parent.flags;
+  child.xsave = parent.xsave;
+  child.gpr[kRax] = 0;
+  if (stack != 0) child.gpr[kRsp] = stack;
+  child.fs = (flags & CLONE_SETTLS) != 0 ? tls : context_.guest_fs;
+  child.pc = parent.pc;
+  child.mask = parent.mask;
+  if (!same_process && (flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
+  if (same_process) {
+    child.process = parent.process;
+  } else {
+    child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
+    child.process->vfork_child = true;
+  }
+  reclaim_stacks();
+  if (spare_stacks_.empty()) {
+    const long block = raw_syscall(SYS_mmap, nullptr, kHostStackBytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (is_error(block)) return -EAGAIN;
+    child.stack_block = reinterpret_cast<void*>(block);
+  } else {
+    child.stack_block = spare_stacks_.back().stack;
+    child.signal_block = spare_stacks_.back().signals;
+    spare_stacks_.pop_back();
+  }
+  map_signal_block(child);
+  auto* top = static_cast<std::byte*>(child.stack_block) + kHostStackBytes;
+  child.host_rsp = reinterpret_cast<std::uint64_t>(top) - 64;
+
+  threads_.push_back(std::move(owned));
+  // No signal may find the child before its alternate stack is set, nor the parent between clone and bookkeeping.
+  const std::uint64_t everything = ~std::uint64_t{0};
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
+  const bool waits = (flags & CLONE_VFORK) != 0;
+  child.id.parent_pid = parent.id.pid;
+  child.id.parent_tid = parent.id.tid;
+  long result;
+  if (waits) {
+    lock_.release();       // the child needs it, and we sleep until it execs or exits
+    result = zs_clone_thread(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child);
+    lock_.acquire(parent);
+    load_context(parent);
+  } else {
+    result = zs_clone_thread(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child);
+  }
+  if (is_error(result)) {
+    spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
+    threads_.pop_back();
+  } else if (waits) {
+    // It is gone from this address space.
+    for (auto it = threads_.begin(); it != threads_.end(); ++it) {
+      if (it->get() != &child) continue;
+      forget_thread(child);
+      spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
+      threads_.erase(it);
+      break;
+    }
+  }
+  set_real_mask(parent.mask);
+  return result;
+}
+
+long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
+                           std::uint64_t tls) {
+  Thread& thread = *thread_;
+  const std::uint64_t everything = ~std::uint64_t{0};
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  observer_.flush();
+  const long result = raw_syscall(SYS_clone, flags & ~std::uint64_t{CLONE_SETTLS}, nullptr, parent_tid, child_tid, 0);
+  if (result != 0) {
+    set_real_mask(thread.mask);
+    if (!is_error(result)) {
+      ThreadIdentity child;
+      child.pid = child.tid = static_cast<std::int32_t>(result);
+      child.parent_pid = thread.id.pid;
+      child.parent_tid = thread.id.tid;
+      observer_.forked(child, false);
+    }
+    return result;
+  }
+  // The child: this thread alone, in a copy of everything.
+  lock_.reset(thread);
+  for (auto it = threads_.begin(); it != threads_.end();) {
+    if (it->get() == &thread) {
+      ++it;
+    } else {
+      if ((*it)->stack_block != nullptr) spare_stacks_.push_back({(*it)->stack_block, (*it)->signal_block, 0});
+      it = threads_.erase(it);
+    }
+  }
+  window_.after_fork();
+  map_.in_forked_child();
+  thread.id.parent_pid = thread.id.pid;
+  thread.id.parent_tid = thread.id.tid;
+  thread.id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
+  thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+  thread.process = std::make_shared<Process>(*thread.process);
+  thread.process->parent_pid = thread.process->pid;
+  thread.process->pid = thread.id.pid;
+  thread.process->vfork_child = false;
+  thread.process->traced = false;
+  thread.step.active = false;
+  thread.deferred = 0;
+  thread.pending.store(0);
+  thread.announced = false;
+  thread.cpu = {};
+  if (stack != 0) gpr(kRsp) = stack;
+  if ((flags & CLONE_SETTLS) != 0) context_.guest_fs = tls;
+  observer_.in_forked_child();
+  if (!config_.inherit) {
+    gpr(kRax) = 0;
+    detach();
+  }
+  announce_thread(thread);
+  set_real_mask(thread.mask);
+  return 0;
+}
+
+// Lets this process go on untranslated: real protections, real signal handlers, and a jump to where it is.
+void Runtime::detach() {
+  Thread& thread = *thread_;
+  observer_.flush();
+  map_.for_each([](const GuestMapping& mapping) {
+    if (mapping.kind == MapKind::Vdso || mapping.kind == MapKind::Vvar) return;
+    raw_syscall(SYS_mprotect, mapping.start, mapping.end - mapping.start, mapping.prot);
+  });
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) raw_syscall(SYS_rt_sigaction, signal, &thread.process->actions[signal], nullptr, 8);
+  }
+  stack_t alternate = thread.alternate;
+  if (alternate.ss_size == 0) alternate.ss_flags = SS_DISABLE;
+  raw_syscall(SYS_sigaltstack, &alternate, nullptr);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+  context_.trace_pointer = context_.gpr[kTracePointer];
+  reinterpret_cast<void (*)(std::uint64_t)>(stubs_.enter)(thread.pc);
+  __builtin_unreachable();
+}
+
+// The stacks of threads that the kernel no longer knows can be used again.
+void Runtime::reclaim_stacks() {
+  const long pid = raw_syscall(SYS_getpid);
+  for (std::size_t i = 0; i < retiring_.size();) {
+    if (raw_syscall(SYS_tgkill, pid, retiring_[i].tid, 0) == -ESRCH) {
+      spare_stacks_.push_back(retiring_[i]);
+      retiring_[i] = retiring_.back();
+      retiring_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+}
+
+void Runtime::exit_thread(int status) {
+  Thread& thread = *thread_;
+  const std::uint64_t everything = ~std::uint64_t{0};
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  forget_thread(thread);
+  observer_.flush();
+  if (threads_.size() == 1) raw_syscall(SYS_exit, status);
+  if (thread.process->vfork_child) {
+    // The parent cleans up; it holds the reference.
+    lock_.release();
+    zs_exit_thread(status);
+  }
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  raw_syscall(SYS_sigaltstack, &none, nullptr);
+  if (thread.stack_block != nullptr) retiring_.push_back({thread.stack_block, thread.signal_block, thread.id.tid});
+  for (auto it = threads_.begin(); it != threads_.end(); ++it) {
+    if (it->get() != &thread) continue;
+    threads_.erase(it);
+    break;
+  }
+  thread_ = nullptr;
+  lock_.release();
+  zs_exit_thread(status);
+}
+
+void Runtime::exit_process(int status) {
+  end_all_threads();
+  if (!thread_->process->vfork_child) {
+    raw_syscall(SYS_exit_group, status);
+  } else {
+    lock_.release();
+    raw_syscall(SYS_exit_group, status);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace zs::engine

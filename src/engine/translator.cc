@@ -1,0 +1,673 @@
+#include "engine/translator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::uint64_t kPageShift = 12;
+constexpr unsigned kMostSideExits = 7;
+constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
+constexpr std::uint64_t key(std::uint64_t pc, Variant variant) { return pc * 8 + static_cast<unsigned>(variant); }
+bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
+
+/// Registers that may stand in for r11: with the REX/VEX extension bit set like r11's own, and with no special meaning as base.
+constexpr Gpr kStandIns[] = {kR8, kR9, kR10, kR14, kR15};
+/// Registers that may hold a far address: extension bit clear, and no special meaning as base.
+constexpr Gpr kFarBases[] = {kRcx, kRdx, kRbx, kRsi, kRdi, kRax};
+
+/// Rewrites every place where `insn` encodes r11 to `reg`.
+void rename_trace_register(std::uint8_t* bytes, const Insn& insn, int reg) {
+  const auto low = static_cast<unsigned>(reg) & 7u;
+  const auto set = [&](std::uint8_t at, unsigned shift) {
+    bytes[at] = static_cast<std::uint8_t>((bytes[at] & ~(7u << shift)) | (low << shift));
+  };
+  if (insn.trace_register_at & 1) set(insn.modrm_at, 3);
+  if (insn.trace_register_at & 2) set(insn.modrm_at, 0);
+  if (insn.trace_register_at & 4) set(insn.sib_at, 0);
+  if (insn.trace_register_at & 8) set(insn.sib_at, 3);
+  if (insn.trace_register_at & 16) {
+    bytes[insn.vvvv_at] = static_cast<std::uint8_t>((bytes[insn.vvvv_at] & ~0x78u) | ((~static_cast<unsigned>(reg) & 15u) << 3));
+  }
+  if (insn.trace_register_at & 32) set(insn.opcode_at, 0);
+}
+
+std::int32_t displacement_of(const Insn& insn) {
+  std::int32_t displacement;
+  std::memcpy(&displacement, insn.bytes.data() + insn.disp_at, 4);
+  return displacement;
+}
+
+std::uint64_t rip_target(const Insn& insn) { return insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement_of(insn)}); }
+
+}  // namespace
+
+Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options)
+    : window_(window), stubs_(stubs), source_(source), lanes_(lanes), options_(options), at_(window.code_begin()),
+      counts_(lanes), out_(at_, window.code_end(), window.context_address()) {
+  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.indirect_miss);
+}
+
+// ---- choosing the path ----------------------------------------------------------------------------------------
+
+bool Translator::needs_step(const Insn& insn) const {
+  return (insn.facts.rep_string && lanes_.any_memory()) || (insn.touches_memory() && lanes_.any_addresses());
+}
+
+Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned replay) {
+  Path path;
+  const unsigned limit = replay != 0 ? replay : instruction_limit(variant, options_.max_instructions);
+  path.steps.reserve(limit);
+  unsigned side_exits = 0;
+  std::uint64_t at = pc;
+  // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
+  const auto worth_following = [&](std::uint64_t target) {
+    for (std::size_t i = 0; i < path.steps.size(); ++i) {
+      if (path.steps[i].insn.pc == target) return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
+    }
+    return replay != 0 || find(target, Variant::Full) == nullptr;
+  };
+  const auto end = [&](ExitKind kind, std::uint64_t where) {
+    path.end_kind = kind;
+    path.end_pc = where;
+  };
+  while (true) {
+    if (path.steps.size() >= limit) return end(ExitKind::Direct, at), path;
+    const auto code = source_.fetch(at);
+    if (code.empty()) return end(ExitKind::Unfetchable, at), path;
+    auto decoded = decode(at, code, options_.virtual_time);
+    if (!decoded) {
+      const bool cut = code.size() < 15 && is_truncated(code);
+      return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at), path;
+    }
+    if (!fits32(at - pc)) return end(ExitKind::Direct, at), path;
+    if (variant != Variant::Step && needs_step(*decoded)) return end(ExitKind::NeedsStep, at), path;
+    if (decoded->flow == Flow::Refused) return end(ExitKind::Refused, at), path;
+    if (decoded->flow == Flow::Breakpoint) {
+      path.steps.push_back({*decoded});
+      path.terminated = true;
+      return path;
+    }
+    path.steps.push_back({*decoded});
+    PathStep& step = path.steps.back();
+    const Insn& insn = step.insn;
+    switch (insn.flow) {
+      case Flow::Plain:
+        at = insn.next();
+        break;
+      case Flow::Jump:
+      case Flow::Call:
+      case Flow::TransactionBegin:
+        if (variant != Variant::Full || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target), path;
+        at = insn.target;
+        break;
+      case Flow::ConditionalJump:
+        if (variant == Variant::Full && insn.target <= insn.pc) {
+          // A loop: its taken side is the hot one. Go round while a whole further turn fits.
+          step.follow_taken = true;
+          const bool inside = std::any_of(path.steps.begin(), path.steps.end(),
+                                          [&](const PathStep& s) { return s.insn.pc == insn.target; });
+          if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target), path;
+          at = insn.target;
+        } else {
+          at = insn.next();
+        }
+        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
+        break;
+      case Flow::CounterJump:
+        at = insn.next();
+        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
+        break;
+      case Flow::Stop:
+        return end(ExitKind::Direct, insn.next()), path;
+      case Flow::IndirectJump:
+      case Flow::IndirectCall:
+      case Flow::Return:
+      case Flow::Syscall:
+      case Flow::Emulated:
+      case Flow::Breakpoint:
+      case Flow::Refused:
+        path.terminated = true;
+        return path;
+    }
+  }
+}
+
+void Translator::add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) const {
+  arch::Retired retired;
+  static_cast<arch::InsnFacts&>(retired) = insn.facts;
+  retired.taken = taken;
+  retired.ip = insn.pc;
+  retired.load_count = insn.facts.loads;
+  retired.store_count = insn.facts.stores;
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) counts[lane] += lanes_[lane].count(retired);
+}
+
+// ---- emission -------------------------------------------------------------------------------------------------
+
+void Translator::unmap() {
+  if (mapping_.reg < 0) return;
+  out_.store(gpr_offset(kTracePointer), static_cast<Gpr>(mapping_.reg));
+  out_.load(static_cast<Gpr>(mapping_.reg), offsetof(Context, slot_map));
+  mapping_.reg = -1;
+}
+
+void Translator::map_trace_register(const Path& path, std::size_t index) {
+  const Insn& insn = path.steps[index].insn;
+  if (mapping_.reg >= 0 && insn.mentions(static_cast<Gpr>(mapping_.reg))) unmap();
+  if (!insn.mentions(kTracePointer) || mapping_.reg >= 0) return;
+  // The candidate that the rest of the path mentions last, so that the mapping lives long.
+  int best = -1;
+  std::size_t best_distance = 0;
+  for (const Gpr candidate : kStandIns) {
+    if (insn.mentions(candidate)) continue;
+    std::size_t distance = index + 1;
+    while (distance < path.steps.size() && !path.steps[distance].insn.mentions(candidate)) ++distance;
+    if (best < 0 || distance > best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  CHECK(best >= 0);
+  mapping_.reg = best;
+  out_.store(offsetof(Context, slot_map), static_cast<Gpr>(best));
+  out_.load(static_cast<Gpr>(best), gpr_offset(kTracePointer));
+}
+
+void Translator::note_meta(const Insn& insn, int far_register) {
+  InsnMeta meta;
+  const std::uint64_t offset = out_.here() - current_.entry;
+  CHECK(offset <= UINT16_MAX);
+  meta.code_offset = static_cast<std::uint16_t>(offset);
+  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg);
+  meta.far_register = static_cast<std::uint8_t>(far_register);
+  meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
+  metas_.push_back(meta);
+}
+
+void Translator::emit_plain(const Insn& insn) {
+  std::uint8_t bytes[15];
+  std::memcpy(bytes, insn.bytes.data(), insn.length);
+  if (insn.mentions(kTracePointer)) rename_trace_register(bytes, insn, mapping_.reg);
+  if (!insn.rip_relative) {
+    note_meta(insn, 0);
+    out_.bytes(bytes, insn.length);
+    return;
+  }
+  const std::uint64_t target = rip_target(insn);
+  const std::uint64_t near_displacement = target - (out_.here() + insn.length);
+  if (fits32(near_displacement)) {
+    const auto displacement = static_cast<std::uint32_t>(near_displacement);
+    std::memcpy(bytes + insn.disp_at, &displacement, 4);
+    note_meta(insn, 0);
+    out_.bytes(bytes, insn.length);
+    return;
+  }
+  // Out of reach: the address in a register that the instruction does not mention, as base with displacement 0.
+  int base = -1;
+  for (const Gpr candidate : kFarBases) {
+    if (!insn.mentions(candidate)) { base = candidate; break; }
+  }
+  CHECK(base >= 0);
+  out_.store(offsetof(Context, slot_far), static_cast<Gpr>(base));
+  out_.mov_imm(static_cast<Gpr>(base), target);
+  bytes[insn.modrm_at] = static_cast<std::uint8_t>(0x80u | (bytes[insn.modrm_at] & 0x38u) | static_cast<unsigned>(base));
+  std::memset(bytes + insn.disp_at, 0, 4);
+  note_meta(insn, base + 1);
+  out_.bytes(bytes, insn.length);
+  out_.load(static_cast<Gpr>(base), offsetof(Context, slot_far));
+}
+
+std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
+                                   std::span<const std::uint32_t> counts) {
+  Exit exit;
+  exit.kind = kind;
+  exit.pc = pc;
+  exit.target = target;
+  exit.instructions = instructions;
+  exit.taken = taken;
+  exit.block = static_cast<std::uint32_t>(blocks_.size());   // the block being emitted
+  exits_.push_back(exit);
+  counts_.add_exit(counts);
+  ++current_.exits;
+  return static_cast<std::uint32_t>(exits_.size() - 1);
+}
+
+void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
+  if (current_.variant == Variant::Step) return;
+  const auto store_id = [&] { out_.u8(0x41); out_.u8(0xC7); out_.u8(0x03); out_.u32(exit_id); };   // mov dword [r11], id
+  if (options_.form == TraceForm::Budget) {
+    out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
+    store_id();
+  } else {
+    store_id();
+    out_.add_disp(kTracePointer, 4);
+  }
+}
+
+void Translator::emit_unlinked_tail(std::uint32_t exit_id) {
+  out_.store_imm32(offsetof(Context, exit_id), exit_id);
+  out_.jmp(stubs_.unlinked);
+}
+
+void Translator::emit_direct_exit(std::uint64_t target, bool taken) {
+  unmap();
+  const std::uint32_t id = new_exit(ExitKind::Direct, 0, target, current_.instructions, taken, running_);
+  emit_append(running_, id);
+  if (current_.variant == Variant::Full) {
+    out_.jmp(out_.here() + 5);                 // to the tail right behind, until linked
+    exits_[id].patch_after = out_.here();
+  }
+  emit_unlinked_tail(id);
+}
+
+void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target) {
+  unmap();
+  const std::uint32_t id = new_exit(kind, pc, target, current_.instructions, false, running_);
+  emit_append(running_, id);
+  emit_unlinked_tail(id);
+}
+
+void Translator::emit_push(std::uint64_t value) {
+  if (fits32(value)) {
+    out_.push_imm32(static_cast<std::uint32_t>(value));
+  } else {
+    out_.push_literal(out_.here() + 6);        // patched when the literal has its place
+    literals_.emplace_back(out_.here(), value);
+  }
+}
+
+void Translator::emit_load_target(const Insn& insn) {
+  if (insn.target_register >= 0) {
+    const int reg = insn.target_register == kTracePointer ? mapping_.reg : insn.target_register;
+    out_.mov(kRcx, static_cast<Gpr>(reg));
+    return;
+  }
+  if (insn.rip_relative && !fits32(rip_target(insn) - (out_.here() + 16))) {
+    out_.mov_imm(kRcx, rip_target(insn));
+    for (const unsigned byte : {0x48, 0x8B, 0x09}) out_.u8(byte);    // mov rcx, [rcx]
+    return;
+  }
+  // mov rcx, m64 with the operand as the branch encodes it
+  std::uint8_t bytes[15];
+  std::memcpy(bytes, insn.bytes.data(), insn.length);
+  if (insn.mentions(kTracePointer)) rename_trace_register(bytes, insn, mapping_.reg);
+  unsigned extension = 0;
+  for (std::uint8_t i = 0; i < insn.opcode_at; ++i) {
+    if (bytes[i] == 0x64 || bytes[i] == 0x65 || bytes[i] == 0x67) out_.u8(bytes[i]);
+    if ((bytes[i] & 0xF0u) == 0x40) extension = bytes[i] & 3u;
+  }
+  out_.u8(0x48u | extension);
+  out_.u8(0x8B);
+  out_.u8((bytes[insn.modrm_at] & 0xC7u) | (kRcx << 3));
+  const unsigned rest = insn.modrm_at + 1u;
+  if (insn.rip_relative) {
+    out_.u32(static_cast<std::uint32_t>(rip_target(insn) - (out_.here() + 4)));
+  } else {
+    out_.bytes(bytes + rest, insn.length - rest);
+  }
+}
+
+void Translator::emit_indirect_exit(const Insn& insn) {
+  note_meta(insn, kRcxSpilled);
+  out_.store(offsetof(Context, slot_rcx), kRcx);
+  if (insn.flow == Flow::Return) {
+    out_.pop(kRcx);
+    if (insn.return_pop != 0) out_.add_rsp(insn.return_pop);
+  } else {
+    emit_load_target(insn);
+    if (insn.flow == Flow::IndirectCall) emit_push(insn.next());
+  }
+  unmap();
+  const std::uint32_t id = new_exit(ExitKind::Indirect, insn.pc, 0, current_.instructions, true, running_);
+  emit_append(running_, id);
+  out_.store(offsetof(Context, slot_rax), kRax);
+  if (current_.variant == Variant::Full) {
+    for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);    // movzx eax, cx
+    for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);    // jmp [table + rax*8]
+    out_.u32(static_cast<std::uint32_t>(window_.table_address()));
+  } else {
+    out_.store_imm32(offsetof(Context, exit_id), id);
+    out_.jmp(stubs_.indirect_miss);
+  }
+}
+
+void Translator::emit_step(const Path& path, std::size_t index) {
+  const PathStep& step = path.steps[index];
+  const Insn& insn = step.insn;
+  if (insn.flow == Flow::Breakpoint) {          // a trap: does not count as retired
+    note_meta(insn, 0);
+    return emit_special_exit(ExitKind::Breakpoint, insn.pc, insn.next());
+  }
+  ++current_.instructions;
+  if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated) {
+    add_counts(insn, insn.flow == Flow::Syscall, running_);
+    note_meta(insn, 0);
+    return emit_special_exit(insn.flow == Flow::Syscall ? ExitKind::Syscall : ExitKind::Emulated, insn.pc, insn.next());
+  }
+  map_trace_register(path, index);
+  switch (insn.flow) {
+    case Flow::Plain:
+    case Flow::Stop:
+      add_counts(insn, false, running_);
+      emit_plain(insn);
+      break;
+    case Flow::Jump:
+      add_counts(insn, true, running_);
+      note_meta(insn, 0);
+      break;
+    case Flow::Call:
+      add_counts(insn, true, running_);
+      note_meta(insn, 0);
+      emit_push(insn.next());
+      break;
+    case Flow::TransactionBegin:
+      add_counts(insn, false, running_);
+      note_meta(insn, 0);
+      out_.mov_imm(kRax, 0);                    // abort status: no reason, no retry
+      break;
+    case Flow::ConditionalJump:
+    case Flow::CounterJump: {
+      note_meta(insn, 0);
+      SideExit side;
+      side.counts = running_;
+      side.instructions = current_.instructions;
+      side.mapping = mapping_;
+      side.taken = !step.follow_taken;
+      side.target = step.follow_taken ? insn.next() : insn.target;
+      add_counts(insn, side.taken, side.counts);
+      add_counts(insn, step.follow_taken, running_);
+      if (insn.flow == Flow::ConditionalJump) {
+        out_.jcc(step.follow_taken ? insn.condition ^ 1u : insn.condition, out_.here());
+      } else {
+        out_.bytes(insn.bytes.data(), insn.length - 1u);   // the short form, over the jump that skips the long one
+        out_.u8(2);
+        out_.u8(0xEB); out_.u8(5);
+        out_.jmp(out_.here());
+      }
+      side.jump_after = out_.here();
+      side_exits_.push_back(std::move(side));
+      break;
+    }
+    case Flow::IndirectJump:
+    case Flow::IndirectCall:
+    case Flow::Return:
+      add_counts(insn, true, running_);
+      emit_indirect_exit(insn);
+      break;
+    default:
+      CHECK(false && "no translation for this flow");
+  }
+}
+
+void Translator::emit_side_exits() {
+  for (const SideExit& side : side_exits_) {
+    Emitter::patch_rel32(side.jump_after, out_.here());
+    mapping_ = side.mapping;
+    const std::uint16_t instructions = current_.instructions;
+    running_ = side.counts;
+    current_.instructions = side.instructions;
+    emit_direct_exit(side.target, side.taken);
+    current_.instructions = instructions;
+  }
+  side_exits_.clear();
+}
+
+void Translator::emit_prefix(std::uint64_t pc, std::uint64_t continue_at) {
+  // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
+  const bool low = fits32(pc) && fits32(0 - pc);
+  const auto add_to_rcx = [&](std::uint64_t value) {
+    if (low) {
+      out_.u8(0x48); out_.u8(0x8D); out_.u8(0x89); out_.u32(static_cast<std::uint32_t>(value));    // lea rcx, [rcx + disp32]
+    } else {
+      out_.mov_imm(kRax, value);
+      for (const unsigned byte : {0x48, 0x8D, 0x0C, 0x01}) out_.u8(byte);                          // lea rcx, [rcx + rax]
+    }
+  };
+  std::uint64_t& head = window_.jump_table()[pc & 0xFFFF];
+  const std::uint64_t prefix = out_.here();
+  add_to_rcx(0 - pc);
+  out_.u8(0xE3);                                 // jrcxz ours
+  out_.u8(0);
+  const std::uint64_t jrcxz_after = out_.here();
+  add_to_rcx(pc);
+  out_.jmp(head);
+  *reinterpret_cast<std::uint8_t*>(jrcxz_after - 1) = static_cast<std::uint8_t>(out_.here() - jrcxz_after);
+  out_.load(kRcx, offsetof(Context, slot_rcx));
+  out_.load(kRax, offsetof(Context, slot_rax));
+  if (continue_at != 0) out_.jmp(continue_at);
+  head = prefix;
+}
+
+const Block* Translator::find(std::uint64_t pc, Variant variant) const {
+  const auto found = by_pc_.find(key(pc, variant));
+  return found == by_pc_.end() ? nullptr : &blocks_[found->second];
+}
+
+const Block& Translator::get(std::uint64_t pc, Variant variant) {
+  if (const Block* block = find(pc, variant)) return *block;
+  if (nearly_full()) flush();
+  return translate(pc, variant);
+}
+
+const Block& Translator::translate(std::uint64_t pc, Variant variant) {
+  const Path path = collect(pc, variant);
+  current_ = Block{};
+  current_.pc = pc;
+  current_.variant = variant;
+  current_.first_meta = static_cast<std::uint32_t>(metas_.size());
+  current_.first_exit = static_cast<std::uint32_t>(exits_.size());
+  out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  current_.entry = out_.here();
+  mapping_ = {};
+  running_.assign(lanes_.size(), 0);
+  literals_.clear();
+
+  for (std::size_t i = 0; i < path.steps.size(); ++i) emit_step(path, i);
+  if (!path.terminated) {
+    switch (path.end_kind) {
+      case ExitKind::Direct: {
+        bool taken = false;
+        if (!path.steps.empty()) {
+          const PathStep& last = path.steps.back();
+          taken = last.follow_taken || last.insn.flow == Flow::Jump || last.insn.flow == Flow::Call;
+        }
+        emit_direct_exit(path.end_pc, taken);
+        break;
+      }
+      default:
+        emit_special_exit(path.end_kind, path.end_pc, path.end_pc);
+    }
+  }
+  emit_side_exits();
+  for (const auto& [after, value] : literals_) {
+    Emitter::patch_rel32(after, out_.here());
+    out_.u64(value);
+  }
+  current_.code_bytes = static_cast<std::uint32_t>(out_.here() - current_.entry);
+  at_ = out_.here();
+
+  const auto index = static_cast<std::uint32_t>(blocks_.size());
+  blocks_.push_back(current_);
+  by_pc_[key(pc, variant)] = index;
+  std::vector<std::uint64_t> pages;
+  for (const PathStep& step : path.steps) {
+    for (const std::uint64_t page : {step.insn.pc >> kPageShift, (step.insn.next() - 1) >> kPageShift}) {
+      if (std::find(pages.begin(), pages.end(), page) == pages.end()) pages.push_back(page);
+    }
+  }
+  for (const std::uint64_t page : pages) {
+    by_page_[page].push_back(index);
+    source_.translated(page);
+  }
+  return blocks_[index];
+}
+
+// ---- links ----------------------------------------------------------------------------------------------------
+
+void Translator::link(std::uint32_t exit_id, const Block& target) {
+  Exit& exit = exits_[exit_id];
+  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || blocks_[exit.block].dead) return;
+  const std::uint32_t index = index_of(target);
+  Emitter::patch_rel32(exit.patch_after, target.entry);
+  exit.linked_to = index;
+  exit.next_incoming = blocks_[index].incoming;
+  blocks_[index].incoming = exit_id;
+}
+
+void Translator::add_indirect_entry(const Block& block) {
+  const std::uint32_t index = index_of(block);
+  if (blocks_[index].prefix != 0) return;
+  out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  blocks_[index].prefix = out_.here();
+  emit_prefix(blocks_[index].pc, blocks_[index].entry);
+  at_ = out_.here();
+}
+
+void Translator::unlink_incoming(Block& block) {
+  for (std::uint32_t id = block.incoming; id != kNone;) {
+    Exit& exit = exits_[id];
+    Emitter::patch_rel32(exit.patch_after, exit.patch_after);   // back to the tail behind it
+    exit.linked_to = kNone;
+    id = exit.next_incoming;
+    exit.next_incoming = kNone;
+  }
+  block.incoming = kNone;
+}
+
+void Translator::kill(std::uint32_t index) {
+  Block& block = blocks_[index];
+  if (block.dead) return;
+  block.dead = true;
+  unlink_incoming(block);
+  const auto found = by_pc_.find(key(block.pc, block.variant));
+  if (found != by_pc_.end() && found->second == index) by_pc_.erase(found);
+  if (block.prefix != 0) {
+    // Its check now always fails: jrcxz +0 falls into the "not ours" path.
+    const bool low = fits32(block.pc) && fits32(0 - block.pc);
+    const std::uint64_t mov_bytes = (0 - block.pc) <= UINT32_MAX ? 5 : 10;
+    const std::uint64_t jrcxz = block.prefix + (low ? 7 : mov_bytes + 4);
+    CHECK(*reinterpret_cast<std::uint8_t*>(jrcxz) == 0xE3);
+    *reinterpret_cast<std::uint8_t*>(jrcxz + 1) = 0;
+  }
+  // Its own exits leave the lists of what they are linked to.
+  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
+    Exit& exit = exits_[id];
+    if (exit.linked_to == kNone) continue;
+    for (std::uint32_t* at = &blocks_[exit.linked_to].incoming; *at != kNone; at = &exits_[*at].next_incoming) {
+      if (*at == id) { *at = exit.next_incoming; break; }
+    }
+    Emitter::patch_rel32(exit.patch_after, exit.patch_after);
+    exit.linked_to = kNone;
+    exit.next_incoming = kNone;
+  }
+}
+
+void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
+  const std::uint64_t first = start >> kPageShift;
+  const std::uint64_t last = (end - 1) >> kPageShift;
+  const auto drop = [&](std::vector<std::uint32_t>& list) {
+    for (const std::uint32_t index : list) kill(index);
+    list.clear();
+  };
+  if (last - first < by_page_.size()) {
+    for (std::uint64_t page = first; page <= last; ++page) {
+      if (const auto found = by_page_.find(page); found != by_page_.end()) {
+        drop(found->second);
+        by_page_.erase(found);
+      }
+    }
+  } else {
+    for (auto it = by_page_.begin(); it != by_page_.end();) {
+      if (it->first >= first && it->first <= last) {
+        drop(it->second);
+        it = by_page_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+}
+
+void Translator::flush() {
+  ++flushes_;
+  blocks_.clear();
+  exits_.clear();
+  metas_.clear();
+  counts_.clear();
+  by_pc_.clear();
+  by_page_.clear();
+  branch_cache_.clear();
+  at_ = window_.code_begin();
+  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.indirect_miss);
+}
+
+// ---- looking back ---------------------------------------------------------------------------------------------
+
+Translator::Place Translator::locate(std::uint64_t cache_pc) const {
+  Place place;
+  auto after = std::upper_bound(blocks_.begin(), blocks_.end(), cache_pc,
+                                [](std::uint64_t pc, const Block& block) { return pc < block.entry; });
+  if (after == blocks_.begin()) return place;
+  const Block& block = *(after - 1);
+  if (cache_pc >= block.entry + block.code_bytes) return place;
+  const auto offset = cache_pc - block.entry;
+  const std::uint32_t end = block.first_meta + block.instructions;
+  // Breakpoints have a meta but do not count; the search stops at the block's last meta either way.
+  std::uint32_t at = block.first_meta;
+  const std::uint32_t limit = after == blocks_.end() ? static_cast<std::uint32_t>(metas_.size()) : after->first_meta;
+  if (at >= limit) return place;
+  while (at + 1 < limit && at + 1 < end + 1 && metas_[at + 1].code_offset <= offset) ++at;
+  place.block = static_cast<std::uint32_t>(&block - blocks_.data());
+  place.instruction = static_cast<std::uint16_t>(at - block.first_meta);
+  place.meta = metas_[at];
+  place.pc = block.pc + static_cast<std::uint64_t>(std::int64_t{metas_[at].pc_delta});
+  return place;
+}
+
+void Translator::count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts) {
+  if (instructions == 0) return;
+  const Path path = collect(block.pc, block.variant, instructions);
+  for (std::size_t i = 0; i < path.steps.size() && i < instructions; ++i) {
+    const PathStep& step = path.steps[i];
+    const bool direct = step.insn.flow == Flow::Jump || step.insn.flow == Flow::Call;
+    add_counts(step.insn, direct || step.follow_taken, counts);
+  }
+}
+
+const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t exit_id) {
+  if (const auto found = branch_cache_.find(exit_id); found != branch_cache_.end()) return found->second;
+  const Exit& exit = exits_[exit_id];
+  const Block& block = blocks_[exit.block];
+  std::vector<PathBranch> branches;
+  if (exit.instructions != 0) {
+    const Path path = collect(block.pc, block.variant, exit.instructions);
+    for (std::size_t i = 0; i < path.steps.size(); ++i) {
+      const PathStep& step = path.steps[i];
+      const bool last = i + 1 == exit.instructions;
+      switch (step.insn.flow) {
+        case Flow::Jump:
+        case Flow::Call:
+          branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
+          break;
+        case Flow::ConditionalJump:
+        case Flow::CounterJump:
+          if (last ? exit.taken : step.follow_taken) branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
+          break;
+        case Flow::IndirectJump:
+        case Flow::IndirectCall:
+        case Flow::Return:
+          branches.push_back({step.insn.pc, 0, step.insn.facts.branch});   // to: where the next record starts
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  return branch_cache_.emplace(exit_id, std::move(branches)).first->second;
+}
+
+}  // namespace zs::engine

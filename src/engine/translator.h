@@ -1,0 +1,148 @@
+// Turns guest code into code-cache code: the program's own instructions, copied, with returns, calls and jumps replaced
+// so that control stays in the cache, and with one append to the trace on every way out of a block.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/block.h"
+#include "engine/code_cache.h"
+#include "engine/decode.h"
+#include "engine/emitter.h"
+#include "engine/lanes.h"
+#include "engine/stubs.h"
+
+namespace zs::engine {
+
+/// Where guest instructions come from, and who must hear that code was taken from a page.
+class CodeSource {
+ public:
+  virtual ~CodeSource() = default;
+  /// The executable bytes at `pc`, at most 15; empty if `pc` is not executable.
+  virtual std::span<const std::uint8_t> fetch(std::uint64_t pc) = 0;
+  /// Page number `page` (address / 4096) now has translations.
+  virtual void translated(std::uint64_t page) = 0;
+};
+
+/// How a block's exits tell the trace what retired.
+enum class TraceForm : std::uint8_t {
+  Records,   // one exit id per block executed
+  Budget,    // the pointer itself advances by the one lane's count
+};
+
+class Translator {
+ public:
+  struct Options {
+    unsigned max_instructions = 32;
+    bool virtual_time = false;
+    TraceForm form = TraceForm::Records;
+  };
+  Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options);
+
+  /// The translation of `pc`, made if need be. The reference holds until the next call.
+  const Block& get(std::uint64_t pc, Variant variant);
+  const Block* find(std::uint64_t pc, Variant variant) const;
+  std::uint32_t index_of(const Block& block) const { return static_cast<std::uint32_t>(&block - blocks_.data()); }
+
+  /// Makes `exit` jump straight to `target` from now on.
+  void link(std::uint32_t exit, const Block& target);
+  /// Gives `block` an entry for indirect branches and enters it into the jump table.
+  void add_indirect_entry(const Block& block);
+
+  /// Drops every translation of code in [start, end).
+  void invalidate(std::uint64_t start, std::uint64_t end);
+  void flush();
+  bool nearly_full() const { return at_ + (256 << 10) > window_.code_end(); }
+  std::uint64_t flushes() const { return flushes_; }
+
+  const Exit& exit(std::uint32_t id) const { return exits_[id]; }
+  const Block& block(std::uint32_t index) const { return blocks_[index]; }
+  const CountTable& counts() const { return counts_; }
+
+  /// Where in a block a cache address lies: the instruction being executed there.
+  struct Place {
+    std::uint32_t block = kNone;
+    std::uint16_t instruction = 0;
+    InsnMeta meta;
+    std::uint64_t pc = 0;
+  };
+  /// Async-signal-safe. block == kNone if `cache_pc` is in no block.
+  Place locate(std::uint64_t cache_pc) const;
+
+  /// Occurrences of each lane over the first `instructions` instructions of `block`.
+  void count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts);
+  /// The taken branches on the path to an exit, oldest first (the last may be the exit's own).
+  struct PathBranch { std::uint64_t from, to; arch::BranchKind kind; };
+  const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
+
+ private:
+  struct PathStep { Insn insn; bool follow_taken = false; };
+  struct Path {
+    std::vector<PathStep> steps;
+    ExitKind end_kind = ExitKind::Direct;   // how it goes on after the last step, unless that step says
+    std::uint64_t end_pc = 0;
+    bool terminated = false;                // the last step leaves by itself
+  };
+  struct Mapping { int reg = -1; };
+  struct SideExit {
+    std::uint64_t jump_after;     // rel32 to patch to the stub
+    std::uint64_t target;
+    Mapping mapping;
+    std::vector<std::uint32_t> counts;
+    std::uint16_t instructions;
+    bool taken;
+  };
+
+  /// The path a block takes. replay: the first so many instructions of an existing block.
+  Path collect(std::uint64_t pc, Variant variant, unsigned replay = 0);
+  bool needs_step(const Insn& insn) const;
+  const Block& translate(std::uint64_t pc, Variant variant);
+  void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) const;
+
+  // emission of one block
+  void emit_step(const Path& path, std::size_t index);
+  void emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id);
+  void emit_direct_exit(std::uint64_t target, bool taken);
+  void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target);
+  void emit_plain(const Insn& insn);
+  void emit_indirect_exit(const Insn& insn);
+  void emit_load_target(const Insn& insn);
+  void emit_push(std::uint64_t value);
+  void emit_side_exits();
+  void map_trace_register(const Path& path, std::size_t index);
+  void unmap();
+  void note_meta(const Insn& insn, int far_register);
+  std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
+                         std::span<const std::uint32_t> counts);
+  void emit_unlinked_tail(std::uint32_t exit_id);
+  void emit_prefix(std::uint64_t pc, std::uint64_t continue_at);
+  void unlink_incoming(Block& block);
+  void kill(std::uint32_t index);
+
+  Window& window_;
+  const Stubs& stubs_;
+  CodeSource& source_;
+  const LaneSet& lanes_;
+  Options options_;
+  std::uint64_t at_;
+  std::vector<Block> blocks_;
+  std::vector<Exit> exits_;
+  std::vector<InsnMeta> metas_;
+  CountTable counts_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_pc_;                  // key(pc, variant) -> block
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_page_;
+  std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
+  std::uint64_t flushes_ = 0;
+
+  // the block being emitted
+  Emitter out_;
+  Block current_;
+  Mapping mapping_;
+  std::vector<std::uint32_t> running_;
+  std::vector<SideExit> side_exits_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> literals_;           // (disp end, value)
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,37 @@
+// --virtual-time: time as a function of what the program did, so that a run repeats exactly. Every look at a clock moves
+// it on a little; sleeping moves it by the time slept. Not modelled: time spent computing between two looks beyond a
+// fixed amount per look.
+#pragma once
+
+#include <cstdint>
+
+namespace zs::engine {
+
+class VirtualClock {
+ public:
+  explicit VirtualClock(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
+
+  /// Nanoseconds since the program's start, one look later.
+  std::uint64_t look() { return now_ += kLookNanoseconds; }
+  void sleep(std::uint64_t nanoseconds) { now_ += nanoseconds; }
+  std::uint64_t now() const { return now_; }
+  /// A 2 GHz time-stamp counter.
+  std::uint64_t tsc() { return look() * 2; }
+  /// SplitMix64.
+  std::uint64_t random() {
+    random_ += 0x9E3779B97F4A7C15u;
+    std::uint64_t z = random_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  /// What CLOCK_REALTIME shows at the program's start: 2020-01-01 00:00:00 UTC.
+  static constexpr std::uint64_t kEpochSeconds = 1577836800;
+
+ private:
+  static constexpr std::uint64_t kLookNanoseconds = 100;
+  std::uint64_t now_ = 0;
+  std::uint64_t random_;
+};
+
+}  // namespace zs::engine
