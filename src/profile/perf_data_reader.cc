@@ -1,0 +1,674 @@
+#include "profile/perf_data_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+
+namespace zs::profile {
+namespace {
+
+using perf::Feature;
+using perf::RecordType;
+
+/// The event names that perf would make up for a file without EVENT_DESC.
+std::string made_up_name(const perf::EventAttr& attr) {
+  static constexpr std::string_view hardware[] = {
+      "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
+      "branch-misses", "bus-cycles",   "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"};
+  static constexpr std::string_view software[] = {
+      "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+      "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+      "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
+  std::string name = fmt::format("raw {:#x}", attr.config);
+  if (attr.type == static_cast<std::uint32_t>(perf::EventType::Hardware) && attr.config < std::size(hardware)) {
+    name = hardware[attr.config];
+  } else if (attr.type == static_cast<std::uint32_t>(perf::EventType::Software) && attr.config < std::size(software)) {
+    name = software[attr.config];
+  }
+  const auto precise = static_cast<std::size_t>(attr.flags >> perf::attr_flag::precise_shift & 3);
+  if (precise != 0) name += ":" + std::string(precise, 'p');
+  return name;
+}
+
+std::string_view record_name(std::uint32_t type) {
+  switch (static_cast<RecordType>(type)) {
+    case RecordType::Mmap: return "MMAP record";
+    case RecordType::Lost: return "LOST record";
+    case RecordType::Comm: return "COMM record";
+    case RecordType::Exit: return "EXIT record";
+    case RecordType::Fork: return "FORK record";
+    case RecordType::Sample: return "sample";
+    case RecordType::Mmap2: return "MMAP2 record";
+    case RecordType::LostSamples: return "LOST_SAMPLES record";
+    case RecordType::EventType: return "note";
+    case RecordType::EventUpdate: return "EVENT_UPDATE record";
+    case RecordType::Auxtrace: return "AUXTRACE record";
+    default: return "record";
+  }
+}
+
+std::string bytes_of(std::uint64_t count) { return fmt::format("{} byte{}", count, count == 1 ? "" : "s"); }
+
+std::uint64_t time_of(const Record& record) {
+  if (const auto* sample = std::get_if<SampleRecord>(&record)) return sample->sample.time_ns;
+  return std::visit(
+      [](const auto& other) -> std::uint64_t {
+        if constexpr (requires { other.time_ns; }) return other.time_ns;
+        return 0;
+      },
+      record);
+}
+
+std::optional<BuildId> build_id_of(const std::uint8_t* bytes, std::uint8_t size) {
+  BuildId id;
+  if (size == 0 || size > id.bytes.size()) return std::nullopt;
+  std::copy_n(bytes, size, id.bytes.begin());
+  id.size = size;
+  return id;
+}
+
+}  // namespace
+
+/// What keeps the bytes of an opened file.
+struct PerfDataReader::Storage {
+  void* address = nullptr;
+  std::size_t size = 0;
+  Storage(void* at, std::size_t bytes) : address(at), size(bytes) {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage() { munmap(address, size); }
+};
+
+/// Turns the bytes of one record into a Record. Used on every record once by open(), and then by for_each.
+class PerfDataReader::Scan {
+ public:
+  explicit Scan(const PerfDataReader& reader) : reader_(reader) {}
+
+  enum class Kind { Given, PassedOver };  // Given: `record` holds what for_each gives
+
+  /// `offset` and `header` are of a whole record in the file.
+  Result<Kind> decode(std::uint64_t offset, const perf::RecordHeader& header, Record& record) {
+    const Bytes body = reader_.bytes_.subspan(offset + sizeof header, header.size - sizeof header);
+    ByteReader in(body, {}, offset + sizeof header);
+    const auto type = static_cast<RecordType>(header.type);
+    if (type == RecordType::Sample) return sample(in, header, record);
+    if (type != RecordType::Comm && type != RecordType::Mmap && type != RecordType::Mmap2 && type != RecordType::Fork &&
+        type != RecordType::Exit && type != RecordType::Lost && type != RecordType::LostSamples) {
+      return Kind::PassedOver;
+    }
+
+    auto event = event_of_trailer(body, offset + sizeof header);
+    if (!event) return event.error();
+    const SampleLayout& layout = reader_.events_[*event].layout;
+    const std::size_t trailer_bytes = layout.trailer_bytes();
+    if (body.size() < trailer_bytes) {
+      in.skip(trailer_bytes);
+      return failure(in, fmt::format("trailer of a {}", record_name(header.type)));
+    }
+    ByteReader fields(body.first(body.size() - trailer_bytes), {}, offset + sizeof header);
+    ByteReader end(body.last(trailer_bytes), {}, offset + header.size - trailer_bytes);
+    const Trailer trailer = layout.read_trailer(end);
+
+    switch (type) {
+      case RecordType::Comm: record = comm(fields, header, trailer); break;
+      case RecordType::Mmap: record = mmap(fields, header, trailer); break;
+      case RecordType::Mmap2: record = mmap2(fields, header, trailer); break;
+      case RecordType::Fork: record = task<Fork>(fields.read<perf::TaskBody>()); break;
+      case RecordType::Exit: record = task<Exit>(fields.read<perf::TaskBody>()); break;
+      default: {
+        Lost lost{.event = *event, .pid = trailer.pid, .tid = trailer.tid, .time_ns = trailer.time_ns};
+        if (type == RecordType::Lost) {
+          const auto found = reader_.event_of_id_.find(fields.read<std::uint64_t>());
+          if (found != reader_.event_of_id_.end()) lost.event = found->second;
+        }
+        lost.count = fields.read<std::uint64_t>();
+        record = lost;
+      }
+    }
+    if (!fields.ok()) return failure(fields, record_name(header.type));
+    return Kind::Given;
+  }
+
+  std::optional<std::uint32_t> event_of_id(std::uint64_t id) const {
+    const auto found = reader_.event_of_id_.find(id);
+    if (found != reader_.event_of_id_.end()) return found->second;
+    if (id == 0 || reader_.events_.size() == 1) return 0;  // as perf: 0 is written where no event has a part in it
+    return std::nullopt;
+  }
+
+  /// The event of the sample whose body begins with `body`, as far as that is there.
+  Result<std::uint32_t> event_of_sample(Bytes body, std::uint64_t at) const {
+    const auto place = reader_.events_[0].layout.id_offset_in_sample();
+    if (!place) return std::uint32_t{0};
+    ByteReader in(body, {}, at);
+    in.skip(*place);
+    const auto id = in.read<std::uint64_t>();
+    if (!in.ok()) return failure(in, "sample");
+    return event_or_error(id, at + *place, "sample");
+  }
+
+ private:
+  Result<std::uint32_t> event_of_trailer(Bytes body, std::uint64_t at) const {
+    const auto place = reader_.events_[0].layout.id_offset_from_end();
+    if (!place || body.size() < *place) return std::uint32_t{0};
+    ByteReader in(body.last(*place), {}, at + body.size() - *place);
+    return event_or_error(in.read<std::uint64_t>(), at + body.size() - *place, "record");
+  }
+
+  Result<std::uint32_t> event_or_error(std::uint64_t id, std::uint64_t at, std::string_view thing) const {
+    if (const auto event = event_of_id(id)) return *event;
+    return Error{fmt::format("{}: at {:#x}: {} has the event id {}, which none of the {} events has", reader_.name_, at,
+                             thing, id, reader_.events_.size()),
+                 ""};
+  }
+
+  Error failure(const ByteReader& in, std::string_view thing) const {
+    Error error = in.error(thing);
+    error.message = reader_.name_ + ": " + error.message;
+    return error;
+  }
+
+  Result<Kind> sample(ByteReader& in, const perf::RecordHeader& header, Record& record) const {
+    const Bytes body = reader_.bytes_.subspan(in.offset(), header.size - sizeof header);
+    const auto event = event_of_sample(body, in.offset());
+    if (!event) return event.error();
+    auto* out = std::get_if<SampleRecord>(&record);
+    if (out == nullptr) out = &record.emplace<SampleRecord>();
+    out->sample.event = *event;
+    const Event& of = reader_.events_[*event];
+    if (const char* where = of.layout.read_sample(in, header.misc, *out); where != nullptr) {
+      return failure(in, fmt::format("{} of a sample of event {} ({})", where, *event + 1, of.name));
+    }
+    return Kind::Given;
+  }
+
+  static Comm comm(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
+    Comm comm{.time_ns = trailer.time_ns, .exec = (header.misc & perf::misc::comm_exec) != 0};
+    comm.pid = in.read<std::int32_t>();
+    comm.tid = in.read<std::int32_t>();
+    comm.name = in.take_padded_string(in.remaining());
+    return comm;
+  }
+
+  static Mmap mmap(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
+    const auto place = in.read<perf::Mmap2Place>();
+    Mmap mmap = at(place, trailer);
+    // The record says no more; perf itself takes what is not marked as data for executable.
+    mmap.protection = (header.misc & perf::misc::mmap_data) != 0 ? PROT_READ : PROT_READ | PROT_EXEC;
+    mmap.path = in.take_padded_string(in.remaining());
+    return mmap;
+  }
+
+  static Mmap mmap2(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
+    const auto place = in.read<perf::Mmap2Place>();
+    Mmap mmap = at(place, trailer);
+    if ((header.misc & perf::misc::mmap_build_id) != 0) {
+      const auto id = in.read<perf::Mmap2BuildId>();
+      mmap.build_id = build_id_of(id.bytes, id.size);
+    } else {
+      const auto inode = in.read<perf::Mmap2Inode>();
+      mmap.device_major = inode.major;
+      mmap.device_minor = inode.minor;
+      mmap.inode = inode.inode;
+      mmap.inode_generation = inode.generation;
+    }
+    const auto access = in.read<perf::Mmap2Access>();
+    mmap.protection = access.protection;
+    mmap.flags = access.flags;
+    mmap.path = in.take_padded_string(in.remaining());
+    return mmap;
+  }
+
+  static Mmap at(const perf::Mmap2Place& place, const Trailer& trailer) {
+    Mmap mmap;
+    mmap.pid = static_cast<std::int32_t>(place.pid);
+    mmap.tid = static_cast<std::int32_t>(place.tid);
+    mmap.time_ns = trailer.time_ns;
+    mmap.start = place.address;
+    mmap.length = place.length;
+    mmap.file_offset = place.page_offset;
+    return mmap;
+  }
+
+  template <typename Task>
+  static Task task(const perf::TaskBody& body) {
+    Task task;
+    task.pid = static_cast<std::int32_t>(body.pid);
+    task.parent_pid = static_cast<std::int32_t>(body.ppid);
+    task.tid = static_cast<std::int32_t>(body.tid);
+    task.parent_tid = static_cast<std::int32_t>(body.ptid);
+    task.time_ns = body.time;
+    return task;
+  }
+
+  const PerfDataReader& reader_;
+};
+
+// ---- opening -----------------------------------------------------------------------------------------------------
+
+Result<PerfDataReader> PerfDataReader::open(const std::string& path, PerfDataOptions options) {
+  const auto cannot = [&path](std::string_view what, std::string hint) {
+    return Error{fmt::format("{}: {}", path, what), std::move(hint)};
+  };
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    return cannot(
+        fmt::format("cannot open: {}", std::strerror(errno)),
+        errno == ENOENT ? "make a recording first: zeroskid record -- PROGRAM; or name another with -i FILE" : "");
+  }
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(fd);
+    return cannot(S_ISDIR(status.st_mode) ? "is a directory, not a perf.data file" : "is not a regular file",
+                  "name a recording with -i FILE");
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) {
+    close(fd);
+    return cannot("is empty: it was created, and nothing was written to it", "record again");
+  }
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int error = errno;
+  close(fd);
+  if (address == MAP_FAILED) return cannot(fmt::format("cannot read: {}", std::strerror(error)), "");
+
+  PerfDataReader reader;
+  reader.name_ = path;
+  reader.storage_ = std::make_shared<const Storage>(address, size);
+  reader.bytes_ = {static_cast<const std::byte*>(address), size};
+  reader.captured_at_ = status.st_mtime;
+  return read(std::move(reader), options);
+}
+
+Result<PerfDataReader> PerfDataReader::from_bytes(std::string name, Bytes bytes, PerfDataOptions options) {
+  PerfDataReader reader;
+  reader.name_ = std::move(name);
+  reader.bytes_ = bytes;
+  return read(std::move(reader), options);
+}
+
+Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptions options) {
+  const std::string& name = reader.name_;
+  if (auto kind = reader.check_kind(); !kind) return kind.error();
+  ByteReader in(reader.bytes_, name);
+  reader.header_ = in.read<perf::FileHeader>();
+  if (!in.ok()) return in.error("file header");
+  if (auto events = reader.read_events(); !events) return events.error();
+
+  const std::uint64_t file_bytes = reader.bytes_.size();
+  const perf::Section data = reader.header_.data;
+  if (data.offset > file_bytes) {
+    return Error{fmt::format("{}: at 0x28: the data is said to begin at {:#x}, but the file ends at {:#x}", name,
+                             data.offset, file_bytes),
+                 ""};
+  }
+  // A size of 0: perf was killed before it wrote the size; the data is all that follows.
+  const std::uint64_t claimed = data.size != 0 ? data.size : file_bytes - data.offset;
+  const std::uint64_t available = std::min(claimed, file_bytes - data.offset);
+
+  std::optional<Error> damage = reader.walk(data.offset + available);
+  if (!damage && claimed > available) {
+    damage = Error{fmt::format("{}: at {:#x}: data ends {} early: {} needed, {} remain", name, data.offset,
+                               bytes_of(claimed - available), bytes_of(claimed), available),
+                   ""};
+  }
+  if (damage) {
+    if (damage->hint.empty()) {
+      damage->hint = fmt::format("the recording was {}; --truncated reads the {} sample{} before this point",
+                                 claimed > available || data.size == 0 ? "cut short" : "damaged", reader.samples_,
+                                 reader.samples_ == 1 ? "" : "s");
+    }
+    if (!options.truncated) return *damage;
+    reader.damage_ = std::move(damage);
+  }
+  if (claimed == available && data.size != 0) reader.read_features();
+  reader.describe();
+  return reader;
+}
+
+/// Tells the files that are no perf.data, or one that is not read, by their first bytes.
+Result<void> PerfDataReader::check_kind() const {
+  std::uint64_t first[2] = {};
+  std::memcpy(first, bytes_.data(), std::min(sizeof first, bytes_.size()));
+  const auto [magic, header_bytes] = first;
+  if (magic == perf::kMagicBigEndian) {
+    return Error{fmt::format("{}: written on a big-endian machine; only little-endian recordings are read", name_),
+                 "read it with perf on a machine of that kind"};
+  }
+  if (magic == perf::kMagicVersion1) {
+    return Error{fmt::format("{}: written by a perf older than Linux 2.6.37 (PERFFILE); PERFILE2 is read", name_), ""};
+  }
+  if (magic != perf::kMagic) {
+    std::string found;
+    for (std::size_t i = 0; i < std::min<std::size_t>(8, bytes_.size()); ++i) {
+      found += fmt::format(" {:02x}", std::to_integer<unsigned>(bytes_[i]));
+    }
+    return Error{fmt::format("{}: not a perf.data file: begins with{}, not with PERFILE2", name_, found),
+                 "name a recording with -i FILE"};
+  }
+  if (header_bytes == 16) {
+    return Error{fmt::format("{}: written in the pipe format (perf record -o -), which is not read", name_),
+                 "convert it: perf inject -i FILE -o OTHER"};
+  }
+  return {};
+}
+
+/// Every record up to `end`, checked and put into the index. returns the first damage
+std::optional<Error> PerfDataReader::walk(std::uint64_t end) {
+  for (std::uint64_t offset = header_.data.offset; offset < end;) {
+    const std::uint64_t remain = end - offset;
+    ByteReader in(bytes_.subspan(offset, remain), name_, offset);
+    const auto head = in.read<perf::RecordHeader>();
+    if (!in.ok()) return in.error("record header");
+    if (head.size < sizeof head) {
+      return Error{fmt::format("{}: at {:#x}: a record of type {} says it has {}, fewer than its header's {}", name_,
+                               offset, head.type, bytes_of(head.size), sizeof head),
+                   ""};
+    }
+    if (head.size > remain) return cut_record(offset, head, remain);
+    if (auto damage = take_record(offset, head)) return damage;
+    offset += head.size;
+
+    if (static_cast<RecordType>(head.type) == RecordType::Auxtrace) {  // its bytes follow, outside its size
+      const auto trace_bytes = in.read<std::uint64_t>();
+      in.skip(head.size - std::min<std::size_t>(head.size, sizeof head + sizeof trace_bytes));
+      in.skip(trace_bytes);
+      if (!in.ok()) return in.error("auxiliary trace");
+      offset += trace_bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+Error PerfDataReader::cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const {
+  std::string what = fmt::format("needs {}, {} remain", bytes_of(head.size), remain);
+  if (static_cast<RecordType>(head.type) == RecordType::Sample) {
+    const Bytes body = bytes_.subspan(offset + sizeof head, remain - sizeof head);
+    if (const auto event = Scan(*this).event_of_sample(body, offset)) {
+      what = fmt::format("event {} ({}) {}", *event + 1, events_[*event].name, what);
+    }
+  }
+  return Error{fmt::format("{}: at {:#x}: {} ends {} early: {}", name_, offset, record_name(head.type),
+                           bytes_of(head.size - remain), what),
+               ""};
+}
+
+std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const perf::RecordHeader& head) {
+  ByteReader body(bytes_.subspan(offset + sizeof head, head.size - sizeof head), name_, offset + sizeof head);
+  Scan scan(*this);
+  switch (static_cast<RecordType>(head.type)) {
+    case RecordType::Compressed:
+      return Error{
+          fmt::format("{}: at {:#x}: the records are compressed (perf record -z), which is not read", name_, offset),
+          "record without -z"};
+    case RecordType::Auxtrace:
+      if (remarks_.empty()) remarks_.push_back(fmt::format("{}: auxiliary traces are passed over", name_));
+      return std::nullopt;
+    case RecordType::EventType: return read_note(body);
+    case RecordType::EventUpdate: {
+      const auto kind = body.read<std::uint64_t>();
+      const auto event = scan.event_of_id(body.read<std::uint64_t>());
+      const std::string_view text = body.take_padded_string(body.remaining());
+      if (body.ok() && kind == 2 && event && !text.empty()) events_[*event].name = text;
+      return std::nullopt;
+    }
+    default: break;
+  }
+  const auto kind = scan.decode(offset, head, scratch_);
+  if (!kind) return kind.error();
+  if (*kind == Scan::Kind::Given) index(scratch_, offset);
+  return std::nullopt;
+}
+
+std::optional<Error> PerfDataReader::read_note(ByteReader& body) {
+  const auto head = body.read_if<perf::NoteBody>(body.remaining() >= sizeof(perf::NoteBody));
+  if (!head || head->magic != perf::NoteBody::kNoteMagic) return std::nullopt;  // an event type of an old perf
+  ByteReader text = body.sub(head->text_bytes);
+  Note note;
+  note.key = text.take_c_string();
+  note.value = text.take_padded_string(text.remaining());
+  if (!text.ok()) return text.error("note");
+  (head->stage == 0 ? description_.notes : summary_.notes).push_back(std::move(note));
+  return std::nullopt;
+}
+
+void PerfDataReader::index(const Record& record, std::uint64_t offset) {
+  const std::uint64_t time_ns = time_of(record);
+  if (const auto* sample = std::get_if<SampleRecord>(&record)) {
+    first_sample_ns_ = samples_ == 0 ? time_ns : std::min(first_sample_ns_, time_ns);
+    last_sample_ns_ = std::max(last_sample_ns_, time_ns);
+    ++samples_;
+    ++events_[sample->sample.event].samples;
+    if (sample->branch_prediction_known) description_.branch_prediction_known = true;
+  } else if (const auto* lost = std::get_if<Lost>(&record)) {
+    lost_ += lost->count;
+    events_[lost->event].lost += lost->count;
+  }
+  in_time_order_ = in_time_order_ && (places_.empty() || places_.back().time_ns <= time_ns);
+  places_.push_back({time_ns, offset});
+}
+
+Result<void> PerfDataReader::read_events() {
+  constexpr std::size_t kMostEvents = 65536;
+  const std::uint64_t entry = header_.attr_entry_bytes;
+  const auto wrong = [this](std::uint64_t at, std::string what) {
+    return Error{fmt::format("{}: at {:#x}: {}", name_, at, what), ""};
+  };
+  if (entry < perf::kOldestAttrBytes + sizeof(perf::Section) || entry > 4096 || entry % 8 != 0) {
+    return wrong(0x10, fmt::format("an event's attributes are said to have {}; 80 to 4096 needed", bytes_of(entry)));
+  }
+  const std::uint64_t count = header_.attrs.size / entry;
+  if (count == 0) return wrong(0x18, "the recording has no event");
+  if (count > kMostEvents) return wrong(0x18, fmt::format("{} events; at most {} are read", count, kMostEvents));
+
+  ByteReader in(bytes_, name_);
+  in.seek(header_.attrs.offset);
+  std::uint64_t ids_left = bytes_.size() / sizeof(std::uint64_t);
+  for (std::uint32_t index = 0; index < count; ++index) {
+    ByteReader row = in.sub(entry);
+    const Bytes attr_bytes = row.take(entry - sizeof(perf::Section));
+    const auto ids = row.read<perf::Section>();
+    if (!row.ok()) return row.error(fmt::format("attributes of event {}", index + 1));
+
+    perf::EventAttr attr;
+    std::memcpy(&attr, attr_bytes.data(), std::min(sizeof attr, attr_bytes.size()));
+    if ((attr.sample_type & ~perf::sample_field::defined) != 0) {
+      return wrong(in.offset() - entry,
+                   fmt::format("event {} has samples of an unknown kind: sample_type {:#x}, of "
+                               "which {:#x} is not known here",
+                               index + 1, attr.sample_type, attr.sample_type & ~perf::sample_field::defined));
+    }
+    Event event{.name = made_up_name(attr), .attr = attr, .layout = SampleLayout{attr}};
+    ByteReader list(bytes_, name_);
+    list.seek(ids.offset);
+    const std::uint64_t id_count = ids.size / sizeof(std::uint64_t);
+    // Lists that overlap could add up to more than the file: not with us.
+    if (id_count > ids_left) list.fail(fmt::format("has {} ids, for which the file is too small", id_count));
+    event.ids = list.read_array<std::uint64_t>(id_count);
+    if (!list.ok() && id_count != 0) return list.error(fmt::format("list of the ids of event {}", index + 1));
+    ids_left -= std::min(ids_left, id_count);
+    for (const std::uint64_t id : event.ids) event_of_id_.try_emplace(id, index);
+    events_.push_back(std::move(event));
+  }
+  return {};
+}
+
+// ---- features ----------------------------------------------------------------------------------------------------
+
+bool PerfDataReader::has(Feature feature) const {
+  const auto bit = static_cast<std::uint32_t>(feature);
+  return (header_.features[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+bool PerfDataReader::finished() const {
+  if (damage_) return false;
+  return std::any_of(std::begin(header_.features), std::end(header_.features), [](auto word) { return word != 0; });
+}
+
+std::uint64_t PerfDataReader::lost_count() const { return lost_; }
+
+void PerfDataReader::read_features() {
+  ByteReader table(bytes_, name_);
+  table.seek(header_.data.end());
+  for (std::uint32_t bit = 0; bit < 256; ++bit) {
+    if ((header_.features[bit / 64] >> (bit % 64) & 1) == 0) continue;
+    const auto section = table.read<perf::Section>();
+    if (!table.ok()) {
+      remarks_.push_back(table.error("table of features").message);
+      return;
+    }
+    ByteReader whole(bytes_, name_);
+    whole.seek(section.offset);
+    ByteReader in = whole.sub(section.size);
+    if (in.ok()) read_feature(static_cast<Feature>(bit), in);
+    if (!in.ok()) {
+      const std::string_view known = bit < std::size(perf::kFeatureNames) ? perf::kFeatureNames[bit] : "?";
+      remarks_.push_back(in.error(fmt::format("feature {} ({})", bit, known)).message);
+    }
+  }
+}
+
+void PerfDataReader::read_feature(Feature feature, ByteReader& in) {
+  const auto text = [&in] {
+    const auto size = in.read<std::uint32_t>();
+    return std::string(in.take_padded_string(size));
+  };
+  Machine& machine = description_.machine;
+  switch (feature) {
+    case Feature::Hostname: machine.hostname = text(); break;
+    case Feature::OsRelease: machine.os_release = text(); break;
+    case Feature::Version: description_.version = text(); break;
+    case Feature::Arch: machine.architecture = text(); break;
+    case Feature::CpuDescription: machine.cpu_description = text(); break;
+    case Feature::CpuId: machine.cpu_id = text(); break;
+    case Feature::TotalMemory: machine.memory_kb = in.read<std::uint64_t>(); break;
+    case Feature::CpuCount:
+      in.skip(4);  // those that exist; the second number is those that are on line
+      machine.cpus = in.read<std::uint32_t>();
+      break;
+    case Feature::CommandLine: {
+      const auto count = in.read<std::uint32_t>();
+      for (std::uint32_t i = 0; i < count && in.ok(); ++i) description_.command_line.push_back(text());
+      break;
+    }
+    case Feature::EventDescription: {
+      const auto count = in.read<std::uint32_t>();
+      const auto attr_bytes = in.read<std::uint32_t>();
+      for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        in.skip(attr_bytes);
+        const auto ids = in.read<std::uint32_t>();
+        const std::string name = text();
+        in.skip(8 * std::uint64_t{ids});
+        if (in.ok() && i < events_.size() && !name.empty()) events_[i].name = name;
+      }
+      break;
+    }
+    case Feature::GroupDescription: {
+      const auto count = in.read<std::uint32_t>();
+      for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        EventGroup group;
+        group.name = text();
+        if (group.name == "{anon_group}") group.name.clear();
+        group.leader = in.read<std::uint32_t>();
+        group.members = in.read<std::uint32_t>();
+        if (group.leader + std::uint64_t{group.members} > events_.size()) {
+          in.fail("has a group of more events than there are");
+        }
+        if (in.ok()) description_.groups.push_back(std::move(group));
+      }
+      break;
+    }
+    case Feature::CpuPmuCaps: {
+      const auto count = in.read<std::uint32_t>();
+      for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        Note capability;
+        capability.key = text();
+        capability.value = text();
+        if (in.ok()) machine.pmu_capabilities.push_back(std::move(capability));
+      }
+      break;
+    }
+    case Feature::BuildId:
+      while (in.ok() && in.remaining() != 0) {
+        const auto head = in.read<perf::RecordHeader>();
+        if (in.ok() && head.size < sizeof head) in.fail("has a record shorter than its header");
+        ByteReader row = in.sub(head.size - sizeof head);
+        const auto body = row.read<perf::BuildIdBody>();
+        const std::string_view path = row.take_padded_string(row.remaining());
+        const bool sized = (head.misc & perf::misc::build_id_size) != 0;
+        const auto id = build_id_of(body.bytes, sized ? body.size : std::uint8_t{20});
+        if (row.ok() && id) build_ids_.push_back({std::string(path), *id});
+      }
+      break;
+    default: break;  // topology, times: made anew by the writer, or not needed
+  }
+}
+
+void PerfDataReader::describe() {
+  namespace flag = perf::attr_flag;
+  namespace field = perf::sample_field;
+  for (const Event& event : events_) {
+    const perf::EventAttr& attr = event.attr;
+    const auto is = [&attr](perf::Flag bit) { return (attr.flags & bit) != 0; };
+    description_.events.push_back({.name = event.name,
+                                   .type = attr.type,
+                                   .config = attr.config,
+                                   .config1 = attr.config1,
+                                   .config2 = attr.config2,
+                                   .period = attr.sample_period,
+                                   .frequency = is(flag::frequency),
+                                   .precise_ip = static_cast<std::uint8_t>(attr.flags >> flag::precise_shift & 3),
+                                   .exclude_user = is(flag::exclude_user),
+                                   .exclude_kernel = is(flag::exclude_kernel),
+                                   .exclude_hypervisor = is(flag::exclude_hypervisor)});
+  }
+  const perf::EventAttr& first = events_[0].attr;
+  const bool call_stack = (first.branch_sample_type & perf::branch_filter::call_stack) != 0;
+  if ((first.sample_type & field::callchain) != 0) {
+    description_.callchain = CallchainMode::FramePointers;
+    if ((first.sample_type & field::stack_user) != 0) description_.callchain = CallchainMode::Dwarf;
+    if ((first.sample_type & field::branch_stack) != 0 && call_stack) {
+      description_.callchain = CallchainMode::LastBranches;
+    }
+  }
+  if (description_.callchain != CallchainMode::LastBranches || has(Feature::BranchStack)) {
+    description_.branch_filter = first.branch_sample_type;
+  }
+  if (description_.callchain == CallchainMode::Dwarf) description_.stack_bytes = first.sample_stack_user;
+  description_.interrupt_registers = first.sample_regs_intr;
+  description_.inherit = (first.flags & flag::inherit) != 0;
+}
+
+// ---- reading -----------------------------------------------------------------------------------------------------
+
+void PerfDataReader::for_each(Order order, const std::function<void(const Record&)>& take) const {
+  Scan scan(*this);
+  Record record;
+  const auto give = [&](const Place& place) {
+    perf::RecordHeader head;
+    std::memcpy(&head, bytes_.data() + place.offset, sizeof head);
+    const auto kind = scan.decode(place.offset, head, record);
+    CHECK(kind.has_value(), place.offset);
+    take(record);
+  };
+  if (order == Order::File || in_time_order_) {
+    std::for_each(places_.begin(), places_.end(), give);
+    return;
+  }
+  std::vector<Place> sorted = places_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Place& a, const Place& b) { return a.time_ns < b.time_ns; });
+  std::for_each(sorted.begin(), sorted.end(), give);
+}
+
+}  // namespace zs::profile

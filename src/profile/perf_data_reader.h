@@ -1,0 +1,120 @@
+// Reads perf.data files: ours, and those that perf itself wrote with the same kinds of record.
+//
+// Nothing in a file is trusted: open() walks all of it once and checks every length, count, offset and id, so what
+// comes later cannot fail. A file that is cut or damaged is an Error that names the place; with PerfDataOptions::truncated
+// everything before that place is read.
+// Not read: pipe format (`perf record -o -`), compressed records (`perf record -z`), files of big-endian machines.
+// Auxiliary traces are passed over.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "profile/perf_data.h"
+#include "profile/recording.h"
+#include "profile/records.h"
+#include "profile/sample_layout.h"
+
+namespace zs::profile {
+
+struct PerfDataOptions {
+  bool truncated = false;  // read up to the first damage instead of refusing
+};
+
+class PerfDataReader {
+ public:
+  struct Event {
+    std::string name;
+    perf::EventAttr attr;
+    std::vector<std::uint64_t> ids;
+    SampleLayout layout;
+    std::uint64_t samples = 0;
+    std::uint64_t lost = 0;
+  };
+
+  /// A row of the BUILD_ID feature.
+  struct KnownBuildId {
+    std::string path;
+    BuildId id;
+  };
+
+  enum class Order { File, Time };
+
+  static Result<PerfDataReader> open(const std::string& path, PerfDataOptions options = {});
+  /// `bytes` must outlive the reader; `name` is what messages call them.
+  static Result<PerfDataReader> from_bytes(std::string name, Bytes bytes, PerfDataOptions options = {});
+
+  const std::string& name() const { return name_; }
+  const std::vector<Event>& events() const { return events_; }
+  /// What the file says of itself: written by us, all that the writer was given.
+  const RecordingDescription& description() const { return description_; }
+  const Summary& summary() const { return summary_; }
+  const std::vector<KnownBuildId>& build_ids() const { return build_ids_; }
+
+  /// False if the writer never came to its end, and so left out features and summary.
+  bool finished() const;
+  /// Damage that PerfDataOptions::truncated made us stop at.
+  const std::optional<Error>& damage() const { return damage_; }
+  /// What was passed over, one line each: a feature that does not parse, an auxiliary trace.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
+  std::uint64_t sample_count() const { return samples_; }
+  std::uint64_t lost_count() const;
+  std::uint64_t first_sample_ns() const { return first_sample_ns_; }
+  std::uint64_t last_sample_ns() const { return last_sample_ns_; }
+
+  const perf::FileHeader& header() const { return header_; }
+  bool has(perf::Feature feature) const;
+  std::int64_t captured_at() const { return captured_at_; }  // seconds since 1970; 0 if unknown
+
+  /// Calls `take` for every COMM, mapping, FORK, EXIT, LOST and SAMPLE, in the file's order or in that of time (equal
+  /// times: the file's). A record is valid during its call only.
+  void for_each(Order order, const std::function<void(const Record&)>& take) const;
+
+ private:
+  struct Place {
+    std::uint64_t time_ns;
+    std::uint64_t offset;
+  };
+  struct Storage;
+  class Scan;
+
+  PerfDataReader() = default;
+  static Result<PerfDataReader> read(PerfDataReader reader, PerfDataOptions options);
+  Result<void> check_kind() const;
+  Result<void> read_events();
+  std::optional<Error> walk(std::uint64_t end);
+  std::optional<Error> take_record(std::uint64_t offset, const perf::RecordHeader& head);
+  Error cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const;
+  std::optional<Error> read_note(ByteReader& body);
+  void index(const Record& record, std::uint64_t offset);
+  void read_features();
+  void read_feature(perf::Feature feature, ByteReader& in);
+  void describe();
+
+  std::string name_;
+  std::shared_ptr<const Storage> storage_;
+  Bytes bytes_;
+  perf::FileHeader header_;
+  std::int64_t captured_at_ = 0;
+  std::vector<Event> events_;
+  std::unordered_map<std::uint64_t, std::uint32_t> event_of_id_;
+  RecordingDescription description_;
+  Summary summary_;
+  std::vector<KnownBuildId> build_ids_;
+  std::optional<Error> damage_;
+  std::vector<std::string> remarks_;
+  std::vector<Place> places_;  // of every record that for_each gives, in the file's order
+  bool in_time_order_ = true;
+  Record scratch_;
+  std::uint64_t samples_ = 0, lost_ = 0, first_sample_ns_ = 0, last_sample_ns_ = 0;
+};
+
+}  // namespace zs::profile

@@ -1,0 +1,40 @@
+// The reader on anything: every input is read whole and, where it is damaged, up to the damage; what was accepted is
+// then iterated in both orders and followed by address spaces, which must not fail on any record.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "base/check.h"
+#include "profile/address_space.h"
+#include "profile/perf_data_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zs::profile;
+  const auto bytes = std::as_bytes(std::span(data, size));
+  const auto strict = PerfDataReader::from_bytes("input", bytes);
+  const auto lenient = PerfDataReader::from_bytes("input", bytes, {.truncated = true});
+  CHECK(!strict || lenient);
+  if (!strict) CHECK(!strict.error().message.empty());
+  if (!lenient) return 0;
+  for (const auto order : {PerfDataReader::Order::File, PerfDataReader::Order::Time}) {
+    AddressSpaces spaces;
+    std::uint64_t samples = 0;
+    lenient->for_each(order, [&](const Record& record) {
+      if (const auto* sample = std::get_if<SampleRecord>(&record)) {
+        ++samples;
+        CHECK(sample->sample.event < lenient->events().size());
+        (void)spaces.find(sample->sample.pid, sample->sample.ip);
+        (void)spaces.comm(sample->sample.pid, sample->sample.tid);
+        return;
+      }
+      std::visit(
+          [&](const auto& one) {
+            if constexpr (requires { spaces.apply(one); }) spaces.apply(one);
+          },
+          record);
+    });
+    CHECK(samples == lenient->sample_count(), samples, lenient->sample_count());
+  }
+  return 0;
+}
