@@ -1,0 +1,527 @@
+#include "session/events/event_parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "arch/events/tables.h"
+#include "session/events/perf_names.h"
+
+namespace zs::session {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server@1"); }
+
+/// The only event of `text`.
+ParsedEvent one(std::string_view text, const arch::CpuModel& cpu = skylake(), const EventNames* more = nullptr) {
+  const auto groups = parse_events(text, cpu, more);
+  EXPECT_TRUE(groups) << text << ": " << (groups ? "" : groups.error().message);
+  if (!groups || groups->size() != 1 || groups->front().events.size() != 1) {
+    ADD_FAILURE() << text << ": not one event";
+    return {};
+  }
+  return groups->front().events.front();
+}
+
+std::string row_of(std::string_view text) {
+  const ParsedEvent event = one(text);
+  return event.row == nullptr ? "" : std::string(event.row->name);
+}
+
+// ---- spellings
+
+struct Spelling {
+  const char* text;
+  const char* row;
+  std::uint64_t select;  // USR and what selects the event
+  int precise = 0;
+};
+
+class EverySpelling : public ::testing::TestWithParam<Spelling> {};
+
+TEST_P(EverySpelling, MeansThisRowAndSelect) {
+  const ParsedEvent event = one(GetParam().text);
+  ASSERT_NE(event.row, nullptr);
+  EXPECT_EQ(event.row->name, GetParam().row);
+  EXPECT_EQ(event.select.raw(), GetParam().select);
+  EXPECT_EQ(event.precise, GetParam().precise);
+  EXPECT_EQ(event.meaning, event.row->meaning);
+  EXPECT_EQ(event.kind, EventKind::Hardware);
+  EXPECT_TRUE(event.user);
+  EXPECT_FALSE(event.kernel);
+  EXPECT_EQ(event.spelling, GetParam().text);
+}
+
+constexpr const char* kLoads = "mem_inst_retired.all_loads";
+constexpr const char* kBranches = "br_inst_retired.all_branches";
+
+INSTANTIATE_TEST_SUITE_P(Intel, EverySpelling,
+                         ::testing::Values(Spelling{"MEM_INST_RETIRED.ALL_LOADS", kLoads, 0x1'81D0},
+                                           Spelling{"mem_inst_retired.all_loads", kLoads, 0x1'81D0},
+                                           Spelling{"Mem_Inst_Retired.All_Loads:u", kLoads, 0x1'81D0},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:p", kLoads, 0x1'81D0, 1},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:pp", kLoads, 0x1'81D0, 2},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:ppp", kLoads, 0x1'81D0, 3},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:upp", kLoads, 0x1'81D0, 2},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:ppu", kLoads, 0x1'81D0, 2},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:P", kLoads, 0x1'81D0, 3},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:pp:u", kLoads, 0x1'81D0, 2},
+                                           Spelling{"MEM_INST_RETIRED.ALL_LOADS:uDWIHe", kLoads, 0x1'81D0},
+                                           Spelling{"MEM_UOPS_RETIRED.ALL_LOADS", kLoads, 0x1'81D0},
+                                           Spelling{"INST_RETIRED.ANY_P", "inst_retired.any_p", 0x1'00C0},
+                                           Spelling{"INST_RETIRED.ANY", "inst_retired.any", 0x1'00C0},
+                                           Spelling{"INST_RETIRED.ANY:pp", "inst_retired.any", 0x1'00C0, 2},
+                                           Spelling{"INST_RETIRED.ANY:ppp", "inst_retired.prec_dist", 0x1'01C0, 3},
+                                           Spelling{"INST_RETIRED.PREC_DIST:p", "inst_retired.prec_dist", 0x1'01C0,
+                                                    1}));
+
+INSTANTIATE_TEST_SUITE_P(Libpfm, EverySpelling,
+                         ::testing::Values(Spelling{"skl::INST_RETIRED:ANY_P", "inst_retired.any_p", 0x1'00C0},
+                                           Spelling{"skx::inst_retired:any_p:u", "inst_retired.any_p", 0x1'00C0},
+                                           Spelling{"INST_RETIRED:ANY_P", "inst_retired.any_p", 0x1'00C0},
+                                           Spelling{"skx::MEM_INST_RETIRED:ALL_LOADS:u=1:k=0", kLoads, 0x1'81D0},
+                                           Spelling{"MEM_INST_RETIRED:ALL_LOADS:u", kLoads, 0x1'81D0},
+                                           Spelling{"MEM_INST_RETIRED:ALL_LOADS:precise=2", kLoads, 0x1'81D0, 2},
+                                           Spelling{"MEM_INST_RETIRED:ALL_LOADS:t", kLoads, 0x21'81D0},
+                                           Spelling{"perf::PERF_COUNT_HW_BRANCH_INSTRUCTIONS", kBranches, 0x1'00C4},
+                                           Spelling{"perf::INSTRUCTIONS:ppp", "inst_retired.prec_dist", 0x1'01C0, 3},
+                                           Spelling{"perf_raw::r81d0", kLoads, 0x1'81D0}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Perf, EverySpelling,
+    ::testing::Values(Spelling{"instructions", "inst_retired.any", 0x1'00C0},
+                      Spelling{"Instructions:u", "inst_retired.any", 0x1'00C0},
+                      Spelling{"instructions:p", "inst_retired.any", 0x1'00C0, 1},
+                      Spelling{"instructions:pp", "inst_retired.any", 0x1'00C0, 2},
+                      Spelling{"instructions:ppp", "inst_retired.prec_dist", 0x1'01C0, 3},
+                      Spelling{"instructions:P", "inst_retired.prec_dist", 0x1'01C0, 3},
+                      Spelling{"branches", kBranches, 0x1'00C4}, Spelling{"branch-instructions", kBranches, 0x1'00C4},
+                      Spelling{"branch-loads", kBranches, 0x1'00C4}, Spelling{"L1-dcache-loads", kLoads, 0x1'81D0},
+                      Spelling{"l1-dcache-loads:ppp", kLoads, 0x1'81D0, 3}, Spelling{"dTLB-loads", kLoads, 0x1'81D0},
+                      Spelling{"L1-dcache-stores", "mem_inst_retired.all_stores", 0x1'82D0},
+                      Spelling{"mem-stores", "mem_inst_retired.all_stores", 0x1'82D0}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, EverySpelling,
+    ::testing::Values(Spelling{"r81d0", kLoads, 0x1'81D0}, Spelling{"r81D0:ppp", kLoads, 0x1'81D0, 3},
+                      Spelling{"rc4", kBranches, 0x1'00C4},
+                      Spelling{"r5300c4", kBranches, 0x1'00C4},  // perf's kernel ignores these bits as well
+                      Spelling{"r00c0:ppp", "inst_retired.any_p", 0x1'00C0, 3},  // a raw code is what it says
+                      Spelling{"0x4100C4", kBranches, 0x1'00C4}, Spelling{"0x004100c4", kBranches, 0x1'00C4},
+                      Spelling{"0x5100C4", kBranches, 0x1'00C4}, Spelling{"0X4181D0:pp", kLoads, 0x1'81D0, 2},
+                      Spelling{"0x4182D0", "mem_inst_retired.all_stores", 0x1'82D0},
+                      Spelling{"0x4900C4", kBranches, 0x9'00C4}));
+
+INSTANTIATE_TEST_SUITE_P(Terms, EverySpelling,
+                         ::testing::Values(Spelling{"cpu/event=0xd0,umask=0x81/", kLoads, 0x1'81D0},
+                                           Spelling{"cpu/event=208,umask=129/u", kLoads, 0x1'81D0},
+                                           Spelling{"CPU/UMASK=0x81, EVENT=0xD0/ppp", kLoads, 0x1'81D0, 3},
+                                           Spelling{"cpu/config=0x81d0/:pp", kLoads, 0x1'81D0, 2},
+                                           Spelling{"cpu/event=0xc4/", kBranches, 0x1'00C4},
+                                           Spelling{"cpu/event=0xc4,any/", kBranches, 0x21'00C4},
+                                           Spelling{"cpu/event=0xc4,cmask=0,edge=0,inv=0,pc=0/", kBranches, 0x1'00C4},
+                                           Spelling{"cpu/mem_inst_retired.all_loads/ppp", kLoads, 0x1'81D0, 3},
+                                           Spelling{"cpu/instructions/ppp", "inst_retired.prec_dist", 0x1'01C0, 3},
+                                           Spelling{"cpu/mem-stores/P", "mem_inst_retired.all_stores", 0x1'82D0, 3},
+                                           Spelling{"cpu/r81d0/", kLoads, 0x1'81D0}));
+
+TEST(EventParser, NamesAnEventByItsSpellingUnlessNameSaysOtherwise) {
+  EXPECT_EQ(one("MEM_Inst_retired.all_loads:ppp").name, "MEM_Inst_retired.all_loads:ppp");
+  EXPECT_EQ(one(" instructions ").name, "instructions");
+  EXPECT_EQ(one("cpu/event=0xc4,name=jumps/").name, "jumps");
+  EXPECT_EQ(one("cpu/event=0xc4,name='a,b/c'/p").name, "a,b/c");
+}
+
+TEST(EventParser, ReadsPeriodAndFrequency) {
+  const ParsedEvent event = one("cpu/instructions,period=10007/ppp");
+  EXPECT_EQ(event.period, 10007u);
+  EXPECT_FALSE(event.frequency.has_value());
+  EXPECT_EQ(one("cpu/instructions,freq=999/").frequency, 999u);
+  EXPECT_FALSE(one("instructions").period.has_value());
+}
+
+TEST(EventParser, KeepsGroupsAndGivesTheirModifiersToEveryMember) {
+  const auto groups = parse_events("{instructions:p, branches}:pp,page-faults,{r81d0}", skylake());
+  ASSERT_TRUE(groups);
+  ASSERT_EQ(groups->size(), 3u);
+  ASSERT_EQ((*groups)[0].events.size(), 2u);
+  EXPECT_EQ((*groups)[0].events[0].precise, 2);
+  EXPECT_EQ((*groups)[0].events[0].spelling, "instructions:p");
+  EXPECT_EQ((*groups)[0].events[1].precise, 2);
+  EXPECT_EQ((*groups)[1].events.front().kind, EventKind::PageFaults);
+  EXPECT_EQ((*groups)[2].events.front().row->name, kLoads);
+}
+
+TEST(EventParser, LeavesWhatTheKernelCountsToTheKernel) {
+  EXPECT_EQ(one("task-clock").kind, EventKind::TaskClock);
+  EXPECT_EQ(one("cpu-clock:u").kind, EventKind::TaskClock);
+  EXPECT_EQ(one("faults").kind, EventKind::PageFaults);
+  EXPECT_EQ(one("minor-faults").kind, EventKind::MinorFaults);
+  EXPECT_EQ(one("major-faults").kind, EventKind::MajorFaults);
+  EXPECT_EQ(one("cs").kind, EventKind::ContextSwitches);
+  EXPECT_EQ(one("perf::PERF_COUNT_SW_CONTEXT_SWITCHES").kind, EventKind::ContextSwitches);
+  const ParsedEvent event = one("page-faults:P");
+  EXPECT_EQ(event.precise, 0);
+  EXPECT_EQ(event.row, nullptr);
+  EXPECT_TRUE(event.counters.empty());
+}
+
+TEST(EventParser, GivesInstructionsTheFixedCounterToo) {
+  EXPECT_EQ(one("instructions").counters, arch::any_of(8) | arch::fixed(0));
+  EXPECT_EQ(one("INST_RETIRED.ANY_P").counters, arch::any_of(8) | arch::fixed(0));
+  EXPECT_EQ(one("r00c0").counters, arch::any_of(8) | arch::fixed(0));
+  EXPECT_EQ(one("branches").counters, arch::any_of(8));
+}
+
+TEST(EventParser, SamplesPreciselyOnTheCountersThatHavePebs) {
+  EXPECT_EQ(one("instructions:pp").precise_counters, arch::any_of(4));
+  EXPECT_FALSE(one("instructions:pp").precise_distribution);
+  const ParsedEvent event = one("instructions:ppp");
+  EXPECT_EQ(event.counters, arch::only(1));
+  EXPECT_EQ(event.precise_counters, arch::only(1));
+  EXPECT_TRUE(event.precise_distribution);
+  EXPECT_FALSE(one("inst_retired.prec_dist").precise_distribution);
+}
+
+TEST(EventParser, SaysWhichEventsCarryAnAddress) {
+  EXPECT_TRUE(one("mem_inst_retired.all_stores:pp").has_address);
+  EXPECT_FALSE(one("branches:pp").has_address);
+}
+
+TEST(EventParser, LetsFloatingPointUmasksBeCombined) {
+  const ParsedEvent event = one("r05c7");
+  EXPECT_EQ(event.row, nullptr);
+  EXPECT_EQ(event.meaning, &arch::kFpArith[5]);
+  EXPECT_EQ(event.counters, arch::any_of(8));
+  EXPECT_EQ(row_of("r03c7"), "fp_arith_inst_retired.scalar");
+}
+
+TEST(EventParser, AcceptsEveryExactRowOfEveryModelByNameAndByEachAlias) {
+  for (const arch::CpuModel& cpu : arch::cpu_models()) {
+    for (const arch::Event& row : arch::events(cpu)) {
+      std::string names = std::string(row.name) + " " + std::string(row.aliases);
+      for (std::size_t start = 0; start < names.size();) {
+        const std::size_t end = std::min(names.find(' ', start), names.size());
+        const std::string name = names.substr(start, end - start);
+        start = end + 1;
+        if (name.empty()) continue;
+        const auto groups = parse_events(name, cpu);
+        if (row.meaning != nullptr) {
+          ASSERT_TRUE(groups) << cpu.name << ": " << name;
+          EXPECT_EQ(groups->front().events.front().row, &row) << cpu.name << ": " << name;
+        } else {
+          ASSERT_FALSE(groups) << cpu.name << ": " << name;
+          EXPECT_THAT(groups.error().message, StartsWith("event list, column 1: not modelled: " + name));
+        }
+      }
+    }
+  }
+}
+
+TEST(EventParser, EitherCountsOrExplainsEveryNameOfPerf) {
+  for (const PerfName& name : perf_names()) {
+    const auto groups = parse_events(name.name, skylake());
+    EXPECT_EQ(static_cast<bool>(groups), name.needs.empty()) << name.name;
+    const std::string message = groups ? "" : groups.error().message;
+    EXPECT_TRUE(groups || message.find("not modelled: " + std::string(name.name) + " ") != std::string::npos)
+        << message;
+  }
+}
+
+// ---- refusals, word for word
+
+struct Refusal {
+  std::string text;
+  const char* message;
+  const char* hint;
+};
+
+class EveryRefusal : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(EveryRefusal, SaysThis) {
+  const auto groups = parse_events(GetParam().text, skylake());
+  ASSERT_FALSE(groups);
+  EXPECT_EQ(groups.error().message, GetParam().message);
+  EXPECT_EQ(groups.error().hint, GetParam().hint);
+}
+
+constexpr const char* kExample = "name an event, as in -e instructions:ppp";
+constexpr const char* kOneComma = "events are separated by one comma";
+constexpr const char* kList = "`zeroskid list` shows what is counted exactly";
+constexpr const char* kModifiers = "modifiers are u, p, pp, ppp and P";
+constexpr const char* kTerms = "terms are event umask config cmask inv edge any pc name period freq";
+
+INSTANTIATE_TEST_SUITE_P(
+    Shape, EveryRefusal,
+    ::testing::Values(Refusal{"", "event list: empty", kExample}, Refusal{" \t ", "event list: empty", kExample},
+                      Refusal{std::string(1 << 20, 'x'), "event list: 1048576 bytes long, and at most 65536 are read",
+                              kExample},
+                      Refusal{",", "event list, column 1: an event name is missing", kOneComma},
+                      Refusal{"instructions,", "event list, column 14: an event name is missing", kOneComma},
+                      Refusal{"instructions,,branches", "event list, column 14: an event name is missing", kOneComma},
+                      Refusal{"{instructions", "event list, column 1: the '{' here is not closed", ""},
+                      Refusal{"cs,{instructions,", "event list, column 4: the '{' here is not closed", ""},
+                      Refusal{"{instructions,}", "event list, column 15: an event name is missing", kOneComma},
+                      Refusal{"instructions}", "event list, column 13: '}' without a '{' before it", ""},
+                      Refusal{"}", "event list, column 1: an event name is missing", kOneComma},
+                      Refusal{"{}", "event list, column 1: the group is empty", ""},
+                      Refusal{"{ }", "event list, column 1: the group is empty", ""},
+                      Refusal{"{{instructions}}", "event list, column 2: groups do not nest", ""},
+                      Refusal{"{cs,{cs}}", "event list, column 5: groups do not nest", ""},
+                      Refusal{"{cs}x", "event list, column 5: expected ',' or the end, found 'x'", ""},
+                      Refusal{"cs{cs}", "event list, column 3: expected ',' or the end, found '{'", ""},
+                      Refusal{"cpu/event=1", "event list, column 4: the '/' here is not closed", ""},
+                      Refusal{"cpu/name='x/", "event list, column 10: the quote that opens here is not closed", ""}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, EveryRefusal,
+    ::testing::Values(
+        Refusal{"instrs", "event list, column 1: unknown event 'instrs'",
+                "nearest: instructions, mem_inst_retired.stores, rob_misc_events.lbr_inserts; `zeroskid list` shows "
+                "every event"},
+        Refusal{"cs,brnaches", "event list, column 4: unknown event 'brnaches'",
+                "nearest: branches, br_inst_retired.all_branches, br_misp_exec.all_branches; `zeroskid list` shows "
+                "every event"},
+        Refusal{"MEM_INST_RETIRED.ALL_LODS:pp", "event list, column 1: unknown event 'MEM_INST_RETIRED.ALL_LODS'",
+                "nearest: MEM_INST_RETIRED.ALL_LOADS, MEM_INST_RETIRED.ALL_STORES, MEM_INST_RETIRED.LOCK_LOADS; "
+                "`zeroskid list` shows every event"},
+        Refusal{"mem_inst_retired", "event list, column 1: unknown event 'mem_inst_retired'",
+                "nearest: mem_inst_retired.all_loads, mem_inst_retired.all_stores, mem_inst_retired.any; `zeroskid "
+                "list` shows every event"},
+        Refusal{"inst_retired:any_pp", "event list, column 1: unknown event 'inst_retired:any_pp'",
+                "nearest: inst_retired.any_p, inst_retired.any, inst_retired.nop; `zeroskid list` shows every event"},
+        Refusal{"perf::instrs", "event list, column 7: unknown event 'instrs'",
+                "nearest: instructions, mem_inst_retired.stores, rob_misc_events.lbr_inserts; `zeroskid list` shows "
+                "every event"},
+        Refusal{"\x01\xff" + std::string(90, 'a'),
+                "event list, column 1: unknown event '\\x01\\xffaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'",
+                "`zeroskid list` shows every event"},
+        Refusal{":u", "event list, column 1: an event name is missing", ""},
+        Refusal{"icl::INST_RETIRED:ANY_P",
+                "event list, column 1: 'icl' names no processor whose events skylake-server@1 has",
+                "leave the prefix out, or choose another --model"},
+        Refusal{"uncore_imc/cas_count_read/", "event list, column 1: unknown PMU 'uncore_imc'",
+                "only cpu/.../ is modelled"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    NotModelled, EveryRefusal,
+    ::testing::Values(
+        Refusal{"cycles",
+                "event list, column 1: not modelled: cycles needs the core model (cycles), which this version does not "
+                "have",
+                kList},
+        Refusal{"instructions,cache-misses:u",
+                "event list, column 14: not modelled: cache-misses needs the core model (caches), which this version "
+                "does not have",
+                kList},
+        Refusal{"branch-misses",
+                "event list, column 1: not modelled: branch-misses needs the core model (branch predictor), which this "
+                "version does not have",
+                kList},
+        Refusal{"dTLB-load-misses",
+                "event list, column 1: not modelled: dTLB-load-misses needs the core model (TLBs), which this version "
+                "does not have",
+                kList},
+        Refusal{"MEM_LOAD_RETIRED.L3_MISS:ppp",
+                "event list, column 1: not modelled: MEM_LOAD_RETIRED.L3_MISS needs the core model (caches), which "
+                "this version does not have",
+                kList},
+        Refusal{"r20d1",
+                "event list, column 1: not modelled: r20d1 (mem_load_retired.l3_miss) needs the core model (caches), "
+                "which this version does not have",
+                kList},
+        Refusal{"0x4120D1",
+                "event list, column 1: not modelled: 0x4120D1 (mem_load_retired.l3_miss) needs the core model "
+                "(caches), which this version does not have",
+                kList},
+        Refusal{"0x4100C5",
+                "event list, column 1: not modelled: 0x4100C5 (br_misp_retired.all_branches) needs the core model "
+                "(branch predictor), which this version does not have",
+                kList},
+        Refusal{"cpu/event=0xd1,umask=0x20,name=X/ppp",
+                "event list, column 1: not modelled: cpu/event=0xd1,umask=0x20,name=X/ (mem_load_retired.l3_miss) "
+                "needs the core model (caches), which this version does not have",
+                kList},
+        Refusal{"cpu/mem-loads,ldlat=30/P",
+                "event list, column 15: not modelled: ldlat needs the core model (caches), which this version does not "
+                "have",
+                kList},
+        Refusal{"rtm_retired.start",
+                "event list, column 1: not modelled: rtm_retired.start needs the core model (transactional memory), "
+                "which this version does not have",
+                kList},
+        Refusal{"r1234",
+                "event list, column 1: not modelled: skylake-server@1 has no event 34H with umask 12H that this "
+                "version counts",
+                kList},
+        Refusal{"cpu/umask=1/",
+                "event list, column 1: not modelled: skylake-server@1 has no event 00H with umask 01H that this "
+                "version counts",
+                kList},
+        Refusal{"cpu-migrations",
+                "event list, column 1: not modelled: cpu-migrations is not among the kernel's events that this version "
+                "counts",
+                "task-clock, cpu-clock, page-faults, minor-faults, major-faults and context-switches are"},
+        Refusal{"MEM_INST_RETIRED:ALL_LOADS:c=2",
+                "event list, column 28: not modelled: a counter mask or edge makes MEM_INST_RETIRED:ALL_LOADS count "
+                "cycles, which needs the core model (cycles), which this version does not have",
+                kList},
+        Refusal{"r10181d0",
+                "event list, column 1: not modelled: a counter mask or edge makes r10181d0 count cycles, which needs "
+                "the core model (cycles), which this version does not have",
+                kList},
+        Refusal{"cpu/event=0xc4,edge/",
+                "event list, column 16: not modelled: a counter mask or edge makes cpu/event=0xc4,edge/ count cycles, "
+                "which needs the core model (cycles), which this version does not have",
+                kList}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Modifiers, EveryRefusal,
+    ::testing::Values(
+        Refusal{"instructions:", "event list, column 14: a modifier is missing after ':'", kModifiers},
+        Refusal{"instructions:u:", "event list, column 16: a modifier is missing after ':'", kModifiers},
+        Refusal{"{cs}:", "event list, column 6: a modifier is missing after ':'", kModifiers},
+        Refusal{"instructions:ux", "event list, column 15: unknown modifier 'x' in ':ux'", kModifiers},
+        Refusal{"instructions:pppp", "event list, column 14: ':pppp' asks for precision 4, and 3 (:ppp) is the most",
+                ""},
+        Refusal{"instructions:" + std::string(1000, 'p'),
+                "event list, column 14: ':pppppppppppppppppppppppppppppppppppppppp...' asks for precision 1000, and 3 "
+                "(:ppp) is the most",
+                ""},
+        Refusal{"instructions:k", "event list, column 14: ring-0 counting is not modelled",
+                "leave it out: what the program retires in ring 3 is counted"},
+        Refusal{"instructions:uk", "event list, column 15: ring-0 counting is not modelled",
+                "leave it out: what the program retires in ring 3 is counted"},
+        Refusal{"{cs}:k", "event list, column 6: ring-0 counting is not modelled",
+                "leave it out: what the program retires in ring 3 is counted"},
+        Refusal{"skx::INST_RETIRED:ANY_P:k=1", "event list, column 25: ring-0 counting is not modelled",
+                "leave it out: what the program retires in ring 3 is counted"},
+        Refusal{"skx::INST_RETIRED:ANY_P:u=0", "event list, column 1: 'skx::INST_RETIRED:ANY_P:u=0' counts in no ring",
+                "ring 3 (:u) is what is counted"},
+        Refusal{"instructions:h", "event list, column 14: counting in the hypervisor is not modelled", kModifiers},
+        Refusal{"instructions:G", "event list, column 14: counting in a guest is not modelled", kModifiers},
+        Refusal{"instructions:S", "event list, column 14: ':S' (sample the group's leader only) is not in this version",
+                kModifiers},
+        Refusal{"INST_RETIRED:ANY_P:c=300", "event list, column 22: c=300 is too large: at most 0xFF fits", ""},
+        Refusal{"INST_RETIRED:ANY_P:c=", "event list, column 22: '' is not a number", ""},
+        Refusal{"INST_RETIRED:ANY_P:c", "event list, column 20: 'c' needs a value, as in c=1", ""},
+        Refusal{"INST_RETIRED:ANY_P:z=1", "event list, column 20: unknown attribute 'z'",
+                "libpfm4 attributes are u, c=N, e, i and t"},
+        Refusal{"page-faults:p", "event list, column 13: page-faults has no precise form",
+                "the kernel counts it; only the PMU's events take :p"},
+        Refusal{"{instructions,cs}:pp", "event list, column 19: cs has no precise form",
+                "the kernel counts it; only the PMU's events take :p"},
+        Refusal{"cs:c=1",
+                "event list, column 4: cs is counted by the kernel, which has no counter mask, edge or invert", ""}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, EveryRefusal,
+    ::testing::Values(
+        Refusal{"r123456789abcdef01", "event list, column 1: 'r123456789abcdef01' does not fit 64 bits", ""},
+        Refusal{"r10000000000c4",
+                "event list, column 1: 'r10000000000c4' has bit 48 set, which is not of an event select", ""},
+        Refusal{"r1000000c4",
+                "event list, column 1: not modelled: r1000000c4 needs the core model (transactional memory), which "
+                "this version does not have",
+                kList},
+        Refusal{"0x4200C4", "event list, column 1: ring-0 counting is not modelled: '0x4200C4' has OS (bit 17) set",
+                "the same in ring 3: 0x4100C4"},
+        Refusal{"0x4300C4", "event list, column 1: ring-0 counting is not modelled: '0x4300C4' has OS (bit 17) set",
+                "the same in ring 3: 0x4100C4"},
+        Refusal{"0x4000C4", "event list, column 1: '0x4000C4' has USR (bit 16) clear, so it counts nothing in ring 3",
+                "the same in ring 3: 0x4100C4"},
+        Refusal{"0x0100C4", "event list, column 1: '0x0100C4' has EN (bit 22) clear, so its counter stands still",
+                "the same in ring 3: 0x4100C4"},
+        Refusal{"0x", "event list, column 1: '0x' is not a number", ""},
+        Refusal{"0x41zz", "event list, column 1: '0x41zz' is not a number", ""},
+        Refusal{"0x1234567890abcdef1", "event list, column 1: '0x1234567890abcdef1' does not fit 64 bits", ""},
+        Refusal{"0x8000000004100C4",
+                "event list, column 1: '0x8000000004100C4' has bit 59 set, which is not of an event select", ""}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Terms, EveryRefusal,
+    ::testing::Values(
+        Refusal{"cpu//", "event list, column 5: a term is missing", "as in cpu/event=0xd0,umask=0x81/"},
+        Refusal{"cpu/event=1,/", "event list, column 13: a term is missing", "as in cpu/event=0xd0,umask=0x81/"},
+        Refusal{"cpu/event/", "event list, column 5: 'event' needs a value, as in event=0xd0", ""},
+        Refusal{"cpu/event=/", "event list, column 5: 'event' needs a value, as in event=0xd0", ""},
+        Refusal{"cpu/name=/", "event list, column 5: 'name' needs a value, as in name=loads", ""},
+        Refusal{"cpu/event=0xd0,name=a\nb/", "event list, column 21: a name cannot hold control characters: 'a\\x0ab'",
+                ""},
+        Refusal{"cpu/event=0xd0,umask=0x1ff/", "event list, column 22: umask=0x1ff is too large: at most 0xFF fits",
+                ""},
+        Refusal{"cpu/event=99999999999999999999999/",
+                "event list, column 11: event=99999999999999999999999 is too large: at most 0xFF fits", ""},
+        Refusal{"cpu/event=0xzz/", "event list, column 11: '0xzz' is not a number", ""},
+        Refusal{"cpu/event=-1/", "event list, column 11: '-1' is not a number", ""},
+        Refusal{"cpu/event=1,event=2/", "event list, column 13: 'event' is given twice", ""},
+        Refusal{"cpu/evnt=1/", "event list, column 5: unknown term 'evnt'", kTerms},
+        Refusal{"cpu/instructions,event=1/",
+                "event list, column 5: an event's name beside event=, umask= or config=", "give one or the other"},
+        Refusal{"cpu/instructions,branches/", "event list, column 18: a second event's name, 'branches'", ""},
+        Refusal{"cpu/page-faults/", "event list, column 5: 'page-faults' is counted by the kernel and not by the cpu",
+                "write it without cpu/.../"},
+        Refusal{"cpu/instructions,period=0/", "event list, column 18: period=0: at least 1 is needed", ""},
+        Refusal{"cpu/instructions,period=0x800000000000/",
+                "event list, column 25: period=0x800000000000 is too large: at most 0x7FFFFFFFFFFF fits", ""},
+        Refusal{"cpu/instructions/:", "event list, column 19: a modifier is missing after ':'", kModifiers},
+        Refusal{"cpu/instructions/x", "event list, column 18: unknown modifier 'x' in ':x'", kModifiers}));
+
+TEST(EventParser, RefusesMoreEventsThanARecordingTakes) {
+  std::string text = "cs";
+  for (std::size_t i = 0; i < kMostParsedEvents; ++i) text += ",cs";
+  const auto groups = parse_events(text, skylake());
+  ASSERT_FALSE(groups);
+  EXPECT_EQ(groups.error().message, "event list, column 3073: more than 1024 events");
+}
+
+TEST(EventParser, SaysWhatAnotherProcessorLacks) {
+  const auto groups = parse_events("cs,skx::INST_RETIRED:ANY_P", *arch::find_cpu_model("westmere"));
+  ASSERT_FALSE(groups);
+  EXPECT_THAT(groups.error().message, HasSubstr("column 4: 'skx' names no processor whose events westmere@"));
+  EXPECT_EQ(one("wsm::INST_RETIRED:ANY_P", *arch::find_cpu_model("westmere")).row->name, "inst_retired.any_p");
+}
+
+// ---- further names
+
+/// Stands for libpfm4.
+class TwoNames : public EventNames {
+ public:
+  std::optional<std::uint64_t> config_of(const arch::CpuModel&, std::string_view name) const override {
+    if (name == "FP:A:B") return 0x03C7;
+    if (name == "EXOTIC:THING") return 0x12'34;
+    return std::nullopt;
+  }
+  std::vector<std::string> all(const arch::CpuModel&) const override { return {"EXOTIC.THING"}; }
+};
+
+TEST(FurtherNames, AreAskedWithAllSegmentsThatCanBelongToTheName) {
+  const TwoNames more;
+  const ParsedEvent event = one("FP:A:B:u", skylake(), &more);
+  EXPECT_EQ(event.row->name, "fp_arith_inst_retired.scalar");
+  EXPECT_EQ(event.spelling, "FP:A:B:u");
+}
+
+TEST(FurtherNames, AreNamedWhereTheyAreNotModelled) {
+  const TwoNames more;
+  for (const char* spelling : {"skx::EXOTIC:THING:u", "EXOTIC.THING"}) {
+    const auto groups = parse_events(spelling, skylake(), &more);
+    ASSERT_FALSE(groups);
+    EXPECT_THAT(groups.error().message, HasSubstr("EXOTIC"));
+    EXPECT_THAT(groups.error().message, HasSubstr("needs the core model (cycles), which this version does not have"));
+  }
+}
+
+TEST(FurtherNames, AreOfferedToWhoeverMistypes) {
+  const TwoNames more;
+  const auto groups = parse_events("exotic.thng", skylake(), &more);
+  ASSERT_FALSE(groups);
+  EXPECT_THAT(groups.error().hint, StartsWith("nearest: EXOTIC.THING, "));
+}
+
+}  // namespace
+}  // namespace zs::session

@@ -1,0 +1,26 @@
+// perf's own event names: which event of the CPU model's table each is, or what it would need.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "session/config.h"
+
+namespace zs::session {
+
+struct PerfName {
+  std::string_view name;
+  std::string_view aliases;  // separated by one space
+  std::string_view row;      // name in the CPU model's table; "" if none
+  EventKind kind = EventKind::Hardware;
+  std::string_view needs;  // not modelled: the part of the core model that is missing, or "kernel"
+  std::string_view description;
+};
+
+/// In the order in which people expect them listed.
+std::span<const PerfName> perf_names();
+
+/// By name or alias, case-blind; null if perf has no such name.
+const PerfName* find_perf_name(std::string_view name);
+
+}  // namespace zs::session
