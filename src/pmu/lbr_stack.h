@@ -1,6 +1,6 @@
 // The last-branch-record registers: a ring of the most recent taken branches, filtered by LBR_SELECT, its newest entry
 // named by TOS. In call-stack mode calls push and returns pop, so the ring holds the calls that have not returned.
-// source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", "LBR Call-Stack Facility".
+// source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", call stack profiling of Haswell.
 // Left out: cycles between branches, transactions; both read 0.
 #pragma once
 

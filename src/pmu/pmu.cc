@@ -1,10 +1,11 @@
 // The registers' addresses, and what follows from an instruction that made a counter wrap: PEBS record, reload, status,
 // freeze, PMI, in this order.
-//   * A PEBS counter with INT set asks for its overflow PMI after the record, when its status bit may already be clear;
-//     a threshold PMI of the same record goes first. source: SDM vol. 3B, "Processor Event-Based Sampling (PEBS)" of
-//     Core microarchitecture, "PEBS Interrupt".
-//   * A record that finds no room disarms its counter and reloads nothing; the status bit stays. The manual is silent on
-//     this for formats 1 to 3.
+//   * A PEBS counter with INT set asks for its overflow PMI after the record, when its status bit may already be clear; a
+//     threshold PMI of the same record goes first, and several counters that overflow together ask once.
+//     source: SDM vol. 3B, "Performance Counter Prioritization" in the Nehalem part.
+//   * A record that finds no room is skipped entirely: no reload, no status bit cleared, OvfBuf left alone. source: the
+//     Sandy Bridge part on bounds checks. That the counter is disarmed by it is our choice; the manual is silent.
+//   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.
 #include "pmu/pmu.h"
 
 #include <bit>

@@ -10,7 +10,7 @@ namespace zs::arch {
 ///         "6th Generation Intel Core Processor Performance Monitoring Facility" (format 3, 32 LBR entries in format 5,
 ///         streamlined freeze), "PEBS Data Format"; PERF_CAPABILITIES reads 33C5H on such parts.
 /// chosen: hyper-threading off, for eight counters instead of four; no transactions, as microcode updates left these
-///         parts; which counters an assist serves follows the manual's text on format 3 for Goldmont.
+///         parts; a record serves its applicable counters only, as the manual says of Goldmont, which has format 3 too.
 inline constexpr CpuModel kSkylakeServer1{
     .name = "skylake-server@1",
     .description = "Intel Xeon, Skylake server (06_55H), hyper-threading off",

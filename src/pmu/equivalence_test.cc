@@ -1,0 +1,222 @@
+// count() and retire() must be two ways to say the same: a random program is retired instruction by instruction in one
+// Pmu, and in another as an engine does it, in bulk as far as headroom() allows. Registers and memory must not differ.
+// Software interferes as a driver would: it rewinds at PMIs, reprograms counters, stops and restarts them.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "arch/msr_map.h"
+#include "pmu/fakes.h"
+
+namespace zs::pmu {
+namespace {
+
+using arch::BranchKind;
+using Random = std::mt19937_64;
+
+std::uint64_t below(Random& random, std::uint64_t bound) { return random() % bound; }
+
+/// Reports to a Pmu what an engine would.
+class Reporter {
+ public:
+  virtual ~Reporter() = default;
+  explicit Reporter(TestPmu& t) : t_(t) {}
+  virtual void retire(const arch::Retired& r, const arch::RegisterFile& after) = 0;
+  virtual void flush() {}  // before software looks at registers
+
+ protected:
+  TestPmu& t_;
+};
+
+class StepByStep : public Reporter {
+ public:
+  using Reporter::Reporter;
+  void retire(const arch::Retired& r, const arch::RegisterFile& after) override { t_.pmu.retire(r, after); }
+};
+
+class InBulk : public Reporter {
+ public:
+  using Reporter::Reporter;
+  void retire(const arch::Retired& r, const arch::RegisterFile& after) override {
+    if (t_.pmu.lanes_generation() != generation_ || pending_.size() != t_.pmu.lanes().size()) {
+      generation_ = t_.pmu.lanes_generation();
+      pending_.assign(t_.pmu.lanes().size(), 0);
+    }
+    bool fits = true;
+    for (std::size_t lane = 0; lane < pending_.size(); ++lane) {
+      const std::uint32_t events = t_.pmu.lanes()[lane].count(r);
+      if (events != 0 && pending_[lane] + events > t_.pmu.headroom(lane)) fits = false;
+    }
+    if (!fits) {
+      flush();
+      t_.pmu.retire(r, after);
+      return;
+    }
+    for (std::size_t lane = 0; lane < pending_.size(); ++lane) pending_[lane] += t_.pmu.lanes()[lane].count(r);
+    if (r.taken && t_.pmu.wants_branches()) {
+      t_.pmu.enter_branch({.from = r.ip, .to = r.next_ip, .kind = r.branch, .cpl_from = r.cpl, .cpl_to = r.cpl});
+    }
+    ++in_bulk;
+  }
+  void flush() override {
+    for (std::size_t lane = 0; lane < pending_.size(); ++lane) {
+      if (pending_[lane] == 0) continue;  // and after a PMI that froze counters the lane may be gone
+      t_.pmu.count(lane, pending_[lane]);
+      pending_[lane] = 0;
+    }
+  }
+  std::uint64_t in_bulk = 0;
+
+ private:
+  std::uint32_t generation_ = ~0U;
+  std::vector<std::uint64_t> pending_;
+};
+
+arch::Retired any_instruction(Random& random, std::uint64_t ip) {
+  arch::Retired r;
+  r.ip = ip;
+  r.next_ip = ip + 1 + below(random, 15);
+  switch (below(random, 8)) {
+    case 0:
+    case 1: {
+      constexpr BranchKind kinds[] = {BranchKind::Conditional,  BranchKind::RelativeJump, BranchKind::IndirectJump,
+                                      BranchKind::RelativeCall, BranchKind::IndirectCall, BranchKind::Return,
+                                      BranchKind::Far};
+      r.branch = kinds[below(random, std::size(kinds))];
+      r.taken = r.branch != BranchKind::Conditional || below(random, 2) == 0;
+      if (r.taken) r.next_ip = 0x40'0000 + below(random, 0x1000);
+      break;
+    }
+    case 2:
+    case 3:
+      r.loads = 1;
+      r.load_count = 1;
+      r.data_address = 0x7000'0000 + below(random, 0x10000);
+      r.split_loads = below(random, 10) == 0;
+      break;
+    case 4:
+      r.stores = r.loads = 1;
+      r.store_count = r.load_count = 1;
+      r.locked = below(random, 4) == 0;
+      r.data_address = 0x7000'0000 + below(random, 0x10000);
+      break;
+    case 5:
+      r.rep_string = true;
+      r.loads = r.stores = 1;
+      r.load_count = r.store_count = below(random, 200);
+      r.data_address = 0x7000'0000;
+      break;
+    case 6:
+      r.fp = static_cast<arch::FpArith>(1 + below(random, 8));
+      r.fp_weight = static_cast<std::uint8_t>(1 + below(random, 2));
+      break;
+    default: r.nop = below(random, 4) == 0;
+  }
+  return r;
+}
+
+constexpr std::uint64_t kSelects[] = {0x41'00C0, 0x41'01C0, 0x41'02C0, 0x41'00C4,   0x41'01C4,   0x41'02C4,  0x41'04C4,
+                                      0x41'08C4, 0x41'10C4, 0x41'20C4, 0x41'40C4,   0x41'80C4,   0x41'81C4,  0x41'81D0,
+                                      0x41'82D0, 0x41'83D0, 0x41'21D0, 0x41'41D0,   0x41'03C7,   0x41'FCC7,  0x41'20D1,
+                                      0x43'00C0, 0x42'00C0, 0x00'00C0, 0x0241'81D0, 0x1145'81D0, 0x01C5'00C4};
+
+/// One driver action, the same on every Pmu it is given.
+void reprogram(Random& random, std::vector<TestPmu*> pmus) {
+  const std::uint64_t action = below(random, 12);
+  const auto n = static_cast<std::uint32_t>(below(random, 4));
+  const std::uint64_t select = kSelects[below(random, std::size(kSelects))] | (below(random, 3) == 0 ? kInt : 0);
+  const std::uint64_t value = random();
+  const std::uint64_t start = minus(1 + value % (1U << below(random, 12)));
+  for (TestPmu* t : pmus) {
+    switch (action) {
+      case 0:
+      case 1: t->wr(kSelect0 + n, select); break;
+      case 2:
+      case 3: t->wr(kPmc0 + n, start); break;
+      case 4: t->wr(kGlobal, value & t->model.counters().bits); break;
+      case 5: t->wr(kGlobal, t->model.counters().bits); break;
+      case 6: t->wr(kPebsEnable, value & 0xF); break;
+      case 7: t->wr(kFixedCtrl, value & 0xB); break;
+      case 8: t->wr(kFixed0, start); break;
+      case 9: t->wr(kDebugCtl, value & 0x1801); break;
+      case 10: t->wr(kLbrSelect, value % 4 == 0 && t->model.lbr_call_stack ? 0x3C4 : value & 0x1FC); break;
+      case 11: t->set_reset(n, start); break;
+    }
+  }
+}
+
+/// What a driver does at a PMI: acknowledge, take the records away, thaw, restart.
+void handle_pmi(TestPmu& t) {
+  t.rewind();
+  t.wr(kOvfCtrl, t.rd(kStatus));
+  t.wr(kGlobal, t.model.counters().bits);
+}
+
+void expect_same_registers(const TestPmu& a, const TestPmu& b) {
+  for (const arch::MsrFact& fact : arch::msr_facts()) {
+    for (unsigned i = 0; i < fact.count(a.model); ++i) {
+      ASSERT_EQ(a.rd(fact.first + i), b.rd(fact.first + i)) << fact.name << i;
+    }
+  }
+}
+
+class Equivalence : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Equivalence, OfBulkCountsAndRetirementsHoldsForRandomProgramsUnderRandomDrivers) {
+  std::uint64_t instructions = 0, in_bulk = 0, pmis = 0, records = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random{seed};
+    TestPmu stepped{GetParam()}, bulked{GetParam()};
+    StepByStep by_step{stepped};
+    InBulk by_bulk{bulked};
+    const std::uint64_t threshold = 1 + below(random, 4);
+    for (TestPmu* t : {&stepped, &bulked}) t->set_up_ds(6, threshold, minus(1 + seed));
+    for (int i = 0; i < 12; ++i) reprogram(random, {&stepped, &bulked});
+
+    std::uint64_t ip = 0x40'0000;
+    int seen = 0;
+    for (int i = 0; i < 3000; ++i, ++instructions) {
+      if (below(random, 100) == 0) {
+        by_bulk.flush();
+        reprogram(random, {&stepped, &bulked});
+      }
+      const arch::Retired r = any_instruction(random, ip);
+      const arch::RegisterFile after{.flags = random() & 0xCD5, .ip = r.next_ip, .ax = random(), .r15 = random()};
+      ip = r.next_ip;
+      by_step.retire(r, after);
+      by_bulk.retire(r, after);
+      ASSERT_EQ(stepped.pmi.requested, bulked.pmi.requested) << "instruction " << i;
+      if (stepped.pmi.requested != seen) {
+        seen = stepped.pmi.requested;
+        by_bulk.flush();
+        ASSERT_NO_FATAL_FAILURE(expect_same_registers(stepped, bulked)) << "at the PMI of instruction " << i;
+        ASSERT_EQ(stepped.memory.bytes(), bulked.memory.bytes());
+        records += stepped.records();
+        handle_pmi(stepped);
+        handle_pmi(bulked);
+        ++pmis;
+      }
+    }
+    by_bulk.flush();
+    ASSERT_NO_FATAL_FAILURE(expect_same_registers(stepped, bulked));
+    ASSERT_EQ(stepped.memory.bytes(), bulked.memory.bytes());
+    in_bulk += by_bulk.in_bulk;
+  }
+  // The test is worth something only if both ways were walked.
+  EXPECT_GT(in_bulk, instructions / 4);
+  EXPECT_LT(in_bulk, instructions);
+  EXPECT_GT(pmis, 100U);
+  EXPECT_GT(records, 100U);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryModel, Equivalence, ::testing::Values("skylake-server", "haswell", "westmere"),
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace zs::pmu

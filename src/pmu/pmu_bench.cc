@@ -1,0 +1,83 @@
+// What the PMU costs its callers: an engine asks headroom() and reports count() every few microseconds, and retires one
+// by one only near an overflow; every sample costs a driver's dozen of register accesses.
+#include <benchmark/benchmark.h>
+
+#include "pmu/fakes.h"
+
+namespace zs::pmu {
+namespace {
+
+void program(TestPmu& t, unsigned counters) {
+  constexpr std::uint64_t kEvents[] = {kCountInstructions, kCountBranches, kCountLoads, 0x41'82D0};
+  for (unsigned n = 0; n < counters; ++n) t.wr(kSelect0 + n, kEvents[n]);
+}
+
+// Paid at every sync of the engine, per lane.
+void BM_Pmu_HeadroomAndCount(benchmark::State& state) {
+  TestPmu t;
+  program(t, static_cast<unsigned>(state.range(0)));
+  for (auto _ : state) {
+    for (std::size_t lane = 0; lane < t.pmu.lanes().size(); ++lane) {
+      benchmark::DoNotOptimize(t.pmu.headroom(lane));
+      t.pmu.count(lane, 100);
+    }
+  }
+}
+BENCHMARK(BM_Pmu_HeadroomAndCount)->Arg(1)->Arg(4);
+
+// Paid per instruction of a precise stretch.
+void BM_Pmu_Retire(benchmark::State& state) {
+  TestPmu t;
+  program(t, static_cast<unsigned>(state.range(0)));
+  const arch::Retired load = load_at(0x1000, 0x9000);
+  const arch::RegisterFile after{};
+  for (auto _ : state) t.pmu.retire(load, after);
+}
+BENCHMARK(BM_Pmu_Retire)->Arg(1)->Arg(4);
+
+// Paid per taken branch of a recording with a branch stack.
+void BM_Pmu_EnterBranch(benchmark::State& state) {
+  TestPmu t;
+  t.wr(kDebugCtl, 1);
+  arch::TakenBranch branch{.from = 0x1000, .to = 0x2000, .kind = arch::BranchKind::Conditional};
+  for (auto _ : state) {
+    branch.from += 16;
+    t.pmu.enter_branch(branch);
+  }
+}
+BENCHMARK(BM_Pmu_EnterBranch);
+
+// Paid per sample at the least: arm, record, reload.
+void BM_Pmu_Record(benchmark::State& state) {
+  TestPmu t;
+  t.set_up_ds(8, 100, minus(1));
+  t.wr(kSelect0, kCountInstructions);
+  t.wr(kFullPmc0, minus(1));
+  t.wr(kPebsEnable, 1);
+  const arch::Retired r;
+  const arch::RegisterFile after{};
+  for (auto _ : state) {
+    t.pmu.retire(r, after);
+    t.pmu.retire(r, after);
+    t.rewind();
+  }
+}
+BENCHMARK(BM_Pmu_Record);
+
+// Paid per PMI: stop, acknowledge, restart, and the lanes are looked at again.
+void BM_Pmu_DriverRoundTrip(benchmark::State& state) {
+  TestPmu t;
+  program(t, 4);
+  for (auto _ : state) {
+    t.wr(kGlobal, 0);
+    benchmark::DoNotOptimize(t.rd(kStatus));
+    t.wr(kOvfCtrl, kOvfBuf);
+    t.wr(kFullPmc0, minus(1000));
+    t.wr(kGlobal, 0xF);
+    benchmark::DoNotOptimize(t.pmu.headroom(0));
+  }
+}
+BENCHMARK(BM_Pmu_DriverRoundTrip);
+
+}  // namespace
+}  // namespace zs::pmu

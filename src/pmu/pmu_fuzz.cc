@@ -1,0 +1,96 @@
+// Any sequence of register accesses and retirements, with a Debug Store area full of anything: no CHECK fails, no store
+// leaves the memory that is there, and what a register gave is what it takes back.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "arch/msr_map.h"
+#include "base/check.h"
+#include "pmu/fakes.h"
+
+namespace {
+
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+  bool empty() const { return size_ == 0; }
+  template <typename T>
+  T take() {
+    T value{};
+    const std::size_t n = size_ < sizeof(T) ? size_ : sizeof(T);
+    std::memcpy(&value, data_, n);
+    data_ += n;
+    size_ -= n;
+    return value;
+  }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace zs;
+  Input in(data, size);
+  const auto models = arch::cpu_models();
+  pmu::TestPmu t{std::string(models[in.take<std::uint8_t>() % models.size()].name).c_str()};
+  while (!in.empty()) {
+    const auto action = in.take<std::uint8_t>();
+    switch (action % 8) {
+      case 0: {
+        const auto facts = arch::msr_facts();
+        const auto& fact = facts[in.take<std::uint8_t>() % facts.size()];
+        (void)t.pmu.wrmsr(fact.first + in.take<std::uint8_t>() % 32, in.take<std::uint64_t>());
+        break;
+      }
+      case 1: {
+        const auto msr = in.take<std::uint16_t>();
+        std::uint64_t value = 0, again = 0;
+        if (t.pmu.rdmsr(msr, value) && t.pmu.wrmsr(msr, value)) CHECK(t.pmu.rdmsr(msr, again), msr);
+        break;
+      }
+      case 2: {
+        std::uint64_t value = 0;
+        (void)t.pmu.rdpmc(in.take<std::uint32_t>(), value);
+        break;
+      }
+      case 3: t.set_up_ds(in.take<std::uint8_t>() % 32, in.take<std::uint8_t>(), in.take<std::uint64_t>()); break;
+      case 4: {
+        const auto byte = in.take<std::byte>();
+        (void)t.memory.write(pmu::TestPmu::kDs + in.take<std::uint8_t>(), {&byte, 1});
+        break;
+      }
+      case 5: {
+        const auto lanes = t.pmu.lanes();
+        if (lanes.empty()) break;
+        const std::size_t lane = in.take<std::uint8_t>() % lanes.size();
+        const std::uint64_t room = t.pmu.headroom(lane);
+        t.pmu.count(lane, room == 0 ? 0 : in.take<std::uint64_t>() % room);
+        break;
+      }
+      case 6:
+        t.pmu.enter_branch({.from = in.take<std::uint64_t>(),
+                            .to = in.take<std::uint64_t>(),
+                            .kind = static_cast<arch::BranchKind>(in.take<std::uint8_t>() % 8)});
+        break;
+      case 7: {
+        arch::Retired r;
+        r.branch = static_cast<arch::BranchKind>(in.take<std::uint8_t>() % 8);
+        r.taken = (action & 8) != 0;
+        r.cpl = (action & 16) != 0 ? 0 : 3;
+        r.nop = (action & 32) != 0;
+        r.locked = (action & 64) != 0;
+        r.fp = static_cast<arch::FpArith>(in.take<std::uint8_t>() % 9);
+        r.fp_weight = 1;
+        r.load_count = in.take<std::uint64_t>();
+        r.store_count = in.take<std::uint16_t>();
+        r.ip = in.take<std::uint32_t>();
+        t.retire(r);
+        break;
+      }
+    }
+  }
+  return 0;
+}
