@@ -12,6 +12,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
+template <typename R, typename F> concept HasField = requires(R value, F field) { value.get(field); };
+static_assert(HasField<PerfEvtSel, decltype(PerfEvtSel::event)>);
+static_assert(!HasField<PerfEvtSel, decltype(GlobalCtrl::general)>, "a field of another register must not compile");
+
 template <typename R>
 std::vector<std::string> print(R value) {
   std::vector<std::string> words;

@@ -9,44 +9,51 @@ namespace zs::arch {
 /// Kinds of control transfer that BR_INST_RETIRED and LBR_SELECT tell apart.
 enum class BranchKind : std::uint8_t {
   None,
-  Conditional,    // Jcc, JrCXZ, LOOPcc
-  RelativeJump,   // JMP rel
-  IndirectJump,   // JMP r/m
-  RelativeCall,   // CALL rel
-  IndirectCall,   // CALL r/m
-  Return,         // RET, RET imm16
-  Far,            // SYSCALL, INT n, IRET, far JMP/CALL/RET, and interrupts
+  Conditional,   // Jcc, JrCXZ, LOOPcc
+  RelativeJump,  // JMP rel
+  IndirectJump,  // JMP r/m
+  RelativeCall,  // CALL rel
+  IndirectCall,  // CALL r/m
+  Return,        // RET, RET imm16
+  Far,           // SYSCALL, INT n, IRET, far JMP/CALL/RET, and interrupts
 };
 
 /// Computational floating-point instructions as FP_ARITH_INST_RETIRED tells them apart.
 enum class FpArith : std::uint8_t {
-  None, ScalarDouble, ScalarSingle, Packed128Double, Packed128Single,
-  Packed256Double, Packed256Single, Packed512Double, Packed512Single,
+  None,
+  ScalarDouble,
+  ScalarSingle,
+  Packed128Double,
+  Packed128Single,
+  Packed256Double,
+  Packed256Single,
+  Packed512Double,
+  Packed512Single,
 };
 
 /// What is known of an instruction from its bytes alone.
 struct InsnFacts {
   BranchKind branch = BranchKind::None;
   FpArith fp = FpArith::None;
-  std::uint8_t fp_weight = 0;       // 1; 2 for fused multiply-add, which the event counts twice
-  std::uint8_t loads = 0;           // memory operands read, for a REP string instruction per element
-  std::uint8_t stores = 0;          // memory operands written, likewise
+  std::uint8_t fp_weight = 0;  // 1; 2 for fused multiply-add, which the event counts twice
+  std::uint8_t loads = 0;      // memory operands read, for a REP string instruction per element
+  std::uint8_t stores = 0;     // memory operands written, likewise
   bool nop = false;
-  bool locked = false;              // LOCK prefix, or XCHG with memory
-  bool rep_string = false;          // REP/REPE/REPNE with MOVS, STOS, LODS, SCAS, CMPS: retires once
+  bool locked = false;      // LOCK prefix, or XCHG with memory
+  bool rep_string = false;  // REP/REPE/REPNE with MOVS, STOS, LODS, SCAS, CMPS: retires once
 };
 
 /// One retired instruction.
 struct Retired : InsnFacts {
-  bool taken = false;               // a branch that was taken (every unconditional one)
-  std::uint8_t cpl = 3;             // privilege level it retired at
-  std::uint64_t load_count = 0;     // architectural loads done; REP: elements x loads
+  bool taken = false;            // a branch that was taken (every unconditional one)
+  std::uint8_t cpl = 3;          // privilege level it retired at
+  std::uint64_t load_count = 0;  // architectural loads done; REP: elements x loads
   std::uint64_t store_count = 0;
-  std::uint32_t split_loads = 0;    // those that crossed a 64-byte line
+  std::uint32_t split_loads = 0;  // those that crossed a 64-byte line
   std::uint32_t split_stores = 0;
-  std::uint64_t ip = 0;             // linear address of the instruction
-  std::uint64_t next_ip = 0;        // linear address of the instruction that runs next
-  std::uint64_t data_address = 0;   // linear address of the (first) memory operand; 0 if none
+  std::uint64_t ip = 0;            // linear address of the instruction
+  std::uint64_t next_ip = 0;       // linear address of the instruction that runs next
+  std::uint64_t data_address = 0;  // linear address of the (first) memory operand; 0 if none
 };
 
 /// One taken control transfer, as LBR and BTS see it.
@@ -70,8 +77,8 @@ static_assert(sizeof(RegisterFile) == 0x90);
 /// How an event counts: resolved once from EVENT and UMASK, then asked per instruction or per translated path.
 struct EventMeaning {
   std::uint32_t (*count)(const Retired&) = nullptr;  // occurrences in one retirement, saturating at 2^32-1
-  bool memory = false;      // depends on load_count/store_count, which a REP string instruction sets at run time
-  bool addresses = false;   // depends on split_loads/split_stores, so on data addresses
+  bool memory = false;     // depends on load_count/store_count, which a REP string instruction sets at run time
+  bool addresses = false;  // depends on split_loads/split_stores, so on data addresses
 };
 
 }  // namespace zs::arch

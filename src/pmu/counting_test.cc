@@ -164,6 +164,13 @@ TEST(Counters, IgnoreInvWhileCmaskIs0) {
   EXPECT_EQ(t.rd(kPmc0), 9U);
 }
 
+TEST(Counters, IgnoreInvWhileCmaskIs0WithEToo) {
+  TestPmu t;
+  t.wr(kSelect0, kCountLoads | 1U << 23 | 1U << 18);
+  for (const unsigned loads : {0U, 1U, 2U, 0U, 0U, 3U}) t.retire(load_at(0x1000, 0x5000, loads));
+  EXPECT_EQ(t.rd(kPmc0), 2U);
+}
+
 TEST(Counters, CountWithEOnlyWhereTheConditionBecomesTrue) {
   TestPmu t;
   t.wr(kSelect0, kCountLoads | 1U << 18);

@@ -12,7 +12,9 @@
 #include "arch/retired.h"
 #include "pmu/interfaces.h"
 
-namespace zs::arch { struct CpuModel; }
+namespace zs::arch {
+struct CpuModel;
+}
 
 namespace zs::pmu {
 
