@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,10 @@ namespace zs::session {
 /// The cheapest way from what was typed to what was meant; upper and lower case are equal. A letter left out and two
 /// neighbours swapped cost 1, a wrong letter and a letter too many cost 2: people type too little more often than too
 /// much ("instrs", "loads").
-std::size_t typing_distance(std::string_view typed, std::string_view meant);
+/// limit    beyond it, how far does not matter
+/// returns  the distance, or something larger than `limit`
+std::size_t typing_distance(std::string_view typed, std::string_view meant,
+                            std::size_t limit = std::numeric_limits<std::size_t>::max());
 
 /// The `count` candidates nearest to `name`, nearest first, in alphabetical order where equally near. A candidate is as
 /// near as its whole name or, one step further, the part after its first dot: people forget the event before the umask.

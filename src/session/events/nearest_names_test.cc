@@ -23,6 +23,19 @@ TEST(TypingDistance, PricesEachKindOfMistake) {
   EXPECT_EQ(typing_distance("abc", ""), 6u);
 }
 
+TEST(TypingDistance, IsExactUpToTheLimitAndBeyondItOnlyLarger) {
+  const std::vector<std::string> words{"instrs", "instructions", "insturctions", "branches", "nrbcahse", "", "any_p"};
+  for (const std::string& typed : words) {
+    for (const std::string& meant : words) {
+      const std::size_t exact = typing_distance(typed, meant);
+      for (std::size_t limit = 0; limit < 20; ++limit) {
+        const std::size_t bounded = typing_distance(typed, meant, limit);
+        EXPECT_TRUE(exact <= limit ? bounded == exact : bounded > limit) << typed << " " << meant << " " << limit;
+      }
+    }
+  }
+}
+
 const std::vector<std::string> kNames{"instructions", "branches", "inst_retired.any", "inst_retired.nop",
                                       "mem_inst_retired.all_loads"};
 
