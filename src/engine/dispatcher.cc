@@ -43,6 +43,9 @@ arch::RegisterFile Runtime::registers() const {
 
 std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
+  entering_.store(false);
+  if (tripped_.exchange(false)) window_.untrip();
+  else quantum_over_ = context_.reason == ExitReason::Guard;
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
   // What ran with its page's write protection lifted may be stale already.
@@ -79,8 +82,6 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       wants_indirect_entry_ = true;
       break;
     case ExitReason::Guard: {
-      if (tripped_.exchange(false)) window_.untrip();
-      else quantum_over_ = true;
       std::uint32_t id;
       std::memcpy(&id, reinterpret_cast<const void*>(context_.guard_pc + 3), 4);
       const Exit exit = translator_->exit(id);
@@ -220,6 +221,16 @@ void Runtime::emulate(const Exit& exit) {
 }
 
 std::uint64_t Runtime::resume(std::uint32_t link_from) {
+  while (true) {
+    const std::uint64_t at = choose(link_from);
+    entering_.store(true);
+    if (thread_->pending.load() == 0) return at;
+    entering_.store(false);
+    thread_->step.active = false;
+  }
+}
+
+std::uint64_t Runtime::choose(std::uint32_t link_from) {
   Thread& thread = *thread_;
   while (true) {
     if (std::exchange(quantum_over_, false) && lock_.contended()) yield();
@@ -234,6 +245,7 @@ std::uint64_t Runtime::resume(std::uint32_t link_from) {
       translator_->add_indirect_entry(*block);
       block = &translator_->block(index);
     }
+    if (block->instructions == 0) break;     // its first instruction needs to run alone, or cannot run
     const Allowance allowed = allowance();
     if (form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords) {
       std::uint64_t bytes = window_.trace_end() - window_.trace_begin();

@@ -43,7 +43,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t dispatch();
   void leave_block(std::uint32_t& link_from);
   std::uint64_t resume(std::uint32_t link_from);
-  std::uint64_t enter_full(std::uint32_t link_from, std::uint64_t records);
+  std::uint64_t choose(std::uint32_t link_from);
   void handle_exit(const Exit& exit);
   void emulate(const Exit& exit);
   [[noreturn]] void refuse(std::uint64_t pc);
@@ -148,7 +148,8 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t private_page_ = 0;                   // page whose write protection is lifted for one step
   AddressRange fetch_range_{};                       // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;
-  std::atomic<bool> tripped_{false};
+  std::atomic<bool> tripped_{false};                 // the trace is unmapped so that the next append faults
+  std::atomic<bool> entering_{false};                // past the last look at `pending` before translated code runs
 };
 
 }  // namespace zs::engine

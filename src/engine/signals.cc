@@ -212,7 +212,8 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   // The kernel keeps the rest until the dispatcher has delivered this one.
   const std::uint64_t everything = ~kSynchronousSignals;
   std::memcpy(&uc->uc_sigmask, &everything, 8);
-  if (lock_.owner() == &thread && !tripped_.exchange(true)) window_.trip();
+  // In C++ the dispatcher will look at `pending` itself, until it has looked for the last time.
+  if (lock_.owner() == &thread && (in_code || entering_.load()) && !tripped_.exchange(true)) window_.trip();
   const std::uint64_t window_begin = reinterpret_cast<std::uint64_t>(&zs_syscall_window_begin);
   const std::uint64_t window_syscall = reinterpret_cast<std::uint64_t>(&zs_syscall_window_syscall);
   if (pc >= window_begin && pc <= window_syscall) {

@@ -19,25 +19,25 @@ namespace zs::engine {
 /// One PT_LOAD. file_bytes <= memory_bytes; file_offset and address agree modulo the page; nothing overflows;
 /// the file part lies in the file.
 struct ElfSegment {
-  std::uint64_t address = 0;       // as linked
+  std::uint64_t address = 0;  // as linked
   std::uint64_t memory_bytes = 0;
   std::uint64_t file_offset = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t alignment = 0;     // a power of two, at least a page
-  int prot = 0;                    // PROT_*
+  std::uint64_t alignment = 0;  // a power of two, at least a page
+  int prot = 0;                 // PROT_*
 
   AddressRange pages() const { return {page_down(address), page_up(address + memory_bytes)}; }
 };
 
 struct ElfImage {
-  bool position_independent = false;  // ET_DYN
-  std::uint64_t entry = 0;            // as linked
+  bool position_independent = false;         // ET_DYN
+  std::uint64_t entry = 0;                   // as linked
   std::uint64_t program_header_address = 0;  // as linked; 0 if no segment holds them
   std::uint16_t program_header_count = 0;
-  std::string interpreter;            // "" if none
-  bool executable_stack = false;      // PT_GNU_STACK with PF_X
-  std::vector<ElfSegment> segments;   // at least one; ascending, pages may touch and overlap by one page
-  AddressRange extent;                // pages from the first to the last segment, as linked
+  std::string interpreter;              // "" if none
+  bool executable_stack = false;        // PT_GNU_STACK with PF_X
+  std::vector<ElfSegment> segments;     // at least one; ascending, pages may touch and overlap by one page
+  AddressRange extent;                  // pages from the first to the last segment, as linked
   std::uint64_t alignment = kPageSize;  // of the whole image
 };
 

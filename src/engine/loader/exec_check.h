@@ -9,10 +9,10 @@
 namespace zs::engine {
 
 struct ExecRequest {
-  int dirfd = -100;                // AT_FDCWD
-  std::uint64_t path = 0;          // pointers in the program's memory
+  int dirfd = -100;        // AT_FDCWD
+  std::uint64_t path = 0;  // pointers in the program's memory
   std::uint64_t argv = 0, envp = 0;
-  int flags = 0;                   // AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW
+  int flags = 0;  // AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW
 };
 
 struct ExecDecision {
@@ -22,12 +22,12 @@ struct ExecDecision {
     Native,  // let the kernel exec it, unprofiled: `reason` says why
   };
   Kind kind = Kind::Fail;
-  long error = 0;                  // -errno
-  std::string exec_name;           // the kernel's name for it: what was asked, or "/dev/fd/N[/path]"
-  std::string load_path;           // where the file can be opened by another process with the same working directory
-  std::string resolved_path;       // absolute, symbolic links followed, for messages and COMM
+  long error = 0;             // -errno
+  std::string exec_name;      // the kernel's name for it: what was asked, or "/dev/fd/N[/path]"
+  std::string load_path;      // where the file can be opened by another process with the same working directory
+  std::string resolved_path;  // absolute, symbolic links followed, for messages and COMM
   std::vector<std::string> argv, envp;
-  std::string reason;              // for a notice; no newline
+  std::string reason;  // for a notice; no newline
 };
 
 ExecDecision check_exec(const ExecRequest& request);

@@ -23,8 +23,8 @@ struct ProgramConfig {
   std::string exec_name;          // what execve was called with (AT_EXECFN, script argument); "" = path
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
-  std::uint64_t seed = 1;         // AT_RANDOM
-  bool vdso = false;              // AT_SYSINFO_EHDR: the tool's own vdso, made visible where it is
+  std::uint64_t seed = 1;  // AT_RANDOM
+  bool vdso = false;       // AT_SYSINFO_EHDR: the tool's own vdso, made visible where it is
 };
 
 /// A descriptor that closes itself; in the engine's high numbers (Config::first_private_fd), so the program's own numbers
@@ -73,9 +73,9 @@ struct LoadedProgram {
   std::uint64_t program_headers = 0;  // AT_PHDR
   bool executable_stack = false;
   std::vector<std::string> argv, envp;
-  std::string cmdline;              // /proc/self/cmdline: argv, each with its NUL
-  std::string environ;              // /proc/self/environ
-  std::string auxv;                 // /proc/self/auxv: bytes as on the stack
+  std::string cmdline;                 // /proc/self/cmdline: argv, each with its NUL
+  std::string environ;                 // /proc/self/environ
+  std::string auxv;                    // /proc/self/auxv: bytes as on the stack
   std::vector<GuestMapping> mappings;  // everything now mapped, ascending
 };
 

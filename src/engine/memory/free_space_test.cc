@@ -14,9 +14,7 @@ AddressRange pages(std::uint64_t first, std::uint64_t count) {
   return {kZone.start + first * kPageSize, kZone.start + (first + count) * kPageSize};
 }
 
-TEST(FreeSpace, GivesTheStartOfAnEmptyZone) {
-  EXPECT_EQ(FreeSpace(kZone).find(kPageSize, kPageSize), kZone.start);
-}
+TEST(FreeSpace, GivesTheStartOfAnEmptyZone) { EXPECT_EQ(FreeSpace(kZone).find(kPageSize, kPageSize), kZone.start); }
 
 TEST(FreeSpace, PrefersTheSmallestGapThatHoldsTheRequest) {
   FreeSpace space(kZone);

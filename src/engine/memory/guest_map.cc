@@ -60,8 +60,14 @@ bool same_file(const std::shared_ptr<const MappedFile>& a, const std::shared_ptr
 
 bool mergeable(const GuestMapping& left, const GuestMapping& right) {
   return left.end == right.start && left.prot == right.prot && left.flags == right.flags && left.kind == right.kind &&
-         left.inherited == right.inherited && same_file(left.file, right.file) &&
+         left.inherited == right.inherited && left.charged == right.charged && same_file(left.file, right.file) &&
          (!left.file || left.offset + left.range().size() == right.offset);
+}
+
+void charge_if_writable(GuestMapping& mapping) {
+  if (mapping.kind == MapKind::File && (mapping.prot & PROT_WRITE) && !(mapping.flags & (MAP_SHARED | MAP_NORESERVE))) {
+    mapping.charged = true;
+  }
 }
 
 long real_mmap(AddressRange where, int prot, int flags, int fd, std::uint64_t offset) {
@@ -486,6 +492,7 @@ long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int f
   wanted.offset = anonymous ? 0 : offset;
   wanted.kind = anonymous ? MapKind::Anonymous : MapKind::File;
   wanted.file = std::move(file);
+  charge_if_writable(wanted);
 
   if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
     if (length > kTaskSize || address > kTaskSize - length) return -ENOMEM;
@@ -577,7 +584,10 @@ long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, in
                               ? raw_syscall(SYS_mprotect, each.start, each.range().size(), real_prot(prot))
                               : raw_syscall(SYS_pkey_mprotect, each.start, each.range().size(), real_prot(prot), pkey);
       if (is_error(result)) return result;
-      update(each.range(), [wanted](GuestMapping& mapping) { mapping.prot = wanted; });
+      update(each.range(), [wanted](GuestMapping& mapping) {
+        mapping.prot = wanted;
+        charge_if_writable(mapping);
+      });
       if (!(wanted & PROT_WRITE)) {
         code_pages_.erase(code_pages_.lower_bound(each.start), code_pages_.lower_bound(each.end));
       }
@@ -643,7 +653,7 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
   if (!keep_old && old_length != 0 && new_length <= old_length) {
     const AddressRange tail{old_address + new_length, old_range.end};
     code_will_change(tail);
-    const long result = raw_syscall(SYS_mremap, old_address, old_length, new_length, flags, 0);
+    const long result = real_mremap(old_range, new_length, flags, 0);
     if (!is_error(result)) erase(tail);
     return result;
   }
@@ -653,7 +663,7 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
     const bool room = growth.end <= kTaskSize && untouched(growth) && !is_engine_range(growth) &&
                       !growth.overlaps(layout_.heap) && !growth.overlaps(layout_.stack);
     if (room) {
-      const long result = raw_syscall(SYS_mremap, old_address, old_length, new_length, 0, 0);
+      const long result = real_mremap(old_range, new_length, 0, 0);
       if (!is_error(result)) {
         GuestMapping more = source;
         more.start = growth.start;
@@ -692,12 +702,25 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
   return -ENOMEM;
 }
 
+/// The kernel works within one of its mappings only, and joins neighbours only when a protection changes. One of the
+/// program's mappings may be several of the kernel's when that change was in PROT_EXEC, which the kernel never sees: so
+/// let it see one.
+long GuestMap::real_mremap(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target) {
+  const auto attempt = [&] { return raw_syscall(SYS_mremap, from.start, from.size(), new_length, flags, target); };
+  const long result = attempt();
+  const GuestMapping* mapping = find(from.start);
+  if (result != -EFAULT || !strip_exec_ || mapping->end < from.end) return result;
+  const int prot = real_prot(static_cast<int>(mapping->prot));
+  if (is_error(raw_syscall(SYS_mprotect, from.start, from.size(), prot | PROT_EXEC))) return result;
+  raw_syscall(SYS_mprotect, from.start, from.size(), prot);
+  return attempt();
+}
+
 /// The target is claimed: replaces whatever the shadow has there.
 long GuestMap::move(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target) {
   code_will_change(from);
   std::vector<GuestMapping> moved = pieces({from.start, std::max(from.end, from.start + 1)});
-  const long result =
-      raw_syscall(SYS_mremap, from.start, from.size(), new_length, flags | MREMAP_MAYMOVE | MREMAP_FIXED, target);
+  const long result = real_mremap(from, new_length, flags | MREMAP_MAYMOVE | MREMAP_FIXED, target);
   if (is_error(result)) return result;
   if ((flags & MREMAP_DONTUNMAP) == 0) erase(from);
   erase({target, target + new_length});

@@ -53,7 +53,8 @@ struct GuestMapping {
   std::uint32_t flags = 0;   // MAP_SHARED or MAP_PRIVATE, and MAP_ANONYMOUS|GROWSDOWN|NORESERVE|LOCKED|HUGETLB
   std::uint64_t offset = 0;  // in the file, of `start`; 0 for anonymous memory
   MapKind kind = MapKind::Anonymous;
-  bool inherited = true;                   // false: madvise(MADV_DONTFORK)
+  bool inherited = true;  // false: madvise(MADV_DONTFORK)
+  bool charged = false;   // a private file mapping that was ever writable: the kernel keeps such apart (VM_ACCOUNT)
   std::shared_ptr<const MappedFile> file;  // null for private anonymous memory
 
   AddressRange range() const { return {start, end}; }
@@ -170,6 +171,7 @@ class GuestMap {
   void resync(AddressRange range);
   void follow_grown_stacks();
 
+  long real_mremap(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target);
   long move(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target);
   long change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey);
   long grow_heap(std::uint64_t from, std::uint64_t to);

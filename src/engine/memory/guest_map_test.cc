@@ -143,9 +143,7 @@ bool in_one_mapping(Memory& memory, AddressRange range) {
   return true;  // unmapped
 }
 
-std::string result_name(long result) {
-  return is_error(result) ? strerrorname_np(static_cast<int>(-result)) : "ok";
-}
+std::string result_name(long result) { return is_error(result) ? strerrorname_np(static_cast<int>(-result)) : "ok"; }
 
 /// Results of fixed addresses are compared as they are, of chosen ones only as success.
 using Story = std::function<void(Memory&, std::ostream&)>;
@@ -356,7 +354,9 @@ TEST_P(RandomHistory, GivesTheKernelsResultsAndMaps) {
       const std::uint64_t at = page(first), bytes = std::min(count, kArenaPages - first) * kPageSize;
       const int prot = prots[pick(8)];
       const std::uint64_t kind = pick(12);
-      const std::uint64_t to = page(pick(kArenaPages - 12)), more = (pick(8) + 1) * kPageSize;
+      // Never the same length: without resizing, Linux 6.17 and later move what looks like one mapping but is several.
+      const std::uint64_t to = page(pick(kArenaPages - 12)), resized = (pick(8) + 1) * kPageSize;
+      const std::uint64_t more = resized == bytes ? resized + kPageSize : resized;
       long result = 0;
       out << std::dec << step << ": ";
       // What mremap does across mappings depends on the kernel's version: another test.
@@ -431,7 +431,7 @@ TEST_P(RandomHistory, GivesTheKernelsResultsAndMaps) {
   close(file);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomHistory, testing::Range(1u, 31u));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomHistory, testing::Range(1u, 3000u));
 
 }  // namespace
 }  // namespace zs::engine
