@@ -37,7 +37,7 @@ std::uint64_t index(FakeMemory& memory) { return memory.get<std::uint64_t>(kDs +
 std::string dump(FakeMemory& memory, std::uint64_t start, std::size_t size) {
   std::string text;
   for (std::size_t i = 0; i < size; ++i) {
-    char word[8];
+    char word[24];
     if (i % 16 == 0) {
       std::snprintf(word, sizeof word, "%02zX:", i);
       text += word;
