@@ -104,6 +104,7 @@ std::optional<Named> resolve_further(const std::vector<Text>& segments, const Vo
     std::string name;
     for (std::size_t i = 0; i < count; ++i) name += (i == 0 ? "" : ":") + std::string(segments[i].bytes);
     if (name.size() > kLongest || name.find('=') != std::string::npos) continue;
+    if (count < segments.size() && !looks_like_modifiers(segments[count])) continue;
     std::replace(name.begin(), name.end(), '.', ':');
     const auto config = vocabulary.more->config_of(vocabulary.cpu, name);
     if (!config) continue;
@@ -141,6 +142,9 @@ Result<Named> resolve(const std::vector<Text>& segments, const Vocabulary& vocab
   if (const PerfName* perf = find_perf_name(first.bytes)) return Named{.perf = perf};
   if (const arch::Event* row = arch::find_event(vocabulary.cpu, first.bytes)) return Named{.row = row};
   if (segments.size() > 1) {
+    // A third piece that is no modifier is one more umask, and only libpfm4 knows how to combine them.
+    const bool more_umasks = segments.size() > 2 && !looks_like_modifiers(segments[2]);
+    if (auto further = more_umasks ? resolve_further(segments, vocabulary) : std::nullopt) return std::move(*further);
     const std::string dotted = std::string(first.bytes) + "." + std::string(segments[1].bytes);
     if (const arch::Event* row = arch::find_event(vocabulary.cpu, dotted)) return Named{.row = row, .segments = 2};
   }
@@ -152,9 +156,8 @@ Result<Named> resolve(const std::vector<Text>& segments, const Vocabulary& vocab
     return Named{.select = *select};
   }
   if (auto further = resolve_further(segments, vocabulary)) return std::move(*further);
-  // "inst_retired:any_pp": the second piece is more likely a umask than modifiers.
-  Modifiers ignored;
-  if (segments.size() == 1 || read_modifiers(segments[1], true, ignored)) return unknown(first, vocabulary);
+  // "inst_retired:any_pp": the second piece is meant as a umask.
+  if (segments.size() == 1 || looks_like_modifiers(segments[1])) return unknown(first, vocabulary);
   return unknown({{first.bytes.data(), first.size() + 1 + segments[1].size()}, first.column}, vocabulary);
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "session/events/event_parser.h"
-#include "session/events/event_specs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -15,11 +14,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   CHECK(!groups->empty());
-  const zs::session::Sampling sampling{.period = 1};
-  for (const zs::session::EventSpec& spec : zs::session::event_specs(*groups, &sampling)) {
-    CHECK((spec.kind == zs::session::EventKind::Hardware) == !spec.counters.empty());
-    CHECK(spec.precise <= 3);
-    CHECK(spec.precise == 0 || !spec.precise_counters.empty());
+  for (const zs::session::EventGroup& group : *groups) {
+    CHECK(!group.events.empty());
+    for (const zs::session::ParsedEvent& event : group.events) {
+      const bool hardware = event.kind == zs::session::EventKind::Hardware;
+      CHECK(hardware == (event.meaning != nullptr) && hardware == !event.counters.empty());
+      CHECK(event.precise >= 0 && event.precise <= 3);
+      CHECK(event.precise == 0 || !event.precise_counters.empty());
+      CHECK(!event.spelling.empty() && !event.name.empty());
+    }
   }
   return 0;
 }

@@ -506,6 +506,16 @@ TEST(FurtherNames, AreAskedWithAllSegmentsThatCanBelongToTheName) {
   EXPECT_EQ(event.spelling, "FP:A:B:u");
 }
 
+TEST(FurtherNames, DoNotTakeAModifierForAUmaskNorAUmaskForAModifier) {
+  const TwoNames more;
+  const auto ring_0 = parse_events("FP:A:B:k", skylake(), &more);
+  ASSERT_FALSE(ring_0);
+  EXPECT_EQ(ring_0.error().message, "event list, column 8: ring-0 counting is not modelled");
+  const auto umask = parse_events("EXOTIC:THING:OTHER", skylake(), &more);
+  ASSERT_FALSE(umask);
+  EXPECT_EQ(umask.error().message, "event list, column 1: unknown event 'EXOTIC:THING'");
+}
+
 TEST(FurtherNames, AreNamedWhereTheyAreNotModelled) {
   const TwoNames more;
   for (const char* spelling : {"skx::EXOTIC:THING:u", "EXOTIC.THING"}) {

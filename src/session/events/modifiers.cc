@@ -105,6 +105,12 @@ void Modifiers::add(const Modifiers& more) {
   }
 }
 
+bool looks_like_modifiers(Text segment) {
+  constexpr std::string_view kLetters = "ukhpPGSDWeIHUKcit";
+  return segment.bytes.find('=') != std::string_view::npos ||
+         segment.bytes.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
 Result<void> read_modifiers(Text segment, bool libpfm_spelling, Modifiers& out) {
   if (segment.empty()) return at(segment.column, "a modifier is missing after ':'", kModifierHint);
   if (!is_libpfm_attribute(segment, libpfm_spelling)) return read_letters(segment, out);

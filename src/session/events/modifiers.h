@@ -23,6 +23,9 @@ struct Modifiers {
 
 inline constexpr const char* kModifierHint = "modifiers are u, p, pp, ppp and P";
 
+/// Whether the segment can only be meant as modifiers, right or wrong: "upp", "k", "c=2", and not "ALL_LOADS".
+bool looks_like_modifiers(Text segment);
+
 /// Reads one segment between colons.
 /// libpfm_spelling  the event's name was libpfm4's, in which a lone e is "edge" and not perf's "exclusive"
 Result<void> read_modifiers(Text segment, bool libpfm_spelling, Modifiers& out);
