@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "arch/msrs.h"
+
 namespace zs::session {
 namespace {
+
+constexpr const char* kProgressEvent = "(progress)";
 
 /// An event that wants a counter: which would do, and in which order they are tried.
 struct Demand {
@@ -108,6 +112,25 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
   std::vector<BankPlan> plans;
   for (const Bank& bank : banks) plans.push_back(bank.plan());
   return plans;
+}
+
+RecordingConfig with_progress_event(RecordingConfig config) {
+  const bool adaptive =
+      std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) { return e.frequency != 0; });
+  if (!adaptive && !config.virtual_time) return config;
+  constexpr std::uint64_t kInstRetired = 0xC0;
+  const auto alone = static_cast<std::uint32_t>(config.events.size());
+  config.events.push_back(
+      {.name = kProgressEvent,
+       .select = arch::PerfEvtSel{}.with(arch::PerfEvtSel::event, kInstRetired).with(arch::PerfEvtSel::user, 1).raw(),
+       .counters = arch::fixed(0) | arch::any_of(8),
+       .leader = alone});
+  return config;
+}
+
+std::size_t reported_events(const RecordingConfig& config) {
+  const bool hidden = !config.events.empty() && config.events.back().name == kProgressEvent;
+  return config.events.size() - (hidden ? 1 : 0);
 }
 
 }  // namespace zs::session

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "arch/msrs.h"
 #include "base/check.h"
 #include "session/callchain.h"
 
@@ -17,7 +16,6 @@ namespace {
 
 using engine::ThreadIdentity;
 
-constexpr const char* kProgressEvent = "(progress)";
 constexpr std::uint64_t kFlushEveryNs = 10'000'000;  // a syscall per microsecond must not become a message each
 
 std::uint64_t coarse_ns() {
@@ -44,25 +42,6 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
 }
 
 }  // namespace
-
-RecordingConfig with_progress_event(RecordingConfig config) {
-  const bool adaptive =
-      std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) { return e.frequency != 0; });
-  if (!adaptive && !config.virtual_time) return config;
-  constexpr std::uint64_t kInstRetired = 0xC0;
-  const auto alone = static_cast<std::uint32_t>(config.events.size());
-  config.events.push_back(
-      {.name = kProgressEvent,
-       .select = arch::PerfEvtSel{}.with(arch::PerfEvtSel::event, kInstRetired).with(arch::PerfEvtSel::user, 1).raw(),
-       .counters = arch::fixed(0) | arch::any_of(8),
-       .leader = alone});
-  return config;
-}
-
-std::size_t reported_events(const RecordingConfig& config) {
-  const bool hidden = !config.events.empty() && config.events.back().name == kProgressEvent;
-  return config.events.size() - (hidden ? 1 : 0);
-}
 
 /// One thread's PMUs and what recording them needs.
 class Recorder::Thread final : public PmuClient {
@@ -282,6 +261,7 @@ void Recorder::in_forked_child() {
   if (config_.virtual_time) instructions_before_ = instructions();
   threads_.clear();
   out_.restart(getpid());
+  greeted_ = exec_ = false;
   last_flush_ns_ = 0;
 }
 

@@ -67,11 +67,4 @@ class Recorder final : public engine::Observer, public Progress {
   std::map<std::int32_t, std::unique_ptr<Thread>> threads_;  // by tid
 };
 
-/// The configuration as it is recorded: adaptive periods and virtual time need the threads' progress, so an event that
-/// counts it is appended where it is needed: last, without samples, and not reported.
-RecordingConfig with_progress_event(RecordingConfig config);
-
-/// Events of the configuration that the user asked for: those that counts are sent of.
-std::size_t reported_events(const RecordingConfig& config);
-
 }  // namespace zs::session

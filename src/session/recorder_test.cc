@@ -380,8 +380,9 @@ TEST(Recorder, AForkedChildSendsNothingOfItsParent) {
   child.run_straight(kText, 5);
   child.exit();
   const std::vector<Message> said(out.messages.begin() + static_cast<std::ptrdiff_t>(before), out.messages.end());
-  ASSERT_THAT(said, SizeIs(3));
-  EXPECT_THAT(std::get<Counts>(said[1]).values, ElementsAre(5U));
+  ASSERT_THAT(said, SizeIs(4));
+  EXPECT_FALSE(std::get<Hello>(said[0]).exec);
+  EXPECT_THAT(std::get<Counts>(said[2]).values, ElementsAre(5U));
   EXPECT_THAT(out.all<Sample>(), IsEmpty());
 }
 
