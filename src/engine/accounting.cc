@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/runtime.h"
@@ -61,6 +62,14 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   totals_.assign(lanes_->size(), 0);
   per_instruction_.clear();
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) per_instruction_.push_back(most_per_instruction((*lanes_)[lane]));
+  // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
+  count_elements_ = lanes_->any_memory();
+  constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
+    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
+      if (pmu->lanes()[lane].memory && pmu->headroom(lane) < kFarAway) count_elements_ = false;
+    }
+  }
   const bool budget = lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
   form_ = budget ? TraceForm::Budget : TraceForm::Records;
 }
@@ -92,6 +101,29 @@ void Runtime::count(std::span<const std::uint64_t> events) {
   }
 }
 
+// What REP strings did to memory since the last drain.
+void Runtime::drain_elements() {
+  static constexpr struct { std::uint8_t loads, stores; } kAccesses[4] = {{1, 0}, {2, 0}, {0, 1}, {1, 1}};
+  constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
+  for (std::size_t rep_class = 0; rep_class < 4; ++rep_class) {
+    std::uint64_t left = std::exchange(context_.elements[rep_class], 0);
+    while (left != 0) {
+      const std::uint64_t now = std::min(left, kMostAtOnce);
+      left -= now;
+      arch::Retired with, without;
+      with.rep_string = without.rep_string = true;
+      with.loads = without.loads = kAccesses[rep_class].loads;
+      with.stores = without.stores = kAccesses[rep_class].stores;
+      with.load_count = now * with.loads;
+      with.store_count = now * with.stores;
+      for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
+        totals_[lane] = (*lanes_)[lane].count(with) - (*lanes_)[lane].count(without);
+      }
+      count(totals_);
+    }
+  }
+}
+
 void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   const std::uint64_t end = context_.trace_pointer;
   const std::uint64_t start = trace_start_;
@@ -104,6 +136,7 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
     }
     return;
   }
+  if (count_elements_) drain_elements();
   const std::span<const std::uint32_t> ids(reinterpret_cast<const std::uint32_t*>(start), (end - start) / 4);
   if (ids.empty() && !extra_exit) return;
   std::fill(totals_.begin(), totals_.end(), 0);

@@ -40,7 +40,12 @@ struct Context {
   std::uint64_t guard_pc;      // 0D8h
   std::uint32_t host_mxcsr;    // 0E0h
   std::uint32_t padding;
+  std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
+  std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass
 };
+
+/// REP string instructions by what one element does to memory.
+enum RepClass : std::uint8_t { kRepLoads1, kRepLoads2, kRepStores1, kRepMoves };
 static_assert(offsetof(Context, flags) == 0x80 && offsetof(Context, guard_pc) == 0xD8);
 
 /// Offset of the xsave area from the Context; 64-byte aligned, size by CPUID leaf 0DH.

@@ -58,6 +58,12 @@ class Emitter {
       u8(0x80u | ((reg & 7u) << 3) | (reg & 7u)); u32(static_cast<std::uint32_t>(disp));
     }
   }
+  /// lea reg, [reg + other + disp8]; neither is rsp, r12 or an extended register
+  void add_registers(Gpr reg, Gpr other, std::int8_t disp) {
+    u8(0x48); u8(0x8D); u8(0x44u | (reg << 3)); u8((static_cast<unsigned>(other) << 3) | reg); u8(static_cast<std::uint8_t>(disp));
+  }
+  /// not reg; leaves flags alone
+  void complement(Gpr reg) { u8(0x48u | (reg >= 8 ? 1u : 0u)); u8(0xF7); u8(0xD0u | (reg & 7u)); }
   /// lea rsp, [rsp + disp32]
   void add_rsp(std::int32_t disp) { u8(0x48); u8(0x8D); u8(0xA4); u8(0x24); u32(static_cast<std::uint32_t>(disp)); }
   void pop(Gpr reg) { if (reg >= 8) u8(0x41); u8(0x58u + (reg & 7u)); }

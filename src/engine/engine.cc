@@ -78,6 +78,7 @@ void Runtime::start(const ProgramPlan& plan) {
   options.max_instructions = config_.max_block_instructions;
   options.virtual_time = config_.virtual_time;
   options.form = form_;
+  options.count_elements = count_elements_;
   if (form_ == TraceForm::Budget) window_.use_budget_view(true);
   translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, options);
   map_.listen(this);

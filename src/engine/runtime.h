@@ -59,6 +59,7 @@ class Runtime final : public CodeSource, public CodeListener {
   };
   Allowance allowance() const;
   void drain(std::optional<std::uint32_t> extra_exit);
+  void drain_elements();
   void count(std::span<const std::uint64_t> events);
   void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void begin_step(const Insn& insn);
@@ -145,6 +146,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t indirect_target_ = 0;                // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;                // the next block was reached by an indirect branch
   bool quantum_over_ = false;
+  bool count_elements_ = false;
   std::uint64_t private_page_ = 0;                   // page whose write protection is lifted for one step
   AddressRange fetch_range_{};                       // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;

@@ -54,7 +54,9 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
 // ---- choosing the path ----------------------------------------------------------------------------------------
 
 bool Translator::needs_step(const Insn& insn) const {
-  return (insn.facts.rep_string && lanes_.any_memory()) || (insn.touches_memory() && lanes_.any_addresses());
+  const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
+                             (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
+  return uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
 }
 
 Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned replay) {
@@ -141,8 +143,9 @@ void Translator::add_counts(const Insn& insn, bool taken, std::span<std::uint32_
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.taken = taken;
   retired.ip = insn.pc;
-  retired.load_count = insn.facts.loads;
-  retired.store_count = insn.facts.stores;
+  // What a REP string does to memory is known only when it has run.
+  retired.load_count = insn.facts.rep_string ? 0 : insn.facts.loads;
+  retired.store_count = insn.facts.rep_string ? 0 : insn.facts.stores;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) counts[lane] += lanes_[lane].count(retired);
 }
 
@@ -219,6 +222,28 @@ void Translator::emit_plain(const Insn& insn) {
   note_meta(insn, base + 1);
   out_.bytes(bytes, insn.length);
   out_.load(static_cast<Gpr>(base), offsetof(Context, slot_far));
+}
+
+// elements[class] += rcx before - rcx after, without flags: a - b = a + ~b + 1. String instructions use neither rbx nor rdx.
+void Translator::emit_rep_string(const Insn& insn) {
+  const RepClass rep_class = insn.facts.loads == 2                             ? kRepLoads2
+                             : insn.facts.loads == 1 && insn.facts.stores == 1 ? kRepMoves
+                             : insn.facts.loads == 1                           ? kRepLoads1
+                                                                               : kRepStores1;
+  const std::size_t counter = offsetof(Context, elements) + 8 * rep_class;
+  out_.store(offsetof(Context, slot_far), kRbx);
+  out_.mov(kRbx, kRcx);
+  note_meta(insn, kRbx + 1);
+  out_.bytes(insn.bytes.data(), insn.length);
+  out_.store(offsetof(Context, slot_scratch), kRdx);
+  out_.mov(kRdx, kRcx);
+  out_.complement(kRdx);
+  out_.add_registers(kRdx, kRbx, 1);
+  out_.load(kRbx, counter);
+  out_.add_registers(kRbx, kRdx, 0);
+  out_.store(counter, kRbx);
+  out_.load(kRbx, offsetof(Context, slot_far));
+  out_.load(kRdx, offsetof(Context, slot_scratch));
 }
 
 std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
@@ -353,7 +378,8 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     case Flow::Plain:
     case Flow::Stop:
       add_counts(insn, false, running_);
-      emit_plain(insn);
+      if (insn.facts.rep_string && options_.count_elements && current_.variant != Variant::Step) emit_rep_string(insn);
+      else emit_plain(insn);
       break;
     case Flow::Jump:
       add_counts(insn, true, running_);

@@ -37,6 +37,7 @@ class Translator {
   struct Options {
     unsigned max_instructions = 32;
     bool virtual_time = false;
+    bool count_elements = false;   // REP strings add to Context::elements instead of running alone
     TraceForm form = TraceForm::Records;
   };
   Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options);
@@ -107,6 +108,7 @@ class Translator {
   void emit_direct_exit(std::uint64_t target, bool taken);
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target);
   void emit_plain(const Insn& insn);
+  void emit_rep_string(const Insn& insn);
   void emit_indirect_exit(const Insn& insn);
   void emit_load_target(const Insn& insn);
   void emit_push(std::uint64_t value);

@@ -624,62 +624,69 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
   const GuestMapping source = *found;
   if (old_length == 0 && !source.shared()) return -EINVAL;
 
+  if (!fixed && !keep_old && old_length != 0 && new_length <= old_length) {
+    // In place: what lies behind is unmapped, whatever it is.
+    if (new_length == old_length) return static_cast<long>(old_address);
+    const long result = munmap(old_address + new_length, old_length - new_length);
+    return is_error(result) ? result : static_cast<long>(old_address);
+  }
+  // Moving or growing works within one mapping. (Since 6.17 the kernel also moves several at once if their length stays,
+  // some kinds of mapping only, and fails halfway at others.)
+  if (old_address + std::min(old_length, new_length) > source.end) return -EFAULT;
+  if (new_length > old_length && old_address + old_length > source.end) return -EFAULT;
+
+  if (fixed) return move_to(old_address, old_length, new_length, flags, new_address);
   const AddressRange old_range{old_address, old_address + old_length};
-  if (old_range.end > source.end) {
-    // Across several mappings kernels may shrink; since 6.17 they also move some kinds without resizing, and fail
-    // halfway at others. We do as the older ones.
-    if (fixed || keep_old || new_length > old_length || !covered(old_range) || touches_tool_memory(old_range)) {
-      return -EFAULT;
-    }
-  }
-  // Write-protected code pages are mappings of their own to the kernel, which refuses to work across mappings.
+  // Write-protected code pages are mappings of their own to the kernel.
   if (has_code_pages(old_range)) code_will_change(old_range);
-
-  if (fixed) {
-    const AddressRange target{new_address, new_address + new_length};
-    if (touches_tool_memory(target)) return -ENOMEM;
-    std::vector<AddressRange> claimed;
-    if (const long result = claim(target, claimed); is_error(result)) return result == -EEXIST ? -ENOMEM : result;
-    code_will_change(target);
-    const long result = move(old_range, new_length, flags, new_address);
-    if (is_error(result)) {
-      for (const AddressRange each : claimed) raw_syscall(SYS_munmap, each.start, each.size());
-      resync(target);
-      resync(old_range);
-    }
-    return result;
-  }
-
-  if (!keep_old && old_length != 0 && new_length <= old_length) {
-    const AddressRange tail{old_address + new_length, old_range.end};
-    code_will_change(tail);
-    const long result = real_mremap(old_range, new_length, flags, 0);
-    if (!is_error(result)) erase(tail);
-    return result;
-  }
-
   if (!keep_old && old_range.end == source.end && old_length != 0) {
-    const AddressRange growth{old_range.end, old_address + new_length};
-    const bool room = growth.end <= kTaskSize && untouched(growth) && !is_engine_range(growth) &&
-                      !growth.overlaps(layout_.heap) && !growth.overlaps(layout_.stack);
-    if (room) {
-      const long result = real_mremap(old_range, new_length, 0, 0);
-      if (!is_error(result)) {
-        GuestMapping more = source;
-        more.start = growth.start;
-        more.end = growth.end;
-        if (more.file) more.offset += growth.start - source.start;
-        add(more);
-        return result;
-      }
-      if (result != -ENOMEM) return result;
-    }
+    const long result = grow_in_place(source, old_range, new_length);
+    if (result != -ENOMEM) return result;
   }
   if (!may_move) return -ENOMEM;
+  return move_anywhere(source, old_range, new_length, flags, keep_old ? new_address : 0);
+}
 
+long GuestMap::grow_in_place(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length) {
+  const AddressRange growth{old_range.end, old_range.start + new_length};
+  if (growth.end > kTaskSize || !untouched(growth) || is_engine_range(growth) || growth.overlaps(layout_.heap) ||
+      growth.overlaps(layout_.stack)) {
+    return -ENOMEM;
+  }
+  const long result = raw_syscall(SYS_mremap, old_range.start, old_range.size(), new_length, 0, 0);
+  if (is_error(result)) return result;
+  GuestMapping more = source;
+  more.start = growth.start;
+  more.end = growth.end;
+  if (more.file) more.offset += growth.start - source.start;
+  add(more);
+  return result;
+}
+
+long GuestMap::move_to(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
+                       std::uint64_t new_address) {
+  const AddressRange target{new_address, new_address + new_length};
+  if (touches_tool_memory(target)) return -ENOMEM;
+  std::vector<AddressRange> claimed;
+  if (const long result = claim(target, claimed); is_error(result)) return result == -EEXIST ? -ENOMEM : result;
+  code_will_change(target);
+  long result = 0;
+  if (old_length > new_length) result = munmap(old_address + new_length, old_length - new_length);
+  const AddressRange old_range{old_address, old_address + std::min(old_length, new_length)};
+  if (!is_error(result)) result = move(old_range, new_length, flags, new_address);
+  if (is_error(result)) {
+    for (const AddressRange each : claimed) raw_syscall(SYS_munmap, each.start, each.size());
+    resync(target);  // the kernel clears the target before it looks at the rest
+  }
+  return result;
+}
+
+long GuestMap::move_anywhere(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length, int flags,
+                             std::uint64_t hint) {
+  const std::uint64_t unit = source.file ? source.file->page_size : kPageSize;
   const Zone zone = layout_.low.contains(source.start) ? Zone::Low : Zone::High;
   const auto choose = [&]() -> std::optional<std::uint64_t> {
-    if (keep_old && new_address != 0 && hint_is_usable({new_address, new_address + new_length})) return new_address;
+    if (hint != 0 && hint_is_usable({hint, hint + new_length})) return hint;
     if (!source.file && zone == Zone::High && new_length % kHugePageSize == 0) {
       if (const auto aligned = place(zone, new_length, kHugePageSize)) return aligned;
     }
@@ -702,25 +709,12 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
   return -ENOMEM;
 }
 
-/// The kernel works within one of its mappings only, and joins neighbours only when a protection changes. One of the
-/// program's mappings may be several of the kernel's when that change was in PROT_EXEC, which the kernel never sees: so
-/// let it see one.
-long GuestMap::real_mremap(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target) {
-  const auto attempt = [&] { return raw_syscall(SYS_mremap, from.start, from.size(), new_length, flags, target); };
-  const long result = attempt();
-  const GuestMapping* mapping = find(from.start);
-  if (result != -EFAULT || !strip_exec_ || mapping->end < from.end) return result;
-  const int prot = real_prot(static_cast<int>(mapping->prot));
-  if (is_error(raw_syscall(SYS_mprotect, from.start, from.size(), prot | PROT_EXEC))) return result;
-  raw_syscall(SYS_mprotect, from.start, from.size(), prot);
-  return attempt();
-}
-
 /// The target is claimed: replaces whatever the shadow has there.
 long GuestMap::move(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target) {
   code_will_change(from);
   std::vector<GuestMapping> moved = pieces({from.start, std::max(from.end, from.start + 1)});
-  const long result = real_mremap(from, new_length, flags | MREMAP_MAYMOVE | MREMAP_FIXED, target);
+  const long result =
+      raw_syscall(SYS_mremap, from.start, from.size(), new_length, flags | MREMAP_MAYMOVE | MREMAP_FIXED, target);
   if (is_error(result)) return result;
   if ((flags & MREMAP_DONTUNMAP) == 0) erase(from);
   erase({target, target + new_length});

@@ -171,7 +171,11 @@ class GuestMap {
   void resync(AddressRange range);
   void follow_grown_stacks();
 
-  long real_mremap(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target);
+  long grow_in_place(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length);
+  long move_to(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
+               std::uint64_t new_address);
+  long move_anywhere(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length, int flags,
+                     std::uint64_t hint);
   long move(AddressRange from, std::uint64_t new_length, int flags, std::uint64_t target);
   long change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey);
   long grow_heap(std::uint64_t from, std::uint64_t to);

@@ -339,6 +339,27 @@ TEST(GuestMap, AttachesSharedMemoryAsTheKernelDoes) {
   shmctl(id, IPC_RMID, nullptr);
 }
 
+TEST(GuestMap, ShrinksAcrossMappingsAndHolesAsTheKernelDoes) {
+  expect_same_as_kernel([](Memory& memory, std::ostream& out) {
+    const struct {
+      std::uint64_t first, old_pages, new_pages;
+      int flags;
+    } calls[] = {{2, 4, 2, 0},  {2, 4, 3, 0},  {10, 8, 2, 0}, {10, 8, 6, 0}, {2, 4, 4, 0},  {2, 4, 4, 1},
+                 {10, 6, 6, 0}, {2, 4, 2, 3},  {2, 4, 3, 3},  {10, 8, 2, 3}, {2, 4, 6, 3},  {2, 4, 6, 1},
+                 {2, 2, 3, 1},  {10, 4, 5, 0}, {10, 4, 6, 3}, {11, 2, 3, 3}, {2, 40, 1, 0}, {8, 4, 2, 0}};
+    for (const auto& call : calls) {
+      memory.munmap(kArena, kArenaPages * kPageSize);
+      memory.mmap(page(0), 4 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+      memory.mmap(page(4), 4 * kPageSize, PROT_READ, kPrivate | MAP_FIXED, -1, 0);
+      memory.mmap(page(10), 4 * kPageSize, PROT_READ, kPrivate | MAP_FIXED, -1, 0);
+      const long result =
+          memory.mremap(page(call.first), call.old_pages * kPageSize, call.new_pages * kPageSize, call.flags, page(20));
+      out << result_name(result) << "\n" << arena(memory.maps());
+      if (!is_error(result)) memory.munmap(static_cast<std::uint64_t>(result), call.new_pages * kPageSize);
+    }
+  });
+}
+
 // One long random history, made natively and through the map; results and what is mapped must agree after every step.
 class RandomHistory : public testing::TestWithParam<unsigned> {};
 
