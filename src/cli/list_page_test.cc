@@ -1,0 +1,175 @@
+#include "cli/list_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace zs::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server@1"); }
+
+const std::vector<ListedEvent>& everything() {
+  static const PfmNames pfm;
+  static const std::vector<ListedEvent> events = list_events(skylake(), pfm);
+  return events;
+}
+
+std::vector<std::string> names_of(const std::vector<ListedEvent>& events) {
+  std::vector<std::string> names;
+  for (const ListedEvent& event : events) names.push_back(event.name);
+  return names;
+}
+
+const ListedEvent& listed(const std::string& name) {
+  const auto found = std::find_if(everything().begin(), everything().end(),
+                                  [&](const ListedEvent& event) { return event.name == name; });
+  EXPECT_NE(found, everything().end()) << name;
+  return *found;
+}
+
+TEST(ListEvents, NamesNoEventTwice) {
+  std::set<std::string> seen;
+  for (const ListedEvent& event : everything()) EXPECT_TRUE(seen.insert(event.name).second) << event.name;
+}
+
+TEST(ListEvents, SaysOfEveryEventWhatTheParserSays) {
+  for (const ListedEvent& event : everything()) {
+    const auto parsed = parse_events(event.name, skylake());
+    EXPECT_EQ(parsed.has_value(), event.kind != ListedClass::NotModelled) << event.name;
+    if (parsed && event.kind == ListedClass::Exact) {
+      EXPECT_EQ(parsed->front().events.front().counters, event.counters) << event.name;
+    }
+  }
+}
+
+TEST(ListEvents, AddsLibpfmsEventsThatTheTableLacks) {
+  const ListedEvent& event = listed("exe_activity.bound_on_stores");
+  EXPECT_EQ(event.kind, ListedClass::NotModelled);
+  EXPECT_EQ(event.needs, "cycles");
+}
+
+TEST(ListEvents, GivesPerfsNamesTheRowBehindThem) {
+  const ListedEvent& event = listed("L1-dcache-loads");
+  EXPECT_EQ(event.config, 0x81D0u);
+  EXPECT_THAT(event.aliases, ElementsAre("mem_inst_retired.all_loads", "dTLB-loads"));
+  EXPECT_FALSE(listed("task-clock").config.has_value());
+}
+
+TEST(Matching, ComparesGlobsCaseBlindWithNamesAndAliases) {
+  EXPECT_THAT(names_of(matching(everything(), {"MEM_INST_RETIRED.LOCK*"})), ElementsAre("mem_inst_retired.lock_loads"));
+  EXPECT_THAT(names_of(matching(everything(), {"cs", "faults"})), ElementsAre("page-faults", "context-switches"));
+}
+
+TEST(Matching, FallsBackToNamesThatContainTheWord) {
+  EXPECT_THAT(names_of(matching(everything(), {"prec_di"})), ElementsAre("inst_retired.prec_dist"));
+  EXPECT_THAT(matching(everything(), {"no such thing"}), IsEmpty());
+}
+
+TEST(ListPage, IsThisTable) {
+  EXPECT_EQ(list_page(matching(everything(), {"instructions", "cs", "inst_retired.[apt]*"}), false), R"(
+EVENT                         CLASS         CODE/UMASK   COUNTERS    PRECISE       DESCRIPTION
+instructions                  exact         C0/00        0-7 fixed0  no            instructions retired; :ppp is INST_RETIRED.PREC_DIST
+context-switches              software      -            -           -             times the thread left its CPU
+inst_retired.any              exact         C0/00        0-7 fixed0  no            instructions retired (fixed counter 0)
+inst_retired.any_p            exact         C0/00        0-7 fixed0  no            instructions retired; a REP string instruction is one
+inst_retired.prec_dist        exact         C0/01        1           distribution  instructions retired; with PEBS on PMC1 the overflowing instruction itself is sampled
+inst_retired.total_cycles_ps  not modelled  C0/01 c10 i  0,2-3       only          every cycle, precise: INST_RETIRED below 10
+)" + 1);
+}
+
+TEST(ListPage, TellsAliasesAndWhatIsMissingWhenVerbose) {
+  EXPECT_EQ(list_page(matching(everything(), {"branch-misses", "migrations"}), true), R"(
+EVENT           CLASS         CODE/UMASK  COUNTERS  PRECISE       DESCRIPTION
+branch-misses   not modelled  -           -         -
+    also: branch-load-misses
+    needs: the core model (branch predictor)
+cpu-migrations  not modelled  -           -         -
+    also: migrations
+    needs: the kernel's own counting
+)" + 1);
+}
+
+TEST(ListPage, WritesCountersAsRanges) {
+  EXPECT_EQ(counter_names(arch::any_of(8)), "0-7");
+  EXPECT_EQ(counter_names(arch::only(0) | arch::only(2) | arch::only(3) | arch::fixed(1)), "0,2-3 fixed1");
+  EXPECT_EQ(counter_names(arch::fixed(0)), "fixed0");
+  EXPECT_EQ(counter_names({}), "-");
+}
+
+TEST(ListJson, KeepsTheFieldsThatTheFormatPagePromises) {
+  const auto json =
+      nlohmann::json::parse(list_json(skylake(), matching(everything(), {"mem_load_retired.l3_miss", "cs"})));
+  EXPECT_EQ(json.at("schema"), "zeroskid-list");
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("cpu"), "skylake-server@1");
+  ASSERT_EQ(json.at("events").size(), 2u);
+  const auto& software = json.at("events").at(0);
+  EXPECT_EQ(software.at("name"), "context-switches");
+  EXPECT_EQ(software.at("class"), "software");
+  EXPECT_FALSE(software.contains("config"));
+  const auto& event = json.at("events").at(1);
+  EXPECT_EQ(event.at("class"), "not modelled");
+  EXPECT_EQ(event.at("needs"), "caches");
+  EXPECT_EQ(event.at("config"), "0x20d1");
+  EXPECT_EQ(event.at("event"), 0xD1);
+  EXPECT_EQ(event.at("umask"), 0x20);
+  EXPECT_EQ(event.at("cmask"), 0);
+  EXPECT_EQ(event.at("counters"), (std::vector{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(event.at("precise"), "yes");
+  EXPECT_EQ(event.at("data_address"), true);
+  EXPECT_EQ(event.at("extension"), false);
+}
+
+TEST(SelectPage, DecodesTheWordsOfTheCounterTutorial) {
+  EXPECT_EQ(select_page("0x004100C4", skylake()), R"(
+0x004100C4  IA32_PERFEVTSELx of skylake-server@1
+  bits 7-0   EVENT   C4H
+  bits 15-8  UMASK   00H
+  bit  16    USR     1    counts in ring 3
+  bit  17    OS      0    does not count in ring 0
+  bit  20    INT     0    no interrupt on overflow
+  bit  22    EN      1    the counter runs
+Counts br_inst_retired.all_branches, exact: branch instructions retired, far ones included
+)" + 1);
+  EXPECT_THAT(select_page("0x0041412E", skylake()),
+              HasSubstr("Not counted: not modelled: 0x0041412E (longest_lat_cache.miss) needs the core model (caches), "
+                        "which this version does not have\n"));
+}
+
+TEST(SelectPage, SaysWhyAWordCountsNothing) {
+  EXPECT_EQ(select_page("0x18300A0", skylake()), R"(
+0x18300A0  IA32_PERFEVTSELx of skylake-server@1
+  bits 7-0   EVENT   A0H
+  bits 15-8  UMASK   00H
+  bit  16    USR     1    counts in ring 3
+  bit  17    OS      1    counts in ring 0 (not modelled)
+  bit  20    INT     0    no interrupt on overflow
+  bit  22    EN      0    the counter stands still
+  bit  23    INV     1    fewer than CMASK a cycle; no meaning while CMASK is 0
+  bits 31-24 CMASK   1    cycles with at least so many occurrences
+Not counted: ring-0 counting is not modelled: '0x18300A0' has OS (bit 17) set
+hint: the same in ring 3: 0x1C100A0
+)" + 1);
+  EXPECT_THAT(select_page("0x8000000000000000", skylake()), HasSubstr("  reserved bits are set: 0x8000000000000000\n"));
+}
+
+TEST(SelectJson, CarriesEveryField) {
+  const auto json = nlohmann::json::parse(select_json("0x4300C4", skylake()));
+  EXPECT_EQ(json.at("schema"), "zeroskid-select");
+  EXPECT_EQ(json.at("fields").at("EVENT"), 0xC4);
+  EXPECT_EQ(json.at("fields").at("OS"), 1);
+  EXPECT_EQ(json.at("counted"), false);
+  EXPECT_TRUE(json.at("counts").is_null());
+  EXPECT_EQ(json.at("why"), "ring-0 counting is not modelled: '0x4300C4' has OS (bit 17) set");
+}
+
+}  // namespace
+}  // namespace zs::cli

@@ -1,0 +1,145 @@
+#include "cli/pfm_names.h"
+
+#include <perfmon/pfmlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "arch/msrs.h"
+
+namespace zs::cli {
+namespace {
+
+using arch::PerfEvtSel;
+
+constexpr std::uint64_t kConfigBits = PerfEvtSel::event.mask | PerfEvtSel::umask.mask | PerfEvtSel::edge.mask |
+                                      PerfEvtSel::any.mask | PerfEvtSel::invert.mask | PerfEvtSel::cmask.mask;
+
+struct Processor {
+  std::string_view model;  // how the CPU model's name begins
+  pfm_pmu_t pmu;
+  const char* prefix;
+};
+constexpr std::array kProcessors{
+    Processor{"haswell@", PFM_PMU_INTEL_HSW, "hsw::"},
+    Processor{"skylake-server@", PFM_PMU_INTEL_SKX, "skx::"},
+    Processor{"westmere@", PFM_PMU_INTEL_WSM, "wsm::"},
+};
+
+const Processor* processor_of(const arch::CpuModel& cpu) {
+  const auto* found = std::find_if(kProcessors.begin(), kProcessors.end(), [&](const Processor& row) {
+    return cpu.name.substr(0, row.model.size()) == row.model;
+  });
+  return found == kProcessors.end() ? nullptr : found;
+}
+
+/// What libpfm4 would take as an attribute is a modifier, and the parser's.
+bool is_attribute(std::string_view segment) {
+  constexpr std::array<std::string_view, 12> kAttributes{"u", "k", "h",    "e",      "i",     "c",
+                                                         "t", "p", "intx", "intxcp", "ldlat", "precise"};
+  return std::any_of(kAttributes.begin(), kAttributes.end(),
+                     [&](std::string_view name) { return arch::equal_case_blind(name, segment); });
+}
+
+std::optional<std::uint64_t> encoded(const std::string& spelling) {
+  std::uint64_t* codes = nullptr;
+  int count = 0;
+  if (pfm_get_event_encoding(spelling.c_str(), PFM_PLM3, nullptr, nullptr, &codes, &count) != PFM_SUCCESS)
+    return std::nullopt;
+  const std::optional<std::uint64_t> config = count > 0 ? std::optional(codes[0] & kConfigBits) : std::nullopt;
+  std::free(codes);
+  return config;
+}
+
+}  // namespace
+
+PfmNames::PfmNames() {
+  // libpfm4 encodes events of another processor than this one only if told so in the environment.
+  constexpr const char* kSwitch = "LIBPFM_ENCODE_INACTIVE";
+  const bool was_set = std::getenv(kSwitch) != nullptr;
+  if (!was_set) setenv(kSwitch, "1", 0);
+  ready_ = pfm_initialize() == PFM_SUCCESS;
+  if (!was_set) unsetenv(kSwitch);
+}
+
+PfmNames::~PfmNames() {
+  if (ready_) pfm_terminate();
+}
+
+std::optional<std::uint64_t> PfmNames::config_of(const arch::CpuModel& cpu, std::string_view name) const {
+  const Processor* processor = processor_of(cpu);
+  if (!ready_ || processor == nullptr) return std::nullopt;
+  for (std::string_view rest = name; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (rest.size() != name.size() && is_attribute(rest.substr(0, end))) return std::nullopt;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return encoded(processor->prefix + std::string(name));
+}
+
+std::vector<PfmEvent> PfmNames::events(const arch::CpuModel& cpu) const {
+  std::vector<PfmEvent> events;
+  const Processor* processor = processor_of(cpu);
+  pfm_pmu_info_t pmu{};
+  pmu.size = sizeof pmu;
+  if (!ready_ || processor == nullptr || pfm_get_pmu_info(processor->pmu, &pmu) != PFM_SUCCESS) return events;
+  for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
+    pfm_event_info_t event{};
+    event.size = sizeof event;
+    if (pfm_get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS) continue;
+    bool has_umasks = false;
+    for (int i = 0; i < event.nattrs; ++i) {
+      pfm_event_attr_info_t attribute{};
+      attribute.size = sizeof attribute;
+      if (pfm_get_event_attr_info(index, i, PFM_OS_NONE, &attribute) != PFM_SUCCESS) continue;
+      if (attribute.type != PFM_ATTR_UMASK) continue;
+      has_umasks = true;
+      const auto config = encoded(std::string(processor->prefix) + event.name + ":" + attribute.name);
+      if (!config) continue;
+      events.push_back({std::string(event.name) + "." + attribute.name, *config,
+                        attribute.desc != nullptr ? attribute.desc : event.desc});
+    }
+    if (has_umasks) continue;
+    if (const auto config = encoded(std::string(processor->prefix) + event.name))
+      events.push_back({event.name, *config, event.desc});
+  }
+  return events;
+}
+
+std::vector<std::string> PfmNames::all(const arch::CpuModel& cpu) const {
+  std::vector<std::string> names;
+  for (PfmEvent& event : events(cpu)) {
+    for (char& c : event.name) c = arch::lower(c);  // as our own tables: nearest_names() ranks by spelling
+    names.push_back(std::move(event.name));
+  }
+  return names;
+}
+
+namespace {
+
+/// Starts libpfm4 at the first question.
+class PfmNamesOnDemand : public session::EventNames {
+ public:
+  std::optional<std::uint64_t> config_of(const arch::CpuModel& cpu, std::string_view name) const override {
+    return names().config_of(cpu, name);
+  }
+  std::vector<std::string> all(const arch::CpuModel& cpu) const override { return names().all(cpu); }
+
+ private:
+  const PfmNames& names() const {
+    if (!names_) names_.emplace();
+    return *names_;
+  }
+  mutable std::optional<PfmNames> names_;
+};
+
+}  // namespace
+
+Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu) {
+  const PfmNamesOnDemand further;
+  return session::parse_events(text, cpu, &further);
+}
+
+}  // namespace zs::cli
