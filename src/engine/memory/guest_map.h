@@ -15,14 +15,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "engine/memory/free_space.h"
+#include "engine/memory/guest_mapping.h"
 #include "engine/memory/layout.h"
 
 namespace zs::engine {
@@ -34,33 +35,6 @@ class CodeListener {
   virtual ~CodeListener() = default;
   /// May call unprotect_code_page(); must not change mappings.
   virtual void code_changed(std::uint64_t start, std::uint64_t end) = 0;
-};
-
-enum class MapKind : std::uint8_t { Anonymous, File, Heap, Stack, Arguments, SharedMemory, Vdso, Vvar };
-
-/// The file behind a mapping, as it was named when it was mapped.
-struct MappedFile {
-  std::string path;
-  std::uint32_t device_major = 0, device_minor = 0;
-  std::uint64_t inode = 0;
-  bool may_execute = true;              // false: the file system is mounted noexec
-  std::uint64_t page_size = kPageSize;  // larger on hugetlbfs
-};
-
-struct GuestMapping {
-  std::uint64_t start = 0, end = 0;
-  std::uint32_t prot = 0;    // PROT_READ|WRITE|EXEC, as the program asked
-  std::uint32_t flags = 0;   // MAP_SHARED or MAP_PRIVATE, and MAP_ANONYMOUS|GROWSDOWN|NORESERVE|LOCKED|HUGETLB
-  std::uint64_t offset = 0;  // in the file, of `start`; 0 for anonymous memory
-  MapKind kind = MapKind::Anonymous;
-  bool inherited = true;  // false: madvise(MADV_DONTFORK)
-  bool charged = false;   // a private file mapping that was ever writable: the kernel keeps such apart (VM_ACCOUNT)
-  std::shared_ptr<const MappedFile> file;  // null for private anonymous memory
-
-  AddressRange range() const { return {start, end}; }
-  bool shared() const;
-  /// "[heap]", "[stack]", "[vdso]", the file's path, or "".
-  std::string name() const;
 };
 
 class GuestMap {
@@ -141,7 +115,7 @@ class GuestMap {
   using Mappings = std::map<std::uint64_t, GuestMapping>;
   enum class Zone : std::uint8_t { Low, LowOnly, High };
 
-  // The shadow alone.
+  // The shadow alone: guest_map.cc.
   Mappings::const_iterator at_or_after(std::uint64_t address) const;
   Mappings::iterator at_or_after(std::uint64_t address);
   void add(GuestMapping mapping);  // into a place where nothing is
@@ -149,8 +123,7 @@ class GuestMap {
   void split(std::uint64_t address);
   void erase(AddressRange range);
   void merge_around(AddressRange range);
-  template <typename Change>
-  void update(AddressRange range, Change&& change);
+  void update(AddressRange range, const std::function<void(GuestMapping&)>& change);
   bool covered(AddressRange range) const;
   bool untouched(AddressRange range) const;
   bool touches_tool_memory(AddressRange range) const;
@@ -158,7 +131,7 @@ class GuestMap {
   std::vector<AddressRange> owned(AddressRange range) const;
   std::vector<GuestMapping> pieces(AddressRange range) const;
 
-  // Placement and the real address space.
+  // Placement and the real address space: guest_map_placement.cc.
   int real_prot(int prot) const;
   bool hint_is_usable(AddressRange range) const;
   std::optional<std::uint64_t> place(Zone zone, std::uint64_t length, std::uint64_t alignment) const;
@@ -171,6 +144,7 @@ class GuestMap {
   void resync(AddressRange range);
   void follow_grown_stacks();
 
+  // Parts of the system calls: guest_map_calls.cc.
   long grow_in_place(const GuestMapping& source, AddressRange old_range, std::uint64_t new_length);
   long move_to(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
                std::uint64_t new_address);
