@@ -1,4 +1,4 @@
-// A verb is what follows `zeroskid` on the command line. Each has a file of its own; zeroskid_main.cc holds the list.
+// A verb is what follows `zeroskid` on the command line. Each has a file of its own; cli/verbs.cc holds the list.
 #pragma once
 
 namespace zs::cli {
@@ -9,6 +9,11 @@ struct Verb {
   int (*run)(int argc, char** argv);  // argv[0] is the verb; returns the exit status
 };
 
+extern const Verb kStatVerb;
+extern const Verb kRecordVerb;
+extern const Verb kReportVerb;
+extern const Verb kAnnotateVerb;
+extern const Verb kScriptVerb;
 extern const Verb kListVerb;
 extern const Verb kDoctorVerb;
 

@@ -1,0 +1,76 @@
+// Receives what the processes of a profiled program send, until the program ends. The collector is the program's parent
+// and nothing more: it forwards no input or output, and the program never waits for a decision of it.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "cli/launch.h"
+#include "cli/own_signals.h"
+#include "session/wire.h"
+
+namespace zs::cli {
+
+/// Where a recording goes: a file, or totals.
+class RecordingSink {
+ public:
+  virtual ~RecordingSink() = default;
+  /// Messages of one process come in its order; those of several as they arrive. Event numbers have been checked.
+  virtual void receive(session::Message&& message) = 0;
+  /// A few times a second: a good moment to write out what is buffered.
+  virtual void breathe() {}
+};
+
+/// How far a recording has come.
+struct Progress {
+  double seconds = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t instructions = 0;  // 0: no event counts them
+};
+
+struct ProgramEnd {
+  int wait_status = 0;
+  rusage usage{};  // of the program and the children it waited for
+  double elapsed_seconds = 0;
+  bool ran = false;       // its first instruction was reached
+  int still_running = 0;  // processes it left behind; what they do from here on is not recorded
+};
+
+class Collector {
+ public:
+  /// events            of the recording; messages that speak of others are refused
+  /// instruction_event  index of an event that counts instructions, or -1: for the progress line
+  /// watch             called a few times a second
+  Collector(RecordingSink& sink, std::size_t events, int instruction_event, std::function<void(const Progress&)> watch);
+
+  /// Until the program has ended and everything that was sent has arrived. Closes launched.socket.
+  ProgramEnd run(const Launched& launched, const OwnSignals& signals);
+
+ private:
+  void receive_all(int socket, std::chrono::milliseconds longest);
+  void receive(session::Message&& message);
+  bool makes_sense(const session::Message& message) const;
+  int count_still_running() const;
+
+  RecordingSink& sink_;
+  std::size_t events_;
+  int instruction_event_;
+  std::function<void(const Progress&)> watch_;
+  std::vector<std::byte> buffer_;
+  bool complained_ = false;
+  bool ran_ = false;
+  Progress progress_;
+  std::map<std::int64_t, std::uint64_t> running_instructions_;  // by thread
+  std::set<std::int32_t> processes_;
+};
+
+/// The exit status that stands for how a process ended: its own, or 128 + the signal that killed it.
+int exit_status_of(int wait_status);
+
+}  // namespace zs::cli

@@ -1,0 +1,84 @@
+#include "cli/command_line.h"
+
+#include <unistd.h>
+
+#include "cli/exit_status.h"
+#include "cli/say.h"
+
+namespace zs::cli {
+namespace {
+
+class HelpPage : public CLI::Formatter {
+ public:
+  explicit HelpPage(std::string usage) : usage_(std::move(usage)) { column_width(28); }
+  std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + "\n"; }
+
+ private:
+  std::string usage_;
+};
+
+}  // namespace
+
+CommandLine::CommandLine(const std::string& verb, const std::string& about, const std::string& usage)
+    : verb_(verb), app_(about, "zeroskid " + verb) {
+  app_.formatter(std::make_shared<HelpPage>("zeroskid " + verb + " " + usage));
+  app_.prefix_command(true);
+}
+
+CLI::Option* CommandLine::grouped(CLI::Option* option) { return option->group(group_); }
+
+CLI::Option* CommandLine::values(const std::string& names, std::vector<std::string>& into,
+                                 const std::string& placeholder, const std::string& help) {
+  // One value per use: the next word may already be the program.
+  return grouped(app_.add_option(names, into, help)->option_text(placeholder)->allow_extra_args(false));
+}
+
+CLI::Option* CommandLine::flag(const std::string& names, bool& into, const std::string& help) {
+  return grouped(app_.add_flag(names, into, help));
+}
+
+CLI::Option* CommandLine::optional_value(const std::string& name, std::string& into, const std::string& placeholder,
+                                         const std::string& help) {
+  return grouped(app_.add_flag(name, into, help)->option_text(placeholder));
+}
+
+CLI::Option* CommandLine::number(const std::string& names, std::uint64_t& into, std::uint64_t least,
+                                 const std::string& placeholder, const std::string& help) {
+  CLI::Option* const option = app_.add_option(names, into, help)->option_text(placeholder)->take_last();
+  option->check([least](const std::string& text) {
+    std::uint64_t number = 0;
+    const bool read = text.find('-') == std::string::npos && CLI::detail::lexical_cast(text, number);
+    return read && number >= least ? std::string()
+                                   : text + " is not a whole number from " + std::to_string(least) + " up";
+  });
+  return grouped(option);
+}
+
+int CommandLine::refuse(const std::string& what) const {
+  write_all(STDERR_FILENO,
+            "zeroskid " + verb_ + ": " + what + "\nhint: zeroskid " + verb_ + " --help lists the options\n");
+  return kUsage;
+}
+
+std::optional<int> CommandLine::parse(int argc, char** argv) {
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    write_all(STDOUT_FILENO, app_.help());
+    return 0;
+  } catch (const CLI::ArgumentMismatch& problem) {
+    const std::string text = problem.what();  // "--event: 1 required TEXT missing"
+    return refuse(text.substr(0, text.find(':')) + " needs a value");
+  } catch (const CLI::ParseError& problem) {
+    return refuse(problem.what());
+  }
+  program_ = app_.remaining();
+  if (!program_.empty() && program_.front() == "--") {
+    program_.erase(program_.begin());
+  } else if (!program_.empty() && program_.front().size() > 1 && program_.front().front() == '-') {
+    return refuse("there is no option " + program_.front());
+  }
+  return std::nullopt;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,98 @@
+#include "cli/event_selection.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "arch/events/meanings.h"
+#include "cli/pfm_names.h"
+#include "session/pmu_driver.h"
+
+namespace zs::cli {
+namespace {
+
+using session::EventKind;
+using session::EventSpec;
+using session::ParsedEvent;
+
+Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const SamplingDefaults& defaults,
+                          const arch::CpuModel& model) {
+  if (event.kind != EventKind::Hardware) {
+    return Error{event.spelling + ": the kernel counts it, and no PMU can sample it", "zeroskid stat counts it"};
+  }
+  std::uint64_t frequency = 0;
+  if (event.period) {
+    spec.period = *event.period;
+  } else if (event.frequency) {
+    frequency = *event.frequency;
+  } else if (defaults.period != 0) {
+    spec.period = defaults.period;
+  } else {
+    frequency = defaults.frequency;
+  }
+  const bool by_period = frequency == 0;
+  if (by_period && spec.period == 0) return Error{event.spelling + ": a period of 0 samples nothing", ""};
+  if (const std::uint64_t longest = session::longest_pebs_period(model); by_period && spec.period > longest) {
+    return Error{event.spelling + ": period " + std::to_string(spec.period) + " is longer than a counter of " +
+                     std::string(model.name) + " can hold",
+                 "at most " + std::to_string(longest)};
+  }
+  if (frequency > std::numeric_limits<std::uint32_t>::max()) {
+    return Error{event.spelling + ": " + std::to_string(frequency) + " samples per second are too many",
+                 "-c 1 samples every event"};
+  }
+  spec.frequency = static_cast<std::uint32_t>(frequency);
+  return {};
+}
+
+}  // namespace
+
+Result<EventSelection> select_events(const std::vector<std::string>& lists, const arch::CpuModel& model,
+                                     const SamplingDefaults& sampling) {
+  EventSelection out;
+  for (const std::string& list : lists) {
+    auto groups = parse_events(list, model);
+    if (!groups) return groups.error();
+    for (const session::EventGroup& group : *groups) {
+      const auto leader = static_cast<std::uint32_t>(out.events.size());
+      for (const ParsedEvent& event : group.events) {
+        EventSpec spec{.name = event.name,
+                       .kind = event.kind,
+                       .select = event.select.raw(),
+                       .counters = event.counters,
+                       .precise_counters = event.precise_counters,
+                       .precise = static_cast<std::uint8_t>(event.precise),
+                       .precise_distribution = event.precise_distribution,
+                       .has_address = event.has_address,
+                       .leader = leader};
+        if (sampling.sample) {
+          if (auto set = set_sampling(spec, event, sampling, model); !set) return set.error();
+        }
+        out.events.push_back(std::move(spec));
+        out.meanings.push_back(event.meaning);
+      }
+      if (group.events.size() > 1) {
+        out.groups.push_back({.leader = leader, .members = static_cast<std::uint32_t>(group.events.size())});
+      }
+    }
+  }
+  return out;
+}
+
+int instruction_event(const EventSelection& selection) {
+  const auto at = std::find(selection.meanings.begin(), selection.meanings.end(), &arch::kInstructions);
+  return at == selection.meanings.end() ? -1 : static_cast<int>(at - selection.meanings.begin());
+}
+
+Result<const arch::CpuModel*> choose_cpu_model(const std::string& name) {
+  if (const arch::CpuModel* const model = arch::find_cpu_model(name)) return model;
+  std::string known;
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    known += (known.empty() ? "" : ", ") + std::string(model.name);
+  }
+  if (name == "host") {
+    return Error{"--cpu host: a model of this machine's processor is not supported yet", "models: " + known};
+  }
+  return Error{"--cpu " + name + ": no such CPU model", "models: " + known};
+}
+
+}  // namespace zs::cli

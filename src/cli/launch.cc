@@ -1,0 +1,145 @@
+#include "cli/launch.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "session/wire.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr int kSocketBufferBytes = 4 << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+Error system_error(const std::string& what) { return {what + ": " + std::strerror(errno), ""}; }
+
+/// The same open file under a number that programs do not reach by counting up, inherited across execve.
+Descriptor inheritable(const Descriptor& fd, int first) { return Descriptor(fcntl(fd.get(), F_DUPFD, first)); }
+
+/// 1000, or as high as `ulimit -n` allows.
+int first_private_fd() {
+  constexpr int kUsual = 1000;
+  constexpr rlim_t kRoom = 24;  // for the engine's own, above it
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kUsual + kRoom) return kUsual;
+  return static_cast<int>(limit.rlim_cur > 2 * kRoom ? limit.rlim_cur - kRoom : limit.rlim_cur / 2);
+}
+
+Result<Descriptor> sealed_config(const session::RecordingConfig& config) {
+  const std::vector<std::byte> bytes = session::encode_config(config);
+  Descriptor fd(memfd_create("zeroskid-config", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return system_error("cannot create a memfd for the recording's configuration");
+  if (write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+    return system_error("cannot write the recording's configuration");
+  }
+  fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  return fd;
+}
+
+std::string folder_of_this_executable() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  const std::string text(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text.substr(0, text.rfind('/'));
+}
+
+bool executable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+}  // namespace
+
+Result<std::string> find_runner() {
+  if (const char* named = std::getenv("ZEROSKID_RUN"); named != nullptr && *named != '\0') {
+    if (executable(named)) return std::string(named);
+    return Error{std::string("$ZEROSKID_RUN is ") + named + ": " + std::strerror(errno),
+                 "unset it, or name zeroskid-run"};
+  }
+  const std::string here = folder_of_this_executable();
+  const std::string places[] = {here + "/zeroskid-run", here + "/../libexec/zeroskid/zeroskid-run"};
+  for (const std::string& place : places) {
+    if (executable(place)) return place;
+  }
+  return Error{"zeroskid-run, which programs run in, is neither " + places[0] + " nor " + places[1],
+               "install zeroskid again, or name the file in $ZEROSKID_RUN"};
+}
+
+Result<Launched> launch(session::RecordingConfig config, const std::string& runner, const std::string& program,
+                        const std::vector<std::string>& argv, const OwnSignals& signals) {
+  config.first_private_fd = std::min(config.first_private_fd, first_private_fd());
+  auto written = sealed_config(config);
+  if (!written) return written.error();
+
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+    return system_error("cannot create the socket for samples");
+  }
+  Descriptor ours(pair[0]);
+  Descriptor theirs(pair[1]);
+  // Best effort: a fuller buffer lets the program run on while the collector writes.
+  if (setsockopt(theirs.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kSocketBufferBytes, sizeof kSocketBufferBytes) != 0) {
+    setsockopt(theirs.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
+  }
+  const Descriptor socket_fd = inheritable(theirs, config.first_private_fd);
+  const Descriptor config_fd = inheritable(*written, config.first_private_fd);
+  int report[2];
+  if (!socket_fd || !config_fd || pipe2(report, O_CLOEXEC) != 0) {
+    return Error{std::string("cannot keep three more files open: ") + std::strerror(errno),
+                 "raise the limit: ulimit -n 1024"};
+  }
+  Descriptor report_read(report[0]);
+  Descriptor report_write(report[1]);
+
+  std::vector<std::string> words = {
+      runner, "--session-fd", std::to_string(socket_fd.get()), "--config-fd", std::to_string(config_fd.get()), program};
+  words.insert(words.end(), argv.begin(), argv.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+
+  const pid_t pid = fork();
+  if (pid < 0) return system_error("cannot start a process");
+  if (pid == 0) {
+    signals.restore();
+    execv(runner.c_str(), arguments.data());
+    const int reason = errno;
+    (void)!write(report_write.get(), &reason, sizeof reason);
+    _exit(127);
+  }
+  report_write = Descriptor();
+  int reason = 0;
+  if (read(report_read.get(), &reason, sizeof reason) == static_cast<ssize_t>(sizeof reason)) {
+    waitpid(pid, nullptr, 0);
+    return Error{"cannot start " + runner + ": " + std::strerror(reason), ""};
+  }
+  return Launched{.pid = pid, .socket = ours.release()};
+}
+
+}  // namespace zs::cli

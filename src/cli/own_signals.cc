@@ -1,0 +1,43 @@
+#include "cli/own_signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <initializer_list>
+
+namespace zs::cli {
+
+OwnSignals::OwnSignals() {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP}) sigaddset(&watched, signal);
+  sigprocmask(SIG_BLOCK, &watched, &mask_before_);
+  for (std::size_t i = 0; i < sizeof kChanged / sizeof kChanged[0]; ++i) {
+    struct sigaction action {};
+    // SIGCHLD may have been ignored when we were started, and then there would be no child to wait for.
+    action.sa_handler = kChanged[i] == SIGCHLD ? SIG_DFL : SIG_IGN;
+    sigaction(kChanged[i], &action, &before_[i]);
+  }
+  descriptor_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+OwnSignals::~OwnSignals() {
+  if (descriptor_ >= 0) close(descriptor_);
+  restore();
+}
+
+void OwnSignals::restore() const {
+  for (std::size_t i = 0; i < sizeof kChanged / sizeof kChanged[0]; ++i) sigaction(kChanged[i], &before_[i], nullptr);
+  sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void OwnSignals::pass_on(pid_t program) const {
+  signalfd_siginfo info;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal != SIGCHLD && program > 0) kill(program, signal);
+  }
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,34 @@
+// Signals while a profiled program runs. The terminal's Ctrl-C and Ctrl-\ reach the whole process group: they are the
+// program's to act on, and the collector lives on to finish the recording. SIGTERM and SIGHUP, sent to us alone, are
+// passed on, so that ending us ends the program. A closed pipe must not kill the collector.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+
+namespace zs::cli {
+
+class OwnSignals {
+ public:
+  OwnSignals();
+  ~OwnSignals();
+  OwnSignals(const OwnSignals&) = delete;
+  OwnSignals& operator=(const OwnSignals&) = delete;
+
+  /// Between fork and exec: the program starts with the dispositions and the mask that we were started with.
+  void restore() const;
+
+  /// Readable when a child changed its state or a signal is to be passed on.
+  int descriptor() const { return descriptor_; }
+  /// Takes what has come; sends SIGTERM and SIGHUP on to `program`.
+  void pass_on(pid_t program) const;
+
+ private:
+  static constexpr int kChanged[] = {SIGINT, SIGQUIT, SIGPIPE, SIGCHLD};
+  struct sigaction before_[sizeof kChanged / sizeof kChanged[0]];
+  sigset_t mask_before_;
+  int descriptor_ = -1;
+};
+
+}  // namespace zs::cli

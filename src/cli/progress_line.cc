@@ -1,0 +1,71 @@
+#include "cli/progress_line.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/say.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr double kPatienceSeconds = 1;  // a short run shows no progress
+constexpr double kLogEverySeconds = 30;
+
+std::string instruction_count(std::uint64_t count) {
+  constexpr std::array<const char*, 4> kUnits = {"k", "M", "G", "T"};
+  double value = static_cast<double>(count) / 1000;
+  std::size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  char text[48];
+  std::snprintf(text, sizeof text, "%.2f %s instructions", value, kUnits[unit]);
+  return text;
+}
+
+}  // namespace
+
+ProgressStyle progress_style(bool quiet, bool verbose) {
+  if (quiet) return ProgressStyle::Silent;
+  const char* const terminal = std::getenv("TERM");
+  if (isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb") {
+    return ProgressStyle::Terminal;
+  }
+  return verbose ? ProgressStyle::Log : ProgressStyle::Silent;
+}
+
+std::string progress_text(const Progress& progress) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.0f s", progress.seconds);
+  std::string text = seconds;
+  const char* separator = ": ";
+  if (progress.instructions != 0) {
+    char mips[32];
+    std::snprintf(mips, sizeof mips, ", %.0f MIPS",
+                  static_cast<double>(progress.instructions) / 1e6 / progress.seconds);
+    text += separator + instruction_count(progress.instructions) + mips;
+    separator = ", ";
+  }
+  if (progress.samples != 0) text += separator + with_separators(progress.samples) + " samples";
+  return text;
+}
+
+void ProgressLine::show(const Progress& progress) {
+  if (style_ == ProgressStyle::Terminal && progress.seconds >= kPatienceSeconds) {
+    write_all(STDERR_FILENO, "\r\033[K[ " + progress_text(progress) + " ]");
+    shown_ = true;
+  }
+  if (style_ == ProgressStyle::Log && progress.seconds >= next_log_seconds_) {
+    write_all(STDERR_FILENO, "[ zeroskid: " + progress_text(progress) + " ]\n");
+    next_log_seconds_ = progress.seconds + kLogEverySeconds;
+  }
+}
+
+void ProgressLine::clear() {
+  if (shown_) write_all(STDERR_FILENO, "\r\033[K");
+  shown_ = false;
+}
+
+}  // namespace zs::cli

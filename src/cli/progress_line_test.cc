@@ -1,0 +1,40 @@
+#include "cli/progress_line.h"
+
+#include <gtest/gtest.h>
+
+namespace zs::cli {
+namespace {
+
+TEST(ProgressLine, SaysWhatIsKnown) {
+  EXPECT_EQ(progress_text({.seconds = 12.4, .samples = 48112, .instructions = 1'210'000'000}),
+            "12 s: 1.21 G instructions, 98 MIPS, 48,112 samples");
+  EXPECT_EQ(progress_text({.seconds = 3, .samples = 7}), "3 s: 7 samples");
+  EXPECT_EQ(progress_text({.seconds = 3}), "3 s");
+}
+
+TEST(ProgressLine, StaysAwayFromTheTerminalForASecondAndLeavesItClean) {
+  testing::internal::CaptureStderr();
+  {
+    ProgressLine line(ProgressStyle::Terminal);
+    line.show({.seconds = 0.5, .samples = 1});
+    line.show({.seconds = 1.5, .samples = 2});
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\033[K[ 2 s: 2 samples ]\r\033[K");
+}
+
+TEST(ProgressLine, ALogGetsALineEveryHalfMinute) {
+  testing::internal::CaptureStderr();
+  ProgressLine line(ProgressStyle::Log);
+  for (const double seconds : {10.0, 30.0, 31.0, 59.0, 61.0}) line.show({.seconds = seconds});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "[ zeroskid: 30 s ]\n[ zeroskid: 61 s ]\n");
+}
+
+TEST(ProgressLine, SilenceIsSilent) {
+  testing::internal::CaptureStderr();
+  ProgressLine line(ProgressStyle::Silent);
+  line.show({.seconds = 100});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace zs::cli

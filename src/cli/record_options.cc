@@ -1,0 +1,223 @@
+#include "cli/record_options.h"
+
+#include <charconv>
+
+#include "cli/branch_filter.h"
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/run_options.h"
+#include "cli/say.h"
+#include "profile/perf_data.h"
+#include "session/pmu_plan.h"
+#include "session/wire.h"
+
+namespace zs::cli {
+namespace {
+
+using session::Callchain;
+
+constexpr std::uint64_t kUsualFrequency = 4000;  // perf's
+constexpr std::uint32_t kUsualStackBytes = 8192;
+constexpr const char* kUsualEvent = "instructions:ppp";
+
+struct Words {
+  std::vector<std::string> events;
+  std::uint64_t count = 0, frequency = 0, ds_records = 64;
+  bool frame_pointers = false, any_branch = false, data = false;
+  std::string callchain, branches, registers;
+  RunOptions run;
+};
+
+profile::CallchainMode mode_in_file(Callchain mode) {
+  switch (mode) {
+    case Callchain::None: return profile::CallchainMode::None;
+    case Callchain::FramePointers: return profile::CallchainMode::FramePointers;
+    case Callchain::Dwarf: return profile::CallchainMode::Dwarf;
+    case Callchain::LbrCallStack: return profile::CallchainMode::LastBranches;
+  }
+  return profile::CallchainMode::None;
+}
+
+/// As perf names processors: vendor, family, model, stepping.
+std::string cpu_id(std::uint32_t signature) {
+  const std::uint32_t family = signature >> 8 & 0xF;
+  const std::uint32_t model = (signature >> 4 & 0xF) | (signature >> 12 & 0xF0);
+  return "GenuineIntel," + std::to_string(family) + "," + std::to_string(model) + "," + std::to_string(signature & 0xF);
+}
+
+Result<void> choose_branches(const Words& words, RecordOptions& out) {
+  if (words.any_branch || !words.branches.empty()) {
+    if (out.config.callchain == Callchain::LbrCallStack) {
+      return Error{"-b and --call-graph lbr both need the LBR stack", "take --call-graph fp"};
+    }
+    const auto filter = parse_branch_filter(words.branches.empty() ? "any" : words.branches);
+    if (!filter) return filter.error();
+    out.config.branch_stack = true;
+    out.config.lbr_select = filter->lbr_select;
+    out.description.branch_filter = filter->perf;
+  } else if (out.config.callchain == Callchain::LbrCallStack) {
+    out.config.lbr_select = call_stack_select();
+  }
+  return {};
+}
+
+Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
+  if (words.count != 0 && words.frequency != 0)
+    return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
+  const SamplingDefaults sampling{
+      .sample = true, .period = words.count, .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency};
+  auto selection =
+      select_events(words.events.empty() ? std::vector<std::string>{kUsualEvent} : words.events, model, sampling);
+  if (!selection) return selection.error();
+  out.config.events = selection->events;
+  out.instruction_event = instruction_event(*selection);
+  for (const EventGroup& group : selection->groups) {
+    out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});
+  }
+  for (const session::EventSpec& event : selection->events) {
+    using arch::PerfEvtSel;
+    const std::uint64_t config = PerfEvtSel{event.select}.with(PerfEvtSel::user, 0).with(PerfEvtSel::kernel, 0).raw();
+    out.description.events.push_back({.name = event.name,
+                                      .config = config,
+                                      .period = event.frequency != 0 ? event.frequency : event.period,
+                                      .frequency = event.frequency != 0,
+                                      .precise_ip = event.precise});
+  }
+  const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
+  if (!banks) return banks.error();
+  out.pmus = banks->size();
+  return {};
+}
+
+Result<void> choose(const Words& words, RecordOptions& out) {
+  if (auto supported = check_run_options(words.run); !supported) return supported;
+  if (out.output == "-") {
+    return Error{"-o -: a recording cannot be written to a pipe yet", "name a file: -o FILE"};
+  }
+  const auto model = choose_cpu_model(words.run.cpu);
+  if (!model) return model.error();
+  out.config.cpu_model = (*model)->name;
+  apply(words.run, out.config);
+  out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
+  out.config.data_mappings = words.data;
+
+  const std::string callchain = !words.callchain.empty() ? words.callchain : words.frame_pointers ? "fp" : "";
+  if (!callchain.empty()) {
+    const auto choice = parse_callchain(callchain);
+    if (!choice) return choice.error();
+    out.config.callchain = choice->mode;
+    out.config.stack_bytes = choice->stack_bytes;
+  }
+  if (auto branches = choose_branches(words, out); !branches) return branches;
+  if (auto events = choose_events(words, **model, out); !events) return events;
+
+  out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
+  if (!words.registers.empty()) {
+    const auto mask = parse_registers(words.registers);
+    if (!mask) return mask.error();
+    out.description.interrupt_registers = *mask;
+  }
+  out.description.callchain = mode_in_file(out.config.callchain);
+  if (out.config.stack_bytes != 0) out.description.stack_bytes = out.config.stack_bytes;
+  out.description.inherit = out.config.inherit;
+  out.description.machine = profile::this_machine();
+  out.description.machine.cpu_description = std::string((*model)->name) + " (zeroskid's software PMU)";
+  out.description.machine.cpu_id = cpu_id((*model)->signature);
+  out.description.machine.pmu_capabilities = {{"branches", std::to_string((*model)->lbr_entries)},
+                                              {"max_precise", "3"}};
+  out.description.version = ZEROSKID_VERSION;
+  out.description.notes = {{"back end", "software PMU"},
+                           {"CPU model", out.config.cpu_model},
+                           {"seed", std::to_string(out.config.seed)},
+                           {"virtual time", out.config.virtual_time ? "yes" : "no"},
+                           {"PMUs per thread", std::to_string(out.pmus)},
+                           {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  return {};
+}
+
+}  // namespace
+
+Result<CallchainChoice> parse_callchain(const std::string& text) {
+  if (text == "fp") return CallchainChoice{.mode = Callchain::FramePointers};
+  if (text == "lbr") return CallchainChoice{.mode = Callchain::LbrCallStack};
+  if (text == "dwarf") return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = kUsualStackBytes};
+  if (text.starts_with("dwarf,")) {
+    std::uint32_t bytes = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 6, end, bytes);
+    if (error != std::errc() || stop != end || bytes < 8 || bytes % 8 != 0 || bytes > session::kMaxUserStack) {
+      return Error{"--call-graph " + text + ": the stack size must be a multiple of 8 up to " +
+                       std::to_string(session::kMaxUserStack),
+                   "--call-graph dwarf takes " + std::to_string(kUsualStackBytes)};
+    }
+    return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = bytes};
+  }
+  return Error{"--call-graph " + text + ": no such way to get call chains", "fp, dwarf, dwarf,SIZE, or lbr"};
+}
+
+Result<std::uint64_t> parse_registers(const std::string& text) {
+  namespace perf = profile::perf;
+  if (text == "true") return perf::kAllGeneralRegisters;
+  std::string known;
+  std::uint64_t mask = 0;
+  std::string_view rest = text;
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view name = rest.substr(0, comma);
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+    known.clear();
+    std::uint64_t bit = 0;
+    for (std::size_t i = 0; i < perf::kNamedRegisters; ++i) {
+      if ((perf::kAllGeneralRegisters >> i & 1) == 0) continue;
+      known += (known.empty() ? "" : " ") + std::string(perf::kRegisterNames[i]);
+      if (arch::equal_case_blind(perf::kRegisterNames[i], name)) bit = std::uint64_t{1} << i;
+    }
+    if (bit == 0) return Error{"--intr-regs: no register " + std::string(name), "registers: " + known};
+    mask |= bit;
+  }
+  return mask;
+}
+
+std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options) {
+  CommandLine line("record", "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.",
+                   "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  Words words;
+  line.group("What is sampled");
+  line.values("-e,--event", words.events, "EVENTS",
+              "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0, {a,b}; "
+              "`zeroskid list` shows them [instructions:ppp]");
+  line.number("-c,--count", words.count, 1, "N", "One sample every N events");
+  line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
+  line.group("What a sample holds");
+  line.flag("-g", words.frame_pointers, "The call chain, by frame pointers");
+  line.value("--call-graph", words.callchain, "HOW", "The call chain: fp, dwarf, dwarf,BYTES or lbr");
+  line.flag("-b,--branch-any", words.any_branch, "The last taken branches");
+  line.value("-j,--branch-filter", words.branches, "KINDS",
+             "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call, ind_jmp; u");
+  line.optional_value("--intr-regs", words.registers, "[=REGS]", "General registers, or some: ax,bx,ip [all]");
+  line.flag("-d,--data", words.data, "Mappings of data too, so that data addresses have names");
+  line.group("The recording");
+  line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
+  line.number("--ds-records", words.ds_records, 1, "N",
+              "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
+  line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
+  line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
+  add_run_options(line, words.run);
+  line.footer(
+      "Exit status: the program's own; 128+n if signal n killed it; 125 if zeroskid failed, 126 if the program\n"
+      "cannot be executed, 127 if it is not found, 129 for wrong usage.");
+  if (const auto status = line.parse(argc, argv)) return status;
+  if (auto chosen = choose(words, options); !chosen) {
+    say(chosen.error());
+    return kUsage;
+  }
+  if (line.program().empty()) {
+    say(Error{"no program to record", "zeroskid record [OPTIONS] PROGRAM [ARGUMENTS]"});
+    return kUsage;
+  }
+  options.program = line.program();
+  return std::nullopt;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,39 @@
+// The options of `zeroskid record`, read and checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/event_selection.h"
+#include "profile/recording.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+struct RecordOptions {
+  session::RecordingConfig config;
+  profile::RecordingDescription description;  // but for the command line
+  std::string output = "perf.data";
+  bool quiet = false, verbose = false;
+  int instruction_event = -1;
+  std::size_t pmus = 0;  // banks the events take
+  std::vector<std::string> program;
+};
+
+/// returns nothing to go on, or the exit status (help was printed, or what is wrong was said)
+std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options);
+
+/// The mask of the general registers that --intr-regs names: "ax,bx,ip". All of them for "true".
+Result<std::uint64_t> parse_registers(const std::string& text);
+
+struct CallchainChoice {
+  session::Callchain mode = session::Callchain::None;
+  std::uint32_t stack_bytes = 0;
+};
+
+/// --call-graph fp, dwarf, dwarf,SIZE or lbr.
+Result<CallchainChoice> parse_callchain(const std::string& text);
+
+}  // namespace zs::cli

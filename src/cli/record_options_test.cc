@@ -1,0 +1,171 @@
+#include "cli/record_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/exit_status.h"
+#include "profile/perf_data.h"
+
+namespace zs::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+struct Parsed {
+  RecordOptions options;
+  std::optional<int> status;
+  std::string said;
+};
+
+Parsed parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "record");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  Parsed out;
+  testing::internal::CaptureStderr();
+  out.status = parse_record_options(static_cast<int>(words.size()), argv.data(), out.options);
+  out.said = testing::internal::GetCapturedStderr();
+  return out;
+}
+
+std::string refused(const std::vector<std::string>& words) {
+  const Parsed p = parse(words);
+  EXPECT_EQ(p.status, kUsage) << p.said;
+  return p.said;
+}
+
+TEST(RecordOptions, TheFirstWordThatIsNoOptionBeginsTheProgram) {
+  const Parsed p = parse({"-c", "100", "ls", "-c", "7", "--help"});
+  ASSERT_FALSE(p.status) << p.said;
+  EXPECT_THAT(p.options.program, ElementsAre("ls", "-c", "7", "--help"));
+}
+
+TEST(RecordOptions, TwoDashesEndTheOptions) {
+  EXPECT_THAT(parse({"--", "-odd-name", "--"}).options.program, ElementsAre("-odd-name", "--"));
+}
+
+TEST(RecordOptions, WithoutAnythingItSamplesInstructionsPreciselyAtPerfsRate) {
+  const Parsed p = parse({"ls"});
+  ASSERT_FALSE(p.status) << p.said;
+  ASSERT_THAT(p.options.config.events, SizeIs(1));
+  const session::EventSpec& event = p.options.config.events[0];
+  EXPECT_EQ(event.name, "instructions:ppp");
+  EXPECT_EQ(event.precise, 3);
+  EXPECT_TRUE(event.precise_distribution);
+  EXPECT_EQ(event.frequency, 4000U);
+  EXPECT_TRUE(p.options.description.events[0].frequency);
+  EXPECT_EQ(p.options.output, "perf.data");
+}
+
+TEST(RecordOptions, APeriodInTheEventWinsOverC) {
+  const Parsed p = parse({"-e", "cpu/event=0xc0,period=77/pp,branches:pp", "-c", "1000", "ls"});
+  ASSERT_FALSE(p.status) << p.said;
+  ASSERT_THAT(p.options.config.events, SizeIs(2));
+  EXPECT_EQ(p.options.config.events[0].period, 77U);
+  EXPECT_EQ(p.options.config.events[1].period, 1000U);
+}
+
+TEST(RecordOptions, EventsOfSeveralListsAndGroupsKeepTheirPlaces) {
+  const Parsed p = parse({"-e", "branches:pp", "-e", "{instructions:pp,branches:pp}", "-c", "9", "ls"});
+  ASSERT_FALSE(p.status) << p.said;
+  ASSERT_THAT(p.options.description.groups, SizeIs(1));
+  EXPECT_EQ(p.options.description.groups[0].leader, 1U);
+  EXPECT_EQ(p.options.description.groups[0].members, 2U);
+  EXPECT_EQ(p.options.config.events[2].leader, 1U);
+}
+
+TEST(RecordOptions, CallChainsComeInFourWays) {
+  EXPECT_EQ(parse({"-g", "ls"}).options.config.callchain, session::Callchain::FramePointers);
+  EXPECT_EQ(parse({"--call-graph", "fp", "ls"}).options.config.callchain, session::Callchain::FramePointers);
+  EXPECT_EQ(parse({"--call-graph", "lbr", "ls"}).options.config.callchain, session::Callchain::LbrCallStack);
+  EXPECT_EQ(parse({"--call-graph=dwarf", "ls"}).options.config.stack_bytes, 8192U);
+  EXPECT_EQ(parse({"--call-graph", "dwarf,16384", "ls"}).options.description.stack_bytes, 16384U);
+}
+
+TEST(RecordOptions, SomeRegistersCanBeNamed) {
+  EXPECT_EQ(parse({"--intr-regs=ax,BX,r15", "ls"}).options.description.interrupt_registers, 0x800003U);
+  EXPECT_EQ(parse({"--intr-regs", "ls"}).options.description.interrupt_registers, profile::perf::kAllGeneralRegisters);
+}
+
+TEST(RecordOptions, AttachingIsRefusedByName) {
+  EXPECT_EQ(refused({"-p", "123"}),
+            "zeroskid: -p: attaching to a running process is not supported yet\n"
+            "hint: start the program under zeroskid instead\n");
+}
+
+TEST(RecordOptions, TheWholeSystemIsRefusedByName) {
+  EXPECT_EQ(refused({"-a", "ls"}),
+            "zeroskid: -a: a software PMU sees the programs it runs, not the whole system\n"
+            "hint: start the program under zeroskid instead\n");
+}
+
+TEST(RecordOptions, AnUnknownOptionIsNamed) {
+  EXPECT_EQ(refused({"--frobnicate", "ls"}),
+            "zeroskid record: there is no option --frobnicate\n"
+            "hint: zeroskid record --help lists the options\n");
+}
+
+TEST(RecordOptions, AnOptionWithoutItsValueIsNamed) {
+  EXPECT_EQ(refused({"-e"}),
+            "zeroskid record: --event needs a value\nhint: zeroskid record --help lists the options\n");
+}
+
+TEST(RecordOptions, ACountMustBeAPositiveNumber) {
+  const char* const hint = "hint: zeroskid record --help lists the options\n";
+  EXPECT_EQ(refused({"-c", "0", "ls"}),
+            "zeroskid record: --count: 0 is not a whole number from 1 up\n" + std::string(hint));
+  EXPECT_EQ(refused({"-c", "-5", "ls"}),
+            "zeroskid record: --count: -5 is not a whole number from 1 up\n" + std::string(hint));
+  EXPECT_EQ(refused({"-c", "many", "ls"}),
+            "zeroskid record: --count: many is not a whole number from 1 up\n" + std::string(hint));
+}
+
+TEST(RecordOptions, APeriodThatNoCounterHoldsIsRefused) {
+  EXPECT_EQ(refused({"-e", "branches:pp", "-c", "281474976710656", "ls"}),
+            "zeroskid: branches:pp: period 281474976710656 is longer than a counter of skylake-server@1 can hold\n"
+            "hint: at most 140737488355327\n");
+}
+
+TEST(RecordOptions, ASoftwareEventCannotBeSampled) {
+  EXPECT_EQ(refused({"-e", "page-faults", "ls"}),
+            "zeroskid: page-faults: the kernel counts it, and no PMU can sample it\nhint: zeroskid stat counts it\n");
+}
+
+TEST(RecordOptions, AnUnknownEventIsRefusedWithItsNearestNames) {
+  EXPECT_THAT(refused({"-e", "instrutions", "ls"}), testing::HasSubstr("unknown event 'instrutions'"));
+}
+
+TEST(RecordOptions, AnUnknownModelIsRefusedWithTheKnownOnes) {
+  EXPECT_THAT(refused({"--cpu", "i486", "ls"}),
+              testing::StartsWith("zeroskid: --cpu i486: no such CPU model\nhint: models: "));
+}
+
+TEST(RecordOptions, WithoutAProgramThereIsNothingToRecord) {
+  EXPECT_EQ(refused({"-c", "5"}),
+            "zeroskid: no program to record\nhint: zeroskid record [OPTIONS] PROGRAM [ARGUMENTS]\n");
+}
+
+TEST(RecordOptions, WhatContradictsItselfIsRefused) {
+  EXPECT_EQ(refused({"-c", "5", "-F", "99", "ls"}),
+            "zeroskid: -c and -F exclude each other\nhint: -c N: one sample every N events\n");
+  EXPECT_EQ(refused({"-b", "--call-graph", "lbr", "ls"}),
+            "zeroskid: -b and --call-graph lbr both need the LBR stack\nhint: take --call-graph fp\n");
+}
+
+TEST(RecordOptions, ValuesOutsideTheirListsAreRefusedWithTheList) {
+  EXPECT_EQ(refused({"--call-graph", "magic", "ls"}),
+            "zeroskid: --call-graph magic: no such way to get call chains\nhint: fp, dwarf, dwarf,SIZE, or lbr\n");
+  EXPECT_EQ(refused({"--call-graph", "dwarf,100000", "ls"}),
+            "zeroskid: --call-graph dwarf,100000: the stack size must be a multiple of 8 up to 57344\n"
+            "hint: --call-graph dwarf takes 8192\n");
+  EXPECT_EQ(refused({"--intr-regs=ax,xyz", "ls"}),
+            "zeroskid: --intr-regs: no register xyz\n"
+            "hint: registers: AX BX CX DX SI DI BP SP IP FLAGS R8 R9 R10 R11 R12 R13 R14 R15\n");
+  EXPECT_EQ(refused({"-o", "-", "ls"}),
+            "zeroskid: -o -: a recording cannot be written to a pipe yet\nhint: name a file: -o FILE\n");
+}
+
+}  // namespace
+}  // namespace zs::cli

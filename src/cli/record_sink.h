@@ -1,0 +1,62 @@
+// Writes what arrives into a perf.data file.
+//   * A process that execs ends its old threads first. perf records no EXIT there, and its reader would forget the
+//     process; so the EXIT of a process waits until something shows that it really ended.
+//   * In virtual time a new program image starts at 0; here it goes on where the process was.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/result.h"
+#include "cli/collector.h"
+#include "profile/perf_data_writer.h"
+
+namespace zs::cli {
+
+class RecordSink final : public RecordingSink {
+ public:
+  RecordSink(profile::PerfDataWriter writer, bool virtual_time);
+
+  void receive(session::Message&& message) override;
+  void breathe() override;
+
+  /// Writes what still waits, the summary and the features. Every error has been said then.
+  /// returns whether the whole recording is in the file
+  bool close();
+
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t bytes() const { return writer_.bytes_written(); }
+  const std::string& path() const { return writer_.path(); }
+  /// Of all threads, once closed; origin means nothing.
+  const session::Statistics& statistics() const { return ended_; }
+
+ private:
+  void take(session::Sample& sample);
+  void take(session::Hello& hello);
+  void take(session::Comm& comm);
+  void take(session::Mmap& mmap);
+  void take(session::Fork& fork);
+  void take(session::Exit& exit);
+  void take(session::Lost& lost);
+  void take(session::Statistics& statistics);
+  void take(session::Counts&) {}
+  void take(session::Notice&) {}
+
+  std::uint64_t placed(std::int32_t pid, std::uint64_t time_ns);
+  void keep(Result<void> result);
+
+  profile::PerfDataWriter writer_;
+  const bool virtual_time_;
+  std::optional<Error> error_;
+  std::uint64_t samples_ = 0;
+  std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
+  struct Timeline {
+    std::uint64_t offset = 0, latest = 0;
+  };
+  std::map<std::int32_t, Timeline> timelines_;           // by pid, in virtual time
+  std::map<std::int64_t, session::Statistics> running_;  // by thread
+  session::Statistics ended_;
+};
+
+}  // namespace zs::cli

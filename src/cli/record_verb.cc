@@ -1,0 +1,85 @@
+// `zeroskid record`: runs a program under sampling PMUs and keeps what they say in a perf.data file.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/exit_status.h"
+#include "cli/progress_line.h"
+#include "cli/record_options.h"
+#include "cli/record_sink.h"
+#include "cli/run_program.h"
+#include "cli/say.h"
+#include "cli/verb.h"
+
+namespace zs::cli {
+namespace {
+
+bool is_recording_worth_keeping(const std::string& path) {
+  struct stat file {};
+  return lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0;
+}
+
+/// The program never ran: as if we had not been called.
+void take_back(const std::string& path, bool had_old) {
+  struct stat file {};
+  if (lstat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return;
+  unlink(path.c_str());
+  if (had_old) std::rename((path + ".old").c_str(), path.c_str());
+}
+
+void summarise(const RecordOptions& options, const RecordSink& sink) {
+  const session::Statistics& s = sink.statistics();
+  std::string text = "[ zeroskid record: " + with_separators(sink.samples()) +
+                     (sink.samples() == 1 ? " sample" : " samples") + " -> " + sink.path() + " (" +
+                     byte_size(sink.bytes()) + ") ]\n";
+  if (options.verbose) {
+    text += "[ zeroskid record: " + with_separators(s.pmis) + " PMIs, " + with_separators(s.records) +
+            " PEBS records, " + with_separators(s.lost) + " lost ]\n";
+  }
+  write_all(STDERR_FILENO, text);
+  if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
+  if (sink.samples() == 0) say(Error{"no event came as often as its period", "-c 1 samples every event"});
+}
+
+int run_record(int argc, char** argv) {
+  RecordOptions options;
+  if (const auto status = parse_record_options(argc, argv, options)) return *status;
+  ProgramToRun program;
+  if (const int status = find_program_to_run(options.program, program); status != 0) return status;
+
+  options.description.command_line.assign(argv, argv + argc);
+  options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
+  const bool had_old = is_recording_worth_keeping(options.output);
+  auto writer = profile::PerfDataWriter::create(options.output, options.description);
+  if (!writer) {
+    say(writer.error());
+    return kToolFailed;
+  }
+  RecordSink sink(*std::move(writer), options.config.virtual_time);
+  ProgressLine progress(progress_style(options.quiet, options.verbose));
+  Collector collector(sink, options.config.events.size(), options.instruction_event,
+                      [&](const Progress& now) { progress.show(now); });
+  if (!options.quiet) write_all(STDERR_FILENO, back_end_line(options.config, options.pmus));
+  ProgramEnd end;
+  if (!run_and_collect(program, options.config, collector, end)) {
+    take_back(options.output, had_old);
+    return kToolFailed;
+  }
+  progress.clear();
+  const bool whole = sink.close();
+  if (!end.ran) {  // zeroskid-run has said why
+    take_back(options.output, had_old);
+    return exit_status_of(end.wait_status);
+  }
+  say_how_it_ended(program, end);
+  if (!options.quiet) summarise(options, sink);
+  return whole ? exit_status_of(end.wait_status) : kToolFailed;
+}
+
+}  // namespace
+
+const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
+
+}  // namespace zs::cli

@@ -1,0 +1,45 @@
+#include "cli/say.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+namespace zs::cli {
+
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = write(descriptor, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+void say(std::string_view text) { write_all(STDERR_FILENO, "zeroskid: " + std::string(text) + "\n"); }
+
+void say(const Error& error) {
+  std::string text = "zeroskid: " + error.message + "\n";
+  if (!error.hint.empty()) text += "hint: " + error.hint + "\n";
+  write_all(STDERR_FILENO, text);
+}
+
+std::string with_separators(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+std::string byte_size(std::uint64_t bytes) {
+  constexpr std::array<const char*, 4> kUnits = {"kB", "MB", "GB", "TB"};
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  for (; value >= 999.95 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+}  // namespace zs::cli

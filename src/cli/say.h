@@ -1,0 +1,27 @@
+// Words for the person at the terminal, on stderr. A closed stderr is no reason to stop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace zs::cli {
+
+/// Writes `text` to a descriptor, whole if it can.
+void write_all(int descriptor, std::string_view text);
+
+/// "zeroskid: TEXT" on a line of its own.
+void say(std::string_view text);
+
+/// "zeroskid: MESSAGE", then "hint: HINT" if there is one.
+void say(const Error& error);
+
+/// 48112 as 48,112.
+std::string with_separators(std::uint64_t number);
+
+/// 9.8 MB, 512 B.
+std::string byte_size(std::uint64_t bytes);
+
+}  // namespace zs::cli

@@ -1,0 +1,47 @@
+// What `zeroskid stat` prints: perf stat's page for people, its -x columns and its -j lines for programs that read those
+// already. To perf's we add each number's class.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/stat_totals.h"
+
+namespace zs::cli {
+
+enum class NumberClass : std::uint8_t {
+  Exact,        // architectural: what any processor would count
+  Measured,     // by the kernel, of the program and zeroskid together
+  NotModelled,  // no number
+};
+
+struct StatEvent {
+  std::string name;           // as the user spelled it
+  bool milliseconds = false;  // the value is nanoseconds and is shown as msec
+  NumberClass number_class = NumberClass::Exact;
+  std::string reason;  // NotModelled: what it would need
+};
+
+struct StatRun {
+  std::vector<std::uint64_t> values;         // by event
+  double elapsed = 0, user = 0, system = 0;  // seconds
+};
+
+struct StatReport {
+  std::string command;  // the words, joined by blanks
+  std::vector<StatEvent> events;
+  std::vector<StatRun> runs;          // at least one
+  std::vector<ThreadTotals> threads;  // not empty: --per-thread
+  bool incomplete = false;            // some process was killed before its last word
+};
+
+std::string stat_page(const StatReport& report, bool colour);
+
+/// One line per event (and thread), columns as perf stat -x has them.
+std::string stat_columns(const StatReport& report, const std::string& separator);
+
+/// One JSON object per line, keys as perf stat -j has them, and "class".
+std::string stat_json(const StatReport& report);
+
+}  // namespace zs::cli

@@ -1,0 +1,69 @@
+#include "cli/stat_totals.h"
+
+#include <algorithm>
+
+namespace zs::cli {
+namespace {
+
+void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more) {
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
+}
+
+}  // namespace
+
+StatTotals::Thread& StatTotals::thread(const session::Origin& origin) {
+  const std::int64_t key = std::int64_t{origin.pid} << 32 | static_cast<std::uint32_t>(origin.tid);
+  const auto [at, fresh] = index_.try_emplace(key, threads_.size());
+  if (fresh) {
+    Thread made;
+    made.ended.pid = origin.pid;
+    made.ended.tid = origin.tid;
+    made.ended.values.resize(events_);
+    threads_.push_back(std::move(made));
+  }
+  return threads_[at->second];
+}
+
+void StatTotals::receive(session::Message&& message) {
+  if (const auto* counts = std::get_if<session::Counts>(&message)) {
+    Thread& t = thread(counts->origin);
+    if (counts->final) {
+      add(t.ended.values, counts->values);
+      t.running.clear();
+    } else {
+      t.running = counts->values;
+    }
+  } else if (auto* comm = std::get_if<session::Comm>(&message)) {
+    thread(comm->origin).ended.comm = std::move(comm->comm);
+  } else if (const auto* fork = std::get_if<session::Fork>(&message)) {
+    const std::string name = thread({.pid = fork->parent_pid, .tid = fork->parent_tid, .time_ns = 0}).ended.comm;
+    thread(fork->origin).ended.comm = name;
+  } else if (const auto* hello = std::get_if<session::Hello>(&message)) {
+    Thread& t = thread(hello->origin);
+    if (!t.running.empty()) {  // the image before was killed without a word, or its number was given away again
+      add(t.ended.values, t.running);
+      t.running.clear();
+    }
+  }
+}
+
+std::vector<ThreadTotals> StatTotals::threads() const {
+  std::vector<ThreadTotals> out;
+  for (const Thread& t : threads_) {
+    out.push_back(t.ended);
+    if (!t.running.empty()) add(out.back().values, t.running);
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> StatTotals::totals() const {
+  std::vector<std::uint64_t> sum(events_);
+  for (const ThreadTotals& t : threads()) add(sum, t.values);
+  return sum;
+}
+
+bool StatTotals::incomplete() const {
+  return std::any_of(threads_.begin(), threads_.end(), [](const Thread& t) { return !t.running.empty(); });
+}
+
+}  // namespace zs::cli

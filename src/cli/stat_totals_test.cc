@@ -1,0 +1,71 @@
+#include "cli/stat_totals.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zs::cli {
+namespace {
+
+using session::Comm;
+using session::Counts;
+using session::Fork;
+using session::Hello;
+using session::Origin;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+Origin who(std::int32_t pid, std::int32_t tid) { return {.pid = pid, .tid = tid, .time_ns = 0}; }
+
+TEST(StatTotals, AddUpOverThreadsAndProcesses) {
+  StatTotals totals{2};
+  totals.receive(Counts{.origin = who(1, 1), .final = true, .values = {10, 1}});
+  totals.receive(Counts{.origin = who(1, 2), .final = true, .values = {20, 2}});
+  totals.receive(Counts{.origin = who(3, 3), .final = true, .values = {30, 3}});
+  EXPECT_THAT(totals.totals(), ElementsAre(60U, 6U));
+  EXPECT_FALSE(totals.incomplete());
+}
+
+TEST(StatTotals, TheLastWordReplacesWhatWasSaidBefore) {
+  StatTotals totals{1};
+  totals.receive(Counts{.origin = who(1, 1), .final = false, .values = {10}});
+  totals.receive(Counts{.origin = who(1, 1), .final = false, .values = {15}});
+  totals.receive(Counts{.origin = who(1, 1), .final = true, .values = {20}});
+  EXPECT_THAT(totals.totals(), ElementsAre(20U));
+  EXPECT_FALSE(totals.incomplete());
+}
+
+TEST(StatTotals, AKilledThreadCountsWithWhatItLastSaidAndMakesTheTotalsIncomplete) {
+  StatTotals totals{1};
+  totals.receive(Counts{.origin = who(1, 1), .final = false, .values = {10}});
+  EXPECT_THAT(totals.totals(), ElementsAre(10U));
+  EXPECT_TRUE(totals.incomplete());
+}
+
+TEST(StatTotals, AProgramThatExecsIsOneThreadUnderItsLastName) {
+  StatTotals totals{1};
+  totals.receive(Hello{.origin = who(1, 1)});
+  totals.receive(Comm{.origin = who(1, 1), .exec = true, .comm = "sh"});
+  totals.receive(Counts{.origin = who(1, 1), .final = true, .values = {10}});
+  totals.receive(Hello{.origin = who(1, 1), .exec = true});
+  totals.receive(Comm{.origin = who(1, 1), .exec = true, .comm = "gzip"});
+  totals.receive(Counts{.origin = who(1, 1), .final = true, .values = {5}});
+  const auto threads = totals.threads();
+  ASSERT_THAT(threads, SizeIs(1));
+  EXPECT_EQ(threads[0].comm, "gzip");
+  EXPECT_THAT(threads[0].values, ElementsAre(15U));
+}
+
+TEST(StatTotals, AThreadHasItsCreatorsNameUntilItTakesAnother) {
+  StatTotals totals{1};
+  totals.receive(Comm{.origin = who(1, 1), .exec = true, .comm = "server"});
+  totals.receive(Fork{.origin = who(1, 2), .parent_pid = 1, .parent_tid = 1});
+  totals.receive(Fork{.origin = who(1, 3), .parent_pid = 1, .parent_tid = 1});
+  totals.receive(Comm{.origin = who(1, 3), .exec = false, .comm = "worker"});
+  const auto threads = totals.threads();
+  ASSERT_THAT(threads, SizeIs(3));
+  EXPECT_EQ(threads[1].comm, "server");
+  EXPECT_EQ(threads[2].comm, "worker");
+}
+
+}  // namespace
+}  // namespace zs::cli

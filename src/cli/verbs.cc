@@ -1,0 +1,14 @@
+#include "cli/verbs.h"
+
+namespace zs::cli {
+
+std::span<const Verb* const> verbs() {
+  static constexpr const Verb* kVerbs[] = {
+      &kStatVerb,
+      &kRecordVerb,
+      &kDoctorVerb,
+  };
+  return kVerbs;
+}
+
+}  // namespace zs::cli

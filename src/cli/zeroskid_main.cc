@@ -1,0 +1,92 @@
+// zeroskid: chooses the verb. What each does is in its own file.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "cli/exit_status.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+namespace zs::cli {
+namespace {
+
+std::string help_page() {
+  std::string page =
+      "Precise event-based sampling for every x86-64 Linux machine, with or without a PMU.\n"
+      "Usage: zeroskid VERB [OPTIONS]\n\n"
+      "Verbs:\n";
+  for (const Verb* verb : verbs()) {
+    std::string name = verb->name;
+    name.resize(10, ' ');
+    page += "  " + name + verb->summary + "\n";
+  }
+  page +=
+      "\n"
+      "  zeroskid VERB --help  says more of one verb\n"
+      "  zeroskid --version    which zeroskid this is; with --json for programs\n\n"
+      "Start with: zeroskid stat -- PROGRAM\n"
+      "      then: zeroskid record -e instructions:ppp -- PROGRAM; zeroskid report\n";
+  return page;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto all = verbs();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Verb* verb) { return verb->name == name; });
+  return at == all.end() ? nullptr : *at;
+}
+
+int print_version(bool json) {
+  write_all(STDOUT_FILENO, json ? "{\"name\" : \"zeroskid\", \"version\" : \"" ZEROSKID_VERSION "\"}\n"
+                                : "zeroskid " ZEROSKID_VERSION "\n");
+  return 0;
+}
+
+int unknown_verb(const std::string& name) {
+  std::string known;
+  for (const Verb* verb : verbs()) known += (known.empty() ? "" : ", ") + std::string(verb->name);
+  say(Error{(name.front() == '-' ? "there is no option " : "there is no verb ") + name, "verbs: " + known});
+  return kUsage;
+}
+
+/// Files opened later must not become standard streams. What we open here does not reach the programs we run.
+void fill_standard_streams() {
+  for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0; fd = open("/dev/null", O_RDWR | O_CLOEXEC)) {
+    if (fd > STDERR_FILENO) {
+      close(fd);
+      return;
+    }
+  }
+}
+
+int run(int argc, char** argv) {
+  fill_standard_streams();
+  if (argc < 2) {
+    write_all(STDERR_FILENO, help_page());
+    return kUsage;
+  }
+  const std::string first = argv[1];
+  if (first == "--help" || first == "-h" || (first == "help" && argc == 2)) {
+    write_all(STDOUT_FILENO, help_page());
+    return 0;
+  }
+  if (first == "--version" || first == "-V") return print_version(argc > 2 && std::strcmp(argv[2], "--json") == 0);
+  if (first == "help") {
+    const Verb* const verb = find_verb(argv[2]);
+    if (verb == nullptr) return unknown_verb(argv[2]);
+    char help[] = "--help";
+    char* words[] = {argv[2], help, nullptr};
+    return verb->run(2, words);
+  }
+  const Verb* const verb = find_verb(first);
+  return verb == nullptr ? unknown_verb(first) : verb->run(argc - 1, argv + 1);
+}
+
+}  // namespace
+}  // namespace zs::cli
+
+int main(int argc, char** argv) { return zs::cli::run(argc, argv); }
