@@ -60,7 +60,8 @@ inline constexpr std::uint8_t kRcxSpilled = 0x80;
 struct Block {
   std::uint64_t pc = 0;
   std::uint64_t entry = 0;
-  std::uint64_t prefix = 0;           // indirect entry, 0 if none
+  std::uint64_t direct_entry = 0;     // for the direct table: reloads rcx and falls into `entry`
+  std::uint64_t hashed_entry = 0;     // for the hashed table: checks the pc first; 0 if none
   std::uint32_t code_bytes = 0;       // from entry
   std::uint32_t first_meta = 0;
   std::uint32_t first_exit = 0;

@@ -56,10 +56,10 @@ std::uint64_t Runtime::dispatch() {
 void Runtime::leave_block(std::uint32_t& link_from) {
   Thread& thread = *thread_;
   wants_indirect_entry_ = false;
+  if (const std::uint64_t far = std::exchange(far_lookup_, 0); far != 0) translator_->note_far_target(far);
   const auto take_indirect_target = [&] {
     thread.pc = gpr(kRcx);
     gpr(kRcx) = context_.slot_rcx;
-    gpr(kRax) = context_.slot_rax;
     indirect_target_ = thread.pc;
   };
   switch (context_.reason) {
@@ -86,7 +86,6 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       std::memcpy(&id, reinterpret_cast<const void*>(context_.guard_pc + 3), 4);
       const Exit exit = translator_->exit(id);
       if (exit.kind == ExitKind::Indirect) {
-        // The append comes before rax is put into its slot, so rax is still the program's.
         thread.pc = gpr(kRcx);
         gpr(kRcx) = context_.slot_rcx;
         indirect_target_ = thread.pc;
@@ -242,7 +241,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, *block);
     if (wants_indirect_entry_) {
       const std::uint32_t index = translator_->index_of(*block);
-      translator_->add_indirect_entry(*block);
+      translator_->add_indirect_entry(index);
       block = &translator_->block(index);
     }
     if (block->instructions == 0) break;     // its first instruction needs to run alone, or cannot run

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -54,6 +55,13 @@ void Runtime::start(const ProgramPlan& plan) {
   auto loaded = load_program(plan, map_, status);
   if (!loaded) give_up(loaded.error(), status);
   program_ = std::move(*loaded);
+  std::uint64_t fixed_end = 0;
+  for (const GuestMapping& mapping : program_.mappings) {
+    if (mapping.start < map_.layout().low.start) fixed_end = std::max(fixed_end, mapping.end);
+  }
+  if (fixed_end != 0) {
+    if (const AddressRange table = window_.cover_fixed_program(fixed_end); !table.empty()) map_.reserve(table);
+  }
   stubs_ = generate_stubs(window_, &dispatch_entry);
 
   threads_.push_back(std::make_unique<Thread>());

@@ -146,6 +146,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t indirect_target_ = 0;                // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;                // the next block was reached by an indirect branch
   bool quantum_over_ = false;
+  std::uint64_t far_lookup_ = 0;                     // cache address of a direct lookup that left its table
   bool count_elements_ = false;
   std::uint64_t private_page_ = 0;                   // page whose write protection is lifted for one step
   AddressRange fetch_range_{};                       // last executable mapping fetched from

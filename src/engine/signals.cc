@@ -155,6 +155,16 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     regs[REG_RIP] = static_cast<greg_t>(stubs_.guard);
     return;
   }
+  // An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
+  if (signal == SIGSEGV && info->si_code > 0 && lock_.owner() == &thread) {
+    static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD, 0, 0, 0, 0};
+    const bool left_table = in_code && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
+    if ((pc == 0 && entering_.load()) || left_table) {
+      if (left_table) far_lookup_ = pc;
+      regs[REG_RIP] = static_cast<greg_t>(stubs_.indirect_miss);
+      return;
+    }
+  }
   const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
   if (synchronous) {
     if (!in_code) {

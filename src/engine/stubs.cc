@@ -124,6 +124,10 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   };
   stubs.unlinked = stub(ExitReason::Unlinked);
   stubs.indirect_miss = stub(ExitReason::IndirectMiss);
+  align();
+  stubs.hashed_miss = out.here();
+  out.load(kRax, offsetof(Context, slot_rax));
+  out.jmp(stubs.indirect_miss);
   stubs.guard = stub(ExitReason::Guard);
   stubs.fault = stub(ExitReason::Fault);
   return stubs;

@@ -12,6 +12,7 @@ struct Stubs {
   std::uint64_t enter = 0;          // called as `void enter(cache address)` on an engine stack; does not return
   std::uint64_t unlinked = 0;       // exit_id is set
   std::uint64_t indirect_miss = 0;  // target in rcx
+  std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
 };

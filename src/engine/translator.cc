@@ -48,7 +48,7 @@ std::uint64_t rip_target(const Insn& insn) { return insn.next() + static_cast<st
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options)
     : window_(window), stubs_(stubs), source_(source), lanes_(lanes), options_(options), at_(window.code_begin()),
       counts_(lanes), out_(at_, window.code_end(), window.context_address()) {
-  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.indirect_miss);
+  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
 }
 
 // ---- choosing the path ----------------------------------------------------------------------------------------
@@ -349,15 +349,21 @@ void Translator::emit_indirect_exit(const Insn& insn) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Indirect, insn.pc, 0, current_.instructions, true, running_);
   emit_append(running_, id);
-  out_.store(offsetof(Context, slot_rax), kRax);
-  if (current_.variant == Variant::Full) {
+  if (current_.variant != Variant::Full) {
+    out_.store_imm32(offsetof(Context, exit_id), id);
+    out_.jmp(stubs_.indirect_miss);
+  } else if (looks_up_directly()) {
+    for (const unsigned byte : {0xFF, 0x24, 0xCD, 0, 0, 0, 0}) out_.u8(byte);   // jmp [rcx*8]
+  } else {
+    out_.store(offsetof(Context, slot_rax), kRax);
     for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);    // movzx eax, cx
     for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);    // jmp [table + rax*8]
     out_.u32(static_cast<std::uint32_t>(window_.table_address()));
-  } else {
-    out_.store_imm32(offsetof(Context, exit_id), id);
-    out_.jmp(stubs_.indirect_miss);
   }
+}
+
+bool Translator::looks_up_directly() const {
+  return window_.direct_covers(current_.pc) && !far_callers_.contains(current_.pc);
 }
 
 void Translator::emit_step(const Path& path, std::size_t index) {
@@ -442,7 +448,7 @@ void Translator::emit_side_exits() {
   side_exits_.clear();
 }
 
-void Translator::emit_prefix(std::uint64_t pc, std::uint64_t continue_at) {
+void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at) {
   // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
   const bool low = fits32(pc) && fits32(0 - pc);
   const auto add_to_rcx = [&](std::uint64_t value) {
@@ -460,7 +466,7 @@ void Translator::emit_prefix(std::uint64_t pc, std::uint64_t continue_at) {
   out_.u8(0);
   const std::uint64_t jrcxz_after = out_.here();
   add_to_rcx(pc);
-  out_.jmp(head);
+  out_.jmp(head);                                // at the end of the chain: hashed_miss
   *reinterpret_cast<std::uint8_t*>(jrcxz_after - 1) = static_cast<std::uint8_t>(out_.here() - jrcxz_after);
   out_.load(kRcx, offsetof(Context, slot_rcx));
   out_.load(kRax, offsetof(Context, slot_rax));
@@ -487,7 +493,10 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   current_.first_meta = static_cast<std::uint32_t>(metas_.size());
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
   out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  current_.direct_entry = out_.here();
+  out_.load(kRcx, offsetof(Context, slot_rcx));
   current_.entry = out_.here();
+  if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
   mapping_ = {};
   running_.assign(lanes_.size(), 0);
   literals_.clear();
@@ -544,13 +553,23 @@ void Translator::link(std::uint32_t exit_id, const Block& target) {
   blocks_[index].incoming = exit_id;
 }
 
-void Translator::add_indirect_entry(const Block& block) {
-  const std::uint32_t index = index_of(block);
-  if (blocks_[index].prefix != 0) return;
+void Translator::add_indirect_entry(std::uint32_t index) {
+  Block& block = blocks_[index];
+  if (window_.direct_covers(block.pc)) {
+    window_.set_direct(block.pc, block.direct_entry, stubs_.indirect_miss);
+  }
+  if (block.hashed_entry != 0 || (window_.has_direct_table() && !hashed_lookups_)) return;
   out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
-  blocks_[index].prefix = out_.here();
-  emit_prefix(blocks_[index].pc, blocks_[index].entry);
+  block.hashed_entry = out_.here();
+  emit_hashed_prefix(block.pc, block.entry);
   at_ = out_.here();
+}
+
+void Translator::note_far_target(std::uint64_t cache_pc) {
+  const Place place = locate(cache_pc);
+  if (place.block == kNone || blocks_[place.block].dead) return;
+  far_callers_.insert(blocks_[place.block].pc);
+  kill(place.block);
 }
 
 void Translator::unlink_incoming(Block& block) {
@@ -571,11 +590,14 @@ void Translator::kill(std::uint32_t index) {
   unlink_incoming(block);
   const auto found = by_pc_.find(key(block.pc, block.variant));
   if (found != by_pc_.end() && found->second == index) by_pc_.erase(found);
-  if (block.prefix != 0) {
+  if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
+    window_.clear_direct(block.pc, stubs_.indirect_miss);
+  }
+  if (block.hashed_entry != 0) {
     // Its check now always fails: jrcxz +0 falls into the "not ours" path.
     const bool low = fits32(block.pc) && fits32(0 - block.pc);
     const std::uint64_t mov_bytes = (0 - block.pc) <= UINT32_MAX ? 5 : 10;
-    const std::uint64_t jrcxz = block.prefix + (low ? 7 : mov_bytes + 4);
+    const std::uint64_t jrcxz = block.hashed_entry + (low ? 7 : mov_bytes + 4);
     CHECK(*reinterpret_cast<std::uint8_t*>(jrcxz) == 0xE3);
     *reinterpret_cast<std::uint8_t*>(jrcxz + 1) = 0;
   }
@@ -628,7 +650,8 @@ void Translator::flush() {
   by_page_.clear();
   branch_cache_.clear();
   at_ = window_.code_begin();
-  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.indirect_miss);
+  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
+  window_.forget_direct();
 }
 
 // ---- looking back ---------------------------------------------------------------------------------------------

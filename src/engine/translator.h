@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/block.h"
@@ -49,8 +50,11 @@ class Translator {
 
   /// Makes `exit` jump straight to `target` from now on.
   void link(std::uint32_t exit, const Block& target);
-  /// Gives `block` an entry for indirect branches and enters it into the jump table.
-  void add_indirect_entry(const Block& block);
+  /// Lets indirect branches find `block` without C++ from now on. `from_far` is the block whose direct lookup could not reach
+  /// it; it is translated anew with the hashed lookup.
+  void add_indirect_entry(std::uint32_t index);
+  /// The block that holds `cache_pc` looks up a target that the direct table does not cover.
+  void note_far_target(std::uint64_t cache_pc);
 
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
@@ -119,7 +123,8 @@ class Translator {
   std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
                          std::span<const std::uint32_t> counts);
   void emit_unlinked_tail(std::uint32_t exit_id);
-  void emit_prefix(std::uint64_t pc, std::uint64_t continue_at);
+  void emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at);
+  bool looks_up_directly() const;
   void unlink_incoming(Block& block);
   void kill(std::uint32_t index);
 
@@ -136,7 +141,9 @@ class Translator {
   std::unordered_map<std::uint64_t, std::uint32_t> by_pc_;                  // key(pc, variant) -> block
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_page_;
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
+  std::unordered_set<std::uint64_t> far_callers_;                           // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
+  bool hashed_lookups_ = false;                                             // some block uses the hashed table
 
   // the block being emitted
   Emitter out_;
