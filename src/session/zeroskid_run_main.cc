@@ -1,6 +1,8 @@
 // zeroskid-run: the host that a profiled program lives in. `zeroskid` starts it, and every execve of a followed program
 // starts it anew, so it must be up in milliseconds: no argument library, no streams, no symbol libraries.
 //   zeroskid-run --session-fd N --config-fd M [--exec] PATH ARGV0 [ARGV...]
+// By hand, to see what a program does in here without recording it (the ptrace oracle steps a --native-load):
+//   zeroskid-run [--native-load] [--virtual-time] [--vdso] [--precise-only] [--seed N] -- PATH [ARGV...]
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -30,9 +32,10 @@ namespace {
 constexpr int kToolFailed = 125;
 
 struct Arguments {
-  int session_fd = -1;
+  int session_fd = -1;  // -1: by hand
   int config_fd = -1;
   bool exec = false;
+  RecordingConfig by_hand;
   std::string program;
   std::vector<std::string> argv;
 };
@@ -53,21 +56,35 @@ int descriptor(const char* text) {
 Result<Arguments> parse(int argc, char** argv) {
   Arguments out;
   int i = 1;
-  for (; i < argc && std::strncmp(argv[i], "--", 2) == 0; ++i) {
-    if (std::strcmp(argv[i], "--exec") == 0) {
-      out.exec = true;
-    } else if (std::strcmp(argv[i], "--session-fd") == 0 && i + 1 < argc) {
+  const auto is = [&](const char* option) { return std::strcmp(argv[i], option) == 0; };
+  for (; i < argc && std::strncmp(argv[i], "--", 2) == 0 && !is("--"); ++i) {
+    if (is("--session-fd") && i + 1 < argc) {
       out.session_fd = descriptor(argv[++i]);
-    } else if (std::strcmp(argv[i], "--config-fd") == 0 && i + 1 < argc) {
+    } else if (is("--config-fd") && i + 1 < argc) {
       out.config_fd = descriptor(argv[++i]);
+    } else if (is("--seed") && i + 1 < argc) {
+      out.by_hand.seed = std::strtoull(argv[++i], nullptr, 0);
+    } else if (is("--exec")) {
+      out.exec = true;
+    } else if (is("--native-load")) {
+      out.by_hand.native_load = true;
+    } else if (is("--virtual-time")) {
+      out.by_hand.virtual_time = true;
+    } else if (is("--vdso")) {
+      out.by_hand.vdso = true;
+    } else if (is("--precise-only")) {
+      out.by_hand.precise_only = true;
     } else {
-      break;
+      return Error{std::string("there is no option ") + argv[i], "zeroskid starts zeroskid-run"};
     }
   }
-  if (out.session_fd < 0 || out.config_fd < 0 || i >= argc) {
+  const bool by_hand = out.session_fd < 0 && out.config_fd < 0 && i < argc && is("--");
+  if (by_hand) ++i;
+  if (i >= argc || (!by_hand && (out.session_fd < 0 || out.config_fd < 0))) {
     return Error{"is started by zeroskid, not by hand", "zeroskid stat -- PROGRAM, zeroskid record -- PROGRAM"};
   }
-  out.program = argv[i++];
+  out.program = argv[i];
+  if (!by_hand) ++i;
   out.argv.assign(argv + i, argv + argc);
   return out;
 }
@@ -90,7 +107,7 @@ class SocketChannel final : public Channel {
  public:
   explicit SocketChannel(int fd) : fd_(fd) {}
   void send(std::span<const std::byte> datagram) override {
-    while (!deaf_) {
+    while (!deaf_ && fd_ >= 0) {
       if (::send(fd_, datagram.data(), datagram.size(), MSG_NOSIGNAL) >= 0) return;
       if (errno == EINTR) continue;
       deaf_ = true;
@@ -134,7 +151,8 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
 [[noreturn]] void run(int argc, char** argv) {
   const Result<Arguments> arguments = parse(argc, argv);
   if (!arguments) fail(arguments.error());
-  Result<RecordingConfig> read = read_config(arguments->config_fd);
+  Result<RecordingConfig> read =
+      arguments->session_fd >= 0 ? read_config(arguments->config_fd) : Result<RecordingConfig>(arguments->by_hand);
   if (!read) fail(read.error());
   const RecordingConfig recording = with_progress_event(*std::move(read));
   const arch::CpuModel* const model = arch::find_cpu_model(recording.cpu_model);
