@@ -123,9 +123,8 @@ std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis) {
       {"low_window_bytes", facts.engine.window_bytes},
       {"mmap_min_addr", facts.engine.mmap_min_addr ? Json(*facts.engine.mmap_min_addr) : Json(nullptr)},
       {"memfd_error", json_of(facts.engine.memfd)},
-      {"executable_memfd_error", json_of(facts.engine.executable_memfd)},
+      {"writable_code_error", json_of(facts.engine.writable_code)},
       {"fsgsbase", facts.engine.fsgsbase_enabled},
-      {"read_implies_exec", facts.engine.read_implies_exec},
       {"descriptor_limit", facts.engine.descriptor_limit},
   };
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "engine/memory/layout.h"
+
 namespace zs::cli {
 namespace {
 
@@ -27,7 +29,7 @@ host::MachineFacts vm_without_pmu() {
   facts.perf.loop_instructions = 2'000'000;
   facts.perf.paranoid = 2;
   facts.engine.window_start = 0x1000'0000;
-  facts.engine.window_bytes = 0x6000'0000;
+  facts.engine.window_bytes = 0x6ff0'0000;
   facts.engine.mmap_min_addr = 65536;
   facts.engine.fsgsbase_enabled = true;
   facts.engine.descriptor_limit = 1'048'576;
@@ -79,7 +81,7 @@ Use: zeroskid record -e instructions:ppp -- PROGRAM
 
 TEST(DoctorPage, OffersNoCommandWhereTheSoftwarePmuCannotRun) {
   host::MachineFacts facts = vm_without_pmu();
-  facts.engine.memfd = facts.engine.executable_memfd = {EPERM};
+  facts.engine.memfd = {EPERM};
   EXPECT_EQ(page_of(facts), R"(
 hardware PMU     none   guest of KVM; CPUID leaf 0xA reports 0 counters (not a permission problem:
                         perf_event_paranoid=2 would allow user counting)
@@ -92,6 +94,12 @@ branch records   no     the software PMU is not ready
 virtual PC       none   not in this version
 stock perf       ready  /usr/bin/perf reads the recordings too
 )" + 1);
+}
+
+TEST(DoctorFacts, AskForTheWindowThatTheEngineUses) {
+  const engine::AddressRange low = engine::Layout{}.low;
+  EXPECT_EQ(host::kLowWindowStart, low.start);
+  EXPECT_EQ(host::kLowWindowBytes, low.size());
 }
 
 TEST(DoctorJson, KeepsTheFieldsThatTheFormatPagePromises) {

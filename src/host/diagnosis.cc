@@ -171,13 +171,10 @@ Finding judge_software(const MachineFacts& facts) {
   if (!engine.memfd.worked())
     lacks(State::Denied, fmt::format("memfd_create gives {}", errno_name(engine.memfd.error)),
           "allow memfd_create in the seccomp profile");
-  else if (!engine.executable_memfd.worked())
+  if (!engine.writable_code.worked())
     lacks(State::Denied,
-          fmt::format("a memfd cannot be mapped executable ({})", errno_name(engine.executable_memfd.error)),
-          "sysctl -w vm.memfd_noexec=0, or allow execmem in the security module");
-  if (engine.read_implies_exec)
-    lacks(State::Denied, "the personality READ_IMPLIES_EXEC makes every readable page executable",
-          "start zeroskid without setarch --read-implies-exec");
+          fmt::format("memory cannot be writable and executable ({})", errno_name(engine.writable_code.error)),
+          "allow it for zeroskid: SELinux deny_execmem, systemd MemoryDenyWriteExecute= and PR_SET_MDWE forbid it");
   if (engine.descriptor_limit < kDescriptorsNeeded)
     lacks(State::Denied,
           fmt::format("the hard limit of open files is {}, and {} are needed", engine.descriptor_limit,

@@ -245,20 +245,24 @@ TEST(SoftwareDiagnosis, NamesAnAddressSpaceLimit) {
   facts.engine.low_window = {ENOMEM};
   const Diagnosis diagnosis = diagnose(facts);
   EXPECT_EQ(diagnosis.software.state, State::Denied);
-  EXPECT_EQ(diagnosis.software.why, "the 1536 MiB of addresses at 0x10000000 cannot be reserved (ENOMEM)");
+  EXPECT_EQ(diagnosis.software.why, "the 1791 MiB of addresses at 0x10000000 cannot be reserved (ENOMEM)");
   EXPECT_THAT(diagnosis.software.remedies, ElementsAre("lift the address-space limit: ulimit -v unlimited"));
   EXPECT_EQ(diagnosis.precise_events, "no");
 }
 
 TEST(SoftwareDiagnosis, NamesEveryObstacleWithItsRemedy) {
   MachineFacts facts = bare_metal();
-  facts.engine.executable_memfd = {EACCES};
+  facts.engine.writable_code = {EACCES};
   facts.engine.descriptor_limit = 256;
   const Finding finding = diagnose(facts).software;
-  EXPECT_EQ(finding.why,
-            "a memfd cannot be mapped executable (EACCES); the hard limit of open files is 256, and 1024 are needed");
-  EXPECT_THAT(finding.remedies, ElementsAre("sysctl -w vm.memfd_noexec=0, or allow execmem in the security module",
-                                            "raise the hard limit of open files: ulimit -Hn 4096"));
+  EXPECT_EQ(
+      finding.why,
+      "memory cannot be writable and executable (EACCES); the hard limit of open files is 256, and 1024 are needed");
+  EXPECT_THAT(
+      finding.remedies,
+      ElementsAre(
+          "allow it for zeroskid: SELinux deny_execmem, systemd MemoryDenyWriteExecute= and PR_SET_MDWE forbid it",
+          "raise the hard limit of open files: ulimit -Hn 4096"));
 }
 
 TEST(SoftwareDiagnosis, DoesNotPromiseAvx512WhereTheKernelKeepsNoStateForIt) {
@@ -285,7 +289,6 @@ TEST(MachineFacts, OfThisMachineAgreeWithThemselves) {
   EXPECT_FALSE(facts.cpuid.vendor.empty());
   EXPECT_TRUE(facts.perf.instructions.worked() || facts.perf.counted == 0);
   EXPECT_TRUE(facts.perf.instructions.worked() || !facts.perf.precise.worked());
-  EXPECT_TRUE(facts.engine.memfd.worked() || !facts.engine.executable_memfd.worked());
   EXPECT_FALSE(diagnose(facts).hardware.why.empty());
 }
 

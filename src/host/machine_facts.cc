@@ -6,7 +6,6 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -209,24 +208,26 @@ Attempt try_low_window() {
   return {got == wanted ? 0 : EEXIST};  // a kernel older than 4.17 takes the address as a hint
 }
 
-/// Writes `mov eax, 42; ret` through one view of the file and calls it through the other.
-Attempt try_executable(int memfd) {
+Attempt try_memfd() {
+  constexpr std::size_t kPage = 4096;
+  const Descriptor memfd(memfd_create("zeroskid doctor", MFD_CLOEXEC));
+  if (!memfd.open() || ftruncate(memfd.get(), kPage) != 0) return {errno};
+  void* const view = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, memfd.get(), 0);
+  if (view == MAP_FAILED) return {errno};
+  munmap(view, kPage);
+  return {};
+}
+
+/// Writes `mov eax, 42; ret` and calls it.
+Attempt try_writable_code() {
   constexpr std::array<unsigned char, 6> code{0xB8, 42, 0, 0, 0, 0xC3};
   constexpr std::size_t kPage = 4096;
-  if (ftruncate(memfd, kPage) != 0) return {errno};
-  void* const writable = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-  if (writable == MAP_FAILED) return {errno};
-  Attempt attempt;
-  void* const executable = mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_SHARED, memfd, 0);
-  if (executable == MAP_FAILED) {
-    attempt.error = errno;
-  } else {
-    std::memcpy(writable, code.data(), code.size());
-    if (reinterpret_cast<int (*)()>(executable)() != 42) attempt.error = EFAULT;
-    munmap(executable, kPage);
-  }
-  munmap(writable, kPage);
-  return attempt;
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return {errno};
+  std::memcpy(page, code.data(), code.size());
+  const bool ran = reinterpret_cast<int (*)()>(page)() == 42;
+  munmap(page, kPage);
+  return {ran ? 0 : EFAULT};
 }
 
 EngineFacts ask_engine_needs() {
@@ -236,15 +237,10 @@ EngineFacts ask_engine_needs() {
   facts.low_window = try_low_window();
   if (const auto lowest = number_in("/proc/sys/vm/mmap_min_addr"))
     facts.mmap_min_addr = static_cast<std::uint64_t>(*lowest);
-  {
-    const Descriptor memfd(memfd_create("zeroskid doctor", MFD_CLOEXEC));
-    facts.memfd = {memfd.open() ? 0 : errno};
-    facts.executable_memfd = memfd.open() ? try_executable(memfd.get()) : facts.memfd;
-  }
+  facts.memfd = try_memfd();
+  facts.writable_code = try_writable_code();
   constexpr unsigned long kHwcap2Fsgsbase = 2;  // arch/x86: HWCAP2_FSGSBASE
   facts.fsgsbase_enabled = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
-  const int persona = personality(0xffffffff);
-  facts.read_implies_exec = persona != -1 && (persona & READ_IMPLIES_EXEC) != 0;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptor_limit = limit.rlim_max;
   return facts;

@@ -51,10 +51,9 @@ struct EngineFacts {
   Attempt low_window;  // reserving addresses below 2 GiB, where the code cache must lie
   std::uint64_t window_start = 0, window_bytes = 0;
   std::optional<std::uint64_t> mmap_min_addr;
-  Attempt memfd;                       // memfd_create
-  Attempt executable_memfd;            // writable and executable views of one memfd, and code that ran from it
+  Attempt memfd;                       // memfd_create, and a writable shared view of it
+  Attempt writable_code;               // memory that is writable and executable, and code that ran from it
   bool fsgsbase_enabled = false;       // AT_HWCAP2: the kernel lets programs use WRFSBASE
-  bool read_implies_exec = false;      // personality(2): every readable page would be executable
   std::uint64_t descriptor_limit = 0;  // the hard limit of RLIMIT_NOFILE; UINT64_MAX for unlimited
 };
 
@@ -71,9 +70,10 @@ struct MachineFacts {
 /// Asks this machine. Changes nothing that outlives the call; takes a few milliseconds at most.
 MachineFacts ask_this_machine();
 
-/// Where the software PMU wants its window. The engine's own header repeats the numbers; a test compares them.
+/// Where the engine puts translated code and the program's own (engine/memory/layout.h has the same numbers; a test of
+/// `cli`, which sees both layers, compares them).
 inline constexpr std::uint64_t kLowWindowStart = 0x1000'0000;
-inline constexpr std::uint64_t kLowWindowBytes = 0x6000'0000;
+inline constexpr std::uint64_t kLowWindowBytes = 0x6ff0'0000;
 inline constexpr std::uint64_t kDescriptorsNeeded = 1024;
 
 }  // namespace zs::host
