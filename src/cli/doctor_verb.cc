@@ -1,9 +1,12 @@
 // `zeroskid doctor`: what is possible on this machine, why the rest is not, and the exact remedy.
-#include <CLI/CLI.hpp>
-#include <cstdio>
+#include <unistd.h>
+
 #include <string>
 
+#include "cli/command_line.h"
 #include "cli/doctor_page.h"
+#include "cli/exit_status.h"
+#include "cli/say.h"
 #include "cli/verb.h"
 #include "host/diagnosis.h"
 #include "host/machine_facts.h"
@@ -11,23 +14,25 @@
 namespace zs::cli {
 namespace {
 
-constexpr int kNothingWorks = 1, kUsage = 129;
+constexpr int kNothingWorks = 1;
 
 int run_doctor(int argc, char** argv) {
-  CLI::App app{"Says which back ends work on this machine, why the others do not, and what would change that.",
-               "zeroskid doctor"};
+  CommandLine line("doctor",
+                   "Says which back ends work on this machine, why the others do not, and what would change "
+                   "that.",
+                   "[--json]");
   bool json = false;
-  app.add_flag("--json", json, "One JSON object (docs/formats/doctor-json.md)");
-  app.footer("Exit status: 0 if a back end works, 1 if none does, 129 for wrong usage.");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : kUsage;
+  line.flag("--json", json, "One JSON object (docs/formats/doctor-json.md)");
+  line.footer("Exit status: 0 if a back end works, 1 if none does, 129 for wrong usage.");
+  if (const auto done = line.parse(argc, argv)) return *done;
+  if (!line.program().empty()) {
+    say(Error{"doctor: there is nothing to do with '" + line.program().front() + "'",
+              "zeroskid doctor --help lists the options"});
+    return kUsage;
   }
   const host::MachineFacts facts = host::ask_this_machine();
   const host::Diagnosis diagnosis = host::diagnose(facts);
-  const std::string page = json ? doctor_json(facts, diagnosis) : doctor_page(facts, diagnosis);
-  if (std::fwrite(page.data(), 1, page.size(), stdout) != page.size() || std::fflush(stdout) != 0) return 125;
+  write_all(STDOUT_FILENO, json ? doctor_json(facts, diagnosis) : doctor_page(facts, diagnosis));
   return diagnosis.software.state == host::State::Ready ? 0 : kNothingWorks;
 }
 

@@ -6,6 +6,7 @@ std::span<const Verb* const> verbs() {
   static constexpr const Verb* kVerbs[] = {
       &kStatVerb,
       &kRecordVerb,
+      &kListVerb,
       &kDoctorVerb,
   };
   return kVerbs;

@@ -1,0 +1,96 @@
+// `zeroskid list`: which events there are, what their numbers are worth, and what a select word means.
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/event_selection.h"
+#include "cli/exit_status.h"
+#include "cli/list_page.h"
+#include "cli/say.h"
+#include "cli/verb.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr int kNothingMatches = 1;
+
+struct Options {
+  std::vector<std::string> globs;
+  std::string cpu{arch::kDefaultCpuModel};
+  bool verbose = false, json = false;
+};
+
+/// Options and globs in any order.
+std::optional<int> parse(int argc, char** argv, Options& options) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (;;) {
+    CommandLine line("list", "Lists the events that -e takes, with what their numbers are worth.",
+                     "[GLOB | 0xSELECT]... [OPTIONS]");
+    line.flag("-v,--verbose", options.verbose, "Events that are not modelled too, aliases, and what is missing");
+    line.flag("--json", options.json, "One JSON object (docs/formats/list-json.md)");
+    line.value("--cpu", options.cpu, "MODEL", "Events of this CPU model");
+    line.footer(
+        "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
+        "0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.\n"
+        "-e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.\n"
+        "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
+        "itself is recorded. Here :p samples every event precisely.\n"
+        "Exit status: 0; 1 if nothing matches; 129 for wrong usage.");
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
+    if (line.program().empty()) return std::nullopt;
+    options.globs.push_back(line.program().front());
+    words.resize(1);
+    words.insert(words.end(), line.program().begin() + 1, line.program().end());
+  }
+}
+
+bool is_select_word(const std::string& text) {
+  return text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+         text.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
+}
+
+int run_list(int argc, char** argv) {
+  Options options;
+  if (const auto done = parse(argc, argv, options)) return *done;
+  const auto cpu = choose_cpu_model(options.cpu);
+  if (!cpu) {
+    say(cpu.error());
+    return kUsage;
+  }
+  const arch::CpuModel& model = **cpu;
+
+  const auto words = std::stable_partition(options.globs.begin(), options.globs.end(), is_select_word);
+  const std::vector<std::string> globs(words, options.globs.end());
+  std::string page;
+  for (auto word = options.globs.begin(); word != words; ++word) {
+    page += options.json ? select_json(*word, model) : select_page(*word, model);
+  }
+  if (page.empty() || !globs.empty()) {
+    const PfmNames pfm;
+    std::vector<ListedEvent> events = list_events(model, pfm);
+    if (!globs.empty()) {
+      events = matching(events, globs);
+    } else if (!options.verbose && !options.json) {
+      std::erase_if(events, [](const ListedEvent& event) { return event.kind == ListedClass::NotModelled; });
+    }
+    if (events.empty()) {
+      say(Error{"list: no event of " + std::string(model.name) + " matches '" + globs.front() + "'",
+                "zeroskid list -v shows every event"});
+      return kNothingMatches;
+    }
+    page += options.json ? list_json(model, events) : list_page(events, options.verbose);
+  }
+  write_all(STDOUT_FILENO, page);
+  return 0;
+}
+
+}  // namespace
+
+const Verb kListVerb{"list", "Events, their class, code and description", run_list};
+
+}  // namespace zs::cli
