@@ -1,0 +1,172 @@
+#include "cli/collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+namespace zs::cli {
+namespace {
+
+using session::Counts;
+using session::Hello;
+using session::Message;
+using session::Notice;
+using session::Origin;
+using session::Sample;
+using testing::SizeIs;
+
+constexpr Origin kMain{.pid = 1, .tid = 1, .time_ns = 0};
+
+class SocketChannel final : public session::Channel {
+ public:
+  explicit SocketChannel(int fd) : fd_(fd) {}
+  void send(std::span<const std::byte> datagram) override {
+    (void)!::send(fd_, datagram.data(), datagram.size(), MSG_NOSIGNAL);
+  }
+
+ private:
+  int fd_;
+};
+
+class Kept final : public RecordingSink {
+ public:
+  void receive(Message&& message) override { messages.push_back(std::move(message)); }
+  std::vector<Message> messages;
+};
+
+/// A child that plays a profiled program: sends what `act` sends, and ends as `act` ends.
+struct Played {
+  explicit Played(const std::function<void(int socket, session::MessageWriter&)>& act, std::size_t events = 1) {
+    int pair[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    testing::internal::CaptureStderr();
+    {
+      const OwnSignals signals;
+      const pid_t pid = fork();
+      if (pid == 0) {
+        signals.restore();
+        close(pair[0]);
+        SocketChannel channel(pair[1]);
+        session::MessageWriter out(channel, getpid());
+        act(pair[1], out);
+        out.flush();
+        _exit(0);
+      }
+      close(pair[1]);
+      Collector collector(sink, events, 0, [this](const Progress& now) { progress = now; });
+      end = collector.run({.pid = pid, .socket = pair[0]}, signals);
+    }
+    said = testing::internal::GetCapturedStderr();
+  }
+
+  Kept sink;
+  Progress progress;
+  ProgramEnd end;
+  std::string said;
+};
+
+TEST(Collector, TheExitStatusIsTheProgramsOwn) {
+  const Played p([](int, session::MessageWriter&) { _exit(7); });
+  EXPECT_EQ(exit_status_of(p.end.wait_status), 7);
+  EXPECT_FALSE(p.end.ran);
+}
+
+TEST(Collector, AProgramKilledBySignalNExits128PlusN) {
+  for (const int signal : {SIGKILL, SIGSEGV, SIGTERM, SIGINT, SIGPIPE}) {
+    const Played p([signal](int, session::MessageWriter&) {
+      std::signal(signal, SIG_DFL);
+      raise(signal);
+    });
+    EXPECT_EQ(exit_status_of(p.end.wait_status), 128 + signal);
+  }
+}
+
+TEST(Collector, EverythingSentBeforeTheEndArrives) {
+  const Played p([](int, session::MessageWriter& out) {
+    out.write(Hello{.origin = kMain});
+    Sample sample;
+    sample.callchain.resize(100);
+    for (int i = 0; i < 5000; ++i) out.write(sample);
+  });
+  EXPECT_TRUE(p.end.ran);
+  EXPECT_THAT(p.sink.messages, SizeIs(5001));
+  EXPECT_EQ(p.said, "");
+}
+
+TEST(Collector, AProcessThatIsKilledLosesOnlyWhatItHadNotSent) {
+  const Played p([](int, session::MessageWriter& out) {
+    out.write(Hello{.origin = kMain});
+    out.flush();
+    out.write(Counts{.origin = kMain, .final = false, .values = {5}});
+    raise(SIGKILL);
+  });
+  EXPECT_THAT(p.sink.messages, SizeIs(1));
+}
+
+TEST(Collector, NoticesAreSaidAtOnce) {
+  const Played p([](int, session::MessageWriter& out) { out.write(Notice{.origin = kMain, .text = "not followed"}); });
+  EXPECT_EQ(p.said, "zeroskid: not followed\n");
+}
+
+TEST(Collector, NonsenseIsSaidOnceAndWhatMakesSenseIsKept) {
+  const Played p([](int socket, session::MessageWriter& out) {
+    const char nonsense[] = "this is no datagram of ours";
+    for (int i = 0; i < 3; ++i) (void)!send(socket, nonsense, sizeof nonsense, 0);
+    Sample of_no_event;
+    of_no_event.event = 9;
+    out.write(of_no_event);
+    out.write(Hello{.origin = kMain});
+  });
+  EXPECT_THAT(p.sink.messages, SizeIs(1));
+  EXPECT_EQ(p.said,
+            "zeroskid: message from the profiled program: at byte 0: no message of zeroskid-run\n"
+            "hint: the program may have overwritten the profiler's memory; what arrived before is kept\n");
+}
+
+TEST(Collector, AProcessLeftBehindDoesNotKeepTheRecordingOpen) {
+  const Played p([](int, session::MessageWriter& out) {
+    if (fork() == 0) {
+      const pid_t own = getpid();
+      session::MessageWriter& child = out;
+      child.restart(own);
+      child.write(Hello{.origin = {.pid = own, .tid = own, .time_ns = 0}});
+      child.flush();
+      sleep(5);
+      _exit(0);
+    }
+    usleep(50'000);
+  });
+  EXPECT_EQ(p.end.still_running, 1);
+  EXPECT_LT(p.end.elapsed_seconds, 3);
+}
+
+TEST(Collector, ProgressCountsInstructionsOfRunningAndEndedThreadsOnce) {
+  const Played p([](int, session::MessageWriter& out) {
+    const Origin other{.pid = 1, .tid = 2, .time_ns = 0};
+    out.write(Counts{.origin = kMain, .final = false, .values = {10}});
+    out.write(Counts{.origin = other, .final = true, .values = {7}});
+    out.write(Counts{.origin = kMain, .final = false, .values = {30}});
+    out.write(Counts{.origin = kMain, .final = true, .values = {40}});
+    out.flush();
+    usleep(600'000);
+  });
+  EXPECT_EQ(p.progress.instructions, 47U);
+}
+
+TEST(Collector, SigtermToUsEndsTheProgramAndKeepsTheRecording) {
+  const Played p([](int, session::MessageWriter& out) {
+    out.write(Hello{.origin = kMain});
+    out.flush();
+    kill(getppid(), SIGTERM);
+    sleep(5);
+  });
+  EXPECT_EQ(exit_status_of(p.end.wait_status), 128 + SIGTERM);
+  EXPECT_THAT(p.sink.messages, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace zs::cli

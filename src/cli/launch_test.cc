@@ -1,0 +1,142 @@
+#include "cli/launch.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace zs::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// A script in zeroskid-run's place writes down what it was started with.
+class Launch : public testing::Test {
+ protected:
+  Launch() { fs::create_directories(folder_); }
+  ~Launch() override { fs::remove_all(folder_); }
+
+  std::string script(const std::string& body) {
+    const fs::path path = folder_ / "zeroskid-run";
+    std::ofstream(path) << "#!/bin/sh\nexec >" << (folder_ / "said").string() << "\n" << body << "\n";
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  std::string python(const std::string& body) {
+    const fs::path path = folder_ / "zeroskid-run";
+    std::ofstream(path) << "#!/usr/bin/python3\nimport sys\nsys.stdout = open('" << (folder_ / "said").string()
+                        << "', 'w')\n"
+                        << body << "\n";
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  /// What the script said; the launch error if there was none to say it.
+  std::string run(const std::string& runner, const std::vector<std::string>& argv = {"ls", "-l", "a b"}) {
+    const OwnSignals signals;
+    const auto launched = launch(session::RecordingConfig{}, runner, "/bin/ls", argv, signals);
+    if (!launched) return launched.error().message;
+    waitpid(launched->pid, nullptr, 0);
+    close(launched->socket);
+    std::stringstream said;
+    said << std::ifstream(folder_ / "said").rdbuf();
+    return said.str();
+  }
+
+  const fs::path folder_ = fs::path(testing::TempDir()) / ("launch_" + std::to_string(getpid()));
+};
+
+TEST_F(Launch, TheRunnerGetsTwoDescriptorsThePathAndTheWordsAsTheyAre) {
+  EXPECT_EQ(run(script("for word; do echo \"$word\"; done")),
+            "--session-fd\n1000\n--config-fd\n1001\n/bin/ls\nls\n-l\na b\n");
+}
+
+TEST_F(Launch, NothingElseOfOursIsInherited) {
+  std::string ours;  // what the test was started with, and would hand on by itself
+  for (int fd = 3; fd < 1000; ++fd) {
+    if (const int flags = fcntl(fd, F_GETFD); flags >= 0 && (flags & FD_CLOEXEC) == 0) ours += std::to_string(fd) + " ";
+  }
+  const std::string listed = run(python(R"(
+import os
+def is_open(fd):
+    try: os.fstat(fd)
+    except OSError: return False
+    return True
+print(*[fd for fd in range(3, 1100) if is_open(fd) and os.get_inheritable(fd)], "")
+)"));
+  EXPECT_EQ(listed, ours + "1000 1001 \n");
+}
+
+TEST_F(Launch, SignalsAreAsWeWereStartedWith) {
+  std::signal(SIGUSR1, SIG_IGN);
+  const std::string status = run(script("grep -E 'SigBlk|SigIgn' /proc/$$/status"));
+  std::signal(SIGUSR1, SIG_DFL);
+  EXPECT_THAT(status, HasSubstr("SigBlk:\t0000000000000000"));
+  EXPECT_THAT(status, HasSubstr("SigIgn:\t0000000000000200"));  // SIGUSR1 and nothing of ours
+}
+
+TEST_F(Launch, AnIgnoredSigchldStaysIgnoredForTheProgramOnly) {
+  std::signal(SIGCHLD, SIG_IGN);
+  // Not the shell: it takes SIGCHLD for itself.
+  const std::string status = run(python("print(open('/proc/self/status').read())"));
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_THAT(status, testing::ContainsRegex("SigIgn:\t[0-9a-f]*1[0-9a-f]{4}\n"));
+}
+
+TEST_F(Launch, AFewOpenFilesAreEnough) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  const std::string words = run(script("echo $2 $4"));
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(words, "40 41\n");
+}
+
+TEST_F(Launch, ARunnerThatCannotBeStartedIsNamed) {
+  EXPECT_EQ(run("/no/such/zeroskid-run"), "cannot start /no/such/zeroskid-run: No such file or directory");
+}
+
+TEST_F(Launch, TheConfigurationArrivesWholeAndCannotBeChanged) {
+  const OwnSignals signals;
+  session::RecordingConfig config;
+  config.seed = 77;
+  const std::string copy = (folder_ / "config").string();
+  const std::string runner =
+      script("cat /proc/self/fd/$4 >" + copy + "\n { echo x >/proc/self/fd/$4; } 2>/dev/null || echo sealed");
+  const auto launched = launch(config, runner, "/bin/ls", {"ls"}, signals);
+  ASSERT_TRUE(launched) << launched.error().message;
+  waitpid(launched->pid, nullptr, 0);
+  close(launched->socket);
+  std::stringstream bytes;
+  bytes << std::ifstream(copy, std::ios::binary).rdbuf();
+  const std::string text = bytes.str();
+  const auto back = session::decode_config(std::as_bytes(std::span(text)));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->seed, 77U);
+  std::stringstream said;
+  said << std::ifstream(folder_ / "said").rdbuf();
+  EXPECT_EQ(said.str(), "sealed\n");
+}
+
+TEST(FindRunner, AnUnusableNameInTheEnvironmentIsToldAndNotPassedOver) {
+  setenv("ZEROSKID_RUN", "/no/such/file", 1);
+  const auto runner = find_runner();
+  unsetenv("ZEROSKID_RUN");
+  ASSERT_FALSE(runner);
+  EXPECT_EQ(runner.error().message, "$ZEROSKID_RUN is /no/such/file: No such file or directory");
+}
+
+}  // namespace
+}  // namespace zs::cli
