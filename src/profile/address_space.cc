@@ -35,8 +35,13 @@ Image* AddressSpaces::image_of(const Mmap& mmap) {
   return image;
 }
 
-AddressSpaces::Mappings& AddressSpaces::mappings_to_change(std::int32_t pid) {
+void AddressSpaces::changed(std::int32_t pid) {
   last_found_ = nullptr;
+  generations_[pid] = ++latest_generation_;
+}
+
+AddressSpaces::Mappings& AddressSpaces::mappings_to_change(std::int32_t pid) {
+  changed(pid);
   std::shared_ptr<Mappings>& shared = processes_[pid];
   if (!shared) {
     shared = std::make_shared<Mappings>();
@@ -49,7 +54,7 @@ AddressSpaces::Mappings& AddressSpaces::mappings_to_change(std::int32_t pid) {
 void AddressSpaces::apply(const Comm& comm) {
   comms_[comm.tid] = comm.name;
   if (!comm.exec) return;
-  last_found_ = nullptr;
+  changed(comm.pid);
   processes_[comm.pid] = std::make_shared<Mappings>();
 }
 
@@ -70,7 +75,7 @@ void AddressSpaces::apply(const Mmap& mmap) {
     }
     if (old.end > end) {
       Mapping right = old;
-      right.file_offset = old.file_offset_of(end);
+      right.file_offset = value(old.file_offset_of(end));
       right.start = end;
       mappings.emplace(right.start, right);
     }
@@ -82,9 +87,15 @@ void AddressSpaces::apply(const Fork& fork) {
   const auto name = comms_.find(fork.parent_tid);
   if (name != comms_.end()) comms_[fork.tid] = std::string(name->second);
   if (fork.pid == fork.parent_pid) return;
-  last_found_ = nullptr;
+  changed(fork.pid);
   const auto parent = processes_.find(fork.parent_pid);
   if (parent != processes_.end()) processes_[fork.pid] = std::shared_ptr<Mappings>(parent->second);
+}
+
+void AddressSpaces::apply(const Record& record) {
+  if (const auto* comm = std::get_if<Comm>(&record)) return apply(*comm);
+  if (const auto* mmap = std::get_if<Mmap>(&record)) return apply(*mmap);
+  if (const auto* fork = std::get_if<Fork>(&record)) return apply(*fork);
 }
 
 const Mapping* AddressSpaces::find(std::int32_t pid, std::uint64_t address) const {
@@ -101,6 +112,17 @@ const Mapping* AddressSpaces::find(std::int32_t pid, std::uint64_t address) cons
   last_pid_ = pid;
   last_found_ = &at->second;
   return last_found_;
+}
+
+void AddressSpaces::for_each_mapping(std::int32_t pid, const std::function<void(const Mapping&)>& take) const {
+  const auto process = processes_.find(pid);
+  if (process == processes_.end() || !process->second) return;
+  for (const auto& [start, mapping] : *process->second) take(mapping);
+}
+
+std::uint64_t AddressSpaces::generation(std::int32_t pid) const {
+  const auto found = generations_.find(pid);
+  return found != generations_.end() ? found->second : 0;
 }
 
 std::string AddressSpaces::comm(std::int32_t pid, std::int32_t tid) const {

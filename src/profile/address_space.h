@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/addresses.h"
 #include "profile/records.h"
 
 namespace zs::profile {
@@ -29,8 +31,7 @@ struct Mapping {
   std::uint64_t file_offset = 0;
   std::uint32_t protection = 0;
   Image* image = nullptr;
-  /// The FileOffset of an address in this mapping.
-  std::uint64_t file_offset_of(std::uint64_t address) const { return address - start + file_offset; }
+  FileOffset file_offset_of(std::uint64_t address) const { return FileOffset{address - start + file_offset}; }
 };
 
 class AddressSpaces {
@@ -39,11 +40,18 @@ class AddressSpaces {
   void apply(const Mmap& mmap);
   void apply(const Fork& fork);
   void apply(const Exit&) {}
+  /// Any of them; other records change nothing.
+  void apply(const Record& record);
 
   /// The mapping of `address` in process `pid`, or nullptr. Stays valid until the next apply().
   const Mapping* find(std::int32_t pid, std::uint64_t address) const;
   /// The kernel's (pid -1) mapping of `address`, or nullptr.
   const Mapping* find_kernel(std::uint64_t address) const { return find(-1, address); }
+
+  /// Every mapping of a process, by address.
+  void for_each_mapping(std::int32_t pid, const std::function<void(const Mapping&)>& take) const;
+  /// Differs whenever mappings of this process have changed.
+  std::uint64_t generation(std::int32_t pid) const;
 
   /// Name of a thread; ":TID" if no COMM named it or an ancestor.
   std::string comm(std::int32_t pid, std::int32_t tid) const;
@@ -55,8 +63,11 @@ class AddressSpaces {
   using Mappings = std::map<std::uint64_t, Mapping>;  // by start; never overlapping
   Image* image_of(const Mmap& mmap);
   Mappings& mappings_to_change(std::int32_t pid);
+  void changed(std::int32_t pid);
 
   std::unordered_map<std::int32_t, std::shared_ptr<Mappings>> processes_;
+  std::unordered_map<std::int32_t, std::uint64_t> generations_;
+  std::uint64_t latest_generation_ = 0;
   std::unordered_map<std::int32_t, std::string> comms_;  // by tid
   std::map<std::string, Image*> images_by_key_;
   std::vector<std::unique_ptr<Image>> images_;

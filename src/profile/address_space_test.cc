@@ -38,7 +38,7 @@ TEST(AddressSpaces, CutTheMappingThatANewOneCovers) {
   EXPECT_EQ(path_at(spaces, 1, 0x1800), "/old");
   EXPECT_EQ(path_at(spaces, 1, 0x2800), "/new");
   EXPECT_EQ(path_at(spaces, 1, 0x3000), "/old");
-  EXPECT_EQ(spaces.find(1, 0x3010)->file_offset_of(0x3010), 0x102010u);  // as if nothing had been cut
+  EXPECT_EQ(spaces.find(1, 0x3010)->file_offset_of(0x3010), FileOffset{0x102010});  // as if nothing had been cut
   spaces.apply(mapping(1, 0, 0x10000, 0, "/all"));
   for (std::uint64_t address : {0x0, 0x1000, 0x2000, 0x5FFF, 0xFFFF}) EXPECT_EQ(path_at(spaces, 1, address), "/all");
 }

@@ -375,8 +375,8 @@ Result<void> PerfDataWriter::Impl::task(RecordType type, const Fork& task) {
 Result<void> PerfDataWriter::Impl::lost(const Lost& lost) {
   if (error_) return *error_;
   CHECK(lost.event < description_.events.size());
-  const std::size_t at = begin(RecordType::Lost, 0);
-  buffer_.write(id_of(lost.event));
+  // Not LOST, which perf takes for a ring buffer that overflowed, and answers with a warning.
+  const std::size_t at = begin(RecordType::LostSamples, 0);
   buffer_.write(lost.count);
   trailer(lost.pid, lost.tid, lost.time_ns, lost.event);
   return end(at);

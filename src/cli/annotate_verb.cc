@@ -1,0 +1,112 @@
+// `zeroskid annotate`: the hot functions of a recording, instruction by instruction.
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/recording_input.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "profile/heat.h"
+#include "report/annotate_text.h"
+
+namespace zs::cli {
+namespace {
+
+struct Options {
+  RecordingInput input;
+  std::string symbol, dso, syntax = "att", color = "auto";
+  bool lines = false, no_source = false, stdio = false;
+};
+
+/// Options and the name of a function in any order.
+std::optional<int> parse(int argc, char** argv, Options& options) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (;;) {
+    CommandLine line("annotate",
+                     "Shows functions of a recording instruction by instruction, with source lines, and the share\n"
+                     "of the function's samples that each instruction got.",
+                     "[-i FILE] [OPTIONS] [SYMBOL]");
+    add_input_options(line, options.input);
+    line.value("-s,--symbol", options.symbol, "SYMBOL", "The function to show [every one that has samples]");
+    line.value("-d,--dso", options.dso, "FILE", "Only functions of this file");
+    line.value("-M,--disassembler-style", options.syntax, "STYLE", "att or intel [att]");
+    line.flag("-l,--print-line", options.lines, "FILE:LINE behind instructions, and the hottest lines first");
+    line.flag("--no-source", options.no_source, "Instructions only");
+    line.flag("--stdio", options.stdio, "Print text, which is done anyway");
+    line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+    line.footer("Exit status: 0, 125 if the recording cannot be read or has no such function, 129 for wrong usage.");
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
+    if (line.program().empty()) return std::nullopt;
+    if (!options.symbol.empty()) {
+      say(Error{"annotate: one function at a time: '" + options.symbol + "' or '" + line.program().front() + "'", ""});
+      return kUsage;
+    }
+    options.symbol = line.program().front();
+    words.resize(1);
+    words.insert(words.end(), line.program().begin() + 1, line.program().end());
+  }
+}
+
+int wrong(const std::string& message) {
+  say("annotate: " + message);
+  return kUsage;
+}
+
+int run_annotate(int argc, char** argv) {
+  Options options;
+  if (const auto done = parse(argc, argv, options)) return *done;
+  report::AnnotateStyle style{.source = !options.no_source, .lines = options.lines};
+  if (options.syntax == "intel") {
+    style.syntax = report::Syntax::Intel;
+  } else if (options.syntax != "att") {
+    return wrong("-M is att or intel, not '" + options.syntax + "'");
+  }
+  ColourChoice color{};
+  if (!parse_colour(options.color, color))
+    return wrong("--color is auto, always or never, not '" + options.color + "'");
+  style.color = use_colour(color, STDOUT_FILENO);
+
+  const auto reader = open_recording(options.input);
+  if (!reader) return kToolFailed;
+  if (reader->sample_count() == 0) {
+    say(Error{reader->name() + ": holds no samples",
+              "the program may have ended before an event occurred once per period: record with a smaller -c"});
+    return 0;
+  }
+  profile::Symbolizer symbolizer;
+  std::uint64_t outside = 0;
+  const auto heats =
+      profile::function_heats(*reader, symbolizer, {.symbol = options.symbol, .dso = options.dso}, outside);
+  Page page;
+  bool shown = false;
+  for (const profile::FunctionHeat& heat : heats) {
+    const auto text = report::annotate_text(heat, symbolizer, style);
+    if (text) {
+      page.print(*text);
+      shown = true;
+    } else {
+      say(text.error());
+    }
+  }
+  say_remarks(symbolizer);
+  if (shown) return page.status();
+  if (heats.empty()) {
+    const std::string what = options.symbol.empty() ? "no sample is in a function with a name"
+                                                    : "no sample is in a function named '" + options.symbol + "'";
+    say(Error{reader->name() + ": " + what,
+              options.symbol.empty() ? "" : "zeroskid report shows where the samples are"});
+  }
+  return kToolFailed;
+}
+
+}  // namespace
+
+const Verb kAnnotateVerb{"annotate", "Hot functions, instruction by instruction", run_annotate};
+
+}  // namespace zs::cli

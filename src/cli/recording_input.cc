@@ -1,0 +1,56 @@
+#include "cli/recording_input.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/say.h"
+
+namespace zs::cli {
+
+void add_input_options(CommandLine& line, RecordingInput& input) {
+  line.value("-i,--input", input.path, "FILE", "The recording [perf.data]");
+  line.flag("--truncated", input.truncated, "Read a damaged recording up to the damage");
+}
+
+std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input) {
+  auto reader = profile::PerfDataReader::open(input.path, {.truncated = input.truncated});
+  if (!reader) {
+    say(reader.error());
+    return std::nullopt;
+  }
+  for (const std::string& remark : reader->remarks()) say(remark);
+  if (reader->damage()) {
+    say(reader->damage()->message);
+    say(reader->name() + ": what follows is of the " + with_separators(reader->sample_count()) +
+        " samples before this point");
+  } else if (!reader->finished()) {
+    say(reader->name() +
+        ": the recording was interrupted: its samples up to then are all here, its summary is missing");
+  }
+  return std::move(*reader);
+}
+
+void say_remarks(const profile::Symbolizer& symbolizer) {
+  for (const std::string& remark : symbolizer.remarks()) say(remark);
+}
+
+void Page::print(std::string_view text) {
+  while (ok_ && !text.empty()) {
+    const ssize_t done = write(STDOUT_FILENO, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      ok_ = false;
+      if (errno != EPIPE) say(std::string("stdout: cannot write: ") + std::strerror(errno));
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+int Page::status() const { return ok_ ? 0 : kToolFailed; }
+
+}  // namespace zs::cli

@@ -1,0 +1,39 @@
+// What the verbs that read a recording share: which one, how much damage is bearable, and where the page goes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "profile/perf_data_reader.h"
+#include "profile/symbolizer.h"
+
+namespace zs::cli {
+
+class CommandLine;
+
+struct RecordingInput {
+  std::string path = "perf.data";
+  bool truncated = false;
+};
+
+void add_input_options(CommandLine& line, RecordingInput& input);
+
+/// Opens it, and says on stderr what is wrong with it. returns nothing if it cannot be read
+std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input);
+
+/// Says once all is printed: files whose symbols were left out, and why.
+void say_remarks(const profile::Symbolizer& symbolizer);
+
+/// Writes to stdout. After the first failure, which is said, nothing more is written.
+class Page {
+ public:
+  void print(std::string_view text);
+  bool ok() const { return ok_; }
+  int status() const;  // 0, or that of a failure of ours
+
+ private:
+  bool ok_ = true;
+};
+
+}  // namespace zs::cli

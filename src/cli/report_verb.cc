@@ -1,0 +1,210 @@
+#include "cli/report_verb.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/recording_input.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "report/header_text.h"
+#include "report/report_text.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr std::string_view kUsualKeys = "comm,dso,symbol";
+constexpr std::string_view kUsualBranchKeys = "comm,dso_from,symbol_from,symbol_to";
+
+struct Options {
+  RecordingInput input;
+  std::string keys, graph, color = "auto", percent_limit;
+  bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
+  bool header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
+  std::uint64_t max_stack = 127;
+};
+
+/// `-g caller` is one option with its value, `-g` alone too: perf's bargain. Here both become --call-graph=VALUE.
+std::vector<std::string> with_call_graph_joined(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] != "-g" && words[i] != "--call-graph") continue;
+    words[i] = "--call-graph";
+    if (i + 1 == words.size() || words[i + 1].starts_with('-')) continue;
+    words[i] += "=" + words[i + 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return words;
+}
+
+std::optional<int> parse(int argc, char** argv, Options& options) {
+  CommandLine line("report", "Shows where the samples of a recording fell, the hottest place first.",
+                   "[-i FILE] [OPTIONS]");
+  add_input_options(line, options.input);
+  line.value("-s,--sort", options.keys, "KEY[,KEY...]", "What makes a line of its own [comm,dso,symbol]");
+  line.optional_value("--call-graph,-g", options.graph, "[=WHAT[,...]]",
+                      "How to draw call chains: graph or fractal or none, caller or callee,\n"
+                      "least percentage [0.5], most entries of a level");
+  line.flag("--no-children", options.no_children, "Do not add to a function what the functions it calls took");
+  line.value("--percent-limit", options.percent_limit, "PERCENT", "Leave out lines below this");
+  line.flag("-n,--show-nr-samples", options.samples, "A column with the number of samples");
+  line.flag("--show-total-period", options.periods, "A column with the sum of periods");
+  line.flag("-b,--branch-stack", options.branches, "Show the branches of the samples, not their places");
+  line.flag("--no-branch-stack", options.no_branches, "Show places, also of a recording made with -b");
+  line.flag("--inline", options.inlines, "Show inlined functions in every call chain");
+  line.flag("--no-inline", options.no_inlines, "Show none, not even in chains from DWARF tables");
+  line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain that count [127]");
+  line.flag("--header", options.header, "What the recording says of itself, first");
+  line.flag("--header-only", options.header_only, "Only that");
+  line.flag("--stdio", options.stdio, "Print text, which is done anyway");
+  line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+  line.footer("Keys: " + profile::sort_key_names() +
+              "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
+  std::vector<std::string> words = with_call_graph_joined(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
+  if (line.program().empty()) return std::nullopt;
+  say(Error{"report: there is nothing to do with '" + line.program().front() + "'",
+            "name a recording with -i FILE; zeroskid report --help lists the options"});
+  return kUsage;
+}
+
+int wrong(const Error& error) {
+  say(Error{"report: " + error.message, error.hint});
+  return kUsage;
+}
+
+int run_report(int argc, char** argv) {
+  Options options;
+  if (const auto done = parse(argc, argv, options)) return *done;
+
+  auto graph = parse_call_graph(options.graph);
+  if (!graph) return wrong(graph.error());
+  double limit = 0;
+  if (const std::string& text = options.percent_limit; !text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+    if (error != std::errc{} || end != text.data() + text.size() || !(limit >= 0)) {
+      return wrong({"--percent-limit is a percentage, not '" + text + "'", ""});
+    }
+  }
+  ColourChoice color{};
+  if (!parse_colour(options.color, color)) {
+    return wrong({"--color is auto, always or never, not '" + options.color + "'", ""});
+  }
+  std::vector<profile::SortKey> keys;
+  if (!options.keys.empty()) {
+    auto parsed = profile::parse_sort_keys(options.keys);
+    if (!parsed) return wrong(parsed.error());
+    keys = std::move(*parsed);
+  }
+
+  const auto reader = open_recording(options.input);
+  if (!reader) return kToolFailed;
+  Page page;
+  if (options.header || options.header_only) page.print(report::header_text(*reader));
+  if (options.header_only) return page.status();
+
+  // A recording with branch stacks (-b) is about branches, unless somebody says otherwise; as perf has it.
+  const bool has_branches = reader->description().branch_filter != 0;
+  bool branches = has_branches && !options.no_branches;
+  if (options.branches) branches = true;
+  if (branches && !has_branches) {
+    return wrong({reader->name() + ": the samples have no branch stacks", "record with -b to have them"});
+  }
+  if (keys.empty()) keys = *profile::parse_sort_keys(branches ? kUsualBranchKeys : kUsualKeys);
+  for (const profile::SortKey key : keys) {
+    if (profile::is_branch_key(key) && !branches) {
+      return wrong({"these keys need branch stacks, which the samples do not have", "record with -b to have them"});
+    }
+  }
+
+  const bool recorded_chains = reader->description().callchain != profile::CallchainMode::None;
+  const bool has_chains = recorded_chains && !branches;
+  if (!recorded_chains && !options.graph.empty() && graph->drawn) {
+    return wrong({reader->name() + ": the samples have no call chains", "record with -g to have them"});
+  }
+  profile::AggregateOptions aggregation;
+  aggregation.keys = keys;
+  aggregation.branches = branches;
+  aggregation.children = has_chains && !options.no_children;
+  aggregation.call_graph = has_chains && graph->drawn;
+  aggregation.order = aggregation.children ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
+  if (graph->order_given) aggregation.order = graph->order;
+  if (options.inlines) aggregation.inlines = profile::Inlines::Always;
+  if (options.no_inlines) aggregation.inlines = profile::Inlines::Never;
+  aggregation.max_stack = options.max_stack;
+
+  report::ReportStyle style;
+  style.keys = keys;
+  style.children = aggregation.children;
+  style.call_graph = aggregation.call_graph;
+  style.graph = {.relative = graph->relative, .min_percent = graph->min_percent, .max_entries = graph->max_entries};
+  style.graph.skip_first = options.keys.starts_with("sym");  // as perf: the symbol is what the line begins with
+  style.percent_limit = limit;
+  style.sample_counts = options.samples;
+  style.periods = options.periods;
+  style.color = style.graph.color = use_colour(color, STDOUT_FILENO);
+
+  if (!options.header) {
+    page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+  }
+  page.print("#\n# Total Lost Samples: " + std::to_string(reader->lost_count()) + "\n#\n");
+  if (reader->sample_count() == 0) {
+    say(Error{reader->name() + ": holds no samples",
+              "the program may have ended before an event occurred once per period: record with a smaller -c"});
+    return page.status();
+  }
+  profile::Symbolizer symbolizer;
+  profile::Aggregator aggregator(*reader, symbolizer, aggregation);
+  for (const profile::Histogram& histogram : aggregator.run()) {
+    page.print(report::report_text(histogram, aggregator, style));
+  }
+  say_remarks(symbolizer);
+  return page.status();
+}
+
+}  // namespace
+
+Result<CallGraphChoice> parse_call_graph(const std::string& text) {
+  CallGraphChoice choice;
+  if (text.empty() || text == "true") return choice;  // without a value
+  std::string_view rest = text;
+  int numbers = 0;
+  while (!rest.empty()) {
+    const std::size_t length = std::min(rest.find(','), rest.size());
+    const std::string_view word = rest.substr(0, length);
+    rest.remove_prefix(std::min(length + 1, rest.size()));
+    double number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (word == "none") {
+      choice.drawn = false;
+    } else if (word == "graph" || word == "fractal") {
+      choice.relative = word == "fractal";
+    } else if (word == "caller" || word == "callee") {
+      choice.order_given = true;
+      choice.order = word == "caller" ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
+    } else if (error == std::errc{} && end == word.data() + word.size() && number >= 0 && numbers < 2) {
+      if (numbers++ == 0) {
+        choice.min_percent = number;
+      } else {
+        choice.max_entries = static_cast<std::size_t>(number);
+      }
+    } else if (word != "function" && word != "percent") {  // what perf would do anyway
+      return Error{"-g does not know '" + std::string(word) + "'",
+                   "it takes graph, fractal, none, caller, callee, a least percentage, a most number of entries"};
+    }
+  }
+  return choice;
+}
+
+const Verb kReportVerb{"report", "Where the samples fell, hottest first", run_report};
+
+}  // namespace zs::cli

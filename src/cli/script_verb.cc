@@ -1,0 +1,76 @@
+// `zeroskid script`: the samples of a recording, one by one.
+#include <string>
+
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/recording_input.h"
+#include "cli/say.h"
+#include "cli/verb.h"
+#include "report/header_text.h"
+#include "report/script_text.h"
+
+namespace zs::cli {
+namespace {
+
+struct Options {
+  RecordingInput input;
+  std::string fields;
+  bool header = false, header_only = false, hide_call_graph = false, nanoseconds = false;
+  bool inlines = false, no_inlines = false;
+  std::uint64_t max_stack = 127;
+};
+
+std::optional<int> parse(int argc, char** argv, Options& options) {
+  CommandLine line("script", "Prints the samples of a recording one by one, in the order of time.",
+                   "[-i FILE] [OPTIONS]");
+  add_input_options(line, options.input);
+  line.value("-F,--fields", options.fields, "FIELD[,FIELD...]",
+             "What to print of each sample; with + or - before a name,\nmore or less than usual");
+  line.flag("-G,--hide-call-graph", options.hide_call_graph, "Do not print call chains");
+  line.flag("--ns", options.nanoseconds, "Print times in nanoseconds");
+  line.flag("--inline", options.inlines, "Show inlined functions in every call chain");
+  line.flag("--no-inline", options.no_inlines, "Show none, not even in chains from DWARF tables");
+  line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain to print [127]");
+  line.flag("--header", options.header, "What the recording says of itself, first");
+  line.flag("--header-only", options.header_only, "Only that");
+  line.footer("Fields: " + report::script_field_names() +
+              "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
+  if (const auto done = line.parse(argc, argv)) return *done;
+  if (line.program().empty()) return std::nullopt;
+  say(Error{"script: there is nothing to do with '" + line.program().front() + "'",
+            "name a recording with -i FILE; zeroskid script --help lists the options"});
+  return kUsage;
+}
+
+int run_script(int argc, char** argv) {
+  Options options;
+  if (const auto done = parse(argc, argv, options)) return *done;
+  const auto reader = open_recording(options.input);
+  if (!reader) return kToolFailed;
+  Page page;
+  if (options.header || options.header_only) page.print(report::header_text(*reader));
+  if (options.header_only) return page.status();
+
+  report::ScriptStyle style{.fields = options.fields,
+                            .nanoseconds = options.nanoseconds,
+                            .call_chains = !options.hide_call_graph,
+                            .max_stack = options.max_stack};
+  if (options.inlines) style.inlines = profile::Inlines::Always;
+  if (options.no_inlines) style.inlines = profile::Inlines::Never;
+  profile::Symbolizer symbolizer;
+  const auto done =
+      report::script_text(*reader, symbolizer, style, [&page](std::string_view text) { page.print(text); });
+  if (!done) {
+    say(Error{"script: " + done.error().message, done.error().hint});
+    return kUsage;
+  }
+  if (reader->sample_count() == 0) say(reader->name() + ": holds no samples");
+  say_remarks(symbolizer);
+  return page.status();
+}
+
+}  // namespace
+
+const Verb kScriptVerb{"script", "The samples one by one, as text", run_script};
+
+}  // namespace zs::cli

@@ -1,0 +1,321 @@
+#include "profile/aggregate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+
+namespace zs::profile {
+namespace {
+
+struct KeyRow {
+  SortKey key;
+  std::string_view name, short_name;
+  std::string_view header;
+  bool branch;
+  bool padded;
+};
+
+// clang-format off
+constexpr KeyRow kKeys[] = {
+    // key                  name            short        header                   of branches  padded
+    {SortKey::Comm,          "comm",         "",          "Command",               false,       true},
+    {SortKey::Pid,           "pid",          "",          "    Pid:Command",       false,       true},
+    {SortKey::Tid,           "tid",          "",          "    Tid:Command",       false,       true},
+    {SortKey::Cpu,           "cpu",          "",          "CPU",                   false,       true},
+    {SortKey::Dso,           "dso",          "",          "Shared Object",         false,       true},
+    {SortKey::Symbol,        "symbol",       "sym",       "Symbol",                false,       false},
+    {SortKey::SourceLine,    "srcline",      "",          "Source:Line",           false,       false},
+    {SortKey::Ip,            "ip",           "",          "Instruction",           false,       false},
+    {SortKey::Caller,        "caller",       "",          "Caller",                false,       false},
+    {SortKey::DsoFrom,       "dso_from",     "",          "Source Shared Object",  true,        true},
+    {SortKey::SymbolFrom,    "symbol_from",  "sym_from",  "Source Symbol",         true,        false},
+    {SortKey::LineFrom,      "srcline_from", "",          "From Source:Line",      true,        false},
+    {SortKey::DsoTo,         "dso_to",       "",          "Target Shared Object",  true,        true},
+    {SortKey::SymbolTo,      "symbol_to",    "sym_to",    "Target Symbol",         true,        false},
+    {SortKey::LineTo,        "srcline_to",   "",          "To Source:Line",        true,        false},
+    {SortKey::Mispredicted,  "mispredict",   "",          "Branch Mispredicted",   true,        true},
+};
+// clang-format on
+
+const KeyRow& row_of(SortKey key) {
+  return *std::find_if(std::begin(kKeys), std::end(kKeys), [key](const KeyRow& row) { return row.key == key; });
+}
+
+std::string symbol_text(const Frame* frame, const Location& location) {
+  if (frame->named) return fmt::format("[{}] {}", frame->level, frame->name);
+  const std::uint64_t address = value(location.image_address);
+  return fmt::format("[{}] {}{:016x}", location.level, address != 0 ? "0x" : "", address);  // 0 bare, as perf has it
+}
+
+/// What symbols are sorted by: names; addresses as numbers.
+std::string rank_text(const Frame& frame) { return frame.named ? frame.name : fmt::format("{:016x}", frame.address); }
+
+std::string dso_text(const Location& location) {
+  return location.dso != nullptr ? location.dso->short_name : "[unknown]";
+}
+
+std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+struct WordsHash {
+  std::size_t operator()(const std::vector<std::uint64_t>& words) const {
+    std::uint64_t hash = 0xCBF29CE484222325;
+    for (const std::uint64_t word : words) hash = (hash ^ word ^ word >> 32) * 0x100000001B3;
+    return hash ^ hash >> 29;
+  }
+};
+
+}  // namespace
+
+std::string sort_key_names() {
+  std::string names;
+  for (const KeyRow& row : kKeys) names += fmt::format("{}{}", names.empty() ? "" : " ", row.name);
+  return names;
+}
+
+Result<std::vector<SortKey>> parse_sort_keys(std::string_view text) {
+  std::vector<SortKey> keys;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find(','), text.size());
+    const std::string_view name = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    const auto* row = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                   [name](const KeyRow& one) { return one.name == name || one.short_name == name; });
+    if (name.empty() || row == std::end(kKeys)) {
+      return Error{fmt::format("cannot sort by '{}'", name), fmt::format("the sort keys are: {}", sort_key_names())};
+    }
+    if (std::find(keys.begin(), keys.end(), row->key) == keys.end()) keys.push_back(row->key);
+  }
+  if (keys.empty()) return Error{"no sort key given", fmt::format("the sort keys are: {}", sort_key_names())};
+  return keys;
+}
+
+bool is_branch_key(SortKey key) { return row_of(key).branch; }
+std::string_view column_header(SortKey key) { return row_of(key).header; }
+bool is_padded(SortKey key) { return row_of(key).padded; }
+
+/// A histogram under construction.
+struct Aggregator::Table {
+  Histogram histogram;
+  std::unordered_map<std::vector<std::uint64_t>, Entry*, WordsHash> entries;
+  std::vector<std::uint64_t> words;  // scratch: the identity being looked up
+  std::vector<const Frame*> chain;   // scratch
+};
+
+Aggregator::Aggregator(const PerfDataReader& reader, Symbolizer& symbolizer, AggregateOptions options)
+    : reader_(reader),
+      symbolizer_(symbolizer),
+      options_(std::move(options)),
+      callchains_(symbolizer, frames_, options_.inlines, options_.max_stack) {
+  for (const auto& row : reader.build_ids()) symbolizer_.expect(row.path, row.id);
+}
+
+Aggregator::~Aggregator() = default;
+
+std::pair<std::uint64_t, std::uint64_t> Aggregator::identity(SortKey key, const Hit& hit) {
+  const auto line = [this](const Location& location) { return bits(intern(line_of(location))); };
+  switch (key) {
+    case SortKey::Comm: return {bits(hit.comm), 0};
+    case SortKey::Pid: return {static_cast<std::uint64_t>(hit.pid), bits(hit.process_comm)};
+    case SortKey::Tid: return {static_cast<std::uint64_t>(hit.tid), bits(hit.comm)};
+    case SortKey::Cpu: return {hit.cpu, 0};
+    case SortKey::Dso:
+    case SortKey::DsoTo: return {bits(hit.location.dso), 0};
+    case SortKey::Symbol:
+    case SortKey::SymbolTo: return {bits(hit.frame), 0};
+    case SortKey::SourceLine:
+    case SortKey::LineTo: return {line(hit.location), bits(hit.frame->inlined ? hit.frame : nullptr)};
+    case SortKey::Ip: return {bits(hit.location.dso), value(hit.location.image_address)};
+    case SortKey::Caller: return {bits(hit.caller), 0};
+    case SortKey::DsoFrom: return {bits(hit.from.dso), 0};
+    case SortKey::SymbolFrom: return {bits(hit.from_frame), 0};
+    case SortKey::LineFrom: return {line(hit.from), 0};
+    case SortKey::Mispredicted:
+      return {hit.branch_flags & (perf::branch_flag::mispredicted | perf::branch_flag::predicted), 0};
+  }
+  return {};
+}
+
+bool Aggregator::known(SortKey key, const Hit& hit) const {
+  switch (key) {
+    case SortKey::Dso:
+    case SortKey::DsoTo: return hit.location.dso != nullptr;
+    case SortKey::Symbol:
+    case SortKey::SymbolTo: return hit.frame->named;
+    case SortKey::DsoFrom: return hit.from.dso != nullptr;
+    case SortKey::SymbolFrom: return hit.from_frame->named;
+    case SortKey::Caller: return hit.caller != nullptr;
+    default: return true;
+  }
+}
+
+std::string Aggregator::text(SortKey key, const Entry& entry) const {
+  const Hit& hit = entry.example;
+  switch (key) {
+    case SortKey::Comm: return *hit.comm;
+    case SortKey::Pid: return fmt::format("{:>7}:{}", hit.pid, *hit.process_comm);
+    case SortKey::Tid: return fmt::format("{:>7}:{}", hit.tid, *hit.comm);
+    case SortKey::Cpu: return fmt::format("{:03}", hit.cpu);
+    case SortKey::Dso:
+    case SortKey::DsoTo: return dso_text(hit.location);
+    case SortKey::Symbol:
+    case SortKey::SymbolTo: return symbol_text(hit.frame, hit.location);
+    case SortKey::SourceLine:
+    case SortKey::LineTo: return line_of(hit.location);
+    case SortKey::Ip: {
+      const Location& at = hit.location;
+      if (at.symbol == nullptr) return fmt::format("{:#x}", value(at.image_address));
+      return fmt::format("{:#x} {}+{:#x}", value(at.image_address), at.symbol->name(), at.offset_in_symbol());
+    }
+    case SortKey::Caller: return hit.caller != nullptr ? hit.caller->name : "[none]";
+    case SortKey::DsoFrom: return dso_text(hit.from);
+    case SortKey::SymbolFrom: return symbol_text(hit.from_frame, hit.from);
+    case SortKey::LineFrom: return line_of(hit.from);
+    case SortKey::Mispredicted:
+      if ((hit.branch_flags & perf::branch_flag::mispredicted) != 0) return "Y";
+      return (hit.branch_flags & perf::branch_flag::predicted) != 0 ? "N" : "N/A";
+  }
+  return "";
+}
+
+Entry& Aggregator::entry_of(Table& table, const Hit& hit) {
+  table.words.clear();
+  for (const SortKey key : options_.keys) {
+    const auto [first, second] = identity(key, hit);
+    table.words.push_back(first);
+    table.words.push_back(second);
+  }
+  const auto [found, added] = table.entries.try_emplace(table.words, nullptr);
+  if (added) {
+    found->second = &table.histogram.storage.emplace_back();
+    found->second->example = hit;
+  }
+  return *found->second;
+}
+
+void Aggregator::take(const SampleRecord& record) {
+  Table& table = *tables_[record.sample.event];
+  if (options_.branches) {
+    take_branches(table, record);
+  } else {
+    take_sample(table, record, reader_.events()[record.sample.event]);
+  }
+}
+
+void Aggregator::take_branches(Table& table, const SampleRecord& record) {
+  const session::Sample& sample = record.sample;
+  Hit hit{.pid = sample.pid, .tid = sample.tid, .cpu = sample.cpu};
+  hit.comm = intern(spaces_.comm(sample.pid, sample.tid));
+  hit.process_comm = intern(spaces_.comm(sample.pid, sample.pid));
+  for (std::size_t i = 0; i < sample.branches.size(); ++i) {
+    hit.location = symbolizer_.locate(spaces_, sample.pid, sample.branches[i].to);
+    hit.from = symbolizer_.locate(spaces_, sample.pid, sample.branches[i].from);
+    hit.frame = frames_.of(hit.location);
+    hit.from_frame = frames_.of(hit.from);
+    hit.branch_flags = record.branch_flags[i];
+    Entry& entry = entry_of(table, hit);
+    entry.own += 1;
+    entry.total += 1;
+    ++entry.samples;
+    ++table.histogram.items;
+    ++table.histogram.weight;
+  }
+}
+
+void Aggregator::take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event) {
+  const session::Sample& sample = record.sample;
+  const std::uint64_t weight = sample.period;
+  const std::uint64_t item = ++table.histogram.items;
+  table.histogram.weight += weight;
+
+  Hit hit{.pid = sample.pid, .tid = sample.tid, .cpu = sample.cpu};
+  hit.comm = intern(spaces_.comm(sample.pid, sample.tid));
+  hit.process_comm = intern(spaces_.comm(sample.pid, sample.pid));
+  hit.location = symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode);
+  hit.frame = frames_.of(hit.location);
+
+  static const std::vector<ChainEntry> none;
+  const bool wants_caller =
+      std::find(options_.keys.begin(), options_.keys.end(), SortKey::Caller) != options_.keys.end();
+  const bool wants_chain = options_.children || options_.call_graph || wants_caller;
+  const std::vector<ChainEntry>& chain = wants_chain ? callchains_.of(spaces_, event, record) : none;
+  const auto caller_of = [&chain](std::size_t i) { return i + 1 < chain.size() ? chain[i + 1].frame : nullptr; };
+  hit.caller = caller_of(0);
+
+  table.chain.clear();
+  for (const ChainEntry& entry : chain) table.chain.push_back(entry.frame);
+  if (options_.order == ChainOrder::Caller) std::reverse(table.chain.begin(), table.chain.end());
+  const std::span<const Frame* const> frames = table.chain;
+
+  Entry& own = entry_of(table, hit);
+  own.own += weight;
+  own.total += weight;
+  ++own.samples;
+  own.last_item = item;
+  if (options_.call_graph && !frames.empty()) own.calls.add(frames, weight);
+  if (!options_.children) return;
+
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const std::size_t place = options_.order == ChainOrder::Caller ? chain.size() - 1 - i : i;
+    hit.location = chain[place].location;
+    hit.frame = chain[place].frame;
+    hit.caller = caller_of(place);
+    Entry& entry = entry_of(table, hit);
+    if (entry.last_item == item) continue;  // recursion, or the sample's own place
+    entry.last_item = item;
+    entry.total += weight;
+    if (options_.call_graph) entry.calls.add(frames.subspan(i), weight);
+  }
+}
+
+void Aggregator::sort(Histogram& histogram) const {
+  struct Row {
+    const Entry* entry;
+    std::vector<std::pair<bool, std::string>> texts;  // unknown ones last
+  };
+  std::vector<Row> rows;
+  for (Entry& entry : histogram.storage) {
+    entry.calls.sort();
+    Row row{&entry, {}};
+    for (const SortKey key : options_.keys) {
+      std::string shown = text(key, entry);
+      if (key == SortKey::Symbol || key == SortKey::SymbolTo) shown = rank_text(*entry.example.frame);
+      if (key == SortKey::SymbolFrom) shown = rank_text(*entry.example.from_frame);
+      row.texts.emplace_back(!known(key, entry.example), std::move(shown));
+    }
+    rows.push_back(std::move(row));
+  }
+  const bool deep_first = options_.order == ChainOrder::Caller;
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    const std::uint64_t weight_a = options_.children ? a.entry->total : a.entry->own;
+    const std::uint64_t weight_b = options_.children ? b.entry->total : b.entry->own;
+    if (weight_a != weight_b) return weight_a > weight_b;
+    // Callers above callees where both have the same weight: in caller order theirs is the longer chain.
+    const std::size_t depth_a = a.entry->calls.depth(), depth_b = b.entry->calls.depth();
+    if (options_.children && depth_a != depth_b) return deep_first ? depth_a > depth_b : depth_a < depth_b;
+    return a.texts < b.texts;
+  });
+  for (const Row& row : rows) histogram.entries.push_back(row.entry);
+}
+
+std::vector<Histogram> Aggregator::run() {
+  tables_.clear();
+  for (const auto& event : reader_.events()) {
+    tables_.push_back(std::make_unique<Table>());
+    tables_.back()->histogram.event = &event;
+  }
+  reader_.for_each(PerfDataReader::Order::Time, [this](const Record& record) {
+    spaces_.apply(record);
+    if (const auto* sample = std::get_if<SampleRecord>(&record)) take(*sample);
+  });
+  std::vector<Histogram> histograms;
+  for (auto& table : tables_) {
+    sort(table->histogram);
+    histograms.push_back(std::move(table->histogram));
+  }
+  return histograms;
+}
+
+}  // namespace zs::profile

@@ -1,0 +1,124 @@
+// Samples, aggregated: for each event of a recording, how much of it fell on each distinct value of the sort keys, with
+// the call chains that led there.
+//
+// Weights are periods: a sample stands for as many events as its period says. With `children`, a function also gets
+// what its callees got, once per sample however often it stands in the chain. In branch mode the items are the entries
+// of branch stacks, each of weight 1.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "profile/call_tree.h"
+#include "profile/callchain.h"
+#include "profile/frames.h"
+#include "profile/perf_data_reader.h"
+#include "profile/symbolizer.h"
+
+namespace zs::profile {
+
+// clang-format off
+enum class SortKey : std::uint8_t {
+  Comm, Pid, Tid, Cpu, Dso, Symbol, SourceLine, Ip, Caller,              // of samples
+  DsoFrom, SymbolFrom, LineFrom, DsoTo, SymbolTo, LineTo, Mispredicted,  // of branches
+};
+// clang-format on
+
+/// The keys of "comm,dso,sym"; an Error lists those there are.
+Result<std::vector<SortKey>> parse_sort_keys(std::string_view text);
+std::string sort_key_names();
+bool is_branch_key(SortKey key);
+std::string_view column_header(SortKey key);
+/// Whether a column is padded even where it is the last; names of any length are not.
+bool is_padded(SortKey key);
+
+enum class ChainOrder { Caller, Callee };  // which end of a chain is the root of its tree
+
+struct AggregateOptions {
+  std::vector<SortKey> keys;
+  bool children = false;
+  bool branches = false;
+  bool call_graph = false;
+  ChainOrder order = ChainOrder::Callee;
+  Inlines inlines = Inlines::WhereUnwound;
+  std::size_t max_stack = 127;
+};
+
+/// One sample, or one branch of it, as the sort keys see it.
+struct Hit {
+  std::int32_t pid = 0, tid = 0;
+  std::uint32_t cpu = 0;
+  const std::string* comm = nullptr;
+  const std::string* process_comm = nullptr;
+  const Frame* frame = nullptr;  // the place: of a branch, where it went
+  Location location;
+  const Frame* caller = nullptr;      // nullptr: no call chain, or its end
+  const Frame* from_frame = nullptr;  // of a branch: where it came from
+  Location from;
+  std::uint64_t branch_flags = 0;
+};
+
+struct Entry {
+  Hit example;              // of the hits that fell here: the first
+  std::uint64_t own = 0;    // weight of the samples taken here
+  std::uint64_t total = 0;  // and in callees
+  std::uint64_t samples = 0;
+  CallTree calls;
+  std::uint64_t last_item = 0;  // the item that touched this entry last, for `children`
+};
+
+struct Histogram {
+  const PerfDataReader::Event* event = nullptr;
+  std::uint64_t items = 0;  // samples, or branches
+  std::uint64_t weight = 0;
+  std::vector<const Entry*> entries;  // heaviest first
+  std::deque<Entry> storage;
+
+  Histogram() = default;
+  Histogram(Histogram&&) = default;  // a deque that moves keeps its elements where they are
+  Histogram& operator=(Histogram&&) = default;
+};
+
+class Aggregator {
+ public:
+  /// All references must outlive this, and what run() returned must not outlive it.
+  Aggregator(const PerfDataReader& reader, Symbolizer& symbolizer, AggregateOptions options);
+  ~Aggregator();
+
+  /// One histogram for each event of the recording, in their order.
+  std::vector<Histogram> run();
+
+  /// The text of a key's column for an entry.
+  std::string text(SortKey key, const Entry& entry) const;
+  /// Address spaces after the last record.
+  const AddressSpaces& spaces() const { return spaces_; }
+
+ private:
+  struct Table;
+  void take(const SampleRecord& record);
+  Entry& entry_of(Table& table, const Hit& hit);
+  void take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event);
+  void take_branches(Table& table, const SampleRecord& record);
+  const std::string* intern(std::string text) { return &*strings_.insert(std::move(text)).first; }
+  std::string line_of(const Location& location) const { return symbolizer_.short_line(location); }
+  std::pair<std::uint64_t, std::uint64_t> identity(SortKey key, const Hit& hit);
+  bool known(SortKey key, const Hit& hit) const;
+  void sort(Histogram& histogram) const;
+
+  const PerfDataReader& reader_;
+  Symbolizer& symbolizer_;
+  AggregateOptions options_;
+  AddressSpaces spaces_;
+  Frames frames_;
+  Callchains callchains_;
+  std::set<std::string> strings_;
+  std::vector<std::unique_ptr<Table>> tables_;  // one per event
+};
+
+}  // namespace zs::profile

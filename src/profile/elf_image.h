@@ -1,0 +1,65 @@
+// One ELF file, as far as reports need it: symbols, source lines, inlined functions, code bytes. Everything comes from
+// libdw, which also finds what was split off: a separate debug file by build-id or .gnu_debuglink (/usr/lib/debug),
+// its dwz supplement, the mini symbol table of .gnu_debugdata. A stripped file gives its dynamic symbols, and PLT
+// entries the names of what they jump to ("memcpy@plt").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "profile/addresses.h"
+#include "profile/records.h"
+#include "profile/symbol_table.h"
+
+namespace zs::profile {
+
+struct SourceLine {
+  std::string file;  // as the compiler wrote it, absolute where its directory is known
+  int line = 0;
+  bool operator==(const SourceLine&) const = default;
+};
+
+/// One level at an address where functions were inlined: the function's name, and its line at that address.
+struct InlineFrame {
+  std::string function;
+  SourceLine at;
+};
+
+class ElfImage {
+ public:
+  /// The file at `path`. returns nullptr, and says in `problem` why ("": there is no such file)
+  static std::unique_ptr<ElfImage> open(const std::string& path, std::string& problem);
+  /// The vdso of the running kernel, or nullptr.
+  static std::unique_ptr<ElfImage> open_vdso();
+  ~ElfImage();
+  ElfImage(const ElfImage&) = delete;
+  ElfImage& operator=(const ElfImage&) = delete;
+
+  const std::string& path() const;
+  const std::optional<BuildId>& build_id() const;
+
+  /// Through the segment that holds it; nothing where no segment does.
+  std::optional<ImageAddress> image_address_of(FileOffset offset) const;
+  std::optional<FileOffset> file_offset_of(ImageAddress address) const;
+
+  const SymbolTable& symbols();  // read at the first call
+  std::optional<SourceLine> line_of(ImageAddress address);
+  /// Innermost first, the function that was compiled as such last; empty where nothing is inlined.
+  std::vector<InlineFrame> inlines_of(ImageAddress address);
+  /// The bytes from `start` on, `size` of them or as many as the segment has in the file.
+  Bytes code(ImageAddress start, std::size_t size) const;
+  /// Name of the section that holds `address`; "" if none does.
+  std::string section_of(ImageAddress address) const;
+
+ private:
+  class Impl;
+  explicit ElfImage(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace zs::profile

@@ -1,0 +1,50 @@
+#include "profile/heat.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace zs::profile {
+
+std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolizer& symbolizer,
+                                         const HeatOptions& options, std::uint64_t& outside) {
+  outside = 0;
+  for (const auto& row : reader.build_ids()) symbolizer.expect(row.path, row.id);
+  AddressSpaces spaces;
+  std::map<std::pair<std::uint32_t, const Symbol*>, FunctionHeat> heats;
+  reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
+    spaces.apply(record);
+    const auto* taken = std::get_if<SampleRecord>(&record);
+    if (taken == nullptr) return;
+    const session::Sample& sample = taken->sample;
+    const Location at = symbolizer.locate(spaces, sample.pid, sample.ip, taken->cpumode);
+    if (at.symbol == nullptr) {
+      ++outside;
+      return;
+    }
+    if (!options.dso.empty() && options.dso != at.dso->path && options.dso != at.dso->short_name) return;
+    if (!options.symbol.empty() && options.symbol != at.symbol->name() && options.symbol != at.symbol->linkage_name) {
+      return;
+    }
+    FunctionHeat& heat = heats[{sample.event, at.symbol}];
+    heat.event = &reader.events()[sample.event];
+    heat.event_index = sample.event;
+    heat.dso = at.dso;
+    heat.symbol = at.symbol;
+    for (Heat* one : {&heat.whole, &heat.instructions[at.image_address]}) {
+      ++one->samples;
+      one->weight += sample.period;
+    }
+  });
+
+  std::vector<FunctionHeat> sorted;
+  for (auto& [key, heat] : heats) sorted.push_back(std::move(heat));
+  std::sort(sorted.begin(), sorted.end(), [](const FunctionHeat& a, const FunctionHeat& b) {
+    if (a.event_index != b.event_index) return a.event_index < b.event_index;
+    if (a.whole.weight != b.whole.weight) return a.whole.weight > b.whole.weight;
+    return std::tuple(a.dso->number, a.symbol->start) < std::tuple(b.dso->number, b.symbol->start);
+  });
+  return sorted;
+}
+
+}  // namespace zs::profile

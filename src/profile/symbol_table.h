@@ -1,0 +1,45 @@
+// The symbols of one image, sorted, each address owned by at most one of them.
+// Where several stand at one address the choice is perf's, so that both tools name the same function: one with a size
+// before one without, strong before weak, global before local, fewer leading underscores, the longer name.
+// A symbol without a size reaches to the next one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/addresses.h"
+
+namespace zs::profile {
+
+struct Symbol {
+  enum class Binding : std::uint8_t { Local, Weak, Global };
+  ImageAddress start{}, end{};
+  std::string linkage_name;
+  Binding binding = Binding::Global;
+  bool code = true;
+
+  /// Demangled at the first call.
+  const std::string& name() const;
+  std::uint64_t size() const { return end - start; }
+
+ private:
+  mutable std::string name_;
+};
+
+class SymbolTable {
+ public:
+  /// `size` 0: unknown.
+  void add(ImageAddress start, std::uint64_t size, std::string linkage_name, Symbol::Binding binding, bool code);
+  /// After the last add(). `limit`: where a last symbol without size ends.
+  void finish(ImageAddress limit);
+
+  /// The symbol that holds `address`, or nullptr. Stays valid with the table.
+  const Symbol* find(ImageAddress address) const;
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+
+ private:
+  std::vector<Symbol> symbols_;  // by start
+};
+
+}  // namespace zs::profile

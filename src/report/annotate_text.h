@@ -1,0 +1,25 @@
+// One function, instruction by instruction, with the share of its samples that each got, under the source lines the
+// instructions come from, where there is line information and the source can be read.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "profile/heat.h"
+#include "profile/symbolizer.h"
+#include "report/disassembly.h"
+
+namespace zs::report {
+
+struct AnnotateStyle {
+  Syntax syntax = Syntax::Att;
+  bool source = true;  // source lines between the instructions
+  bool lines = false;  // FILE:LINE behind the first instruction of each line, and a list of the hottest lines before
+  bool color = false;
+};
+
+/// returns an error if the code is not in a file (memory of a just-in-time compiler)
+Result<std::string> annotate_text(const profile::FunctionHeat& heat, profile::Symbolizer& symbolizer,
+                                  const AnnotateStyle& style);
+
+}  // namespace zs::report
