@@ -39,8 +39,8 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
         "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
         "itself is recorded. Here :p samples every event precisely.\n"
         "Exit status: 0; 1 if nothing matches; 129 for wrong usage.");
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
+    std::vector<char*> pointers(words.size());
+    std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
     if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
     if (line.program().empty()) return std::nullopt;
     options.globs.push_back(line.program().front());

@@ -260,7 +260,7 @@ std::string found_in_path(const std::string& program) {
   std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
   while (!rest.empty()) {
     const std::size_t colon = rest.find(':');
-    const std::string candidate = std::string(rest.substr(0, colon)) + "/" + program;
+    std::string candidate = std::string(rest.substr(0, colon)) + "/" + program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     rest = colon == std::string_view::npos ? std::string_view{} : rest.substr(colon + 1);
   }
