@@ -6,6 +6,9 @@ std::span<const Verb* const> verbs() {
   static constexpr const Verb* kVerbs[] = {
       &kStatVerb,
       &kRecordVerb,
+      &kReportVerb,
+      &kAnnotateVerb,
+      &kScriptVerb,
       &kListVerb,
       &kDoctorVerb,
   };
