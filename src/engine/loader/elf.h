@@ -16,8 +16,8 @@
 
 namespace zs::engine {
 
-/// One PT_LOAD. file_bytes <= memory_bytes; file_offset and address agree modulo the page; nothing overflows;
-/// the file part lies in the file.
+/// One PT_LOAD that is not empty. file_bytes <= memory_bytes; file_offset and address agree modulo the page; nothing
+/// passes the end of user space; the file part ends in the file, or in the page in which the file ends.
 struct ElfSegment {
   std::uint64_t address = 0;  // as linked
   std::uint64_t memory_bytes = 0;
@@ -36,8 +36,8 @@ struct ElfImage {
   std::uint16_t program_header_count = 0;
   std::string interpreter;              // "" if none
   bool executable_stack = false;        // PT_GNU_STACK with PF_X
-  std::vector<ElfSegment> segments;     // at least one; ascending, pages may touch and overlap by one page
-  AddressRange extent;                  // pages from the first to the last segment, as linked
+  std::vector<ElfSegment> segments;     // at least one; in the order of the file; pages may overlap
+  AddressRange extent;                  // pages from the lowest to the highest segment, as linked
   std::uint64_t alignment = kPageSize;  // of the whole image
 };
 

@@ -1,5 +1,7 @@
 // Decides what an execve or execveat of the program would do, before it is done: fail (with the kernel's errno), start
-// a program that we can follow, or start one that only the kernel can run (set-user-ID, 32-bit, unreadable, binfmt_misc).
+// a program that we can follow, or something that is better left to the kernel (set-user-ID, 32-bit, unreadable,
+// binfmt_misc, malformed files whose errno only the kernel knows).
+// Not checked: ETXTBSY (the file is open for writing elsewhere).
 #pragma once
 
 #include <cstdint>
@@ -12,14 +14,16 @@ struct ExecRequest {
   int dirfd = -100;        // AT_FDCWD
   std::uint64_t path = 0;  // pointers in the program's memory
   std::uint64_t argv = 0, envp = 0;
-  int flags = 0;  // AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW
+  int flags = 0;        // AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW
+  int pid = 0;          // of the program, to recognise its own /proc/PID/exe,
+  std::string own_exe;  // which is this file and not the tool
 };
 
 struct ExecDecision {
   enum class Kind : std::uint8_t {
     Fail,    // return `error` to the program
     Follow,  // run `load_path` under the tool
-    Native,  // let the kernel exec it, unprofiled: `reason` says why
+    Native,  // pass the call on; if it succeeds the new program is not profiled: `reason` says why
   };
   Kind kind = Kind::Fail;
   long error = 0;             // -errno

@@ -13,7 +13,7 @@ namespace zs::engine {
 class GuestMap;
 struct LoadedProgram;
 
-enum class ProcFile : std::uint8_t { Exe, Maps, Smaps, SmapsRollup, Mem, Auxv, Cmdline, Environ };
+enum class ProcFile : std::uint8_t { Exe, Maps, Smaps, Mem, Auxv, Cmdline, Environ };
 
 /// Which of our own files under /proc a path names: /proc/self/X, /proc/thread-self/X, /proc/<pid>/X, and
 /// /proc/{self,<pid>}/task/<tid>/X. `pid` as the program sees it. Only absolute paths; "//" and "/./" are understood,

@@ -73,10 +73,11 @@ struct LoadedProgram {
   std::uint64_t program_headers = 0;  // AT_PHDR
   bool executable_stack = false;
   std::vector<std::string> argv, envp;
-  std::string cmdline;                 // /proc/self/cmdline: argv, each with its NUL
-  std::string environ;                 // /proc/self/environ
-  std::string auxv;                    // /proc/self/auxv: bytes as on the stack
-  std::vector<GuestMapping> mappings;  // everything now mapped, ascending
+  AddressRange arguments, environment;  // their strings, in memory; environment follows at once
+  std::string cmdline;                  // /proc/self/cmdline: argv, each with its NUL
+  std::string environ;                  // /proc/self/environ
+  std::string auxv;                     // /proc/self/auxv: bytes as on the stack
+  std::vector<GuestMapping> mappings;   // everything now mapped, ascending
 };
 
 /// On failure the error is ready to be printed and `exit_status` says how to end: 127 not found, 126 not executable.
