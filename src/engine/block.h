@@ -70,6 +70,8 @@ struct Block {
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
   bool dead = false;
+  bool unseen_changes = false;        // compared with the program's bytes whenever it is entered; never linked to
+  std::uint64_t checksum = 0;
 };
 
 }  // namespace zs::engine

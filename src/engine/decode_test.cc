@@ -25,23 +25,23 @@ TEST(Decode, CountsTheAccessesOfAReadModifyWriteInstructionAsOneLoadAndOneStore)
 }
 
 TEST(Decode, CountsHiddenStackAccesses) {
-  EXPECT_EQ(of({0x50}).facts.stores, 1);                                     // push rax
-  EXPECT_EQ(of({0xC3}).facts.loads, 1);                                      // ret
-  EXPECT_EQ(of({0xE8, 0, 0, 0, 0}).facts.stores, 1);                         // call
-  EXPECT_EQ(of({0xC9}).facts.loads, 1);                                      // leave
-  const Insn push_memory = of({0xFF, 0x33});                                 // push [rbx]
+  EXPECT_EQ(of({0x50}).facts.stores, 1);              // push rax
+  EXPECT_EQ(of({0xC3}).facts.loads, 1);               // ret
+  EXPECT_EQ(of({0xE8, 0, 0, 0, 0}).facts.stores, 1);  // call
+  EXPECT_EQ(of({0xC9}).facts.loads, 1);               // leave
+  const Insn push_memory = of({0xFF, 0x33});          // push [rbx]
   EXPECT_EQ(push_memory.facts.loads, 1);
   EXPECT_EQ(push_memory.facts.stores, 1);
-  const Insn call_memory = of({0xFF, 0x13});                                 // call [rbx]
+  const Insn call_memory = of({0xFF, 0x13});  // call [rbx]
   EXPECT_EQ(call_memory.facts.loads, 1);
   EXPECT_EQ(call_memory.facts.stores, 1);
 }
 
 TEST(Decode, CountsNoAccessOfInstructionsThatOnlyComputeOrHintAnAddress) {
-  for (const auto& insn : {of({0x48, 0x8D, 0x03}),                           // lea rax, [rbx]
-                           of({0x0F, 0x18, 0x0B}),                           // prefetcht0
-                           of({0x0F, 0x1F, 0x40, 0x00}),                     // nop dword [rax]
-                           of({0x0F, 0xAE, 0x3B})}) {                        // clflush [rbx]
+  for (const auto& insn : {of({0x48, 0x8D, 0x03}),        // lea rax, [rbx]
+                           of({0x0F, 0x18, 0x0B}),        // prefetcht0
+                           of({0x0F, 0x1F, 0x40, 0x00}),  // nop dword [rax]
+                           of({0x0F, 0xAE, 0x3B})}) {     // clflush [rbx]
     EXPECT_EQ(insn.facts.loads + insn.facts.stores, 0) << int{insn.bytes[1]};
   }
 }
@@ -70,33 +70,33 @@ TEST(Decode, TellsBranchesApart) {
 }
 
 TEST(Decode, ClassifiesFloatingPointArithmetic) {
-  EXPECT_EQ(of({0xF2, 0x0F, 0x58, 0xC1}).facts.fp, FpArith::ScalarDouble);            // addsd
-  EXPECT_EQ(of({0x0F, 0x59, 0xC1}).facts.fp, FpArith::Packed128Single);               // mulps
-  EXPECT_EQ(of({0xC5, 0xFD, 0x58, 0xC1}).facts.fp, FpArith::Packed256Double);         // vaddpd ymm
-  const Insn fma = of({0xC4, 0xE2, 0xED, 0xB8, 0xC1});                                // vfmadd231pd ymm
+  EXPECT_EQ(of({0xF2, 0x0F, 0x58, 0xC1}).facts.fp, FpArith::ScalarDouble);     // addsd
+  EXPECT_EQ(of({0x0F, 0x59, 0xC1}).facts.fp, FpArith::Packed128Single);        // mulps
+  EXPECT_EQ(of({0xC5, 0xFD, 0x58, 0xC1}).facts.fp, FpArith::Packed256Double);  // vaddpd ymm
+  const Insn fma = of({0xC4, 0xE2, 0xED, 0xB8, 0xC1});                         // vfmadd231pd ymm
   EXPECT_EQ(fma.facts.fp, FpArith::Packed256Double);
   EXPECT_EQ(fma.facts.fp_weight, 2);
   EXPECT_EQ(of({0x62, 0xF1, 0xED, 0x48, 0x58, 0xC1}).facts.fp, FpArith::Packed512Double);
-  EXPECT_EQ(of({0xF2, 0x0F, 0x2A, 0xC0}).facts.fp, FpArith::None);                    // cvtsi2sd
+  EXPECT_EQ(of({0xF2, 0x0F, 0x2A, 0xC0}).facts.fp, FpArith::None);  // cvtsi2sd
 }
 
 TEST(Decode, FindsEveryPlaceThatEncodesTheTraceRegister) {
-  EXPECT_EQ(of({0x4C, 0x89, 0xD8}).trace_register_at, 1);                             // mov rax, r11
-  EXPECT_EQ(of({0x49, 0x89, 0xC3}).trace_register_at, 2);                             // mov r11, rax
-  EXPECT_EQ(of({0x41, 0x53}).trace_register_at, 32);                                  // push r11
+  EXPECT_EQ(of({0x4C, 0x89, 0xD8}).trace_register_at, 1);  // mov rax, r11
+  EXPECT_EQ(of({0x49, 0x89, 0xC3}).trace_register_at, 2);  // mov r11, rax
+  EXPECT_EQ(of({0x41, 0x53}).trace_register_at, 32);       // push r11
   EXPECT_EQ(of({0x41, 0x53}).opcode_at, 1);
-  EXPECT_EQ(of({0x49, 0xBB, 1, 0, 0, 0, 0, 0, 0, 0}).trace_register_at, 32);          // mov r11, imm64
-  EXPECT_EQ(of({0x4B, 0x8B, 0x04, 0x1B}).trace_register_at, 4 | 8);                   // mov rax, [r11+r11]
-  EXPECT_EQ(of({0x49, 0x8B, 0x03}).trace_register_at, 2);                             // mov rax, [r11]
-  const Insn andn = of({0xC4, 0xE2, 0xA0, 0xF2, 0xC1});                               // andn rax, r11, rcx
+  EXPECT_EQ(of({0x49, 0xBB, 1, 0, 0, 0, 0, 0, 0, 0}).trace_register_at, 32);  // mov r11, imm64
+  EXPECT_EQ(of({0x4B, 0x8B, 0x04, 0x1B}).trace_register_at, 4 | 8);           // mov rax, [r11+r11]
+  EXPECT_EQ(of({0x49, 0x8B, 0x03}).trace_register_at, 2);                     // mov rax, [r11]
+  const Insn andn = of({0xC4, 0xE2, 0xA0, 0xF2, 0xC1});                       // andn rax, r11, rcx
   EXPECT_EQ(andn.trace_register_at, 16);
   EXPECT_EQ(andn.vvvv_at, 2);
-  EXPECT_EQ(of({0x49, 0x0F, 0xCB}).trace_register_at, 32);                            // bswap r11
+  EXPECT_EQ(of({0x49, 0x0F, 0xCB}).trace_register_at, 32);  // bswap r11
   EXPECT_EQ(of({0x49, 0x0F, 0xCB}).opcode_at, 2);
 }
 
 TEST(Decode, FindsThePlaceOfARipRelativeDisplacementBeforeAnImmediate) {
-  const Insn insn = of({0x48, 0x81, 0x3D, 0x10, 0, 0, 0, 0x78, 0x56, 0x34, 0x12});    // cmp qword [rip+10h], imm32
+  const Insn insn = of({0x48, 0x81, 0x3D, 0x10, 0, 0, 0, 0x78, 0x56, 0x34, 0x12});  // cmp qword [rip+10h], imm32
   EXPECT_TRUE(insn.rip_relative);
   EXPECT_EQ(insn.disp_at, 3);
   EXPECT_EQ(insn.modrm_at, 2);

@@ -151,7 +151,10 @@ void Runtime::handle_exit(const Exit& exit) {
       // The byte that could not be fetched may be on the page after the instruction's first.
       std::uint64_t address = exit.pc;
       while (address < exit.pc + 15 && map_.is_executable(address)) ++address;
-      raise_fault(SIGSEGV, map_.is_mapped(address) ? SEGV_ACCERR : SEGV_MAPERR, address, 14);
+      constexpr std::uint64_t kPresent = 1, kUser = 4, kFetch = 16;   // page-fault error code
+      const bool mapped = map_.is_mapped(address);
+      const bool accessible = map_.prot_at(address) != 0;
+      raise_fault(SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14, kUser | kFetch | (accessible ? kPresent : 0));
       break;
     }
     case ExitKind::Direct:
@@ -284,10 +287,17 @@ std::span<const std::uint8_t> Runtime::fetch(std::uint64_t pc) {
     const GuestMapping* mapping = map_.find(pc);
     if (mapping == nullptr || (mapping->prot & 4u) == 0) return {};
     fetch_range_ = mapping->range();
+    // A file that nobody can write any more is as good as private; that is not looked into.
+    fetch_shared_ = mapping->shared();
   }
   std::uint64_t end = fetch_range_.end;
   if (end - pc < kLongest && map_.is_executable(end)) end = pc + kLongest;
   return {reinterpret_cast<const std::uint8_t*>(pc), std::min(end - pc, kLongest)};
+}
+
+bool Runtime::may_change_unseen(std::uint64_t pc) {
+  if (!fetch_range_.contains(pc)) static_cast<void>(fetch(pc));
+  return fetch_range_.contains(pc) && fetch_shared_;
 }
 
 void Runtime::translated(std::uint64_t page) {

@@ -50,11 +50,12 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
   instance = this;
 }
 
-void Runtime::start(const ProgramPlan& plan) {
+void Runtime::start(ProgramPlan plan) {
   int status = 126;
   auto loaded = load_program(plan, map_, status);
   if (!loaded) give_up(loaded.error(), status);
   program_ = std::move(*loaded);
+  { const ProgramPlan done = std::move(plan); }   // closes its descriptors
   std::uint64_t fixed_end = 0;
   for (const GuestMapping& mapping : program_.mappings) {
     if (mapping.start < map_.layout().low.start) fixed_end = std::max(fixed_end, mapping.end);
@@ -111,7 +112,7 @@ void Runtime::start(const ProgramPlan& plan) {
 
 void run(const Config& config, Observer& observer) {
   int status = 126;
-  const auto plan = plan_program(program_config(config), status);
+  auto plan = plan_program(program_config(config), status);
   if (!plan) give_up(plan.error(), status);
   if (config.native_load) {
     GuestMap map(plan->layout, false);
@@ -122,7 +123,7 @@ void run(const Config& config, Observer& observer) {
     jump_to_entry(loaded->entry, loaded->stack_pointer);
   }
   auto* runtime = new Runtime(config, observer, *plan);   // lives as long as the process
-  runtime->start(*plan);
+  runtime->start(std::move(*plan));
 }
 
 }  // namespace zs::engine

@@ -30,7 +30,7 @@ class Runtime final : public CodeSource, public CodeListener {
  public:
   Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
   /// Loads the program into this address space and runs it.
-  [[noreturn]] void start(const ProgramPlan& plan);
+  [[noreturn]] void start(ProgramPlan plan);
 
   static Runtime* instance;   // for signal handlers and stubs
 
@@ -68,6 +68,7 @@ class Runtime final : public CodeSource, public CodeListener {
 
   // ---- memory of the program (dispatcher.cc)
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
+  bool may_change_unseen(std::uint64_t pc) override;
   void translated(std::uint64_t page) override;
   void code_changed(std::uint64_t start, std::uint64_t end) override;
   bool handle_code_write(std::uint64_t address);
@@ -80,7 +81,7 @@ class Runtime final : public CodeSource, public CodeListener {
   bool deliver_waiting();
   void deliver(int signal, const siginfo_t& info, const Fault* fault);
   bool push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault);
-  void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap);
+  void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap, std::uint64_t error_code = 0);
   [[noreturn]] void die_of(int signal);
   long sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size);
   long sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
@@ -149,6 +150,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t far_lookup_ = 0;                     // cache address of a direct lookup that left its table
   bool count_elements_ = false;
   std::uint64_t private_page_ = 0;                   // page whose write protection is lifted for one step
+  bool fetch_shared_ = false;
   AddressRange fetch_range_{};                       // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;
   std::atomic<bool> tripped_{false};                 // the trace is unmapped so that the next append faults

@@ -254,12 +254,13 @@ void Runtime::take_deferred() {
   }
 }
 
-void Runtime::raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap) {
+void Runtime::raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap, std::uint64_t error_code) {
   Fault fault;
   fault.info.si_signo = signal;
   fault.info.si_code = code;
   fault.info.si_addr = reinterpret_cast<void*>(address);
   fault.trap_number = trap;
+  fault.error_code = error_code;
   fault.address = address;
   deliver(signal, fault.info, &fault);
 }

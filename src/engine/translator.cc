@@ -66,7 +66,9 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
   unsigned side_exits = 0;
   std::uint64_t at = pc;
   // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
+  const bool unseen = source_.may_change_unseen(pc);
   const auto worth_following = [&](std::uint64_t target) {
+    if (source_.may_change_unseen(target) != unseen) return false;
     for (std::size_t i = 0; i < path.steps.size(); ++i) {
       if (path.steps[i].insn.pc == target) return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
@@ -479,8 +481,19 @@ const Block* Translator::find(std::uint64_t pc, Variant variant) const {
   return found == by_pc_.end() ? nullptr : &blocks_[found->second];
 }
 
+std::uint64_t Translator::checksum(const Path& path) {
+  std::uint64_t sum = 0xCBF29CE484222325;                        // FNV-1a
+  for (const PathStep& step : path.steps) {
+    for (std::size_t i = 0; i < step.insn.length; ++i) sum = (sum ^ step.insn.bytes[i]) * 0x100000001B3;
+  }
+  return sum;
+}
+
 const Block& Translator::get(std::uint64_t pc, Variant variant) {
-  if (const Block* block = find(pc, variant)) return *block;
+  if (const Block* block = find(pc, variant)) {
+    if (!block->unseen_changes || checksum(collect(pc, variant, std::max<unsigned>(block->instructions, 1))) == block->checksum) return *block;
+    kill(index_of(*block));
+  }
   if (nearly_full()) flush();
   return translate(pc, variant);
 }
@@ -490,6 +503,8 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   current_ = Block{};
   current_.pc = pc;
   current_.variant = variant;
+  current_.unseen_changes = source_.may_change_unseen(pc);
+  if (current_.unseen_changes) current_.checksum = checksum(path);
   current_.first_meta = static_cast<std::uint32_t>(metas_.size());
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
   out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
@@ -545,7 +560,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || blocks_[exit.block].dead) return;
+  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || target.unseen_changes || blocks_[exit.block].dead) return;
   const std::uint32_t index = index_of(target);
   Emitter::patch_rel32(exit.patch_after, target.entry);
   exit.linked_to = index;
@@ -555,6 +570,7 @@ void Translator::link(std::uint32_t exit_id, const Block& target) {
 
 void Translator::add_indirect_entry(std::uint32_t index) {
   Block& block = blocks_[index];
+  if (block.unseen_changes) return;
   if (window_.direct_covers(block.pc)) {
     window_.set_direct(block.pc, block.direct_entry, stubs_.indirect_miss);
   }

@@ -23,6 +23,8 @@ class CodeSource {
   virtual ~CodeSource() = default;
   /// The executable bytes at `pc`, at most 15; empty if `pc` is not executable.
   virtual std::span<const std::uint8_t> fetch(std::uint64_t pc) = 0;
+  /// Whether the bytes at `pc` may change without notice: executable shared memory, which another view may write.
+  virtual bool may_change_unseen(std::uint64_t pc) = 0;
   /// Page number `page` (address / 4096) now has translations.
   virtual void translated(std::uint64_t page) = 0;
 };
@@ -102,6 +104,7 @@ class Translator {
 
   /// The path a block takes. replay: the first so many instructions of an existing block.
   Path collect(std::uint64_t pc, Variant variant, unsigned replay = 0);
+  static std::uint64_t checksum(const Path& path);
   bool needs_step(const Insn& insn) const;
   const Block& translate(std::uint64_t pc, Variant variant);
   void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) const;
