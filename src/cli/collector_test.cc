@@ -129,19 +129,22 @@ TEST(Collector, NonsenseIsSaidOnceAndWhatMakesSenseIsKept) {
 
 TEST(Collector, AProcessLeftBehindDoesNotKeepTheRecordingOpen) {
   const Played p([](int, session::MessageWriter& out) {
+    int sent[2];
+    (void)!pipe(sent);
     if (fork() == 0) {
       const pid_t own = getpid();
-      session::MessageWriter& child = out;
-      child.restart(own);
-      child.write(Hello{.origin = {.pid = own, .tid = own, .time_ns = 0}});
-      child.flush();
-      sleep(5);
+      out.restart(own);
+      out.write(Hello{.origin = {.pid = own, .tid = own, .time_ns = 0}});
+      out.flush();
+      (void)!write(sent[1], "x", 1);
+      sleep(10);
       _exit(0);
     }
-    usleep(50'000);
+    char byte;
+    (void)!read(sent[0], &byte, 1);
   });
   EXPECT_EQ(p.end.still_running, 1);
-  EXPECT_LT(p.end.elapsed_seconds, 3);
+  EXPECT_LT(p.end.elapsed_seconds, 8);
 }
 
 TEST(Collector, ProgressCountsInstructionsOfRunningAndEndedThreadsOnce) {

@@ -80,7 +80,7 @@ print(*[fd for fd in range(3, 1100) if is_open(fd) and os.get_inheritable(fd)], 
 
 TEST_F(Launch, SignalsAreAsWeWereStartedWith) {
   std::signal(SIGUSR1, SIG_IGN);
-  const std::string status = run(script("grep -E 'SigBlk|SigIgn' /proc/$$/status"));
+  const std::string status = run(script("grep -E 'SigBlk|SigIgn' /proc/self/status"));
   std::signal(SIGUSR1, SIG_DFL);
   EXPECT_THAT(status, HasSubstr("SigBlk:\t0000000000000000"));
   EXPECT_THAT(status, HasSubstr("SigIgn:\t0000000000000200"));  // SIGUSR1 and nothing of ours

@@ -33,17 +33,21 @@ void StatTotals::receive(session::Message&& message) {
     } else {
       t.running = counts->values;
     }
+    t.open = !counts->final;
   } else if (auto* comm = std::get_if<session::Comm>(&message)) {
     thread(comm->origin).ended.comm = std::move(comm->comm);
   } else if (const auto* fork = std::get_if<session::Fork>(&message)) {
     const std::string name = thread({.pid = fork->parent_pid, .tid = fork->parent_tid, .time_ns = 0}).ended.comm;
-    thread(fork->origin).ended.comm = name;
+    Thread& child = thread(fork->origin);
+    child.ended.comm = name;
+    child.open = child.open || fork->origin.pid == fork->parent_pid;  // a process opens with its Hello
   } else if (const auto* hello = std::get_if<session::Hello>(&message)) {
     Thread& t = thread(hello->origin);
     if (!t.running.empty()) {  // the image before was killed without a word, or its number was given away again
       add(t.ended.values, t.running);
       t.running.clear();
     }
+    t.open = true;
   }
 }
 
@@ -63,7 +67,7 @@ std::vector<std::uint64_t> StatTotals::totals() const {
 }
 
 bool StatTotals::incomplete() const {
-  return std::any_of(threads_.begin(), threads_.end(), [](const Thread& t) { return !t.running.empty(); });
+  return std::any_of(threads_.begin(), threads_.end(), [](const Thread& t) { return t.open; });
 }
 
 }  // namespace zs::cli

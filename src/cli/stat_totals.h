@@ -32,7 +32,8 @@ class StatTotals final : public RecordingSink {
  private:
   struct Thread {
     ThreadTotals ended;                  // of images that said their last word
-    std::vector<std::uint64_t> running;  // of one that has not; empty if none
+    std::vector<std::uint64_t> running;  // of one that has not; empty if it said nothing yet
+    bool open = false;                   // there is such a one
   };
 
   Thread& thread(const session::Origin& origin);

@@ -41,6 +41,19 @@ TEST(StatTotals, AKilledThreadCountsWithWhatItLastSaidAndMakesTheTotalsIncomplet
   EXPECT_TRUE(totals.incomplete());
 }
 
+TEST(StatTotals, AThreadThatWasKilledBeforeItSaidAnythingMakesTheTotalsIncompleteToo) {
+  StatTotals process{1};
+  process.receive(Hello{.origin = who(1, 1)});
+  EXPECT_TRUE(process.incomplete());
+  StatTotals other{1};
+  other.receive(Hello{.origin = who(1, 1)});
+  other.receive(Fork{.origin = who(1, 2), .parent_pid = 1, .parent_tid = 1});
+  other.receive(Counts{.origin = who(1, 1), .final = true, .values = {1}});
+  EXPECT_TRUE(other.incomplete());
+  other.receive(Counts{.origin = who(1, 2), .final = true, .values = {1}});
+  EXPECT_FALSE(other.incomplete());
+}
+
 TEST(StatTotals, AProgramThatExecsIsOneThreadUnderItsLastName) {
   StatTotals totals{1};
   totals.receive(Hello{.origin = who(1, 1)});

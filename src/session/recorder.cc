@@ -198,7 +198,8 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       banks_(std::move(banks)),
       clock_(clock),
       memory_(memory),
-      out_(channel, getpid()),
+      host_pid_(getpid()),
+      out_(channel, host_pid_),
       exec_(exec) {}
 
 Recorder::~Recorder() = default;
@@ -215,6 +216,9 @@ Recorder::Thread* Recorder::find(const ThreadIdentity& who) {
 engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
   last_ = who;
   if (!greeted_) {
+    if (forked_) {
+      out_.write(Fork{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
+    }
     out_.write(Hello{.origin = origin(who), .exec = exec_});
     out_.flush();
     greeted_ = true;
@@ -252,16 +256,20 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   if (Thread* const thread = find(who)) thread->take_pmi(registers);
 }
 
+// The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
+// which learns of it afterwards. A vfork child shares our memory, and tells here.
 void Recorder::forked(const ThreadIdentity& child, bool thread) {
+  if (!thread && getpid() == host_pid_) return;
   out_.write(Fork{.origin = origin(child), .parent_pid = child.parent_pid, .parent_tid = child.parent_tid});
-  if (!thread) out_.flush();  // the child speaks for itself soon
 }
 
 void Recorder::in_forked_child() {
   if (config_.virtual_time) instructions_before_ = instructions();
   threads_.clear();
-  out_.restart(getpid());
+  host_pid_ = getpid();
+  out_.restart(host_pid_);
   greeted_ = exec_ = false;
+  forked_ = true;
   last_flush_ns_ = 0;
 }
 

@@ -5,6 +5,8 @@
 // since the last flush. Totals sent before stay valid, marked as not final.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,9 +60,11 @@ class Recorder final : public engine::Observer, public Progress {
   const std::vector<BankPlan> banks_;
   RecordingClock& clock_;
   ProgramMemory& memory_;
+  pid_t host_pid_;  // identities may be virtual
   MessageWriter out_;
   bool exec_;
-  bool greeted_ = false;
+  bool forked_ = false;   // this process is a copy of one that was recorded
+  bool greeted_ = false;  // Hello is said
   engine::ThreadIdentity last_;
   std::uint64_t instructions_before_ = 0;  // of threads that have ended, and of the parent before the fork
   std::uint64_t last_flush_ns_ = 0;

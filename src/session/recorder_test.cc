@@ -380,10 +380,19 @@ TEST(Recorder, AForkedChildSendsNothingOfItsParent) {
   child.run_straight(kText, 5);
   child.exit();
   const std::vector<Message> said(out.messages.begin() + static_cast<std::ptrdiff_t>(before), out.messages.end());
-  ASSERT_THAT(said, SizeIs(4));
-  EXPECT_FALSE(std::get<Hello>(said[0]).exec);
-  EXPECT_THAT(std::get<Counts>(said[2]).values, ElementsAre(5U));
+  ASSERT_THAT(said, SizeIs(5));
+  EXPECT_EQ(std::get<Fork>(said[0]).parent_pid, 100);  // it tells of its own birth, before anything happens to it
+  EXPECT_FALSE(std::get<Hello>(said[1]).exec);
+  EXPECT_THAT(std::get<Counts>(said[3]).values, ElementsAre(5U));
   EXPECT_THAT(out.all<Sample>(), IsEmpty());
+}
+
+TEST(Recorder, AParentLeavesItToItsChildToTellOfTheFork) {
+  Recorded out{recording({instructions(0, 0)})};
+  FakeThread parent{out.recorder, kMain};
+  out.recorder.forked({.pid = 200, .tid = 200, .parent_pid = 100, .parent_tid = 100}, false);
+  parent.exit();
+  EXPECT_THAT(out.all<Fork>(), IsEmpty());
 }
 
 TEST(Recorder, WhatIsKnownIsSentBeforeTheProgramCanBeKilled) {
