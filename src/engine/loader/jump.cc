@@ -1,6 +1,7 @@
 // jump_to_entry(): the state in which the kernel starts a program, made by hand.
 #include <asm/prctl.h>
 #include <cpuid.h>
+#include <signal.h>
 
 #include <cstdint>
 
@@ -34,12 +35,33 @@ bool has_xsave() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_OSXSAVE) != 0;
 }
 
+/// Handlers of the tool must not meet the program's signals; what is ignored stays ignored, as across execve.
+void forget_handlers() {
+  struct KernelAction {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    std::uint64_t mask;
+  };
+  constexpr int kSignals = 64;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    KernelAction action{};
+    if (is_error(raw_syscall(SYS_rt_sigaction, signal, nullptr, &action, sizeof action.mask))) continue;
+    if (action.handler == SIG_IGN || action.handler == SIG_DFL) continue;
+    action = {};
+    raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, sizeof action.mask);
+  }
+  const stack_t none{.ss_sp = nullptr, .ss_flags = SS_DISABLE, .ss_size = 0};
+  raw_syscall(SYS_sigaltstack, &none, nullptr);
+}
+
 }  // namespace
 
 void jump_to_entry(std::uint64_t entry, std::uint64_t stack_pointer) {
   entry_address = entry;
   entry_stack = stack_pointer;
   const bool xsave = has_xsave();
+  forget_handlers();
   // Nothing below may use the stack protector or any other thread-local: FS is the program's from here.
   raw_syscall(SYS_arch_prctl, ARCH_SET_GS, 0L);
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, 0L);

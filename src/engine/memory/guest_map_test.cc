@@ -26,10 +26,8 @@
 namespace zs::engine {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using testing::StartsWith;
 
 /// What `body` writes, run in a process of its own; "killed by signal N" if it dies.
 std::string in_child(const std::function<void(std::ostream&)>& body) {
@@ -453,6 +451,395 @@ TEST_P(RandomHistory, GivesTheKernelsResultsAndMaps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomHistory, testing::Range(1u, 31u));
+
+// --- Placement -------------------------------------------------------------------------------------------------------
+
+/// Runs in a child, so that nothing that is mapped stays.
+void in_child_expect(const std::string& expected, const std::function<void(GuestMap&, std::ostream&)>& body) {
+  EXPECT_EQ(in_child([&](std::ostream& out) {
+              GuestMap map{Layout{}};
+              body(map, out);
+            }),
+            expected);
+}
+
+TEST(GuestMap, PutsExecutableAndDenyWriteMappingsLowAndTheRestHigh) {
+  in_child_expect("10000000 10001000 200000000000+", [](GuestMap& map, std::ostream& out) {
+    const int file = open("/proc/self/exe", O_RDONLY);
+    out << std::hex << map.mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_DENYWRITE, file, 0) << " "
+        << map.mmap(0, 4096, kRwx, kPrivate, -1, 0) << " ";
+    const long high = map.mmap(0, 4096, PROT_READ, MAP_PRIVATE, file, 0);
+    out << (high == static_cast<long>(map.layout().high.start) ? "200000000000+" : "elsewhere");
+  });
+  in_child_expect("low low ENOMEM", [](GuestMap& map, std::ostream& out) {
+    const auto where = [&](long result) {
+      return is_error(result) ? result_name(result) : result < 0x80000000 ? std::string("low") : std::string("high");
+    };
+    out << where(map.mmap(0, 4096, kRw, kPrivate | MAP_32BIT, -1, 0)) << " "
+        << where(map.mmap(0x250000000000, 1 << 30, kRw, kPrivate | MAP_32BIT | MAP_NORESERVE, -1, 0)) << " "
+        << where(map.mmap(0, 1 << 30, kRw, kPrivate | MAP_32BIT | MAP_NORESERVE, -1, 0));
+  });
+}
+
+TEST(GuestMap, PlacesTheSameWhateverTheKernelsRandomisation) {
+  const auto history = [](std::ostream& out) {
+    GuestMap map{Layout{}};
+    std::mt19937 random(7);
+    std::vector<std::pair<long, std::uint64_t>> live;
+    for (int step = 0; step < 300; ++step) {
+      if (random() % 3 == 0 && !live.empty()) {
+        const std::size_t which = random() % live.size();
+        map.munmap(static_cast<std::uint64_t>(live[which].first), live[which].second);
+        live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+        continue;
+      }
+      const std::uint64_t length = (random() % 64 + 1) * kPageSize * (random() % 8 == 0 ? 512 : 1);
+      const int prot = random() % 4 == 0 ? kRx : kRw;
+      live.emplace_back(map.mmap(0, length, prot, kPrivate | MAP_NORESERVE, -1, 0), length);
+      out << std::hex << live.back().first << "\n";
+    }
+  };
+  const std::string first = in_child(history);
+  // A process of another size, with another heap and other mappings.
+  const std::string second = in_child([&](std::ostream& out) {
+    std::vector<std::string> ballast(1000, std::string(100000, 'x'));
+    mmap(nullptr, 1 << 30, PROT_NONE, kPrivate | MAP_NORESERVE, -1, 0);
+    history(out);
+  });
+  EXPECT_EQ(first, second);
+}
+
+TEST(GuestMap, HonoursAHintWhereItIsFreeAndTheToolCannotBe) {
+  in_child_expect("310000000000 elsewhere elsewhere elsewhere 10000\n", [](GuestMap& map, std::ostream& out) {
+    const auto at = [&](std::uint64_t hint) {
+      const long result = map.mmap(hint, 2 * kPageSize, kRw, kPrivate, -1, 0);
+      std::ostringstream text;
+      text << std::hex << result;
+      out << (static_cast<std::uint64_t>(result) == page_down(hint) || hint == 1 << 12 ? text.str() : "elsewhere");
+    };
+    at(kArena + 5);
+    out << " ";
+    at(kArena + kPageSize);
+    out << " ";
+    at(0x7000'0000'0000);
+    out << " ";
+    at(map.layout().engine.start);
+    out << " ";
+    at(1 << 12);
+    out << "\n";
+  });
+}
+
+TEST(GuestMap, StartsLargeAnonymousMemoryOnAHugePage) {
+  in_child_expect("0 0", [](GuestMap& map, std::ostream& out) {
+    map.mmap(0, kPageSize, kRw, kPrivate, -1, 0);
+    out << map.mmap(0, 4 << 20, kRw, kPrivate, -1, 0) % (2 << 20) << " ";
+    out << map.mmap(0, 8 << 20, kRw, kPrivate, -1, 0) % (2 << 20);
+  });
+}
+
+TEST(GuestMap, UsesTheSpareZoneWhenTheHighZoneIsFull) {
+  in_child_expect("120000000000", [](GuestMap& map, std::ostream& out) {
+    const AddressRange high = map.layout().high;
+    map.reserve({high.start, high.end - kPageSize});
+    out << std::hex << map.mmap(0, 2 * kPageSize, kRw, kPrivate, -1, 0);
+  });
+}
+
+// --- The tool's own memory -------------------------------------------------------------------------------------------
+
+TEST(GuestMap, LeavesTheToolsMemoryAlone) {
+  in_child_expect(
+      "fixed ENOMEM noreplace EEXIST over ENOMEM unmap ok protect ENOMEM remap EFAULT onto ENOMEM advise ENOMEM alive",
+      [](GuestMap& map, std::ostream& out) {
+        char* tool = static_cast<char*>(mmap(nullptr, 8 * kPageSize, PROT_READ | PROT_WRITE, kPrivate, -1, 0));
+        std::strcpy(tool, "alive");
+        const auto at = reinterpret_cast<std::uint64_t>(tool);
+        const AddressRange window = map.layout().engine;
+        map.mmap(page(0), kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+        out << "fixed " << result_name(map.mmap(window.start, kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0));
+        out << " noreplace " << result_name(map.mmap(at, kPageSize, kRw, kPrivate | MAP_FIXED_NOREPLACE, -1, 0));
+        out << " over " << result_name(map.mmap(at, kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0));
+        out << " unmap " << result_name(map.munmap(at, 8 * kPageSize));
+        out << " protect " << result_name(map.mprotect(at, kPageSize, PROT_NONE));
+        out << " remap " << result_name(map.mremap(at, kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED, page(9)));
+        out << " onto " << result_name(map.mremap(page(0), kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED, at));
+        out << " advise " << result_name(map.madvise(at, 8 * kPageSize, MADV_DONTNEED));
+        out << " " << tool;
+      });
+}
+
+TEST(GuestMap, UnmapsEverythingOfTheProgramAndNothingOfTheTool) {
+  in_child_expect("ok 0 still here", [](GuestMap& map, std::ostream& out) {
+    for (int i = 0; i < 10; ++i) map.mmap(0, kPageSize, i % 2 ? kRw : kRx, kPrivate, -1, 0);
+    out << result_name(map.munmap(0, kTaskSize)) << " " << map.size();
+    out << " still here";
+  });
+}
+
+TEST(GuestMap, KeepsOffWhatItFindsInItsZones) {
+  in_child_expect("ok apart", [](GuestMap& map, std::ostream& out) {
+    void* const first = reinterpret_cast<void*>(map.layout().high.start);
+    mmap(first, 4 * kPageSize, kRw, kPrivate | MAP_FIXED_NOREPLACE, -1, 0);
+    const long result = map.mmap(0, kPageSize, kRw, kPrivate, -1, 0);
+    out << result_name(result) << " "
+        << (static_cast<std::uint64_t>(result) >= map.layout().high.start + 4 * kPageSize ? "apart" : "over");
+  });
+}
+
+// --- Code ------------------------------------------------------------------------------------------------------------
+
+class Listener final : public CodeListener {
+ public:
+  explicit Listener(std::ostream& out) : out_(out) {}
+  void code_changed(std::uint64_t start, std::uint64_t end) override {
+    out_ << " " << std::dec << (start - kArena) / kPageSize << "-" << (end - kArena) / kPageSize;
+  }
+
+ private:
+  std::ostream& out_;
+};
+
+TEST(GuestMap, TellsOfEveryChangeToExecutableMemoryAndOfNoOther) {
+  in_child_expect("munmap 2-4 fixed 4-5 protect 5-6 write 6-7 advise 8-9 move 9-10 nothing:",
+                  [](GuestMap& map, std::ostream& out) {
+                    Listener listener(out);
+                    map.listen(&listener);
+                    map.mmap(page(0), 2 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+                    map.mmap(page(2), 20 * kPageSize, kRx, kPrivate | MAP_FIXED, -1, 0);
+                    out << "munmap";
+                    map.munmap(page(1), 3 * kPageSize);
+                    out << " fixed";
+                    map.mmap(page(3), 2 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+                    out << " protect";
+                    map.mprotect(page(5), kPageSize, PROT_READ);
+                    out << " write";
+                    map.mprotect(page(6), kPageSize, kRwx);
+                    out << " advise";
+                    map.madvise(page(8), kPageSize, MADV_DONTNEED);
+                    out << " move";
+                    map.mremap(page(9), kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED, page(40));
+                    out << " nothing:";
+                    map.mprotect(page(10), kPageSize, kRx);
+                    map.mprotect(page(6), kPageSize, kRx);
+                    map.madvise(page(10), kPageSize, MADV_WILLNEED);
+                    map.mprotect(page(0), kPageSize, kRx);
+                    map.munmap(page(50), 4 * kPageSize);
+                    map.listen(nullptr);
+                  });
+}
+
+std::string real_access(std::uint64_t address) {
+  for (const RealMapping& real : read_real_maps()) {
+    if (!real.range().contains(address)) continue;
+    return std::string(real.prot & PROT_READ ? "r" : "-") + (real.prot & PROT_WRITE ? "w" : "-") +
+           (real.prot & PROT_EXEC ? "x" : "-");
+  }
+  return "none";
+}
+
+TEST(GuestMap, NeverMapsAnythingReallyExecutable) {
+  in_child_expect("r-- rw- r-- r-- rw-", [](GuestMap& map, std::ostream& out) {
+    const int prots[] = {kRx, kRwx, PROT_EXEC};
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      map.mmap(page(i), kPageSize, prots[i], kPrivate | MAP_FIXED, -1, 0);
+      out << real_access(page(i)) << " ";
+    }
+    map.mprotect(page(0), kPageSize, PROT_EXEC);
+    out << real_access(page(0)) << " ";
+    map.mprotect(page(0), kPageSize, kRwx);
+    out << real_access(page(0));
+  });
+}
+
+TEST(GuestMap, WriteProtectsCodePagesWithoutTheProgramSeeingIt) {
+  in_child_expect(
+      "r-- rwxp | rw- | again r-- same r-- rx r-- 0 write rw- 0 | gone 0 | move ok rw- 0 | old contents",
+      [](GuestMap& map, std::ostream& out) {
+        map.mmap(page(0), 8 * kPageSize, kRwx, kPrivate | MAP_FIXED, -1, 0);
+        std::strcpy(reinterpret_cast<char*>(page(4)), "old contents");
+        map.protect_code_page(page(4));
+        out << real_access(page(4)) << " " << arena(map.proc_maps()).substr(26, 4) << " | ";
+        map.unprotect_code_page(page(4));
+        out << real_access(page(4)) << " | ";
+        map.protect_code_page(page(4));
+        out << "again " << real_access(page(4));
+        map.mprotect(page(0), 8 * kPageSize, kRwx);
+        out << " same " << real_access(page(4));
+        map.mprotect(page(0), 8 * kPageSize, kRx);
+        out << " rx " << real_access(page(4)) << " " << map.protected_code_pages();
+        map.mprotect(page(0), 8 * kPageSize, kRwx);
+        out << " write " << real_access(page(4)) << " " << map.protected_code_pages() << " | ";
+        map.protect_code_page(page(2));
+        map.munmap(page(2), kPageSize);
+        out << "gone " << map.protected_code_pages() << " | ";
+        map.protect_code_page(page(4));
+        map.protect_code_page(page(5));
+        out << "move "
+            << result_name(map.mremap(page(3), 4 * kPageSize, 6 * kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED, page(30)))
+            << " " << real_access(page(31)) << " " << map.protected_code_pages() << " | "
+            << reinterpret_cast<const char*>(page(31));
+      });
+}
+
+// --- Heap, stack, children -------------------------------------------------------------------------------------------
+
+TEST(GuestMap, GrowsAndShrinksTheHeapAsBrkDoes) {
+  in_child_expect("start same 3001 [heap] 4 pages kept 1000 1 page below same limit same taken same free 5000",
+                  [](GuestMap& map, std::ostream& out) {
+                    const std::uint64_t start = static_cast<std::uint64_t>(map.brk(0));
+                    const auto brk = [&](std::uint64_t address) -> std::string {
+                      const std::uint64_t before = map.brk_end();
+                      const auto result = static_cast<std::uint64_t>(map.brk(address));
+                      if (result == before) return "same";
+                      std::ostringstream text;
+                      text << std::hex << result - start;
+                      return text.str();
+                    };
+                    const auto pages = [&] { return map.find(start)->range().size() / kPageSize; };
+                    out << "start " << brk(0) << " " << brk(start + 0x3001) << " " << map.find(start)->name() << " "
+                        << pages() << " pages";
+                    std::strcpy(reinterpret_cast<char*>(start + 10), "kept");
+                    const std::string shrunk = brk(start + 0x1000);
+                    out << " " << reinterpret_cast<const char*>(start + 10) << " " << shrunk << " " << pages()
+                        << " page below " << brk(start - 1);
+                    const rlimit tight{0x2000, RLIM_INFINITY}, loose{RLIM_INFINITY, RLIM_INFINITY};
+                    setrlimit(RLIMIT_DATA, &tight);
+                    out << " limit " << brk(start + 0x4000);
+                    setrlimit(RLIMIT_DATA, &loose);
+                    map.mmap(start + 0x6000, kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+                    out << " taken " << brk(start + 0x6000) << " free " << brk(start + 0x5000);
+                  });
+}
+
+TEST(GuestMap, LetsTheStackGrowWithItsLimit) {
+  in_child_expect("8 8 64 64 rwx", [](GuestMap& map, std::ostream& out) {
+    map.map_stack(8 << 20, true);
+    const std::uint64_t top = map.layout().stack_top();
+    const auto size = [&] { return (top - map.find(top - 1)->start) >> 20; };
+    out << size() << " ";
+    map.set_stack_limit(4 << 20);
+    out << size() << " ";
+    map.set_stack_limit(64 << 20);
+    *reinterpret_cast<volatile char*>(top - (64 << 20)) = 1;
+    out << size() << " ";
+    map.set_stack_limit(64 << 20);
+    out << size() << " " << (map.prot_at(top - (60 << 20)) == kRwx ? "rwx" : "other");
+  });
+}
+
+TEST(GuestMap, MakesTheStackExecutableOnTheWholeWhenAskedWithGrowsdown) {
+  in_child_expect("ok rwx", [](GuestMap& map, std::ostream& out) {
+    map.map_stack(8 << 20, false);
+    const std::uint64_t top = map.layout().stack_top();
+    out << result_name(map.mprotect(top - kPageSize, kPageSize, kRwx | PROT_GROWSDOWN)) << " "
+        << (map.prot_at(top - (8 << 20)) == kRwx ? "rwx" : "other");
+  });
+}
+
+TEST(GuestMap, FollowsMappingsThatTheKernelGrowsDown) {
+  in_child_expect("5 4 gone", [](GuestMap& map, std::ostream& out) {
+    map.mmap(page(5), kPageSize, kRw, kPrivate | MAP_FIXED | MAP_GROWSDOWN, -1, 0);
+    out << (map.find(page(5))->start - kArena) / kPageSize << " ";
+    *reinterpret_cast<volatile char*>(page(4)) = 1;  // the kernel extends the mapping
+    map.mprotect(page(4), kPageSize, PROT_READ);
+    out << (map.find(page(4)) ? (map.find(page(4))->start - kArena) / kPageSize : 99) << " ";
+    map.munmap(page(4), 2 * kPageSize);
+    out << (real_access(page(4)) == "none" ? "gone" : "there");
+  });
+}
+
+TEST(GuestMap, ForgetsInAChildWhatTheParentDoesNotPassOn) {
+  in_child_expect("not mapped, mapped", [](GuestMap& map, std::ostream& out) {
+    map.mmap(page(0), 3 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+    map.madvise(page(1), kPageSize, MADV_DONTFORK);
+    out << in_child([&](std::ostream& inner) {
+      map.in_forked_child();
+      inner << (map.is_mapped(page(1)) || real_access(page(1)) != "none" ? "mapped" : "not mapped");
+      inner << (map.is_mapped(page(2)) ? ", mapped" : ", not mapped");
+    });
+  });
+}
+
+TEST(GuestMap, ShowsMemoryOfTheToolWithoutEverChangingIt) {
+  in_child_expect("[vdso] protect EACCES unmap ok alive", [](GuestMap& map, std::ostream& out) {
+    char* tool = static_cast<char*>(mmap(nullptr, kPageSize, kRw, kPrivate, -1, 0));
+    std::strcpy(tool, "alive");
+    const auto at = reinterpret_cast<std::uint64_t>(tool);
+    map.adopt({at, at + kPageSize}, kRx, MapKind::Vdso);
+    out << map.find(at)->name() << " protect " << result_name(map.mprotect(at, kPageSize, kRw)) << " unmap "
+        << result_name(map.munmap(at, kPageSize)) << " " << (map.is_mapped(at) ? "mapped" : tool);
+  });
+}
+
+// --- /proc views and queries -----------------------------------------------------------------------------------------
+
+TEST(GuestMap, WritesMapsAsTheKernelDoesAndSmapsWithItsNumbers) {
+  const std::string text = in_child([](std::ostream& out) {
+    GuestMap map{Layout{}};
+    const int file = open("/proc/self/exe", O_RDONLY);
+    map.mmap(page(0), kPageSize, kRx, MAP_PRIVATE | MAP_FIXED, file, 0x1000);
+    map.brk(map.brk_start() + 100);
+    map.map_stack(8 << 20, false);
+    out << map.proc_maps() << map.proc_smaps();
+  });
+  EXPECT_THAT(text, HasSubstr("200000000000-200000001000 rw-p 00000000 00:00 0                          [heap]\n"));
+  EXPECT_THAT(text, HasSubstr("29fffe800000-29ffff000000 rw-p 00000000 00:00 0                          [stack]\n"));
+  EXPECT_THAT(text, HasSubstr("r-xp 00001000 "));
+  EXPECT_THAT(text, HasSubstr("Rss: "));
+  EXPECT_THAT(text, Not(HasSubstr("[vdso]")));
+}
+
+TEST(GuestMap, NamesAFileAsItIsCalledNow) {
+  const std::string text = in_child([](std::ostream& out) {
+    char name[] = "/tmp/zs_map_XXXXXX";
+    const int file = mkstemp(name);
+    GuestMap map{Layout{}};
+    if (ftruncate(file, 4096) == 0) map.mmap(page(0), kPageSize, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0);
+    close(file);
+    unlink(name);
+    out << arena(map.proc_maps());
+  });
+  EXPECT_THAT(text, HasSubstr(" (deleted)\n"));
+}
+
+TEST(GuestMap, AnswersForEveryAddress) {
+  in_child_expect("0 5 1 64 128 end", [](GuestMap& map, std::ostream& out) {
+    map.mmap(page(1), 63 * kPageSize, kRx, kPrivate | MAP_FIXED, -1, 0);
+    map.mmap(page(128), kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+    out << map.prot_at(page(0)) << " " << map.prot_at(page(64) - 1);
+    for (const std::uint64_t address : {page(0), page(1), page(64)}) {
+      out << " " << (map.next_boundary(address) - kArena) / kPageSize;
+    }
+    out << (map.next_boundary(page(200)) == kTaskSize ? " end" : " more");
+  });
+}
+
+// --- Size ------------------------------------------------------------------------------------------------------------
+
+TEST(GuestMap, StaysFastWithTensOfThousandsOfMappings) {
+  in_child_expect("20000 mappings, 0 left", [](GuestMap& map, std::ostream& out) {
+    std::vector<std::uint64_t> all;
+    for (int i = 0; i < 40000; ++i) {
+      // Alternating protections never merge; every second one is given back, so that there are many gaps.
+      all.push_back(static_cast<std::uint64_t>(map.mmap(0, kPageSize, i % 2 ? kRw : PROT_READ, kPrivate, -1, 0)));
+    }
+    for (std::size_t i = 0; i < all.size(); i += 2) map.munmap(all[i], kPageSize);
+    out << map.size() << " mappings, ";
+    for (std::size_t i = 1; i < all.size(); i += 2) map.munmap(all[i], kPageSize);
+    out << map.size() << " left";
+  });
+}
+
+TEST(GuestMap, MapsAGibibyteFile) {
+  in_child_expect("ok 1024 x", [](GuestMap& map, std::ostream& out) {
+    const int file = temporary_file(std::uint64_t{1} << 30);
+    if (pwrite(file, "x", 1, (1 << 30) - 1) != 1) return;
+    const long at = map.mmap(0, 1 << 30, PROT_READ, MAP_SHARED, file, 0);
+    out << (is_error(at) ? "refused" : "ok") << " " << (map.find(static_cast<std::uint64_t>(at))->range().size() >> 20)
+        << " " << reinterpret_cast<const char*>(at)[(1 << 30) - 1];
+  });
+}
 
 }  // namespace
 }  // namespace zs::engine
