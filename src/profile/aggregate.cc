@@ -50,7 +50,7 @@ std::string symbol_text(const Frame* frame, const Location& location) {
   return fmt::format("[{}] {}{:016x}", location.level, address != 0 ? "0x" : "", address);  // 0 bare, as perf has it
 }
 
-/// What symbols are sorted by: names; addresses as numbers.
+/// What symbols are sorted by: names; addresses as numbers. (The ends of branches, as with perf, by address alone.)
 std::string rank_text(const Frame& frame) { return frame.named ? frame.name : fmt::format("{:016x}", frame.address); }
 
 std::string dso_text(const Location& location) {
@@ -281,8 +281,9 @@ void Aggregator::sort(Histogram& histogram) const {
     Row row{&entry, {}};
     for (const SortKey key : options_.keys) {
       std::string shown = text(key, entry);
-      if (key == SortKey::Symbol || key == SortKey::SymbolTo) shown = rank_text(*entry.example.frame);
-      if (key == SortKey::SymbolFrom) shown = rank_text(*entry.example.from_frame);
+      if (key == SortKey::Symbol) shown = rank_text(*entry.example.frame);
+      if (key == SortKey::SymbolFrom) shown = fmt::format("{:016x}", entry.example.from_frame->address);
+      if (key == SortKey::SymbolTo) shown = fmt::format("{:016x}", entry.example.frame->address);
       row.texts.emplace_back(!known(key, entry.example), std::move(shown));
     }
     rows.push_back(std::move(row));
@@ -295,6 +296,7 @@ void Aggregator::sort(Histogram& histogram) const {
     // Callers above callees where both have the same weight: in caller order theirs is the longer chain.
     const std::size_t depth_a = a.entry->calls.depth(), depth_b = b.entry->calls.depth();
     if (options_.children && depth_a != depth_b) return deep_first ? depth_a > depth_b : depth_a < depth_b;
+    if (a.entry->own != b.entry->own) return a.entry->own > b.entry->own;
     return a.texts < b.texts;
   });
   for (const Row& row : rows) histogram.entries.push_back(row.entry);

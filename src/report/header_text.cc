@@ -95,6 +95,7 @@ std::string header_text(const PerfDataReader& reader) {
     out += '\n';
   }
   for (const auto& event : reader.events()) out += event_line(event);
+  if (reader.has(Feature::BranchStack)) out += "# contains samples with branch stack\n";
   for (const profile::EventGroup& group : description.groups) {
     out += fmt::format("# group: {}{{", group.name);
     for (std::uint32_t i = 0; i < group.members; ++i) {

@@ -19,25 +19,21 @@ double percent_of(std::uint64_t part, std::uint64_t whole) {
 /// Columns are two blanks apart; the last one is not padded in rows, but is in the head.
 class Table {
  public:
-  void column(std::string_view head, std::size_t width) { columns_.push_back({std::string(head), width}); }
+  void text(std::string_view head, std::size_t width) { columns_.push_back(fmt::format("{:<{}}", head, width)); }
+  void number(std::string_view head, std::size_t width) { columns_.push_back(fmt::format("{:>{}}", head, width)); }
 
   std::string head() const {
     std::string names = "#", dots = "#";
-    for (const Column& one : columns_) {
-      names += (&one == columns_.data() ? " " : "  ") + (one.width == kNumberWidth && one.head.size() < one.width
-                                                             ? fmt::format("{:>{}}", one.head, one.width)
-                                                             : fmt::format("{:<{}}", one.head, one.width));
-      dots += (&one == columns_.data() ? " " : "  ") + std::string(one.width, '.');
+    for (const std::string& one : columns_) {
+      const std::string_view gap = &one == columns_.data() ? " " : "  ";
+      names.append(gap).append(one);
+      dots.append(gap).append(one.size(), '.');
     }
     return names + "\n" + dots + "\n#\n";
   }
 
  private:
-  struct Column {
-    std::string head;
-    std::size_t width;
-  };
-  std::vector<Column> columns_;
+  std::vector<std::string> columns_;  // heads, as wide as their columns
 };
 
 }  // namespace
@@ -70,14 +66,14 @@ std::string report_text(const profile::Histogram& histogram, const profile::Aggr
 
   Table table;
   if (style.children) {
-    table.column("Children", kPercentWidth);
-    table.column("    Self", kPercentWidth);
+    table.number("Children", kPercentWidth);
+    table.number("Self", kPercentWidth);
   } else {
-    table.column("Overhead", kPercentWidth);
+    table.number("Overhead", kPercentWidth);
   }
-  if (style.sample_counts) table.column("Samples", kNumberWidth);
-  if (style.periods) table.column("Period", kNumberWidth);
-  for (std::size_t i = 0; i < style.keys.size(); ++i) table.column(profile::column_header(style.keys[i]), widths[i]);
+  if (style.sample_counts) table.number("Samples", kNumberWidth);
+  if (style.periods) table.number("Period", kNumberWidth);
+  for (std::size_t i = 0; i < style.keys.size(); ++i) table.text(profile::column_header(style.keys[i]), widths[i]);
   out += table.head();
 
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,0 +1,39 @@
+#include "profile/demangle.h"
+
+#include <gtest/gtest.h>
+
+namespace zs::profile {
+namespace {
+
+// Each is what `c++filt -p` prints; so were all but one of 44,000 names of libstdc++ and libLLVM, abbreviations of
+// std::string and its like apart.
+TEST(Demangle, LeavesOutParametersReturnTypeAndCloneSuffix) {
+  EXPECT_EQ(demangle("_Z3fooi"), "foo");
+  EXPECT_EQ(demangle("_Z3fooi.constprop.0"), "foo");
+  EXPECT_EQ(demangle("_ZNK6Ledger4postERK5Order"), "Ledger::post");
+  EXPECT_EQ(demangle("_ZN2ns3sumIiEET_RKNS_3BoxIS1_EES1_"), "ns::sum<int>");
+  EXPECT_EQ(demangle("_ZN12_GLOBAL__N_14anonEi"), "(anonymous namespace)::anon");
+  EXPECT_EQ(demangle("_ZZ4mainENKUliE_clEi"), "main::{lambda(int)#1}::operator()");
+  EXPECT_EQ(demangle("_ZN1A3fooB5cxx11Ev"), "A::foo[abi:cxx11]");
+  EXPECT_EQ(demangle("_ZZ3foovE1x"), "foo()::x");
+}
+
+TEST(Demangle, KeepsTheWholeNameOfAnOperator) {
+  EXPECT_EQ(demangle("_ZN1AcvlEv"), "A::operator long");
+  EXPECT_EQ(demangle("_ZdlPv"), "operator delete");
+  EXPECT_EQ(demangle("_ZlsIcERSoS0_T_"), "operator<< <char>");
+  EXPECT_EQ(demangle("_ZN2ns2OpclEi"), "ns::Op::operator()");
+  EXPECT_EQ(demangle("_ZNKSt15__exception_ptr13exception_ptrcvMS0_FvvEEv"),
+            "std::__exception_ptr::exception_ptr::operator void (std::__exception_ptr::exception_ptr::*)()");
+}
+
+TEST(Demangle, LeavesWhatIsNoFunctionInFull) {
+  EXPECT_EQ(demangle("_ZThn8_N1A1fEv"), "non-virtual thunk to A::f()");
+  EXPECT_EQ(demangle("_ZTV1A"), "vtable for A");
+  EXPECT_EQ(demangle("main"), "main");
+  EXPECT_EQ(demangle("_Zfoo"), "_Zfoo");
+  EXPECT_EQ(demangle(""), "");
+}
+
+}  // namespace
+}  // namespace zs::profile
