@@ -26,12 +26,12 @@ class ExecCheck : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     char name[] = "/tmp/zs_exec_XXXXXX";
-    folder_ = mkdtemp(name);
+    folder = mkdtemp(name);
   }
-  static void TearDownTestSuite() { [[maybe_unused]] const int status = system(("rm -rf " + folder_).c_str()); }
+  static void TearDownTestSuite() { [[maybe_unused]] const int status = system(("rm -rf " + folder).c_str()); }
 
   static std::string file(const std::string& name, const std::string& content, mode_t mode = 0755) {
-    std::string path = folder_ + "/" + name;
+    std::string path = folder + "/" + name;
     std::ofstream(path, std::ios::binary) << content;
     chmod(path.c_str(), mode);
     return path;
@@ -73,9 +73,9 @@ class ExecCheck : public testing::Test {
     EXPECT_NE(decision.kind, Kind::Native) << path << ": " << decision.reason;
   }
 
-  static std::string folder_;
+  static std::string folder;
 };
-std::string ExecCheck::folder_;
+std::string ExecCheck::folder;
 
 TEST_F(ExecCheck, FailsAsTheKernelDoes) {
   expect_as_kernel(AT_FDCWD, "/bin/true");
@@ -94,7 +94,7 @@ TEST_F(ExecCheck, FailsAsTheKernelDoes) {
   expect_as_kernel(AT_FDCWD, file("lost", "#!/nonexistent\n").c_str());
   expect_as_kernel(AT_FDCWD, file("folder", "#!/tmp\n").c_str());
   expect_as_kernel(AT_FDCWD, file("plain", "#!/etc/passwd\n").c_str());
-  const std::string link = folder_ + "/link", loop = folder_ + "/loop";
+  const std::string link = folder + "/link", loop = folder + "/loop";
   ASSERT_EQ(symlink("/bin/true", link.c_str()), 0);
   ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
   expect_as_kernel(AT_FDCWD, link.c_str());
@@ -117,7 +117,7 @@ TEST_F(ExecCheck, FollowsDescriptorsAsTheKernelDoes) {
   const int bin = open("/bin", O_RDONLY | O_DIRECTORY);
   const int program = open("/bin/true", O_RDONLY);
   const int script = open(file("script", "#!/bin/true\n").c_str(), O_RDONLY);
-  const int closing = open((folder_ + "/script").c_str(), O_RDONLY | O_CLOEXEC);
+  const int closing = open((folder + "/script").c_str(), O_RDONLY | O_CLOEXEC);
   expect_as_kernel(bin, "true");
   expect_as_kernel(bin, "");
   expect_as_kernel(bin, "", AT_EMPTY_PATH);

@@ -32,8 +32,8 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-void PrintTo(const Outcome& outcome, std::ostream* out) {
-  *out << "status " << outcome.status << ", output:\n" << outcome.output;
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+  return out << "status " << outcome.status << ", output:\n" << outcome.output;
 }
 
 /// stdout and stderr of `body`, which should not return.
@@ -95,19 +95,19 @@ class Program : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     char name[] = "/tmp/zs_program_XXXXXX";
-    folder_ = mkdtemp(name);
+    folder = mkdtemp(name);
   }
-  static void TearDownTestSuite() { [[maybe_unused]] const int status = system(("rm -rf " + folder_).c_str()); }
+  static void TearDownTestSuite() { [[maybe_unused]] const int status = system(("rm -rf " + folder).c_str()); }
 
   static std::string file(const std::string& name, const std::string& content, mode_t mode = 0755) {
-    std::string path = folder_ + "/" + name;
+    std::string path = folder + "/" + name;
     std::ofstream(path, std::ios::binary) << content;
     chmod(path.c_str(), mode);
     return path;
   }
   /// Builds `source`; "" if the compiler cannot.
   static std::string build(const std::string& name, const std::string& source, const std::string& options) {
-    const std::string input = file(name + ".c", source, 0644), path = folder_ + "/" + name;
+    const std::string input = file(name + ".c", source, 0644), path = folder + "/" + name;
     const std::string command = "cc -O1 -w " + options + " -o " + path + " " + input + " 2>/dev/null";
     return system(command.c_str()) == 0 ? path : "";
   }
@@ -120,9 +120,9 @@ class Program : public testing::Test {
     return plan ? Error{"accepted", ""} : plan.error();
   }
 
-  static std::string folder_;
+  static std::string folder;
 };
-std::string Program::folder_;
+std::string Program::folder;
 
 /// Prints what a program can see of how it was started, but for addresses.
 constexpr const char* kReport = R"(
