@@ -44,6 +44,8 @@ _start:
     syscall
     mov rax, 0x5A45524F534B4944
     int3
+    pushfq                            # as runners do, to start the program with clean flags
+    popfq
     xor eax, eax
     lea r11, [rip + program]
     jmp r11

@@ -113,9 +113,9 @@ Result<Tracee> Tracee::start(const Launch& launch) {
   tracee.fetch_registers();
   if (tracee.has_runner_) {
     if (auto result = tracee.run_to_entry(); !result) return result.error();
+  } else if (auto result = tracee.open_memory(); !result) {
+    return result.error();
   }
-  tracee.memory_ = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
-  if (tracee.memory_ < 0) return system_error("/proc/" + std::to_string(pid) + "/mem");
   return tracee;
 }
 
@@ -134,6 +134,14 @@ bool Tracee::resume_and_wait(int request, int signal) {
 
 void Tracee::fetch_registers() { ptrace(PTRACE_GETREGS, pid_, nullptr, &registers_); }
 
+/// Of the present image: an execve makes the descriptor useless.
+Result<void> Tracee::open_memory() {
+  const std::string path = "/proc/" + std::to_string(pid_) + "/mem";
+  memory_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (memory_ < 0) return system_error(path);
+  return {};
+}
+
 Result<void> Tracee::run_to_entry() {
   const auto ended = [] {
     return Error{"the runner ended before it reached the program's entry",
@@ -147,22 +155,23 @@ Result<void> Tracee::run_to_entry() {
     if ((status_ >> 16) != 0) signal = 0;  // the runner executed itself anew
     if (signal == SIGTRAP && registers_.rax == kRunnerMagic) break;
   }
+  if (auto result = open_memory(); !result) return result;
   const Decoder decoder;
   for (;;) {
-    std::array<std::byte, 16> code{};
-    for (std::size_t i = 0; i < code.size(); i += sizeof(long)) {
-      const long word = ptrace(PTRACE_PEEKTEXT, pid_, registers_.rip + i, nullptr);
-      std::memcpy(&code[i], &word, sizeof word);
-    }
-    const auto next = decoder.decode(code);
+    std::array<std::byte, 15> code{};
+    const std::size_t readable = read_code(code);
+    const auto next = decoder.decode({code.data(), readable});
     if (!resume_and_wait(PTRACE_SINGLESTEP, 0)) return system_error("ptrace");
     if (!WIFSTOPPED(status_)) return ended();
-    if (next &&
-        (next->facts.branch == arch::BranchKind::RelativeJump || next->facts.branch == arch::BranchKind::IndirectJump ||
-         next->facts.branch == arch::BranchKind::Return)) {
-      return {};
+    const int stop = WSTOPSIG(status_);
+    if (stop == SIGSYS || stop == SIGSEGV) {  // its own calls are emulated already
+      if (auto result = run_emulation(stop); !result) return result;
+      continue;
     }
+    if (next && next->facts.branch == arch::BranchKind::IndirectJump) break;
   }
+  forget_the_trap_flag();  // the runner may have used POPF
+  return {};
 }
 
 std::size_t Tracee::read_code(std::span<std::byte> into) const {

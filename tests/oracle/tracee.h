@@ -4,11 +4,11 @@
 // into its own address space and jumps to it, so that stack, auxiliary vector and addresses are those the runner gives.
 // What a runner must do (protocol_runner.S is the smallest one, and the test of this paragraph):
 //   1. load the program, make its initial stack, then execute INT3 with rax = 5A45524F534B4944H;
-//   2. go to the entry: everything up to and including the first JMP or RET after the INT3 belongs to the runner, and
+//   2. go to the entry: everything up to and including the first indirect JMP after the INT3 belongs to the runner, and
 //      what that lands on is the program's first instruction. Registers are then what the program may see.
-//   3. Optionally make the program's system calls its own, by PR_SET_SYSCALL_USER_DISPATCH, and RDTSC, CPUID and their
-//      like by PR_SET_TSC, ARCH_CPUID_FAULT: the SIGSYS or SIGSEGV handler runs untraced up to its rt_sigreturn, and the
-//      whole is one step of the program.
+//   3. Optionally make the program's system calls its own, by PR_SET_SYSCALL_USER_DISPATCH, and RDTSC and CPUID by
+//      PR_SET_TSC and ARCH_CPUID: the SIGSYS or SIGSEGV handler runs untraced up to its rt_sigreturn, and the whole is
+//      one step of the program.
 //
 // Two ways to step. The hardware's trap flag: one trap per instruction, per iteration for REP; in a virtual machine each
 // leaves the guest, 15 to 25 us. Or INT3 at the next instruction, which is computed from the registers, 7 us; used where
@@ -67,6 +67,7 @@ class Tracee {
  private:
   Tracee(pid_t pid, const Launch& launch)
       : pid_(pid), has_runner_(!launch.runner.empty()), hardware_steps_(launch.hardware_steps) {}
+  Result<void> open_memory();
   Result<void> run_to_entry();
   Result<void> run_emulation(int signal);
   std::optional<std::uint64_t> successor(const Meaning& next) const;
