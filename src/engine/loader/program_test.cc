@@ -15,7 +15,6 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <map>
 
 #include "engine/memory/guest_map.h"
 
@@ -240,11 +239,6 @@ TEST_F(Program, ZeroesTheLastFilePageBehindTheData) {
 
 // --- What is on the stack, and where ---------------------------------------------------------------------------------
 
-struct Loaded {
-  LoadedProgram program;
-  std::map<std::uint64_t, std::uint64_t> auxv;
-};
-
 /// Loads in a child and hands back a textual answer.
 std::string ask(const ProgramConfig& config,
                 const std::function<std::string(const LoadedProgram&, GuestMap&)>& question) {
@@ -290,6 +284,30 @@ TEST_F(Program, RandomBytesComeFromTheSeed) {
   EXPECT_EQ(one, ask(config, random_bytes));
   config.seed = 2;
   EXPECT_NE(one, ask(config, random_bytes));
+}
+
+TEST_F(Program, SeesTheVdsoOnlyWhenAskedFor) {
+  const auto vdso = [](const LoadedProgram& program, GuestMap& map) {
+    const auto* entries = reinterpret_cast<const std::uint64_t*>(program.auxv.data());
+    for (; *entries != AT_NULL; entries += 2) {
+      if (*entries == AT_SYSINFO_EHDR) return map.find(entries[1])->name();
+    }
+    return map.proc_maps().find("[vdso]") == std::string::npos ? std::string("none") : std::string("mapped");
+  };
+  ProgramConfig config{.path = "/bin/true", .argv = {"/bin/true"}};
+  EXPECT_EQ(ask(config, vdso), "none");
+  config.vdso = true;
+  EXPECT_EQ(ask(config, vdso), "[vdso]");
+}
+
+TEST_F(Program, SaysWhichPlaceIsTaken) {
+  const std::string path = build("on_the_stack", "void _start(void) { for (;;); }",
+                                 "-static -no-pie -nostdlib -mcmodel=large -Wl,-Ttext-segment=0x29fffeff0000");
+  ASSERT_NE(path, "");
+  const std::string answer =
+      ask({.path = path, .argv = {path}}, [](const auto&, auto&) { return std::string("loaded"); });
+  EXPECT_THAT(answer, StartsWith(path + ": cannot map its stack of "));
+  EXPECT_THAT(answer, HasSubstr(" bytes below 0x29ffff000000: "));
 }
 
 TEST_F(Program, HasAStackOfTheLimitsSize) {
