@@ -61,7 +61,8 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   lanes_ = std::make_unique<LaneSet>(std::move(meanings));
   totals_.assign(lanes_->size(), 0);
   per_instruction_.clear();
-  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) per_instruction_.push_back(most_per_instruction((*lanes_)[lane]));
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane)
+    per_instruction_.push_back(most_per_instruction((*lanes_)[lane]));
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
   count_elements_ = lanes_->any_memory();
   constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
@@ -142,7 +143,8 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   std::fill(totals_.begin(), totals_.end(), 0);
   translator_->counts().sum(ids, totals_);
   if (extra_exit) {
-    for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*extra_exit, lane);
+    for (std::size_t lane = 0; lane < lanes_->size(); ++lane)
+      totals_[lane] += translator_->counts().at(*extra_exit, lane);
   }
   count(totals_);
   enter_branches(ids, extra_exit);
@@ -175,7 +177,8 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
     const auto branches = translator_->branches_to(path[i]);
     for (const auto& branch : branches) {
       std::uint64_t to = branch.to;
-      if (to == 0) to = i + 1 < path.size() ? translator_->block(translator_->exit(path[i + 1]).block).pc : indirect_target_;
+      if (to == 0)
+        to = i + 1 < path.size() ? translator_->block(translator_->exit(path[i + 1]).block).pc : indirect_target_;
       arch::TakenBranch taken;
       taken.from = branch.from;
       taken.to = to;
@@ -202,7 +205,8 @@ void Runtime::begin_step(const Insn& insn) {
   step.active = true;
   step.insn = insn;
   step.rcx_before = context_.gpr[kRcx];
-  for (std::size_t i = 0; i < insn.memory_count; ++i) step.addresses[i] = effective_address(insn.memory[i], insn.next());
+  for (std::size_t i = 0; i < insn.memory_count; ++i)
+    step.addresses[i] = effective_address(insn.memory[i], insn.next());
 }
 
 void Runtime::retire_step(bool taken) {
@@ -212,7 +216,8 @@ void Runtime::retire_step(bool taken) {
   const Insn& insn = step.insn;
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
-  retired.taken = insn.facts.branch != arch::BranchKind::None && (insn.facts.branch != arch::BranchKind::Conditional || taken);
+  retired.taken =
+      insn.facts.branch != arch::BranchKind::None && (insn.facts.branch != arch::BranchKind::Conditional || taken);
   retired.ip = insn.pc;
   retired.next_ip = thread_->pc;
   std::uint64_t elements = 1;

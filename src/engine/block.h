@@ -10,9 +10,12 @@ namespace zs::engine {
 
 /// How much a translation may run before it comes back to C++.
 enum class Variant : std::uint8_t {
-  Full,      // links to its successors; appends records to the trace
-  Limit16, Limit8, Limit4, Limit2,   // at most so many instructions; appends, never links
-  Step,      // one instruction; appends nothing: the dispatcher retires it
+  Full,  // links to its successors; appends records to the trace
+  Limit16,
+  Limit8,
+  Limit4,
+  Limit2,  // at most so many instructions; appends, never links
+  Step,    // one instruction; appends nothing: the dispatcher retires it
 };
 
 constexpr unsigned instruction_limit(Variant variant, unsigned full) {
@@ -38,21 +41,21 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 struct Exit {
   std::uint64_t pc = 0;
   std::uint64_t target = 0;
-  std::uint64_t patch_after = 0;      // end of the rel32 that leaves; 0 if it cannot be linked
+  std::uint64_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
   std::uint32_t block = kNone;
-  std::uint32_t linked_to = kNone;    // block
+  std::uint32_t linked_to = kNone;      // block
   std::uint32_t next_incoming = kNone;  // list of exits linked to the same block
-  std::uint16_t instructions = 0;     // retired on this path
+  std::uint16_t instructions = 0;       // retired on this path
   ExitKind kind = ExitKind::Direct;
-  bool taken = false;                 // a side exit of a branch whose fall-through (or target) the block follows
+  bool taken = false;  // a side exit of a branch whose fall-through (or target) the block follows
 };
 
 /// State that the copied instruction runs in, and where it is.
 struct InsnMeta {
-  std::uint16_t code_offset = 0;      // of the copied instruction's glue, from Block::entry
-  std::uint8_t map_register = 0;      // stands in for r11; 0 = none (rax is never chosen)
-  std::uint8_t far_register = 0;      // holds a far address: number + 1; 0 = none
-  std::int32_t pc_delta = 0;          // from Block::pc
+  std::uint16_t code_offset = 0;  // of the copied instruction's glue, from Block::entry
+  std::uint8_t map_register = 0;  // stands in for r11; 0 = none (rax is never chosen)
+  std::uint8_t far_register = 0;  // holds a far address: number + 1; 0 = none
+  std::int32_t pc_delta = 0;      // from Block::pc
 };
 /// far_register of an indirect transfer: rcx is in its slot.
 inline constexpr std::uint8_t kRcxSpilled = 0x80;
@@ -60,17 +63,17 @@ inline constexpr std::uint8_t kRcxSpilled = 0x80;
 struct Block {
   std::uint64_t pc = 0;
   std::uint64_t entry = 0;
-  std::uint64_t direct_entry = 0;     // for the direct table: reloads rcx and falls into `entry`
-  std::uint64_t hashed_entry = 0;     // for the hashed table: checks the pc first; 0 if none
-  std::uint32_t code_bytes = 0;       // from entry
+  std::uint64_t direct_entry = 0;  // for the direct table: reloads rcx and falls into `entry`
+  std::uint64_t hashed_entry = 0;  // for the hashed table: checks the pc first; 0 if none
+  std::uint32_t code_bytes = 0;    // from entry
   std::uint32_t first_meta = 0;
   std::uint32_t first_exit = 0;
-  std::uint32_t incoming = kNone;     // exits linked to this block
+  std::uint32_t incoming = kNone;  // exits linked to this block
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
   bool dead = false;
-  bool unseen_changes = false;        // compared with the program's bytes whenever it is entered; never linked to
+  bool unseen_changes = false;  // compared with the program's bytes whenever it is entered; never linked to
   std::uint64_t checksum = 0;
 };
 

@@ -74,7 +74,9 @@ void Window::forget_direct() {
   if (direct_fixed_) raw_syscall(SYS_madvise, 8 * kFixedFirst, 8 * (kFixedEnd - kFixedFirst), MADV_DONTNEED);
 }
 
-void Window::trip() const { raw_syscall(SYS_mprotect, static_cast<long>(trace_), static_cast<long>(trace_bytes_), PROT_NONE); }
+void Window::trip() const {
+  raw_syscall(SYS_mprotect, static_cast<long>(trace_), static_cast<long>(trace_bytes_), PROT_NONE);
+}
 
 void Window::untrip() const {
   raw_syscall(SYS_mprotect, static_cast<long>(trace_), static_cast<long>(trace_bytes_), PROT_READ | PROT_WRITE);

@@ -43,7 +43,7 @@ class Window {
   static constexpr std::uint64_t kFixedFirst = 0x40'0000, kFixedEnd = 0x200'0000;
 
   std::uint64_t trace_begin() const { return trace_; }
-  std::uint64_t trace_end() const { return trace_ + trace_bytes_; }    // the guard starts here
+  std::uint64_t trace_end() const { return trace_ + trace_bytes_; }  // the guard starts here
   bool in_trace_or_guard(std::uint64_t address) const {
     return address >= trace_ && address < trace_end() + kGuardBytes;
   }

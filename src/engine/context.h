@@ -9,7 +9,24 @@
 namespace zs::engine {
 
 /// Indices of the general registers as instructions encode them.
-enum Gpr : std::uint8_t { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
+enum Gpr : std::uint8_t {
+  kRax,
+  kRcx,
+  kRdx,
+  kRbx,
+  kRsp,
+  kRbp,
+  kRsi,
+  kRdi,
+  kR8,
+  kR9,
+  kR10,
+  kR11,
+  kR12,
+  kR13,
+  kR14,
+  kR15
+};
 
 /// The stolen register: the trace pointer lives in it while translated code runs; the program's value is in
 /// Context::gpr[kTracePointer]. r11 is rare in hot code and dead across system calls.
@@ -24,21 +41,21 @@ enum class ExitReason : std::uint32_t {
 };
 
 struct Context {
-  std::uint64_t gpr[16];       // 000h, in encoding order; gpr[11] always holds the program's r11
-  std::uint64_t flags;         // 080h
-  std::uint64_t slot_rcx;      // 088h  program's rcx during an indirect branch
-  std::uint64_t slot_rax;      // 090h
-  std::uint64_t slot_map;      // 098h  program's value of the register that stands in for r11
-  std::uint64_t slot_far;      // 0A0h  program's value of the register that holds a far address
-  std::uint64_t trace_pointer; // 0A8h
-  std::uint64_t host_rsp;      // 0B0h  engine stack of the running thread
-  std::uint64_t host_fs;       // 0B8h
-  std::uint64_t guest_fs;      // 0C0h
-  std::uint64_t enter_at;      // 0C8h  where to enter the cache
-  std::uint32_t exit_id;       // 0D0h
-  ExitReason reason;           // 0D4h
-  std::uint64_t guard_pc;      // 0D8h
-  std::uint32_t host_mxcsr;    // 0E0h
+  std::uint64_t gpr[16];        // 000h, in encoding order; gpr[11] always holds the program's r11
+  std::uint64_t flags;          // 080h
+  std::uint64_t slot_rcx;       // 088h  program's rcx during an indirect branch
+  std::uint64_t slot_rax;       // 090h
+  std::uint64_t slot_map;       // 098h  program's value of the register that stands in for r11
+  std::uint64_t slot_far;       // 0A0h  program's value of the register that holds a far address
+  std::uint64_t trace_pointer;  // 0A8h
+  std::uint64_t host_rsp;       // 0B0h  engine stack of the running thread
+  std::uint64_t host_fs;        // 0B8h
+  std::uint64_t guest_fs;       // 0C0h
+  std::uint64_t enter_at;       // 0C8h  where to enter the cache
+  std::uint32_t exit_id;        // 0D0h
+  ExitReason reason;            // 0D4h
+  std::uint64_t guard_pc;       // 0D8h
+  std::uint32_t host_mxcsr;     // 0E0h
   std::uint32_t padding;
   std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
   std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass

@@ -28,12 +28,15 @@ FpForm fp_form_of(std::string_view name) {
   const std::string_view suffix = name.substr(name.size() - 2);
   const std::string_view stem = name.substr(0, name.size() - 2);
   FpForm form;
-  if (suffix == "sd" || suffix == "ss") form.packed = false;
-  else if (suffix == "pd" || suffix == "ps") form.packed = true;
-  else return {};
+  if (suffix == "sd" || suffix == "ss")
+    form.packed = false;
+  else if (suffix == "pd" || suffix == "ps")
+    form.packed = true;
+  else
+    return {};
   form.is_double = suffix[1] == 'd';
-  static constexpr std::string_view once[] = {"add", "sub", "mul", "div", "min", "max", "sqrt", "hadd", "hsub", "addsub",
-                                              "rcp", "rsqrt", "rcp14", "rsqrt14", "rcp28", "rsqrt28"};
+  static constexpr std::string_view once[] = {"add",  "sub",    "mul", "div",   "min",   "max",     "sqrt",  "hadd",
+                                              "hsub", "addsub", "rcp", "rsqrt", "rcp14", "rsqrt14", "rcp28", "rsqrt28"};
   if (std::find(std::begin(once), std::end(once), stem) != std::end(once)) {
     form.weight = 1;
   } else if (stem == "dp") {
@@ -73,9 +76,12 @@ void classify_fp(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* 
   for (unsigned i = 0; i < raw.operand_count_visible; ++i) {
     if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER) width = std::max<unsigned>(width, operands[i].size);
   }
-  if (width >= 512) facts.fp = form.is_double ? FpArith::Packed512Double : FpArith::Packed512Single;
-  else if (width >= 256) facts.fp = form.is_double ? FpArith::Packed256Double : FpArith::Packed256Single;
-  else facts.fp = form.is_double ? FpArith::Packed128Double : FpArith::Packed128Single;
+  if (width >= 512)
+    facts.fp = form.is_double ? FpArith::Packed512Double : FpArith::Packed512Single;
+  else if (width >= 256)
+    facts.fp = form.is_double ? FpArith::Packed256Double : FpArith::Packed256Single;
+  else
+    facts.fp = form.is_double ? FpArith::Packed128Double : FpArith::Packed128Single;
 }
 
 // ---- memory operands ------------------------------------------------------------------------------------------
@@ -93,19 +99,15 @@ bool accesses_nothing(const ZydisDecodedInstruction& raw) {
     case ZYDIS_CATEGORY_WIDENOP:
     case ZYDIS_CATEGORY_PREFETCH:
     case ZYDIS_CATEGORY_PREFETCHWT1:
-    case ZYDIS_CATEGORY_CLDEMOTE:
-      return true;
-    default:
-      break;
+    case ZYDIS_CATEGORY_CLDEMOTE: return true;
+    default: break;
   }
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_CLFLUSH:
     case ZYDIS_MNEMONIC_CLFLUSHOPT:
     case ZYDIS_MNEMONIC_CLWB:
-    case ZYDIS_MNEMONIC_NOP:
-      return true;
-    default:
-      return false;
+    case ZYDIS_MNEMONIC_NOP: return true;
+    default: return false;
   }
 }
 
@@ -113,13 +115,19 @@ enum class StateArea { No, Saves, Restores };
 
 StateArea state_area(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
-    case ZYDIS_MNEMONIC_XSAVE: case ZYDIS_MNEMONIC_XSAVE64: case ZYDIS_MNEMONIC_XSAVEC: case ZYDIS_MNEMONIC_XSAVEC64:
-    case ZYDIS_MNEMONIC_XSAVEOPT: case ZYDIS_MNEMONIC_XSAVEOPT64: case ZYDIS_MNEMONIC_FXSAVE: case ZYDIS_MNEMONIC_FXSAVE64:
-      return StateArea::Saves;
-    case ZYDIS_MNEMONIC_XRSTOR: case ZYDIS_MNEMONIC_XRSTOR64: case ZYDIS_MNEMONIC_FXRSTOR: case ZYDIS_MNEMONIC_FXRSTOR64:
-      return StateArea::Restores;
-    default:
-      return StateArea::No;
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+    case ZYDIS_MNEMONIC_FXSAVE:
+    case ZYDIS_MNEMONIC_FXSAVE64: return StateArea::Saves;
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64:
+    case ZYDIS_MNEMONIC_FXRSTOR:
+    case ZYDIS_MNEMONIC_FXRSTOR64: return StateArea::Restores;
+    default: return StateArea::No;
   }
 }
 
@@ -135,8 +143,14 @@ void collect_memory(const ZydisDecodedInstruction& raw, const ZydisDecodedOperan
     MemoryOperand memory;
     memory.read = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
     memory.write = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-    if (area == StateArea::Saves) { memory.read = false; memory.write = true; }
-    if (area == StateArea::Restores) { memory.read = true; memory.write = false; }
+    if (area == StateArea::Saves) {
+      memory.read = false;
+      memory.write = true;
+    }
+    if (area == StateArea::Restores) {
+      memory.read = true;
+      memory.write = false;
+    }
     memory.rip_relative = operand.mem.base == ZYDIS_REGISTER_RIP || operand.mem.base == ZYDIS_REGISTER_EIP;
     memory.base = memory.rip_relative ? std::int8_t{-1} : static_cast<std::int8_t>(gpr_number(operand.mem.base));
     memory.index = static_cast<std::int8_t>(gpr_number(operand.mem.index));
@@ -196,27 +210,34 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_CALL:
       if (far_form || word_form) return Flow::Refused;
       return immediate ? Flow::Call : Flow::IndirectCall;
-    case ZYDIS_MNEMONIC_RET:
-      return far_form || word_form ? Flow::Refused : Flow::Return;
-    case ZYDIS_MNEMONIC_JRCXZ: case ZYDIS_MNEMONIC_JECXZ: case ZYDIS_MNEMONIC_LOOP:
-    case ZYDIS_MNEMONIC_LOOPE: case ZYDIS_MNEMONIC_LOOPNE:
-      return Flow::CounterJump;
-    case ZYDIS_MNEMONIC_SYSCALL:
-      return Flow::Syscall;
-    case ZYDIS_MNEMONIC_INT3: case ZYDIS_MNEMONIC_INT1:
-      return Flow::Breakpoint;
-    case ZYDIS_MNEMONIC_INT: case ZYDIS_MNEMONIC_SYSENTER: case ZYDIS_MNEMONIC_SYSEXIT: case ZYDIS_MNEMONIC_SYSRET:
-    case ZYDIS_MNEMONIC_IRET: case ZYDIS_MNEMONIC_IRETD: case ZYDIS_MNEMONIC_IRETQ:
-      return Flow::Refused;
-    case ZYDIS_MNEMONIC_UD0: case ZYDIS_MNEMONIC_UD1: case ZYDIS_MNEMONIC_UD2: case ZYDIS_MNEMONIC_HLT:
-      return Flow::Stop;
-    case ZYDIS_MNEMONIC_XBEGIN:
-      return Flow::TransactionBegin;
-    case ZYDIS_MNEMONIC_RDTSC: case ZYDIS_MNEMONIC_RDTSCP: case ZYDIS_MNEMONIC_RDPID:
-    case ZYDIS_MNEMONIC_RDRAND: case ZYDIS_MNEMONIC_RDSEED: case ZYDIS_MNEMONIC_CPUID:
-      return virtual_time ? Flow::Emulated : Flow::Plain;
-    default:
-      break;
+    case ZYDIS_MNEMONIC_RET: return far_form || word_form ? Flow::Refused : Flow::Return;
+    case ZYDIS_MNEMONIC_JRCXZ:
+    case ZYDIS_MNEMONIC_JECXZ:
+    case ZYDIS_MNEMONIC_LOOP:
+    case ZYDIS_MNEMONIC_LOOPE:
+    case ZYDIS_MNEMONIC_LOOPNE: return Flow::CounterJump;
+    case ZYDIS_MNEMONIC_SYSCALL: return Flow::Syscall;
+    case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_INT1: return Flow::Breakpoint;
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_SYSEXIT:
+    case ZYDIS_MNEMONIC_SYSRET:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ: return Flow::Refused;
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT: return Flow::Stop;
+    case ZYDIS_MNEMONIC_XBEGIN: return Flow::TransactionBegin;
+    case ZYDIS_MNEMONIC_RDTSC:
+    case ZYDIS_MNEMONIC_RDTSCP:
+    case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_RDRAND:
+    case ZYDIS_MNEMONIC_RDSEED:
+    case ZYDIS_MNEMONIC_CPUID: return virtual_time ? Flow::Emulated : Flow::Plain;
+    default: break;
   }
   if (raw.meta.category == ZYDIS_CATEGORY_COND_BR) return Flow::ConditionalJump;
   return Flow::Plain;
@@ -225,7 +246,8 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
 BranchKind branch_kind(Flow flow) {
   switch (flow) {
     case Flow::Jump: return BranchKind::RelativeJump;
-    case Flow::ConditionalJump: case Flow::CounterJump: return BranchKind::Conditional;
+    case Flow::ConditionalJump:
+    case Flow::CounterJump: return BranchKind::Conditional;
     case Flow::Call: return BranchKind::RelativeCall;
     case Flow::IndirectJump: return BranchKind::IndirectJump;
     case Flow::IndirectCall: return BranchKind::IndirectCall;
@@ -289,24 +311,28 @@ std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code,
   collect_registers(raw, operands, insn);
   collect_memory(raw, operands, insn);
   classify_fp(raw, operands, insn.facts);
-  insn.facts.locked = (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
-                      (raw.mnemonic == ZYDIS_MNEMONIC_XCHG && insn.facts.loads != 0);
+  insn.facts.locked =
+      (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 || (raw.mnemonic == ZYDIS_MNEMONIC_XCHG && insn.facts.loads != 0);
 
   switch (insn.flow) {
-    case Flow::Jump: case Flow::ConditionalJump: case Flow::CounterJump: case Flow::Call: case Flow::TransactionBegin:
+    case Flow::Jump:
+    case Flow::ConditionalJump:
+    case Flow::CounterJump:
+    case Flow::Call:
+    case Flow::TransactionBegin:
       insn.target = insn.next() + static_cast<std::uint64_t>(operands[0].imm.value.s);
       insn.condition = raw.opcode & 15u;
       break;
     case Flow::Return:
       if (raw.operand_count_visible == 1) insn.return_pop = static_cast<std::uint16_t>(operands[0].imm.value.u);
       break;
-    case Flow::IndirectJump: case Flow::IndirectCall:
+    case Flow::IndirectJump:
+    case Flow::IndirectCall:
       if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
         insn.target_register = static_cast<std::int8_t>(gpr_number(operands[0].reg.value));
       }
       break;
-    default:
-      break;
+    default: break;
   }
   return insn;
 }

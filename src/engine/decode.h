@@ -14,14 +14,14 @@ namespace zs::engine {
 
 /// How an instruction moves control, and so how it is translated.
 enum class Flow : std::uint8_t {
-  Plain,             // copied
-  Jump,              // JMP rel
-  ConditionalJump,   // Jcc rel
-  CounterJump,       // JRCXZ, LOOP, LOOPE, LOOPNE: short forms only
-  Call,              // CALL rel
-  IndirectJump,      // JMP r/m64
-  IndirectCall,      // CALL r/m64
-  Return,            // RET, RET imm16
+  Plain,            // copied
+  Jump,             // JMP rel
+  ConditionalJump,  // Jcc rel
+  CounterJump,      // JRCXZ, LOOP, LOOPE, LOOPNE: short forms only
+  Call,             // CALL rel
+  IndirectJump,     // JMP r/m64
+  IndirectCall,     // CALL r/m64
+  Return,           // RET, RET imm16
   Syscall,
   Breakpoint,        // INT3, INT1: trap after the instruction
   Stop,              // UD0/1/2, HLT, privileged instructions: copied, and faults
@@ -36,16 +36,16 @@ struct MemoryOperand {
   std::uint8_t scale = 0;
   bool rip_relative = false;
   bool fs = false, gs = false;
-  bool address32 = false;       // 67h: the sum is truncated to 32 bits
+  bool address32 = false;  // 67h: the sum is truncated to 32 bits
   bool read = false, write = false;
-  bool vector_index = false;    // VSIB: `index` is no general register
+  bool vector_index = false;  // VSIB: `index` is no general register
   std::int64_t displacement = 0;
   std::uint32_t bytes = 0;
 };
 
 struct Insn {
   std::uint64_t pc = 0;
-  std::uint64_t target = 0;          // of a direct transfer
+  std::uint64_t target = 0;  // of a direct transfer
   std::array<std::uint8_t, 15> bytes{};
   std::uint8_t length = 0;
   Flow flow = Flow::Plain;
@@ -53,10 +53,10 @@ struct Insn {
   std::uint16_t return_pop = 0;      // RET imm16
   std::int8_t target_register = -1;  // of JMP r64, CALL r64
   arch::InsnFacts facts;
-  std::uint16_t gprs = 0;            // general registers it mentions, explicitly or not
+  std::uint16_t gprs = 0;  // general registers it mentions, explicitly or not
   bool rip_relative = false;
   std::uint8_t memory_count = 0;
-  std::uint8_t modrm_at = 0, sib_at = 0, disp_at = 0;   // offsets into bytes; 0 = absent
+  std::uint8_t modrm_at = 0, sib_at = 0, disp_at = 0;  // offsets into bytes; 0 = absent
   std::array<MemoryOperand, 2> memory{};
 
   std::uint64_t next() const { return pc + length; }

@@ -34,18 +34,32 @@ arch::RegisterFile Runtime::registers() const {
   arch::RegisterFile file;
   file.flags = context_.flags;
   file.ip = thread_->pc;
-  file.ax = g[kRax]; file.bx = g[kRbx]; file.cx = g[kRcx]; file.dx = g[kRdx];
-  file.si = g[kRsi]; file.di = g[kRdi]; file.bp = g[kRbp]; file.sp = g[kRsp];
-  file.r8 = g[kR8]; file.r9 = g[kR9]; file.r10 = g[kR10]; file.r11 = g[kR11];
-  file.r12 = g[kR12]; file.r13 = g[kR13]; file.r14 = g[kR14]; file.r15 = g[kR15];
+  file.ax = g[kRax];
+  file.bx = g[kRbx];
+  file.cx = g[kRcx];
+  file.dx = g[kRdx];
+  file.si = g[kRsi];
+  file.di = g[kRdi];
+  file.bp = g[kRbp];
+  file.sp = g[kRsp];
+  file.r8 = g[kR8];
+  file.r9 = g[kR9];
+  file.r10 = g[kR10];
+  file.r11 = g[kR11];
+  file.r12 = g[kR12];
+  file.r13 = g[kR13];
+  file.r14 = g[kR14];
+  file.r15 = g[kR15];
   return file;
 }
 
 std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
   entering_.store(false);
-  if (tripped_.exchange(false)) window_.untrip();
-  else quantum_over_ = context_.reason == ExitReason::Guard;
+  if (tripped_.exchange(false))
+    window_.untrip();
+  else
+    quantum_over_ = context_.reason == ExitReason::Guard;
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
   // What ran with its page's write protection lifted may be stale already.
@@ -68,8 +82,10 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       drain({});
       if (exit.kind == ExitKind::Direct) {
         thread.pc = exit.target;
-        if (thread.step.active) retire_step(exit.taken);
-        else link_from = context_.exit_id;
+        if (thread.step.active)
+          retire_step(exit.taken);
+        else
+          link_from = context_.exit_id;
       } else {
         handle_exit(exit);
       }
@@ -90,10 +106,14 @@ void Runtime::leave_block(std::uint32_t& link_from) {
         gpr(kRcx) = context_.slot_rcx;
         indirect_target_ = thread.pc;
       }
-      if (form_ == TraceForm::Records) drain(id);
-      else drain({});
-      if (exit.kind == ExitKind::Direct) thread.pc = exit.target;
-      else if (exit.kind != ExitKind::Indirect) handle_exit(exit);
+      if (form_ == TraceForm::Records)
+        drain(id);
+      else
+        drain({});
+      if (exit.kind == ExitKind::Direct)
+        thread.pc = exit.target;
+      else if (exit.kind != ExitKind::Indirect)
+        handle_exit(exit);
       break;
     }
     case ExitReason::Fault: {
@@ -111,9 +131,10 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       thread.step.active = false;
       Fault& fault = thread.fault;
       fault.present = false;
-      if (fault.info.si_signo == SIGSEGV && handle_code_write(reinterpret_cast<std::uint64_t>(fault.info.si_addr))) break;
+      if (fault.info.si_signo == SIGSEGV && handle_code_write(reinterpret_cast<std::uint64_t>(fault.info.si_addr)))
+        break;
       if (fault.info.si_signo != SIGSEGV && fault.info.si_signo != SIGBUS) {
-        fault.info.si_addr = reinterpret_cast<void*>(thread.pc);   // the cache address is not the program's business
+        fault.info.si_addr = reinterpret_cast<void*>(thread.pc);  // the cache address is not the program's business
       }
       deliver(fault.info.si_signo, fault.info, &fault);
       break;
@@ -124,22 +145,15 @@ void Runtime::leave_block(std::uint32_t& link_from) {
 void Runtime::handle_exit(const Exit& exit) {
   Thread& thread = *thread_;
   switch (exit.kind) {
-    case ExitKind::Syscall:
-      handle_syscall(exit);
-      break;
-    case ExitKind::Emulated:
-      emulate(exit);
-      break;
-    case ExitKind::NeedsStep:
-      thread.pc = exit.target;
-      break;
+    case ExitKind::Syscall: handle_syscall(exit); break;
+    case ExitKind::Emulated: emulate(exit); break;
+    case ExitKind::NeedsStep: thread.pc = exit.target; break;
     case ExitKind::Breakpoint:
       thread.step.active = false;
       thread.pc = exit.target;
       raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
       break;
-    case ExitKind::Refused:
-      refuse(exit.pc);
+    case ExitKind::Refused: refuse(exit.pc);
     case ExitKind::Undecodable:
       thread.step.active = false;
       thread.pc = exit.pc;
@@ -151,15 +165,15 @@ void Runtime::handle_exit(const Exit& exit) {
       // The byte that could not be fetched may be on the page after the instruction's first.
       std::uint64_t address = exit.pc;
       while (address < exit.pc + 15 && map_.is_executable(address)) ++address;
-      constexpr std::uint64_t kPresent = 1, kUser = 4, kFetch = 16;   // page-fault error code
+      constexpr std::uint64_t kPresent = 1, kUser = 4, kFetch = 16;  // page-fault error code
       const bool mapped = map_.is_mapped(address);
       const bool accessible = map_.prot_at(address) != 0;
-      raise_fault(SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14, kUser | kFetch | (accessible ? kPresent : 0));
+      raise_fault(SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14,
+                  kUser | kFetch | (accessible ? kPresent : 0));
       break;
     }
     case ExitKind::Direct:
-    case ExitKind::Indirect:
-      CHECK(false && "handled by leave_block");
+    case ExitKind::Indirect: CHECK(false && "handled by leave_block");
   }
 }
 
@@ -171,7 +185,8 @@ void Runtime::refuse(std::uint64_t pc) {
   }
   char text[512];
   std::snprintf(text, sizeof text,
-                "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call or a 16-bit branch, which this engine does not run",
+                "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call or a 16-bit branch, which "
+                "this engine does not run",
                 program_.exe_path.c_str(), static_cast<unsigned long long>(pc), bytes);
   observer_.notice(text);
   std::fprintf(stderr, "zeroskid: %s\n", text);
@@ -196,17 +211,20 @@ void Runtime::emulate(const Exit& exit) {
   };
   if (opcode == 0x31) {
     set_edx_eax(clock_.tsc());
-  } else if (opcode == 0x01) {                        // RDTSCP
+  } else if (opcode == 0x01) {  // RDTSCP
     set_edx_eax(clock_.tsc());
     gpr(kRcx) = 0;
-  } else if (opcode == 0xA2) {                        // CPUID: the host's, without what names the core it ran on
+  } else if (opcode == 0xA2) {  // CPUID: the host's, without what names the core it ran on
     const auto leaf = static_cast<std::uint32_t>(gpr(kRax));
     std::uint32_t a = leaf, b = 0, c = static_cast<std::uint32_t>(gpr(kRcx)), d = 0;
     asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
     if (leaf == 1) b &= 0x00FFFFFF;
     if (leaf == 0xB || leaf == 0x1F) d = 0;
-    gpr(kRax) = a; gpr(kRbx) = b; gpr(kRcx) = c; gpr(kRdx) = d;
-  } else {                                            // 0F C7 /6 RDRAND, /7 RDSEED, F3 0F C7 /7 RDPID
+    gpr(kRax) = a;
+    gpr(kRbx) = b;
+    gpr(kRcx) = c;
+    gpr(kRdx) = d;
+  } else {  // 0F C7 /6 RDRAND, /7 RDSEED, F3 0F C7 /7 RDPID
     const std::uint8_t modrm = code[at + 2];
     unsigned reg = modrm & 7u;
     for (std::size_t i = 0; i < at; ++i) {
@@ -216,7 +234,7 @@ void Runtime::emulate(const Exit& exit) {
     std::uint64_t value = rdpid ? 0 : clock_.random();
     if (!wide) value &= UINT32_MAX;
     gpr(static_cast<Gpr>(reg)) = value;
-    if (!rdpid) context_.flags = (context_.flags & ~std::uint64_t{0x8D5}) | 1;   // CF = 1, other status flags 0
+    if (!rdpid) context_.flags = (context_.flags & ~std::uint64_t{0x8D5}) | 1;  // CF = 1, other status flags 0
   }
   thread_->pc = exit.target;
   retire_step(false);
@@ -247,7 +265,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       translator_->add_indirect_entry(index);
       block = &translator_->block(index);
     }
-    if (block->instructions == 0) break;     // its first instruction needs to run alone, or cannot run
+    if (block->instructions == 0) break;  // its first instruction needs to run alone, or cannot run
     const Allowance allowed = allowance();
     if (form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords) {
       std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
@@ -262,7 +280,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     }
     context_.trace_pointer = trace_start_ = window_.trace_begin();
     if (allowed.instructions >= 2) {
-      const Variant variant = allowed.instructions >= 16 ? Variant::Limit16
+      const Variant variant = allowed.instructions >= 16  ? Variant::Limit16
                               : allowed.instructions >= 8 ? Variant::Limit8
                               : allowed.instructions >= 4 ? Variant::Limit4
                                                           : Variant::Limit2;
@@ -303,7 +321,8 @@ bool Runtime::may_change_unseen(std::uint64_t pc) {
 void Runtime::translated(std::uint64_t page) {
   const std::uint64_t address = page * kPageSize;
   if (address == private_page_) return;
-  if ((map_.prot_at(address) & 2u) != 0 && !map_.page_is_write_protected_for_code(address)) map_.protect_code_page(address);
+  if ((map_.prot_at(address) & 2u) != 0 && !map_.page_is_write_protected_for_code(address))
+    map_.protect_code_page(address);
 }
 
 void Runtime::code_changed(std::uint64_t start, std::uint64_t end) {

@@ -23,8 +23,14 @@ class Emitter {
     std::memcpy(reinterpret_cast<void*>(at_), data, size);
     at_ += size;
   }
-  void u8(unsigned value) { const auto byte = static_cast<std::uint8_t>(value); bytes(&byte, 1); }
-  void u16(unsigned value) { const auto word = static_cast<std::uint16_t>(value); bytes(&word, 2); }
+  void u8(unsigned value) {
+    const auto byte = static_cast<std::uint8_t>(value);
+    bytes(&byte, 1);
+  }
+  void u16(unsigned value) {
+    const auto word = static_cast<std::uint16_t>(value);
+    bytes(&word, 2);
+  }
   void u32(std::uint32_t value) { bytes(&value, 4); }
   void u64(std::uint64_t value) { bytes(&value, 8); }
 
@@ -34,49 +40,95 @@ class Emitter {
   void load(Gpr reg, std::size_t offset) { context_operand(0x8B, reg, offset); }
   /// mov dword [context+offset], imm32
   void store_imm32(std::size_t offset, std::uint32_t value) {
-    u8(0xC7); u8(0x05); rip_disp32(context_ + offset, 4); u32(value);
+    u8(0xC7);
+    u8(0x05);
+    rip_disp32(context_ + offset, 4);
+    u32(value);
   }
   /// mov reg, imm64 (or the shorter zero-extending form)
   void mov_imm(Gpr reg, std::uint64_t value) {
     if (value <= UINT32_MAX) {
       if (reg >= 8) u8(0x41);
-      u8(0xB8u + (reg & 7u)); u32(static_cast<std::uint32_t>(value));
+      u8(0xB8u + (reg & 7u));
+      u32(static_cast<std::uint32_t>(value));
     } else {
-      u8(0x48u | (reg >= 8 ? 1u : 0u)); u8(0xB8u + (reg & 7u)); u64(value);
+      u8(0x48u | (reg >= 8 ? 1u : 0u));
+      u8(0xB8u + (reg & 7u));
+      u64(value);
     }
   }
   /// mov to, from
   void mov(Gpr to, Gpr from) {
-    u8(0x48u | (from >= 8 ? 4u : 0u) | (to >= 8 ? 1u : 0u)); u8(0x89); u8(0xC0u | ((from & 7u) << 3) | (to & 7u));
+    u8(0x48u | (from >= 8 ? 4u : 0u) | (to >= 8 ? 1u : 0u));
+    u8(0x89);
+    u8(0xC0u | ((from & 7u) << 3) | (to & 7u));
   }
   /// lea reg, [reg + disp]; reg other than rsp, r12
   void add_disp(Gpr reg, std::int32_t disp) {
-    u8(0x48u | (reg >= 8 ? 5u : 0u)); u8(0x8D);
+    u8(0x48u | (reg >= 8 ? 5u : 0u));
+    u8(0x8D);
     if (disp >= -128 && disp <= 127) {
-      u8(0x40u | ((reg & 7u) << 3) | (reg & 7u)); u8(static_cast<std::uint8_t>(disp));
+      u8(0x40u | ((reg & 7u) << 3) | (reg & 7u));
+      u8(static_cast<std::uint8_t>(disp));
     } else {
-      u8(0x80u | ((reg & 7u) << 3) | (reg & 7u)); u32(static_cast<std::uint32_t>(disp));
+      u8(0x80u | ((reg & 7u) << 3) | (reg & 7u));
+      u32(static_cast<std::uint32_t>(disp));
     }
   }
   /// lea reg, [reg + other + disp8]; neither is rsp, r12 or an extended register
   void add_registers(Gpr reg, Gpr other, std::int8_t disp) {
-    u8(0x48); u8(0x8D); u8(0x44u | (reg << 3)); u8((static_cast<unsigned>(other) << 3) | reg); u8(static_cast<std::uint8_t>(disp));
+    u8(0x48);
+    u8(0x8D);
+    u8(0x44u | (reg << 3));
+    u8((static_cast<unsigned>(other) << 3) | reg);
+    u8(static_cast<std::uint8_t>(disp));
   }
   /// not reg; leaves flags alone
-  void complement(Gpr reg) { u8(0x48u | (reg >= 8 ? 1u : 0u)); u8(0xF7); u8(0xD0u | (reg & 7u)); }
+  void complement(Gpr reg) {
+    u8(0x48u | (reg >= 8 ? 1u : 0u));
+    u8(0xF7);
+    u8(0xD0u | (reg & 7u));
+  }
   /// lea rsp, [rsp + disp32]
-  void add_rsp(std::int32_t disp) { u8(0x48); u8(0x8D); u8(0xA4); u8(0x24); u32(static_cast<std::uint32_t>(disp)); }
-  void pop(Gpr reg) { if (reg >= 8) u8(0x41); u8(0x58u + (reg & 7u)); }
+  void add_rsp(std::int32_t disp) {
+    u8(0x48);
+    u8(0x8D);
+    u8(0xA4);
+    u8(0x24);
+    u32(static_cast<std::uint32_t>(disp));
+  }
+  void pop(Gpr reg) {
+    if (reg >= 8) u8(0x41);
+    u8(0x58u + (reg & 7u));
+  }
   /// push of a 64-bit value that sign-extends from 32 bits
-  void push_imm32(std::uint32_t value) { u8(0x68); u32(value); }
+  void push_imm32(std::uint32_t value) {
+    u8(0x68);
+    u32(value);
+  }
   /// push qword [rip -> literal_at]
-  void push_literal(std::uint64_t literal_at) { u8(0xFF); u8(0x35); rip_disp32(literal_at, 0); }
+  void push_literal(std::uint64_t literal_at) {
+    u8(0xFF);
+    u8(0x35);
+    rip_disp32(literal_at, 0);
+  }
 
-  void jmp(std::uint64_t to) { u8(0xE9); u32(relative(to, at_ + 4)); }
+  void jmp(std::uint64_t to) {
+    u8(0xE9);
+    u32(relative(to, at_ + 4));
+  }
   /// jmp [rip -> slot]
-  void jmp_slot(std::size_t offset) { u8(0xFF); u8(0x25); rip_disp32(context_ + offset, 0); }
+  void jmp_slot(std::size_t offset) {
+    u8(0xFF);
+    u8(0x25);
+    rip_disp32(context_ + offset, 0);
+  }
   /// jcc rel32; `condition` is the low opcode nibble
-  void jcc(unsigned condition, std::uint64_t to) { u8(0x0F); u8(0x80u | condition); u32(relative(to, at_ + 4)); }
+  void jcc(unsigned condition, std::uint64_t to) {
+    u8(0x0F);
+    u8(0x80u | condition);
+    u32(relative(to, at_ + 4));
+  }
 
   /// Points the rel32 that ends at `after` to `to`.
   static void patch_rel32(std::uint64_t after, std::uint64_t to) {
@@ -92,7 +144,10 @@ class Emitter {
  private:
   void rip_disp32(std::uint64_t target, unsigned immediate_bytes) { u32(relative(target, at_ + 4 + immediate_bytes)); }
   void context_operand(unsigned opcode, Gpr reg, std::size_t offset) {
-    u8(0x48u | (reg >= 8 ? 4u : 0u)); u8(opcode); u8(0x05u | ((reg & 7u) << 3)); rip_disp32(context_ + offset, 0);
+    u8(0x48u | (reg >= 8 ? 4u : 0u));
+    u8(opcode);
+    u8(0x05u | ((reg & 7u) << 3));
+    rip_disp32(context_ + offset, 0);
   }
 
   std::uint64_t at_, end_, context_;

@@ -17,9 +17,6 @@ namespace zs::engine {
 namespace {
 
 constexpr std::size_t kMainStackBytes = 1 << 20;
-/// What the ptrace oracle finds in rax at the INT3 before the entry of a natively loaded program: "ZEROSKID".
-constexpr std::uint64_t kNativeLoadMark = 0x5A45524F534B4944;
-
 [[noreturn]] void give_up(const Error& error, int status) {
   std::fprintf(stderr, "zeroskid: %s\n", error.message.c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
@@ -44,7 +41,7 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
       observer_(observer),
       window_(plan.layout.engine.start, config.code_cache_bytes),
       context_(window_.context()),
-      map_(plan.layout),
+      map_(plan.layout, !config.native_load),
       clock_(config.seed) {
   CHECK(Window::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
   instance = this;
@@ -55,7 +52,7 @@ void Runtime::start(ProgramPlan plan) {
   auto loaded = load_program(plan, map_, status);
   if (!loaded) give_up(loaded.error(), status);
   program_ = std::move(*loaded);
-  { const ProgramPlan done = std::move(plan); }   // closes its descriptors
+  { const ProgramPlan done = std::move(plan); }  // closes its descriptors
   std::uint64_t fixed_end = 0;
   for (const GuestMapping& mapping : program_.mappings) {
     if (mapping.start < map_.layout().low.start) fixed_end = std::max(fixed_end, mapping.end);
@@ -79,6 +76,7 @@ void Runtime::start(ProgramPlan plan) {
   lock_.acquire(thread);
   raw_syscall(SYS_prctl, PR_SET_NAME, program_.comm.c_str());
 
+  if (config_.native_load) run_native();
   announce_thread(thread);
   observer_.renamed(thread.id, program_.comm, true);
   for (const GuestMapping& mapping : program_.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
@@ -114,15 +112,7 @@ void run(const Config& config, Observer& observer) {
   int status = 126;
   auto plan = plan_program(program_config(config), status);
   if (!plan) give_up(plan.error(), status);
-  if (config.native_load) {
-    GuestMap map(plan->layout, false);
-    const auto loaded = load_program(*plan, map, status);
-    if (!loaded) give_up(loaded.error(), status);
-    raw_syscall(SYS_prctl, PR_SET_NAME, loaded->comm.c_str());
-    asm volatile("int3" ::"a"(kNativeLoadMark));
-    jump_to_entry(loaded->entry, loaded->stack_pointer);
-  }
-  auto* runtime = new Runtime(config, observer, *plan);   // lives as long as the process
+  auto* runtime = new Runtime(config, observer, *plan);  // lives as long as the process
   runtime->start(std::move(*plan));
 }
 

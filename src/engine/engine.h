@@ -13,18 +13,18 @@ namespace zs::engine {
 
 /// How a program is to be run. Everything that may change what is counted is here.
 struct Config {
-  std::string program;                // path to execute, already searched in PATH
-  std::vector<std::string> argv;      // argv[0] included
+  std::string program;            // path to execute, already searched in PATH
+  std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
-  bool inherit = true;                // follow children; false: a forked child or new program image runs natively
-  bool virtual_time = false;          // time, TSC, process ids and randomness are functions of the run
-  bool vdso = false;                  // give the program the kernel's vdso
-  bool precise_only = false;          // one instruction per translation: slow, for cross-checking
-  bool native_load = false;           // load, then jump to the entry untranslated: what the ptrace oracle steps
+  bool inherit = true;        // follow children; false: a forked child or new program image runs natively
+  bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
+  bool vdso = false;          // give the program the kernel's vdso
+  bool precise_only = false;  // one instruction per translation: slow, for cross-checking
+  bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::size_t code_cache_bytes = std::size_t{256} << 20;
-  int first_private_fd = 1000;        // descriptors from here up are the tool's; hidden from the program
+  int first_private_fd = 1000;  // descriptors from here up are the tool's; hidden from the program
   /// execve of a followed program becomes execve of this, with {path, argv...} appended.
   std::vector<std::string> exec_prefix;
 };
@@ -37,8 +37,8 @@ struct ThreadIdentity {
 /// A mapping that became visible to the program. `path` is a file, "[stack]", "[heap]", "//anon" or "[vdso]".
 struct Mapping {
   std::uint64_t start = 0, length = 0, file_offset = 0;
-  std::uint32_t protection = 0;       // PROT_*
-  std::uint32_t flags = 0;            // MAP_*
+  std::uint32_t protection = 0;  // PROT_*
+  std::uint32_t flags = 0;       // MAP_*
   std::uint32_t device_major = 0, device_minor = 0;
   std::uint64_t inode = 0;
   std::string path;
@@ -66,7 +66,7 @@ class Observer {
   virtual void pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) = 0;
 
   virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
-  virtual void in_forked_child() = 0;   // in a new process: forget buffered output that the parent still owns
+  virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns
   virtual void renamed(const ThreadIdentity& who, const std::string& comm, bool exec) = 0;
   virtual void mapped(const ThreadIdentity& who, const Mapping& mapping) = 0;
   /// A good moment to write out what is buffered: the process may be killed before the next one.

@@ -29,7 +29,8 @@ void EngineLock::acquire(Thread& thread) {
   tail_ = &thread;
   unspin();
   while (thread.may_run.load(std::memory_order_acquire) == 0) {
-    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr,
+                0);
   }
 }
 
@@ -41,7 +42,8 @@ void EngineLock::release() {
   unspin();
   if (next != nullptr) {
     next->may_run.store(1, std::memory_order_release);
-    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&next->may_run), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&next->may_run), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr,
+                0);
   }
 }
 

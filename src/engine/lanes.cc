@@ -37,7 +37,8 @@ void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t
       alignas(16) std::uint16_t sums[2][8];
       _mm_store_si128(reinterpret_cast<__m128i*>(sums[0]), a);
       _mm_store_si128(reinterpret_cast<__m128i*>(sums[1]), b);
-      for (std::size_t lane = 0; lane < lanes; ++lane) totals[group * 8 + lane] += std::uint64_t{sums[0][lane]} + sums[1][lane];
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        totals[group * 8 + lane] += std::uint64_t{sums[0][lane]} + sums[1][lane];
     }
   }
 }

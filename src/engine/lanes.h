@@ -40,7 +40,9 @@ class CountTable {
 
   void add_exit(std::span<const std::uint32_t> counts);
   void clear() { rows_.clear(); }
-  std::uint32_t at(std::uint32_t exit, std::size_t lane) const { return rows_[exit * groups_ + lane / 8].lane[lane % 8]; }
+  std::uint32_t at(std::uint32_t exit, std::size_t lane) const {
+    return rows_[exit * groups_ + lane / 8].lane[lane % 8];
+  }
   /// The most that any exit so far adds to `lane`.
   std::uint32_t most(std::size_t lane) const { return most_[lane]; }
 
@@ -48,7 +50,9 @@ class CountTable {
   void sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
 
  private:
-  struct alignas(16) Row { std::uint16_t lane[8]; };
+  struct alignas(16) Row {
+    std::uint16_t lane[8];
+  };
   std::size_t groups_, lanes_;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> most_;

@@ -25,6 +25,7 @@ namespace zs::engine {
 std::uint64_t dispatch_entry(Context* context);
 void signal_entry(int signal, siginfo_t* info, void* ucontext);
 void thread_entry(Thread* thread);
+void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
 
 class Runtime final : public CodeSource, public CodeListener {
  public:
@@ -32,12 +33,13 @@ class Runtime final : public CodeSource, public CodeListener {
   /// Loads the program into this address space and runs it.
   [[noreturn]] void start(ProgramPlan plan);
 
-  static Runtime* instance;   // for signal handlers and stubs
+  static Runtime* instance;  // for signal handlers and stubs
 
  private:
   friend std::uint64_t dispatch_entry(Context* context);
   friend void signal_entry(int signal, siginfo_t* info, void* ucontext);
   friend void thread_entry(Thread* thread);
+  friend void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
 
   // ---- dispatcher (dispatcher.cc)
   std::uint64_t dispatch();
@@ -53,9 +55,9 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- accounting (accounting.cc)
   void adopt_lanes(const VirtualCpu& cpu);
   struct Allowance {
-    std::uint64_t records = UINT64_MAX;        // whole full-size blocks that may run
-    std::uint64_t instructions = UINT64_MAX;   // instructions that may run unobserved
-    std::uint64_t budget = UINT64_MAX;         // TraceForm::Budget: events before the pointer must hit the guard
+    std::uint64_t records = UINT64_MAX;       // whole full-size blocks that may run
+    std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
+    std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
   };
   Allowance allowance() const;
   void drain(std::optional<std::uint32_t> extra_exit);
@@ -77,7 +79,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void install_handlers();
   void install(int signal, const KernelSigaction& action);
   void set_real_mask(std::uint64_t mask) const;
-  void on_signal(int signal, siginfo_t* info, void* ucontext);   // async-signal-safe, no TLS
+  void on_signal(int signal, siginfo_t* info, void* ucontext);  // async-signal-safe, no TLS
   bool deliver_waiting();
   void deliver(int signal, const siginfo_t& info, const Fault* fault);
   bool push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault);
@@ -95,7 +97,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void handle_syscall(const Exit& exit);
   struct Outcome {
     long result = 0;
-    bool set_result = true;   // false: registers are already as they must be (rt_sigreturn)
+    bool set_result = true;  // false: registers are already as they must be (rt_sigreturn)
   };
   Outcome do_syscall(long number, const long (&a)[6], std::uint64_t pc);
   long pass_on(long number, const long (&a)[6]);
@@ -108,21 +110,27 @@ class Runtime final : public CodeSource, public CodeListener {
   void report_mapping(std::uint64_t address, std::uint64_t length);
 
   // ---- threads and processes (threads.cc)
-  long sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid, std::uint64_t tls);
+  long sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
+                 std::uint64_t tls);
   long sys_clone3(std::uint64_t args, std::uint64_t size);
-  long fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid, std::uint64_t tls);
+  long fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
+                    std::uint64_t tls);
   [[noreturn]] void exit_thread(int status);
   [[noreturn]] void exit_process(int status);
   void end_all_threads();
   void announce_thread(Thread& thread);
   void forget_thread(Thread& thread);
   [[noreturn]] void run_thread();
-  void give_up_lock();      // saves the Context, lets others run
-  void yield();             // lets others run, and comes back
+  void give_up_lock();  // saves the Context, lets others run
+  void yield();         // lets others run, and comes back
   void reclaim_stacks();
   void save_context(Thread& thread);
   void load_context(Thread& thread);
   [[noreturn]] void detach();
+
+  // ---- untranslated, for the oracle (native_load.cc)
+  [[noreturn]] void run_native();
+  void native_signal(int signal, siginfo_t* info, void* ucontext);
 
   Config config_;
   Observer& observer_;
@@ -136,25 +144,29 @@ class Runtime final : public CodeSource, public CodeListener {
   EngineLock lock_;
   VirtualClock clock_;
 
-  Thread* thread_ = nullptr;                         // who is in the Context
+  Thread* thread_ = nullptr;  // who is in the Context
   std::vector<std::unique_ptr<Thread>> threads_;
-  struct EngineStacks { void* stack; void* signals; std::int32_t tid; };
+  struct EngineStacks {
+    void* stack;
+    void* signals;
+    std::int32_t tid;
+  };
   std::vector<EngineStacks> spare_stacks_;
-  std::vector<EngineStacks> retiring_;               // of threads that may still be on them
-  std::uint64_t trace_start_ = 0;                    // first byte of the records not drained yet
-  std::vector<std::uint64_t> totals_;                // scratch of drain()
-  std::vector<std::uint32_t> per_instruction_;       // per lane, most occurrences in one instruction
-  std::uint64_t indirect_target_ = 0;                // of the last record drained, if it ends in an indirect branch
-  bool wants_indirect_entry_ = false;                // the next block was reached by an indirect branch
+  std::vector<EngineStacks> retiring_;          // of threads that may still be on them
+  std::uint64_t trace_start_ = 0;               // first byte of the records not drained yet
+  std::vector<std::uint64_t> totals_;           // scratch of drain()
+  std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction
+  std::uint64_t indirect_target_ = 0;           // of the last record drained, if it ends in an indirect branch
+  bool wants_indirect_entry_ = false;           // the next block was reached by an indirect branch
   bool quantum_over_ = false;
-  std::uint64_t far_lookup_ = 0;                     // cache address of a direct lookup that left its table
+  std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
-  std::uint64_t private_page_ = 0;                   // page whose write protection is lifted for one step
+  std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
-  AddressRange fetch_range_{};                       // last executable mapping fetched from
+  AddressRange fetch_range_{};  // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;
-  std::atomic<bool> tripped_{false};                 // the trace is unmapped so that the next append faults
-  std::atomic<bool> entering_{false};                // past the last look at `pending` before translated code runs
+  std::atomic<bool> tripped_{false};   // the trace is unmapped so that the next append faults
+  std::atomic<bool> entering_{false};  // past the last look at `pending` before translated code runs
 };
 
 }  // namespace zs::engine

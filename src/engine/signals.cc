@@ -33,7 +33,12 @@ struct FpSoftwareBytes {
 static_assert(sizeof(FpSoftwareBytes) == 48);
 constexpr std::size_t kFpSoftwareOffset = 464;
 
-struct KernelStack { std::uint64_t sp; std::int32_t flags; std::int32_t padding; std::uint64_t size; };
+struct KernelStack {
+  std::uint64_t sp;
+  std::int32_t flags;
+  std::int32_t padding;
+  std::uint64_t size;
+};
 struct KernelSigcontext {
   std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
   std::uint16_t cs, gs, fs, ss;
@@ -95,9 +100,11 @@ void Runtime::map_signal_block(Thread& thread) {
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(!is_error(at));
     const std::uint64_t aligned = (static_cast<std::uint64_t>(at) + kSignalBlockBytes - 1) & ~(kSignalBlockBytes - 1);
-    if (aligned != static_cast<std::uint64_t>(at)) raw_syscall(SYS_munmap, at, aligned - static_cast<std::uint64_t>(at));
+    if (aligned != static_cast<std::uint64_t>(at))
+      raw_syscall(SYS_munmap, at, aligned - static_cast<std::uint64_t>(at));
     const std::uint64_t end = static_cast<std::uint64_t>(at) + 2 * kSignalBlockBytes;
-    if (aligned + kSignalBlockBytes != end) raw_syscall(SYS_munmap, aligned + kSignalBlockBytes, end - aligned - kSignalBlockBytes);
+    if (aligned + kSignalBlockBytes != end)
+      raw_syscall(SYS_munmap, aligned + kSignalBlockBytes, end - aligned - kSignalBlockBytes);
     block = reinterpret_cast<void*>(aligned);
   }
   thread.signal_block = block;
@@ -123,7 +130,7 @@ void Runtime::install(int signal, const KernelSigaction& action) {
     if ((real.flags & kSaRestorer) == 0) real.restorer = 0;
     real.flags &= ~std::uint64_t{SA_ONSTACK};
   } else {
-    real.flags |= SA_RESTART;        // would kill: handled, so that the recording ends well first
+    real.flags |= SA_RESTART;  // would kill: handled, so that the recording ends well first
   }
   real_sigaction(signal, real);
 }
@@ -158,7 +165,8 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   // An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
   if (signal == SIGSEGV && info->si_code > 0 && lock_.owner() == &thread) {
     static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD, 0, 0, 0, 0};
-    const bool left_table = in_code && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
+    const bool left_table =
+        in_code && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
     if ((pc == 0 && entering_.load()) || left_table) {
       if (left_table) far_lookup_ = pc;
       regs[REG_RIP] = static_cast<greg_t>(stubs_.indirect_miss);
@@ -188,7 +196,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     }
     // Undo what the translation did to the registers around this instruction.
     static constexpr int kSlots[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                       REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+                                       REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     if (place.meta.far_register == kRcxSpilled) {
       regs[REG_RCX] = static_cast<greg_t>(context_.slot_rcx);
     } else if (place.meta.far_register != 0) {
@@ -296,14 +304,15 @@ void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
 bool Runtime::on_alternate_stack(std::uint64_t sp) const {
   const stack_t& alternate = thread_->alternate;
   const auto base = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
-  return alternate.ss_size != 0 && (alternate.ss_flags & SS_DISABLE) == 0 && sp > base && sp - base <= alternate.ss_size;
+  return alternate.ss_size != 0 && (alternate.ss_flags & SS_DISABLE) == 0 && sp > base &&
+         sp - base <= alternate.ss_size;
 }
 
 // source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
 bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
   Thread& thread = *thread_;
   constexpr std::uint64_t kRedZone = 128;
-  constexpr std::int32_t kAutodisarm = INT32_MIN;   // SS_AUTODISARM, 1U << 31
+  constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
   std::uint64_t sp = gpr(kRsp) - kRedZone;
   const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
   if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(gpr(kRsp))) {
@@ -317,15 +326,27 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   SignalFrame frame;
   std::memset(&frame, 0, sizeof frame);
   frame.return_address = action.restorer;
-  frame.uc.flags = 7;          // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
+  frame.uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
   frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
   frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
   frame.uc.stack.size = thread.alternate.ss_size;
   KernelSigcontext& c = frame.uc.context;
-  c.r8 = gpr(kR8); c.r9 = gpr(kR9); c.r10 = gpr(kR10); c.r11 = gpr(kR11);
-  c.r12 = gpr(kR12); c.r13 = gpr(kR13); c.r14 = gpr(kR14); c.r15 = gpr(kR15);
-  c.di = gpr(kRdi); c.si = gpr(kRsi); c.bp = gpr(kRbp); c.bx = gpr(kRbx);
-  c.dx = gpr(kRdx); c.ax = gpr(kRax); c.cx = gpr(kRcx); c.sp = gpr(kRsp);
+  c.r8 = gpr(kR8);
+  c.r9 = gpr(kR9);
+  c.r10 = gpr(kR10);
+  c.r11 = gpr(kR11);
+  c.r12 = gpr(kR12);
+  c.r13 = gpr(kR13);
+  c.r14 = gpr(kR14);
+  c.r15 = gpr(kR15);
+  c.di = gpr(kRdi);
+  c.si = gpr(kRsi);
+  c.bp = gpr(kRbp);
+  c.bx = gpr(kRbx);
+  c.dx = gpr(kRdx);
+  c.ax = gpr(kRax);
+  c.cx = gpr(kRcx);
+  c.sp = gpr(kRsp);
   c.ip = thread.pc;
   c.flags = context_.flags;
   c.cs = 0x33;
@@ -351,7 +372,8 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   std::memcpy(fp.data() + xsave_size, &kFpMagic2, 4);
   if (write_guest(fpstate, fp.data(), fp.size()) != fp.size()) return false;
   if (write_guest(sp, &frame, sizeof frame) != sizeof frame) return false;
-  if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0) thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
+  if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0)
+    thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
 
   gpr(kRdi) = static_cast<std::uint64_t>(signal);
   gpr(kRsi) = sp + offsetof(SignalFrame, info);
@@ -359,7 +381,7 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   gpr(kRax) = 0;
   gpr(kRsp) = sp;
   thread.pc = action.handler;
-  context_.flags &= ~std::uint64_t{0x10500};          // DF, RF, TF
+  context_.flags &= ~std::uint64_t{0x10500};  // DF, RF, TF
   return true;
 }
 
@@ -373,7 +395,7 @@ void Runtime::sys_rt_sigreturn() {
   const std::uint32_t xsave_size = xsave_bytes();
   std::vector<std::byte> fp(xsave_size);
   if (c.fpstate == 0) {
-    std::memset(xsave + 512, 0, 64);                  // XSTATE_BV = 0: initial state
+    std::memset(xsave + 512, 0, 64);  // XSTATE_BV = 0: initial state
     const std::uint32_t mxcsr = 0x1F80;
     std::memcpy(xsave + 24, &mxcsr, 4);
   } else {
@@ -394,17 +416,29 @@ void Runtime::sys_rt_sigreturn() {
     std::memcpy(fp.data() + 512, &components, 8);
     std::uint32_t mxcsr, mxcsr_mask;
     std::memcpy(&mxcsr, fp.data() + 24, 4);
-    std::memcpy(&mxcsr_mask, xsave + 28, 4);          // as the CPU wrote it
+    std::memcpy(&mxcsr_mask, xsave + 28, 4);  // as the CPU wrote it
     mxcsr &= mxcsr_mask != 0 ? mxcsr_mask : 0xFFBF;
     std::memcpy(fp.data() + 24, &mxcsr, 4);
     std::memcpy(xsave, fp.data(), xsave_size);
   }
-  gpr(kR8) = c.r8; gpr(kR9) = c.r9; gpr(kR10) = c.r10; gpr(kR11) = c.r11;
-  gpr(kR12) = c.r12; gpr(kR13) = c.r13; gpr(kR14) = c.r14; gpr(kR15) = c.r15;
-  gpr(kRdi) = c.di; gpr(kRsi) = c.si; gpr(kRbp) = c.bp; gpr(kRbx) = c.bx;
-  gpr(kRdx) = c.dx; gpr(kRax) = c.ax; gpr(kRcx) = c.cx; gpr(kRsp) = c.sp;
+  gpr(kR8) = c.r8;
+  gpr(kR9) = c.r9;
+  gpr(kR10) = c.r10;
+  gpr(kR11) = c.r11;
+  gpr(kR12) = c.r12;
+  gpr(kR13) = c.r13;
+  gpr(kR14) = c.r14;
+  gpr(kR15) = c.r15;
+  gpr(kRdi) = c.di;
+  gpr(kRsi) = c.si;
+  gpr(kRbp) = c.bp;
+  gpr(kRbx) = c.bx;
+  gpr(kRdx) = c.dx;
+  gpr(kRax) = c.ax;
+  gpr(kRcx) = c.cx;
+  gpr(kRsp) = c.sp;
   thread.pc = c.ip;
-  constexpr std::uint64_t kRestorable = 0x50CD5;      // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
+  constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
   constexpr std::uint64_t kTrapFlag = 0x100;
   context_.flags = ((context_.flags & ~kRestorable) | (c.flags & kRestorable)) & ~kTrapFlag;
   thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
@@ -455,8 +489,10 @@ long Runtime::sys_sigaltstack(std::uint64_t stack, std::uint64_t old) {
   Thread& thread = *thread_;
   const bool on_it = on_alternate_stack(gpr(kRsp));
   stack_t before = thread.alternate;
-  if (before.ss_size == 0) before.ss_flags = SS_DISABLE;
-  else if (on_it) before.ss_flags |= SS_ONSTACK;
+  if (before.ss_size == 0)
+    before.ss_flags = SS_DISABLE;
+  else if (on_it)
+    before.ss_flags |= SS_ONSTACK;
   if (stack != 0) {
     const auto wanted = read_guest_value<stack_t>(stack);
     if (!wanted) return -EFAULT;

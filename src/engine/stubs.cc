@@ -19,27 +19,32 @@ void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned e
 }
 
 void emit_xsave(Emitter& out, std::uint64_t area) {
-  out.u8(0xB8); out.u32(UINT32_MAX);                      // mov eax, -1
-  out.u8(0xBA); out.u32(UINT32_MAX);                      // mov edx, -1
-  on_context(out, {0x48, 0x0F, 0xAE}, 4, area);           // xsave64
+  out.u8(0xB8);
+  out.u32(UINT32_MAX);  // mov eax, -1
+  out.u8(0xBA);
+  out.u32(UINT32_MAX);                           // mov edx, -1
+  on_context(out, {0x48, 0x0F, 0xAE}, 4, area);  // xsave64
 }
 
 void emit_xrstor(Emitter& out, std::uint64_t area) {
-  out.u8(0xB8); out.u32(UINT32_MAX);
-  out.u8(0xBA); out.u32(UINT32_MAX);
-  on_context(out, {0x48, 0x0F, 0xAE}, 5, area);           // xrstor64
+  out.u8(0xB8);
+  out.u32(UINT32_MAX);
+  out.u8(0xBA);
+  out.u32(UINT32_MAX);
+  on_context(out, {0x48, 0x0F, 0xAE}, 5, area);  // xrstor64
 }
 
 /// FS base := [slot]; clobbers rax, rcx, rdi, rsi, r11.
 void emit_set_fs(Emitter& out, std::size_t slot) {
   if (has_fsgsbase()) {
     out.load(kRax, slot);
-    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xD0}) out.u8(byte);   // wrfsbase rax
+    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xD0}) out.u8(byte);  // wrfsbase rax
   } else {
-    out.mov_imm(kRax, 158);                               // arch_prctl
-    out.mov_imm(kRdi, 0x1002);                            // ARCH_SET_FS
+    out.mov_imm(kRax, 158);     // arch_prctl
+    out.mov_imm(kRdi, 0x1002);  // ARCH_SET_FS
     out.load(kRsi, slot);
-    out.u8(0x0F); out.u8(0x05);
+    out.u8(0x0F);
+    out.u8(0x05);
   }
 }
 
@@ -75,15 +80,17 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   Stubs stubs;
 
   // --- into the cache ---
-  const auto align = [&] { while (out.here() % 16 != 0) out.u8(0xCC); };
+  const auto align = [&] {
+    while (out.here() % 16 != 0) out.u8(0xCC);
+  };
   stubs.enter = out.here();
   out.mov(kRax, kRdi);
   const std::uint64_t enter_with_rax = out.here();
   out.store(offsetof(Context, enter_at), kRax);
   emit_set_fs(out, offsetof(Context, guest_fs));
   emit_xrstor(out, area);
-  on_context(out, {0xFF}, 6, context + offsetof(Context, flags));   // push [flags]
-  out.u8(0x9D);                                                     // popfq
+  on_context(out, {0xFF}, 6, context + offsetof(Context, flags));  // push [flags]
+  out.u8(0x9D);                                                    // popfq
   for (unsigned reg = 0; reg < 16; ++reg) {
     if (reg != kTracePointer) out.load(static_cast<Gpr>(reg), gpr_offset(reg));
   }
@@ -98,21 +105,29 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
     if (reg != kTracePointer) out.store(gpr_offset(reg), static_cast<Gpr>(reg));
   }
   out.load(kRsp, offsetof(Context, host_rsp));
-  out.u8(0x9C);                                                     // pushfq
-  on_context(out, {0x8F}, 0, context + offsetof(Context, flags));   // pop [flags]
-  out.u8(0x6A); out.u8(0x02); out.u8(0x9D);                         // push 2; popfq: DF, AC, TF clear for C++
+  out.u8(0x9C);                                                    // pushfq
+  on_context(out, {0x8F}, 0, context + offsetof(Context, flags));  // pop [flags]
+  out.u8(0x6A);
+  out.u8(0x02);
+  out.u8(0x9D);  // push 2; popfq: DF, AC, TF clear for C++
   emit_xsave(out, area);
   on_context(out, {0x0F, 0xAE}, 2, context + offsetof(Context, host_mxcsr));  // ldmxcsr
-  out.u8(0xDB); out.u8(0xE3);                                       // fninit
-  if (has_avx()) { out.u8(0xC5); out.u8(0xF8); out.u8(0x77); }      // vzeroupper
+  out.u8(0xDB);
+  out.u8(0xE3);  // fninit
+  if (has_avx()) {
+    out.u8(0xC5);
+    out.u8(0xF8);
+    out.u8(0x77);
+  }  // vzeroupper
   if (has_fsgsbase()) {
-    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xC0}) out.u8(byte);   // rdfsbase rax
+    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xC0}) out.u8(byte);  // rdfsbase rax
     out.store(offsetof(Context, guest_fs), kRax);
   }
   emit_set_fs(out, offsetof(Context, host_fs));
   out.mov_imm(kRdi, context);
   out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(dispatch));
-  out.u8(0xFF); out.u8(0xD0);                                       // call rax
+  out.u8(0xFF);
+  out.u8(0xD0);  // call rax
   out.jmp(enter_with_rax);
 
   const auto stub = [&](ExitReason reason) {

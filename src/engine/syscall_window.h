@@ -8,7 +8,7 @@
 namespace zs::engine {
 
 /// Result of a call that a signal called off, or that the kernel asks to restart: run it again after the handler.
-inline constexpr long kInterruptedBeforeStart = -512;   // ERESTARTSYS, which the kernel never shows
+inline constexpr long kInterruptedBeforeStart = -512;  // ERESTARTSYS, which the kernel never shows
 
 extern "C" {
 extern const char zs_syscall_window_begin;

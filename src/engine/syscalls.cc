@@ -46,17 +46,47 @@ bool is_quick(long number, const long (&a)[6]) {
       return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||
              operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
     }
-    case SYS_getpid: case SYS_gettid: case SYS_getppid: case SYS_getuid: case SYS_geteuid: case SYS_getgid:
-    case SYS_getegid: case SYS_getpgid: case SYS_getsid: case SYS_clock_gettime: case SYS_clock_getres:
-    case SYS_gettimeofday: case SYS_time: case SYS_times: case SYS_getrusage: case SYS_uname: case SYS_lseek:
-    case SYS_fstat: case SYS_set_robust_list: case SYS_get_robust_list: case SYS_set_tid_address:
-    case SYS_sched_getaffinity: case SYS_getcwd: case SYS_umask: case SYS_getrlimit: case SYS_prlimit64:
-    case SYS_epoll_ctl: case SYS_eventfd2: case SYS_pipe2: case SYS_dup: case SYS_dup2: case SYS_dup3:
-    case SYS_getcpu: case SYS_sysinfo: case SYS_timer_create: case SYS_timer_settime: case SYS_setitimer:
-    case SYS_membarrier: case SYS_getrandom: case SYS_rt_sigpending:
-      return true;
-    default:
-      return false;
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_getppid:
+    case SYS_getuid:
+    case SYS_geteuid:
+    case SYS_getgid:
+    case SYS_getegid:
+    case SYS_getpgid:
+    case SYS_getsid:
+    case SYS_clock_gettime:
+    case SYS_clock_getres:
+    case SYS_gettimeofday:
+    case SYS_time:
+    case SYS_times:
+    case SYS_getrusage:
+    case SYS_uname:
+    case SYS_lseek:
+    case SYS_fstat:
+    case SYS_set_robust_list:
+    case SYS_get_robust_list:
+    case SYS_set_tid_address:
+    case SYS_sched_getaffinity:
+    case SYS_getcwd:
+    case SYS_umask:
+    case SYS_getrlimit:
+    case SYS_prlimit64:
+    case SYS_epoll_ctl:
+    case SYS_eventfd2:
+    case SYS_pipe2:
+    case SYS_dup:
+    case SYS_dup2:
+    case SYS_dup3:
+    case SYS_getcpu:
+    case SYS_sysinfo:
+    case SYS_timer_create:
+    case SYS_timer_settime:
+    case SYS_setitimer:
+    case SYS_membarrier:
+    case SYS_getrandom:
+    case SYS_rt_sigpending: return true;
+    default: return false;
   }
 }
 
@@ -64,7 +94,7 @@ bool is_quick(long number, const long (&a)[6]) {
 
 void Runtime::handle_syscall(const Exit& exit) {
   Thread& thread = *thread_;
-  if (thread.pending.load(std::memory_order_acquire) != 0) {   // its handler runs first, then the call
+  if (thread.pending.load(std::memory_order_acquire) != 0) {  // its handler runs first, then the call
     thread.pc = exit.pc;
     thread.step.active = false;
     return;
@@ -77,7 +107,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   gpr(kR11) = context_.flags;
   if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||
       number == SYS_rt_sigreturn) {
-    retire_step(true);           // it may not come back
+    retire_step(true);  // it may not come back
   }
   const Outcome outcome = do_syscall(number, arguments, exit.pc);
   if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
@@ -104,7 +134,8 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
     std::vector<std::uint64_t> pages;
     map_.for_each([&](const GuestMapping& mapping) {
       if ((mapping.prot & PROT_WRITE) == 0) return;
-      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < map_.protected_code_pages(); page += kPageSize) {
+      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < map_.protected_code_pages();
+           page += kPageSize) {
         if (map_.page_is_write_protected_for_code(page)) pages.push_back(page);
       }
     });
@@ -163,7 +194,8 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     }
     case SYS_mprotect:
     case SYS_pkey_mprotect: {
-      const long result = number == SYS_mprotect ? map_.mprotect(u(0), u(1), i32(2)) : map_.pkey_mprotect(u(0), u(1), i32(2), i32(3));
+      const long result =
+          number == SYS_mprotect ? map_.mprotect(u(0), u(1), i32(2)) : map_.pkey_mprotect(u(0), u(1), i32(2), i32(3));
       fetch_range_ = {};
       if (result == 0 && (i32(2) & PROT_EXEC) != 0) report_mapping(u(0), u(1));
       return {result};
@@ -192,10 +224,14 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_epoll_pwait2: {
       // The kernel swaps the mask for the time of the call; a handler's mask builds on the swapped one.
       std::uint64_t mask_at = 0;
-      if (number == SYS_rt_sigsuspend) mask_at = u(0);
-      else if (number == SYS_ppoll) mask_at = u(3);
-      else if (number == SYS_pselect6) mask_at = u(5) == 0 ? 0 : read_guest_value<std::uint64_t>(u(5)).value_or(0);
-      else mask_at = u(4);
+      if (number == SYS_rt_sigsuspend)
+        mask_at = u(0);
+      else if (number == SYS_ppoll)
+        mask_at = u(3);
+      else if (number == SYS_pselect6)
+        mask_at = u(5) == 0 ? 0 : read_guest_value<std::uint64_t>(u(5)).value_or(0);
+      else
+        mask_at = u(4);
       const auto mask = mask_at == 0 ? std::nullopt : read_guest_value<std::uint64_t>(mask_at);
       Thread& thread = *thread_;
       const long result = pass_on(number, a);
@@ -220,7 +256,8 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_prctl: return {sys_prctl(a)};
     case SYS_seccomp:
       if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
-        observer_.notice("seccomp filters are not supported under translation: the program's request was answered EINVAL");
+        observer_.notice(
+            "seccomp filters are not supported under translation: the program's request was answered EINVAL");
         return {-EINVAL};
       }
       return {pass_on(number, a)};
@@ -249,8 +286,7 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
         return {static_cast<long>(size)};
       }
       return {pass_on(number, a)};
-    default:
-      break;
+    default: break;
   }
   if (const auto answer = proc_syscall(number, a)) return {*answer};
   if (const auto answer = descriptor_syscall(number, a)) return {*answer};
@@ -267,10 +303,8 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
       if (address >= kTaskSize) return -EPERM;
       context_.guest_fs = address;
       return 0;
-    case ARCH_GET_FS:
-      return write_guest(address, &context_.guest_fs, 8) == 8 ? 0 : -EFAULT;
-    default:
-      return pass_on(SYS_arch_prctl, a);
+    case ARCH_GET_FS: return write_guest(address, &context_.guest_fs, 8) == 8 ? 0 : -EFAULT;
+    default: return pass_on(SYS_arch_prctl, a);
   }
 }
 
@@ -285,22 +319,29 @@ long Runtime::sys_prctl(const long (&a)[6]) {
       return result;
     }
     case PR_SET_SECCOMP:
-      observer_.notice("seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
+      observer_.notice(
+          "seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
       return -EINVAL;
-    case PR_SET_MM:
-      return -EPERM;
-    case kSetSyscallUserDispatch:
-      return -EINVAL;
-    default:
-      return pass_on(SYS_prctl, a);
+    case PR_SET_MM: return -EPERM;
+    case kSetSyscallUserDispatch: return -EINVAL;
+    default: return pass_on(SYS_prctl, a);
   }
 }
 
 std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
   int path_at = -1;
   switch (number) {
-    case SYS_open: case SYS_readlink: case SYS_stat: case SYS_lstat: case SYS_access: path_at = 0; break;
-    case SYS_openat: case SYS_openat2: case SYS_readlinkat: case SYS_newfstatat: case SYS_statx: case SYS_faccessat:
+    case SYS_open:
+    case SYS_readlink:
+    case SYS_stat:
+    case SYS_lstat:
+    case SYS_access: path_at = 0; break;
+    case SYS_openat:
+    case SYS_openat2:
+    case SYS_readlinkat:
+    case SYS_newfstatat:
+    case SYS_statx:
+    case SYS_faccessat:
     case kFaccessat2: path_at = 1; break;
     default: return std::nullopt;
   }
@@ -345,12 +386,22 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
 // The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
 std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
   const int first = config_.first_private_fd;
-  const auto is_private = [&](long fd) { return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors; };
+  const auto is_private = [&](long fd) {
+    return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
+  };
   switch (number) {
-    case SYS_close: case SYS_read: case SYS_write: case SYS_dup: case SYS_fstat: case SYS_fcntl: case SYS_lseek: case SYS_ioctl:
+    case SYS_close:
+    case SYS_read:
+    case SYS_write:
+    case SYS_dup:
+    case SYS_fstat:
+    case SYS_fcntl:
+    case SYS_lseek:
+    case SYS_ioctl:
       if (is_private(a[0])) return -EBADF;
       return std::nullopt;
-    case SYS_dup2: case SYS_dup3:
+    case SYS_dup2:
+    case SYS_dup3:
       if (is_private(a[0]) || is_private(a[1])) return -EBADF;
       return std::nullopt;
     case SYS_close_range: {
@@ -364,8 +415,7 @@ std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6])
       if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
       return result;
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -379,8 +429,9 @@ std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
       const std::uint64_t now = clock_.look();
       const bool wall = a[0] == CLOCK_REALTIME || a[0] == CLOCK_REALTIME_COARSE || a[0] == CLOCK_TAI;
       if (a[0] < 0 || a[0] > CLOCK_TAI) return std::nullopt;
-      const std::int64_t value[2] = {static_cast<std::int64_t>((wall ? VirtualClock::kEpochSeconds : 0) + now / kBillion),
-                                     static_cast<std::int64_t>(now % kBillion)};
+      const std::int64_t value[2] = {
+          static_cast<std::int64_t>((wall ? VirtualClock::kEpochSeconds : 0) + now / kBillion),
+          static_cast<std::int64_t>(now % kBillion)};
       return out(static_cast<std::uint64_t>(a[1]), value);
     }
     case SYS_gettimeofday: {
@@ -394,15 +445,18 @@ std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
       if (a[0] != 0 && out(static_cast<std::uint64_t>(a[0]), value) != 0) return -EFAULT;
       return value;
     }
-    case SYS_nanosleep: case SYS_clock_nanosleep: {
-      const auto request = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(number == SYS_nanosleep ? a[0] : a[2]));
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep: {
+      const auto request = read_guest_value<std::array<std::int64_t, 2>>(
+          static_cast<std::uint64_t>(number == SYS_nanosleep ? a[0] : a[2]));
       const bool absolute = number == SYS_clock_nanosleep && (a[1] & TIMER_ABSTIME) != 0;
       if (!request || absolute) return std::nullopt;
       const long result = pass_on(number, a);
       clock_.sleep(static_cast<std::uint64_t>((*request)[0]) * kBillion + static_cast<std::uint64_t>((*request)[1]));
       return result;
     }
-    case SYS_times: case SYS_getrusage: {
+    case SYS_times:
+    case SYS_getrusage: {
       // What was used so far depends on the host.
       const std::array<std::uint64_t, 18> nothing{};
       const std::size_t size = number == SYS_times ? 32 : 144;
@@ -416,8 +470,7 @@ std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
       if (a[1] != 0) out(static_cast<std::uint64_t>(a[1]), zero);
       return 0;
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -436,7 +489,8 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   request.flags = flags;
   const ExecDecision decision = check_exec(request);
   if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
-  const bool follow = decision.kind == ExecDecision::Kind::Follow && !thread.process->traced && !config_.exec_prefix.empty();
+  const bool follow =
+      decision.kind == ExecDecision::Kind::Follow && !thread.process->traced && !config_.exec_prefix.empty();
   if (!follow) {
     observer_.notice("not followed: " + decision.resolved_path + ": " +
                      (thread.process->traced ? "it is traced by another program" : decision.reason));
@@ -466,7 +520,8 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   const bool borrowed = thread.process->vfork_child;
   if (borrowed) give_up_lock();
   const long result = follow ? raw_syscall(SYS_execve, words[0].c_str(), arguments.data(), environment.data())
-                             : raw_syscall(SYS_execveat, dirfd, reinterpret_cast<const char*>(path), arguments.data(), environment.data(), flags);
+                             : raw_syscall(SYS_execveat, dirfd, reinterpret_cast<const char*>(path), arguments.data(),
+                                           environment.data(), flags);
   // Still here: as if nothing had happened.
   if (borrowed) {
     lock_.acquire(thread);

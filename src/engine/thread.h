@@ -17,7 +17,7 @@ namespace zs::engine {
 /// sigaction as the kernel keeps it.
 /// source: Linux, asm/signal.h, struct sigaction of x86-64.
 struct KernelSigaction {
-  std::uint64_t handler = 0;   // SIG_DFL 0, SIG_IGN 1
+  std::uint64_t handler = 0;  // SIG_DFL 0, SIG_IGN 1
   std::uint64_t flags = 0;
   std::uint64_t restorer = 0;
   std::uint64_t mask = 0;
@@ -34,7 +34,7 @@ struct Process {
   std::int32_t pid = 0, parent_pid = 0;
   KernelSigaction actions[kSignals + 1];
   bool vfork_child = false;
-  bool traced = false;         // asked for it with PTRACE_TRACEME: its next image runs natively
+  bool traced = false;  // asked for it with PTRACE_TRACEME: its next image runs natively
 };
 
 /// A fault of an instruction, in the program's terms.
@@ -65,25 +65,25 @@ struct Thread {
   std::uint64_t fs = 0;
   std::vector<std::byte> xsave;
 
-  std::uint64_t pc = 0;               // where the program goes on, while in C++
+  std::uint64_t pc = 0;  // where the program goes on, while in C++
   std::uint64_t host_rsp = 0;
   StepInProgress step;
 
   // Signals. At most one asynchronous signal waits here: from its arrival on, the kernel keeps the others (signals.cc).
-  std::uint64_t mask = 0;             // as the program set it
-  bool has_temporary_mask = false;    // sigsuspend and its kin: what a handler's mask builds on
+  std::uint64_t mask = 0;           // as the program set it
+  bool has_temporary_mask = false;  // sigsuspend and its kin: what a handler's mask builds on
   std::uint64_t temporary_mask = 0;
   std::atomic<std::uint32_t> pending{0};
   int pending_signal = 0;
   siginfo_t pending_info{};
-  std::uint64_t deferred = 0;         // synchronous signals sent by kill(2) while the program blocks them
+  std::uint64_t deferred = 0;  // synchronous signals sent by kill(2) while the program blocks them
   siginfo_t deferred_info[kSignals + 1]{};
   Fault fault;
-  stack_t alternate{};                // the program's sigaltstack
+  stack_t alternate{};  // the program's sigaltstack
 
   // Engine resources.
-  void* stack_block = nullptr;        // host stack and alternate signal stack of a created thread
-  void* signal_block = nullptr;       // start holds a pointer to this Thread
+  void* stack_block = nullptr;   // host stack and alternate signal stack of a created thread
+  void* signal_block = nullptr;  // start holds a pointer to this Thread
 
   // Run queue (EngineLock).
   Thread* next_waiting = nullptr;

@@ -143,7 +143,8 @@ void Runtime::run_thread() {
 
 long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
   struct CloneArgs {
-    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
+        cgroup;
   };
   constexpr std::uint64_t kFirstVersion = 64;
   if (size < kFirstVersion) return -EINVAL;
@@ -162,7 +163,8 @@ long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
   // The old call shares one word between the parent's tid and the pidfd; both at once are rare enough to leave out.
   if ((c.flags & CLONE_PIDFD) != 0 && (c.flags & CLONE_PARENT_SETTID) != 0) return -ENOSYS;
   const std::uint64_t parent = (c.flags & CLONE_PIDFD) != 0 ? c.pidfd : c.parent_tid;
-  return sys_clone((c.flags & 0xFFFFFFFF) | c.exit_signal, c.stack == 0 ? 0 : c.stack + c.stack_size, parent, c.child_tid, c.tls);
+  return sys_clone((c.flags & 0xFFFFFFFF) | c.exit_signal, c.stack == 0 ? 0 : c.stack + c.stack_size, parent,
+                   c.child_tid, c.tls);
 }
 
 long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
@@ -214,7 +216,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   child.id.parent_tid = parent.id.tid;
   long result;
   if (waits) {
-    lock_.release();       // the child needs it, and we sleep until it execs or exits
+    lock_.release();  // the child needs it, and we sleep until it execs or exits
     result = zs_clone_thread(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child);
     lock_.acquire(parent);
     load_context(parent);
@@ -303,7 +305,8 @@ void Runtime::detach() {
     raw_syscall(SYS_mprotect, mapping.start, mapping.end - mapping.start, mapping.prot);
   });
   for (int signal = 1; signal <= kSignals; ++signal) {
-    if (signal != SIGKILL && signal != SIGSTOP) raw_syscall(SYS_rt_sigaction, signal, &thread.process->actions[signal], nullptr, 8);
+    if (signal != SIGKILL && signal != SIGSTOP)
+      raw_syscall(SYS_rt_sigaction, signal, &thread.process->actions[signal], nullptr, 8);
   }
   stack_t alternate = thread.alternate;
   if (alternate.ss_size == 0) alternate.ss_flags = SS_DISABLE;

@@ -30,7 +30,8 @@ void rename_trace_register(std::uint8_t* bytes, const Insn& insn, int reg) {
   if (insn.trace_register_at & 4) set(insn.sib_at, 0);
   if (insn.trace_register_at & 8) set(insn.sib_at, 3);
   if (insn.trace_register_at & 16) {
-    bytes[insn.vvvv_at] = static_cast<std::uint8_t>((bytes[insn.vvvv_at] & ~0x78u) | ((~static_cast<unsigned>(reg) & 15u) << 3));
+    bytes[insn.vvvv_at] =
+        static_cast<std::uint8_t>((bytes[insn.vvvv_at] & ~0x78u) | ((~static_cast<unsigned>(reg) & 15u) << 3));
   }
   if (insn.trace_register_at & 32) set(insn.opcode_at, 0);
 }
@@ -41,13 +42,22 @@ std::int32_t displacement_of(const Insn& insn) {
   return displacement;
 }
 
-std::uint64_t rip_target(const Insn& insn) { return insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement_of(insn)}); }
+std::uint64_t rip_target(const Insn& insn) {
+  return insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement_of(insn)});
+}
 
 }  // namespace
 
-Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options)
-    : window_(window), stubs_(stubs), source_(source), lanes_(lanes), options_(options), at_(window.code_begin()),
-      counts_(lanes), out_(at_, window.code_end(), window.context_address()) {
+Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
+                       const Options& options)
+    : window_(window),
+      stubs_(stubs),
+      source_(source),
+      lanes_(lanes),
+      options_(options),
+      at_(window.code_begin()),
+      counts_(lanes),
+      out_(at_, window.code_end(), window.context_address()) {
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
 }
 
@@ -70,7 +80,8 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
   const auto worth_following = [&](std::uint64_t target) {
     if (source_.may_change_unseen(target) != unseen) return false;
     for (std::size_t i = 0; i < path.steps.size(); ++i) {
-      if (path.steps[i].insn.pc == target) return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
+      if (path.steps[i].insn.pc == target)
+        return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
     return replay != 0 || find(target, Variant::Full) == nullptr;
   };
@@ -99,9 +110,7 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
     PathStep& step = path.steps.back();
     const Insn& insn = step.insn;
     switch (insn.flow) {
-      case Flow::Plain:
-        at = insn.next();
-        break;
+      case Flow::Plain: at = insn.next(); break;
       case Flow::Jump:
       case Flow::Call:
       case Flow::TransactionBegin:
@@ -125,17 +134,14 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
         at = insn.next();
         if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
         break;
-      case Flow::Stop:
-        return end(ExitKind::Direct, insn.next()), path;
+      case Flow::Stop: return end(ExitKind::Direct, insn.next()), path;
       case Flow::IndirectJump:
       case Flow::IndirectCall:
       case Flow::Return:
       case Flow::Syscall:
       case Flow::Emulated:
       case Flow::Breakpoint:
-      case Flow::Refused:
-        path.terminated = true;
-        return path;
+      case Flow::Refused: path.terminated = true; return path;
     }
   }
 }
@@ -214,12 +220,16 @@ void Translator::emit_plain(const Insn& insn) {
   // Out of reach: the address in a register that the instruction does not mention, as base with displacement 0.
   int base = -1;
   for (const Gpr candidate : kFarBases) {
-    if (!insn.mentions(candidate)) { base = candidate; break; }
+    if (!insn.mentions(candidate)) {
+      base = candidate;
+      break;
+    }
   }
   CHECK(base >= 0);
   out_.store(offsetof(Context, slot_far), static_cast<Gpr>(base));
   out_.mov_imm(static_cast<Gpr>(base), target);
-  bytes[insn.modrm_at] = static_cast<std::uint8_t>(0x80u | (bytes[insn.modrm_at] & 0x38u) | static_cast<unsigned>(base));
+  bytes[insn.modrm_at] =
+      static_cast<std::uint8_t>(0x80u | (bytes[insn.modrm_at] & 0x38u) | static_cast<unsigned>(base));
   std::memset(bytes + insn.disp_at, 0, 4);
   note_meta(insn, base + 1);
   out_.bytes(bytes, insn.length);
@@ -248,15 +258,15 @@ void Translator::emit_rep_string(const Insn& insn) {
   out_.load(kRdx, offsetof(Context, slot_scratch));
 }
 
-std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
-                                   std::span<const std::uint32_t> counts) {
+std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions,
+                                   bool taken, std::span<const std::uint32_t> counts) {
   Exit exit;
   exit.kind = kind;
   exit.pc = pc;
   exit.target = target;
   exit.instructions = instructions;
   exit.taken = taken;
-  exit.block = static_cast<std::uint32_t>(blocks_.size());   // the block being emitted
+  exit.block = static_cast<std::uint32_t>(blocks_.size());  // the block being emitted
   exits_.push_back(exit);
   counts_.add_exit(counts);
   ++current_.exits;
@@ -265,7 +275,12 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
 
 void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
   if (current_.variant == Variant::Step) return;
-  const auto store_id = [&] { out_.u8(0x41); out_.u8(0xC7); out_.u8(0x03); out_.u32(exit_id); };   // mov dword [r11], id
+  const auto store_id = [&] {
+    out_.u8(0x41);
+    out_.u8(0xC7);
+    out_.u8(0x03);
+    out_.u32(exit_id);
+  };  // mov dword [r11], id
   if (options_.form == TraceForm::Budget) {
     out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
     store_id();
@@ -285,7 +300,7 @@ void Translator::emit_direct_exit(std::uint64_t target, bool taken) {
   const std::uint32_t id = new_exit(ExitKind::Direct, 0, target, current_.instructions, taken, running_);
   emit_append(running_, id);
   if (current_.variant == Variant::Full) {
-    out_.jmp(out_.here() + 5);                 // to the tail right behind, until linked
+    out_.jmp(out_.here() + 5);  // to the tail right behind, until linked
     exits_[id].patch_after = out_.here();
   }
   emit_unlinked_tail(id);
@@ -302,7 +317,7 @@ void Translator::emit_push(std::uint64_t value) {
   if (fits32(value)) {
     out_.push_imm32(static_cast<std::uint32_t>(value));
   } else {
-    out_.push_literal(out_.here() + 6);        // patched when the literal has its place
+    out_.push_literal(out_.here() + 6);  // patched when the literal has its place
     literals_.emplace_back(out_.here(), value);
   }
 }
@@ -315,7 +330,7 @@ void Translator::emit_load_target(const Insn& insn) {
   }
   if (insn.rip_relative && !fits32(rip_target(insn) - (out_.here() + 16))) {
     out_.mov_imm(kRcx, rip_target(insn));
-    for (const unsigned byte : {0x48, 0x8B, 0x09}) out_.u8(byte);    // mov rcx, [rcx]
+    for (const unsigned byte : {0x48, 0x8B, 0x09}) out_.u8(byte);  // mov rcx, [rcx]
     return;
   }
   // mov rcx, m64 with the operand as the branch encodes it
@@ -355,11 +370,11 @@ void Translator::emit_indirect_exit(const Insn& insn) {
     out_.store_imm32(offsetof(Context, exit_id), id);
     out_.jmp(stubs_.indirect_miss);
   } else if (looks_up_directly()) {
-    for (const unsigned byte : {0xFF, 0x24, 0xCD, 0, 0, 0, 0}) out_.u8(byte);   // jmp [rcx*8]
+    for (const unsigned byte : {0xFF, 0x24, 0xCD, 0, 0, 0, 0}) out_.u8(byte);  // jmp [rcx*8]
   } else {
     out_.store(offsetof(Context, slot_rax), kRax);
-    for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);    // movzx eax, cx
-    for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);    // jmp [table + rax*8]
+    for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);  // movzx eax, cx
+    for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);  // jmp [table + rax*8]
     out_.u32(static_cast<std::uint32_t>(window_.table_address()));
   }
 }
@@ -371,7 +386,7 @@ bool Translator::looks_up_directly() const {
 void Translator::emit_step(const Path& path, std::size_t index) {
   const PathStep& step = path.steps[index];
   const Insn& insn = step.insn;
-  if (insn.flow == Flow::Breakpoint) {          // a trap: does not count as retired
+  if (insn.flow == Flow::Breakpoint) {  // a trap: does not count as retired
     note_meta(insn, 0);
     return emit_special_exit(ExitKind::Breakpoint, insn.pc, insn.next());
   }
@@ -386,8 +401,10 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     case Flow::Plain:
     case Flow::Stop:
       add_counts(insn, false, running_);
-      if (insn.facts.rep_string && options_.count_elements && current_.variant != Variant::Step) emit_rep_string(insn);
-      else emit_plain(insn);
+      if (insn.facts.rep_string && options_.count_elements && current_.variant != Variant::Step)
+        emit_rep_string(insn);
+      else
+        emit_plain(insn);
       break;
     case Flow::Jump:
       add_counts(insn, true, running_);
@@ -401,7 +418,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     case Flow::TransactionBegin:
       add_counts(insn, false, running_);
       note_meta(insn, 0);
-      out_.mov_imm(kRax, 0);                    // abort status: no reason, no retry
+      out_.mov_imm(kRax, 0);  // abort status: no reason, no retry
       break;
     case Flow::ConditionalJump:
     case Flow::CounterJump: {
@@ -417,9 +434,10 @@ void Translator::emit_step(const Path& path, std::size_t index) {
       if (insn.flow == Flow::ConditionalJump) {
         out_.jcc(step.follow_taken ? insn.condition ^ 1u : insn.condition, out_.here());
       } else {
-        out_.bytes(insn.bytes.data(), insn.length - 1u);   // the short form, over the jump that skips the long one
+        out_.bytes(insn.bytes.data(), insn.length - 1u);  // the short form, over the jump that skips the long one
         out_.u8(2);
-        out_.u8(0xEB); out_.u8(5);
+        out_.u8(0xEB);
+        out_.u8(5);
         out_.jmp(out_.here());
       }
       side.jump_after = out_.here();
@@ -432,8 +450,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
       add_counts(insn, true, running_);
       emit_indirect_exit(insn);
       break;
-    default:
-      CHECK(false && "no translation for this flow");
+    default: CHECK(false && "no translation for this flow");
   }
 }
 
@@ -455,20 +472,23 @@ void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at)
   const bool low = fits32(pc) && fits32(0 - pc);
   const auto add_to_rcx = [&](std::uint64_t value) {
     if (low) {
-      out_.u8(0x48); out_.u8(0x8D); out_.u8(0x89); out_.u32(static_cast<std::uint32_t>(value));    // lea rcx, [rcx + disp32]
+      out_.u8(0x48);
+      out_.u8(0x8D);
+      out_.u8(0x89);
+      out_.u32(static_cast<std::uint32_t>(value));  // lea rcx, [rcx + disp32]
     } else {
       out_.mov_imm(kRax, value);
-      for (const unsigned byte : {0x48, 0x8D, 0x0C, 0x01}) out_.u8(byte);                          // lea rcx, [rcx + rax]
+      for (const unsigned byte : {0x48, 0x8D, 0x0C, 0x01}) out_.u8(byte);  // lea rcx, [rcx + rax]
     }
   };
   std::uint64_t& head = window_.jump_table()[pc & 0xFFFF];
   const std::uint64_t prefix = out_.here();
   add_to_rcx(0 - pc);
-  out_.u8(0xE3);                                 // jrcxz ours
+  out_.u8(0xE3);  // jrcxz ours
   out_.u8(0);
   const std::uint64_t jrcxz_after = out_.here();
   add_to_rcx(pc);
-  out_.jmp(head);                                // at the end of the chain: hashed_miss
+  out_.jmp(head);  // at the end of the chain: hashed_miss
   *reinterpret_cast<std::uint8_t*>(jrcxz_after - 1) = static_cast<std::uint8_t>(out_.here() - jrcxz_after);
   out_.load(kRcx, offsetof(Context, slot_rcx));
   out_.load(kRax, offsetof(Context, slot_rax));
@@ -482,7 +502,7 @@ const Block* Translator::find(std::uint64_t pc, Variant variant) const {
 }
 
 std::uint64_t Translator::checksum(const Path& path) {
-  std::uint64_t sum = 0xCBF29CE484222325;                        // FNV-1a
+  std::uint64_t sum = 0xCBF29CE484222325;  // FNV-1a
   for (const PathStep& step : path.steps) {
     for (std::size_t i = 0; i < step.insn.length; ++i) sum = (sum ^ step.insn.bytes[i]) * 0x100000001B3;
   }
@@ -491,7 +511,9 @@ std::uint64_t Translator::checksum(const Path& path) {
 
 const Block& Translator::get(std::uint64_t pc, Variant variant) {
   if (const Block* block = find(pc, variant)) {
-    if (!block->unseen_changes || checksum(collect(pc, variant, std::max<unsigned>(block->instructions, 1))) == block->checksum) return *block;
+    if (!block->unseen_changes ||
+        checksum(collect(pc, variant, std::max<unsigned>(block->instructions, 1))) == block->checksum)
+      return *block;
     kill(index_of(*block));
   }
   if (nearly_full()) flush();
@@ -528,8 +550,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
         emit_direct_exit(path.end_pc, taken);
         break;
       }
-      default:
-        emit_special_exit(path.end_kind, path.end_pc, path.end_pc);
+      default: emit_special_exit(path.end_kind, path.end_pc, path.end_pc);
     }
   }
   emit_side_exits();
@@ -560,7 +581,9 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || target.unseen_changes || blocks_[exit.block].dead) return;
+  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || target.unseen_changes ||
+      blocks_[exit.block].dead)
+    return;
   const std::uint32_t index = index_of(target);
   Emitter::patch_rel32(exit.patch_after, target.entry);
   exit.linked_to = index;
@@ -591,7 +614,7 @@ void Translator::note_far_target(std::uint64_t cache_pc) {
 void Translator::unlink_incoming(Block& block) {
   for (std::uint32_t id = block.incoming; id != kNone;) {
     Exit& exit = exits_[id];
-    Emitter::patch_rel32(exit.patch_after, exit.patch_after);   // back to the tail behind it
+    Emitter::patch_rel32(exit.patch_after, exit.patch_after);  // back to the tail behind it
     exit.linked_to = kNone;
     id = exit.next_incoming;
     exit.next_incoming = kNone;
@@ -622,7 +645,10 @@ void Translator::kill(std::uint32_t index) {
     Exit& exit = exits_[id];
     if (exit.linked_to == kNone) continue;
     for (std::uint32_t* at = &blocks_[exit.linked_to].incoming; *at != kNone; at = &exits_[*at].next_incoming) {
-      if (*at == id) { *at = exit.next_incoming; break; }
+      if (*at == id) {
+        *at = exit.next_incoming;
+        break;
+      }
     }
     Emitter::patch_rel32(exit.patch_after, exit.patch_after);
     exit.linked_to = kNone;
@@ -715,20 +741,18 @@ const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t
       const bool last = i + 1 == exit.instructions;
       switch (step.insn.flow) {
         case Flow::Jump:
-        case Flow::Call:
-          branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
-          break;
+        case Flow::Call: branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch}); break;
         case Flow::ConditionalJump:
         case Flow::CounterJump:
-          if (last ? exit.taken : step.follow_taken) branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
+          if (last ? exit.taken : step.follow_taken)
+            branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
           break;
         case Flow::IndirectJump:
         case Flow::IndirectCall:
         case Flow::Return:
-          branches.push_back({step.insn.pc, 0, step.insn.facts.branch});   // to: where the next record starts
+          branches.push_back({step.insn.pc, 0, step.insn.facts.branch});  // to: where the next record starts
           break;
-        default:
-          break;
+        default: break;
       }
     }
   }

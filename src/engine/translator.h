@@ -31,8 +31,8 @@ class CodeSource {
 
 /// How a block's exits tell the trace what retired.
 enum class TraceForm : std::uint8_t {
-  Records,   // one exit id per block executed
-  Budget,    // the pointer itself advances by the one lane's count
+  Records,  // one exit id per block executed
+  Budget,   // the pointer itself advances by the one lane's count
 };
 
 class Translator {
@@ -40,7 +40,7 @@ class Translator {
   struct Options {
     unsigned max_instructions = 32;
     bool virtual_time = false;
-    bool count_elements = false;   // REP strings add to Context::elements instead of running alone
+    bool count_elements = false;  // REP strings add to Context::elements instead of running alone
     TraceForm form = TraceForm::Records;
   };
   Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options);
@@ -81,20 +81,28 @@ class Translator {
   /// Occurrences of each lane over the first `instructions` instructions of `block`.
   void count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts);
   /// The taken branches on the path to an exit, oldest first (the last may be the exit's own).
-  struct PathBranch { std::uint64_t from, to; arch::BranchKind kind; };
+  struct PathBranch {
+    std::uint64_t from, to;
+    arch::BranchKind kind;
+  };
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
 
  private:
-  struct PathStep { Insn insn; bool follow_taken = false; };
+  struct PathStep {
+    Insn insn;
+    bool follow_taken = false;
+  };
   struct Path {
     std::vector<PathStep> steps;
-    ExitKind end_kind = ExitKind::Direct;   // how it goes on after the last step, unless that step says
+    ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
     std::uint64_t end_pc = 0;
-    bool terminated = false;                // the last step leaves by itself
+    bool terminated = false;  // the last step leaves by itself
   };
-  struct Mapping { int reg = -1; };
+  struct Mapping {
+    int reg = -1;
+  };
   struct SideExit {
-    std::uint64_t jump_after;     // rel32 to patch to the stub
+    std::uint64_t jump_after;  // rel32 to patch to the stub
     std::uint64_t target;
     Mapping mapping;
     std::vector<std::uint32_t> counts;
@@ -141,12 +149,12 @@ class Translator {
   std::vector<Exit> exits_;
   std::vector<InsnMeta> metas_;
   CountTable counts_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_pc_;                  // key(pc, variant) -> block
+  std::unordered_map<std::uint64_t, std::uint32_t> by_pc_;  // key(pc, variant) -> block
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_page_;
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
-  std::unordered_set<std::uint64_t> far_callers_;                           // pcs of blocks that branch out of the direct table
+  std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
-  bool hashed_lookups_ = false;                                             // some block uses the hashed table
+  bool hashed_lookups_ = false;  // some block uses the hashed table
 
   // the block being emitted
   Emitter out_;
@@ -154,7 +162,7 @@ class Translator {
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
   std::vector<SideExit> side_exits_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> literals_;           // (disp end, value)
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> literals_;  // (disp end, value)
 };
 
 }  // namespace zs::engine

@@ -1,0 +1,178 @@
+// Config::native_load: the program runs untranslated on the image that a translated run sees, so that a ptrace oracle can
+// step both. What must be equal is answered here as the translated run answers it: memory calls, /proc, the virtual
+// clock. System calls arrive by Syscall User Dispatch (SIGSYS), RDTSC and CPUID by their faults (SIGSEGV).
+// Not offered: threads, children that are followed.
+// source: Linux, Documentation/admin-guide/syscall-user-dispatch.rst.
+
+#include <asm/prctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+/// What the oracle finds in rax at the INT3 before the entry of a natively loaded program: "ZEROSKID".
+constexpr std::uint64_t kNativeLoadMark = 0x5A45524F534B4944;
+constexpr std::size_t kHandlerStackBytes = 256 << 10;
+constexpr std::uint64_t kSaRestorer = 0x04000000;
+
+// prctl(PR_SET_SYSCALL_USER_DISPATCH) and arch_prctl(ARCH_SET_CPUID); not in every libc's headers.
+constexpr int kSetSyscallUserDispatch = 59, kDispatchOn = 1;
+constexpr int kArchSetCpuid = 0x1012;
+
+/// Read by the kernel at every system call: 0 passes, 1 dispatches.
+volatile char selector = 0;
+
+extern "C" char zs_native_restorer;
+extern "C" char zs_native_restorer_end;
+asm(R"(
+  .text
+  .globl zs_native_restorer
+  .globl zs_native_restorer_end
+zs_native_restorer:
+  mov $15, %eax
+  syscall
+  ud2
+zs_native_restorer_end:
+)");
+
+constexpr int kSlots[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                            REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+std::uint64_t get_fs() {
+  std::uint64_t base = 0;
+  raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &base);
+  return base;
+}
+
+}  // namespace
+
+void native_signal_entry(int signal, siginfo_t* info, void* raw_context) {
+  selector = 0;
+  Runtime& runtime = *Runtime::instance;
+  const std::uint64_t fs = get_fs();
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.context_.host_fs);
+  runtime.context_.guest_fs = fs;
+  runtime.native_signal(signal, info, raw_context);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.context_.guest_fs);
+  selector = 1;
+}
+
+void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
+  auto* uc = static_cast<ucontext_t*>(raw_context);
+  greg_t* regs = uc->uc_mcontext.gregs;
+  for (int reg = 0; reg < 16; ++reg) context_.gpr[reg] = static_cast<std::uint64_t>(regs[kSlots[reg]]);
+  context_.flags = static_cast<std::uint64_t>(regs[REG_EFL]);
+  thread_->pc = static_cast<std::uint64_t>(regs[REG_RIP]);
+  if (signal == SIGSYS) {
+    const long number = info->si_syscall;
+    const long a[6] = {regs[REG_RDI], regs[REG_RSI], regs[REG_RDX], regs[REG_R10], regs[REG_R8], regs[REG_R9]};
+    if (number == SYS_rt_sigreturn) {
+      // The program's own handler returns: its frame replaces ours.
+      const auto at = static_cast<std::uint64_t>(regs[REG_RSP]);
+      ucontext_t theirs;
+      constexpr std::size_t kKernelPart = 304;
+      if (read_guest(at, &theirs, kKernelPart) != kKernelPart) return;
+      std::memcpy(regs, theirs.uc_mcontext.gregs, sizeof theirs.uc_mcontext.gregs);
+      std::memcpy(&uc->uc_sigmask, reinterpret_cast<const std::byte*>(&theirs) + kKernelPart - 8, 8);
+      if (theirs.uc_mcontext.fpregs != nullptr) {
+        read_guest(reinterpret_cast<std::uint64_t>(theirs.uc_mcontext.fpregs), uc->uc_mcontext.fpregs, xsave_bytes());
+      }
+      return;
+    }
+    long result = 0;
+    switch (number) {
+      case SYS_rt_sigprocmask:
+        std::memcpy(&thread_->mask, &uc->uc_sigmask, 8);
+        result = sys_rt_sigprocmask(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
+                                    static_cast<std::uint64_t>(a[2]), static_cast<std::uint64_t>(a[3]));
+        std::memcpy(&uc->uc_sigmask, &thread_->mask, 8);
+        break;
+      case SYS_rt_sigaction:
+        result = a[0] == SIGSYS || a[0] == SIGSEGV ? 0 : raw_syscall(number, a[0], a[1], a[2], a[3]);
+        break;
+      case SYS_exit:
+      case SYS_exit_group:
+      case SYS_clone:
+      case SYS_clone3:
+      case SYS_fork:
+      case SYS_vfork:
+      case SYS_execve:
+      case SYS_execveat: result = raw_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); break;
+      default: result = do_syscall(number, a, thread_->pc).result;
+    }
+    regs[REG_RAX] = result;
+    return;
+  }
+  // RDTSC, RDTSCP or CPUID under --virtual-time; anything else is the program's own fault, and the next try is deadly.
+  const auto code = fetch(thread_->pc);
+  const auto insn = decode(thread_->pc, code, true);
+  if (!insn || insn->flow != Flow::Emulated) {
+    const KernelSigaction fatal;
+    raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
+    return;
+  }
+  Exit exit;
+  exit.pc = insn->pc;
+  exit.target = insn->next();
+  raw_syscall(SYS_arch_prctl, kArchSetCpuid, 1);  // emulating CPUID asks the CPU
+  emulate(exit);
+  raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);
+  for (int reg = 0; reg < 16; ++reg) regs[kSlots[reg]] = static_cast<greg_t>(context_.gpr[reg]);
+  regs[REG_EFL] = static_cast<greg_t>(context_.flags);
+  regs[REG_RIP] = static_cast<greg_t>(thread_->pc);
+}
+
+void Runtime::run_native() {
+  context_.host_fs = get_fs();
+  const long stack = raw_syscall(SYS_mmap, nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  CHECK(!is_error(stack));
+  stack_t alternate{};
+  alternate.ss_sp = reinterpret_cast<void*>(stack);
+  alternate.ss_size = kHandlerStackBytes;
+  raw_syscall(SYS_sigaltstack, &alternate, nullptr);
+  KernelSigaction action;
+  action.handler = reinterpret_cast<std::uint64_t>(&native_signal_entry);
+  action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kSaRestorer;
+  action.restorer = reinterpret_cast<std::uint64_t>(&zs_native_restorer);
+  raw_syscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, 8);
+  if (config_.virtual_time) {
+    raw_syscall(SYS_rt_sigaction, SIGSEGV, &action, nullptr, 8);
+    raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);  // refused where the CPU cannot; CPUID is then the host's
+  }
+  const long dispatching = raw_syscall(SYS_prctl, kSetSyscallUserDispatch, kDispatchOn, &zs_native_restorer,
+                                       &zs_native_restorer_end - &zs_native_restorer, &selector);
+  CHECK(dispatching == 0);
+  register std::uint64_t entry_in_r11 asm("r11");
+  const std::uint64_t sp = program_.stack_pointer;
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, 0);
+  selector = 1;
+  entry_in_r11 = program_.entry;
+  // Handlers stay; so this is not jump_to_entry().
+  asm volatile(
+      "int3\n\t"
+      "mov %[sp], %%rsp\n\t"
+      "xor %%eax, %%eax; xor %%ebx, %%ebx; xor %%ecx, %%ecx; xor %%edx, %%edx; xor %%esi, %%esi; xor %%edi, %%edi\n\t"
+      "xor %%ebp, %%ebp; xor %%r8d, %%r8d; xor %%r9d, %%r9d; xor %%r10d, %%r10d; xor %%r12d, %%r12d\n\t"
+      "xor %%r13d, %%r13d; xor %%r14d, %%r14d; xor %%r15d, %%r15d\n\t"
+      "mov %%r11, zs_native_entry(%%rip)\n\t"
+      "pushq $0x202; popfq; mov $0, %%r11d\n\t"
+      "jmp *zs_native_entry(%%rip)\n\t"
+      ".pushsection .data; zs_native_entry: .quad 0; .popsection" ::"a"(kNativeLoadMark),
+      "r"(entry_in_r11), [sp] "r"(sp)
+      : "memory");
+  __builtin_unreachable();
+}
+
+}  // namespace zs::engine
