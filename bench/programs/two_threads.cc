@@ -12,6 +12,7 @@ int main() {
   int turn = 0;
   std::uint64_t shared = 0;
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int me = 0; me < 2; ++me) {
     threads.emplace_back([&, me] {
       std::uint64_t x = static_cast<std::uint64_t>(me) + 1;

@@ -20,11 +20,11 @@ static inline uint64_t guest_random(uint64_t* state) {
   return *state >> 16;
 }
 
-#define GUEST_CHECK(condition)                                                    \
-  do {                                                                            \
-    if (!(condition)) {                                                           \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);     \
-      exit(99);                                                                   \
-    }                                                                             \
+#define GUEST_CHECK(condition)                                                \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      exit(99);                                                               \
+    }                                                                         \
   } while (0)
 #endif

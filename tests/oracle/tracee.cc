@@ -24,6 +24,7 @@ constexpr int kUserDispatch = 2;              // SYS_USER_DISPATCH, which glibc 
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (std::string& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;
