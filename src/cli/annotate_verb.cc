@@ -1,6 +1,7 @@
 // `zeroskid annotate`: the hot functions of a recording, instruction by instruction.
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
     line.flag("--stdio", options.stdio, "Print text, which is done anyway");
     line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
     line.footer("Exit status: 0, 125 if the recording cannot be read or has no such function, 129 for wrong usage.");
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
+    std::vector<char*> pointers(words.size());
+    std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
     if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
     if (line.program().empty()) return std::nullopt;
     if (!options.symbol.empty()) {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
@@ -36,6 +37,19 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
 
 void say_remarks(const profile::Symbolizer& symbolizer) {
   for (const std::string& remark : symbolizer.remarks()) say(remark);
+}
+
+std::string wrapped(const std::string& text) {
+  std::string out;
+  std::size_t column = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool fits = column + 1 + word.size() <= 100;
+    if (column != 0) out += fits ? ' ' : '\n';
+    column = fits && column != 0 ? column + 1 + word.size() : word.size();
+    out += word;
+  }
+  return out;
 }
 
 void Page::print(std::string_view text) {

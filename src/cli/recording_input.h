@@ -25,6 +25,9 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
 /// Says once all is printed: files whose symbols were left out, and why.
 void say_remarks(const profile::Symbolizer& symbolizer);
 
+/// `text` broken between words, so that no line of a help page is longer than 100 characters.
+std::string wrapped(const std::string& text);
+
 /// Writes to stdout. After the first failure, which is said, nothing more is written.
 class Page {
  public:

@@ -65,11 +65,11 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.flag("--header-only", options.header_only, "Only that");
   line.flag("--stdio", options.stdio, "Print text, which is done anyway");
   line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
-  line.footer("Keys: " + profile::sort_key_names() +
+  line.footer(wrapped("Keys: " + profile::sort_key_names()) +
               "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
   std::vector<std::string> words = with_call_graph_joined(argc, argv);
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
+  std::vector<char*> pointers(words.size());
+  std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
   if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
   if (line.program().empty()) return std::nullopt;
   say(Error{"report: there is nothing to do with '" + line.program().front() + "'",

@@ -33,7 +33,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain to print [127]");
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
-  line.footer("Fields: " + report::script_field_names() +
+  line.footer(wrapped("Fields: " + report::script_field_names()) +
               "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
   if (const auto done = line.parse(argc, argv)) return *done;
   if (line.program().empty()) return std::nullopt;

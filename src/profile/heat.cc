@@ -38,6 +38,7 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
   });
 
   std::vector<FunctionHeat> sorted;
+  sorted.reserve(heats.size());
   for (auto& [key, heat] : heats) sorted.push_back(std::move(heat));
   std::sort(sorted.begin(), sorted.end(), [](const FunctionHeat& a, const FunctionHeat& b) {
     if (a.event_index != b.event_index) return a.event_index < b.event_index;
