@@ -40,6 +40,7 @@ class CountTable {
 
   void add_exit(std::span<const std::uint32_t> counts);
   void clear() { rows_.clear(); }
+  void reserve(std::size_t exits) { rows_.reserve(exits * groups_); }
   std::uint32_t at(std::uint32_t exit, std::size_t lane) const {
     return rows_[exit * groups_ + lane / 8].lane[lane % 8];
   }

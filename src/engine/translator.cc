@@ -59,6 +59,12 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       counts_(lanes),
       out_(at_, window.code_end(), window.context_address()) {
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
+  // Address space only, so that growing copies nothing; a program of usual size stays below these.
+  blocks_.reserve(std::size_t{1} << 18);
+  exits_.reserve(std::size_t{1} << 20);
+  metas_.reserve(std::size_t{1} << 22);
+  counts_.reserve(std::size_t{1} << 20);
+  by_pc_.reserve(std::size_t{1} << 14);
 }
 
 // ---- choosing the path ----------------------------------------------------------------------------------------
@@ -85,6 +91,7 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
     }
     return replay != 0 || find(target, Variant::Full) == nullptr;
   };
+  std::vector<std::uint64_t> calls;  // return addresses of calls that the path went into
   const auto end = [&](ExitKind kind, std::uint64_t where) {
     path.end_kind = kind;
     path.end_pc = where;
@@ -115,7 +122,17 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
       case Flow::Call:
       case Flow::TransactionBegin:
         if (variant != Variant::Full || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target), path;
+        if (insn.flow == Flow::Call) calls.push_back(insn.next());
         at = insn.target;
+        break;
+      case Flow::Return:
+        if (calls.empty() || insn.return_pop != 0 || !fits32(calls.back())) {
+          path.terminated = true;
+          return path;
+        }
+        at = step.follow_return = calls.back();
+        calls.pop_back();
+        if (!worth_following(at) || ++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
         break;
       case Flow::ConditionalJump:
         if (variant == Variant::Full && insn.target <= insn.pc) {
@@ -137,7 +154,6 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
       case Flow::Stop: return end(ExitKind::Direct, insn.next()), path;
       case Flow::IndirectJump:
       case Flow::IndirectCall:
-      case Flow::Return:
       case Flow::Syscall:
       case Flow::Emulated:
       case Flow::Breakpoint:
@@ -363,8 +379,13 @@ void Translator::emit_indirect_exit(const Insn& insn) {
     emit_load_target(insn);
     if (insn.flow == Flow::IndirectCall) emit_push(insn.next());
   }
+  emit_indirect_tail(insn.pc);
+}
+
+// The target is in rcx, the program's rcx in its slot.
+void Translator::emit_indirect_tail(std::uint64_t pc) {
   unmap();
-  const std::uint32_t id = new_exit(ExitKind::Indirect, insn.pc, 0, current_.instructions, true, running_);
+  const std::uint32_t id = new_exit(ExitKind::Indirect, pc, 0, current_.instructions, true, running_);
   emit_append(running_, id);
   if (current_.variant != Variant::Full) {
     out_.store_imm32(offsetof(Context, exit_id), id);
@@ -377,6 +398,30 @@ void Translator::emit_indirect_exit(const Insn& insn) {
     for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);  // jmp [table + rax*8]
     out_.u32(static_cast<std::uint32_t>(window_.table_address()));
   }
+}
+
+// A return to the call that the block itself contains: compared, and the path goes on.
+void Translator::emit_expected_return(const PathStep& step) {
+  note_meta(step.insn, kRcxSpilled);
+  out_.store(offsetof(Context, slot_rcx), kRcx);
+  out_.pop(kRcx);
+  out_.u8(0x48);
+  out_.u8(0x8D);
+  out_.u8(0x89);
+  out_.u32(static_cast<std::uint32_t>(0 - step.follow_return));  // lea rcx, [rcx - expected]
+  out_.u8(0xE3);
+  out_.u8(5);  // jrcxz over the jump
+  out_.jmp(out_.here());
+  SideExit side;
+  side.jump_after = out_.here();
+  side.target = step.follow_return;
+  side.mapping = mapping_;
+  side.counts = running_;
+  side.instructions = current_.instructions;
+  side.taken = true;
+  side.unexpected_return = &step.insn;
+  side_exits_.push_back(std::move(side));
+  out_.load(kRcx, offsetof(Context, slot_rcx));
 }
 
 bool Translator::looks_up_directly() const {
@@ -448,7 +493,10 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     case Flow::IndirectCall:
     case Flow::Return:
       add_counts(insn, true, running_);
-      emit_indirect_exit(insn);
+      if (step.follow_return != 0)
+        emit_expected_return(step);
+      else
+        emit_indirect_exit(insn);
       break;
     default: CHECK(false && "no translation for this flow");
   }
@@ -461,7 +509,15 @@ void Translator::emit_side_exits() {
     const std::uint16_t instructions = current_.instructions;
     running_ = side.counts;
     current_.instructions = side.instructions;
-    emit_direct_exit(side.target, side.taken);
+    if (side.unexpected_return != nullptr) {
+      out_.u8(0x48);
+      out_.u8(0x8D);
+      out_.u8(0x89);
+      out_.u32(static_cast<std::uint32_t>(side.target));  // lea rcx, [rcx + expected]
+      emit_indirect_tail(side.unexpected_return->pc);
+    } else {
+      emit_direct_exit(side.target, side.taken);
+    }
     current_.instructions = instructions;
   }
   side_exits_.clear();
@@ -724,8 +780,9 @@ void Translator::count_prefix(const Block& block, unsigned instructions, std::sp
   const Path path = collect(block.pc, block.variant, instructions);
   for (std::size_t i = 0; i < path.steps.size() && i < instructions; ++i) {
     const PathStep& step = path.steps[i];
-    const bool direct = step.insn.flow == Flow::Jump || step.insn.flow == Flow::Call;
-    add_counts(step.insn, direct || step.follow_taken, counts);
+    const arch::BranchKind kind = step.insn.facts.branch;
+    const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
+    add_counts(step.insn, unconditional || step.follow_taken, counts);
   }
 }
 
@@ -747,9 +804,12 @@ const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t
           if (last ? exit.taken : step.follow_taken)
             branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
           break;
+        case Flow::Return:
+          branches.push_back(
+              {step.insn.pc, last && exit.kind == ExitKind::Indirect ? 0 : step.follow_return, step.insn.facts.branch});
+          break;
         case Flow::IndirectJump:
         case Flow::IndirectCall:
-        case Flow::Return:
           branches.push_back({step.insn.pc, 0, step.insn.facts.branch});  // to: where the next record starts
           break;
         default: break;

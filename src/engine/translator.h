@@ -91,6 +91,7 @@ class Translator {
   struct PathStep {
     Insn insn;
     bool follow_taken = false;
+    std::uint64_t follow_return = 0;  // of a RET whose CALL is on the path: where it must lead for the path to go on
   };
   struct Path {
     std::vector<PathStep> steps;
@@ -108,6 +109,7 @@ class Translator {
     std::vector<std::uint32_t> counts;
     std::uint16_t instructions;
     bool taken;
+    const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
   };
 
   /// The path a block takes. replay: the first so many instructions of an existing block.
@@ -125,6 +127,8 @@ class Translator {
   void emit_plain(const Insn& insn);
   void emit_rep_string(const Insn& insn);
   void emit_indirect_exit(const Insn& insn);
+  void emit_indirect_tail(std::uint64_t pc);
+  void emit_expected_return(const PathStep& step);
   void emit_load_target(const Insn& insn);
   void emit_push(std::uint64_t value);
   void emit_side_exits();
