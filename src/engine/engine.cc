@@ -27,6 +27,7 @@ constexpr std::size_t kMainStackBytes = 1 << 20;
 ProgramConfig program_config(const Config& config) {
   ProgramConfig wanted;
   wanted.path = config.program;
+  wanted.exec_name = config.exec_name;
   wanted.argv = config.argv;
   wanted.envp = config.envp;
   wanted.seed = config.seed;
@@ -69,6 +70,7 @@ void Runtime::start(ProgramPlan plan) {
   thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
   thread.id.parent_pid = static_cast<std::int32_t>(raw_syscall(SYS_getppid));
   thread.id.parent_tid = thread.id.parent_pid;
+  if (config_.virtual_ids) first_pid_ = thread.id.pid;
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;
@@ -78,7 +80,7 @@ void Runtime::start(ProgramPlan plan) {
 
   if (config_.native_load) run_native();
   announce_thread(thread);
-  observer_.renamed(thread.id, program_.comm, true);
+  observer_.renamed(shown(thread.id), program_.comm, true);
   for (const GuestMapping& mapping : program_.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
   adopt_lanes(thread.cpu);
   Translator::Options options;

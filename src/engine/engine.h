@@ -14,6 +14,7 @@ namespace zs::engine {
 /// How a program is to be run. Everything that may change what is counted is here.
 struct Config {
   std::string program;            // path to execute, already searched in PATH
+  std::string exec_name;          // what execve was called with (AT_EXECFN); "" = program
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
   bool inherit = true;        // follow children; false: a forked child or new program image runs natively
@@ -21,13 +22,17 @@ struct Config {
   bool vdso = false;          // give the program the kernel's vdso
   bool precise_only = false;  // one instruction per translation: slow, for cross-checking
   bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
+  bool virtual_ids = false;   // the first process shows itself and is recorded as pid and tid kVirtualPid
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::size_t code_cache_bytes = std::size_t{256} << 20;
   int first_private_fd = 1000;  // descriptors from here up are the tool's; hidden from the program
-  /// execve of a followed program becomes execve of this, with {path, argv...} appended.
+  /// execve of a followed program becomes execve of this, with {["--exec-name", name,] path, argv...} appended.
   std::vector<std::string> exec_prefix;
 };
+
+/// What the program and its recording see as the first process's ids under Config::virtual_ids.
+inline constexpr std::int32_t kVirtualPid = 1000;
 
 struct ThreadIdentity {
   std::int32_t pid = 0, tid = 0;

@@ -103,9 +103,12 @@ class Runtime final : public CodeSource, public CodeListener {
   long pass_on(long number, const long (&a)[6]);
   long sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
   long sys_prctl(const long (&a)[6]);
+  long sys_getdents64(const long (&a)[6]);
   long sys_arch_prctl(const long (&a)[6]);
   std::optional<long> proc_syscall(long number, const long (&a)[6]);
   std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
+  std::optional<long> id_syscall(long number, const long (&a)[6]);
+  ThreadIdentity shown(ThreadIdentity id) const;
   std::optional<long> virtual_syscall(long number, const long (&a)[6]);
   void report_mapping(std::uint64_t address, std::uint64_t length);
 
@@ -144,7 +147,8 @@ class Runtime final : public CodeSource, public CodeListener {
   EngineLock lock_;
   VirtualClock clock_;
 
-  Thread* thread_ = nullptr;  // who is in the Context
+  std::int32_t first_pid_ = 0;  // real id of the process that shows kVirtualPid; 0 none
+  Thread* thread_ = nullptr;    // who is in the Context
   std::vector<std::unique_ptr<Thread>> threads_;
   struct EngineStacks {
     void* stack;

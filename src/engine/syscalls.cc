@@ -16,7 +16,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/check.h"
 #include "engine/loader/exec_check.h"
@@ -35,7 +38,7 @@ constexpr int kPrivateDescriptors = 8;
 // Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, and the system call table of x86-64: not in every libc's headers.
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
 constexpr int kSetSyscallUserDispatch = 59;
-constexpr long kFaccessat2 = 439;
+constexpr long kFaccessat2 = 439, kPidfdOpen = 434;
 
 /// Calls that neither wait nor take long, so that the engine lock stays with the caller: a hand-over would cost more, and the
 /// order of threads stays a matter of what they compute.
@@ -169,7 +172,7 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
       mapping.device_minor = found->file->device_minor;
       mapping.inode = found->file->inode;
     }
-    observer_.mapped(thread_->id, mapping);
+    observer_.mapped(shown(thread_->id), mapping);
     address = found->end;
   }
 }
@@ -264,6 +267,7 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_ptrace:
       if (a[0] == PTRACE_TRACEME) thread_->process->traced = true;
       return {pass_on(number, a)};
+    case SYS_getdents64: return {sys_getdents64(a)};
     case SYS_perf_event_open: return {-ENOSYS};
     case SYS_setrlimit:
     case SYS_prlimit64: {
@@ -290,6 +294,9 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
   }
   if (const auto answer = proc_syscall(number, a)) return {*answer};
   if (const auto answer = descriptor_syscall(number, a)) return {*answer};
+  if (first_pid_ != 0) {
+    if (const auto answer = id_syscall(number, a)) return {*answer};
+  }
   if (config_.virtual_time) {
     if (const auto answer = virtual_syscall(number, a)) return {*answer};
   }
@@ -315,7 +322,7 @@ long Runtime::sys_prctl(const long (&a)[6]) {
       char name[17] = "";
       read_guest(static_cast<std::uint64_t>(a[1]), name, 16);
       name[15] = 0;
-      if (result == 0) observer_.renamed(thread_->id, name, false);
+      if (result == 0) observer_.renamed(shown(thread_->id), name, false);
       return result;
     }
     case PR_SET_SECCOMP:
@@ -419,6 +426,81 @@ std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6])
   }
 }
 
+ThreadIdentity Runtime::shown(ThreadIdentity id) const {
+  if (first_pid_ == 0) return id;
+  for (std::int32_t* one : {&id.pid, &id.tid, &id.parent_pid, &id.parent_tid}) {
+    if (*one == first_pid_) *one = kVirtualPid;
+  }
+  return id;
+}
+
+// Ids of the first process and its main thread are the same in every run; those of others are the kernel's.
+std::optional<long> Runtime::id_syscall(long number, const long (&a)[6]) {
+  const auto to_real = [&](long id) {
+    const auto value = static_cast<std::int32_t>(id);
+    return value == kVirtualPid ? long{first_pid_} : value == -kVirtualPid ? -long{first_pid_} : id;
+  };
+  const auto to_shown = [&](long id) { return id == first_pid_ ? long{kVirtualPid} : id; };
+  switch (number) {
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_set_tid_address:
+    case SYS_getppid:
+    case SYS_getpgrp: return to_shown(pass_on(number, a));
+    case SYS_getpgid:
+    case SYS_getsid:
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_setpgid:
+    case SYS_sched_getaffinity:
+    case SYS_sched_setaffinity:
+    case SYS_sched_getparam:
+    case SYS_sched_getscheduler:
+    case SYS_sched_setscheduler:
+    case SYS_get_robust_list:
+    case SYS_prlimit64:
+    case SYS_tgkill:
+    case SYS_rt_sigqueueinfo:
+    case kPidfdOpen: {
+      long changed[6] = {to_real(a[0]), a[1], a[2], a[3], a[4], a[5]};
+      if (number == SYS_tgkill || number == SYS_setpgid) changed[1] = to_real(a[1]);
+      return to_shown(pass_on(number, changed));
+    }
+    default: return std::nullopt;
+  }
+}
+
+// Leaves the tool's descriptors out of a listing of /proc/self/fd.
+long Runtime::sys_getdents64(const long (&a)[6]) {
+  const long result = pass_on(SYS_getdents64, a);
+  if (result <= 0) return result;
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
+  char target[64];
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1);
+  if (length <= 0 || std::memcmp(target, "/proc/", 6) != 0) return result;
+  const std::string_view path(target, static_cast<std::size_t>(length));
+  if (!path.ends_with("/fd") && !path.ends_with("/fdinfo")) return result;
+  std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
+  const auto buffer = static_cast<std::uint64_t>(a[1]);
+  if (read_guest(buffer, entries.data(), entries.size()) != entries.size()) return result;
+  constexpr std::size_t kNameOffset = 19;  // struct linux_dirent64: ino, off, reclen, type, name
+  for (std::size_t at = 0; at + kNameOffset < entries.size();) {
+    std::uint16_t size;
+    std::memcpy(&size, &entries[at + 16], 2);
+    if (size == 0) break;
+    const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
+    const bool ours = fd >= config_.first_private_fd && fd < config_.first_private_fd + kPrivateDescriptors;
+    const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
+    if (!ours) kept.insert(kept.end(), from, from + size);
+    at += size;
+  }
+  // Nothing left does not mean the end of the directory.
+  if (kept.empty()) return sys_getdents64(a);
+  if (kept.size() != entries.size()) write_guest(buffer, kept.data(), kept.size());
+  return static_cast<long>(kept.size());
+}
+
 std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
   const auto out = [&](std::uint64_t address, const auto& value) {
     return write_guest(address, &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
@@ -476,17 +558,14 @@ std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
 
 long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
   Thread& thread = *thread_;
-  std::string own;
-  if (read_guest_string(path, 4096, own) == 0) {
-    const auto file = own_proc_file(own, thread.process->pid);
-    if (file == ProcFile::Exe) path = reinterpret_cast<std::uint64_t>(program_.exe_path.c_str());
-  }
   ExecRequest request;
   request.dirfd = dirfd;
   request.path = path;
   request.argv = argv;
   request.envp = envp;
   request.flags = flags;
+  request.pid = thread.process->pid;
+  request.own_exe = program_.exe_path;
   const ExecDecision decision = check_exec(request);
   if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
   const bool follow =
@@ -498,6 +577,10 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   std::vector<std::string> words;
   if (follow) {
     words = config_.exec_prefix;
+    if (decision.exec_name != decision.load_path) {
+      words.push_back("--exec-name");
+      words.push_back(decision.exec_name);
+    }
     words.push_back(decision.load_path);
   }
   words.insert(words.end(), decision.argv.begin(), decision.argv.end());

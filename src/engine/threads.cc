@@ -90,14 +90,14 @@ void Runtime::yield() {
 }
 
 void Runtime::announce_thread(Thread& thread) {
-  thread.cpu = observer_.thread_started(thread.id);
+  thread.cpu = observer_.thread_started(shown(thread.id));
   thread.announced = true;
 }
 
 void Runtime::forget_thread(Thread& thread) {
   if (thread.announced) {
     thread.announced = false;
-    observer_.thread_exited(thread.id);
+    observer_.thread_exited(shown(thread.id));
     thread.cpu = {};
   }
 }
@@ -123,7 +123,7 @@ void thread_entry(Thread* thread) {
     thread->process->pid = thread->id.pid;
     thread->process->parent_pid = thread->id.parent_pid;
   }
-  runtime.observer_.forked(thread->id, same_process);
+  runtime.observer_.forked(runtime.shown(thread->id), same_process);
   runtime.announce_thread(*thread);
   runtime.run_thread();
 }
@@ -254,7 +254,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
       child.pid = child.tid = static_cast<std::int32_t>(result);
       child.parent_pid = thread.id.pid;
       child.parent_tid = thread.id.tid;
-      observer_.forked(child, false);
+      observer_.forked(shown(child), false);
     }
     return result;
   }

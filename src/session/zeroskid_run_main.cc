@@ -37,6 +37,7 @@ struct Arguments {
   bool exec = false;
   RecordingConfig by_hand;
   std::string program;
+  std::string exec_name;
   std::vector<std::string> argv;
 };
 
@@ -66,6 +67,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.by_hand.seed = std::strtoull(argv[++i], nullptr, 0);
     } else if (is("--exec")) {
       out.exec = true;
+    } else if (is("--exec-name") && i + 1 < argc) {
+      out.exec_name = argv[++i];
     } else if (is("--native-load")) {
       out.by_hand.native_load = true;
     } else if (is("--virtual-time")) {
@@ -128,10 +131,12 @@ std::string own_path() {
 engine::Config engine_config(const Arguments& arguments, const RecordingConfig& recording) {
   engine::Config config;
   config.program = arguments.program;
+  config.exec_name = arguments.exec_name;
   config.argv = arguments.argv;
   for (char** variable = environ; *variable != nullptr; ++variable) config.envp.emplace_back(*variable);
   config.inherit = recording.inherit;
   config.virtual_time = recording.virtual_time;
+  config.virtual_ids = recording.virtual_time && !arguments.exec;
   config.vdso = recording.vdso;
   config.precise_only = recording.precise_only;
   config.native_load = recording.native_load;
