@@ -128,6 +128,24 @@ TEST(PerfDataReader, SaysWhereASampleIsCutAndWhatCanStillBeRead) {
   EXPECT_EQ(reader->events()[0].name, "inst_retired.any:ppp");  // although the features are gone
 }
 
+TEST(PerfDataReader, ReadsAFileThatIsCutAtAnyByteUpToTheCut) {
+  const Damaged whole(5);
+  std::uint64_t samples = 0;
+  for (std::size_t size = 0; size <= whole.size(); ++size) {
+    const auto reader = Damaged(whole).cut(size).read({.truncated = true});
+    const bool has_events = size >= whole.header().data.offset;
+    ASSERT_EQ(static_cast<bool>(reader), has_events) << size;
+    if (!reader) continue;
+    ASSERT_GE(reader->sample_count(), samples) << size;
+    samples = reader->sample_count();
+    std::uint64_t given = 0;
+    reader->for_each(PerfDataReader::Order::Time,
+                     [&given](const Record& record) { given += std::holds_alternative<SampleRecord>(record) ? 1 : 0; });
+    ASSERT_EQ(given, samples) << size;
+  }
+  EXPECT_EQ(samples, 5u);
+}
+
 TEST(PerfDataReader, SaysThatARecordHeaderIsCut) {
   Damaged file(10);
   const std::uint64_t at = file.record(perf::RecordType::Sample, 1);

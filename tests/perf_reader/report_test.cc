@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
 #include "profile/aggregate.h"
 #include "profile/heat.h"
 #include "profile/perf_data_reader.h"
@@ -307,6 +311,25 @@ TEST_F(Texts, HeaderTellsOurNotes) {
                               "# zeroskid: PEBS records = 50\n# zeroskid: lost samples = 0\n"));
   EXPECT_THAT(text, HasSubstr("# time of first sample : 0.001000\n# time of last sample : 0.001049\n"
                               "# sample duration :      0.049 ms\n"));
+}
+
+TEST(FormatPage, ShowsTheBytesOfANoteAsTheyAre) {
+  std::ifstream page("docs/formats/perf-data.md");
+  std::vector<std::byte> shown;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line == "```hex" || line == "```") {
+      inside = line == "```hex";
+    } else if (inside) {
+      std::istringstream numbers(line);
+      for (unsigned number = 0; numbers >> std::hex >> number;) shown.push_back(static_cast<std::byte>(number));
+    }
+  }
+  ASSERT_EQ(shown.size(), 32u);
+  const profile::testing::TemporaryDirectory here;
+  perf_reader::write_subject_recording(here / "file", subject_description());
+  const auto file = profile::testing::read_file(here / "file");
+  EXPECT_NE(std::search(file.begin(), file.end(), shown.begin(), shown.end()), file.end());
 }
 
 TEST(RoundedCount, IsPerfs) {
