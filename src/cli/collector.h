@@ -44,13 +44,14 @@ struct ProgramEnd {
 
 class Collector {
  public:
-  /// events            of the recording; messages that speak of others are refused
+  /// config            of the recording; messages that speak of other events are refused
   /// instruction_event  index of an event that counts instructions, or -1: for the progress line
   /// watch             called a few times a second
-  Collector(RecordingSink& sink, std::size_t events, int instruction_event, std::function<void(const Progress&)> watch);
+  Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event,
+            std::function<void(const Progress&)> watch);
 
   /// Until the program has ended and everything that was sent has arrived. Closes launched.socket.
-  ProgramEnd run(const Launched& launched, const OwnSignals& signals);
+  ProgramEnd run(const Launched& launched, OwnSignals& signals);
 
  private:
   void receive_all(int socket, std::chrono::milliseconds longest);
@@ -60,6 +61,7 @@ class Collector {
 
   RecordingSink& sink_;
   std::size_t events_;
+  bool virtual_ids_;  // process ids are the run's, not the kernel's
   int instruction_event_;
   std::function<void(const Progress&)> watch_;
   std::vector<std::byte> buffer_;

@@ -40,12 +40,14 @@ class Kept final : public RecordingSink {
 
 /// A child that plays a profiled program: sends what `act` sends, and ends as `act` ends.
 struct Played {
-  explicit Played(const std::function<void(int socket, session::MessageWriter&)>& act, std::size_t events = 1) {
+  explicit Played(const std::function<void(int socket, session::MessageWriter&)>& act) {
+    session::RecordingConfig config;
+    config.events.resize(1);
     int pair[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     testing::internal::CaptureStderr();
     {
-      const OwnSignals signals;
+      OwnSignals signals;
       const pid_t pid = fork();
       if (pid == 0) {
         signals.restore();
@@ -57,7 +59,7 @@ struct Played {
         _exit(0);
       }
       close(pair[1]);
-      Collector collector(sink, events, 0, [this](const Progress& now) { progress = now; });
+      Collector collector(sink, config, 0, [this](const Progress& now) { progress = now; });
       end = collector.run({.pid = pid, .socket = pair[0]}, signals);
     }
     said = testing::internal::GetCapturedStderr();

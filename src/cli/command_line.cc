@@ -8,6 +8,11 @@
 namespace zs::cli {
 namespace {
 
+std::string single_blank_lines(std::string text) {
+  for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
+  return text;
+}
+
 class HelpPage : public CLI::Formatter {
  public:
   explicit HelpPage(std::string usage) : usage_(std::move(usage)) { column_width(28); }
@@ -64,7 +69,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    write_all(STDOUT_FILENO, app_.help());
+    write_all(STDOUT_FILENO, single_blank_lines(app_.help()));
     return 0;
   } catch (const CLI::ArgumentMismatch& problem) {
     const std::string text = problem.what();  // "--event: 1 required TEXT missing"

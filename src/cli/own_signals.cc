@@ -32,11 +32,13 @@ void OwnSignals::restore() const {
   sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-void OwnSignals::pass_on(pid_t program) const {
+void OwnSignals::pass_on(pid_t program) {
   signalfd_siginfo info;
   while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal != SIGCHLD && program > 0) kill(program, signal);
+    if (signal == SIGCHLD) continue;
+    asked_to_end_ = true;
+    kill(program, signal);
   }
 }
 

@@ -1,6 +1,6 @@
 // Signals while a profiled program runs. The terminal's Ctrl-C and Ctrl-\ reach the whole process group: they are the
 // program's to act on, and the collector lives on to finish the recording. SIGTERM and SIGHUP, sent to us alone, are
-// passed on, so that ending us ends the program. A closed pipe must not kill the collector.
+// passed on, so that ending us ends the program; made once, before the first program, and kept until all is printed. A closed pipe or a file size limit must not kill the collector.
 #pragma once
 
 #include <sys/types.h>
@@ -22,13 +22,16 @@ class OwnSignals {
   /// Readable when a child changed its state or a signal is to be passed on.
   int descriptor() const { return descriptor_; }
   /// Takes what has come; sends SIGTERM and SIGHUP on to `program`.
-  void pass_on(pid_t program) const;
+  void pass_on(pid_t program);
+  /// SIGTERM or SIGHUP has come: nothing more is to be started.
+  bool asked_to_end() const { return asked_to_end_; }
 
  private:
-  static constexpr int kChanged[] = {SIGINT, SIGQUIT, SIGPIPE, SIGCHLD};
+  static constexpr int kChanged[] = {SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
   struct sigaction before_[sizeof kChanged / sizeof kChanged[0]];
   sigset_t mask_before_;
   int descriptor_ = -1;
+  bool asked_to_end_ = false;
 };
 
 }  // namespace zs::cli

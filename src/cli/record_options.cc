@@ -185,8 +185,8 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   Words words;
   line.group("What is sampled");
   line.values("-e,--event", words.events, "EVENTS",
-              "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0, {a,b}; "
-              "`zeroskid list` shows them [instructions:ppp]");
+              "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
+              "{a,b}; `zeroskid list` shows them [instructions:ppp]");
   line.number("-c,--count", words.count, 1, "N", "One sample every N events");
   line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
   line.group("What a sample holds");
@@ -194,7 +194,7 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   line.value("--call-graph", words.callchain, "HOW", "The call chain: fp, dwarf, dwarf,BYTES or lbr");
   line.flag("-b,--branch-any", words.any_branch, "The last taken branches");
   line.value("-j,--branch-filter", words.branches, "KINDS",
-             "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call, ind_jmp; u");
+             "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");
   line.optional_value("--intr-regs", words.registers, "[=REGS]", "General registers, or some: ax,bx,ip [all]");
   line.flag("-d,--data", words.data, "Mappings of data too, so that data addresses have names");
   line.group("The recording");

@@ -51,6 +51,7 @@ int run_record(int argc, char** argv) {
 
   options.description.command_line.assign(argv, argv + argc);
   options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
+  OwnSignals signals;
   const bool had_old = is_recording_worth_keeping(options.output);
   auto writer = profile::PerfDataWriter::create(options.output, options.description);
   if (!writer) {
@@ -59,11 +60,11 @@ int run_record(int argc, char** argv) {
   }
   RecordSink sink(*std::move(writer), options.config.virtual_time);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
-  Collector collector(sink, options.config.events.size(), options.instruction_event,
+  Collector collector(sink, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
   if (!options.quiet) write_all(STDERR_FILENO, back_end_line(options.config, options.pmus));
   ProgramEnd end;
-  if (!run_and_collect(program, options.config, collector, end)) {
+  if (!run_and_collect(program, options.config, collector, signals, end)) {
     take_back(options.output, had_old);
     return kToolFailed;
   }

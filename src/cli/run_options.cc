@@ -10,7 +10,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.value("--cpu,--model", options.cpu, "NAME", "CPU model, NAME@VERSION [" + options.cpu + "]");
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
-            "Clocks, process ids and random numbers depend on the run alone, so that it repeats exactly");
+            "Clocks, process ids and random numbers depend on the run alone, so that it\nrepeats exactly");
   line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
   line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes and programs that are exec'ed alone");
   line.group("Checking zeroskid itself");

@@ -29,8 +29,7 @@ int find_program_to_run(const std::vector<std::string>& words, ProgramToRun& pro
 }
 
 bool run_and_collect(const ProgramToRun& program, const session::RecordingConfig& config, Collector& collector,
-                     ProgramEnd& end) {
-  const OwnSignals signals;
+                     OwnSignals& signals, ProgramEnd& end) {
   const auto launched = launch(config, program.runner, program.path, program.argv, signals);
   if (!launched) {
     say(launched.error());

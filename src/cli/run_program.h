@@ -22,7 +22,7 @@ int find_program_to_run(const std::vector<std::string>& words, ProgramToRun& pro
 
 /// returns whether it was started; if not, the reason has been said
 bool run_and_collect(const ProgramToRun& program, const session::RecordingConfig& config, Collector& collector,
-                     ProgramEnd& end);
+                     OwnSignals& signals, ProgramEnd& end);
 
 /// Says what a person should know of how the program ended: killed by a signal, processes left behind.
 void say_how_it_ended(const ProgramToRun& program, const ProgramEnd& end);

@@ -131,8 +131,8 @@ std::optional<int> parse(int argc, char** argv, Options& out) {
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
   line.group("What is counted");
   line.values("-e,--event", out.events, "EVENTS",
-              "Events, separated by commas; `zeroskid list` shows them [instructions, branches, loads, stores, page "
-              "faults, context switches, task clock]");
+              "Events, separated by commas; `zeroskid list` shows them [instructions, branches, loads,\n"
+              "stores, page faults, context switches, task clock]");
   line.flag("-d,--detailed", out.detailed, "Some more events");
   line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
   line.flag("--per-thread", out.per_thread, "A line per thread");
@@ -170,16 +170,16 @@ std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted,
 }
 
 /// returns the program's exit status, or what stands for our own failure
-int run_once(const ProgramToRun& program, Options& options, bool& go_on) {
+int run_once(const ProgramToRun& program, Options& options, OwnSignals& signals, bool& go_on) {
   StatTotals totals(options.config.events.size());
   ProgressLine progress(progress_style(options.quiet, options.verbose));
-  Collector collector(totals, options.config.events.size(), options.instruction_event,
+  Collector collector(totals, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
   ProgramEnd end;
-  go_on = run_and_collect(program, options.config, collector, end);
+  go_on = run_and_collect(program, options.config, collector, signals, end);
   if (!go_on) return kToolFailed;
   progress.clear();
-  go_on = end.ran && !WIFSIGNALED(end.wait_status);
+  go_on = end.ran && !WIFSIGNALED(end.wait_status) && !signals.asked_to_end();
   if (!end.ran) return exit_status_of(end.wait_status);  // zeroskid-run has said why
   say_how_it_ended(program, end);
   StatReport& report = options.report;
@@ -235,9 +235,10 @@ int run_stat(int argc, char** argv) {
       return kToolFailed;
     }
   }
+  OwnSignals signals;
   int status = 0;
   bool go_on = true;
-  for (std::uint64_t i = 0; i < options.repeat && go_on; ++i) status = run_once(program, options, go_on);
+  for (std::uint64_t i = 0; i < options.repeat && go_on; ++i) status = run_once(program, options, signals, go_on);
   if (!options.report.runs.empty() && !print_report(options, descriptor)) return kToolFailed;
   return status;
 }

@@ -1,0 +1,140 @@
+"""What zeroskid says when it is asked for something that it cannot do, word for word, and how it exits.
+
+Here: arguments, and programs that cannot be started. Event lists: src/session/events/event_parser_test.cc; options
+of record: src/cli/record_options_test.cc; damaged recordings: src/profile/perf_data_reader_test.cc.
+"""
+import os
+import struct
+import unittest
+
+import tool
+
+
+def elf(machine=62, bits=2, entries=1):
+    """The head of an ELF executable, and then nothing."""
+    return struct.pack("<4sBBBB8xHHIQQQIHHHHHH", b"\x7fELF", bits, 1, 1, 0, 2, machine, 1, 0x401000, 64, 0, 0, 64, 56,
+                       entries, 64, 0, 0)
+
+
+class Arguments(unittest.TestCase):
+    def refused(self, *words):
+        outcome = tool.run(*words)
+        self.assertEqual((outcome.status, outcome.out), (129, ""), outcome.err)
+        return outcome.err
+
+    def test_an_unknown_verb(self):
+        self.assertEqual(self.refused("statt"), "zeroskid: there is no verb statt\n"
+                         "hint: verbs: stat, record, report, annotate, script, list, doctor\n")
+
+    def test_an_unknown_option_before_the_verb(self):
+        self.assertEqual(self.refused("--frobnicate"), "zeroskid: there is no option --frobnicate\n"
+                         "hint: verbs: stat, record, report, annotate, script, list, doctor\n")
+
+    def test_no_program(self):
+        self.assertEqual(self.refused("stat"),
+                         "zeroskid: no program to count\nhint: zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]\n")
+        self.assertEqual(self.refused("stat", "--"),
+                         "zeroskid: no program to count\nhint: zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]\n")
+
+    def test_stat_options_that_exclude_each_other(self):
+        self.assertEqual(self.refused("stat", "-x,", "-j", "true"), "zeroskid: -x and -j exclude each other\n")
+        self.assertEqual(self.refused("stat", "--per-thread", "-r", "2", "true"),
+                         "zeroskid: --per-thread and -r exclude each other\n")
+
+    def test_stat_refuses_values_outside_their_range(self):
+        self.assertEqual(self.refused("stat", "-r", "0", "true"),
+                         "zeroskid stat: --repeat: 0 is not a whole number from 1 up\n"
+                         "hint: zeroskid stat --help lists the options\n")
+        self.assertEqual(self.refused("stat", "--color", "green", "true"),
+                         "zeroskid: --color green: no such choice\nhint: auto, always or never\n")
+
+    def test_stat_refuses_to_attach(self):
+        self.assertEqual(self.refused("stat", "-p", "1"),
+                         "zeroskid: -p: attaching to a running process is not supported yet\n"
+                         "hint: start the program under zeroskid instead\n")
+
+    def test_an_unknown_event_is_told_with_its_nearest_names(self):
+        self.assertRegex(self.refused("stat", "-e", "instrutions", "true"),
+                         r"\Azeroskid: event list, column 1: unknown event 'instrutions'\n"
+                         r"hint: nearest: instructions, \S+, \S+; `zeroskid list` shows every event\n\Z")
+
+    def test_an_event_without_a_model_is_refused_with_what_it_would_need(self):
+        self.assertEqual(self.refused("stat", "-e", "instructions,LLC-loads", "true"),
+                         "zeroskid: event list, column 14: not modelled: LLC-loads needs the core model (caches), "
+                         "which this version does not have\nhint: `zeroskid list` shows what is counted exactly\n")
+
+
+class Programs(tool.InFolder):
+    def not_started(self, status, *words):
+        for verb in ("stat", "record"):
+            outcome = self.run_here(verb, "-q", "--", *words)
+            self.assertEqual((outcome.status, outcome.out), (status, ""), outcome.err)
+        self.assertNotIn("perf.data", os.listdir(self.folder), "a recording of nothing was kept")
+        return outcome.err
+
+    def test_a_missing_program(self):
+        self.assertEqual(self.not_started(127, "no-such-program"),
+                         "zeroskid: no-such-program: not found in $PATH\n"
+                         "hint: a program in the current folder is named ./no-such-program\n")
+
+    def test_a_missing_file(self):
+        self.assertEqual(self.not_started(127, "./no-such-file"), "zeroskid: ./no-such-file: no such file\n")
+
+    def test_a_folder(self):
+        self.assertEqual(self.not_started(126, "/tmp"), "zeroskid: /tmp: is a folder, not a program\n")
+
+    def test_a_file_without_the_x_permission(self):
+        self.file("data", elf())
+        self.assertEqual(self.not_started(126, "./data"), "zeroskid: ./data: permission denied\n"
+                         "hint: a program needs the x permission: chmod +x ./data\n")
+
+    def unfit(self, content):
+        self.file("program", content, 0o755)
+        said = self.not_started(126, "./program")
+        self.assertTrue(said.startswith("zeroskid: ./program: "), said)
+        return said
+
+    def test_files_that_are_no_programs_are_named_with_what_is_wrong(self):
+        # The words are the engine's; here: each says something of its own, and nothing is left behind.
+        said = [self.unfit(content) for content in (
+            b"", b"\x7fEL", b"garbage, and no interpreter line", elf()[:40], elf(), elf(machine=3, bits=1),
+            elf(machine=183))]
+        self.assertEqual(len(said), 7)
+
+    def test_a_script_whose_interpreter_is_missing_is_127(self):
+        self.file("program", b"#!/no/such/interpreter\n", 0o755)
+        self.assertRegex(self.not_started(127, "./program"), r"\Azeroskid: .*/no/such/interpreter.*\n\Z")
+
+    def test_an_old_recording_survives_a_program_that_cannot_run(self):
+        self.file("perf.data", b"an old recording")
+        self.file("program", elf(machine=183), 0o755)
+        self.run_here("record", "./program")
+        self.assertEqual((self.folder / "perf.data").read_bytes(), b"an old recording")
+        self.assertEqual(os.listdir(self.folder).count("perf.data.old"), 0)
+
+
+class Runner(tool.InFolder):
+    def test_a_runner_that_is_not_there_is_named(self):
+        outcome = self.run_here("stat", "true", environment={"ZEROSKID_RUN": "/no/such/zeroskid-run"})
+        self.assertEqual(outcome.status, 125)
+        self.assertEqual(outcome.err, "zeroskid: $ZEROSKID_RUN is /no/such/zeroskid-run: No such file or directory\n"
+                         "hint: unset it, or name zeroskid-run\n")
+
+    def test_a_runner_that_cannot_run_is_named(self):
+        runner = self.file("runner", b"", 0o755)
+        outcome = self.run_here("stat", "true", environment={"ZEROSKID_RUN": str(runner)})
+        self.assertEqual(outcome.status, 125)
+        self.assertEqual(outcome.err, f"zeroskid: cannot start {runner}: Exec format error\n")
+
+    def test_the_runner_started_by_hand_says_who_starts_it(self):
+        runner = os.path.join(os.path.dirname(tool.ZEROSKID), "zeroskid-run")
+        if not os.path.exists(runner):
+            self.skipTest("zeroskid-run is not beside zeroskid")
+        result = tool.subprocess.run([runner, "/bin/true"], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 125)
+        self.assertEqual(result.stderr, "zeroskid-run: is started by zeroskid, not by hand\n"
+                         "hint: zeroskid stat -- PROGRAM, zeroskid record -- PROGRAM\n")
+
+
+if __name__ == "__main__":
+    tool.main()

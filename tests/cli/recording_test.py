@@ -1,0 +1,178 @@
+"""A recording stays readable whatever happens to the tool, the program or the file, and what is missing is said."""
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import tool
+
+PERIOD = ["-e", "instructions:ppp", "-c", "1009"]
+
+
+class Recording(tool.InFolder):
+    def samples(self, name="perf.data", *options):
+        """(how many samples, what was said) of a recording as zeroskid reads it."""
+        outcome = self.run_here("script", "-i", name, "-F", "ip", *options)
+        self.assertEqual(outcome.status, 0, outcome.err)
+        return len(outcome.out.splitlines()), outcome.err
+
+    def start(self, *words):
+        return subprocess.Popen([tool.ZEROSKID, *words], cwd=self.folder, env=tool.ENVIRONMENT, start_new_session=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def wait_for_bytes(self, count, name="perf.data"):
+        path = self.folder / name
+        for _ in range(600):
+            if path.exists() and path.stat().st_size > count:
+                return
+            time.sleep(0.05)
+        self.fail(f"{name} does not grow")
+
+
+class Whole(Recording):
+    def test_the_last_line_says_how_much_is_where(self):
+        outcome = self.run_here("record", *PERIOD, *tool.SHORT_LOOP)
+        self.assertEqual(outcome.status, 0)
+        lines = outcome.err.splitlines()
+        self.assertEqual(lines[0], "# software PMU, model skylake-server@1")
+        count = len(self.run_here("script", "-F", "ip").out.splitlines())
+        self.assertRegex(lines[-1], rf"\A\[ zeroskid record: {count:,} samples -> perf\.data \([\d.]+ [kM]B\) \]\Z")
+
+    def test_verbose_says_how_the_records_came(self):
+        outcome = self.run_here("record", "-v", "--ds-records", "10", *PERIOD, *tool.SHORT_LOOP)
+        count = len(self.run_here("script", "-F", "ip").out.splitlines())
+        self.assertIn(f"[ zeroskid record: {count // 10:,} PMIs, {count:,} PEBS records, 0 lost ]\n", outcome.err)
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.run_here("record", "-q", *PERIOD, *tool.SHORT_LOOP).err, "")
+
+    def test_the_old_recording_is_kept(self):
+        for _ in range(2):
+            self.run_here("record", "-q", *PERIOD, "true")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["perf.data", "perf.data.old"])
+
+    def test_a_recording_without_samples_says_why(self):
+        outcome = self.run_here("record", "-e", "instructions:ppp", "-c", "1000000000000", "true")
+        self.assertTrue(outcome.err.endswith("zeroskid: no event came as often as its period\n"
+                                             "hint: -c 1 samples every event\n"), outcome.err)
+
+    def test_the_number_of_samples_follows_from_the_count_and_the_period(self):
+        count = int(self.run_here("stat", "-x,", "--virtual-time", "-e", "instructions", *tool.SHORT_LOOP).err.split(",")[0])
+        self.run_here("record", "-q", "--virtual-time", *PERIOD, *tool.SHORT_LOOP)
+        self.assertEqual(self.samples()[0], count // 1009)
+
+    def test_two_runs_in_virtual_time_give_the_same_samples_at_the_same_times(self):
+        recordings = []
+        for name in ("one", "two"):
+            self.run_here("record", "-q", "--virtual-time", *PERIOD, "-o", "perf.data", *tool.SHORT_LOOP)
+            recordings.append(self.run_here("script", "-F", "comm,time,event,ip,sym,period").out)
+        self.assertEqual(recordings[0], recordings[1])
+        self.assertGreater(len(recordings[0]), 1000)
+
+    def test_events_beyond_one_processors_counters_are_said_and_sampled(self):
+        events = ["br_inst_retired.near_taken:pp"] * 5
+        outcome = self.run_here("record", "-e", ",".join(events), "-c", "100", *tool.SHORT_LOOP)
+        self.assertTrue(outcome.err.startswith("# software PMU, model skylake-server@1; 5 events take 2 PMUs of it, "
+                                               "and all count all the time\n"), outcome.err)
+        self.assertEqual(self.samples()[0] % 5, 0)
+
+    def test_the_program_is_killed(self):
+        outcome = self.run_here("record", *PERIOD, "sh", "-c",
+                                "i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done; kill -9 $$")
+        self.assertEqual(outcome.status, 128 + signal.SIGKILL)
+        self.assertIn("zeroskid: sh was killed by signal 9 (Killed)\n", outcome.err)
+        self.assertGreater(self.samples()[0], 100)
+
+
+class Cut(Recording):
+    def test_the_tool_is_killed_and_the_program_runs_on(self):
+        process = self.start("record", "-q", *PERIOD, *tool.LONG_LOOP)
+        self.wait_for_bytes(2_000_000)
+        process.kill()
+        out, _ = process.communicate(timeout=300)  # until the program closes its end: it was not disturbed
+        self.assertEqual(out, "done\n")
+        count, _ = self.samples("perf.data", "--truncated")
+        self.assertGreater(count, 1000)
+
+    def test_the_program_is_killed_from_outside(self):
+        process = self.start("record", "-q", *PERIOD, "sh", "-c", "echo $$; " + tool.LONG_LOOP[2])
+        program = int(process.stdout.readline())
+        self.wait_for_bytes(2_000_000)
+        os.kill(program, signal.SIGKILL)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL)
+        self.assertGreater(self.samples()[0], 1000)
+
+    def test_the_file_reaches_its_size_limit(self):
+        process = subprocess.run(
+            [tool.ZEROSKID, "record", *PERIOD, "sh", "-c", "ulimit -f unlimited; " + tool.LONG_LOOP[2]], cwd=self.folder,
+            env=tool.ENVIRONMENT, capture_output=True, text=True, check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY)))
+        self.assertEqual(process.returncode, 125, process.stderr)
+        self.assertEqual(process.stdout, "done\n")
+        self.assertRegex(process.stderr, r"zeroskid: perf\.data: cannot write: File too large; [\d,]+ samples are in the "
+                                         r"file and readable, [\d,]+ samples? and the summary missing\n")
+        self.assertIn("zeroskid: the program runs on, unrecorded\n", process.stderr)
+        self.assertGreater(self.samples("perf.data", "--truncated")[0], 1000)
+
+    def test_the_file_vanishes(self):
+        process = self.start("record", *PERIOD, *tool.LONG_LOOP)
+        self.wait_for_bytes(1_000_000)
+        (self.folder / "perf.data").unlink()
+        out, said = process.communicate(timeout=300)
+        self.assertEqual((process.returncode, out), (125, "done\n"))
+        self.assertRegex(said, r"zeroskid: perf\.data: the file was removed or replaced while it was written; "
+                               r"all [\d,]+ samples went with it\n")
+
+
+class NoPlace(Recording):
+    def test_a_folder_that_does_not_exist(self):
+        outcome = self.run_here("record", "-o", "no/such/file", "touch", "started")
+        self.assertEqual(outcome.status, 125)
+        self.assertTrue(outcome.err.startswith("zeroskid: no/such/file: cannot create: No such file or directory\n"))
+        self.assertEqual(os.listdir(self.folder), [], "the program must not run unrecorded")
+
+    def test_a_device_that_is_full(self):
+        outcome = self.run_here("record", "-o", "/dev/full", "touch", "started")
+        self.assertEqual(outcome.status, 125)
+        self.assertTrue(outcome.err.startswith("zeroskid: /dev/full: cannot write: No space left on device\n"), outcome.err)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_that_may_not_be_written(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write everywhere")
+        self.file("perf.data", b"", 0o444)
+        outcome = self.run_here("record", "true")
+        self.assertEqual(outcome.status, 125)
+        self.assertIn("perf.data: cannot create: Permission denied", outcome.err)
+
+    def test_counts_for_a_full_device(self):
+        outcome = self.run_here("stat", "-o", "/dev/full", "-e", "instructions", "true")
+        self.assertEqual(outcome.status, 125)
+        self.assertEqual(outcome.err, "zeroskid: /dev/full: No space left on device; the counts are not in it, or not all "
+                                      "of them\nhint: choose another place with -o FILE\n")
+
+    def test_counts_for_a_folder_that_does_not_exist(self):
+        outcome = self.run_here("stat", "-o", "no/such/file", "touch", "started")
+        self.assertEqual(outcome.status, 125)
+        self.assertEqual(outcome.err, "zeroskid: no/such/file: cannot create: No such file or directory\n"
+                                      "hint: choose another place with -o FILE\n")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+@unittest.skipUnless(shutil.which("perf"), "perf is not installed")
+class Perf(Recording):
+    def test_stock_perf_reads_what_was_recorded(self):
+        self.run_here("record", "-q", *PERIOD, *tool.SHORT_LOOP)
+        count, _ = self.samples()
+        result = subprocess.run(["perf", "script", "-F", "ip"], cwd=self.folder, capture_output=True, text=True,
+                                check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(result.stdout.split()), count)
+
+
+if __name__ == "__main__":
+    tool.main()
