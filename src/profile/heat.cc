@@ -1,10 +1,23 @@
 #include "profile/heat.h"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace zs::profile {
+namespace {
+
+/// Whether a person who asks for `wanted` means `symbol`: its name, its linkage name, or its name without the enclosing
+/// namespaces ("Side::best" for "(anonymous namespace)::Side::best").
+bool is_meant(const Symbol& symbol, std::string_view wanted) {
+  const std::string_view name = symbol.name();
+  if (wanted == name || wanted == symbol.linkage_name) return true;
+  return name.size() > wanted.size() + 2 && name.ends_with(wanted) &&
+         name.substr(name.size() - wanted.size() - 2, 2) == "::";
+}
+
+}  // namespace
 
 std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolizer& symbolizer,
                                          const HeatOptions& options, std::uint64_t& outside) {
@@ -23,9 +36,7 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
       return;
     }
     if (!options.dso.empty() && options.dso != at.dso->path && options.dso != at.dso->short_name) return;
-    if (!options.symbol.empty() && options.symbol != at.symbol->name() && options.symbol != at.symbol->linkage_name) {
-      return;
-    }
+    if (!options.symbol.empty() && !is_meant(*at.symbol, options.symbol)) return;
     FunctionHeat& heat = heats[{sample.event, at.symbol}];
     heat.event = &reader.events()[sample.event];
     heat.event_index = sample.event;
