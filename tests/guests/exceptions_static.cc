@@ -15,6 +15,6 @@
 
 int main() {
   int sum = 0;
-  for (int i = 10; i < 200; ++i) sum += dive(i);
+  for (int i = 10; i < 40; ++i) sum += dive(i);
   std::printf("%d\n", sum);
 }

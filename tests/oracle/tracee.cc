@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -33,13 +34,16 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 Error system_error(const std::string& what) { return Error{what + ": " + std::strerror(errno), ""}; }
 
 /// Both processes on one processor: each step is two switches, and a wake-up across processors costs ten times as much.
-void share_one_processor() {
-  const int here = sched_getcpu();
-  if (here < 0) return;
-  cpu_set_t one;
+/// returns the processors there were to run on; the program must not notice (Tracee::show_all_processors)
+cpu_set_t share_one_processor() {
+  cpu_set_t all, one;
+  CPU_ZERO(&all);
   CPU_ZERO(&one);
+  const int here = sched_getcpu();
+  if (here < 0 || sched_getaffinity(0, sizeof all, &all) != 0) return all;
   CPU_SET(static_cast<unsigned>(here), &one);
   sched_setaffinity(0, sizeof one, &one);
+  return all;
 }
 
 /// In the child: become the program, stopped at its first instruction.
@@ -79,6 +83,7 @@ Tracee::Tracee(Tracee&& other) noexcept
       pending_signal_(other.pending_signal_),
       status_(other.status_),
       restarted_calls_(other.restarted_calls_),
+      processors_(other.processors_),
       registers_(other.registers_) {
   other.pid_ = -1;
   other.memory_ = -1;
@@ -95,12 +100,13 @@ Tracee::~Tracee() {
 Result<Tracee> Tracee::start(const Launch& launch) {
   std::vector<std::string> words = launch.runner;
   words.insert(words.end(), launch.command.begin(), launch.command.end());
-  share_one_processor();
+  static const cpu_set_t processors = share_one_processor();
   const pid_t pid = fork();
   if (pid < 0) return system_error("fork");
   if (pid == 0) become(std::move(words), launch.randomize_addresses);
 
   Tracee tracee(pid, launch);
+  tracee.processors_ = processors;
   int status = 0;
   if (waitpid(pid, &status, 0) != pid) return system_error("waitpid");
   if (!WIFSTOPPED(status)) {
@@ -134,6 +140,14 @@ bool Tracee::resume_and_wait(int request, int signal) {
 }
 
 void Tracee::fetch_registers() { ptrace(PTRACE_GETREGS, pid_, nullptr, &registers_); }
+
+/// sched_getaffinity answers as it would without the oracle.
+void Tracee::show_all_processors(const Registers& before) {
+  const auto bytes = static_cast<std::int64_t>(registers_.rax);
+  if (before.rax != SYS_sched_getaffinity || bytes <= 0 || CPU_COUNT(&processors_) == 0) return;
+  const std::size_t known = std::min(static_cast<std::size_t>(bytes), sizeof processors_);
+  [[maybe_unused]] const ssize_t written = pwrite(memory_, &processors_, known, static_cast<off_t>(before.rdx));
+}
 
 /// Of the present image: an execve makes the descriptor useless.
 Result<void> Tracee::open_memory() {
@@ -348,6 +362,7 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
     if (stepped) {
       if (next != nullptr) hide_the_trap_flag(*next);
       if (is_call && wants_restart(registers_.rax)) ++restarted_calls_;
+      if (is_call) show_all_processors(before);
       return Outcome::Executed;
     }
     const bool emulated = has_runner_ && next != nullptr &&
@@ -357,6 +372,7 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
       if (auto result = run_emulation(stop); !result) return result.error();
       if (!WIFSTOPPED(status_)) return Outcome::Ended;
       hide_the_trap_flag(*next);
+      if (is_call) show_all_processors(before);
       return Outcome::Executed;
     }
     // The program's own signal: pass it on with the next resume. A trap instruction has retired, and a system call that

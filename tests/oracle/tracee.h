@@ -15,9 +15,11 @@
 // the next instruction is certain and neither read nor written by this one, and never for system calls. Both give
 // identical traces (a test compares them); Launch::hardware_steps forces the first.
 //
+// Both processes share one processor, which the program does not see: sched_getaffinity is answered with the others.
 // What the trap flag would change in the program is undone: TF in the image that PUSHF stores and in r11 after SYSCALL.
 #pragma once
 
+#include <sched.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -74,6 +76,7 @@ class Tracee {
   bool step_by_int3(const Meaning& next);
   Result<void> refuse(const std::string& what) const;
   Result<void> check_call(const Registers& before) const;
+  void show_all_processors(const Registers& before);
   void forget_the_trap_flag();
   void hide_the_trap_flag(const Meaning& executed);
   bool resume_and_wait(int request, int signal);
@@ -86,6 +89,7 @@ class Tracee {
   int pending_signal_ = 0;  // to pass on with the next resume
   int status_ = 0;
   std::uint64_t restarted_calls_ = 0;
+  cpu_set_t processors_{};  // that the program may run on without the oracle
   Registers registers_{};
 };
 
