@@ -366,6 +366,7 @@ int run(const Options& options) {
   }
   std::FILE* out = counts_file ? counts_file.get() : stderr;
   steps.counts().print(out);
+  std::fprintf(out, "process_id %d\n", steps.tracee().process_id());
   const int status = steps.tracee().status();
   if (WIFEXITED(status))
     std::fprintf(out, "exit_status %d\n", WEXITSTATUS(status));

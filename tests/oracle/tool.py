@@ -5,8 +5,10 @@ import subprocess
 import sys
 import tempfile
 
-#: The same small environment for everything that is compared: stack contents are part of what is compared.
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C", "LC_ALL": "C", "TZ": "UTC"}
+#: The same small environment for everything that is compared: stack contents are part of what is compared. perl seeds
+#: its hash tables from /dev/urandom unless told otherwise.
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/", "LANG": "C", "LC_ALL": "C", "TZ": "UTC",
+               "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
 
 #: What makes a translated run a function of (program, input, seed).
 REPEATABLE = ("--virtual-time", "--seed", "1")
@@ -91,8 +93,8 @@ class Zeroskid:
             raise ToolError(f"zeroskid record wrote no file (exit status {status}): {errors}")
 
     def samples(self, file_name, reader=None):
-        """Yields (ip, period, {register: value}) of each sample. `reader`: another program with perf's arguments."""
-        command = [reader or self.path, "script", "-i", file_name, "-F", "ip,iregs,period"]
+        """Yields (pid, ip, period, {register: value}) of each sample. `reader`: another program with perf's arguments."""
+        command = [reader or self.path, "script", "-i", file_name, "-F", "pid,ip,iregs,period"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
             for line in process.stdout:
                 words = line.split()
@@ -106,9 +108,9 @@ class Zeroskid:
                         plain.append(word)
                     elif name != b"ABI":
                         registers[name.decode().lower()] = int(value, 16)
-                if len(plain) != 2:
-                    raise ToolError(f"{command[0]} script printed a line that is not PERIOD IP REGISTERS: {line!r}")
-                yield int(plain[1], 16), int(plain[0]), registers
+                if len(plain) != 3:
+                    raise ToolError(f"{command[0]} script printed a line that is not PID PERIOD IP REGISTERS: {line!r}")
+                yield int(plain[0]), int(plain[2], 16), int(plain[1]), registers
             errors = process.stderr.read().decode(errors="replace").strip()
         if process.returncode != 0:
             raise ToolError(f"{command[0]} script exited {process.returncode}: {errors}")

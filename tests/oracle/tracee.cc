@@ -77,6 +77,7 @@ bool wants_restart(std::uint64_t rax) {
 
 Tracee::Tracee(Tracee&& other) noexcept
     : pid_(other.pid_),
+      process_id_(other.process_id_),
       memory_(other.memory_),
       has_runner_(other.has_runner_),
       hardware_steps_(other.hardware_steps_),

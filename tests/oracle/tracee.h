@@ -61,6 +61,7 @@ class Tracee {
   std::size_t read_code(std::span<std::byte> into) const;
   /// Executes `next`, the instruction at registers().rip.
   Result<Outcome> step(const Meaning* next);
+  pid_t process_id() const { return process_id_; }
   /// As waitpid gives it; valid after Outcome::Ended.
   int status() const { return status_; }
   /// System calls that came back to be restarted by the kernel: the processor retires them twice.
@@ -68,7 +69,7 @@ class Tracee {
 
  private:
   Tracee(pid_t pid, const Launch& launch)
-      : pid_(pid), has_runner_(!launch.runner.empty()), hardware_steps_(launch.hardware_steps) {}
+      : pid_(pid), process_id_(pid), has_runner_(!launch.runner.empty()), hardware_steps_(launch.hardware_steps) {}
   Result<void> open_memory();
   Result<void> run_to_entry();
   Result<void> run_emulation(int signal);
@@ -82,7 +83,8 @@ class Tracee {
   bool resume_and_wait(int request, int signal);
   void fetch_registers();
 
-  pid_t pid_ = -1;
+  pid_t pid_ = -1;  // -1 once it has ended
+  pid_t process_id_ = -1;
   int memory_ = -1;  // /proc/PID/mem
   bool has_runner_ = false;
   bool hardware_steps_ = false;
