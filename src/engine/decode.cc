@@ -86,11 +86,26 @@ void classify_fp(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* 
 
 // ---- memory operands ------------------------------------------------------------------------------------------
 
-/// Encoding number of a general register of any width; -1 for others.
+/// Encoding numbers of the general registers of every width; -1 for other registers.
+class GprTable {
+ public:
+  GprTable() {
+    for (unsigned i = 0; i <= ZYDIS_REGISTER_MAX_VALUE; ++i) {
+      const ZydisRegister full =
+          ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, static_cast<ZydisRegister>(i));
+      const bool general = ZydisRegisterGetClass(full) == ZYDIS_REGCLASS_GPR64;
+      numbers_[i] = general ? static_cast<std::int8_t>(ZydisRegisterGetId(full)) : std::int8_t{-1};
+    }
+  }
+  int of(ZydisRegister reg) const { return numbers_[reg]; }
+
+ private:
+  std::array<std::int8_t, ZYDIS_REGISTER_MAX_VALUE + 1> numbers_{};
+};
+
 int gpr_number(ZydisRegister reg) {
-  const ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-  if (ZydisRegisterGetClass(full) != ZYDIS_REGCLASS_GPR64) return -1;
-  return ZydisRegisterGetId(full);
+  static const GprTable table;
+  return table.of(reg);
 }
 
 bool accesses_nothing(const ZydisDecodedInstruction& raw) {

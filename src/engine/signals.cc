@@ -363,6 +363,11 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
 
   std::vector<std::byte> fp(xsave_size + 4);
   std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_size);
+  // A component in its initial state may not have been written; handlers read the area all the same.
+  std::uint64_t components = 0;
+  std::memcpy(&components, fp.data() + 512, 8);
+  if ((components & 2) == 0) std::memset(fp.data() + 160, 0, 256);
+  if ((components & 4) == 0 && xsave_size >= 832) std::memset(fp.data() + 576, 0, 256);
   FpSoftwareBytes software{};
   software.magic1 = kFpMagic1;
   software.extended_size = xsave_size + 4;

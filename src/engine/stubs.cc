@@ -18,12 +18,18 @@ void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned e
   out.u32(Emitter::relative(address, out.here() + 4));
 }
 
+bool has_xsaveopt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 1u) != 0;
+}
+
 void emit_xsave(Emitter& out, std::uint64_t area) {
   out.u8(0xB8);
   out.u32(UINT32_MAX);  // mov eax, -1
   out.u8(0xBA);
-  out.u32(UINT32_MAX);                           // mov edx, -1
-  on_context(out, {0x48, 0x0F, 0xAE}, 4, area);  // xsave64
+  out.u32(UINT32_MAX);  // mov edx, -1
+  // XSAVEOPT skips what has not changed since XRSTOR loaded it from here: most exits touch no vector register.
+  on_context(out, {0x48, 0x0F, 0xAE}, has_xsaveopt() ? 6 : 4, area);
 }
 
 void emit_xrstor(Emitter& out, std::uint64_t area) {

@@ -65,6 +65,7 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
   metas_.reserve(std::size_t{1} << 22);
   counts_.reserve(std::size_t{1} << 20);
   by_pc_.reserve(std::size_t{1} << 14);
+  decoded_.resize(kDecoded);
 }
 
 // ---- choosing the path ----------------------------------------------------------------------------------------
@@ -73,6 +74,22 @@ bool Translator::needs_step(const Insn& insn) const {
   const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
   return uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
+}
+
+// returns null if the bytes are no instruction
+const Insn* Translator::decode_at(std::uint64_t pc, std::span<const std::uint8_t> code, bool may_remember) {
+  Insn& slot = decoded_[(pc ^ (pc >> 12)) % kDecoded];
+  if (slot.pc == pc && may_remember && slot.length != 0) return &slot;
+  const auto decoded = decode(pc, code, options_.virtual_time);
+  if (!decoded) return nullptr;
+  slot = *decoded;
+  return &slot;
+}
+
+void Translator::forget_decoded(std::uint64_t start, std::uint64_t end) {
+  for (Insn& slot : decoded_) {
+    if (slot.pc + slot.length > start && slot.pc < end) slot.length = 0;
+  }
 }
 
 Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned replay) {
@@ -100,8 +117,8 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
     if (path.steps.size() >= limit) return end(ExitKind::Direct, at), path;
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at), path;
-    auto decoded = decode(at, code, options_.virtual_time);
-    if (!decoded) {
+    const Insn* const decoded = decode_at(at, code, !unseen);
+    if (decoded == nullptr) {
       const bool cut = code.size() < 15 && is_truncated(code);
       return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at), path;
     }
@@ -553,8 +570,13 @@ void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at)
 }
 
 const Block* Translator::find(std::uint64_t pc, Variant variant) const {
-  const auto found = by_pc_.find(key(pc, variant));
-  return found == by_pc_.end() ? nullptr : &blocks_[found->second];
+  const std::uint64_t wanted = key(pc, variant);
+  Recent& recent = recent_[(wanted ^ (wanted >> 12)) % recent_.size()];
+  if (recent.key == wanted) return &blocks_[recent.block];
+  const auto found = by_pc_.find(wanted);
+  if (found == by_pc_.end()) return nullptr;
+  recent = {wanted, found->second};
+  return &blocks_[found->second];
 }
 
 std::uint64_t Translator::checksum(const Path& path) {
@@ -684,7 +706,11 @@ void Translator::kill(std::uint32_t index) {
   block.dead = true;
   unlink_incoming(block);
   const auto found = by_pc_.find(key(block.pc, block.variant));
-  if (found != by_pc_.end() && found->second == index) by_pc_.erase(found);
+  if (found != by_pc_.end() && found->second == index) {
+    const std::uint64_t gone = found->first;
+    recent_[(gone ^ (gone >> 12)) % recent_.size()] = {};
+    by_pc_.erase(found);
+  }
   if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
     window_.clear_direct(block.pc, stubs_.indirect_miss);
   }
@@ -713,6 +739,7 @@ void Translator::kill(std::uint32_t index) {
 }
 
 void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
+  forget_decoded(start, end);
   const std::uint64_t first = start >> kPageShift;
   const std::uint64_t last = (end - 1) >> kPageShift;
   const auto drop = [&](std::vector<std::uint32_t>& list) {
@@ -745,6 +772,7 @@ void Translator::flush() {
   metas_.clear();
   counts_.clear();
   by_pc_.clear();
+  recent_.fill({});
   by_page_.clear();
   branch_cache_.clear();
   at_ = window_.code_begin();

@@ -2,6 +2,7 @@
 // so that control stays in the cache, and with one append to the trace on every way out of a block.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -116,6 +117,8 @@ class Translator {
   Path collect(std::uint64_t pc, Variant variant, unsigned replay = 0);
   static std::uint64_t checksum(const Path& path);
   bool needs_step(const Insn& insn) const;
+  const Insn* decode_at(std::uint64_t pc, std::span<const std::uint8_t> code, bool may_remember);
+  void forget_decoded(std::uint64_t start, std::uint64_t end);
   const Block& translate(std::uint64_t pc, Variant variant);
   void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) const;
 
@@ -158,7 +161,15 @@ class Translator {
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
-  bool hashed_lookups_ = false;  // some block uses the hashed table
+  // Blocks overlap (side exits, unrolled loops), so the same instruction is wanted again soon.
+  static constexpr std::size_t kDecoded = 4096;
+  std::vector<Insn> decoded_;
+  struct Recent {
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t block = kNone;
+  };
+  mutable std::array<Recent, 4096> recent_{};  // in front of by_pc_
+  bool hashed_lookups_ = false;                // some block uses the hashed table
 
   // the block being emitted
   Emitter out_;
