@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""A recording is a function of (program, input, CPU model, seed): the same bytes again and again.
+
+For each program and event list, recordings made under different circumstances are compared byte for byte:
+again, under load on every processor, without address-space randomisation, with a longer environment, and with every
+instruction run as a step (--precise-only). --virtual-time fixes process ids and times too.
+  repeat_test.py ZEROSKID GUESTS
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "PAD": "x"}
+EVENTS = (["-e", "instructions:ppp", "-c", "997"],
+          ["-e", "mem_inst_retired.all_loads:pp", "-c", "499"],
+          ["-b", "-e", "br_inst_retired.near_taken:pp", "-c", "1009"])
+
+
+def main():
+    zeroskid, guests = (os.path.abspath(path) for path in sys.argv[1:3])
+    programs = ([os.path.join(guests, "fp_kernels")], [os.path.join(guests, "qsort_static")], ["/bin/ls", "/etc"])
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="zs-repeat-") as folder:
+        output = os.path.join(folder, "perf.data")
+
+        def record(program, events, prefix=(), options=(), pad="x"):
+            for stale in (output, output + ".old"):
+                if os.path.exists(stale):
+                    os.remove(stale)
+            command = [*prefix, zeroskid, "record", "-q", "--virtual-time", *events, *options, "-o", output, "--", *program]
+            result = subprocess.run(command, env=dict(ENVIRONMENT, PAD=pad), stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+            if result.returncode != 0:
+                raise SystemExit(f"{' '.join(command)}: exit {result.returncode}: {result.stderr.decode()[-400:]}")
+            return subprocess.run([zeroskid, "script", "-i", output, "-F", "comm,pid,tid,time,event,ip,period,addr,iregs"
+                                   + (",brstack" if "-b" in events else "")],
+                                  stdout=subprocess.PIPE, check=True, timeout=120).stdout
+
+        for program in programs:
+            for events in EVENTS:
+                first = record(program, events)
+                ways = {
+                    "again": lambda: record(program, events),
+                    "no ASLR": lambda: record(program, events, prefix=("setarch", "-R")),
+                    "longer environment": lambda: record(program, events, pad="x" * 3000),
+                    "step by step": lambda: record(program, events, options=("--precise-only",)),
+                }
+                load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count())]
+                try:
+                    ways_result = {"under load": record(program, events)}
+                finally:
+                    for process in load:
+                        process.kill()
+                        process.wait()
+                ways_result.update({name: way() for name, way in ways.items()})
+                samples = first.count(b"\n")
+                different = [name for name, text in ways_result.items() if text != first]
+                failed += bool(different) or samples == 0
+                verdict = "same" if not different and samples else "DIFFERS: " + (", ".join(different) or "no samples")
+                print(f"{os.path.basename(program[0]):14} {events[-3]:32} {samples:7} lines  {verdict}", flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
