@@ -107,6 +107,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     if (!choice) return choice.error();
     out.config.callchain = choice->mode;
     out.config.stack_bytes = choice->stack_bytes;
+    // perf unwinds with tables that it finds through the mapping they are in, which is not executable.
+    out.config.data_mappings = out.config.data_mappings || choice->mode == Callchain::Dwarf;
   }
   if (auto branches = choose_branches(words, out); !branches) return branches;
   if (auto events = choose_events(words, **model, out); !events) return events;

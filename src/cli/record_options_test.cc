@@ -84,6 +84,12 @@ TEST(RecordOptions, CallChainsComeInFourWays) {
   EXPECT_EQ(parse({"--call-graph", "dwarf,16384", "ls"}).options.description.stack_bytes, 16384U);
 }
 
+TEST(RecordOptions, UnwindingNeedsTheMappingsOfItsTables) {
+  EXPECT_TRUE(parse({"--call-graph", "dwarf", "ls"}).options.config.data_mappings);
+  EXPECT_FALSE(parse({"--call-graph", "fp", "ls"}).options.config.data_mappings);
+  EXPECT_TRUE(parse({"-d", "ls"}).options.config.data_mappings);
+}
+
 TEST(RecordOptions, SomeRegistersCanBeNamed) {
   EXPECT_EQ(parse({"--intr-regs=ax,BX,r15", "ls"}).options.description.interrupt_registers, 0x800003U);
   EXPECT_EQ(parse({"--intr-regs", "ls"}).options.description.interrupt_registers, profile::perf::kAllGeneralRegisters);

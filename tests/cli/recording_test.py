@@ -173,6 +173,14 @@ class Perf(Recording):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(result.stdout.split()), count)
 
+    def test_stock_perf_unwinds_copied_stacks_down_to_main_and_beyond(self):
+        self.run_here("record", "-q", "--call-graph", "dwarf", "-e", "instructions:ppp", "-c", "50021", *tool.SHORT_LOOP)
+        result = subprocess.run(["perf", "script", "-F", "ip,sym"], cwd=self.folder, capture_output=True, text=True,
+                                check=False)
+        chains = [chain for chain in result.stdout.split("\n\n") if chain.strip()]
+        outermost = [chain for chain in chains if "__libc_start_call_main" in chain]
+        self.assertGreater(len(outermost), 0.8 * len(chains), f"{len(chains)} chains")
+
 
 if __name__ == "__main__":
     tool.main()
