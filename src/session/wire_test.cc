@@ -147,6 +147,19 @@ TEST(Wire, TheLongestPossibleSampleFitsADatagram) {
   EXPECT_EQ(back.branches.size(), kMaxBranches);
 }
 
+// The worked example of docs/formats/wire.md.
+TEST(Wire, ACountsMessageIsTheseBytes) {
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(Counts{.origin = {.pid = 7, .tid = 8, .time_ns = 9}, .final = true, .values = {1, 2}});
+  writer.flush();
+  const unsigned char expected[] = {0x5a, 0x53, 0x4b, 0x31, 7, 0, 0, 0, 6, 0, 0, 0, 0x28, 0, 0, 0, 7, 0, 0,
+                                    0,    8,    0,    0,    0, 9, 0, 0, 0, 0, 0, 0, 0,    1, 0, 0, 0, 2, 0,
+                                    0,    0,    1,    0,    0, 0, 0, 0, 0, 0, 2, 0, 0,    0, 0, 0, 0, 0};
+  ASSERT_EQ(channel.all.at(0).size(), sizeof expected);
+  EXPECT_EQ(std::memcmp(channel.all[0].data(), expected, sizeof expected), 0);
+}
+
 TEST(Wire, AFlushWithNothingBufferedSendsNothing) {
   Datagrams channel;
   MessageWriter writer{channel, 7};
