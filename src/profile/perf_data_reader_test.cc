@@ -71,7 +71,8 @@ class Damaged {
 };
 
 TEST(PerfDataReader, ReadsAnUndamagedFile) {
-  const auto reader = Damaged(10).read();
+  const Damaged file(10);
+  const auto reader = file.read();
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->sample_count(), 10u);
   EXPECT_EQ(reader->events()[0].samples, 8u);
@@ -132,7 +133,8 @@ TEST(PerfDataReader, ReadsAFileThatIsCutAtAnyByteUpToTheCut) {
   const Damaged whole(5);
   std::uint64_t samples = 0;
   for (std::size_t size = 0; size <= whole.size(); ++size) {
-    const auto reader = Damaged(whole).cut(size).read({.truncated = true});
+    Damaged file = whole;  // the reader does not keep the bytes
+    const auto reader = file.cut(size).read({.truncated = true});
     const bool has_events = size >= whole.header().data.offset;
     ASSERT_EQ(static_cast<bool>(reader), has_events) << size;
     if (!reader) continue;
