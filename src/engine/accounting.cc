@@ -44,9 +44,10 @@ bool counts_instructions(const arch::EventMeaning& meaning) {
   return true;
 }
 
+/// State areas (XSAVE, FXSAVE and kin) are wider than a line: many aligned accesses, none of them split.
 bool crosses_line(std::uint64_t address, std::uint32_t bytes) {
   constexpr std::uint64_t kLine = 64;
-  return bytes != 0 && address / kLine != (address + bytes - 1) / kLine;
+  return bytes != 0 && bytes <= kLine && address / kLine != (address + bytes - 1) / kLine;
 }
 
 }  // namespace
