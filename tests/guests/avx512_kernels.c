@@ -1,4 +1,5 @@
 // AVX-512: masks, zeroing and merging, broadcasts, compress and expand, scatters, ternary logic, 16 upper registers.
+// compiler: GNU
 // build: static -O2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd
 #include <immintrin.h>
 

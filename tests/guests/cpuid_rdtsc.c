@@ -1,7 +1,7 @@
 // CPUID, RDTSC, RDTSCP, RDPID, RDRAND: answered, consistent with themselves, time never runs backwards.
 // build: dynamic -O1 -mrdpid -mrdrnd
 #include <cpuid.h>
-#include <immintrin.h>
+#include <x86intrin.h>
 
 #include "guest.h"
 

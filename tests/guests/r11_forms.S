@@ -172,8 +172,8 @@ again:
     FOLD rax
     push r11                          # stack
     pop rcx
-    push [r11]
-    pop [r11 + 8]
+    push qword ptr [r11]
+    pop qword ptr [r11 + 8]
     push rcx
     pop r11
     push r11w
@@ -263,9 +263,9 @@ again:
     lea r11, [r11 + rcx + 1]
     jrcxz 5f
     inc r11
-5:  xlat_base: lea rbx, [rdi]
+5:  lea rbx, [rdi]
     movzx eax, r11b
-    xlat
+    xlatb
     FOLD rax
     FOLD r11
     dec r12d

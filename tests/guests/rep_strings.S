@@ -49,7 +49,7 @@ fill:                                 # source[i] = small pattern, so that scans
 .endm
 
 _start:
-    mov r12d, 2
+    mov r12d, 1
 again:
     call fill
     .irp count, 0, 1, 2, 7, 63, 250

@@ -8,12 +8,12 @@ add_two:                              # [rsp+8], [rsp+16] -> rax, callee pops 16
     add rax, [rsp + 16]
     ret 16
 sum_four:                             # four arguments, calls add_two twice
-    push [rsp + 8]
-    push [rsp + 24]
+    push qword ptr [rsp + 8]
+    push qword ptr [rsp + 24]
     call add_two
     mov rbx, rax
-    push [rsp + 24]
-    push [rsp + 40]
+    push qword ptr [rsp + 24]
+    push qword ptr [rsp + 40]
     call add_two
     add rax, rbx
     ret 32

@@ -66,8 +66,8 @@ again:
     lock xadd [rip + cells + 80], rax
     cmpxchg [rip + cells + 88], rbx
     lock cmpxchg16b [rip + cells + 96]
-    push [rip + words + 32]
-    pop [rip + cells + 112]
+    push qword ptr [rip + words + 32]
+    pop qword ptr [rip + cells + 112]
     cmove rax, [rip + words + 40]
     setne [rip + cells + 120]
     mul qword ptr [rip + words + 48]

@@ -20,7 +20,7 @@ int main(void) {
   volatile int rounds = 0, total = 0;
   const int value = setjmp(outer);
   total += value;
-  if (value < 500) {
+  if (value < 150) {
     const int caught = setjmp(inner);
     if (caught == 0) total += dive(value & 31);
     GUEST_CHECK(caught == 7 && depth_reached == 100);

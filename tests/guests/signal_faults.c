@@ -27,7 +27,7 @@ static void handler(int signal, siginfo_t* info, void* raw) {
       printf("%-24s nothing\n", what);                                                                            \
     } else {                                                                                                      \
       printf("%-24s signal %d code %d trap %d error %d", what, seen.si_signo, seen.si_code, (int)trap, (int)error_code); \
-      if (base) printf(" at +%ld", (long)((char*)seen.si_addr - (char*)(base)));                                  \
+      if (base) printf(" at +%ld", (long)((uintptr_t)seen.si_addr - (uintptr_t)(base)));                                  \
       putchar('\n');                                                                                              \
     }                                                                                                             \
   } while (0)

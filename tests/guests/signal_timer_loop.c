@@ -16,12 +16,9 @@ int main(void) {
   signal(SIGALRM, on_tick);
   const struct itimerval every = {{0, 1000}, {0, 1000}};
   setitimer(ITIMER_REAL, &every, NULL);
-  uint64_t x = 1, y = 0;
-  double d = 1;
+  volatile double d = 1;
   while (ticks < 50) {
     for (int i = 0; i < 1000; ++i) {
-      x = x * 6364136223846793005u + 1;
-      y += (x >> 33) % 7 == 3;
       d = d * 0.999 + 1;
     }
     uint64_t a = 1, b = 0;  // the same every time round, whatever interrupted it

@@ -1,5 +1,6 @@
 // Code on the stack, where the kernel allows it (the program asks for an executable stack), as GCC's nested functions use it.
 // build: dynamic -O1 -z execstack
+// compiler: GNU
 #include "guest.h"
 
 static int apply(int (*f)(int), int n) {

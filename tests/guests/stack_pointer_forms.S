@@ -25,7 +25,7 @@ _start:
     pop rsp                           # ends at the popped value
     FOLD_OFFSET rsp
     push 0x1234
-    push [rsp]                        # address from the old rsp
+    push qword ptr [rsp]                        # address from the old rsp
     pop rax
     pop rcx
     FOLD rax
@@ -33,19 +33,19 @@ _start:
     sub rsp, 64
     mov rdx, 0x1122334455667788
     push rdx
-    pop [rsp + 8]                     # address from the new rsp
+    pop qword ptr [rsp + 8]                     # address from the new rsp
     mov rax, [rsp + 8]
     FOLD rax
     push rdx
-    pop [rsp]
+    pop qword ptr [rsp]
     mov rax, [rsp]
     FOLD rax
-    push [rsp + 8]
+    push qword ptr [rsp + 8]
     pop rax
     FOLD rax
     push ax                           # two bytes
     FOLD_OFFSET rsp
-    pushw 0x7F7F
+    .byte 0x66, 0x68, 0x7F, 0x7F      # push 0x7F7F, two bytes
     pop cx
     pop ax
     FOLD rcx

@@ -88,9 +88,11 @@ class Zeroskid:
         """Samples `event` every `period`, with all registers."""
         command = [self.path, "record", "-q", "-e", event, "-c", str(period), "--intr-regs", "-o", file_name,
                    *self.options, *extra]
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(file_name)
         status, errors = _run([*command, "--", *program])
-        if not os.path.exists(file_name):
-            raise ToolError(f"zeroskid record wrote no file (exit status {status}): {errors}")
+        if status >= 125 or not os.path.exists(file_name):
+            raise ToolError(f"zeroskid record failed (exit status {status}): {errors}")
 
     def samples(self, file_name, reader=None):
         """Yields (pid, ip, period, {register: value}) of each sample. `reader`: another program with perf's arguments."""
