@@ -59,6 +59,7 @@ ProgramEnd Collector::run(const Launched& launched, OwnSignals& signals) {
     if (Clock::now() - last_breath < std::chrono::milliseconds(kBreathMs)) continue;
     last_breath = Clock::now();
     progress_.seconds = seconds_since(start);
+    progress_.bytes = sink_.bytes();
     watch_(progress_);
     sink_.breathe();
   }

@@ -25,6 +25,8 @@ class RecordingSink {
   virtual void receive(session::Message&& message) = 0;
   /// A few times a second: a good moment to write out what is buffered.
   virtual void breathe() {}
+  /// Written so far; 0: nothing is written.
+  virtual std::uint64_t bytes() const { return 0; }
 };
 
 /// How far a recording has come.
@@ -32,6 +34,7 @@ struct Progress {
   double seconds = 0;
   std::uint64_t samples = 0;
   std::uint64_t instructions = 0;  // 0: no event counts them
+  std::uint64_t bytes = 0;         // of the file
 };
 
 struct ProgramEnd {

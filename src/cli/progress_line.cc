@@ -48,7 +48,9 @@ std::string progress_text(const Progress& progress) {
     text += separator + instruction_count(progress.instructions) + mips;
     separator = ", ";
   }
-  if (progress.samples != 0) text += separator + with_separators(progress.samples) + " samples";
+  if (progress.samples != 0) {
+    text += separator + with_separators(progress.samples) + " samples, " + byte_size(progress.bytes);
+  }
   return text;
 }
 

@@ -6,9 +6,9 @@ namespace zs::cli {
 namespace {
 
 TEST(ProgressLine, SaysWhatIsKnown) {
-  EXPECT_EQ(progress_text({.seconds = 12.4, .samples = 48112, .instructions = 1'210'000'000}),
-            "12 s: 1.21 G instructions, 98 MIPS, 48,112 samples");
-  EXPECT_EQ(progress_text({.seconds = 3, .samples = 7}), "3 s: 7 samples");
+  EXPECT_EQ(progress_text({.seconds = 12.4, .samples = 48112, .instructions = 1'210'000'000, .bytes = 9'800'000}),
+            "12 s: 1.21 G instructions, 98 MIPS, 48,112 samples, 9.8 MB");
+  EXPECT_EQ(progress_text({.seconds = 3, .samples = 7}), "3 s: 7 samples, 0 B");
   EXPECT_EQ(progress_text({.seconds = 3}), "3 s");
 }
 
@@ -19,7 +19,7 @@ TEST(ProgressLine, StaysAwayFromTheTerminalForASecondAndLeavesItClean) {
     line.show({.seconds = 0.5, .samples = 1});
     line.show({.seconds = 1.5, .samples = 2});
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\033[K[ 2 s: 2 samples ]\r\033[K");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\033[K[ 2 s: 2 samples, 0 B ]\r\033[K");
 }
 
 TEST(ProgressLine, ALogGetsALineEveryHalfMinute) {

@@ -26,7 +26,7 @@ class RecordSink final : public RecordingSink {
   bool close();
 
   std::uint64_t samples() const { return samples_; }
-  std::uint64_t bytes() const { return writer_.bytes_written(); }
+  std::uint64_t bytes() const override { return writer_.bytes_written(); }
   const std::string& path() const { return writer_.path(); }
   /// Of all threads, once closed; origin means nothing.
   const session::Statistics& statistics() const { return ended_; }

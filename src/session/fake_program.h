@@ -1,6 +1,7 @@
 // Tests only: stands in for the engine. Retires made-up instructions into an observer's PMUs and delivers their PMIs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -48,6 +49,24 @@ class FakeThread {
   /// `count` instructions at first_ip, first_ip + 4, ...
   void run_straight(std::uint64_t first_ip, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) run({.ip = first_ip + 4 * i});
+  }
+
+  /// `count` instructions with a load each, most of them in bulk, as the engine does it.
+  void count(std::uint64_t count, std::uint8_t loads) {
+    while (count > 0) {
+      std::uint64_t events = count;
+      for (pmu::Pmu* pmu : cpu_.pmus) {
+        for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) events = std::min(events, pmu->headroom(lane));
+      }
+      for (pmu::Pmu* pmu : cpu_.pmus) {
+        for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) pmu->count(lane, events);
+      }
+      count -= events;
+      if (count > 0) {
+        run({.ip = 0x1000, .loads = loads, .address = 0x2000});
+        --count;
+      }
+    }
   }
 
   void exit() { observer_.thread_exited(who_); }

@@ -60,6 +60,15 @@ class Recorder::Thread final : public PmuClient {
   }
 
   const ThreadIdentity& who() const { return who_; }
+  pid_t host_tid() const { return host_tid_; }
+
+  /// Whether it is time to say again how far it has come.
+  bool is_due(std::uint64_t now_ns) {
+    if (now_ns - said_ns_ < kFlushEveryNs) return false;
+    said_ns_ = now_ns;
+    return true;
+  }
+
   engine::VirtualCpu virtual_cpu() const { return {.pmus = pmus_, .pmi_requested = &pmi_requested_}; }
 
   void take_pmi(const arch::RegisterFile& registers) {
@@ -187,6 +196,7 @@ class Recorder::Thread final : public PmuClient {
   std::vector<pmu::Pmu*> pmus_;
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
+  std::uint64_t said_ns_ = 0;
   PmuDriver* driver_ = nullptr;                      // being serviced
   const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi
 };
@@ -254,6 +264,7 @@ void Recorder::send_counts(Thread& thread, bool final) {
 
 void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {
   if (Thread* const thread = find(who)) thread->take_pmi(registers);
+  flush();
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
@@ -270,7 +281,6 @@ void Recorder::in_forked_child() {
   out_.restart(host_pid_);
   greeted_ = exec_ = false;
   forked_ = true;
-  last_flush_ns_ = 0;
 }
 
 void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool exec) {
@@ -292,13 +302,14 @@ void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping)
 }
 
 // Buffers of records are left to their interrupts: what a sample says, and the order of samples, must not depend on when
-// the engine found a moment.
+// the engine found a moment. Of the threads only the one that is here is asked: others had their moment.
 void Recorder::flush() {
-  const std::uint64_t now = coarse_ns();
-  if (now - last_flush_ns_ < kFlushEveryNs) return;
-  last_flush_ns_ = now;
-  for (auto& [tid, thread] : threads_) send_counts(*thread, false);
-  out_.flush();
+  const pid_t here = gettid();
+  for (auto& [tid, thread] : threads_) {
+    if (thread->host_tid() != here || !thread->is_due(coarse_ns())) continue;
+    send_counts(*thread, false);
+    out_.flush();
+  }
 }
 
 void Recorder::notice(const std::string& text) {

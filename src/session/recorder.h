@@ -67,7 +67,6 @@ class Recorder final : public engine::Observer, public Progress {
   bool greeted_ = false;  // Hello is said
   engine::ThreadIdentity last_;
   std::uint64_t instructions_before_ = 0;  // of threads that have ended, and of the parent before the fork
-  std::uint64_t last_flush_ns_ = 0;
   std::map<std::int32_t, std::unique_ptr<Thread>> threads_;  // by tid
 };
 

@@ -1,6 +1,7 @@
 """The program under zeroskid is not disturbed, its end is passed on, and its numbers come in every layout."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -205,6 +206,17 @@ class Signals(tool.InFolder):
         out, said = process.communicate(timeout=30)
         self.assertEqual((process.returncode, out), (4, "caught\n"))
         self.assertIn("instructions", said)
+
+    def test_a_program_that_is_killed_shows_what_it_had_counted(self):
+        process = self.start("stat", "-e", "instructions", "sh", "-c", "echo $$; while :; do i=$((i+1)); done")
+        program = int(process.stdout.readline())
+        time.sleep(2)
+        os.kill(program, signal.SIGKILL)
+        _, said = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL)
+        counted = re.search(r"\n +([\d,]+) +instructions +# exact, incomplete\n", said)
+        self.assertGreater(int(counted.group(1).replace(",", "")), 10_000_000)
+        self.assertIn(" Some processes were killed before they could report; theirs are the counts they last sent.\n", said)
 
     def test_a_closed_stderr_changes_nothing(self):
         reader, writer = os.pipe()
