@@ -3,6 +3,7 @@
 namespace zs::cli {
 
 std::span<const Verb* const> verbs() {
+  // clang-format off
   static constexpr const Verb* kVerbs[] = {
       &kStatVerb,
       &kRecordVerb,
@@ -12,6 +13,7 @@ std::span<const Verb* const> verbs() {
       &kListVerb,
       &kDoctorVerb,
   };
+  // clang-format on
   return kVerbs;
 }
 

@@ -18,19 +18,19 @@ struct SampledBranch {
 };
 
 struct Sample {
-  std::uint32_t event = 0;            // index into the recording's events
+  std::uint32_t event = 0;  // index into the recording's events
   std::int32_t pid = 0, tid = 0;
-  std::uint32_t cpu = 0;              // modelled CPU
+  std::uint32_t cpu = 0;  // modelled CPU
   std::uint64_t time_ns = 0;
   std::uint64_t ip = 0;
-  bool exact_ip = false;              // EventingIP of a PEBS record
-  std::uint64_t address = 0;          // data linear address; 0 if none
+  bool exact_ip = false;      // EventingIP of a PEBS record
+  std::uint64_t address = 0;  // data linear address; 0 if none
   std::uint64_t period = 0;
   bool has_registers = false;
-  arch::RegisterFile registers;       // ip = the next instruction
-  std::vector<SampledBranch> branches;     // newest first
-  std::vector<std::uint64_t> callchain;    // innermost first; callchain[0] == ip
-  std::vector<std::byte> user_stack;       // copied from registers.sp upwards, for DWARF unwinding
+  arch::RegisterFile registers;          // ip = the next instruction
+  std::vector<SampledBranch> branches;   // newest first
+  std::vector<std::uint64_t> callchain;  // innermost first; callchain[0] == ip
+  std::vector<std::byte> user_stack;     // copied from registers.sp upwards, for DWARF unwinding
 };
 
 }  // namespace zs::session
