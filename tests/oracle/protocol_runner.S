@@ -39,7 +39,8 @@ _start:
     mov edi, PR_SET_SYSCALL_USER_DISPATCH
     mov esi, PR_SYS_DISPATCH_ON
     lea rdx, [rip + _start]
-    mov r10, offset runner_end - _start
+    lea r10, [rip + runner_end]
+    sub r10, rdx                      # all of the runner
     lea r8, [rip + block_calls]
     syscall
     mov rax, 0x5A45524F534B4944
