@@ -46,7 +46,9 @@ struct RecordingConfig {
   std::string cpu_model = "skylake-server@1";
   std::vector<EventSpec> events;
 
-  std::uint32_t ds_records = 64;  // PEBS records a buffer takes before its PMI
+  /// PEBS records a buffer takes before its PMI. measured: CPU seconds for 156,000 samples (qsort of 20,000 numbers, 20
+  /// times, every 997 instructions) 0.77 at 1, 0.71 at 4, 0.68 from 16 up to 1024.
+  std::uint32_t ds_records = 64;
   Callchain callchain = Callchain::None;
   std::uint32_t max_stack = 127;  // callchain entries
   std::uint32_t stack_bytes = 0;  // user stack copied per sample, Callchain::Dwarf
