@@ -121,6 +121,7 @@ Result<Launched> launch(session::RecordingConfig config, const std::string& runn
       runner, "--session-fd", std::to_string(socket_fd.get()), "--config-fd", std::to_string(config_fd.get()), program};
   words.insert(words.end(), argv.begin(), argv.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

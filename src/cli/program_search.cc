@@ -55,10 +55,12 @@ bool find_program(const std::string& name, const char* search_path, std::string&
   std::string_view rest = search_path != nullptr ? search_path : kDefaultPath;
   for (bool more = true; more;) {
     const std::size_t colon = rest.find(':');
-    const std::string folder(rest.substr(0, colon));
+    std::string path(rest.substr(0, colon));
     more = colon != std::string_view::npos;
     if (more) rest.remove_prefix(colon + 1);
-    const std::string path = folder.empty() ? "./" + name : folder + "/" + name;
+    if (path.empty()) path = ".";
+    path += "/";
+    path += name;
     const int reason = obstacle(path);
     if (reason == 0) {
       found = path;

@@ -32,7 +32,7 @@ void RecordSink::receive(session::Message&& message) {
 void RecordSink::breathe() { keep(writer_.flush()); }
 
 /// Remembers the first error and tells of it at once: the program may run for hours yet.
-void RecordSink::keep(Result<void> result) {
+void RecordSink::keep(const Result<void>& result) {
   if (result || error_) return;
   error_ = result.error();
   say(*error_);

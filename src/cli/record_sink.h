@@ -44,7 +44,7 @@ class RecordSink final : public RecordingSink {
   void take(session::Notice&) {}
 
   std::uint64_t placed(std::int32_t pid, std::uint64_t time_ns);
-  void keep(Result<void> result);
+  void keep(const Result<void>& result);
 
   profile::PerfDataWriter writer_;
   const bool virtual_time_;

@@ -134,17 +134,18 @@ std::string stat_page(const StatReport& report, bool colour) {
 
 std::string stat_columns(const StatReport& report, const std::string& separator) {
   std::string out;
-  const std::string run_time = std::to_string(run_time_ns(report));
   for (const Row& row : rows_of(report)) {
     const StatEvent& event = report.events[row.event];
     const bool counted = event.number_class != NumberClass::NotModelled;
-    std::string number = print("%.0f", row.value.mean);
-    if (event.milliseconds) number = print("%.2f", row.value.mean / kNsPerMs);
-    if (!counted) number = "<not supported>";  // the words that readers of perf's columns know
-    if (row.thread != nullptr) out += thread_name(*row.thread) + separator;
-    out += number + separator + (event.milliseconds ? "msec" : "") + separator + event.name + separator;
-    if (report.runs.size() > 1 && counted) out += print("%.2f%%", row.value.percent()) + separator;
-    out += (counted ? run_time : "0") + separator + "100.00" + separator + separator + "\n";
+    std::string number = "<not supported>";  // the words that readers of perf's columns know
+    if (counted) number = event.milliseconds ? print("%.2f", row.value.mean / kNsPerMs) : print("%.0f", row.value.mean);
+    std::vector<std::string> columns = {number, event.milliseconds ? "msec" : "", event.name};
+    if (row.thread != nullptr) columns.insert(columns.begin(), thread_name(*row.thread));
+    if (report.runs.size() > 1 && counted) columns.push_back(print("%.2f%%", row.value.percent()));
+    columns.push_back(std::to_string(counted ? run_time_ns(report) : 0));
+    columns.insert(columns.end(), {"100.00", "", ""});  // time it was counted for; perf's metric and its unit
+    for (std::size_t i = 0; i < columns.size(); ++i) out.append(i == 0 ? "" : separator).append(columns[i]);
+    out += '\n';
   }
   return out;
 }
