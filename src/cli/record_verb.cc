@@ -70,7 +70,8 @@ int run_record(int argc, char** argv) {
   }
   progress.clear();
   const bool whole = sink.close();
-  if (!end.ran) {  // zeroskid-run has said why
+  if (!end.ran) {  // zeroskid-run has said why, unless it was killed
+    say_how_it_ended(program, end);
     take_back(options.output, had_old);
     return exit_status_of(end.wait_status);
   }

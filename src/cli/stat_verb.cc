@@ -180,8 +180,8 @@ int run_once(const ProgramToRun& program, Options& options, OwnSignals& signals,
   if (!go_on) return kToolFailed;
   progress.clear();
   go_on = end.ran && !WIFSIGNALED(end.wait_status) && !signals.asked_to_end();
-  if (!end.ran) return exit_status_of(end.wait_status);  // zeroskid-run has said why
   say_how_it_ended(program, end);
+  if (!end.ran) return exit_status_of(end.wait_status);  // zeroskid-run has said why, unless it was killed
   StatReport& report = options.report;
   report.runs.push_back({.values = as_printed(totals.totals(), options),
                          .elapsed = end.elapsed_seconds,
