@@ -263,8 +263,10 @@ void Recorder::send_counts(Thread& thread, bool final) {
 }
 
 void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {
-  if (Thread* const thread = find(who)) thread->take_pmi(registers);
-  flush();
+  Thread* const thread = find(who);
+  if (thread == nullptr) return;
+  thread->take_pmi(registers);
+  send_what_is_known(*thread);
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
@@ -306,10 +308,14 @@ void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping)
 void Recorder::flush() {
   const pid_t here = gettid();
   for (auto& [tid, thread] : threads_) {
-    if (thread->host_tid() != here || !thread->is_due(coarse_ns())) continue;
-    send_counts(*thread, false);
-    out_.flush();
+    if (thread->host_tid() == here) send_what_is_known(*thread);
   }
+}
+
+void Recorder::send_what_is_known(Thread& thread) {
+  if (!thread.is_due(coarse_ns())) return;
+  send_counts(thread, false);
+  out_.flush();
 }
 
 void Recorder::notice(const std::string& text) {

@@ -53,6 +53,7 @@ class Recorder final : public engine::Observer, public Progress {
 
   Origin origin(const engine::ThreadIdentity& who);
   void send_counts(Thread& thread, bool final);
+  void send_what_is_known(Thread& thread);
   Thread* find(const engine::ThreadIdentity& who);
 
   const RecordingConfig& config_;
