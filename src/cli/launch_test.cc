@@ -80,10 +80,16 @@ print(*[fd for fd in range(3, 1100) if is_open(fd) and os.get_inheritable(fd)], 
 
 TEST_F(Launch, SignalsAreAsWeWereStartedWith) {
   std::signal(SIGUSR1, SIG_IGN);
-  const std::string status = run(script("grep -E 'SigBlk|SigIgn' /proc/self/status"));
+  const std::string probe = "grep -E 'SigBlk|SigIgn' /proc/self/status";
+  std::string natively;  // what the test was started with varies: some runners ignore signals of their own
+  FILE* pipe = popen(probe.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  for (std::array<char, 256> line; std::fgets(line.data(), line.size(), pipe) != nullptr;) natively += line.data();
+  pclose(pipe);
+  const std::string status = run(script(probe));
   std::signal(SIGUSR1, SIG_DFL);
-  EXPECT_THAT(status, HasSubstr("SigBlk:\t0000000000000000"));
-  EXPECT_THAT(status, HasSubstr("SigIgn:\t0000000000000200"));  // SIGUSR1 and nothing of ours
+  EXPECT_THAT(status, testing::ContainsRegex("SigIgn:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n"));  // SIGUSR1 is 1 << 9
+  EXPECT_EQ(status, natively);                                                          // and nothing of ours
 }
 
 TEST_F(Launch, AnIgnoredSigchldStaysIgnoredForTheProgramOnly) {
