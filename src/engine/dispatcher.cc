@@ -99,7 +99,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       break;
     case ExitReason::Guard: {
       std::uint32_t id;
-      std::memcpy(&id, reinterpret_cast<const void*>(context_.guard_pc + 3), 4);
+      std::memcpy(&id, reinterpret_cast<const void*>(context_.guard_pc + sizeof kAppend), 4);
       const Exit exit = translator_->exit(id);
       if (exit.kind == ExitKind::Indirect) {
         thread.pc = gpr(kRcx);

@@ -85,7 +85,13 @@ void real_sigaction(int signal, const KernelSigaction& action) {
 
 }  // namespace
 
-void signal_entry(int signal, siginfo_t* info, void* ucontext) { Runtime::instance->on_signal(signal, info, ucontext); }
+void signal_entry(int signal, siginfo_t* info, void* ucontext) {
+  // The kernel leaves the alignment check on, if the program had it on; compiled code does not keep to it.
+  constexpr unsigned long long kAlignmentCheck = 0x40000;
+  if (const auto flags = __builtin_ia32_readeflags_u64(); (flags & kAlignmentCheck) != 0)
+    __builtin_ia32_writeeflags_u64(flags & ~kAlignmentCheck);
+  Runtime::instance->on_signal(signal, info, ucontext);
+}
 
 void Runtime::set_real_mask(std::uint64_t mask) const {
   const std::uint64_t real = mask & ~kSynchronousSignals;
@@ -156,15 +162,18 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   const auto pc = static_cast<std::uint64_t>(regs[REG_RIP]);
   const bool in_code = window_.in_code(pc) && lock_.owner() == &thread;
 
-  if (in_code && signal == SIGSEGV && info->si_code > 0 &&
-      window_.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr))) {
+  // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
+  const bool misaligned_append = in_code && signal == SIGBUS && info->si_code == BUS_ADRALN &&
+                                 std::memcmp(reinterpret_cast<const void*>(pc), kAppend, sizeof kAppend) == 0;
+  if (misaligned_append || (in_code && signal == SIGSEGV && info->si_code > 0 &&
+                            window_.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr)))) {
     context_.guard_pc = pc;
     regs[REG_RIP] = static_cast<greg_t>(stubs_.guard);
     return;
   }
   // An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
   if (signal == SIGSEGV && info->si_code > 0 && lock_.owner() == &thread) {
-    static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD, 0, 0, 0, 0};
+    static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD};  // jmp [rcx*8 + bias]
     const bool left_table =
         in_code && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
     if ((pc == 0 && entering_.load()) || left_table) {

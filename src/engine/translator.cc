@@ -309,11 +309,9 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
 void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
   if (current_.variant == Variant::Step) return;
   const auto store_id = [&] {
-    out_.u8(0x41);
-    out_.u8(0xC7);
-    out_.u8(0x03);
+    for (const std::uint8_t byte : kAppend) out_.u8(byte);
     out_.u32(exit_id);
-  };  // mov dword [r11], id
+  };
   if (options_.form == TraceForm::Budget) {
     out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
     store_id();
@@ -408,7 +406,8 @@ void Translator::emit_indirect_tail(std::uint64_t pc) {
     out_.store_imm32(offsetof(Context, exit_id), id);
     out_.jmp(stubs_.indirect_miss);
   } else if (looks_up_directly()) {
-    for (const unsigned byte : {0xFF, 0x24, 0xCD, 0, 0, 0, 0}) out_.u8(byte);  // jmp [rcx*8]
+    for (const unsigned byte : {0xFF, 0x24, 0xCD}) out_.u8(byte);  // jmp [rcx*8 + bias]
+    out_.u32(window_.direct_bias());
   } else {
     out_.store(offsetof(Context, slot_rax), kRax);
     for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);  // movzx eax, cx

@@ -36,6 +36,9 @@ enum class TraceForm : std::uint8_t {
   Budget,   // the pointer itself advances by the one lane's count
 };
 
+/// What an append starts with: mov dword [r11], imm32 (the exit's id). Nothing else in the cache looks like it.
+inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03};
+
 class Translator {
  public:
   struct Options {
