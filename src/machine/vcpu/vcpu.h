@@ -1,0 +1,110 @@
+// The virtual PC's processor: an interpreter of x86 in all its modes (virtual-8086 and hardware task switches are
+// refused by name), exact about what retires, what faults and in which order.
+//
+// Fast because instructions are decoded once per physical page and mode (vcpu/decoded_page.h), because memory is reached
+// through software TLBs (vcpu/memory.h), and because nothing is checked per instruction but one countdown: whatever is
+// armed (an interrupt, a trap, the observer's horizon) ends it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "arch/retired.h"
+#include "machine/vcpu/cpu_state.h"
+#include "machine/vcpu/interfaces.h"
+
+namespace zs::machine {
+
+class Vcpu {
+ public:
+  /// What surrounds the CPU. All must outlive it.
+  struct Around {
+    Bus& bus;
+    InterruptSource& interrupts;
+    MsrFile& msrs;
+    Cpuid& cpuid;
+    RetirementObserver& observer;
+  };
+  explicit Vcpu(const Around& around);
+  ~Vcpu();
+  Vcpu(const Vcpu&) = delete;
+  Vcpu& operator=(const Vcpu&) = delete;
+
+  /// RESET: CpuState::after_reset(), nothing pending.
+  void reset();
+
+  /// Runs until something stops it, at the latest after `instructions` retirements.
+  Stop run(std::uint64_t instructions);
+  /// One instruction, or the delivery of one pending event.
+  Stop step() { return run(1); }
+  /// From a hook or device: run() returns Requested after the current instruction.
+  void stop();
+
+  // ---- pins
+  /// The level of INTR.
+  void set_interrupt_line(bool up);
+  void request_nmi();
+  void request_smi();
+  void request_init();
+  /// A machine check (#MC) is delivered at the next boundary.
+  void request_machine_check();
+  /// IA32_DEBUGCTL as it now is: the CPU acts on BTF (bit 1).
+  void set_debugctl(std::uint64_t value);
+  /// The observer's wishes changed: watch() is asked before the next instruction.
+  void watch_changed();
+
+  // ---- state
+  CpuState state() const;
+  void set_state(const CpuState& state);
+  /// Cheap views for hooks and observers.
+  std::uint64_t gpr(Gpr reg) const;
+  void set_gpr(Gpr reg, std::uint64_t value);
+  std::uint64_t rflags() const;
+  void set_rflags(std::uint64_t value);
+  std::uint64_t rip() const;
+  std::uint64_t linear_ip() const;
+  unsigned cpl() const;
+  const Segment& segment(Seg seg) const;
+  std::uint64_t cr(unsigned number) const;
+  std::uint64_t efer() const;
+  /// General registers, flags and ip as a PEBS record has them.
+  arch::RegisterFile register_file() const;
+  /// Instructions retired since reset().
+  std::uint64_t retired() const;
+
+  // ---- memory
+  /// Linear memory with the rights of CPL 0, as the processor itself reaches tables and the Debug Store: walks the page
+  /// tables, sets A and D. returns false if any byte is not accessible; then nothing was transferred.
+  bool read_linear(std::uint64_t linear, std::span<std::byte> into);
+  bool write_linear(std::uint64_t linear, std::span<const std::byte> from);
+  /// As read_linear and write_linear, but of no consequence to the guest (no A, D; ROM and read-only pages are written):
+  /// for debuggers. returns false if any byte is not mapped to memory.
+  bool peek(std::uint64_t linear, std::span<std::byte> into);
+  bool poke(std::uint64_t linear, std::span<const std::byte> from);
+  /// A store that the machine itself made for the current instruction (Debug Store) faulted: #PF (or #GP for an address that
+  /// is not canonical) is delivered before the next instruction, which therefore does not run yet.
+  void raise_linear_fault(std::uint64_t linear, bool write);
+  /// Someone other than this CPU wrote memory: decoded instructions there are dropped.
+  void memory_written(std::uint64_t physical, std::uint64_t bytes);
+  /// What Bus::page answers changed.
+  void memory_map_changed();
+
+  // ---- monitor
+  /// `hook` runs when real-mode code reaches linear first .. first + count - 1, with the number from 0.
+  void set_service_range(std::uint64_t first, unsigned count, ServiceHook* hook);
+  void add_breakpoint(std::uint64_t linear);
+  void remove_breakpoint(std::uint64_t linear);
+  enum class WatchKind : std::uint8_t { Write, Read, Access };
+  void add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
+  void remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
+
+  /// The interpreter's own state (vcpu/core.h).
+  struct Core;
+
+ private:
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace zs::machine
