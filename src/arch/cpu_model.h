@@ -11,6 +11,7 @@
 #include "arch/counter_set.h"
 #include "arch/events/event.h"
 #include "arch/msrs.h"
+#include "arch/quirks.h"
 #include "arch/records/lbr.h"
 #include "arch/records/pebs.h"
 
@@ -50,6 +51,7 @@ struct CpuModel {
   bool lbr_call_stack;       // LBR_SELECT.EN_CALLSTACK
   FreezeKind counter_freeze, lbr_freeze;
   bool transactions;  // HLE or RTM
+  QuirkSet quirks{};  // those that are part of it
 
   std::span<const Event> (*events)();
 

@@ -138,6 +138,10 @@ bool is_lbr_from(const CpuModel& m, std::uint64_t value) {
 
 std::span<const MsrFact> msr_facts() { return kFacts; }
 
+bool is_pmu_msr(std::uint32_t address) {
+  return std::ranges::any_of(cpu_models(), [&](const CpuModel& model) { return find_msr(model, address).has_value(); });
+}
+
 std::optional<MsrRef> find_msr(const CpuModel& model, std::uint32_t address) {
   for (const MsrFact& fact : kFacts) {
     if (address < fact.first) break;

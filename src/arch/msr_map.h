@@ -70,6 +70,10 @@ struct MsrRef {
   unsigned index;  // in its block
 };
 
+/// Whether the address is one that some model's PMU answers: if this model's does not, the access raises #GP(0).
+/// IA32_MISC_ENABLE and IA32_DEBUGCTL are among them; a machine that has more bits of the former merges them.
+bool is_pmu_msr(std::uint32_t address);
+
 /// The register at `address`, if `model` has it.
 std::optional<MsrRef> find_msr(const CpuModel& model, std::uint32_t address);
 

@@ -54,16 +54,35 @@ struct Retired : InsnFacts {
   std::uint64_t ip = 0;            // linear address of the instruction
   std::uint64_t next_ip = 0;       // linear address of the instruction that runs next
   std::uint64_t data_address = 0;  // linear address of the (first) memory operand; 0 if none
+
+  // What a taken branch also needs where privilege levels change and branches are predicted.
+  std::uint8_t next_cpl = kSameCpl;  // privilege level of the instruction that runs next
+  bool mispredicted = false;
+  bool transfer_entered = false;  // its transfer went to Pmu::enter_branch() already: LBR and BTS leave it alone
+
+  // What only a core model knows; 0: there is none, and records say so.
+  std::uint32_t load_latency = 0;  // core cycles from dispatch to the data
+  std::uint8_t data_source = 0;    // as PEBS records encode it
+
+  static constexpr std::uint8_t kSameCpl = 0xFF;
+};
+
+/// Why control moved.
+enum class TransferCause : std::uint8_t {
+  Instruction,  // a taken branch, INT n, IRET, SYSCALL, ...: the instruction also retires
+  Exception,    // from = the faulting instruction, or for a trap the one after it: what the frame returns to
+  Interrupt,    // from = the instruction that would have run next
 };
 
 /// One taken control transfer, as LBR and BTS see it.
 struct TakenBranch {
-  std::uint64_t from = 0;
-  std::uint64_t to = 0;
+  std::uint64_t from = 0;  // linear
+  std::uint64_t to = 0;    // linear
   BranchKind kind = BranchKind::None;
   bool mispredicted = false;
   std::uint8_t cpl_from = 3;
   std::uint8_t cpl_to = 3;
+  TransferCause cause = TransferCause::Instruction;
 };
 
 /// General registers in the order of a legacy PEBS record (SDM vol. 3B, "PEBS Record Format"), after retirement.

@@ -96,15 +96,15 @@ void Counters::set_pebs(CounterSet enabled) {
   armed_ = armed_ & enabled;
 }
 
-std::size_t Counters::Ring::lane_of(const arch::EventMeaning& meaning) {
-  for (std::size_t i = 0; i < lanes; ++i) {
+std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (meanings[i].count == meaning.count) return i;
   }
-  meanings[lanes] = meaning;
-  return lanes++;
+  meanings[count] = meaning;
+  return count++;
 }
 
-void Counters::Ring::add(Counter& counter) {
+void Counters::Lanes::add(Counter& counter) {
   if (!counter.conditional()) {
     const std::size_t lane = lane_of(*counter.meaning);
     members[lane][member_count[lane]++] = &counter;
@@ -116,10 +116,15 @@ void Counters::Ring::add(Counter& counter) {
   stepwise |= 1U << lane_of(needs_all ? arch::kInstructions : *counter.meaning);
 }
 
+bool Counters::Lanes::counts_as(const Lanes& other) const {
+  return std::equal(meanings.begin(), meanings.begin() + count, other.meanings.begin(),
+                    other.meanings.begin() + other.count,
+                    [](const auto& a, const auto& b) { return a.count == b.count; });
+}
+
 void Counters::resolve() {
   stale_ = false;
-  const Ring before = std::exchange(user_, {});
-  kernel_ = {};
+  const std::array<Lanes, 2> before = std::exchange(rings_, {});
   if (!status_.has(GlobalStatus::counters_frozen)) {
     for (Counter& counter : slots_) {
       if (counter.meaning == nullptr || (control_.raw() & counter.bit) == 0) continue;
@@ -133,42 +138,43 @@ void Counters::resolve() {
         user = fixed_control_.has(FixedCtrCtrl::user, index - kMaxGeneral);
         kernel = fixed_control_.has(FixedCtrCtrl::kernel, index - kMaxGeneral);
       }
-      if (user) user_.add(counter);
-      if (kernel) kernel_.add(counter);
+      if (user) of(Ring::User).add(counter);
+      if (kernel) of(Ring::Kernel).add(counter);
     }
   }
-  const bool same = std::equal(user_.meanings.begin(), user_.meanings.begin() + user_.lanes, before.meanings.begin(),
-                               before.meanings.begin() + before.lanes,
-                               [](const auto& a, const auto& b) { return a.count == b.count; });
-  if (!same) ++generation_;
+  for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
+    if (!rings_[ring].counts_as(before[ring])) ++generations_[ring];
+  }
 }
 
-std::span<const arch::EventMeaning> Counters::lanes() {
+std::span<const arch::EventMeaning> Counters::lanes(Ring ring) {
   refresh();
-  return std::span{user_.meanings}.first(user_.lanes);
+  return std::span{of(ring).meanings}.first(of(ring).count);
 }
 
-std::uint32_t Counters::generation() {
+std::uint32_t Counters::generation(Ring ring) {
   refresh();
-  return generation_;
+  return generations_[static_cast<std::size_t>(ring)];
 }
 
-std::uint64_t Counters::headroom(std::size_t lane) {
+std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   refresh();
-  CHECK(lane < user_.lanes);
-  if ((user_.stepwise >> lane & 1) != 0) return 0;
+  const Lanes& lanes = of(ring);
+  CHECK(lane < lanes.count);
+  if ((lanes.stepwise >> lane & 1) != 0) return 0;
   std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
-  for (unsigned i = 0; i < user_.member_count[lane]; ++i) {
-    const Counter& counter = *user_.members[lane][i];
+  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
+    const Counter& counter = *lanes.members[lane][i];
     if ((armed_.bits & counter.bit) != 0) return 0;
     room = std::min(room, counter.limit - counter.value - 1);
   }
   return room;
 }
 
-void Counters::count(std::size_t lane, std::uint64_t events) {
-  CHECK(events <= headroom(lane));
-  for (unsigned i = 0; i < user_.member_count[lane]; ++i) user_.members[lane][i]->value += events;
+void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
+  CHECK(events <= headroom(lane, ring));
+  const Lanes& lanes = of(ring);
+  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) lanes.members[lane][i]->value += events;
 }
 
 void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
@@ -196,9 +202,9 @@ void Counters::add_conditionally(Counter& counter, const arch::Retired& retired,
 
 Counters::Step Counters::retire(const arch::Retired& retired) {
   refresh();
-  Ring& ring = retired.cpl == 0 ? kernel_ : user_;
+  Lanes& ring = of(ring_of(retired.cpl));
   Step step;
-  for (std::size_t lane = 0; lane < ring.lanes; ++lane) {
+  for (std::size_t lane = 0; lane < ring.count; ++lane) {
     if (ring.member_count[lane] == 0) continue;
     const std::uint32_t events = ring.meanings[lane].count(retired);
     if (events == 0) continue;

@@ -20,6 +20,7 @@
 #include "arch/cpu_model.h"
 #include "arch/msrs.h"
 #include "arch/retired.h"
+#include "pmu/pmu.h"
 
 namespace zs::pmu {
 
@@ -58,10 +59,10 @@ class Counters {
   bool any_has_address(arch::CounterSet counters) const { return !(counters & with_address_).empty(); }
 
   // What retires: the meaning of these is pmu.h's.
-  std::span<const arch::EventMeaning> lanes();
-  std::uint32_t generation();
-  std::uint64_t headroom(std::size_t lane);
-  void count(std::size_t lane, std::uint64_t events);
+  std::span<const arch::EventMeaning> lanes(Ring ring);
+  std::uint32_t generation(Ring ring);
+  std::uint64_t headroom(std::size_t lane, Ring ring);
+  void count(std::size_t lane, std::uint64_t events, Ring ring);
 
   struct Step {
     arch::CounterSet wrapped;    // went past their width
@@ -86,9 +87,9 @@ class Counters {
     bool conditional() const { return cmask != 0 || edge; }
   };
 
-  /// The running counters of one privilege level, by what they count.
-  struct Ring {
-    std::size_t lanes = 0;
+  /// The running counters of one ring, by what they count.
+  struct Lanes {
+    std::size_t count = 0;
     std::array<arch::EventMeaning, kMaxLanes> meanings{};
     std::array<std::array<Counter*, kSlots>, kMaxLanes> members{};  // those that add every event
     std::array<std::uint8_t, kMaxLanes> member_count{};
@@ -98,6 +99,7 @@ class Counters {
 
     std::size_t lane_of(const arch::EventMeaning& meaning);
     void add(Counter& counter);
+    bool counts_as(const Lanes& other) const;  // the same events in the same lanes
   };
 
   const Counter& slot(unsigned counter) const {
@@ -125,8 +127,9 @@ class Counters {
   arch::CounterSet pebs_, armed_;
 
   bool stale_ = true;  // a register that decides which counters run has changed since resolve()
-  Ring user_, kernel_;
-  std::uint32_t generation_ = 0;
+  Lanes& of(Ring ring) { return rings_[static_cast<std::size_t>(ring)]; }
+  std::array<Lanes, 2> rings_;  // by Ring
+  std::array<std::uint32_t, 2> generations_{};
 };
 
 }  // namespace zs::pmu

@@ -8,7 +8,7 @@
 //   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.
 #include "pmu/pmu.h"
 
-#include <bit>
+#include <utility>
 
 #include "arch/cpu_model.h"
 #include "arch/msr_map.h"
@@ -29,8 +29,9 @@ using arch::PerfEvtSel;
 
 class Pmu::Impl {
  public:
-  Impl(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock)
+  Impl(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock, arch::QuirkSet quirks)
       : model_(model),
+        quirks_(quirks),
         pmi_(pmi),
         clock_(clock),
         counters_(model),
@@ -44,7 +45,7 @@ class Pmu::Impl {
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
 
   Counters& counters() { return counters_; }
-  std::uint32_t generation();
+  std::uint32_t generation(Ring ring);
   bool records_branches() const {
     return debugctl_.has(DebugCtl::lbr) && !counters_.status().has(GlobalStatus::lbr_frozen);
   }
@@ -52,6 +53,15 @@ class Pmu::Impl {
     if (records_branches()) lbr_.enter(branch);
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
+
+  bool needs_each() const { return false; }
+  std::optional<DsFault> take_ds_fault() { return std::exchange(ds_fault_, std::nullopt); }
+  void set_mode(Mode mode) { mode_ = mode; }
+  Mode mode() const { return mode_; }
+  void set_vector_registers(VectorRegisters* registers) { vector_registers_ = registers; }
+  arch::QuirkSet quirks() const { return quirks_; }
+  DebugCtl debugctl() const { return debugctl_; }
+  void debug_exception() { debugctl_ = debugctl_.with(DebugCtl::lbr, 0); }
 
  private:
   arch::GlobalInUse in_use() const;
@@ -62,6 +72,10 @@ class Pmu::Impl {
   void request_pmi();
 
   const arch::CpuModel& model_;
+  arch::QuirkSet quirks_;
+  Mode mode_;
+  VectorRegisters* vector_registers_ = nullptr;
+  std::optional<DsFault> ds_fault_;
   PmiSink& pmi_;
   Clock& clock_;
   Counters counters_;
@@ -166,21 +180,22 @@ bool Pmu::Impl::rdpmc(std::uint32_t ecx, std::uint64_t& value) const {
   return true;
 }
 
-std::uint32_t Pmu::Impl::generation() {
+std::uint32_t Pmu::Impl::generation(Ring ring) {
   if (recorded_branches_ != records_branches()) {
     recorded_branches_ = !recorded_branches_;
     ++branch_generation_;
   }
-  return counters_.generation() + branch_generation_;
+  return counters_.generation(ring) + branch_generation_;
 }
 
 void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& after) {
-  if (retired.taken && records_branches()) {
+  if (retired.taken && !retired.transfer_entered && records_branches()) {
     lbr_.enter({.from = retired.ip,
                 .to = retired.next_ip,
                 .kind = retired.branch,
+                .mispredicted = retired.mispredicted,
                 .cpl_from = retired.cpl,
-                .cpl_to = retired.cpl});
+                .cpl_to = retired.next_cpl == arch::Retired::kSameCpl ? retired.cpl : retired.next_cpl});
   }
   const Counters::Step step = counters_.retire(retired);
   if (!step.nothing()) [[unlikely]] {
@@ -251,20 +266,46 @@ void Pmu::Impl::request_pmi() {
 }
 
 Pmu::Pmu(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock)
-    : impl_(std::make_unique<Impl>(model, memory, pmi, clock)) {}
+    : Pmu(model, memory, pmi, clock, model.quirks) {}
+Pmu::Pmu(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock, arch::QuirkSet quirks)
+    : impl_(std::make_unique<Impl>(model, memory, pmi, clock, quirks)) {}
 Pmu::~Pmu() = default;
 
 bool Pmu::rdmsr(std::uint32_t msr, std::uint64_t& value) const { return impl_->rdmsr(msr, value); }
 bool Pmu::wrmsr(std::uint32_t msr, std::uint64_t value) { return impl_->wrmsr(msr, value); }
 bool Pmu::rdpmc(std::uint32_t ecx, std::uint64_t& value) const { return impl_->rdpmc(ecx, value); }
+bool Pmu::rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights) const {
+  const bool allowed = rights.cr4_pce || rights.cpl == 0 || !rights.protected_mode;
+  return allowed && impl_->rdpmc(ecx, value);
+}
 
-std::span<const arch::EventMeaning> Pmu::lanes() const { return impl_->counters().lanes(); }
-std::uint32_t Pmu::lanes_generation() const { return impl_->generation(); }
-std::uint64_t Pmu::headroom(std::size_t lane) const { return impl_->counters().headroom(lane); }
-void Pmu::count(std::size_t lane, std::uint64_t events) { impl_->counters().count(lane, events); }
+std::span<const arch::EventMeaning> Pmu::lanes(Ring ring) const { return impl_->counters().lanes(ring); }
+std::uint32_t Pmu::lanes_generation(Ring ring) const { return impl_->generation(ring); }
+std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
+void Pmu::count(std::size_t lane, std::uint64_t events, Ring ring) { impl_->counters().count(lane, events, ring); }
 void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) { impl_->retire(retired, after); }
 
 bool Pmu::wants_branches() const { return impl_->records_branches(); }
 void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(branch); }
+bool Pmu::needs_each() const { return impl_->needs_each(); }
+std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
+
+void Pmu::advance(const Elapsed&, Ring) {}
+Elapsed Pmu::time_headroom(Ring) const {
+  constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  return {kNever, kNever, kNever};
+}
+
+void Pmu::set_mode(Mode mode) { impl_->set_mode(mode); }
+Mode Pmu::mode() const { return impl_->mode(); }
+void Pmu::set_vector_registers(VectorRegisters* registers) { impl_->set_vector_registers(registers); }
+arch::QuirkSet Pmu::quirks() const { return impl_->quirks(); }
+arch::DebugCtl Pmu::debugctl() const { return impl_->debugctl(); }
+void Pmu::debug_exception() { impl_->debug_exception(); }
+void Pmu::enter_smm() {}
+void Pmu::leave_smm() {}
+void Pmu::machine_check() {}
+void Pmu::init() {}
+void Pmu::reset(bool) {}
 
 }  // namespace zs::pmu

@@ -1,14 +1,20 @@
 // One logical processor's performance-monitoring unit, exact to the register: software sees MSRs, a Debug Store area and
 // a PMI; the processor around it reports what retired. Two ways to report, with identical results:
 //   count()   many events at once, as long as headroom() allows: nothing observable but counter values changes
-//   retire()  one instruction with its registers: overflow, PEBS arming and records, PMI happen here
+//   retire()  one instruction with its registers: overflow, PEBS arming and records, BTS, PMI happen here
+//
+// A processor that has more than user code (a machine) also reports transfers that no instruction made, its mode, time, and
+// SMM, #MC, INIT and RESET; one that has not (an engine) never calls those, and stays at CPL 3 in 64-bit mode.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "arch/msrs.h"
+#include "arch/quirks.h"
 #include "arch/retired.h"
 #include "pmu/interfaces.h"
 
@@ -18,41 +24,117 @@ struct CpuModel;
 
 namespace zs::pmu {
 
+/// The two that counters tell apart by their OS and USR bits.
+enum class Ring : std::uint8_t { User, Kernel };  // CPL 1 to 3; CPL 0
+constexpr Ring ring_of(unsigned cpl) { return cpl == 0 ? Ring::Kernel : Ring::User; }
+
+/// How the processor runs now: decides the layout of the Debug Store and how wide registers in records are.
+struct Mode {
+  bool ia32e = true;   // EFER.LMA
+  bool code64 = true;  // IA-32e mode and CS.L: 64-bit code
+  friend constexpr bool operator==(Mode, Mode) = default;
+};
+
+/// What RDPMC depends on besides its index.
+struct RdpmcRights {
+  unsigned cpl = 0;
+  bool cr4_pce = false;
+  bool protected_mode = true;  // CR0.PE
+};
+
+/// A Debug Store access that memory refused.
+struct DsFault {
+  std::uint64_t address = 0;  // linear, of the first byte of the access
+  std::uint32_t bytes = 0;
+  bool write = false;
+};
+
+/// Time that passed while not halted.
+struct Elapsed {
+  std::uint64_t core = 0;       // core cycles
+  std::uint64_t reference = 0;  // ticks at the rate of the time-stamp counter
+  std::uint64_t bus = 0;        // ticks of the crystal or bus clock (architectural event 3CH/01H)
+};
+
 class Pmu {
  public:
-  /// All references must outlive the Pmu.
+  /// All references must outlive the Pmu. Starts as after power-up, in `Mode{}`.
+  /// quirks  those of the model alone, if not given
   Pmu(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock);
+  Pmu(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock, arch::QuirkSet quirks);
   ~Pmu();
   Pmu(const Pmu&) = delete;
   Pmu& operator=(const Pmu&) = delete;
 
-  /// RDMSR, WRMSR, RDPMC as CPL 0 executes them. returns false where the processor raises #GP(0)
+  /// RDMSR, WRMSR, RDPMC as CPL 0 executes them. returns false where the processor raises #GP(0), and for an MSR that is
+  /// not the PMU's; is_pmu_msr() of arch/msr_map.h tells these apart.
   bool rdmsr(std::uint32_t msr, std::uint64_t& value) const;
   bool wrmsr(std::uint32_t msr, std::uint64_t value);
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
+  /// The same with its privilege check.
+  bool rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights) const;
 
-  /// A lane is one distinct event that at least one running counter counts at CPL 3 (for a counter with INV or E:
+  /// A lane is one distinct event that at least one running counter counts in that ring (for a counter with INV or E:
   /// every instruction, which it has to see). The list and wants_branches() change only when software writes a control
   /// register or a PMI freezes something; lanes_generation() then differs. A handler that stops and restarts counters
   /// without anyone looking in between changes nothing.
-  std::span<const arch::EventMeaning> lanes() const;
-  std::uint32_t lanes_generation() const;
+  std::span<const arch::EventMeaning> lanes(Ring ring = Ring::User) const;
+  std::uint32_t lanes_generation(Ring ring = Ring::User) const;
 
   /// How many events of `lane` may be passed to count() before something other than a counter value would
   /// change (an overflow, a PEBS record of an armed counter). 0: the next instruction with such an event needs retire().
   /// A counter at 0 leaves room for 2^48 - 1. Always 0 for a lane with a counter that uses CMASK or E.
-  std::uint64_t headroom(std::size_t lane) const;
+  /// Counting in one ring uses up room of the other where a counter counts in both: ask again after a ring change.
+  std::uint64_t headroom(std::size_t lane, Ring ring = Ring::User) const;
 
-  /// Adds `events` occurrences at CPL 3. CHECKs events <= headroom(lane).
-  void count(std::size_t lane, std::uint64_t events);
+  /// Adds `events` occurrences. CHECKs events <= headroom(lane, ring).
+  void count(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
 
   /// One instruction retired; `after` is the state after it (ip = next instruction). Order, SDM: LBR, counters, PEBS
-  /// record, PMI. Writes DS records through LinearMemory. A taken branch is entered into the LBR here.
+  /// record, BTS record, PMI. Writes DS records through LinearMemory. A taken branch is entered into LBR and BTS here,
+  /// unless Retired::transfer_entered says that enter_branch() has been called for it.
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
 
   /// Whether taken branches must be reported (LBR or BTS on); enter_branch() reports one that retired in bulk, in order.
+  /// Interrupts and exceptions are reported through enter_branch() always, before their handler runs: that is how
+  /// last-exception records come about.
+  /// With BTS on, enter_branch() may write to memory, request a PMI and fault.
   bool wants_branches() const;
   void enter_branch(const arch::TakenBranch& branch);
+
+  /// Whether instructions must come one by one, because reporting a branch before it is counted would show: a BTS
+  /// interrupt may come and freeze counters.
+  bool needs_each() const;
+
+  /// The first Debug Store access that memory refused since this was last asked. What the record was for is lost: nothing
+  /// was stored and the index did not move. A machine delivers the page fault after the instruction that it belongs to.
+  std::optional<DsFault> take_ds_fault();
+
+  /// Counters of cycles, in the ring that was running. Any amount: they wrap and request PMIs like others, except that
+  /// nothing is recorded (cycles belong to no instruction).
+  /// time_headroom() is how much may pass before one of them wraps.
+  void advance(const Elapsed& elapsed, Ring ring = Ring::User);
+  Elapsed time_headroom(Ring ring = Ring::User) const;
+
+  // The processor around it.
+  void set_mode(Mode mode);
+  Mode mode() const;
+  /// For the XMM group of adaptive records; null (the start): it is written as zeros. Must outlive the Pmu.
+  void set_vector_registers(VectorRegisters* registers);
+  arch::QuirkSet quirks() const;
+
+  /// IA32_DEBUGCTL as it is now; BTF of it is the CPU's to obey. PMIs, #DB and SMM change it.
+  arch::DebugCtl debugctl() const;
+  /// A #DB is about to be delivered: LBR and BTF are cleared. Its transfer, entered next, is in BTS but in no LBR.
+  void debug_exception();
+  /// Between the two nothing is recorded; with FREEZE_WHILE_SMM_EN nothing counts either.
+  void enter_smm();
+  void leave_smm();
+  /// A machine-check exception: the Debug Store mechanism stops until software enables it again.
+  void machine_check();
+  void init();
+  /// Power-up; a warm RESET leaves the LBR stack as it is.
+  void reset(bool warm = false);
 
  private:
   class Impl;

@@ -1,0 +1,38 @@
+// source: SDM vol. 2, CPUID, "Information Returned by CPUID Instruction".
+#include "arch/cpuid.h"
+
+namespace zs::arch {
+
+namespace {
+
+// Leaf 1.
+constexpr std::uint32_t kDtes64 = 1U << 2, kDsCpl = 1U << 4, kPdcm = 1U << 15;  // ECX
+constexpr std::uint32_t kDs = 1U << 21;                                         // EDX
+// Leaf 7, subleaf 0.
+constexpr std::uint32_t kHle = 1U << 4, kRtm = 1U << 11;  // EBX
+constexpr std::uint32_t kArchLbr = 1U << 19;              // EDX
+
+}  // namespace
+
+std::optional<CpuidLeaf> pmu_leaf(const CpuModel& model, std::uint32_t leaf, std::uint32_t) {
+  switch (leaf) {
+    case 0x0A: return perfmon_leaf(model);
+    case 0x1C: return CpuidLeaf{};
+    default: return std::nullopt;
+  }
+}
+
+CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf, QuirkSet quirks) {
+  if (leaf == 1) {
+    std::uint32_t ecx = kDsCpl | kPdcm;
+    if (!quirks.has(Quirk::Ds32)) ecx |= kDtes64;
+    return {.mask = {~0U, 0, kDtes64 | kDsCpl | kPdcm, kDs}, .value = {model.signature, 0, ecx, kDs}};
+  }
+  if (leaf == 7 && subleaf == 0) {
+    const std::uint32_t ebx = model.transactions ? kHle | kRtm : 0;
+    return {.mask = {0, kHle | kRtm, 0, kArchLbr}, .value = {0, ebx, 0, 0}};
+  }
+  return {};
+}
+
+}  // namespace zs::arch

@@ -1,0 +1,23 @@
+// What CPUID says of the PMU. Leaves 0AH and 1CH are the PMU's alone; of leaves 1 and 7 some bits are. The rest of CPUID,
+// the highest leaf included, belongs to the machine around it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "arch/cpu_model.h"
+#include "arch/quirks.h"
+
+namespace zs::arch {
+
+/// The whole leaf, if it is one of the PMU's: 0AH "Architectural Performance Monitoring", 1CH "Last Branch Records".
+/// On a model without architectural LBRs leaf 1CH is all zero.
+std::optional<CpuidLeaf> pmu_leaf(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf);
+
+/// Of leaf 1 and of leaf 7 subleaf 0: the bits that tell of the PMU, and what they are. Leaf 1 EAX is the signature.
+struct CpuidBits {
+  CpuidLeaf mask, value;
+};
+CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf, QuirkSet quirks);
+
+}  // namespace zs::arch
