@@ -38,25 +38,36 @@ Window::Window(std::uint64_t base, std::size_t code_bytes)
   map(base_, kContextBytes + kTableBytes + kTraceBytes, PROT_READ | PROT_WRITE);
   map(trace_ + kTraceBytes, kGuardBytes, PROT_NONE);
   map(stubs_, kStubBytes + code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
-  const long table = raw_syscall(SYS_mmap, 8 * kDirectFirst, 8 * (kDirectEnd - kDirectFirst), PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-  direct_ = table == static_cast<long>(8 * kDirectFirst);
+  // Translations of a large program are spread over megabytes: small pages would miss the instruction TLB all the time.
+  raw_syscall(SYS_madvise, static_cast<long>(stubs_), static_cast<long>(kStubBytes + code_bytes), MADV_HUGEPAGE);
 }
 
-AddressRange Window::cover_fixed_program(std::uint64_t program_end) {
-  const AddressRange table{8 * kFixedFirst, 8 * kFixedEnd};
-  if (program_end > table.start) return {};
-  const long at = raw_syscall(SYS_mmap, table.start, table.size(), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-  direct_fixed_ = at == static_cast<long>(table.start);
-  return direct_fixed_ ? table : AddressRange{};
+AddressRange Window::map_direct_table(AddressRange fixed_code) {
+  const auto map = [](AddressRange range) {
+    const long at =
+        raw_syscall(SYS_mmap, static_cast<long>(range.start), static_cast<long>(range.size()), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+    return at == static_cast<long>(range.start);
+  };
+  // Whole pages of the table: 512 entries each.
+  fixed_code = {fixed_code.start & ~std::uint64_t{511}, (fixed_code.end + 511) & ~std::uint64_t{511}};
+  if (!fixed_code.empty() && 8 * fixed_code.end < base_) {
+    bias_ = static_cast<std::uint32_t>(base_ - 8 * fixed_code.end);
+    const AddressRange slots = direct_slots(fixed_code);
+    if (slots.start > fixed_code.end && map(slots))
+      fixed_code_ = fixed_code;
+    else
+      bias_ = 0;
+  }
+  direct_ = map(direct_slots({kDirectFirst, kDirectEnd}));
+  return fixed_code_.empty() ? AddressRange{} : direct_slots(fixed_code_);
 }
 
 // A page of the table that is written to for the first time answers "miss" for all its other entries.
 void Window::set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss) {
-  auto* slot = reinterpret_cast<std::uint64_t*>(8 * pc);
+  auto* slot = reinterpret_cast<std::uint64_t*>(8 * pc + bias_);
   if (*slot == 0) {
-    auto* page = reinterpret_cast<std::uint64_t*>(8 * pc & ~std::uint64_t{4095});
+    auto* page = reinterpret_cast<std::uint64_t*>((8 * pc + bias_) & ~std::uint64_t{4095});
     for (std::size_t i = 0; i < 512; ++i) {
       if (page[i] == 0) page[i] = miss;
     }
@@ -65,13 +76,16 @@ void Window::set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t mis
 }
 
 void Window::clear_direct(std::uint64_t pc, std::uint64_t miss) {
-  auto* slot = reinterpret_cast<std::uint64_t*>(8 * pc);
+  auto* slot = reinterpret_cast<std::uint64_t*>(8 * pc + bias_);
   if (*slot != 0) *slot = miss;
 }
 
 void Window::forget_direct() {
-  if (direct_) raw_syscall(SYS_madvise, 8 * kDirectFirst, 8 * (kDirectEnd - kDirectFirst), MADV_DONTNEED);
-  if (direct_fixed_) raw_syscall(SYS_madvise, 8 * kFixedFirst, 8 * (kFixedEnd - kFixedFirst), MADV_DONTNEED);
+  const auto forget = [](AddressRange range) {
+    raw_syscall(SYS_madvise, static_cast<long>(range.start), static_cast<long>(range.size()), MADV_DONTNEED);
+  };
+  if (direct_) forget(direct_slots({kDirectFirst, kDirectEnd}));
+  if (!fixed_code_.empty()) forget(direct_slots(fixed_code_));
 }
 
 void Window::trip() const {

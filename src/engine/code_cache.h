@@ -25,22 +25,21 @@ class Window {
   std::uint64_t table_address() const { return table_; }
   static constexpr std::size_t kTableEntries = 65536;
 
-  /// The direct table: for code below 2 GiB, the entry of `pc` lies at the address 8 * pc, so that one instruction,
-  /// jmp [rcx*8], looks it up without hashing or checking. Address space only; pages come as they are used. Absent (false) where the
-  /// range was not free; then everything is hashed.
+  /// The direct table: for code below 2 GiB, the entry of `pc` lies at the address 8 * pc + bias, so that one instruction,
+  /// jmp [rcx*8 + bias], looks it up without hashing or checking. Address space only; pages come as they are used. `fixed_code`
+  /// is the code of a program linked below the low window, if any: its part of the table lies below the engine window. Returns the
+  /// range of that part, which nobody else may map; empty where there was no room, and then such code is hashed.
+  AddressRange map_direct_table(AddressRange fixed_code);
   bool has_direct_table() const { return direct_; }
   bool direct_covers(std::uint64_t pc) const {
-    return (direct_ && pc >= kDirectFirst && pc < kDirectEnd) || (direct_fixed_ && pc >= kFixedFirst && pc < kFixedEnd);
+    return direct_ && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
   }
-  /// Covers a program linked at 4 MiB, whose table then lies between its own end and the low window. Returns the range of
-  /// the table, which nobody else may map; {0, 0} if the program is too large for that.
-  AddressRange cover_fixed_program(std::uint64_t program_end);
+  std::uint32_t direct_bias() const { return bias_; }
   void set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss);
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
   /// Every page goes back to zero, which a jump through it shows as a fault at address 0.
   void forget_direct();
   static constexpr std::uint64_t kDirectFirst = 0x1000'0000, kDirectEnd = 0x7ff0'0000;
-  static constexpr std::uint64_t kFixedFirst = 0x40'0000, kFixedEnd = 0x200'0000;
 
   std::uint64_t trace_begin() const { return trace_; }
   std::uint64_t trace_end() const { return trace_ + trace_bytes_; }  // the guard starts here
@@ -70,7 +69,10 @@ class Window {
   std::size_t trace_bytes_;
   bool aliased_ = false;
   bool direct_ = false;
-  bool direct_fixed_ = false;
+  std::uint32_t bias_ = 0;
+  AddressRange fixed_code_{};
+
+  AddressRange direct_slots(AddressRange code) const { return {8 * code.start + bias_, 8 * code.end + bias_}; }
 };
 
 }  // namespace zs::engine

@@ -34,7 +34,8 @@ inline constexpr Gpr kTracePointer = kR11;
 
 /// Why translated code came back to C++.
 enum class ExitReason : std::uint32_t {
-  Unlinked,      // a direct exit whose target is not linked yet; exit_id says which
+  Unlinked,      // an exit that is not linked; the last append says which
+  StepDone,      // the same of a step, which appends nothing; exit_id says which
   IndirectMiss,  // target in rcx, rcx and rax in their slots
   Guard,         // the trace reached its guard page (or was tripped by a signal); guard_pc is the faulting append
   Fault,         // a guest instruction faulted; the thread's Fault says where

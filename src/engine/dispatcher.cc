@@ -67,6 +67,13 @@ std::uint64_t Runtime::dispatch() {
   return resume(link_from);
 }
 
+std::uint32_t Runtime::last_appended() const {
+  std::uint32_t id;
+  const std::uint64_t at = form_ == TraceForm::Records ? context_.trace_pointer - sizeof id : context_.trace_pointer;
+  std::memcpy(&id, reinterpret_cast<const void*>(at), sizeof id);
+  return id;
+}
+
 void Runtime::leave_block(std::uint32_t& link_from) {
   Thread& thread = *thread_;
   wants_indirect_entry_ = false;
@@ -77,15 +84,17 @@ void Runtime::leave_block(std::uint32_t& link_from) {
     indirect_target_ = thread.pc;
   };
   switch (context_.reason) {
-    case ExitReason::Unlinked: {
-      const Exit exit = translator_->exit(context_.exit_id);
+    case ExitReason::Unlinked:
+    case ExitReason::StepDone: {
+      const std::uint32_t id = context_.reason == ExitReason::StepDone ? context_.exit_id : last_appended();
+      const Exit exit = translator_->exit(id);
       drain({});
       if (exit.kind == ExitKind::Direct) {
         thread.pc = exit.target;
         if (thread.step.active)
           retire_step(exit.taken);
         else
-          link_from = context_.exit_id;
+          link_from = id;
       } else {
         handle_exit(exit);
       }

@@ -54,13 +54,14 @@ void Runtime::start(ProgramPlan plan) {
   if (!loaded) give_up(loaded.error(), status);
   program_ = std::move(*loaded);
   { const ProgramPlan done = std::move(plan); }  // closes its descriptors
-  std::uint64_t fixed_end = 0;
+  AddressRange fixed_code{};
   for (const GuestMapping& mapping : program_.mappings) {
-    if (mapping.start < map_.layout().low.start) fixed_end = std::max(fixed_end, mapping.end);
+    if (mapping.start >= map_.layout().low.start || (mapping.prot & PROT_EXEC) == 0) continue;
+    fixed_code = fixed_code.empty()
+                     ? mapping.range()
+                     : AddressRange{std::min(fixed_code.start, mapping.start), std::max(fixed_code.end, mapping.end)};
   }
-  if (fixed_end != 0) {
-    if (const AddressRange table = window_.cover_fixed_program(fixed_end); !table.empty()) map_.reserve(table);
-  }
+  if (const AddressRange table = window_.map_direct_table(fixed_code); !table.empty()) map_.reserve(table);
   stubs_ = generate_stubs(window_, &dispatch_entry);
 
   threads_.push_back(std::make_unique<Thread>());

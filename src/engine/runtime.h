@@ -44,6 +44,7 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- dispatcher (dispatcher.cc)
   std::uint64_t dispatch();
   void leave_block(std::uint32_t& link_from);
+  std::uint32_t last_appended() const;  // the exit that translated code appended last
   std::uint64_t resume(std::uint32_t link_from);
   std::uint64_t choose(std::uint32_t link_from);
   void handle_exit(const Exit& exit);

@@ -144,6 +144,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
     return at;
   };
   stubs.unlinked = stub(ExitReason::Unlinked);
+  stubs.step_done = stub(ExitReason::StepDone);
   stubs.indirect_miss = stub(ExitReason::IndirectMiss);
   align();
   stubs.hashed_miss = out.here();

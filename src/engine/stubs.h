@@ -10,7 +10,8 @@ namespace zs::engine {
 /// Addresses of the stubs. All but `enter` are jumped to from translated code or from a signal handler.
 struct Stubs {
   std::uint64_t enter = 0;          // called as `void enter(cache address)` on an engine stack; does not return
-  std::uint64_t unlinked = 0;       // exit_id is set
+  std::uint64_t unlinked = 0;       // the last append says which exit
+  std::uint64_t step_done = 0;      // exit_id is set
   std::uint64_t indirect_miss = 0;  // target in rcx
   std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot
   std::uint64_t guard = 0;

@@ -321,27 +321,29 @@ void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_
   }
 }
 
-void Translator::emit_unlinked_tail(std::uint32_t exit_id) {
-  out_.store_imm32(offsetof(Context, exit_id), exit_id);
-  out_.jmp(stubs_.unlinked);
+// The dispatcher learns the exit from the trace; a step appends nothing and has to say it.
+void Translator::emit_leave(std::uint32_t exit_id) {
+  if (current_.variant == Variant::Step) {
+    out_.store_imm32(offsetof(Context, exit_id), exit_id);
+    out_.jmp(stubs_.step_done);
+  } else {
+    out_.jmp(stubs_.unlinked);
+  }
 }
 
 void Translator::emit_direct_exit(std::uint64_t target, bool taken) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Direct, 0, target, current_.instructions, taken, running_);
   emit_append(running_, id);
-  if (current_.variant == Variant::Full) {
-    out_.jmp(out_.here() + 5);  // to the tail right behind, until linked
-    exits_[id].patch_after = out_.here();
-  }
-  emit_unlinked_tail(id);
+  emit_leave(id);
+  if (current_.variant == Variant::Full) exits_[id].patch_after = out_.here();
 }
 
 void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target) {
   unmap();
   const std::uint32_t id = new_exit(kind, pc, target, current_.instructions, false, running_);
   emit_append(running_, id);
-  emit_unlinked_tail(id);
+  emit_leave(id);
 }
 
 void Translator::emit_push(std::uint64_t value) {
@@ -403,7 +405,6 @@ void Translator::emit_indirect_tail(std::uint64_t pc) {
   const std::uint32_t id = new_exit(ExitKind::Indirect, pc, 0, current_.instructions, true, running_);
   emit_append(running_, id);
   if (current_.variant != Variant::Full) {
-    out_.store_imm32(offsetof(Context, exit_id), id);
     out_.jmp(stubs_.indirect_miss);
   } else if (looks_up_directly()) {
     for (const unsigned byte : {0xFF, 0x24, 0xCD}) out_.u8(byte);  // jmp [rcx*8 + bias]
@@ -691,7 +692,7 @@ void Translator::note_far_target(std::uint64_t cache_pc) {
 void Translator::unlink_incoming(Block& block) {
   for (std::uint32_t id = block.incoming; id != kNone;) {
     Exit& exit = exits_[id];
-    Emitter::patch_rel32(exit.patch_after, exit.patch_after);  // back to the tail behind it
+    Emitter::patch_rel32(exit.patch_after, stubs_.unlinked);
     exit.linked_to = kNone;
     id = exit.next_incoming;
     exit.next_incoming = kNone;
@@ -731,7 +732,7 @@ void Translator::kill(std::uint32_t index) {
         break;
       }
     }
-    Emitter::patch_rel32(exit.patch_after, exit.patch_after);
+    Emitter::patch_rel32(exit.patch_after, stubs_.unlinked);
     exit.linked_to = kNone;
     exit.next_incoming = kNone;
   }

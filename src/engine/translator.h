@@ -143,7 +143,7 @@ class Translator {
   void note_meta(const Insn& insn, int far_register);
   std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
                          std::span<const std::uint32_t> counts);
-  void emit_unlinked_tail(std::uint32_t exit_id);
+  void emit_leave(std::uint32_t exit_id);
   void emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at);
   bool looks_up_directly() const;
   void unlink_incoming(Block& block);
