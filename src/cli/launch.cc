@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/loader/held_environment.h"
 #include "session/wire.h"
 
 namespace zs::cli {
@@ -125,11 +126,18 @@ Result<Launched> launch(session::RecordingConfig config, const std::string& runn
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(engine::held(*variable));
+  std::vector<char*> environment;
+  environment.reserve(variables.size() + 1);
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+
   const pid_t pid = fork();
   if (pid < 0) return system_error("cannot start a process");
   if (pid == 0) {
     signals.restore();
-    execv(runner.c_str(), arguments.data());
+    execve(runner.c_str(), arguments.data(), environment.data());
     const int reason = errno;
     (void)!write(report_write.get(), &reason, sizeof reason);
     _exit(127);

@@ -23,6 +23,7 @@
 
 #include "base/check.h"
 #include "engine/loader/exec_check.h"
+#include "engine/loader/held_environment.h"
 #include "engine/loader/proc_view.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
@@ -584,10 +585,12 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     words.push_back(decision.load_path);
   }
   words.insert(words.end(), decision.argv.begin(), decision.argv.end());
+  std::vector<std::string> variables = decision.envp;
+  if (follow) std::transform(variables.begin(), variables.end(), variables.begin(), held);
   std::vector<const char*> arguments, environment;
   for (const auto& word : words) arguments.push_back(word.c_str());
   arguments.push_back(nullptr);
-  for (const auto& word : decision.envp) environment.push_back(word.c_str());
+  for (const auto& variable : variables) environment.push_back(variable.c_str());
   environment.push_back(nullptr);
 
   end_all_threads();

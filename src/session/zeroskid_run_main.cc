@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/loader/held_environment.h"
 #include "session/clock.h"
 #include "session/config.h"
 #include "session/pmu_plan.h"
@@ -133,7 +134,9 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   config.program = arguments.program;
   config.exec_name = arguments.exec_name;
   config.argv = arguments.argv;
-  for (char** variable = environ; *variable != nullptr; ++variable) config.envp.emplace_back(*variable);
+  const bool by_hand = arguments.session_fd < 0;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    config.envp.emplace_back(by_hand ? *variable : engine::released(*variable));
   config.inherit = recording.inherit;
   config.virtual_time = recording.virtual_time;
   config.virtual_ids = recording.virtual_time && !arguments.exec;

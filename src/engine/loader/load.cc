@@ -138,6 +138,17 @@ std::string joined(const std::vector<std::string>& strings) {
   return all;
 }
 
+/// AT_HWCAP as the kernel gave it: glibc's getauxval() answers with a value of its own making.
+std::uint64_t kernel_hwcap() {
+  const OwnedFd file(static_cast<int>(raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/auxv", O_RDONLY | O_CLOEXEC)));
+  Elf64_auxv_t entries[64] = {};
+  if (file.get() >= 0) raw_syscall(SYS_read, file.get(), entries, sizeof entries - sizeof entries[0]);
+  for (const Elf64_auxv_t& entry : entries) {
+    if (entry.a_type == AT_HWCAP) return entry.a_un.a_val;
+  }
+  return getauxval(AT_HWCAP);
+}
+
 /// argc, argv, envp and the auxiliary vector at the initial stack pointer; what they point to above.
 Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::uint64_t vdso, const Layout& layout) {
   StackWriter writer(layout);
@@ -164,7 +175,7 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   const auto id = [](long number) { return static_cast<std::uint64_t>(raw_syscall(number)); };
   if (vdso != 0) entry(AT_SYSINFO_EHDR, vdso);
   if (ours(kAtMinSigStackSize) != 0) entry(kAtMinSigStackSize, ours(kAtMinSigStackSize));
-  entry(AT_HWCAP, ours(AT_HWCAP));
+  entry(AT_HWCAP, kernel_hwcap());
   entry(AT_PAGESZ, kPageSize);
   entry(AT_CLKTCK, ours(AT_CLKTCK));
   entry(AT_PHDR, program.program_headers);
