@@ -1,0 +1,77 @@
+#include "machine/devices/cmos.h"
+
+#include <algorithm>
+
+#include "machine/memory.h"
+
+namespace zs::machine {
+namespace {
+
+constexpr std::uint8_t bcd(std::uint64_t number) { return static_cast<std::uint8_t>(number / 10 << 4 | number % 10); }
+
+enum Place : std::uint8_t {
+  kSeconds = 0x00,
+  kMinutes = 0x02,
+  kHours = 0x04,
+  kWeekday = 0x06,
+  kDay = 0x07,
+  kMonth = 0x08,
+  kYear = 0x09,
+  kStatusA = 0x0A,
+  kStatusB = 0x0B,
+  kStatusC = 0x0C,
+  kStatusD = 0x0D,
+  kFloppies = 0x10,
+  kEquipment = 0x14,
+  kBaseKiB = 0x15,
+  kExtendedKiB = 0x17,
+  kCentury = 0x32,
+  kAbove16MiB = 0x34,  // in 64 KiB
+};
+
+}  // namespace
+
+Cmos::Cmos(const Clock& clock, std::uint64_t memory_bytes) : clock_(clock) {
+  const auto word = [this](Place place, std::uint64_t value) {
+    bytes_[place] = static_cast<std::uint8_t>(value);
+    bytes_[place + 1u] = static_cast<std::uint8_t>(value >> 8);
+  };
+  bytes_[kWeekday] = 6;  // Friday, 1 January 2010
+  bytes_[kDay] = 1;
+  bytes_[kMonth] = 1;
+  bytes_[kYear] = bcd(10);
+  bytes_[kCentury] = bcd(20);
+  bytes_[kStatusA] = 0x26;
+  bytes_[kStatusB] = 0x02;  // 24 hours
+  bytes_[kStatusD] = 0x80;  // the battery is good
+  bytes_[kFloppies] = 0x40;
+  bytes_[kEquipment] = 0x21;
+  word(kBaseKiB, kLowMemoryKiB);
+  const std::uint64_t above_1m = memory_bytes - (1 << 20);
+  word(kExtendedKiB, std::min<std::uint64_t>(above_1m >> 10, 0xFFFF));
+  word(static_cast<Place>(kExtendedKiB + 0x19),
+       std::min<std::uint64_t>(above_1m >> 10, 0xFFFF));  // 30H: the same again
+  constexpr std::uint64_t k16MiB = 16 << 20;
+  word(kAbove16MiB, memory_bytes > k16MiB ? (memory_bytes - k16MiB) >> 16 : 0);
+}
+
+std::uint8_t Cmos::in(std::uint16_t port) {
+  if ((port & 1) == 0) return 0xFF;
+  const std::uint64_t seconds = clock_.now() / kTscHz;
+  switch (index_) {  // a run does not last until midnight: the date stands
+    case kSeconds: return bcd(seconds % 60);
+    case kMinutes: return bcd(seconds / 60 % 60);
+    case kHours: return bcd(seconds / 3600 % 24);
+    default: return bytes_[index_];
+  }
+}
+
+void Cmos::out(std::uint16_t port, std::uint8_t value) {
+  if ((port & 1) == 0) {
+    index_ = value & 0x7F;  // bit 7 disables NMI on old boards
+  } else if (index_ != kStatusC && index_ != kStatusD) {
+    bytes_[index_] = value;
+  }
+}
+
+}  // namespace zs::machine

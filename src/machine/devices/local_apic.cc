@@ -1,0 +1,413 @@
+#include "machine/devices/local_apic.h"
+
+#include <bit>
+
+#include "machine/devices/pic.h"
+
+namespace zs::machine {
+namespace {
+
+// Register numbers: the offset divided by 16 in xAPIC mode, the MSR minus 800H in x2APIC mode.
+enum Register : std::uint32_t {
+  kId = 0x02,
+  kVersion = 0x03,
+  kTpr = 0x08,
+  kApr = 0x09,
+  kPpr = 0x0A,
+  kEoi = 0x0B,
+  kRrd = 0x0C,
+  kLdr = 0x0D,
+  kDfr = 0x0E,
+  kSvr = 0x0F,
+  kIsr = 0x10,
+  kTmr = 0x18,
+  kIrr = 0x20,
+  kEsr = 0x28,
+  kIcrLow = 0x30,
+  kIcrHigh = 0x31,
+  kLvtTimer = 0x32,
+  kLvtError = 0x37,
+  kInitialCount = 0x38,
+  kCurrentCount = 0x39,
+  kDivide = 0x3E,
+  kSelfIpi = 0x3F,
+};
+
+constexpr std::uint32_t kVersionValue = 0x15 | 5u << 16;  // integrated; the last LVT entry is number 5
+constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
+constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;  // 36 bits
+constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1u << 6, kIllegalRegister = 1u << 7;
+constexpr unsigned kFirstLegalVector = 16;
+constexpr std::uint32_t kTimerPeriodic = 1u << 17;
+
+/// The bits software sets in each LVT entry: vector, delivery mode, polarity, trigger, mask, timer mode.
+constexpr std::array<std::uint32_t, 6> kLvtWritable = {0x300FF, 0x107FF, 0x107FF, 0x1A7FF, 0x1A7FF, 0x100FF};
+
+}  // namespace
+
+LocalApic::LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, bool x2apic)
+    : pins_(pins), clock_(clock), pic_(pic), has_x2apic_(x2apic) {
+  power_up();
+}
+
+void LocalApic::power_up() {
+  base_ = kBase | kBaseEnable | kBaseBsp;
+  id_ = 0;
+  init();
+}
+
+void LocalApic::init() {
+  tpr_ = 0;
+  svr_ = 0xFF;
+  ldr_ = 0;
+  dfr_ = ~0u;
+  esr_ = pending_errors_ = icr_low_ = icr_high_ = initial_count_ = divide_ = 0;
+  lvt_.fill(kMasked);
+  irr_ = isr_ = tmr_ = Bitmap{};
+  timer_start_ = timer_fired_ = 0;
+  update_line();
+}
+
+int LocalApic::highest(const Bitmap& map) {
+  for (int word = 7; word >= 0; --word) {
+    if (const std::uint32_t bits = map[static_cast<unsigned>(word)]; bits != 0) {
+      return word * 32 + 31 - std::countl_zero(bits);
+    }
+  }
+  return -1;
+}
+
+unsigned LocalApic::processor_priority() const {
+  const int in_service = highest(isr_);
+  const unsigned service_class = in_service < 0 ? 0 : static_cast<unsigned>(in_service) & 0xF0;
+  return (tpr_ & 0xF0) >= service_class ? tpr_ & 0xFF : service_class;
+}
+
+std::optional<unsigned> LocalApic::deliverable() const {
+  if (!enabled() || !software_enabled()) return std::nullopt;
+  const int request = highest(irr_);
+  if (request < 0 || (static_cast<unsigned>(request) & 0xF0) <= (processor_priority() & 0xF0)) return std::nullopt;
+  return static_cast<unsigned>(request);
+}
+
+bool LocalApic::pic_reaches_cpu() const {
+  if (!enabled() || !software_enabled()) return true;
+  return (lvt_[kLint0] & kMasked) == 0 && delivery_mode(lvt_[kLint0]) == kExtInt;
+}
+
+void LocalApic::update_line() {
+  const bool up = deliverable().has_value() || (pic_reaches_cpu() && pic_.requesting());
+  if (up == line_) return;
+  line_ = up;
+  pins_.interrupt_line(up);
+}
+
+std::optional<std::uint8_t> LocalApic::acknowledge() {
+  std::optional<std::uint8_t> vector;
+  if (const auto request = deliverable()) {
+    clear(irr_, *request);
+    set(isr_, *request);
+    vector = static_cast<std::uint8_t>(*request);
+  } else if (pic_reaches_cpu() && pic_.requesting()) {
+    vector = pic_.acknowledge();
+  }
+  update_line();
+  return vector;
+}
+
+void LocalApic::set_task_priority(std::uint8_t priority) {
+  tpr_ = std::uint32_t{priority} << 4;
+  update_line();
+}
+
+void LocalApic::request(unsigned vector) {
+  if (vector < kFirstLegalVector) {
+    error(kReceivedIllegalVector);
+    return;
+  }
+  set(irr_, vector);
+  update_line();
+}
+
+void LocalApic::error(std::uint32_t bit) {
+  pending_errors_ |= bit;
+  const std::uint32_t entry = lvt_[kError];
+  if ((entry & kMasked) == 0 && (entry & 0xFF) >= kFirstLegalVector) {
+    set(irr_, entry & 0xFF);
+    update_line();
+  }
+}
+
+void LocalApic::deliver(std::uint8_t vector, unsigned mode) {
+  if (!enabled()) return;
+  switch (mode) {
+    case kFixed:
+    case kLowest:
+      if (software_enabled()) request(vector);
+      return;
+    case kSmi: pins_.smi(); return;
+    case kNmi: pins_.nmi(); return;
+    case kInit: pins_.init(); return;
+    default: return;  // ExtINT comes by wire; start-up does nothing to a processor that runs
+  }
+}
+
+void LocalApic::raise(Lvt entry) {
+  const std::uint32_t value = lvt_[entry];
+  if (!enabled() || (value & kMasked) != 0) return;
+  deliver(static_cast<std::uint8_t>(value), delivery_mode(value));
+}
+
+void LocalApic::request_pmi() {
+  if (!enabled() || (lvt_[kPmi] & kMasked) != 0) return;  // nothing is remembered
+  const std::uint32_t entry = lvt_[kPmi];
+  lvt_[kPmi] |= kMasked;
+  deliver(static_cast<std::uint8_t>(entry), delivery_mode(entry));
+}
+
+// ---- timer
+
+std::uint64_t LocalApic::timer_tick() const {
+  const unsigned code = (divide_ & 3) | (divide_ >> 1 & 4);
+  return kTscTicksPerBusTick << (code == 7 ? 0 : code + 1);
+}
+
+std::uint32_t LocalApic::timer_count() const {
+  if (initial_count_ == 0) return 0;
+  const std::uint64_t passed = (clock_.now() - timer_start_) / timer_tick();
+  if ((lvt_[kTimer] & kTimerPeriodic) != 0) {
+    return initial_count_ - static_cast<std::uint32_t>(passed % initial_count_);
+  }
+  return passed >= initial_count_ ? 0 : initial_count_ - static_cast<std::uint32_t>(passed);
+}
+
+void LocalApic::start_timer(std::uint32_t count) {
+  initial_count_ = count;
+  timer_start_ = clock_.now();
+  timer_fired_ = 0;
+}
+
+std::uint64_t LocalApic::deadline() const {
+  if (initial_count_ == 0 || (lvt_[kTimer] & kMasked) != 0) return kNever;
+  const std::uint64_t period = std::uint64_t{initial_count_} * timer_tick();
+  if ((lvt_[kTimer] & kTimerPeriodic) == 0) return timer_fired_ != 0 ? kNever : timer_start_ + period;
+  return timer_start_ + (timer_fired_ + 1) * period;
+}
+
+void LocalApic::clock_moved() {
+  if (initial_count_ == 0) return;
+  const std::uint64_t passed = (clock_.now() - timer_start_) / timer_tick() / initial_count_;
+  if (passed <= timer_fired_) return;
+  const bool first = timer_fired_ == 0;
+  timer_fired_ = passed;
+  if (first || (lvt_[kTimer] & kTimerPeriodic) != 0) raise(kTimer);
+}
+
+// ---- registers
+
+void LocalApic::write_svr(std::uint32_t value) {
+  svr_ = value & 0x1FF;
+  if (!software_enabled()) {
+    for (std::uint32_t& entry : lvt_) entry |= kMasked;
+  }
+  update_line();
+}
+
+bool LocalApic::write_lvt(Lvt entry, std::uint32_t value) {
+  if (x2apic() && (value & ~(kLvtWritable[entry] | 1u << 12)) != 0) return false;
+  value &= kLvtWritable[entry];
+  if (!software_enabled()) value |= kMasked;
+  lvt_[entry] = value;
+  const bool vectored = delivery_mode(value) == kFixed || entry == kTimer || entry == kError;
+  if (vectored && (value & kMasked) == 0 && (value & 0xFF) < kFirstLegalVector) error(kReceivedIllegalVector);
+  update_line();
+  return true;
+}
+
+void LocalApic::end_of_interrupt() {
+  if (const int vector = highest(isr_); vector >= 0) clear(isr_, static_cast<unsigned>(vector));
+  update_line();
+}
+
+void LocalApic::send(std::uint32_t low, std::uint32_t destination) {
+  enum Shorthand : std::uint8_t { kNone, kSelf, kAll, kOthers };
+  const unsigned mode = delivery_mode(low);
+  const auto shorthand = static_cast<Shorthand>(low >> 18 & 3);
+  bool to_self = shorthand == kSelf || shorthand == kAll;
+  if (shorthand == kNone) {
+    const std::uint32_t everyone = x2apic() ? ~0u : 0xFFu;
+    if ((low & 1u << 11) == 0) {
+      to_self = destination == id_ || destination == everyone;
+    } else if (x2apic()) {
+      to_self = (destination >> 16) == 0 && (destination & 1) != 0;  // logical ID 1 of cluster 0
+    } else {
+      const bool cluster = dfr_ >> 28 == 0;
+      to_self = cluster ? destination >> 4 == ldr_ >> 28 && (destination & ldr_ >> 24 & 0xF) != 0
+                        : (destination & ldr_ >> 24) != 0;
+    }
+  }
+  if ((mode == kFixed || mode == kLowest) && (low & 0xFF) < kFirstLegalVector) {
+    error(kSendIllegalVector);
+    return;
+  }
+  if (!to_self) return;  // there is nobody else
+  if (mode == kInit && (shorthand != kNone || (low & 1u << 14) == 0))
+    return;  // no INIT to oneself by shorthand; de-assert
+  deliver(static_cast<std::uint8_t>(low), mode);
+}
+
+bool LocalApic::read_register(std::uint32_t index, std::uint32_t& value) {
+  if (index >= kIsr && index < kIsr + 8) {
+    value = isr_[index - kIsr];
+    return true;
+  }
+  if (index >= kTmr && index < kTmr + 8) {
+    value = tmr_[index - kTmr];
+    return true;
+  }
+  if (index >= kIrr && index < kIrr + 8) {
+    value = irr_[index - kIrr];
+    return true;
+  }
+  if (index >= kLvtTimer && index <= kLvtError) {
+    value = lvt_[index - kLvtTimer];
+    return true;
+  }
+  switch (index) {
+    case kId: value = x2apic() ? id_ : id_ << 24; return true;
+    case kVersion: value = kVersionValue; return true;
+    case kTpr: value = tpr_; return true;
+    case kApr:
+    case kRrd: value = 0; return !x2apic();
+    case kPpr: value = processor_priority(); return true;
+    case kLdr: value = x2apic() ? 1 : ldr_; return true;
+    case kDfr: value = dfr_; return !x2apic();
+    case kSvr: value = svr_; return true;
+    case kEsr: value = esr_; return true;
+    case kIcrLow: value = icr_low_; return true;
+    case kIcrHigh: value = icr_high_; return !x2apic();
+    case kInitialCount: value = initial_count_; return true;
+    case kCurrentCount: value = timer_count(); return true;
+    case kDivide: value = divide_; return true;
+    case kEoi: value = 0; return !x2apic();
+    default: return false;
+  }
+}
+
+bool LocalApic::write_register(std::uint32_t index, std::uint32_t value) {
+  if (index >= kLvtTimer && index <= kLvtError) return write_lvt(static_cast<Lvt>(index - kLvtTimer), value);
+  switch (index) {
+    case kId:
+      if (x2apic()) return false;
+      id_ = value >> 24;
+      return true;
+    case kTpr:
+      if (x2apic() && value > 0xFF) return false;
+      tpr_ = value & 0xFF;
+      update_line();
+      return true;
+    case kEoi:
+      if (x2apic() && value != 0) return false;
+      end_of_interrupt();
+      return true;
+    case kLdr:
+      if (x2apic()) return false;
+      ldr_ = value & 0xFF000000;
+      return true;
+    case kDfr:
+      if (x2apic()) return false;
+      dfr_ = value | 0x0FFFFFFF;
+      return true;
+    case kSvr:
+      if (x2apic() && (value & ~0x1FFu) != 0) return false;
+      write_svr(value);
+      return true;
+    case kEsr:
+      if (x2apic() && value != 0) return false;
+      esr_ = pending_errors_;
+      pending_errors_ = 0;
+      return true;
+    case kIcrLow:
+      icr_low_ = value & 0xCCFFF;
+      send(icr_low_, x2apic() ? icr_high_ : icr_high_ >> 24);
+      return true;
+    case kIcrHigh:
+      if (x2apic()) return false;
+      icr_high_ = value & 0xFF000000;
+      return true;
+    case kInitialCount: start_timer(value); return true;
+    case kDivide:
+      if (x2apic() && (value & ~0xBu) != 0) return false;
+      divide_ = value & 0xB;
+      start_timer(initial_count_);
+      return true;
+    case kSelfIpi:
+      if (!x2apic() || value > 0xFF) return false;
+      if (value < kFirstLegalVector) {
+        error(kSendIllegalVector);
+      } else {
+        request(value);
+      }
+      return true;
+    default: return false;
+  }
+}
+
+std::uint32_t LocalApic::read(std::uint32_t offset) {
+  std::uint32_t value = 0;
+  if ((offset & 0xF) != 0) return 0;
+  if (!read_register(offset >> 4, value)) error(kIllegalRegister);
+  return value;
+}
+
+void LocalApic::write(std::uint32_t offset, std::uint32_t value) {
+  if ((offset & 0xF) != 0) return;
+  std::uint32_t ignored = 0;
+  if (!write_register(offset >> 4, value) && !read_register(offset >> 4, ignored)) error(kIllegalRegister);
+}
+
+std::optional<std::uint64_t> LocalApic::window() const {
+  if (!enabled() || x2apic()) return std::nullopt;
+  return base_ & kBaseAddress;
+}
+
+bool LocalApic::rdmsr(std::uint32_t msr, std::uint64_t& value) {
+  if (msr == kBaseMsr) {
+    value = base_;
+    return true;
+  }
+  if (msr < kFirstMsr || msr > kLastMsr || !enabled() || !x2apic()) return false;
+  std::uint32_t low = 0;
+  if (!read_register(msr - kFirstMsr, low)) return false;
+  value = low;
+  if (msr - kFirstMsr == kIcrLow) value |= std::uint64_t{icr_high_} << 32;
+  return true;
+}
+
+bool LocalApic::wrmsr(std::uint32_t msr, std::uint64_t value) {
+  if (msr == kBaseMsr) {
+    const std::uint64_t modes = kBaseEnable | (has_x2apic_ ? kBaseX2 : 0);
+    if ((value & ~(kBaseAddress | modes | kBaseBsp)) != 0) return false;
+    const bool enable = (value & kBaseEnable) != 0, x2 = (value & kBaseX2) != 0;
+    if (x2 && !enable) return false;
+    if (x2 && !enabled()) return false;           // from disabled to x2APIC in one step
+    if (x2apic() && enable && !x2) return false;  // from x2APIC back to xAPIC only through disabled
+    const bool was_enabled = enabled(), was_x2 = x2apic();
+    base_ = value;
+    if (was_enabled != enable || (was_x2 && !enable)) init();
+    if (!was_x2 && x2) icr_low_ = icr_high_ = 0;
+    update_line();
+    return true;
+  }
+  if (msr < kFirstMsr || msr > kLastMsr || !enabled() || !x2apic()) return false;
+  const std::uint32_t index = msr - kFirstMsr;
+  if (index == kIcrLow) {
+    if ((value & 0xFFFFFFFF & ~0xCCFFFull) != 0) return false;
+    icr_high_ = static_cast<std::uint32_t>(value >> 32);
+    return write_register(index, static_cast<std::uint32_t>(value));
+  }
+  if (value >> 32 != 0) return false;
+  return write_register(index, static_cast<std::uint32_t>(value));
+}
+
+}  // namespace zs::machine

@@ -1,0 +1,123 @@
+// The local APIC: takes interrupts, orders them by priority, and raises its own (timer, PMI, errors, self-IPIs). Reached as
+// memory (xAPIC) or as MSRs 800H-83FH (x2APIC); both look at the same registers.
+//
+// The 8259 pair's INTR reaches the CPU while the APIC is disabled, by hardware or by software ("PIC mode": the board's
+// switch has the 8259 bypass the APIC), and through LINT0 when that is unmasked in ExtINT mode ("virtual wire mode").
+// source: SDM vol. 3A, chapter "Advanced Programmable Interrupt Controller (APIC)".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "machine/clock.h"
+
+namespace zs::machine {
+
+class Pic;
+
+/// What the APIC does to its CPU.
+class CpuPins {
+ public:
+  virtual ~CpuPins() = default;
+  virtual void interrupt_line(bool up) = 0;
+  virtual void nmi() = 0;
+  virtual void smi() = 0;
+  virtual void init() = 0;
+};
+
+class LocalApic : public TimedDevice {
+ public:
+  static constexpr std::uint64_t kBase = 0xFEE00000;
+  static constexpr std::uint32_t kBaseMsr = 0x1B;
+  static constexpr std::uint32_t kFirstMsr = 0x800, kLastMsr = 0x83F;
+
+  /// x2apic  whether CPUID offers it
+  LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, bool x2apic = true);
+  void power_up();
+  /// INIT: everything but the base address and the APIC ID.
+  void init();
+
+  /// Memory-mapped registers; `offset` from the base. Only aligned 32-bit accesses mean something.
+  std::uint32_t read(std::uint32_t offset);
+  void write(std::uint32_t offset, std::uint32_t value);
+  /// Where they are; nothing while the APIC is disabled or in x2APIC mode.
+  std::optional<std::uint64_t> window() const;
+
+  /// IA32_APIC_BASE and the x2APIC registers. returns false for #GP(0)
+  bool rdmsr(std::uint32_t msr, std::uint64_t& value);
+  bool wrmsr(std::uint32_t msr, std::uint64_t value);
+
+  /// The performance counters' request.
+  void request_pmi();
+  /// An interrupt message: from the I/O APIC.
+  void deliver(std::uint8_t vector, unsigned mode);
+  /// The INTR of the 8259 pair, or what the APIC thinks of it, changed.
+  void update_line();
+
+  std::optional<std::uint8_t> acknowledge();
+  std::uint8_t task_priority() const { return static_cast<std::uint8_t>(tpr_ >> 4); }
+  void set_task_priority(std::uint8_t priority);
+
+  std::uint64_t deadline() const override;
+  void clock_moved() override;
+
+  /// Whether a PMI would reach the CPU, and whether IF can hold it off.
+  bool pmi_unmasked() const { return (lvt_[kPmi] & kMasked) == 0; }
+  bool pmi_is_maskable() const { return delivery_mode(lvt_[kPmi]) == kFixed; }
+
+  enum DeliveryMode : std::uint8_t {
+    kFixed = 0,
+    kLowest = 1,
+    kSmi = 2,
+    kNmi = 4,
+    kInit = 5,
+    kStartUp = 6,
+    kExtInt = 7
+  };
+
+ private:
+  enum Lvt : std::uint8_t { kTimer, kThermal, kPmi, kLint0, kLint1, kError, kLvts };
+  static constexpr std::uint32_t kMasked = 1u << 16;
+  static unsigned delivery_mode(std::uint32_t entry) { return entry >> 8 & 7; }
+
+  using Bitmap = std::array<std::uint32_t, 8>;
+  static int highest(const Bitmap& map);
+  static void set(Bitmap& map, unsigned vector) { map[vector / 32] |= 1u << vector % 32; }
+  static void clear(Bitmap& map, unsigned vector) { map[vector / 32] &= ~(1u << vector % 32); }
+
+  bool enabled() const { return (base_ & 1u << 11) != 0; }
+  bool x2apic() const { return (base_ & 1u << 10) != 0; }
+  bool software_enabled() const { return (svr_ & 1u << 8) != 0; }
+  bool pic_reaches_cpu() const;
+  unsigned processor_priority() const;
+  std::optional<unsigned> deliverable() const;
+  void request(unsigned vector);
+  void raise(Lvt entry);
+  void error(std::uint32_t bit);
+  bool read_register(std::uint32_t index, std::uint32_t& value);
+  bool write_register(std::uint32_t index, std::uint32_t value);
+  bool write_lvt(Lvt entry, std::uint32_t value);
+  void write_svr(std::uint32_t value);
+  void end_of_interrupt();
+  void send(std::uint32_t low, std::uint32_t destination);
+  std::uint64_t timer_tick() const;  // clock ticks per count
+  std::uint32_t timer_count() const;
+  void start_timer(std::uint32_t count);
+
+  CpuPins& pins_;
+  const Clock& clock_;
+  Pic& pic_;
+  bool has_x2apic_;
+  bool line_ = false;
+
+  std::uint64_t base_ = 0;
+  std::uint32_t id_ = 0, tpr_ = 0, svr_ = 0xFF, ldr_ = 0, dfr_ = ~0u, esr_ = 0, pending_errors_ = 0;
+  std::uint32_t icr_low_ = 0, icr_high_ = 0, initial_count_ = 0, divide_ = 0;
+  std::array<std::uint32_t, kLvts> lvt_{};
+  Bitmap irr_{}, isr_{}, tmr_{};
+  std::uint64_t timer_start_ = 0;
+  std::uint64_t timer_fired_ = 0;  // periods that were signalled since timer_start_
+};
+
+}  // namespace zs::machine

@@ -1,0 +1,51 @@
+// Two ports between the guest and the monitor that runs it.
+//   F4H  debug-exit: a byte ends the run, and is the exit status of `zeroskid boot`
+//   F5H  test injection: 1 machine check, 2 SMI, 3 INIT, 4 NMI, before the next instruction. Reads F5H.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/port_map.h"
+
+namespace zs::machine {
+
+/// What the monitor does for the guest.
+class MonitorPins {
+ public:
+  virtual ~MonitorPins() = default;
+  virtual void debug_exit(std::uint8_t status) = 0;
+  virtual void inject_machine_check() = 0;
+  virtual void inject_smi() = 0;
+  virtual void inject_init() = 0;
+  virtual void inject_nmi() = 0;
+};
+
+class MonitorPorts : public PortDevice {
+ public:
+  static constexpr std::uint16_t kDebugExit = 0xF4, kInject = 0xF5;
+  explicit MonitorPorts(MonitorPins& pins) : pins_(pins) {}
+  std::uint8_t in(std::uint16_t port) override { return static_cast<std::uint8_t>(port); }
+  void out(std::uint16_t port, std::uint8_t value) override {
+    if (port == kDebugExit) {
+      pins_.debug_exit(value);
+      return;
+    }
+    switch (value) {
+      case 1: pins_.inject_machine_check(); return;
+      case 2: pins_.inject_smi(); return;
+      case 3: pins_.inject_init(); return;
+      case 4: pins_.inject_nmi(); return;
+      default: return;  // nothing of that number
+    }
+  }
+  /// Programs write the status with 16 or 32 bits too: the low byte counts.
+  bool wide_out(std::uint16_t port, unsigned, std::uint32_t value) override {
+    out(port, static_cast<std::uint8_t>(value));
+    return true;
+  }
+
+ private:
+  MonitorPins& pins_;
+};
+
+}  // namespace zs::machine

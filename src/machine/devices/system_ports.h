@@ -1,0 +1,39 @@
+// The single ports of a PC that are hardly devices: 61H (speaker gate, 8254 output, refresh toggle), 64H/60H (a keyboard
+// controller without a keyboard), 92H (A20 and fast reset), B2H/B3H (software SMI), 80H (POST code), VGA's index registers.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/port_map.h"
+
+namespace zs::machine {
+
+class Pit;
+
+/// What single ports ask of the PC.
+class SystemPins {
+ public:
+  virtual ~SystemPins() = default;
+  virtual void set_a20(bool open) = 0;
+  virtual void system_management_interrupt() = 0;
+  virtual void pulse_reset() = 0;
+};
+
+class SystemPorts : public PortDevice {
+ public:
+  SystemPorts(SystemPins& pins, Pit& pit) : pins_(pins), pit_(pit) {}
+  /// Every port of this device, for PortMap::add.
+  void add_to(PortMap& map);
+  std::uint8_t in(std::uint16_t port) override;
+  void out(std::uint16_t port, std::uint8_t value) override;
+
+ private:
+  SystemPins& pins_;
+  Pit& pit_;
+  std::uint8_t port61_ = 0, port92_ = 2, apm_command_ = 0, apm_status_ = 0;  // A20 is open, as most BIOSes leave it
+  std::uint8_t crt_index_ = 0, crt_[256] = {};
+  std::uint8_t keyboard_command_ = 0;
+  bool refresh_ = false, retrace_ = false;
+};
+
+}  // namespace zs::machine
