@@ -1,0 +1,308 @@
+#include "machine/boot/multiboot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/units.h"
+#include "machine/memory.h"
+
+namespace zs::machine {
+namespace {
+
+constexpr std::uint32_t kHeaderMagic = 0x1BADB002, kLoaderMagic = 0x2BADB002;
+constexpr std::size_t kHeaderArea = 8192;
+enum HeaderFlags : std::uint32_t { kPageAlign = 1 << 0, kMemoryInfo = 1 << 1, kVideo = 1 << 2, kAddresses = 1 << 16 };
+constexpr std::uint32_t kRequiredFlags = 0xFFFF;  // a loader that does not know one of these must refuse
+constexpr std::uint32_t kKnownFlags = kPageAlign | kMemoryInfo | kVideo;
+
+struct Header {
+  std::uint32_t magic, flags, checksum;
+  std::uint32_t header_address, load_address, load_end, bss_end, entry;  // with kAddresses
+};
+static_assert(WireLayout<Header> && sizeof(Header) == 32);
+
+enum InfoFlags : std::uint32_t {
+  kHasMemory = 1,
+  kHasCommandLine = 4,
+  kHasModules = 8,
+  kHasMap = 0x40,
+  kHasLoader = 0x200
+};
+
+struct Info {
+  std::uint32_t flags = 0, lower_kib = 0, upper_kib = 0, boot_device = 0, command_line = 0, module_count = 0,
+                modules = 0;
+  std::uint32_t symbols[4] = {};
+  std::uint32_t map_bytes = 0, map = 0, drives_bytes = 0, drives = 0, config = 0, loader_name = 0, apm = 0;
+  std::uint32_t vbe[4] = {};
+};
+static_assert(WireLayout<Info> && sizeof(Info) == 88);
+
+struct MapEntry {
+  std::uint32_t size;  // of what follows
+  std::uint32_t base_low, base_high, length_low, length_high, type;
+};
+static_assert(WireLayout<MapEntry> && sizeof(MapEntry) == 24);
+
+struct ModuleEntry {
+  std::uint32_t start, end, string, reserved;
+};
+
+struct Elf32Header {
+  std::uint8_t ident[16];
+  std::uint16_t type, machine;
+  std::uint32_t version, entry, program_headers, section_headers, flags;
+  std::uint16_t header_bytes, program_header_bytes, program_header_count, section_header_bytes, section_count, names;
+};
+static_assert(WireLayout<Elf32Header> && sizeof(Elf32Header) == 52);
+struct Elf64Header {
+  std::uint8_t ident[16];
+  std::uint16_t type, machine;
+  std::uint32_t version;
+  std::uint64_t entry, program_headers, section_headers;
+  std::uint32_t flags;
+  std::uint16_t header_bytes, program_header_bytes, program_header_count, section_header_bytes, section_count, names;
+};
+static_assert(WireLayout<Elf64Header> && sizeof(Elf64Header) == 64);
+struct Elf32Segment {
+  std::uint32_t type, offset, virtual_address, physical_address, file_bytes, memory_bytes, flags, alignment;
+};
+static_assert(WireLayout<Elf32Segment> && sizeof(Elf32Segment) == 32);
+struct Elf64Segment {
+  std::uint32_t type, flags;
+  std::uint64_t offset, virtual_address, physical_address, file_bytes, memory_bytes, alignment;
+};
+static_assert(WireLayout<Elf64Segment> && sizeof(Elf64Segment) == 56);
+
+constexpr std::uint32_t kLoadSegment = 1;
+constexpr std::uint16_t kExecutable = 2, kMachine386 = 3, kMachineX8664 = 62;
+
+/// Where the loader puts what it tells the kernel: the end of low memory.
+constexpr std::uint64_t kInfoArea = 0x90000, kInfoEnd = 0x9F000;
+
+struct Segment {
+  std::uint64_t offset, virtual_address, physical, file_bytes, memory_bytes;
+};
+
+struct Image {
+  std::vector<Segment> segments;
+  std::uint64_t entry = 0;
+};
+
+template <typename ElfHeader, typename ElfSegment>
+Result<Image> read_elf(Bytes file, const std::string& name, std::uint16_t machine) {
+  ByteReader in(file, name);
+  const auto header = in.read<ElfHeader>();
+  if (!in.ok()) return in.error("ELF header");
+  if (header.type != kExecutable || header.machine != machine) {
+    return Error{fmt::format("{}: at 0x10: ELF type {}, machine {}: an executable (2) for {} is needed", name,
+                             header.type, header.machine, machine == kMachine386 ? "i386 (3)" : "x86-64 (62)"),
+                 "a kernel is linked to fixed addresses: ld -m elf_i386 (or elf_x86_64), without -pie"};
+  }
+  if (header.program_header_bytes != sizeof(ElfSegment)) {
+    return Error{fmt::format("{}: program headers have {} bytes, {} are needed", name, header.program_header_bytes,
+                             sizeof(ElfSegment)),
+                 ""};
+  }
+  Image image{.entry = header.entry};
+  in.seek(header.program_headers);
+  const auto segments = in.read_array<ElfSegment>(header.program_header_count);
+  if (!in.ok()) return in.error("program header table");
+  for (const ElfSegment& segment : segments) {
+    if (segment.type != kLoadSegment || segment.memory_bytes == 0) continue;
+    if (segment.file_bytes > segment.memory_bytes) {
+      return Error{fmt::format("{}: a segment has {} bytes in the file but {} in memory", name, segment.file_bytes,
+                               segment.memory_bytes),
+                   ""};
+    }
+    image.segments.push_back(
+        {segment.offset, segment.virtual_address, segment.physical_address, segment.file_bytes, segment.memory_bytes});
+  }
+  if (image.segments.empty()) return Error{name + ": has no segment to load", ""};
+  // The entry is where execution starts without paging: at its physical place.
+  for (const Segment& segment : image.segments) {
+    if (image.entry >= segment.virtual_address && image.entry - segment.virtual_address < segment.memory_bytes) {
+      image.entry = segment.physical + (image.entry - segment.virtual_address);
+      break;
+    }
+  }
+  return image;
+}
+
+struct FoundHeader {
+  std::size_t offset;
+  Header header;
+};
+
+std::optional<FoundHeader> find_header(Bytes file) {
+  const std::size_t area = std::min(file.size(), kHeaderArea);
+  for (std::size_t at = 0; at + 12 <= area; at += 4) {
+    Header header{};
+    std::memcpy(&header, file.data() + at, std::min(sizeof(header), file.size() - at));
+    if (header.magic == kHeaderMagic && header.magic + header.flags + header.checksum == 0)
+      return FoundHeader{at, header};
+  }
+  return std::nullopt;
+}
+
+Result<Image> read_flat(Bytes file, const FoundHeader& found, const std::string& name) {
+  const Header& header = found.header;
+  if (found.offset + sizeof(Header) > std::min(file.size(), kHeaderArea)) {
+    return Error{fmt::format("{}: at 0x{:x}: the Multiboot header is cut short", name, found.offset), ""};
+  }
+  const std::uint64_t before = std::uint64_t{header.header_address} - header.load_address;
+  if (header.header_address < header.load_address || before > found.offset) {
+    return Error{
+        fmt::format("{}: at 0x{:x}: load address {:x} and header address {:x} do not fit to the place in the file",
+                    name, found.offset, header.load_address, header.header_address),
+        ""};
+  }
+  const std::uint64_t offset = found.offset - before;
+  std::uint64_t bytes = file.size() - offset;
+  if (header.load_end != 0) {
+    if (header.load_end < header.load_address || header.load_end - header.load_address > bytes) {
+      return Error{fmt::format("{}: at 0x{:x}: the header wants bytes up to address {:x}, the file ends before", name,
+                               found.offset, header.load_end),
+                   "the file was cut short, or its header is wrong"};
+    }
+    bytes = header.load_end - header.load_address;
+  }
+  const std::uint64_t end = std::max(std::uint64_t{header.load_address} + bytes, std::uint64_t{header.bss_end});
+  Image image{.entry = header.entry};
+  image.segments.push_back({offset, header.load_address, header.load_address, bytes, end - header.load_address});
+  return image;
+}
+
+/// Fills the information area from its start, strings and tables one after the other.
+class InfoArea {
+ public:
+  explicit InfoArea(PhysicalMemory& memory) : memory_(memory) {}
+  /// returns the address; 0, and then ok() is false, if there is no room
+  std::uint32_t put(Bytes bytes) {
+    const std::uint64_t at = align_up(next_, 8);
+    if (bytes.size() > kInfoEnd - at || !memory_.write(at, bytes)) {
+      ok_ = false;
+      return 0;
+    }
+    next_ = at + bytes.size();
+    return static_cast<std::uint32_t>(at);
+  }
+  std::uint32_t put(const std::string& text) { return put(std::as_bytes(std::span(text.c_str(), text.size() + 1))); }
+  bool ok() const { return ok_; }
+
+ private:
+  PhysicalMemory& memory_;
+  std::uint64_t next_ = kInfoArea + sizeof(Info);
+  bool ok_ = true;
+};
+
+MapEntry map_entry(std::uint64_t base, std::uint64_t end, std::uint32_t type) {
+  const std::uint64_t length = end - base;
+  return {20,
+          static_cast<std::uint32_t>(base),
+          static_cast<std::uint32_t>(base >> 32),
+          static_cast<std::uint32_t>(length),
+          static_cast<std::uint32_t>(length >> 32),
+          type};
+}
+
+}  // namespace
+
+Result<LoadedKernel> load_multiboot(const MultibootInput& input, PhysicalMemory& memory) {
+  const std::string& name = input.kernel_name;
+  const Bytes file = input.kernel;
+  const auto found = find_header(file);
+  const bool elf = file.size() >= 5 && std::memcmp(file.data(),
+                                                   "\x7F"
+                                                   "ELF",
+                                                   4) == 0;
+  if (!elf && !found) {
+    return Error{name + ": is neither ELF nor has it a Multiboot header in its first 8192 bytes",
+                 "--kernel takes an ELF or Multiboot file; --image takes a floppy or disk image"};
+  }
+  if (found && (found->header.flags & kRequiredFlags & ~kKnownFlags) != 0) {
+    return Error{fmt::format("{}: at 0x{:x}: the Multiboot header asks for features {:x}; known are {:x}", name,
+                             found->offset, found->header.flags & kRequiredFlags, kKnownFlags),
+                 ""};
+  }
+  Result<Image> image = found && (found->header.flags & kAddresses) != 0 ? read_flat(file, *found, name)
+                        : file.size() > 4 && file[4] == std::byte{2}
+                            ? read_elf<Elf64Header, Elf64Segment>(file, name, kMachineX8664)
+                            : read_elf<Elf32Header, Elf32Segment>(file, name, kMachine386);
+  if (!image) return image.error();
+
+  std::uint64_t kernel_end = 0x100000;
+  for (const Segment& segment : image->segments) {
+    if (segment.offset > file.size() || segment.file_bytes > file.size() - segment.offset) {
+      return Error{fmt::format("{}: at 0x{:x}: segment of {} bytes ends past the end of the file", name, segment.offset,
+                               segment.file_bytes),
+                   "the file was cut short"};
+    }
+    const std::uint64_t end = segment.physical + segment.memory_bytes;
+    if (end < segment.physical || end > memory.size()) {
+      return Error{fmt::format("{}: segment at {:x} of {} bytes does not fit into {} MiB of memory", name,
+                               segment.physical, segment.memory_bytes, memory.size() >> 20),
+                   "--mem gives more, up to 3G; physical addresses are those of the program headers"};
+    }
+    if (segment.physical < kInfoEnd && end > kInfoArea) {
+      return Error{fmt::format("{}: segment at {:x} of {} bytes lies over {:x}-{:x}, which the loader uses", name,
+                               segment.physical, segment.memory_bytes, kInfoArea, kInfoEnd - 1),
+                   ""};
+    }
+    if (!memory.write(segment.physical, file.subspan(segment.offset, segment.file_bytes))) {
+      return Error{fmt::format("{}: segment at {:x} of {} bytes lies where there is no memory", name, segment.physical,
+                               segment.file_bytes),
+                   "RAM is at 0-9ffff and from 100000 up"};
+    }
+    kernel_end = std::max(kernel_end, end);
+  }
+  if (image->entry > UINT32_MAX) {
+    return Error{fmt::format("{}: entry {:x} is above 4 GiB, and the kernel starts in 32-bit mode", name, image->entry),
+                 ""};
+  }
+  LoadedKernel loaded{.entry = static_cast<std::uint32_t>(image->entry)};
+  if (!found) return loaded;
+
+  InfoArea area(memory);
+  Info info{.flags = kHasMemory | kHasCommandLine | kHasMap | kHasLoader};
+  info.lower_kib = kLowMemoryKiB;
+  info.upper_kib = static_cast<std::uint32_t>((memory.size() - (1 << 20)) >> 10);
+  info.command_line = area.put(input.command_line);
+  constexpr std::uint32_t kAvailable = 1, kReserved = 2;
+  const MapEntry map[] = {
+      map_entry(0, kLowMemoryKiB << 10, kAvailable), map_entry(kLowMemoryKiB << 10, 0xA0000, kReserved),
+      map_entry(kBios, kBios + kBiosBytes, kReserved), map_entry(0x100000, memory.size(), kAvailable)};
+  info.map_bytes = sizeof(map);
+  info.map = area.put(std::as_bytes(std::span(map)));
+  info.loader_name = area.put(std::string("zeroskid"));
+  std::vector<ModuleEntry> modules;
+  std::uint64_t at = align_up(kernel_end, kPageBytes);
+  for (const MultibootModule& module : input.modules) {
+    if (!memory.write(at, module.bytes)) {
+      return Error{fmt::format("module {}: {} bytes do not fit behind the kernel, at {:x}", module.command_line,
+                               module.bytes.size(), at),
+                   "--mem gives more, up to 3G"};
+    }
+    modules.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + module.bytes.size()),
+                       area.put(module.command_line), 0});
+    at = align_up(at + module.bytes.size(), kPageBytes);
+  }
+  if (!modules.empty()) {
+    info.flags |= kHasModules;
+    info.module_count = static_cast<std::uint32_t>(modules.size());
+    info.modules = area.put(std::as_bytes(std::span(modules)));
+  }
+  if (!area.ok()) {
+    return Error{"the command lines of kernel and modules have no room: 60 KiB are there", "shorten --append"};
+  }
+  memory.store(kInfoArea, info);
+  loaded.magic = kLoaderMagic;
+  loaded.info = kInfoArea;
+  return loaded;
+}
+
+}  // namespace zs::machine
