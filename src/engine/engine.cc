@@ -106,7 +106,10 @@ void Runtime::start(ProgramPlan plan) {
   CHECK(!is_error(stack));
   thread.host_rsp = static_cast<std::uint64_t>(stack) + kMainStackBytes - 64;
   map_signal_block(thread);
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, nullptr, &thread.mask, 8);
+  // No signal may find the handlers installed and the thread not ready for them; run_thread() lets them in.
+  const std::uint64_t everything = ~std::uint64_t{0};
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &thread.mask, 8);
+  if (config_.signal_mask) thread.mask = *config_.signal_mask;
   install_handlers();
   run_thread();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,8 +27,12 @@ struct Config {
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::size_t code_cache_bytes = std::size_t{256} << 20;
+  /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready. Without:
+  /// those that are blocked now.
+  std::optional<std::uint64_t> signal_mask;
   int first_private_fd = 1000;  // descriptors from here up are the tool's; hidden from the program
-  /// execve of a followed program becomes execve of this, with {["--exec-name", name,] path, argv...} appended.
+  /// execve of a followed program becomes execve of this, with {"--signal-mask", hexadecimal, ["--exec-name", name,]
+  /// path, argv...} appended.
   std::vector<std::string> exec_prefix;
 };
 

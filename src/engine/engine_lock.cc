@@ -6,14 +6,18 @@
 
 namespace zs::engine {
 
-void EngineLock::spin() {
-  while (spinning_.exchange(1, std::memory_order_acquire) != 0) raw_syscall(SYS_sched_yield);
+void EngineLock::spin(Thread* thread) {
+  Thread* nobody = nullptr;
+  while (!spinning_.compare_exchange_weak(nobody, thread, std::memory_order_acquire)) {
+    nobody = nullptr;
+    raw_syscall(SYS_sched_yield);
+  }
 }
 
-void EngineLock::unspin() { spinning_.store(0, std::memory_order_release); }
+void EngineLock::unspin() { spinning_.store(nullptr, std::memory_order_release); }
 
 void EngineLock::acquire(Thread& thread) {
-  spin();
+  spin(&thread);
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     owner_.store(&thread, std::memory_order_relaxed);
     unspin();
@@ -35,7 +39,12 @@ void EngineLock::acquire(Thread& thread) {
 }
 
 void EngineLock::release() {
-  spin();
+  spin(owner());
+  hand_over();
+}
+
+// Ends the spinning, too.
+void EngineLock::hand_over() {
   Thread* next = head_.load(std::memory_order_relaxed);
   owner_.store(next, std::memory_order_relaxed);
   if (next != nullptr) head_.store(next->next_waiting, std::memory_order_relaxed);
@@ -47,8 +56,26 @@ void EngineLock::release() {
   }
 }
 
+void EngineLock::abandon(Thread& gone) {
+  Thread* held = &gone;
+  spinning_.compare_exchange_strong(held, nullptr);
+  spin(&gone);
+  if (owner() == &gone) return hand_over();
+  Thread* before = nullptr;
+  for (Thread* at = head_.load(); at != nullptr; before = at, at = at->next_waiting) {
+    if (at != &gone) continue;
+    if (before == nullptr)
+      head_.store(at->next_waiting);
+    else
+      before->next_waiting = at->next_waiting;
+    if (tail_ == at) tail_ = before;
+    break;
+  }
+  unspin();
+}
+
 void EngineLock::reset(Thread& thread) {
-  spinning_.store(0);
+  spinning_.store(nullptr);
   owner_.store(&thread);
   head_.store(nullptr);
   tail_ = nullptr;

@@ -79,7 +79,11 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- signals (signals.cc)
   void install_handlers();
   void install(int signal, const KernelSigaction& action);
-  void set_real_mask(std::uint64_t mask) const;
+  bool hold_signals();
+  void settle_mask();
+  void give_back_signal();
+  void queue_signals_for_next_image();
+  void let_others_take_signals();
   void on_signal(int signal, siginfo_t* info, void* ucontext);  // async-signal-safe, no TLS
   bool deliver_waiting();
   void deliver(int signal, const siginfo_t& info, const Fault* fault);
@@ -90,7 +94,7 @@ class Runtime final : public CodeSource, public CodeListener {
   long sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
   long sys_sigaltstack(std::uint64_t stack, std::uint64_t old);
   void sys_rt_sigreturn();
-  void take_deferred();
+  void deliver_sent();
   void map_signal_block(Thread& thread);
   bool on_alternate_stack(std::uint64_t sp) const;
 

@@ -2,9 +2,21 @@
 // only notes what came and makes translated code leave at its next append. The dispatcher then builds the frame that
 // the kernel would have built.
 //
-// From the arrival of one asynchronous signal until its frame stands, the kernel is told (through the interrupted context's
-// mask) to keep all others, so order and queueing stay the kernel's. Synchronous signals are never really blocked: the engine's own
-// guard faults are such. The program's mask is passed on to the kernel less these.
+// Who holds an asynchronous signal: the kernel, then the thread's slot, then the program; never two of them and never none.
+//   kernel -> slot      on_signal() only. It closes the kernel's gate on its way out (everything is blocked in the interrupted
+//                       context's mask), so the slot is full only while the gate is closed: order and queueing stay the kernel's.
+//   slot -> program     deliver_waiting() only: empties the slot, builds the frame or dies, settles the mask.
+//   slot -> kernel      give_back_signal(), where the program has come to block what is in the slot; and before execve, for
+//                       the slots of threads that end with it (queue_signals_for_next_image).
+// The gate is opened by settle_mask() only, and the system call that does so is made only while the slot is empty: both happen in one
+// interruptible window (syscall_window.h). What destroys or replaces a slot (the end of a thread, execve, return from a handler)
+// first closes the gate in the same way, by hold_signals(): if the slot was not empty the call starts over behind the signal's
+// handler; if it was, all that comes later stays in the kernel, and execve carries it into the next image, which starts with the
+// gate closed and is told the program's mask (--signal-mask). fork and vfork happen in such a window with the gate open, because a signal
+// to the process group must come before them or to both processes; the slot that is copied is empty.
+//
+// Synchronous signals are never really blocked, because the engine's own guard faults are such. One that somebody sent is kept
+// in Thread::sent, and merged with its like, until the program does not block it. The kernel's mask is the program's less these.
 
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -83,6 +95,19 @@ void real_sigaction(int signal, const KernelSigaction& action) {
   raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, 8);
 }
 
+/// Does nothing and returns kInterruptedBeforeStart while `pending` is not 0.
+long set_kernel_mask(std::uint64_t mask, const std::atomic<std::uint32_t>& pending) {
+  const long arguments[6] = {SIG_SETMASK, reinterpret_cast<long>(&mask), 0, sizeof mask, 0, 0};
+  return zs_interruptible_syscall(SYS_rt_sigprocmask, arguments, &pending);
+}
+
+/// To a thread of this process, with all that came with the signal. The kernel allows that to a process itself only.
+void queue_to_thread(std::int32_t pid, std::int32_t tid, int signal, const siginfo_t& info) {
+  if (is_error(raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info))) {
+    raw_syscall(SYS_tgkill, pid, tid, signal);  // the queue is full: as the kernel, without what came with it
+  }
+}
+
 }  // namespace
 
 void signal_entry(int signal, siginfo_t* info, void* ucontext) {
@@ -93,9 +118,50 @@ void signal_entry(int signal, siginfo_t* info, void* ucontext) {
   Runtime::instance->on_signal(signal, info, ucontext);
 }
 
-void Runtime::set_real_mask(std::uint64_t mask) const {
-  const std::uint64_t real = mask & ~kSynchronousSignals;
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &real, nullptr, 8);
+// Closes the gate: from here on the kernel keeps every signal, and the slot is empty. Open it with settle_mask().
+// false: a signal waits already, nothing was changed, and its handler must run first.
+bool Runtime::hold_signals() {
+  const std::uint64_t everything = ~std::uint64_t{0};
+  return set_kernel_mask(everything, thread_->pending) == 0;
+}
+
+// Makes the kernel's mask the program's. Where a signal waits the gate stays closed, and its delivery comes back here.
+void Runtime::settle_mask() { set_kernel_mask(thread_->mask & ~kSynchronousSignals, thread_->pending); }
+
+// Puts the slot's signal back into the kernel's queue; the gate is closed.
+void Runtime::give_back_signal() {
+  Thread& thread = *thread_;
+  queue_to_thread(thread.process->pid, thread.id.tid, thread.pending_signal, thread.pending_info);
+  thread.pending.fetch_and(~kSlotFull);
+  settle_mask();
+}
+
+// Before execve, which ends the other threads of the process: what waits for them, and what they take from the kernel from
+// now on, goes to this thread's queue in the kernel, which lives on. So does what was sent to this one and is blocked.
+void Runtime::queue_signals_for_next_image() {
+  Thread& taker = *thread_;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if ((taker.sent.load() & signal_bit(signal)) == 0) continue;
+    queue_to_thread(taker.process->pid, taker.id.tid, signal, taker.sent_info[signal]);
+  }
+  taker.sent.store(0);
+  if (threads_.size() == 1) return;
+  std::atomic_ref(taker.process->exec_tid).store(taker.id.tid);
+  for (const auto& other : threads_) {
+    if (other.get() == &taker || other->process != taker.process) continue;
+    if ((other->pending.fetch_and(~kSlotFull) & kSlotFull) == 0) continue;
+    queue_to_thread(taker.process->pid, taker.id.tid, other->pending_signal, other->pending_info);
+  }
+}
+
+// The execve failed.
+void Runtime::let_others_take_signals() {
+  Thread& taker = *thread_;
+  if (std::atomic_ref(taker.process->exec_tid).exchange(0) == 0) return;
+  for (const auto& other : threads_) {
+    // Its gate may be closed, its slot empty: it looks, and settles its mask.
+    if (other.get() != &taker && other->process == taker.process) other->pending.fetch_or(kSentWaits);
+  }
 }
 
 void Runtime::map_signal_block(Thread& thread) {
@@ -158,7 +224,9 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   auto* uc = static_cast<ucontext_t*>(raw_context);
   greg_t* regs = uc->uc_mcontext.gregs;
   const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  Thread& thread = **reinterpret_cast<Thread**>(frame & ~(kSignalBlockBytes - 1));
+  Thread* found = *reinterpret_cast<Thread**>(frame & ~(kSignalBlockBytes - 1));
+  if (found->vfork_child != nullptr && raw_syscall(SYS_gettid) != found->id.tid) found = found->vfork_child;
+  Thread& thread = *found;
   const auto pc = static_cast<std::uint64_t>(regs[REG_RIP]);
   const bool in_code = window_.in_code(pc) && lock_.owner() == &thread;
 
@@ -225,49 +293,72 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     regs[REG_RIP] = static_cast<greg_t>(stubs_.fault);
     return;
   }
-  if (is_synchronous(signal)) {
-    // Sent by somebody. If another one waits already, this one is merged into it, as standard signals are.
-    if ((thread.mask & signal_bit(signal)) != 0 || thread.pending.load(std::memory_order_relaxed) != 0) {
-      thread.deferred |= signal_bit(signal);
-      thread.deferred_info[signal] = *info;
+  if (is_synchronous(signal)) {  // sent by somebody
+    if ((thread.sent.load() & signal_bit(signal)) == 0) thread.sent_info[signal] = *info;
+    thread.sent.fetch_or(signal_bit(signal));
+    if ((thread.mask & signal_bit(signal)) != 0) return;
+    thread.pending.fetch_or(kSentWaits);
+  } else {
+    thread.pending_signal = signal;
+    thread.pending_info = *info;
+    thread.pending.fetch_or(kSlotFull);
+    const std::int32_t taker = std::atomic_ref(thread.process->exec_tid).load();
+    if (taker != 0 && (thread.pending.fetch_and(~kSlotFull) & kSlotFull) != 0) {
+      queue_to_thread(thread.process->pid, taker, signal, *info);
       return;
     }
+    // The gate: the kernel keeps the rest until the dispatcher has delivered this one.
+    const std::uint64_t everything = ~kSynchronousSignals;
+    std::memcpy(&uc->uc_sigmask, &everything, 8);
   }
-  thread.pending_signal = signal;
-  thread.pending_info = *info;
-  thread.pending.store(1, std::memory_order_release);
-  // The kernel keeps the rest until the dispatcher has delivered this one.
-  const std::uint64_t everything = ~kSynchronousSignals;
-  std::memcpy(&uc->uc_sigmask, &everything, 8);
   // In C++ the dispatcher will look at `pending` itself, until it has looked for the last time.
   if (lock_.owner() == &thread && (in_code || entering_.load()) && !tripped_.exchange(true)) window_.trip();
-  const std::uint64_t window_begin = reinterpret_cast<std::uint64_t>(&zs_syscall_window_begin);
-  const std::uint64_t window_syscall = reinterpret_cast<std::uint64_t>(&zs_syscall_window_syscall);
-  if (pc >= window_begin && pc <= window_syscall) {
-    regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&zs_syscall_window_interrupted));
+  static constexpr struct {
+    const char *begin, *syscall, *interrupted;
+  } kWindows[] = {
+      {&zs_syscall_window_begin, &zs_syscall_window_syscall, &zs_syscall_window_interrupted},
+      {&zs_clone_window_begin, &zs_clone_window_syscall, &zs_clone_window_interrupted},
+  };
+  for (const auto& window : kWindows) {
+    if (pc >= reinterpret_cast<std::uint64_t>(window.begin) && pc <= reinterpret_cast<std::uint64_t>(window.syscall))
+      regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(window.interrupted));
   }
 }
 
 bool Runtime::deliver_waiting() {
   Thread& thread = *thread_;
   bool any = false;
-  while (thread.pending.load(std::memory_order_acquire) != 0) {
-    const int signal = thread.pending_signal;
-    const siginfo_t info = thread.pending_info;
-    thread.pending.store(0, std::memory_order_release);
-    deliver(signal, info, nullptr);
+  while (const std::uint32_t waits = thread.pending.load(std::memory_order_acquire)) {
     any = true;
+    if ((waits & kSentWaits) != 0) {
+      thread.pending.fetch_and(~kSentWaits);
+      deliver_sent();
+      settle_mask();
+      continue;
+    }
+    // A frame built since then, for a fault, may have blocked it.
+    const int signal = thread.pending_signal;
+    const std::uint64_t mask = thread.has_temporary_mask ? thread.temporary_mask : thread.mask;
+    if ((mask & signal_bit(signal)) != 0) {
+      give_back_signal();
+      continue;
+    }
+    const siginfo_t info = thread.pending_info;
+    thread.pending.fetch_and(~kSlotFull);
+    deliver(signal, info, nullptr);
   }
+  thread.has_temporary_mask = false;
   return any;
 }
 
-void Runtime::take_deferred() {
+void Runtime::deliver_sent() {
   Thread& thread = *thread_;
-  const std::uint64_t ready = thread.deferred & ~thread.mask;
   for (int signal = 1; signal <= kSignals; ++signal) {
-    if ((ready & signal_bit(signal)) == 0) continue;
-    thread.deferred &= ~signal_bit(signal);
-    deliver(signal, thread.deferred_info[signal], nullptr);
+    const std::uint64_t bit = signal_bit(signal);
+    if ((thread.sent.load() & ~thread.mask & bit) == 0) continue;
+    const siginfo_t info = thread.sent_info[signal];
+    thread.sent.fetch_and(~bit);
+    deliver(signal, info, nullptr);
   }
 }
 
@@ -289,10 +380,10 @@ void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   // A fault that the program blocks or ignores is deadly, whatever the disposition.
   const bool forced = fault != nullptr && ((thread.mask & signal_bit(signal)) != 0 || chosen.handler == 1);
   if (forced || chosen.handler == 0) {
-    if (!forced && (ignored_by_default(signal) || stops_by_default(signal))) return set_real_mask(thread.mask);
+    if (!forced && (ignored_by_default(signal) || stops_by_default(signal))) return settle_mask();
     die_of(signal);
   }
-  if (chosen.handler == 1) return set_real_mask(thread.mask);
+  if (chosen.handler == 1) return settle_mask();
   if (!push_frame(signal, info, chosen, fault)) {
     // The kernel forces SIGSEGV when a frame cannot be written.
     if (signal == SIGSEGV) die_of(SIGSEGV);
@@ -307,7 +398,7 @@ void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   thread.mask = base | chosen.mask;
   if ((chosen.flags & SA_NODEFER) == 0) thread.mask |= signal_bit(signal);
   thread.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
-  set_real_mask(thread.mask);
+  settle_mask();
 }
 
 bool Runtime::on_alternate_stack(std::uint64_t sp) const {
@@ -459,8 +550,7 @@ void Runtime::sys_rt_sigreturn() {
   thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;
   thread.alternate.ss_size = frame.uc.stack.size;
   thread.mask = frame.uc.mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
-  if (thread.pending.load(std::memory_order_acquire) == 0) set_real_mask(thread.mask);
-  take_deferred();
+  deliver_sent();
 }
 
 long Runtime::sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size) {
@@ -486,14 +576,17 @@ long Runtime::sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, 
   if (set != 0) {
     const auto given = read_guest_value<std::uint64_t>(set);
     if (!given) return -EFAULT;
+    std::uint64_t wanted;
     switch (how) {
-      case SIG_BLOCK: thread.mask |= *given; break;
-      case SIG_UNBLOCK: thread.mask &= ~*given; break;
-      case SIG_SETMASK: thread.mask = *given; break;
+      case SIG_BLOCK: wanted = before | *given; break;
+      case SIG_UNBLOCK: wanted = before & ~*given; break;
+      case SIG_SETMASK: wanted = *given; break;
       default: return -EINVAL;
     }
-    thread.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
-    set_real_mask(thread.mask);
+    wanted &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    // What came before is delivered before: once this returns, nothing that it blocks may be.
+    if (set_kernel_mask(wanted & ~kSynchronousSignals, thread.pending) != 0) return kInterruptedBeforeStart;
+    thread.mask = wanted;
   }
   if (old != 0 && write_guest(old, &before, 8) != 8) return -EFAULT;
   return 0;

@@ -1,4 +1,4 @@
-# The only place where system calls of the program that may block are made. See syscall_window.h.
+# The only place where system calls of the program that a signal may call off are made. See syscall_window.h.
 # The signal handler moves a thread that it finds between _begin and _syscall to _interrupted; a call that the kernel restarts
 # (SA_RESTART) is found at _syscall, too.
 
@@ -30,4 +30,38 @@ zs_syscall_window_interrupted:
         ret
         .cfi_endproc
         .size   zs_interruptible_syscall, . - zs_interruptible_syscall
+
+        .globl  zs_interruptible_clone
+        .type   zs_interruptible_clone, @function
+zs_interruptible_clone:
+        .cfi_startproc
+        mov     8(%rsp), %r11           # pending
+        mov     %rcx, %r10              # child_tid
+        mov     %r8, -8(%rsi)           # entry
+        mov     %r9, -16(%rsi)          # argument
+        sub     $16, %rsi
+        xor     %r8d, %r8d              # tls: not ours to set
+        mov     $56, %eax
+        .globl  zs_clone_window_begin
+zs_clone_window_begin:
+        cmpl    $0, (%r11)
+        jne     zs_clone_window_interrupted
+        .globl  zs_clone_window_syscall
+zs_clone_window_syscall:
+        syscall
+        test    %rax, %rax
+        jz      1f
+        ret
+        .globl  zs_clone_window_interrupted
+zs_clone_window_interrupted:
+        mov     $-512, %rax
+        ret
+1:      xor     %ebp, %ebp
+        pop     %rdi
+        pop     %rax
+        call    *%rax
+        ud2
+        .cfi_endproc
+        .size   zs_interruptible_clone, . - zs_interruptible_clone
+
         .section .note.GNU-stack, "", @progbits

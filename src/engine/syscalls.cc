@@ -94,16 +94,30 @@ bool is_quick(long number, const long (&a)[6]) {
   }
 }
 
+/// Calls that end or replace what holds the thread's signals.
+bool holds_signals(long number) {
+  switch (number) {
+    case SYS_execve:
+    case SYS_execveat:
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_rt_sigreturn: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void Runtime::handle_syscall(const Exit& exit) {
   Thread& thread = *thread_;
-  if (thread.pending.load(std::memory_order_acquire) != 0) {  // its handler runs first, then the call
+  const auto number = static_cast<long>(gpr(kRax));
+  const bool holds = holds_signals(number);
+  const bool called_off = holds ? !hold_signals() : thread.pending.load(std::memory_order_acquire) != 0;
+  if (called_off) {  // a signal's handler runs first, then the call
     thread.pc = exit.pc;
     thread.step.active = false;
     return;
   }
-  const auto number = static_cast<long>(gpr(kRax));
   const long arguments[6] = {static_cast<long>(gpr(kRdi)), static_cast<long>(gpr(kRsi)), static_cast<long>(gpr(kRdx)),
                              static_cast<long>(gpr(kR10)), static_cast<long>(gpr(kR8)),  static_cast<long>(gpr(kR9))};
   thread.pc = exit.target;
@@ -114,6 +128,7 @@ void Runtime::handle_syscall(const Exit& exit) {
     retire_step(true);  // it may not come back
   }
   const Outcome outcome = do_syscall(number, arguments, exit.pc);
+  if (holds) settle_mask();
   if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
     thread.pc = exit.pc;
     thread.step.active = false;
@@ -215,8 +230,9 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_rt_sigaction: return {sys_rt_sigaction(i32(0), u(1), u(2), u(3))};
     case SYS_rt_sigprocmask: {
       const long result = sys_rt_sigprocmask(i32(0), u(1), u(2), u(3));
+      if (result == kInterruptedBeforeStart) return {result};
       gpr(kRax) = static_cast<std::uint64_t>(result);
-      take_deferred();
+      deliver_sent();
       return {result, false};
     }
     case SYS_sigaltstack: return {sys_sigaltstack(u(0), u(1))};
@@ -239,7 +255,7 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
       const auto mask = mask_at == 0 ? std::nullopt : read_guest_value<std::uint64_t>(mask_at);
       Thread& thread = *thread_;
       const long result = pass_on(number, a);
-      if (mask && thread.pending.load(std::memory_order_acquire) != 0) {
+      if (mask && result != kInterruptedBeforeStart && thread.pending.load(std::memory_order_acquire) != 0) {
         thread.has_temporary_mask = true;
         thread.temporary_mask = *mask;
       }
@@ -578,6 +594,10 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   std::vector<std::string> words;
   if (follow) {
     words = config_.exec_prefix;
+    char mask[24];
+    std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(thread.mask));
+    words.push_back("--signal-mask");
+    words.push_back(mask);
     if (decision.exec_name != decision.load_path) {
       words.push_back("--exec-name");
       words.push_back(decision.exec_name);
@@ -594,14 +614,17 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   environment.push_back(nullptr);
 
   end_all_threads();
-  // The new image inherits the program's mask and what it ignores, as the program set them.
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+  queue_signals_for_next_image();
+  // The new image inherits what the program ignores. Signals are held: they wait in the kernel for the followed image, which
+  // opens the gate itself. A native one needs the program's mask now; nobody is here to take a signal any more, so it does
+  // what it would do to the new image.
   for (int signal = 1; signal <= kSignals; ++signal) {
-    if (signal == SIGKILL || signal == SIGSTOP || thread.process->actions[signal].handler != 1) continue;
-    KernelSigaction ignore;
-    ignore.handler = 1;
-    raw_syscall(SYS_rt_sigaction, signal, &ignore, nullptr, 8);
+    if (signal == SIGKILL || signal == SIGSTOP) continue;
+    KernelSigaction inherited;
+    inherited.handler = thread.process->actions[signal].handler == 1 ? 1 : 0;
+    if (inherited.handler == 1 || !follow) raw_syscall(SYS_rt_sigaction, signal, &inherited, nullptr, 8);
   }
+  if (!follow) raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
   // A vfork child takes the lock with it into the new image unless it gives it up.
   const bool borrowed = thread.process->vfork_child;
   if (borrowed) give_up_lock();
@@ -609,6 +632,8 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
                              : raw_syscall(SYS_execveat, dirfd, reinterpret_cast<const char*>(path), arguments.data(),
                                            environment.data(), flags);
   // Still here: as if nothing had happened.
+  const std::uint64_t everything = ~std::uint64_t{0};
+  if (!follow) raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
   if (borrowed) {
     lock_.acquire(thread);
     load_context(thread);
@@ -616,7 +641,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   for (int signal = 1; signal <= kSignals; ++signal) {
     if (signal != SIGKILL && signal != SIGSTOP) install(signal, thread.process->actions[signal]);
   }
-  set_real_mask(thread.mask);
+  let_others_take_signals();
   announce_thread(thread);
   return result;
 }

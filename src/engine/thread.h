@@ -35,7 +35,12 @@ struct Process {
   KernelSigaction actions[kSignals + 1];
   bool vfork_child = false;
   bool traced = false;  // asked for it with PTRACE_TRACEME: its next image runs natively
+  /// The thread in execve, past which no signal may be taken from the kernel; 0 none. Read in signal handlers.
+  std::int32_t exec_tid = 0;
 };
+
+/// Bits of Thread::pending.
+inline constexpr std::uint32_t kSlotFull = 1, kSentWaits = 2;
 
 /// A fault of an instruction, in the program's terms.
 struct Fault {
@@ -69,17 +74,20 @@ struct Thread {
   std::uint64_t host_rsp = 0;
   StepInProgress step;
 
-  // Signals. At most one asynchronous signal waits here: from its arrival on, the kernel keeps the others (signals.cc).
+  // Signals: who holds one at which moment is told in signals.cc.
   std::uint64_t mask = 0;           // as the program set it
   bool has_temporary_mask = false;  // sigsuspend and its kin: what a handler's mask builds on
   std::uint64_t temporary_mask = 0;
-  std::atomic<std::uint32_t> pending{0};
-  int pending_signal = 0;
+  std::atomic<std::uint32_t> pending{0};  // kSlotFull, kSentWaits; not 0: the dispatcher must look before going on
+  int pending_signal = 0;                 // the slot: one asynchronous signal
   siginfo_t pending_info{};
-  std::uint64_t deferred = 0;  // synchronous signals sent by kill(2) while the program blocks them
-  siginfo_t deferred_info[kSignals + 1]{};
+  std::atomic<std::uint64_t> sent{0};  // synchronous signals that somebody sent, delivered or blocked by the program
+  siginfo_t sent_info[kSignals + 1]{};
   Fault fault;
   stack_t alternate{};  // the program's sigaltstack
+
+  Thread* vfork_child =
+      nullptr;  // being started; until it has its own signal block, signals find it through this one's
 
   // Engine resources.
   void* stack_block = nullptr;   // host stack and alternate signal stack of a created thread

@@ -12,6 +12,7 @@
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
+#include "engine/syscall_window.h"
 
 namespace zs::engine {
 namespace {
@@ -19,36 +20,12 @@ namespace {
 constexpr std::size_t kHostStackBytes = 256 << 10;
 
 extern "C" {
-/// clone() whose child starts at `entry(argument)` on `stack`. Returns the kernel's result in the parent.
-long zs_clone_thread(std::uint64_t flags, void* stack, std::uint64_t parent_tid, std::uint64_t child_tid,
-                     void (*entry)(Thread*), Thread* argument);
 /// Ends the thread without touching its stack.
 [[noreturn]] void zs_exit_thread(int status);
 }
 
 asm(R"(
   .text
-  .globl zs_clone_thread
-  .type zs_clone_thread, @function
-zs_clone_thread:
-  mov %rcx, %r10        # child_tid
-  mov %r8, -8(%rsi)     # entry
-  mov %r9, -16(%rsi)    # argument
-  sub $16, %rsi
-  xor %r8d, %r8d        # tls: not ours to set
-  mov $56, %eax
-  syscall
-  test %rax, %rax
-  jz 1f
-  ret
-1:
-  xor %ebp, %ebp
-  pop %rdi
-  pop %rax
-  call *%rax
-  ud2
-  .size zs_clone_thread, . - zs_clone_thread
-
   .globl zs_exit_thread
   .type zs_exit_thread, @function
 zs_exit_thread:
@@ -134,7 +111,7 @@ void Runtime::run_thread() {
   alternate.ss_sp = static_cast<std::byte*>(thread.signal_block) + 64;
   alternate.ss_size = (128 << 10) - 64;
   CHECK(raw_syscall(SYS_sigaltstack, &alternate, nullptr) == 0);
-  if (thread.pending.load() == 0) set_real_mask(thread.mask);
+  settle_mask();
   context_.host_rsp = thread.host_rsp;
   const std::uint64_t at = resume(kNone);
   reinterpret_cast<void (*)(std::uint64_t)>(stubs_.enter)(at);
@@ -207,27 +184,39 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   child.host_rsp = reinterpret_cast<std::uint64_t>(top) - 64;
 
   threads_.push_back(std::move(owned));
-  // No signal may find the child before its alternate stack is set, nor the parent between clone and bookkeeping.
-  const std::uint64_t everything = ~std::uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
-  const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
   const bool waits = (flags & CLONE_VFORK) != 0;
+  if (waits && !same_process) {
+    // The gate stays open: a signal to the whole process group comes before the child is made, or to both of them, as the kernel
+    // promises. Until the child has its own alternate stack it is on ours; we do not run.
+    parent.vfork_child = &child;
+  } else if (!hold_signals()) {  // none may find the child before its alternate stack is set
+    spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
+    threads_.pop_back();
+    return kInterruptedBeforeStart;
+  }
+  const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
   child.id.parent_pid = parent.id.pid;
   child.id.parent_tid = parent.id.tid;
   long result;
   if (waits) {
     lock_.release();  // the child needs it, and we sleep until it execs or exits
-    result = zs_clone_thread(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child);
+    result =
+        zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
+    parent.vfork_child = nullptr;
+    // It is gone from this address space; if it was killed, perhaps in the middle of something.
+    lock_.abandon(child);
     lock_.acquire(parent);
     load_context(parent);
+    entering_.store(false);
+    if (tripped_.exchange(false)) window_.untrip();
   } else {
-    result = zs_clone_thread(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child);
+    result =
+        zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
   }
   if (is_error(result)) {
     spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
     threads_.pop_back();
   } else if (waits) {
-    // It is gone from this address space.
     for (auto it = threads_.begin(); it != threads_.end(); ++it) {
       if (it->get() != &child) continue;
       forget_thread(child);
@@ -236,19 +225,25 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
       break;
     }
   }
-  set_real_mask(parent.mask);
+  settle_mask();
   return result;
 }
 
 long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                            std::uint64_t tls) {
   Thread& thread = *thread_;
-  const std::uint64_t everything = ~std::uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
   observer_.flush();
-  const long result = raw_syscall(SYS_clone, flags & ~std::uint64_t{CLONE_SETTLS}, nullptr, parent_tid, child_tid, 0);
+  // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises; and the
+  // child, whose slot is a copy of an empty one, takes its own from its first instruction on.
+  const std::uint64_t sent_to_parent = thread.sent.load();
+  const long arguments[6] = {static_cast<long>(flags & ~std::uint64_t{CLONE_SETTLS}),
+                             0,
+                             static_cast<long>(parent_tid),
+                             static_cast<long>(child_tid),
+                             0,
+                             0};
+  const long result = zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
   if (result != 0) {
-    set_real_mask(thread.mask);
     if (!is_error(result)) {
       ThreadIdentity child;
       child.pid = child.tid = static_cast<std::int32_t>(result);
@@ -279,9 +274,9 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process->pid = thread.id.pid;
   thread.process->vfork_child = false;
   thread.process->traced = false;
+  thread.process->exec_tid = 0;
   thread.step.active = false;
-  thread.deferred = 0;
-  thread.pending.store(0);
+  thread.sent.fetch_and(~sent_to_parent);
   thread.announced = false;
   thread.cpu = {};
   if (stack != 0) gpr(kRsp) = stack;
@@ -292,7 +287,6 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
     detach();
   }
   announce_thread(thread);
-  set_real_mask(thread.mask);
   return 0;
 }
 
@@ -333,8 +327,6 @@ void Runtime::reclaim_stacks() {
 
 void Runtime::exit_thread(int status) {
   Thread& thread = *thread_;
-  const std::uint64_t everything = ~std::uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
   forget_thread(thread);
   observer_.flush();
   if (threads_.size() == 1) raw_syscall(SYS_exit, status);

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Arguments {
   RecordingConfig by_hand;
   std::string program;
   std::string exec_name;
+  std::optional<std::uint64_t> signal_mask;
   std::vector<std::string> argv;
 };
 
@@ -70,6 +72,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.exec = true;
     } else if (is("--exec-name") && i + 1 < argc) {
       out.exec_name = argv[++i];
+    } else if (is("--signal-mask") && i + 1 < argc) {
+      out.signal_mask = std::strtoull(argv[++i], nullptr, 16);
     } else if (is("--native-load")) {
       out.by_hand.native_load = true;
     } else if (is("--virtual-time")) {
@@ -133,6 +137,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   engine::Config config;
   config.program = arguments.program;
   config.exec_name = arguments.exec_name;
+  config.signal_mask = arguments.signal_mask;
   config.argv = arguments.argv;
   const bool by_hand = arguments.session_fd < 0;
   for (char** variable = environ; *variable != nullptr; ++variable)
