@@ -1,0 +1,84 @@
+// The virtual PC: one interpreted processor with its PMU, local APIC, I/O APIC, 8259 pair, 8254, CMOS, serial port, text
+// screen and BIOS services, on one clock. Boots a disk image or a Multiboot kernel, and runs until the guest has nothing more
+// to do, asks for the end, crashes, or has used its instructions. A run is a function of its input: nothing of the host
+// (time, chance, threads) is in it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "arch/quirks.h"
+#include "base/result.h"
+#include "machine/boot/disk_image.h"
+#include "machine/boot/multiboot.h"
+#include "machine/retirement_feed.h"
+#include "machine/vcpu/interfaces.h"
+
+namespace zs::arch {
+struct CpuModel;
+}
+
+namespace zs::machine {
+
+class PhysicalMemory;
+
+struct PcConfig {
+  const arch::CpuModel* cpu = nullptr;
+  arch::QuirkSet quirks{};  // all that are to hold, those of the model included
+  std::uint64_t memory_bytes = std::uint64_t{512} << 20;
+  std::function<void(std::uint8_t)> serial = [](std::uint8_t) {};  // what COM1 sends
+  TraceSink trace{};
+  /// The PMU has asked for an interrupt; the Debug Store is as the record that caused it left it.
+  std::function<void()> pmi_requested{};
+};
+
+enum class PcStopKind : std::uint8_t {
+  Idle,         // nothing that could still happen: HLT or a branch to itself
+  DebugExit,    // port F4H
+  Limit,        // the instruction limit
+  TripleFault,  // `detail` names the chain of exceptions
+  Reset,        // the guest asked for a reset (port 92H, 64H)
+  Unsupported,  // the guest used what this PC has not; `detail` names it
+  Breakpoint,   // a monitor's; before the instruction
+  Watchpoint,   // a monitor's; after the instruction that touched `address`
+};
+
+struct PcStop {
+  PcStopKind kind = PcStopKind::Idle;
+  std::uint8_t status = 0;  // DebugExit
+  std::uint64_t address = 0;
+  std::string detail;
+};
+
+class Pc {
+ public:
+  static Result<std::unique_ptr<Pc>> make(PcConfig config);
+  ~Pc();
+  Pc(const Pc&) = delete;
+  Pc& operator=(const Pc&) = delete;
+
+  /// Loads the boot sector to 0000:7C00 and stands there, as a BIOS leaves it. `disk` serves INT 13H.
+  void boot_disk(DiskImage disk);
+  /// Loads the kernel and stands at its entry.
+  Result<void> boot_kernel(const MultibootInput& input);
+
+  /// Runs until something ends it, at the latest when `instructions` have retired in all.
+  PcStop run(std::uint64_t instructions);
+  /// One instruction or one delivered event. returns Limit if nothing else ended it
+  PcStop step();
+
+  Vcpu& cpu();
+  PhysicalMemory& memory();
+  pmu::Pmu& pmu();
+  const Clock& clock() const;
+  std::uint64_t retired() const;
+
+ private:
+  explicit Pc(PcConfig config, PhysicalMemory memory);
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace zs::machine

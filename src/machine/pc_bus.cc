@@ -1,0 +1,59 @@
+#include "machine/pc_bus.h"
+
+#include "machine/devices/io_apic.h"
+#include "machine/devices/local_apic.h"
+#include "machine/memory.h"
+#include "machine/port_map.h"
+#include "machine/vcpu/vcpu.h"
+
+namespace zs::machine {
+namespace {
+
+constexpr std::uint64_t kOffset = kPageBytes - 1;
+
+bool in_io_apic(std::uint64_t physical) { return (physical & ~kOffset) == IoApic::kBase; }
+
+}  // namespace
+
+bool PcBus::in_local_apic(std::uint64_t physical) const {
+  const auto window = local_apic_.window();
+  return window && (physical & ~kOffset) == *window;
+}
+
+Bus::Page PcBus::page(std::uint64_t physical) {
+  physical &= a20_mask_;
+  if (in_local_apic(physical)) return {};
+  return {memory_.page(physical), memory_.kind(physical) == PhysicalMemory::Kind::Ram};
+}
+
+std::uint64_t PcBus::read(std::uint64_t physical, unsigned bytes) {
+  physical &= a20_mask_;
+  const bool local = in_local_apic(physical);
+  if (!local && !in_io_apic(physical)) return ~std::uint64_t{0} >> (64 - 8 * bytes);
+  // Registers have 32 bits at multiples of 16; a wider read finds nothing behind them, a narrower one takes its part.
+  const auto offset = static_cast<std::uint32_t>(physical & kOffset);
+  const std::uint32_t whole = offset & ~3u;
+  const std::uint64_t value = local ? local_apic_.read(whole) : io_apic_.read(whole);
+  return value >> 8 * (offset & 3) & (~std::uint64_t{0} >> (64 - 8 * bytes));
+}
+
+void PcBus::write(std::uint64_t physical, unsigned bytes, std::uint64_t value) {
+  physical &= a20_mask_;
+  const auto offset = static_cast<std::uint32_t>(physical & kOffset);
+  if (bytes < 4) return;  // partial writes of registers are undefined: nothing happens
+  if (in_local_apic(physical)) {
+    local_apic_.write(offset, static_cast<std::uint32_t>(value));
+  } else if (in_io_apic(physical)) {
+    io_apic_.write(offset, static_cast<std::uint32_t>(value));
+  }
+  cpu_->watch_changed();
+}
+
+std::uint32_t PcBus::in(std::uint16_t port, unsigned bytes) { return ports_.in(port, bytes); }
+
+void PcBus::out(std::uint16_t port, unsigned bytes, std::uint32_t value) {
+  ports_.out(port, bytes, value);
+  cpu_->watch_changed();
+}
+
+}  // namespace zs::machine

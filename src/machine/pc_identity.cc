@@ -1,0 +1,202 @@
+#include "machine/pc_identity.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "arch/cpu_model.h"
+#include "arch/cpuid.h"
+#include "arch/msr_map.h"
+#include "machine/clock.h"
+#include "machine/devices/local_apic.h"
+#include "machine/vcpu/vcpu.h"
+#include "pmu/pmu.h"
+
+namespace zs::machine {
+namespace {
+
+namespace leaf1 {
+enum Ecx : std::uint32_t { kX2apic = 1u << 21 };
+enum Edx : std::uint32_t {
+  kFpu = 1u << 0,
+  kDe = 1u << 2,
+  kPse = 1u << 3,
+  kTsc = 1u << 4,
+  kMsr = 1u << 5,
+  kPae = 1u << 6,
+  kMce = 1u << 7,
+  kCx8 = 1u << 8,
+  kApic = 1u << 9,
+  kSep = 1u << 11,
+  kMtrr = 1u << 12,
+  kPge = 1u << 13,
+  kMca = 1u << 14,
+  kCmov = 1u << 15,
+  kPat = 1u << 16,
+  kPse36 = 1u << 17,
+  kClfsh = 1u << 19,
+  kMmx = 1u << 23,
+  kFxsr = 1u << 24,
+  kSse = 1u << 25,
+  kSse2 = 1u << 26,
+};
+constexpr std::uint32_t kFeatures = kFpu | kDe | kPse | kTsc | kMsr | kPae | kMce | kCx8 | kApic | kSep | kMtrr | kPge |
+                                    kMca | kCmov | kPat | kPse36 | kClfsh | kMmx | kFxsr | kSse | kSse2;
+constexpr std::uint32_t kClflushLine = 8 << 8;  // in 8 bytes
+}  // namespace leaf1
+
+namespace leaf81 {
+enum Ecx : std::uint32_t { kLahf = 1u << 0 };
+enum Edx : std::uint32_t {
+  kSyscall = 1u << 11,
+  kNx = 1u << 20,
+  kPage1G = 1u << 26,
+  kRdtscp = 1u << 27,
+  kLm = 1u << 29
+};
+}  // namespace leaf81
+
+constexpr std::uint32_t kExtended = 0x80000000, kLastExtended = 0x80000008;
+constexpr std::uint32_t kAddressBits = 48 << 8 | 40;
+
+/// Twelve or sixteen letters as registers hold them.
+std::uint32_t letters(const std::string& text, std::size_t at) {
+  char four[4] = {};
+  for (std::size_t i = 0; i < 4 && at + i < text.size(); ++i) four[i] = text[at + i];
+  std::uint32_t word = 0;
+  std::memcpy(&word, four, sizeof word);
+  return word;
+}
+
+constexpr std::uint32_t kTimeStampCounter = 0x10, kMiscEnable = 0x1A0, kDebugCtl = 0x1D9;
+
+/// IA32_MISC_ENABLE bits that are not the PMU's: those that software may set here are without effect.
+constexpr std::uint64_t kMiscWritable =
+    1u << 0 | 1u << 3 | 1u << 16 | 1u << 18 | 1u << 22 | 1u << 23 | std::uint64_t{1} << 34;
+
+/// MSRs that system software writes and reads back, without any effect here, or that are constants.
+struct PlainMsr {
+  std::uint32_t first, last;
+  std::uint64_t reset, writable;  // writable 0: a write raises #GP(0)
+};
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+// clang-format off
+constexpr PlainMsr kPlainMsrs[] = {
+    {0x017, 0x017, 0, 0},                      // IA32_PLATFORM_ID
+    {0x03A, 0x03A, 1, 0},                      // IA32_FEATURE_CONTROL: locked, nothing enabled
+    {0x048, 0x048, 0, 7},                      // IA32_SPEC_CTRL
+    {0x049, 0x049, 0, 1},                      // IA32_PRED_CMD: no predictor to clear yet
+    {0x079, 0x079, 0, kAll},                   // IA32_BIOS_UPDT_TRIG
+    {0x08B, 0x08B, 0, kAll},                   // IA32_BIOS_SIGN_ID
+    {0x0CE, 0x0CE, 24 << 8, 0},                // MSR_PLATFORM_INFO: ratio of TSC and bus clock
+    {0x0E7, 0x0E8, 0, kAll},                   // IA32_MPERF, IA32_APERF
+    {0x0FE, 0x0FE, 0x508, 0},                  // IA32_MTRRCAP
+    {0x179, 0x179, 0, 0},                      // IA32_MCG_CAP: no banks
+    {0x17A, 0x17A, 0, 0},                      // IA32_MCG_STATUS
+    {0x198, 0x199, 0, kAll},                   // IA32_PERF_STATUS, IA32_PERF_CTL
+    {0x19A, 0x19C, 0, kAll},                   // clock modulation, thermal
+    {0x200, 0x20F, 0, kAll},                   // variable MTRRs
+    {0x250, 0x250, 0, kAll}, {0x258, 0x259, 0, kAll}, {0x268, 0x26F, 0, kAll},  // fixed MTRRs
+    {0x277, 0x277, 0x0007040600070406, kAll},  // IA32_PAT
+    {0x2FF, 0x2FF, 0, 0xCFF},                  // IA32_MTRR_DEF_TYPE
+};
+// clang-format on
+
+const PlainMsr* find_plain(std::uint32_t msr) {
+  const auto* const at = std::find_if(std::begin(kPlainMsrs), std::end(kPlainMsrs),
+                                      [msr](const PlainMsr& row) { return msr >= row.first && msr <= row.last; });
+  return at == std::end(kPlainMsrs) ? nullptr : at;
+}
+
+}  // namespace
+
+CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
+  const auto last_brs = arch::pmu_leaf(model_, 0x1C, 0);
+  const std::uint32_t last = last_brs && last_brs->eax != 0 ? 0x1C : 0x0A;
+  if (leaf > last && leaf < kExtended) leaf = last;  // as processors do: the data of the highest leaf
+  if (leaf > kLastExtended) leaf = last;
+  if (const auto own = arch::pmu_leaf(model_, leaf, subleaf)) return {own->eax, own->ebx, own->ecx, own->edx};
+  CpuidResult result;
+  const std::string vendor = "GenuineIntel";
+  switch (leaf) {
+    case 0: result = {last, letters(vendor, 0), letters(vendor, 8), letters(vendor, 4)}; break;
+    case 1: result = {model_.signature, leaf1::kClflushLine | 1 << 16, leaf1::kX2apic, leaf1::kFeatures}; break;
+    case kExtended: result = {kLastExtended, 0, 0, 0}; break;
+    case kExtended + 1:
+      result = {0, 0, leaf81::kLahf, leaf81::kSyscall | leaf81::kNx | leaf81::kPage1G | leaf81::kRdtscp | leaf81::kLm};
+      break;
+    case kExtended + 2:
+    case kExtended + 3:
+    case kExtended + 4: {
+      const std::string brand = "zeroskid virtual CPU, " + std::string(model_.name);
+      const std::size_t at = (leaf - kExtended - 2) * 16;
+      result = {letters(brand, at), letters(brand, at + 4), letters(brand, at + 8), letters(brand, at + 12)};
+      break;
+    }
+    case kExtended + 7: result = {0, 0, 0, 1u << 8}; break;  // the TSC runs at one rate
+    case kExtended + 8: result = {kAddressBits, 0, 0, 0}; break;
+    default: break;
+  }
+  const arch::CpuidBits bits = arch::pmu_bits(model_, leaf, subleaf, quirks_);
+  result.eax = (result.eax & ~bits.mask.eax) | bits.value.eax;
+  result.ebx = (result.ebx & ~bits.mask.ebx) | bits.value.ebx;
+  result.ecx = (result.ecx & ~bits.mask.ecx) | bits.value.ecx;
+  result.edx = (result.edx & ~bits.mask.edx) | bits.value.edx;
+  return result;
+}
+
+std::uint64_t PcMsrs::tsc() const { return clock_.now() + tsc_offset_; }
+
+bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
+  if (msr == kTimeStampCounter) {
+    value = tsc();
+    return true;
+  }
+  if (msr == LocalApic::kBaseMsr || (msr >= LocalApic::kFirstMsr && msr <= LocalApic::kLastMsr)) {
+    return apic_.rdmsr(msr, value);
+  }
+  if (msr == kMiscEnable) {
+    std::uint64_t pmu_bits = 0;
+    (void)pmu_.rdmsr(msr, pmu_bits);
+    value = pmu_bits | misc_enable_;
+    return true;
+  }
+  if (arch::is_pmu_msr(msr)) return pmu_.rdmsr(msr, value);
+  const PlainMsr* const plain = find_plain(msr);
+  if (plain == nullptr) return false;
+  const auto at = stored_.find(msr);
+  value = at == stored_.end() ? plain->reset : at->second;
+  return true;
+}
+
+bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
+  if (msr == kTimeStampCounter) {
+    tsc_offset_ = value - clock_.now();
+    return true;
+  }
+  if (msr == LocalApic::kBaseMsr || (msr >= LocalApic::kFirstMsr && msr <= LocalApic::kLastMsr)) {
+    const bool done = apic_.wrmsr(msr, value);
+    if (done && msr == LocalApic::kBaseMsr) cpu_->memory_map_changed();
+    return done;
+  }
+  if (msr == kMiscEnable) {
+    std::uint64_t read_only = 0;
+    (void)pmu_.rdmsr(msr, read_only);  // written ones are ignored
+    if ((value & ~(kMiscWritable | read_only | 1u << 7 | 1u << 11 | 1u << 12)) != 0) return false;
+    misc_enable_ = value & kMiscWritable;
+    return true;
+  }
+  if (arch::is_pmu_msr(msr)) {
+    const bool done = pmu_.wrmsr(msr, value);
+    if (done && msr == kDebugCtl) cpu_->set_debugctl(pmu_.debugctl().raw());
+    return done;
+  }
+  const PlainMsr* const plain = find_plain(msr);
+  if (plain == nullptr || plain->writable == 0 || (value & ~plain->writable) != 0) return false;
+  stored_[msr] = value;
+  return true;
+}
+
+bool PcMsrs::rdpmc(std::uint32_t ecx, std::uint64_t& value) { return pmu_.rdpmc(ecx, value); }
+
+}  // namespace zs::machine

@@ -1,0 +1,54 @@
+// What the PC's processor says it is, beyond its PMU: CPUID, and the MSRs that neither the CPU core, the PMU nor the APIC
+// answers. PMU bits come from the CPU model; the rest is one processor: what the interpreter executes, no more.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "arch/quirks.h"
+#include "machine/vcpu/interfaces.h"
+
+namespace zs::arch {
+struct CpuModel;
+}
+namespace zs::pmu {
+class Pmu;
+}
+
+namespace zs::machine {
+
+class Clock;
+class LocalApic;
+
+class PcCpuid : public Cpuid {
+ public:
+  PcCpuid(const arch::CpuModel& model, arch::QuirkSet quirks) : model_(model), quirks_(quirks) {}
+  CpuidResult cpuid(std::uint32_t leaf, std::uint32_t subleaf) override;
+
+ private:
+  const arch::CpuModel& model_;
+  arch::QuirkSet quirks_;
+};
+
+class PcMsrs : public MsrFile {
+ public:
+  PcMsrs(const Clock& clock, LocalApic& apic, pmu::Pmu& pmu) : clock_(clock), apic_(apic), pmu_(pmu) {}
+  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
+
+  bool rdmsr(std::uint32_t msr, std::uint64_t& value) override;
+  bool wrmsr(std::uint32_t msr, std::uint64_t value) override;
+  bool rdpmc(std::uint32_t ecx, std::uint64_t& value) override;
+
+  /// The time-stamp counter as software sees it.
+  std::uint64_t tsc() const;
+
+ private:
+  const Clock& clock_;
+  LocalApic& apic_;
+  pmu::Pmu& pmu_;
+  Vcpu* cpu_ = nullptr;
+  std::uint64_t tsc_offset_ = 0, misc_enable_ = 1;
+  std::map<std::uint32_t, std::uint64_t> stored_;  // those that only remember
+};
+
+}  // namespace zs::machine

@@ -1,0 +1,174 @@
+#include "machine/retirement_feed.h"
+
+#include <algorithm>
+
+#include "machine/vcpu/vcpu.h"
+
+namespace zs::machine {
+namespace {
+
+/// One by one, it is looked after so many instructions whether that is still needed.
+constexpr std::uint64_t kEachStretch = 64;
+constexpr std::uint64_t kLongAway = std::uint64_t{1} << 40;
+
+arch::TransferCause pmu_cause(TransferCause cause) {
+  switch (cause) {
+    case TransferCause::Exception: return arch::TransferCause::Exception;
+    case TransferCause::Interrupt: return arch::TransferCause::Interrupt;
+    default: return arch::TransferCause::Instruction;
+  }
+}
+
+constexpr std::uint64_t kLongMode = 1u << 10;  // EFER.LMA
+
+}  // namespace
+
+/// Instructions that may retire unseen in that ring before a counter would do more than count.
+std::uint64_t RetirementFeed::room(pmu::Ring ring) const {
+  std::uint64_t instructions = kLongAway;
+  const auto lanes = pmu_.lanes(ring);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    instructions = std::min(instructions, pmu_.headroom(i, ring) / kMaxEventsPerTalliedInstruction);
+  }
+  return instructions;
+}
+
+Watch RetirementFeed::watch(unsigned cpl) {
+  ring_ = pmu::ring_of(cpl);
+  generation_[0] = pmu_.lanes_generation(pmu::Ring::User);
+  generation_[1] = pmu_.lanes_generation(pmu::Ring::Kernel);
+  branches_ = pmu_.wants_branches();
+  const bool counting = !pmu_.lanes(ring_).empty();
+  const std::uint64_t instructions = counting ? room(ring_) : kLongAway;
+  forced_each_ = tracing() || pmu_.needs_each();
+  each_ = forced_each_ || instructions == 0;
+
+  // Cycles that a counter has room for, and the time to the next timer, bound every stretch.
+  const pmu::Elapsed time = pmu_.time_headroom(ring_);
+  std::uint64_t ticks = std::min({time.core, time.reference, kLongAway});
+  if (time.bus < kLongAway / kTscTicksPerBusTick) ticks = std::min(ticks, time.bus * kTscTicksPerBusTick);
+  if (const std::uint64_t deadline = next_deadline(); deadline != kNever) {
+    ticks = std::min(ticks, deadline > clock_.now() ? deadline - clock_.now() : 1);
+  }
+  const std::uint64_t by_time = std::max<std::uint64_t>(ticks / kCyclesPerInstruction, 1);
+  each_left_ = std::min(by_time, kEachStretch);
+
+  Watch watch;
+  watch.retirements = each_      ? Watch::Retirements::Each
+                      : counting ? Watch::Retirements::Tally
+                                 : Watch::Retirements::Count;
+  watch.branches = branches_ || static_cast<bool>(trace_.transfer);
+  watch.horizon = each_ ? each_left_ : std::min(instructions, by_time);
+  return watch;
+}
+
+void RetirementFeed::counted(std::uint64_t instructions) {
+  if (instructions == 0) return;
+  const std::uint64_t ticks = instructions * kCyclesPerInstruction;
+  const std::uint64_t bus_before = clock_.now() / kTscTicksPerBusTick;
+  clock_.advance(ticks);
+  pmu_.advance({.core = ticks, .reference = ticks, .bus = clock_.now() / kTscTicksPerBusTick - bus_before}, ring_);
+  run_timers();
+  after_pmu_acted();
+}
+
+void RetirementFeed::tallied(std::span<const Tally> tallies) {
+  for (const Tally& tally : tallies) {
+    const pmu::Ring ring = pmu::ring_of(tally.kind.cpl);
+    const auto lanes = pmu_.lanes(ring);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const std::uint64_t events = lanes[i].count(tally.kind) * tally.times;
+      if (events != 0) pmu_.count(i, events, ring);
+    }
+  }
+}
+
+/// The layout of the Debug Store and the width of records follow the mode that the CPU is in now.
+void RetirementFeed::follow_mode() {
+  const bool long_mode = (cpu_->efer() & kLongMode) != 0;
+  pmu_.set_mode({.ia32e = long_mode, .code64 = long_mode && cpu_->segment(kCs).long_code()});
+}
+
+void RetirementFeed::after_pmu_acted() {
+  if (const auto fault = pmu_.take_ds_fault()) cpu_->raise_linear_fault(fault->address, fault->write);
+  if (generation_[0] != pmu_.lanes_generation(pmu::Ring::User) ||
+      generation_[1] != pmu_.lanes_generation(pmu::Ring::Kernel) || branches_ != pmu_.wants_branches() ||
+      forced_each_ != (tracing() || pmu_.needs_each())) {
+    cpu_->watch_changed();
+  }
+}
+
+void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterFile& after,
+                             std::span<const MemoryAccess> accesses) {
+  if (tracing()) trace_.instruction(retired, accesses);
+  follow_mode();
+  arch::Retired entered = retired;
+  if (has_entering_) {
+    entered.next_cpl = entering_.cpl_to;
+    entered.mispredicted = entering_.mispredicted;
+    has_entering_ = false;
+  } else if (!each_) {
+    entered.transfer_entered = true;  // a REP string instruction: no branch
+  }
+  pmu_.retire(entered, after);
+  after_pmu_acted();
+  if (each_ && --each_left_ == 0) cpu_->watch_changed();
+}
+
+void RetirementFeed::transferred(const arch::TakenBranch& branch, TransferCause cause) {
+  if (trace_.transfer) trace_.transfer(branch, cause);
+  // One by one, Pmu::retire enters the branch itself, in its order: after counters and the PEBS record.
+  if (each_ && cause == TransferCause::Instruction) {
+    entering_ = branch;
+    has_entering_ = true;
+    return;
+  }
+  follow_mode();
+  arch::TakenBranch entered = branch;
+  entered.cause = pmu_cause(cause);
+  pmu_.enter_branch(entered);
+  after_pmu_acted();
+}
+
+void RetirementFeed::debug_exception() {
+  pmu_.debug_exception();
+  cpu_->set_debugctl(pmu_.debugctl().raw());
+  after_pmu_acted();
+}
+
+void RetirementFeed::smm(bool entered) {
+  if (entered) {
+    pmu_.enter_smm();
+  } else {
+    pmu_.leave_smm();
+  }
+  cpu_->set_debugctl(pmu_.debugctl().raw());
+  cpu_->watch_changed();
+}
+
+void RetirementFeed::init() {
+  pmu_.init();
+  cpu_->set_debugctl(pmu_.debugctl().raw());
+  if (on_init_) on_init_();
+  cpu_->watch_changed();
+}
+
+void RetirementFeed::machine_check() {
+  pmu_.machine_check();
+  cpu_->set_debugctl(pmu_.debugctl().raw());
+  cpu_->watch_changed();
+}
+
+std::uint64_t RetirementFeed::next_deadline() const {
+  std::uint64_t earliest = kNever;
+  for (const TimedDevice* device : timers_) earliest = std::min(earliest, device->deadline());
+  return earliest;
+}
+
+void RetirementFeed::run_timers() {
+  for (TimedDevice* device : timers_) {
+    if (device->deadline() <= clock_.now()) device->clock_moved();
+  }
+}
+
+}  // namespace zs::machine

@@ -1,0 +1,70 @@
+// What retires goes from the CPU to the PMU and to the clock through here. The two ways of the PMU decide how much the CPU has
+// to say: while no counter can overflow soon, instructions are only tallied; close to an overflow, with PEBS armed, or while
+// someone traces, they come one by one. Both give identical results.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "machine/clock.h"
+#include "machine/vcpu/interfaces.h"
+#include "pmu/pmu.h"
+
+namespace zs::machine {
+
+/// What a trace sees. Addresses are linear.
+struct TraceSink {
+  std::function<void(const arch::Retired&, std::span<const MemoryAccess>)> instruction;
+  std::function<void(const arch::TakenBranch&, TransferCause)> transfer;
+};
+
+class RetirementFeed : public RetirementObserver {
+ public:
+  RetirementFeed(pmu::Pmu& pmu, Clock& clock) : pmu_(pmu), clock_(clock) {}
+  /// Before anything else is called.
+  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
+  void add_timer(TimedDevice& device) { timers_.push_back(&device); }
+  void set_trace(TraceSink trace) { trace_ = std::move(trace); }
+  /// INIT came: the APIC wants to know too.
+  void on_init(std::function<void()> action) { on_init_ = std::move(action); }
+
+  Watch watch(unsigned cpl) override;
+  void counted(std::uint64_t instructions) override;
+  void tallied(std::span<const Tally> tallies) override;
+  void retired(const arch::Retired& retired, const arch::RegisterFile& after,
+               std::span<const MemoryAccess> accesses) override;
+  void transferred(const arch::TakenBranch& branch, TransferCause cause) override;
+  void debug_exception() override;
+  void smm(bool entered) override;
+  void init() override;
+  void machine_check() override;
+
+  /// The earliest moment at which a timer acts, or kNever.
+  std::uint64_t next_deadline() const;
+  /// Tells the timers that the clock moved, if one of them waits for it.
+  void run_timers();
+
+ private:
+  bool tracing() const { return static_cast<bool>(trace_.instruction); }
+  std::uint64_t room(pmu::Ring ring) const;
+  void follow_mode();
+  void after_pmu_acted();
+
+  pmu::Pmu& pmu_;
+  Clock& clock_;
+  Vcpu* cpu_ = nullptr;
+  std::vector<TimedDevice*> timers_;
+  TraceSink trace_;
+  std::function<void()> on_init_;
+
+  pmu::Ring ring_ = pmu::Ring::Kernel;
+  bool each_ = false, branches_ = false, forced_each_ = false;
+  std::uint64_t each_left_ = 0;  // instructions one by one until watch() is to be asked again
+  std::uint32_t generation_[2] = {};
+  arch::TakenBranch entering_{};  // of the instruction whose retired() comes next
+  bool has_entering_ = false;
+};
+
+}  // namespace zs::machine
