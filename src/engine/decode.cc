@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
+
+#include "engine/fast_decode.h"
 
 namespace zs::engine {
 namespace {
@@ -297,7 +300,7 @@ const ZydisDecoder& decoder() {
 
 }  // namespace
 
-std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code.data(), code.size(), &raw, operands))) return std::nullopt;
@@ -349,6 +352,21 @@ std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code,
       break;
     default: break;
   }
+  return insn;
+}
+
+bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+  // Nothing that the fast decoder knows depends on virtual_time.
+  if (fast_decode(pc, code, insn)) return true;
+  const std::optional<Insn> decoded = decode_with_zydis(pc, code, virtual_time);
+  if (!decoded) return false;
+  insn = *decoded;
+  return true;
+}
+
+std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+  std::optional<Insn> insn(std::in_place);
+  if (!decode_into(*insn, pc, code, virtual_time)) insn.reset();
   return insn;
 }
 

@@ -1,5 +1,6 @@
 // One guest instruction, decoded once: what the translator must know to copy it, what the PMU must know to count it,
-// and where it touches memory. The only place in the engine that knows Zydis.
+// and where it touches memory. decode.cc is the only place in the engine that knows Zydis; what compiled code consists of
+// does not get that far (fast_decode.h).
 #pragma once
 
 #include <array>
@@ -73,6 +74,14 @@ struct Insn {
 /// returns nothing if the bytes are no instruction, or do not suffice
 /// `virtual_time` makes RDTSC and its kin Emulated.
 std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+
+/// The same into an Insn of the caller's, for the translator's inner loop: every field is written but for the elements of
+/// `memory` past memory_count, which are left as they were.
+/// returns false where decode() returns nothing; `insn` is then untouched
+bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+
+/// What decode() must answer: the way through Zydis, for every instruction there is, several times slower.
+std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
 
 /// Whether the bytes end inside an instruction that more bytes could complete.
 bool is_truncated(std::span<const std::uint8_t> code);
