@@ -86,12 +86,7 @@ struct MemoryAccess {
   bool write = false;
 };
 
-/// Why control moved.
-enum class TransferCause : std::uint8_t {
-  Instruction,  // a taken branch, INT n, IRET, SYSCALL, ...: the instruction also retires
-  Exception,    // from = the address that the frame returns to
-  Interrupt,    // likewise
-};
+using TransferCause = arch::TransferCause;
 
 /// How much the observer wants to see of the instructions that come.
 struct Watch {

@@ -17,6 +17,10 @@
 
 namespace zs::machine {
 
+namespace vcpu {
+struct Core;
+}
+
 class Vcpu {
  public:
   /// What surrounds the CPU. All must outlive it.
@@ -100,11 +104,11 @@ class Vcpu {
   void add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
   void remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
 
-  /// The interpreter's own state (vcpu/core.h).
-  struct Core;
+  /// For tests of the interpreter (vcpu/core.h).
+  vcpu::Core& core() { return *core_; }
 
  private:
-  std::unique_ptr<Core> core_;
+  std::unique_ptr<vcpu::Core> core_;
 };
 
 }  // namespace zs::machine

@@ -1,0 +1,126 @@
+// Debug registers: what DR0..DR3 and DR7 match, MOV to and from them, and the monitor's own watchpoints.
+// source: SDM vol. 3B, "Debug Registers", figure "Debug Registers"; table "Debug Exception Conditions".
+#include <algorithm>
+
+#include "machine/vcpu/lower.h"
+
+namespace zs::machine::vcpu {
+namespace {
+
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+struct Condition {
+  bool enabled = false;
+  unsigned kind = 0;  // 0 execute, 1 write, 2 I/O, 3 read or write
+  unsigned bytes = 1;
+};
+Condition condition(U64 dr7, unsigned n) {
+  static constexpr unsigned kBytes[] = {1, 2, 8, 4};
+  return {(dr7 >> (2 * n) & 3) != 0, static_cast<unsigned>(dr7 >> (16 + 4 * n) & 3), kBytes[dr7 >> (18 + 4 * n) & 3]};
+}
+
+bool overlap(U64 a, U64 a_bytes, U64 b, U64 b_bytes) { return a < b + b_bytes && b < a + a_bytes; }
+
+}  // namespace
+
+void Core::check_data_breakpoints(std::uint64_t linear, unsigned bytes, bool write) {
+  U64 hits = 0;
+  for (unsigned n = 0; n < 4; ++n) {
+    const Condition c = condition(dr7, n);
+    const bool kind_matches = c.kind == 3 || (c.kind == 1 && write);
+    if (kind_matches && overlap(dr[n] & ~U64{c.bytes - 1}, c.bytes, linear, bytes)) hits |= U64{1} << n;
+    // DR6 shows a match of a disabled register too, but only an enabled one traps.
+    if ((hits >> n & 1) != 0 && c.enabled) pending_dr6 |= U64{1} << n;
+  }
+  if (pending_dr6 != 0) {
+    pending_dr6 |= hits;
+    arm();
+  }
+  for (const DataWatch& watched : watchpoints) {
+    if (!(write ? watched.write : watched.read) || !overlap(watched.linear, watched.bytes, linear, bytes)) continue;
+    watchpoint_hit = true;
+    watchpoint_address = linear;
+    arm();
+  }
+}
+
+void Core::check_io_breakpoints(std::uint16_t port, unsigned bytes) {
+  if ((cr4 & cr4::de) == 0) return;
+  for (unsigned n = 0; n < 4; ++n) {
+    const Condition c = condition(dr7, n);
+    if (c.enabled && c.kind == 2 && overlap(dr[n] & ~U64{c.bytes - 1}, c.bytes, port, bytes))
+      pending_dr6 |= U64{1} << n;
+  }
+  if (pending_dr6 != 0) arm();
+}
+
+bool Core::watches_code() const {
+  for (unsigned n = 0; n < 4; ++n) {
+    const Condition c = condition(dr7, n);
+    if (c.enabled && c.kind == 0) return true;
+  }
+  return false;
+}
+
+bool Core::code_breakpoint_here() {
+  const U64 here = linear_ip();
+  U64 hits = 0;
+  for (unsigned n = 0; n < 4; ++n) {
+    const Condition c = condition(dr7, n);
+    if (c.enabled && c.kind == 0 && dr[n] == here) hits |= U64{1} << n;
+  }
+  dr6 |= hits;
+  return hits != 0;
+}
+
+namespace {
+
+void check_debug_access(Core& c, unsigned number) {
+  if ((number == 4 || number == 5) && (c.cr4 & cr4::de) != 0) raise_ud();
+  if (c.cpl != 0) raise_gp();
+  if ((c.dr7 >> 13 & 1) != 0) {  // GD
+    c.dr6 |= 1u << 13;
+    throw Fault{kDebug, false, 0};
+  }
+}
+
+void mov_from_debug(Core& c, const Insn& i) {
+  check_debug_access(c, i.src);
+  const unsigned number = i.src == 4 ? 6u : i.src == 5 ? 7u : i.src;
+  const U64 value = number == 6 ? c.dr6 : number == 7 ? c.dr7 : c.dr[number & 3];
+  c.code64 ? c.set_reg<U64>(i.dst, value) : c.set_reg<U32>(i.dst, static_cast<U32>(value));
+}
+
+void mov_to_debug(Core& c, const Insn& i) {
+  check_debug_access(c, i.dst);
+  const unsigned number = i.dst == 4 ? 6u : i.dst == 5 ? 7u : i.dst;
+  const U64 value = c.code64 ? c.reg<U64>(i.src) : c.reg<U32>(i.src);
+  if (number >= 6 && value >> 32 != 0) raise_gp();
+  switch (number) {
+    case 6: c.dr6 = (value & 0xE00F) | 0xFFFF0FF0; break;
+    case 7: c.dr7 = (value & 0xFFFF23FF) | 0x400; break;
+    default: c.dr[number & 3] = value; break;
+  }
+  c.refresh_watching();
+  c.arm();
+}
+
+}  // namespace
+
+void lower_mov_debug(Decoded& d) {
+  const bool to = d.is_register(0) && d.register_class(0) == ZYDIS_REGCLASS_DEBUG;
+  const std::uint8_t number = d.number(to ? 0 : 1);
+  if (number > 7) return;
+  if (to) {
+    d.insn.dst = number;
+    d.insn.src = d.general(1);
+    d.insn.run = mov_to_debug;
+  } else {
+    d.insn.dst = d.general(0);
+    d.insn.src = number;
+    d.insn.run = mov_from_debug;
+  }
+}
+
+}  // namespace zs::machine::vcpu

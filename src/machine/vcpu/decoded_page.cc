@@ -1,0 +1,56 @@
+#include "machine/vcpu/decoded_page.h"
+
+#include <algorithm>
+
+namespace zs::machine::vcpu {
+
+const Insn* DecodedPage::add(unsigned offset, const Insn& insn) {
+  if (insns_.size() >= kMost) clear();
+  slots_[offset] = static_cast<std::uint16_t>(insns_.size());
+  insns_.push_back(insn);
+  return &insns_.back();
+}
+
+void DecodedPage::drop(unsigned first, unsigned bytes) {
+  const unsigned from = first >= 14 ? first - 14 : 0;
+  const unsigned end = std::min<unsigned>(first + bytes, kPageBytes);
+  for (unsigned offset = from; offset < end; ++offset) {
+    const std::uint16_t slot = slots_[offset];
+    if (slot != 0 && offset + insns_[slot].length > first) slots_[offset] = 0;
+  }
+}
+
+void DecodedPage::clear() {
+  slots_.fill(0);
+  insns_.resize(1);
+}
+
+DecodedPage& DecodedPages::page(std::uint64_t physical, Mode mode) {
+  auto& here = pages_[physical].modes[static_cast<unsigned>(mode)];
+  if (!here) here = std::make_unique<DecodedPage>();
+  return *here;
+}
+
+namespace {
+std::uint64_t lines_of(unsigned offset, unsigned length) {
+  const unsigned first = offset / 64, last = std::min<unsigned>(offset + length - 1, kPageBytes - 1) / 64;
+  return (~std::uint64_t{0} << first) & (~std::uint64_t{0} >> (63 - last));
+}
+}  // namespace
+
+void DecodedPages::mark(std::uint64_t physical, unsigned offset, unsigned length) {
+  pages_[physical].lines |= lines_of(offset, length);
+}
+
+bool DecodedPages::written(std::uint64_t physical, unsigned bytes) {
+  const auto found = pages_.find(physical & kPageMask);
+  if (found == pages_.end() || bytes == 0) return false;
+  const auto offset = static_cast<unsigned>(physical & kPageOffset);
+  if ((found->second.lines & lines_of(offset, bytes)) == 0) return false;
+  for (auto& mode : found->second.modes) {
+    if (mode) mode->drop(offset, bytes);
+  }
+  return true;
+}
+
+}  // namespace zs::machine::vcpu

@@ -1,0 +1,195 @@
+// Loads and stores that the fast path of core.h leaves: TLB misses, page and line crossings, devices, pages with decoded
+// instructions, segments that are not flat, and everything while accesses are watched.
+#include <algorithm>
+#include <cstring>
+
+#include "arch/linear.h"
+#include "machine/vcpu/core.h"
+
+namespace zs::machine::vcpu {
+namespace {
+
+[[noreturn]] void segment_fault(unsigned segment) {
+  throw Fault{segment == kSs ? kStackFault : kGeneralProtection, true, 0};
+}
+
+/// Whether a legacy segment lets the access through.
+bool allows(const Segment& segment, bool real_mode, std::uint64_t address, unsigned bytes, bool write) {
+  const std::uint64_t last = address + bytes - 1;
+  if (!real_mode) {
+    if (!segment.present() || (segment.selector & 0xFFFC) == 0) return false;
+    const bool code = (segment.type() & 8) != 0, bit1 = (segment.type() & 2) != 0;
+    if (write ? code || !bit1 : code && !bit1) return false;
+    if (!code && (segment.type() & 4) != 0) {  // expand-down
+      const std::uint64_t top = segment.big() ? 0xFFFFFFFF : 0xFFFF;
+      return address > segment.limit && last <= top;
+    }
+  }
+  return last <= segment.limit;
+}
+
+}  // namespace
+
+std::uint64_t Core::checked_linear(unsigned segment, std::uint64_t address, unsigned bytes, bool write) {
+  std::uint64_t linear = views[segment].base + address;
+  if (code64) {
+    if (!arch::is_canonical(linear) || !arch::is_canonical(linear + bytes - 1)) segment_fault(segment);
+  } else {
+    const Segment& s = segments[segment];
+    // A flat segment of 4 GiB lets an access wrap round.
+    const bool flat_wrap = s.limit == 0xFFFFFFFF && allows(s, !protected_mode, address, 1, write);
+    if (!flat_wrap && !allows(s, !protected_mode, address, bytes, write)) segment_fault(segment);
+    linear &= linear_mask;
+  }
+  if ((system_flags & flag::ac) != 0 && (cr0 & cr0::am) != 0 && cpl == 3 && bytes <= 16) {
+    const unsigned align = bytes == 10 || bytes == 6 ? bytes == 6 ? 4u : 8u : bytes;
+    if ((bytes & (bytes - 1)) == 0 ? (linear & (bytes - 1)) != 0 && bytes != 16 : (linear & (align - 1)) != 0)
+      throw Fault{kAlignmentCheck, true, 0};
+  }
+  return linear;
+}
+
+void Core::note_access(std::uint64_t linear, unsigned bytes, bool write) {
+  if (noting && access_count < accesses.size()) accesses[access_count++] = {linear, bytes, write};
+  if (debug_armed() || !watchpoints.empty()) check_data_breakpoints(linear, bytes, write);
+}
+
+std::uint64_t Core::load_slow(unsigned segment, std::uint64_t address, unsigned bytes) {
+  std::uint64_t value = 0;
+  const std::uint64_t linear = checked_linear(segment, address, bytes, false);
+  linear_read(linear, &value, bytes, cpl == 3);
+  note_access(linear, bytes, false);
+  return value;
+}
+
+void Core::store_slow(unsigned segment, std::uint64_t address, unsigned bytes, std::uint64_t value) {
+  const std::uint64_t linear = checked_linear(segment, address, bytes, true);
+  linear_write(linear, &value, bytes, cpl == 3);
+  note_access(linear, bytes, true);
+}
+
+void Core::probe_store(unsigned segment, std::uint64_t address, unsigned bytes) {
+  probe_system_store(checked_linear(segment, address, bytes, true), bytes, cpl == 3);
+}
+
+void Core::load_bytes(unsigned segment, std::uint64_t address, void* into, unsigned bytes) {
+  const std::uint64_t linear = checked_linear(segment, address, bytes, false);
+  linear_read(linear, into, bytes, cpl == 3);
+  note_access(linear, bytes, false);
+}
+
+void Core::store_bytes(unsigned segment, std::uint64_t address, const void* from, unsigned bytes) {
+  const std::uint64_t linear = checked_linear(segment, address, bytes, true);
+  linear_write(linear, from, bytes, cpl == 3);
+  note_access(linear, bytes, true);
+}
+
+std::uint64_t Core::load_system(std::uint64_t linear, unsigned bytes, bool user) {
+  std::uint64_t value = 0;
+  linear_read(linear & linear_mask, &value, bytes, user);
+  return value;
+}
+void Core::store_system(std::uint64_t linear, unsigned bytes, std::uint64_t value, bool user) {
+  linear_write(linear & linear_mask, &value, bytes, user);
+}
+
+void Core::probe_system_store(std::uint64_t linear, unsigned bytes, bool user) {
+  linear &= linear_mask;
+  translate(linear, AccessKind::Write, user);
+  const std::uint64_t last = (linear + bytes - 1) & linear_mask;
+  if (((linear ^ last) & kPageMask) != 0) translate(last, AccessKind::Write, user);
+}
+
+/// Both pages of a crossing access are translated before a byte moves.
+void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user) {
+  auto* out = static_cast<char*>(into);
+  const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
+  const auto part = [&](std::uint64_t at, unsigned count) {
+    TlbEntry& entry = translate(at, AccessKind::Read, user);
+    if (entry.memory) {
+      std::memcpy(out, reinterpret_cast<const void*>(entry.addend + at), count);
+    } else {
+      physical_read(entry.physical | (at & kPageOffset), out, count);
+    }
+    out += count;
+  };
+  if (first != bytes) {
+    translate(linear, AccessKind::Read, user);
+    translate((linear + first) & linear_mask, AccessKind::Read, user);
+  }
+  part(linear, first);
+  if (first != bytes) part((linear + first) & linear_mask, bytes - first);
+}
+
+void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user) {
+  const auto* in = static_cast<const char*>(from);
+  const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
+  const auto part = [&](std::uint64_t at, unsigned count) {
+    TlbEntry& entry = translate(at, AccessKind::Write, user);
+    const std::uint64_t physical = entry.physical | (at & kPageOffset);
+    if (entry.memory && !entry.rom) {
+      std::memcpy(reinterpret_cast<void*>(entry.addend + at), in, count);
+      code_written(physical, count);
+    } else {
+      physical_write(physical, in, count);
+    }
+    in += count;
+  };
+  if (first != bytes) {
+    translate(linear, AccessKind::Write, user);
+    translate((linear + first) & linear_mask, AccessKind::Write, user);
+  }
+  part(linear, first);
+  if (first != bytes) part((linear + first) & linear_mask, bytes - first);
+}
+
+/// Within one page. Devices are asked in naturally sized pieces.
+void Core::physical_read(std::uint64_t physical, void* into, unsigned bytes) {
+  const Bus::Page page = bus.page(physical & kPageMask);
+  if (page.bytes != nullptr) {
+    std::memcpy(into, page.bytes + (physical & kPageOffset), bytes);
+    return;
+  }
+  flush_reports();
+  auto* out = static_cast<char*>(into);
+  while (bytes != 0) {
+    unsigned size = 8;
+    while (size > bytes || (physical & (size - 1)) != 0) size /= 2;
+    const std::uint64_t value = bus.read(physical, size);
+    std::memcpy(out, &value, size);
+    out += size, physical += size, bytes -= size;
+  }
+}
+
+void Core::physical_write(std::uint64_t physical, const void* from, unsigned bytes) {
+  const Bus::Page page = bus.page(physical & kPageMask);
+  if (page.bytes != nullptr && page.writable) {
+    std::memcpy(page.bytes + (physical & kPageOffset), from, bytes);
+    code_written(physical, bytes);
+    return;
+  }
+  flush_reports();
+  const auto* in = static_cast<const char*>(from);
+  const std::uint64_t start = physical;
+  const unsigned total = bytes;
+  while (bytes != 0) {
+    unsigned size = 8;
+    while (size > bytes || (physical & (size - 1)) != 0) size /= 2;
+    std::uint64_t value = 0;
+    std::memcpy(&value, in, size);
+    bus.write(physical, size, value);
+    in += size, physical += size, bytes -= size;
+  }
+  code_written(start, total);
+}
+
+std::uint64_t Core::physical_load(std::uint64_t physical, unsigned bytes) {
+  std::uint64_t value = 0;
+  physical_read(physical & physical_mask, &value, bytes);
+  return value;
+}
+void Core::physical_store(std::uint64_t physical, unsigned bytes, std::uint64_t value) {
+  physical_write(physical & physical_mask, &value, bytes);
+}
+
+}  // namespace zs::machine::vcpu

@@ -1,0 +1,367 @@
+// Segment registers and the tables behind them: descriptors, what each register may be loaded with, LDTR and TR.
+// source: SDM vol. 3A, "Segment Descriptors", "System Descriptor Types", "Privilege Checking When Accessing Data Segments".
+#include "machine/vcpu/lower.h"
+
+namespace zs::machine::vcpu {
+
+namespace {
+
+[[noreturn]] void selector_fault(std::uint8_t vector, std::uint16_t selector) {
+  throw Fault{vector, true, selector & 0xFFFCu};
+}
+
+bool is_null(std::uint16_t selector) { return (selector & 0xFFFC) == 0; }
+
+Segment null_segment(std::uint16_t selector, unsigned dpl = 0) {
+  Segment s;
+  s.selector = selector;
+  s.attributes = static_cast<std::uint16_t>(dpl << 5);
+  return s;
+}
+
+}  // namespace
+
+Segment Core::Descriptor::segment(std::uint16_t selector) const {
+  Segment s;
+  s.selector = selector;
+  s.attributes = static_cast<std::uint16_t>(low >> 40 & 0xF0FF);
+  s.limit = static_cast<std::uint32_t>((low & 0xFFFF) | (low >> 32 & 0xF0000));
+  if ((low >> 55 & 1) != 0) s.limit = s.limit << 12 | 0xFFF;
+  s.base = (low >> 16 & 0xFFFFFF) | (low >> 32 & 0xFF000000);
+  if (!code_or_data()) s.base |= (high & 0xFFFFFFFF) << 32;
+  return s;
+}
+
+Core::Descriptor Core::read_descriptor(std::uint16_t selector, std::uint8_t vector) {
+  const bool local = (selector & 4) != 0;
+  const Segment& ldt = segments[kLdtr];
+  const std::uint64_t limit = local ? (ldt.present() ? ldt.limit : 0) : gdtr.limit;
+  if ((selector | 7u) > limit || (local && !ldt.present())) selector_fault(vector, selector);
+  Descriptor d;
+  d.address = (local ? ldt.base : gdtr.base) + (selector & 0xFFF8u);
+  d.low = load_system(d.address, 8);
+  return d;
+}
+
+/// System descriptors of IA-32e mode are sixteen bytes.
+void Core::read_upper_half(Descriptor& descriptor, std::uint8_t vector) {
+  (void)vector;
+  descriptor.high = load_system(descriptor.address + 8, 8);
+}
+
+void Core::set_accessed(Descriptor& descriptor) {
+  if ((descriptor.low >> 40 & 1) != 0) return;
+  descriptor.low |= std::uint64_t{1} << 40;
+  store_system(descriptor.address + 5, 1, descriptor.low >> 40 & 0xFF);
+}
+
+void Core::set_real_segment(unsigned seg, std::uint16_t selector) {
+  Segment& s = segments[seg];
+  s.selector = selector;
+  s.base = static_cast<std::uint64_t>(selector) << 4;
+  // The limit stays what it was: 64 KiB, unless software made it larger in protected mode and came back.
+  if (seg == kCs) s.attributes = 0x93;
+}
+
+Segment Core::checked_stack_segment(std::uint16_t selector, unsigned level, std::uint8_t vector, bool external) {
+  const std::uint32_t ext = external ? 1 : 0;
+  if (is_null(selector)) throw Fault{vector, true, ext};
+  Descriptor d;
+  try {
+    d = read_descriptor(selector, vector);
+  } catch (Fault& fault) {
+    if (fault.vector == vector) fault.error |= ext;
+    throw fault;
+  }
+  const bool writable_data = d.code_or_data() && (d.type() & 8) == 0 && (d.type() & 2) != 0;
+  if ((selector & 3u) != level || d.dpl() != level || !writable_data)
+    throw Fault{vector, true, (selector & 0xFFFCu) | ext};
+  if (!d.present()) throw Fault{kStackFault, true, (selector & 0xFFFCu) | ext};
+  set_accessed(d);
+  return d.segment(selector);
+}
+
+void Core::load_segment(unsigned seg, std::uint16_t selector) {
+  if (!protected_mode) {
+    set_real_segment(seg, selector);
+    refresh_views();
+    return;
+  }
+  if (seg == kSs) {
+    if (is_null(selector) && code64 && cpl < 3 && (selector & 3u) == cpl) {
+      segments[kSs] = null_segment(selector, cpl);
+    } else {
+      if (is_null(selector)) raise_gp();
+      segments[kSs] = checked_stack_segment(selector, cpl, kGeneralProtection, false);
+    }
+    refresh_mode();
+    return;
+  }
+  if (is_null(selector)) {
+    segments[seg] = null_segment(selector);
+    refresh_views();
+    return;
+  }
+  Descriptor d = read_descriptor(selector);
+  const bool is_code = (d.type() & 8) != 0, bit1 = (d.type() & 2) != 0, conforming = is_code && (d.type() & 4) != 0;
+  if (!d.code_or_data() || (is_code && !bit1)) selector_fault(kGeneralProtection, selector);
+  if (!conforming && ((selector & 3u) > d.dpl() || cpl > d.dpl())) selector_fault(kGeneralProtection, selector);
+  if (!d.present()) selector_fault(kNotPresent, selector);
+  set_accessed(d);
+  segments[seg] = d.segment(selector);
+  refresh_views();
+}
+
+void Core::load_ldt(std::uint16_t selector) {
+  if (is_null(selector)) {
+    segments[kLdtr] = null_segment(selector);
+    return;
+  }
+  if ((selector & 4) != 0) selector_fault(kGeneralProtection, selector);
+  Descriptor d = read_descriptor(selector);
+  if (d.code_or_data() || d.type() != 2) selector_fault(kGeneralProtection, selector);
+  if (!d.present()) selector_fault(kNotPresent, selector);
+  if (long_mode) read_upper_half(d);
+  segments[kLdtr] = d.segment(selector);
+}
+
+void Core::load_tr(std::uint16_t selector) {
+  if (is_null(selector)) raise_gp();
+  if ((selector & 4) != 0) selector_fault(kGeneralProtection, selector);
+  Descriptor d = read_descriptor(selector);
+  const bool available = d.type() == 9 || (d.type() == 1 && !long_mode);
+  if (d.code_or_data() || !available) selector_fault(kGeneralProtection, selector);
+  if (!d.present()) selector_fault(kNotPresent, selector);
+  if (long_mode) read_upper_half(d);
+  d.low |= std::uint64_t{2} << 40;  // busy
+  store_system(d.address + 5, 1, d.low >> 40 & 0xFF);
+  segments[kTr] = d.segment(selector);
+}
+
+void Core::drop_inaccessible_segments() {
+  for (const unsigned seg : {kEs, kDs, kFs, kGs}) {
+    const Segment& s = segments[seg];
+    const bool conforming = (s.type() & 0xC) == 0xC;
+    if (s.present() && s.code_or_data() && !conforming && s.dpl() < cpl) segments[seg] = null_segment(0);
+    if (is_null(s.selector)) segments[seg] = null_segment(0);
+  }
+  refresh_views();
+}
+
+// ---- instructions
+
+namespace {
+
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+void shadow_after_ss(Core& c) {
+  c.shadow = true;
+  c.shadow_blocks_traps = true;
+  c.arm();
+}
+
+/// MOV Sreg, r/m16.
+void mov_to_segment(Core& c, const Insn& i) {
+  const U16 selector = read_operand_16(c, i);
+  c.load_segment(i.dst, selector);
+  if (i.dst == kSs) shadow_after_ss(c);
+}
+
+template <typename T>
+void mov_from_segment(Core& c, const Insn& i) {
+  const U16 selector = c.segments[i.src].selector;
+  if (i.to_memory) {
+    c.store<U16>(i.segment, c.effective_address(i), selector);
+  } else {
+    c.set_reg<T>(i.dst, selector);
+  }
+}
+
+void lower_mov(Decoded& d) {
+  const auto is_class = [&](unsigned n, ZydisRegisterClass wanted) {
+    return d.is_register(n) && d.register_class(n) == wanted;
+  };
+  if (is_class(0, ZYDIS_REGCLASS_SEGMENT)) {
+    d.insn.dst = d.number(0);
+    if (d.insn.dst == kCs) return;  // #UD
+    if (!d.is_memory(1)) d.insn.src = d.general(1);
+    d.insn.run = mov_to_segment;
+    return;
+  }
+  if (is_class(1, ZYDIS_REGCLASS_SEGMENT)) {
+    d.insn.src = d.number(1);
+    if (!d.is_memory(0)) d.insn.dst = d.general(0);
+    const unsigned bytes = d.bytes(0);
+    d.insn.run = bytes == 8 ? mov_from_segment<U64> : bytes == 4 ? mov_from_segment<U32> : mov_from_segment<U16>;
+    return;
+  }
+  for (const unsigned n : {0u, 1u}) {
+    if (is_class(n, ZYDIS_REGCLASS_CONTROL) || is_class(n, ZYDIS_REGCLASS_DEBUG)) return lower_mov_system(d);
+  }
+  d.insn.run = general_mov(d);
+}
+
+/// A 32-bit push of a segment register writes two bytes and moves the pointer by four, on these processors.
+template <typename T>
+void push_segment(Core& c, const Insn& i) {
+  const U64 to = (c.regs[kRsp] - sizeof(T)) & c.stack_mask;
+  if constexpr (sizeof(T) == 8) {
+    c.store<T>(kSs, to, c.segments[i.src].selector);
+  } else {
+    c.store<U16>(kSs, to, c.segments[i.src].selector);
+  }
+  c.set_stack_pointer(to);
+}
+
+template <typename T>
+void pop_segment(Core& c, const Insn& i) {
+  const auto selector = c.top_of_stack<U16>();
+  const U64 sp = c.regs[kRsp];
+  c.load_segment(i.dst, selector);
+  // The width of the pop is that of the stack before a new SS.
+  c.regs[kRsp] = sp;
+  c.set_stack_pointer(sp + sizeof(T));
+  if (i.dst == kSs) shadow_after_ss(c);
+}
+
+/// LDS LES LFS LGS LSS.
+template <typename T>
+void load_far_pointer(Core& c, const Insn& i) {
+  const U64 address = c.effective_address(i);
+  const T offset = c.load<T>(i.segment, address);
+  const auto selector = c.load<U16>(i.segment, (address + sizeof(T)) << i.address_shift >> i.address_shift);
+  c.load_segment(i.detail, selector);
+  c.set_reg<T>(i.dst, offset);
+}
+
+template <Seg Which>
+void lower_far_pointer(Decoded& d) {
+  if (!d.is_memory(1)) return;
+  d.insn.dst = d.general(0);
+  d.insn.detail = Which;
+  const unsigned bytes = d.bytes(0);
+  d.insn.run = bytes == 8 ? load_far_pointer<U64> : bytes == 4 ? load_far_pointer<U32> : load_far_pointer<U16>;
+}
+
+void set_zero(Core& c, bool zero) {
+  c.status = static_cast<Status>((c.status & ~status::zf) | (zero ? status::zf : 0));
+}
+
+/// Whether LAR, LSL, VERR and VERW may look at the descriptor at all.
+bool visible_descriptor(Core& c, U16 selector, Core::Descriptor& d) {
+  if (is_null(selector)) return false;
+  try {
+    d = c.read_descriptor(selector);
+  } catch (const Fault& fault) {
+    if (fault.vector == kGeneralProtection) return false;
+    throw;
+  }
+  const bool conforming = d.code_or_data() && (d.type() & 0xC) == 0xC;
+  return conforming || (c.cpl <= d.dpl() && (selector & 3u) <= d.dpl());
+}
+
+template <typename T, bool Limit>
+void load_access_or_limit(Core& c, const Insn& i) {
+  const U16 selector = read_operand_16(c, i);
+  Core::Descriptor d;
+  bool valid = visible_descriptor(c, selector, d);
+  if (valid && !d.code_or_data()) {
+    // source: SDM vol. 2, LAR and LSL, tables of segment and gate types.
+    constexpr unsigned kLar32 = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 9 | 1u << 11 | 1u << 12;
+    constexpr unsigned kLsl32 = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 9 | 1u << 11;
+    constexpr unsigned kLar64 = 1u << 2 | 1u << 9 | 1u << 11 | 1u << 12, kLsl64 = 1u << 2 | 1u << 9 | 1u << 11;
+    const unsigned types = c.long_mode ? (Limit ? kLsl64 : kLar64) : (Limit ? kLsl32 : kLar32);
+    valid = (types >> d.type() & 1) != 0;
+  }
+  set_zero(c, valid);
+  if (!valid) return;
+  const U64 value = Limit ? d.segment(selector).limit : d.low >> 32 & 0x00F0FF00;
+  c.set_reg<T>(i.dst, static_cast<T>(value));
+}
+
+template <bool Limit>
+void lower_lar(Decoded& d) {
+  d.insn.dst = d.general(0);
+  if (!d.is_memory(1)) d.insn.src = d.general(1);
+  const unsigned bytes = d.bytes(0);
+  d.insn.run = bytes == 8   ? load_access_or_limit<U64, Limit>
+               : bytes == 4 ? load_access_or_limit<U32, Limit>
+                            : load_access_or_limit<U16, Limit>;
+}
+
+template <bool Write>
+void verify(Core& c, const Insn& i) {
+  const U16 selector = i.to_memory ? c.load<U16>(i.segment, c.effective_address(i)) : c.reg<U16>(i.dst);
+  Core::Descriptor d;
+  bool good = visible_descriptor(c, selector, d) && d.code_or_data();
+  if (good) {
+    const bool is_code = (d.type() & 8) != 0, bit1 = (d.type() & 2) != 0;
+    good = Write ? !is_code && bit1 : !is_code || bit1;
+  }
+  set_zero(c, good);
+}
+template <bool Write>
+void lower_verify(Decoded& d) {
+  if (d.real_mode()) return;
+  if (!d.is_memory(0)) d.insn.dst = d.general(0);
+  d.insn.run = verify<Write>;
+}
+
+void arpl(Core& c, const Insn& i) {
+  const auto rpl = static_cast<U16>(c.reg<U16>(i.src) & 3);
+  bool raised = false;
+  const auto change = [&](U16 a) {
+    raised = (a & 3) < rpl;
+    return raised ? static_cast<U16>((a & ~3) | rpl) : a;
+  };
+  if (i.to_memory) {
+    c.modify<U16>(i.segment, c.effective_address(i), change);
+  } else {
+    c.set_reg<U16>(i.dst, change(c.reg<U16>(i.dst)));
+  }
+  set_zero(c, raised);
+}
+void lower_arpl(Decoded& d) {
+  if (!d.is_memory(0)) d.insn.dst = d.general(0);
+  d.insn.src = d.general(1);
+  d.insn.run = arpl;
+}
+
+}  // namespace
+
+std::uint16_t read_operand_16(Core& c, const Insn& i) {
+  return i.from_memory ? c.load<U16>(i.segment, c.effective_address(i)) : c.reg<U16>(i.src);
+}
+
+void lower_push_segment(Decoded& d) {
+  d.insn.src = d.number(0);
+  const unsigned bytes = d.operand_bytes();
+  d.insn.run = bytes == 8 ? push_segment<U64> : bytes == 4 ? push_segment<U32> : push_segment<U16>;
+}
+void lower_pop_segment(Decoded& d) {
+  d.insn.dst = d.number(0);
+  const unsigned bytes = d.operand_bytes();
+  d.insn.run = bytes == 8 ? pop_segment<U64> : bytes == 4 ? pop_segment<U32> : pop_segment<U16>;
+}
+
+namespace {
+constexpr LowerRow kRows[] = {
+    {ZYDIS_MNEMONIC_MOV, lower_mov},
+    {ZYDIS_MNEMONIC_LDS, lower_far_pointer<kDs>},
+    {ZYDIS_MNEMONIC_LES, lower_far_pointer<kEs>},
+    {ZYDIS_MNEMONIC_LFS, lower_far_pointer<kFs>},
+    {ZYDIS_MNEMONIC_LGS, lower_far_pointer<kGs>},
+    {ZYDIS_MNEMONIC_LSS, lower_far_pointer<kSs>},
+    {ZYDIS_MNEMONIC_LAR, lower_lar<false>},
+    {ZYDIS_MNEMONIC_LSL, lower_lar<true>},
+    {ZYDIS_MNEMONIC_VERR, lower_verify<false>},
+    {ZYDIS_MNEMONIC_VERW, lower_verify<true>},
+    {ZYDIS_MNEMONIC_ARPL, lower_arpl},
+};
+}  // namespace
+
+std::span<const LowerRow> segment_rows() { return kRows; }
+
+}  // namespace zs::machine::vcpu

@@ -1,0 +1,177 @@
+// The state as a whole: reset, getting and setting it, and what follows from it.
+#include "machine/vcpu/core.h"
+
+namespace zs::machine {
+
+CpuState CpuState::after_reset() {
+  CpuState s;
+  constexpr std::uint16_t kData = 0x93, kCode = 0x9B, kLdt = 0x82, kBusyTss = 0x8B;
+  for (Segment& segment : s.segments) segment = {.selector = 0, .attributes = kData, .limit = 0xFFFF, .base = 0};
+  s.segments[kCs] = {.selector = 0xF000, .attributes = kCode, .limit = 0xFFFF, .base = 0xFFFF0000};
+  s.segments[kLdtr].attributes = kLdt;
+  s.segments[kTr].attributes = kBusyTss;
+  s.gdtr.limit = s.idtr.limit = 0xFFFF;
+  s.rip = 0xFFF0;
+  s.cr0 = 0x60000010;
+  s.x87.control = 0x40;
+  return s;
+}
+
+namespace vcpu {
+
+Core::Core(const Vcpu::Around& around, Vcpu& facade_)
+    : bus(around.bus),
+      interrupts(around.interrupts),
+      msrs(around.msrs),
+      cpuid(around.cpuid),
+      observer(around.observer),
+      facade(facade_),
+      tlbs(std::make_unique<Tlbs>()) {
+  facts.resize(4);
+  tally.resize(facts.size());
+  const unsigned bits = cpuid.cpuid(0x80000000, 0).eax >= 0x80000008 ? cpuid.cpuid(0x80000008, 0).eax & 0xFF : 36;
+  physical_mask = (std::uint64_t{1} << (bits >= 32 && bits <= 52 ? bits : 36)) - 1;
+  const std::uint32_t extended = cpuid.cpuid(0x80000001, 0).edx;
+  has_nx = (extended >> 20 & 1) != 0;
+  has_1g_pages = (extended >> 26 & 1) != 0;
+  reset();
+}
+
+void Core::reset() {
+  flush_reports();
+  set_state(CpuState::after_reset());
+  debugctl = 0;
+  nmi_pending = smi_pending = init_pending = mce_pending = false;
+  shadow = suspended = branched = ds_fault_pending = false;
+  pending_dr6 = 0;
+  planned = 0;
+  left = 0;
+  reported = 0;
+}
+
+CpuState Core::state() const {
+  CpuState s;
+  for (unsigned n = 0; n < 16; ++n) s.gpr[n] = regs[n];
+  s.rip = regs[kIp];
+  s.rflags = rflags();
+  s.segments = segments;
+  s.gdtr = gdtr, s.idtr = idtr;
+  s.cr0 = cr0, s.cr2 = cr2, s.cr3 = cr3, s.cr4 = cr4, s.efer = efer;
+  s.breakpoints = dr, s.dr6 = dr6, s.dr7 = dr7;
+  s.star = star, s.lstar = lstar, s.cstar = cstar, s.fmask = fmask;
+  s.kernel_gs_base = kernel_gs_base, s.tsc_aux = tsc_aux;
+  s.sysenter_cs = sysenter_cs, s.sysenter_esp = sysenter_esp, s.sysenter_eip = sysenter_eip;
+  s.x87 = x87, s.xmm = xmm, s.mxcsr = mxcsr;
+  s.smbase = smbase;
+  s.halted = halted, s.in_smm = in_smm, s.nmi_blocked = nmi_blocked;
+  return s;
+}
+
+void Core::set_state(const CpuState& s) {
+  for (unsigned n = 0; n < 16; ++n) regs[n] = s.gpr[n];
+  regs[kNoRegister] = 0;
+  regs[kIp] = s.rip;
+  set_rflags(s.rflags);
+  segments = s.segments;
+  gdtr = s.gdtr, idtr = s.idtr;
+  cr0 = s.cr0, cr2 = s.cr2, cr3 = s.cr3, cr4 = s.cr4, efer = s.efer;
+  dr = s.breakpoints, dr6 = s.dr6, dr7 = s.dr7;
+  star = s.star, lstar = s.lstar, cstar = s.cstar, fmask = s.fmask;
+  kernel_gs_base = s.kernel_gs_base, tsc_aux = s.tsc_aux;
+  sysenter_cs = s.sysenter_cs, sysenter_esp = s.sysenter_esp, sysenter_eip = s.sysenter_eip;
+  x87 = s.x87, xmm = s.xmm, mxcsr = s.mxcsr & 0xFFFF;
+  smbase = s.smbase;
+  halted = s.halted, in_smm = s.in_smm, nmi_blocked = s.nmi_blocked;
+  shadow = suspended = false;
+  cpl = (cr0 & cr0::pe) != 0 ? segments[kSs].dpl() : 0;
+  flush_tlb();
+  if ((cr0 & cr0::pg) != 0 && (cr4 & cr4::pae) != 0 && (efer & efer::lma) == 0) {
+    for (unsigned n = 0; n < 4; ++n) pdptes[n] = physical_load((cr3 & 0xFFFFFFE0) + 8 * n, 8);
+  }
+  refresh_mode();
+  arm();
+}
+
+void Core::refresh_mode() {
+  protected_mode = (cr0 & cr0::pe) != 0;
+  long_mode = (efer & efer::lma) != 0;
+  const Segment& cs = segments[kCs];
+  code64 = long_mode && cs.long_code();
+  nx_enabled = (efer & efer::nxe) != 0;
+  if (!protected_mode) {
+    mode = Mode::Real16;
+  } else if (long_mode) {
+    mode = code64 ? Mode::Long64 : cs.big() ? Mode::Compat32 : Mode::Compat16;
+  } else {
+    mode = cs.big() ? Mode::Prot32 : Mode::Prot16;
+  }
+  ip_mask = code64 ? ~std::uint64_t{0} : cs.big() && protected_mode ? 0xFFFFFFFF : 0xFFFF;
+  stack_mask = code64 ? ~std::uint64_t{0} : segments[kSs].big() ? 0xFFFFFFFF : 0xFFFF;
+  stack_keep = stack_mask == 0xFFFF ? ~std::uint64_t{0xFFFF} : 0;
+  linear_mask = code64 ? ~std::uint64_t{0} : 0xFFFFFFFF;
+  target_first = code64 ? ~std::uint64_t{0} << 47 : 0;
+  target_span = code64 ? (std::uint64_t{1} << 48) - 1 : cs.limit;
+  walked_tlb = cpl == 3 ? tlbs->user.data() : tlbs->supervisor.data();
+  forget_code_page();
+  refresh_views();
+  refresh_watching();
+}
+
+void Core::refresh_views() {
+  for (unsigned n = 0; n < views.size(); ++n) {
+    SegmentView& view = views[n];
+    const Segment& s = segments[n];
+    if (code64) {
+      view = {.base = n >= kFs ? s.base : 0, .last_read = INT64_MAX, .last_write = INT64_MAX};
+      continue;
+    }
+    view = {.base = s.base, .last_read = -1, .last_write = -1};
+    if (!protected_mode) {
+      view.last_read = view.last_write = s.limit;
+    } else if (s.present() && (s.selector & 0xFFFC) != 0) {
+      const bool is_code = (s.type() & 8) != 0, bit1 = (s.type() & 2) != 0;
+      if (is_code && bit1) view.last_read = s.limit;
+      if (!is_code && (s.type() & 4) == 0) {
+        view.last_read = s.limit;
+        if (bit1) view.last_write = s.limit;
+      }
+    }
+  }
+}
+
+void Core::refresh_watching() {
+  bool data_breakpoints = !watchpoints.empty();
+  for (unsigned n = 0; n < 4; ++n) {
+    const bool enabled = (dr7 >> (2 * n) & 3) != 0, on_data = (dr7 >> (16 + 4 * n) & 3) != 0;
+    data_breakpoints = data_breakpoints || (enabled && on_data);
+  }
+  const bool aligns = (system_flags & flag::ac) != 0 && (cr0 & cr0::am) != 0 && cpl == 3;
+  tlb = noting || data_breakpoints || aligns ? tlbs->never_hits.data() : walked_tlb;
+}
+
+void Core::write_flags(std::uint64_t value, std::uint64_t mask) {
+  const std::uint64_t before = rflags();
+  const std::uint64_t after = (before & ~mask) | (value & mask);
+  set_rflags(after);
+  const std::uint64_t changed = before ^ after;
+  if ((changed & (flag::interrupt | flag::tf)) != 0) arm();
+  if ((changed & flag::ac) != 0) {
+    if ((cr4 & cr4::smap) != 0) flush_tlb();
+    refresh_watching();
+  }
+}
+
+void Core::set_code_segment(const Segment& segment, unsigned level) {
+  const bool other_level = level != cpl;
+  segments[kCs] = segment;
+  segments[kCs].selector = static_cast<std::uint16_t>((segment.selector & 0xFFFC) | level);
+  cpl = level;
+  if (other_level) {
+    watch_stale = true;
+    arm();
+  }
+  refresh_mode();
+}
+
+}  // namespace vcpu
+}  // namespace zs::machine

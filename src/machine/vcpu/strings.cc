@@ -1,0 +1,247 @@
+// MOVS STOS LODS SCAS CMPS INS OUTS, alone and repeated. A repeated one retires once; between elements registers are those
+// of the elements done, so a fault or an interrupt there resumes where it stopped. MOVS and STOS that run upwards inside
+// plain pages go a page at a time.
+#include <algorithm>
+#include <cstring>
+
+#include "machine/vcpu/operands.h"
+
+namespace zs::machine::vcpu {
+namespace {
+
+using U64 = std::uint64_t;
+
+/// Elements between two looks at what is pending.
+constexpr U64 kElementsInARow = 65536;
+
+U64 address(const Core& c, const Insn& i, Gpr reg) { return c.regs[reg] << i.address_shift >> i.address_shift; }
+
+void set_address(Core& c, const Insn& i, Gpr reg, U64 value) {
+  if (i.address_shift == 48) {
+    c.set_reg<std::uint16_t>(8 * reg, static_cast<std::uint16_t>(value));
+  } else if (i.address_shift == 32) {
+    c.regs[reg] = static_cast<std::uint32_t>(value);
+  } else {
+    c.regs[reg] = value;
+  }
+}
+
+void advance(Core& c, const Insn& i, Gpr reg, unsigned bytes) {
+  const bool down = (c.system_flags & flag::df) != 0;
+  set_address(c, i, reg, c.regs[reg] + (down ? ~U64{bytes} + 1 : bytes));
+}
+
+template <typename T>
+struct Movs {
+  static constexpr bool kCompares = false;
+  static void step(Core& c, const Insn& i) {
+    const T value = c.load<T>(i.segment, address(c, i, kRsi));
+    c.store<T>(kEs, address(c, i, kRdi), value);
+    advance(c, i, kRsi, sizeof(T));
+    advance(c, i, kRdi, sizeof(T));
+  }
+  /// Up to `count` elements at once; 0 if not possible here.
+  static U64 chunk(Core& c, const Insn& i, U64 count) {
+    const U64 from = address(c, i, kRsi), to = address(c, i, kRdi);
+    const U64 from_linear = c.views[i.segment].base + from, to_linear = c.views[kEs].base + to;
+    const U64 room = kPageBytes - std::max(from_linear & kPageOffset, to_linear & kPageOffset);
+    const U64 elements = std::min(count, room / sizeof(T));
+    if (elements < 2) return 0;
+    const auto bytes = static_cast<unsigned>(elements * sizeof(T));
+    const void* source = c.fast_load_place(i.segment, from, bytes);
+    void* target = c.fast_store_place(kEs, to, bytes);
+    if (source == nullptr || target == nullptr) return 0;
+    const auto distance = reinterpret_cast<U64>(target) - reinterpret_cast<U64>(source);
+    if (distance < bytes) {
+      if (distance == 0 || sizeof(T) != 1 || distance != 1) return 0;
+      std::memset(target, *static_cast<const char*>(source), bytes);  // the idiom that fills with one byte
+    } else {
+      std::memmove(target, source, bytes);
+    }
+    set_address(c, i, kRsi, from + bytes);
+    set_address(c, i, kRdi, to + bytes);
+    return elements;
+  }
+};
+
+template <typename T>
+struct Stos {
+  static constexpr bool kCompares = false;
+  static void step(Core& c, const Insn& i) {
+    c.store<T>(kEs, address(c, i, kRdi), c.reg<T>(0));
+    advance(c, i, kRdi, sizeof(T));
+  }
+  static U64 chunk(Core& c, const Insn& i, U64 count) {
+    const U64 to = address(c, i, kRdi);
+    const U64 room = kPageBytes - ((c.views[kEs].base + to) & kPageOffset);
+    const U64 elements = std::min(count, room / sizeof(T));
+    if (elements < 2) return 0;
+    const auto bytes = static_cast<unsigned>(elements * sizeof(T));
+    auto* target = static_cast<char*>(c.fast_store_place(kEs, to, bytes));
+    if (target == nullptr) return 0;
+    const T value = c.reg<T>(0);
+    for (U64 n = 0; n < elements; ++n) std::memcpy(target + n * sizeof(T), &value, sizeof(T));
+    set_address(c, i, kRdi, to + bytes);
+    return elements;
+  }
+};
+
+template <typename T>
+struct Lods {
+  static constexpr bool kCompares = false;
+  static void step(Core& c, const Insn& i) {
+    c.set_reg<T>(0, c.load<T>(i.segment, address(c, i, kRsi)));
+    advance(c, i, kRsi, sizeof(T));
+  }
+  static U64 chunk(Core&, const Insn&, U64) { return 0; }
+};
+
+template <typename T>
+struct Scas {
+  static constexpr bool kCompares = true;
+  static void step(Core& c, const Insn& i) {
+    const T value = c.load<T>(kEs, address(c, i, kRdi));
+    Cmp::apply<T>(c.status, c.reg<T>(0), value);
+    advance(c, i, kRdi, sizeof(T));
+  }
+  static U64 chunk(Core&, const Insn&, U64) { return 0; }
+};
+
+template <typename T>
+struct Cmps {
+  static constexpr bool kCompares = true;
+  static void step(Core& c, const Insn& i) {
+    const T a = c.load<T>(i.segment, address(c, i, kRsi));
+    const T b = c.load<T>(kEs, address(c, i, kRdi));
+    Cmp::apply<T>(c.status, a, b);
+    advance(c, i, kRsi, sizeof(T));
+    advance(c, i, kRdi, sizeof(T));
+  }
+  static U64 chunk(Core&, const Insn&, U64) { return 0; }
+};
+
+template <typename T>
+struct Ins {
+  static constexpr bool kCompares = false;
+  static void step(Core& c, const Insn& i) {
+    const auto port = c.reg<std::uint16_t>(8 * kRdx);
+    c.io_check(port, sizeof(T));
+    c.probe_store(kEs, address(c, i, kRdi), sizeof(T));
+    c.flush_reports();
+    c.store<T>(kEs, address(c, i, kRdi), static_cast<T>(c.bus.in(port, sizeof(T))));
+    advance(c, i, kRdi, sizeof(T));
+  }
+  static U64 chunk(Core&, const Insn&, U64) { return 0; }
+};
+
+template <typename T>
+struct Outs {
+  static constexpr bool kCompares = false;
+  static void step(Core& c, const Insn& i) {
+    const auto port = c.reg<std::uint16_t>(8 * kRdx);
+    c.io_check(port, sizeof(T));
+    const T value = c.load<T>(i.segment, address(c, i, kRsi));
+    c.flush_reports();
+    c.bus.out(port, sizeof(T), value);
+    advance(c, i, kRsi, sizeof(T));
+  }
+  static U64 chunk(Core&, const Insn&, U64) { return 0; }
+};
+
+void set_count(Core& c, const Insn& i, U64 count) { set_address(c, i, kRcx, count); }
+
+template <typename Op>
+void string(Core& c, const Insn& i) {
+  if (i.rep == Rep::None) {
+    Op::step(c, i);
+    return;
+  }
+  if (!c.suspended) c.rep_elements = 0;
+  c.suspended = false;
+  U64 count = address(c, i, kRcx);
+  // With TF a trap follows each element; otherwise something pending is looked at once in a while.
+  U64 in_a_row = (c.system_flags & flag::tf) != 0 || c.single_elements ? 1 : kElementsInARow;
+  const bool up = (c.system_flags & flag::df) == 0;
+  while (count != 0) {
+    if (in_a_row == 0 || c.pending_dr6 != 0) {
+      c.suspended = true;
+      c.next_ip = c.regs[kIp];
+      c.arm();
+      return;
+    }
+    U64 done = 0;
+    if constexpr (!Op::kCompares) {
+      if (up && count > 1 && in_a_row > 1) done = Op::chunk(c, i, std::min(count, in_a_row));
+    }
+    if (done == 0) {
+      Op::step(c, i);
+      done = 1;
+    }
+    count -= done;
+    in_a_row -= done;
+    set_count(c, i, count);
+    c.rep_elements += done;
+    if constexpr (Op::kCompares) {
+      if (((c.status & status::zf) != 0) != (i.rep == Rep::RepOrRepe)) return;
+    }
+  }
+}
+
+template <template <typename> typename Op, unsigned Bytes>
+void lower_string(Decoded& d) {
+  d.insn.address_shift = static_cast<std::uint8_t>(64 - d.raw.address_width);
+  d.insn.segment = kDs;
+  for (unsigned n = 0; n < d.raw.operand_count; ++n) {
+    const ZydisDecodedOperand& operand = d.operands[n];
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
+    const unsigned segment = ZydisRegisterGetId(operand.mem.segment);
+    const ZydisRegister base = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.mem.base);
+    if (base == ZYDIS_REGISTER_RSI) d.insn.segment = static_cast<std::uint8_t>(segment);
+  }
+  if constexpr (Bytes == 1) d.insn.run = string<Op<std::uint8_t>>;
+  if constexpr (Bytes == 2) d.insn.run = string<Op<std::uint16_t>>;
+  if constexpr (Bytes == 4) d.insn.run = string<Op<std::uint32_t>>;
+  if constexpr (Bytes == 8) d.insn.run = string<Op<std::uint64_t>>;
+}
+
+/// MOVSD and CMPSD are also names of SSE instructions.
+template <LowerFunction String>
+void string_or_sse(Decoded& d) {
+  if (d.raw.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) return String(d);
+  lower_sse(d);
+}
+
+constexpr LowerRow kRows[] = {
+    {ZYDIS_MNEMONIC_MOVSB, lower_string<Movs, 1>},
+    {ZYDIS_MNEMONIC_MOVSW, lower_string<Movs, 2>},
+    {ZYDIS_MNEMONIC_MOVSD, string_or_sse<lower_string<Movs, 4>>},
+    {ZYDIS_MNEMONIC_MOVSQ, lower_string<Movs, 8>},
+    {ZYDIS_MNEMONIC_STOSB, lower_string<Stos, 1>},
+    {ZYDIS_MNEMONIC_STOSW, lower_string<Stos, 2>},
+    {ZYDIS_MNEMONIC_STOSD, lower_string<Stos, 4>},
+    {ZYDIS_MNEMONIC_STOSQ, lower_string<Stos, 8>},
+    {ZYDIS_MNEMONIC_LODSB, lower_string<Lods, 1>},
+    {ZYDIS_MNEMONIC_LODSW, lower_string<Lods, 2>},
+    {ZYDIS_MNEMONIC_LODSD, lower_string<Lods, 4>},
+    {ZYDIS_MNEMONIC_LODSQ, lower_string<Lods, 8>},
+    {ZYDIS_MNEMONIC_SCASB, lower_string<Scas, 1>},
+    {ZYDIS_MNEMONIC_SCASW, lower_string<Scas, 2>},
+    {ZYDIS_MNEMONIC_SCASD, lower_string<Scas, 4>},
+    {ZYDIS_MNEMONIC_SCASQ, lower_string<Scas, 8>},
+    {ZYDIS_MNEMONIC_CMPSB, lower_string<Cmps, 1>},
+    {ZYDIS_MNEMONIC_CMPSW, lower_string<Cmps, 2>},
+    {ZYDIS_MNEMONIC_CMPSD, string_or_sse<lower_string<Cmps, 4>>},
+    {ZYDIS_MNEMONIC_CMPSQ, lower_string<Cmps, 8>},
+    {ZYDIS_MNEMONIC_INSB, lower_string<Ins, 1>},
+    {ZYDIS_MNEMONIC_INSW, lower_string<Ins, 2>},
+    {ZYDIS_MNEMONIC_INSD, lower_string<Ins, 4>},
+    {ZYDIS_MNEMONIC_OUTSB, lower_string<Outs, 1>},
+    {ZYDIS_MNEMONIC_OUTSW, lower_string<Outs, 2>},
+    {ZYDIS_MNEMONIC_OUTSD, lower_string<Outs, 4>},
+};
+
+}  // namespace
+
+std::span<const LowerRow> string_rows() { return kRows; }
+
+}  // namespace zs::machine::vcpu

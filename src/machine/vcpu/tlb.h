@@ -1,0 +1,33 @@
+// Software translation look-aside buffers: direct-mapped, one for user and one for supervisor accesses, so that a change of
+// privilege flushes nothing. An entry carries a fast tag for loads and one for stores; they match only where a plain host
+// access does all there is to do: permission given, D set, ordinary memory, no decoded instructions on the page.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace zs::machine::vcpu {
+
+inline constexpr std::uint64_t kPageBytes = 4096, kPageOffset = kPageBytes - 1, kPageMask = ~kPageOffset;
+inline constexpr unsigned kTlbEntries = 256;
+inline constexpr std::uint64_t kNoPage = 1;  // no page address
+
+struct TlbEntry {
+  std::uint64_t read_tag = kNoPage, write_tag = kNoPage;  // linear page for which the fast path may be taken
+  std::uint64_t addend = 0;                               // host address = addend + linear
+  std::uint64_t page = kNoPage;                           // linear page that `physical` and `writable` are about
+  std::uint64_t physical = 0;
+  bool writable = false;  // permission checked and D set
+  bool memory = false;    // addend is valid
+  bool rom = false;       // stores go to the bus all the same
+};
+
+inline unsigned tlb_slot(std::uint64_t linear) { return static_cast<unsigned>(linear >> 12) % kTlbEntries; }
+
+struct Tlbs {
+  std::array<TlbEntry, kTlbEntries> supervisor, user;
+  std::array<TlbEntry, kTlbEntries> never_hits;  // stays empty
+  std::array<TlbEntry, kTlbEntries> supervisor_code, user_code;
+};
+
+}  // namespace zs::machine::vcpu
