@@ -12,7 +12,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids and random numbers depend on the run alone, so that it\nrepeats exactly");
   line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
-  line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes and programs that are exec'ed alone");
+  line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes, and what they execute, alone");
   line.group("Checking zeroskid itself");
   line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");

@@ -252,7 +252,7 @@ void Runtime::retire_step(bool taken) {
   if (thread_->cpu.pmus.empty()) return;
   const arch::RegisterFile after = registers();
   for (pmu::Pmu* pmu : thread_->cpu.pmus) pmu->retire(retired, after);
-  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer_.pmi(shown(thread_->id), after);
+  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer().pmi(shown(thread_->id), after);
 }
 
 }  // namespace zs::engine

@@ -197,7 +197,7 @@ void Runtime::refuse(std::uint64_t pc) {
                 "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call or a 16-bit branch, which "
                 "this engine does not run",
                 program_.exe_path.c_str(), static_cast<unsigned long long>(pc), bytes);
-  observer_.notice(text);
+  observer().notice(text);
   std::fprintf(stderr, "zeroskid: %s\n", text);
   exit_process(125);
 }

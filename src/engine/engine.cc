@@ -81,7 +81,7 @@ void Runtime::start(ProgramPlan plan) {
 
   if (config_.native_load) run_native();
   announce_thread(thread);
-  observer_.renamed(shown(thread.id), program_.comm, true);
+  observer().renamed(shown(thread.id), program_.comm, true);
   for (const GuestMapping& mapping : program_.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
   adopt_lanes(thread.cpu);
   Translator::Options options;

@@ -18,7 +18,7 @@ struct Config {
   std::string exec_name;          // what execve was called with (AT_EXECFN); "" = program
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
-  bool inherit = true;        // follow children; false: a forked child or new program image runs natively
+  bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
   bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
   bool vdso = false;          // give the program the kernel's vdso
   bool precise_only = false;  // one instruction per translation: slow, for cross-checking

@@ -22,6 +22,9 @@
 
 namespace zs::engine {
 
+/// Descriptors [Config::first_private_fd, +8) are the tool's.
+inline constexpr int kPrivateDescriptors = 8;
+
 std::uint64_t dispatch_entry(Context* context);
 void signal_entry(int signal, siginfo_t* info, void* ucontext);
 void thread_entry(Thread* thread);
@@ -40,6 +43,9 @@ class Runtime final : public CodeSource, public CodeListener {
   friend void signal_entry(int signal, siginfo_t* info, void* ucontext);
   friend void thread_entry(Thread* thread);
   friend void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
+
+  /// Whom to tell about the running thread: the recording, or nobody.
+  Observer& observer() const;
 
   // ---- dispatcher (dispatcher.cc)
   std::uint64_t dispatch();
@@ -107,6 +113,7 @@ class Runtime final : public CodeSource, public CodeListener {
   Outcome do_syscall(long number, const long (&a)[6], std::uint64_t pc);
   long pass_on(long number, const long (&a)[6]);
   long sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
+  void close_own_descriptors_on_exec(bool close) const;
   long sys_prctl(const long (&a)[6]);
   long sys_getdents64(const long (&a)[6]);
   long sys_arch_prctl(const long (&a)[6]);
@@ -134,14 +141,13 @@ class Runtime final : public CodeSource, public CodeListener {
   void reclaim_stacks();
   void save_context(Thread& thread);
   void load_context(Thread& thread);
-  [[noreturn]] void detach();
 
   // ---- untranslated, for the oracle (native_load.cc)
   [[noreturn]] void run_native();
   void native_signal(int signal, siginfo_t* info, void* ucontext);
 
   Config config_;
-  Observer& observer_;
+  Observer& observer_;  // see observer()
   Window window_;
   Context& context_;
   GuestMap map_;

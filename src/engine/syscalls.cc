@@ -8,7 +8,6 @@
 #include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -32,9 +31,6 @@
 
 namespace zs::engine {
 namespace {
-
-/// Descriptors [first_private_fd, +8) are the tool's.
-constexpr int kPrivateDescriptors = 8;
 
 // Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, and the system call table of x86-64: not in every libc's headers.
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
@@ -92,6 +88,17 @@ bool is_quick(long number, const long (&a)[6]) {
     case SYS_rt_sigpending: return true;
     default: return false;
   }
+}
+
+/// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
+bool is_traced() {
+  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (is_error(fd)) return false;
+  char text[1024] = "";
+  raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  const char* tracer = std::strstr(text, "TracerPid:");
+  return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
 }
 
 /// Calls that end or replace what holds the thread's signals.
@@ -188,7 +195,7 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
       mapping.device_minor = found->file->device_minor;
       mapping.inode = found->file->inode;
     }
-    observer_.mapped(shown(thread_->id), mapping);
+    observer().mapped(shown(thread_->id), mapping);
     address = found->end;
   }
 }
@@ -276,13 +283,10 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_prctl: return {sys_prctl(a)};
     case SYS_seccomp:
       if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
-        observer_.notice(
+        observer().notice(
             "seccomp filters are not supported under translation: the program's request was answered EINVAL");
         return {-EINVAL};
       }
-      return {pass_on(number, a)};
-    case SYS_ptrace:
-      if (a[0] == PTRACE_TRACEME) thread_->process->traced = true;
       return {pass_on(number, a)};
     case SYS_getdents64: return {sys_getdents64(a)};
     case SYS_perf_event_open: return {-ENOSYS};
@@ -339,11 +343,11 @@ long Runtime::sys_prctl(const long (&a)[6]) {
       char name[17] = "";
       read_guest(static_cast<std::uint64_t>(a[1]), name, 16);
       name[15] = 0;
-      if (result == 0) observer_.renamed(shown(thread_->id), name, false);
+      if (result == 0) observer().renamed(shown(thread_->id), name, false);
       return result;
     }
     case PR_SET_SECCOMP:
-      observer_.notice(
+      observer().notice(
           "seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
       return -EINVAL;
     case PR_SET_MM: return -EPERM;
@@ -573,6 +577,12 @@ std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
   }
 }
 
+// What a program that is not followed must not inherit.
+void Runtime::close_own_descriptors_on_exec(bool close) const {
+  for (int fd = config_.first_private_fd; fd < config_.first_private_fd + kPrivateDescriptors; ++fd)
+    raw_syscall(SYS_fcntl, fd, F_SETFD, close ? FD_CLOEXEC : 0);
+}
+
 long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
   Thread& thread = *thread_;
   ExecRequest request;
@@ -585,11 +595,12 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   request.own_exe = program_.exe_path;
   const ExecDecision decision = check_exec(request);
   if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
-  const bool follow =
-      decision.kind == ExecDecision::Kind::Follow && !thread.process->traced && !config_.exec_prefix.empty();
+  const bool traced = is_traced();
+  const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
+                      !config_.exec_prefix.empty();
   if (!follow) {
-    observer_.notice("not followed: " + decision.resolved_path + ": " +
-                     (thread.process->traced ? "it is traced by another program" : decision.reason));
+    observer().notice("not followed: " + decision.resolved_path + ": " +
+                      (traced ? "it is traced by another program" : decision.reason));
   }
   std::vector<std::string> words;
   if (follow) {
@@ -624,16 +635,25 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     inherited.handler = thread.process->actions[signal].handler == 1 ? 1 : 0;
     if (inherited.handler == 1 || !follow) raw_syscall(SYS_rt_sigaction, signal, &inherited, nullptr, 8);
   }
-  if (!follow) raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+  if (!follow) {
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+    close_own_descriptors_on_exec(true);
+  }
   // A vfork child takes the lock with it into the new image unless it gives it up.
   const bool borrowed = thread.process->vfork_child;
   if (borrowed) give_up_lock();
+  // A program that is not followed gets what the caller gave; a tracer sees the call that was made.
+  const auto* program_path = reinterpret_cast<const char*>(path);
   const long result = follow ? raw_syscall(SYS_execve, words[0].c_str(), arguments.data(), environment.data())
-                             : raw_syscall(SYS_execveat, dirfd, reinterpret_cast<const char*>(path), arguments.data(),
-                                           environment.data(), flags);
+                      : dirfd == AT_FDCWD && flags == 0
+                          ? raw_syscall(SYS_execve, program_path, argv, envp)
+                          : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);
   // Still here: as if nothing had happened.
   const std::uint64_t everything = ~std::uint64_t{0};
-  if (!follow) raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  if (!follow) {
+    close_own_descriptors_on_exec(false);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  }
   if (borrowed) {
     lock_.acquire(thread);
     load_context(thread);

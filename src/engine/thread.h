@@ -34,7 +34,7 @@ struct Process {
   std::int32_t pid = 0, parent_pid = 0;
   KernelSigaction actions[kSignals + 1];
   bool vfork_child = false;
-  bool traced = false;  // asked for it with PTRACE_TRACEME: its next image runs natively
+  bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
   /// The thread in execve, past which no signal may be taken from the kernel; 0 none. Read in signal handlers.
   std::int32_t exec_tid = 0;
 };

@@ -66,15 +66,37 @@ void Runtime::yield() {
   load_context(thread);
 }
 
+namespace {
+/// For a process that is not recorded.
+class Nobody final : public Observer {
+ public:
+  VirtualCpu thread_started(const ThreadIdentity&) override { return {}; }
+  void thread_exited(const ThreadIdentity&) override {}
+  void pmi(const ThreadIdentity&, const arch::RegisterFile&) override {}
+  void forked(const ThreadIdentity&, bool) override {}
+  void in_forked_child() override {}
+  void renamed(const ThreadIdentity&, const std::string&, bool) override {}
+  void mapped(const ThreadIdentity&, const Mapping&) override {}
+  void flush() override {}
+  void notice(const std::string&) override {}
+};
+}  // namespace
+
+Observer& Runtime::observer() const {
+  static Nobody nobody;
+  return thread_->process->recorded ? observer_ : nobody;
+}
+
 void Runtime::announce_thread(Thread& thread) {
-  thread.cpu = observer_.thread_started(shown(thread.id));
+  if (!thread.process->recorded) return;
+  thread.cpu = observer().thread_started(shown(thread.id));
   thread.announced = true;
 }
 
 void Runtime::forget_thread(Thread& thread) {
   if (thread.announced) {
     thread.announced = false;
-    observer_.thread_exited(shown(thread.id));
+    observer_.thread_exited(shown(thread.id));  // not always the running thread
     thread.cpu = {};
   }
 }
@@ -85,7 +107,7 @@ void Runtime::end_all_threads() {
   for (const auto& thread : threads_) {
     if (thread->process.get() == process) forget_thread(*thread);
   }
-  observer_.flush();
+  observer().flush();
 }
 
 void thread_entry(Thread* thread) {
@@ -100,7 +122,7 @@ void thread_entry(Thread* thread) {
     thread->process->pid = thread->id.pid;
     thread->process->parent_pid = thread->id.parent_pid;
   }
-  runtime.observer_.forked(runtime.shown(thread->id), same_process);
+  runtime.observer().forked(runtime.shown(thread->id), same_process);
   runtime.announce_thread(*thread);
   runtime.run_thread();
 }
@@ -167,6 +189,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   } else {
     child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
     child.process->vfork_child = true;
+    if (!config_.inherit) child.process->recorded = false;
   }
   reclaim_stacks();
   if (spare_stacks_.empty()) {
@@ -232,7 +255,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
 long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                            std::uint64_t tls) {
   Thread& thread = *thread_;
-  observer_.flush();
+  observer().flush();
   // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises; and the
   // child, whose slot is a copy of an empty one, takes its own from its first instruction on.
   const std::uint64_t sent_to_parent = thread.sent.load();
@@ -249,7 +272,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
       child.pid = child.tid = static_cast<std::int32_t>(result);
       child.parent_pid = thread.id.pid;
       child.parent_tid = thread.id.tid;
-      observer_.forked(shown(child), false);
+      observer().forked(shown(child), false);
     }
     return result;
   }
@@ -273,7 +296,6 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process->parent_pid = thread.process->pid;
   thread.process->pid = thread.id.pid;
   thread.process->vfork_child = false;
-  thread.process->traced = false;
   thread.process->exec_tid = 0;
   thread.step.active = false;
   thread.sent.fetch_and(~sent_to_parent);
@@ -281,34 +303,14 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.cpu = {};
   if (stack != 0) gpr(kRsp) = stack;
   if ((flags & CLONE_SETTLS) != 0) context_.guest_fs = tls;
-  observer_.in_forked_child();
+  observer().in_forked_child();
   if (!config_.inherit) {
-    gpr(kRax) = 0;
-    detach();
+    thread.process->recorded = false;
+    // The collector does not wait for it.
+    raw_syscall(SYS_close_range, config_.first_private_fd, config_.first_private_fd + kPrivateDescriptors - 1, 0);
   }
   announce_thread(thread);
   return 0;
-}
-
-// Lets this process go on untranslated: real protections, real signal handlers, and a jump to where it is.
-void Runtime::detach() {
-  Thread& thread = *thread_;
-  observer_.flush();
-  map_.for_each([](const GuestMapping& mapping) {
-    if (mapping.kind == MapKind::Vdso || mapping.kind == MapKind::Vvar) return;
-    raw_syscall(SYS_mprotect, mapping.start, mapping.end - mapping.start, mapping.prot);
-  });
-  for (int signal = 1; signal <= kSignals; ++signal) {
-    if (signal != SIGKILL && signal != SIGSTOP)
-      raw_syscall(SYS_rt_sigaction, signal, &thread.process->actions[signal], nullptr, 8);
-  }
-  stack_t alternate = thread.alternate;
-  if (alternate.ss_size == 0) alternate.ss_flags = SS_DISABLE;
-  raw_syscall(SYS_sigaltstack, &alternate, nullptr);
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
-  context_.trace_pointer = context_.gpr[kTracePointer];
-  reinterpret_cast<void (*)(std::uint64_t)>(stubs_.enter)(thread.pc);
-  __builtin_unreachable();
 }
 
 // The stacks of threads that the kernel no longer knows can be used again.
@@ -328,7 +330,7 @@ void Runtime::reclaim_stacks() {
 void Runtime::exit_thread(int status) {
   Thread& thread = *thread_;
   forget_thread(thread);
-  observer_.flush();
+  observer().flush();
   if (threads_.size() == 1) raw_syscall(SYS_exit, status);
   if (thread.process->vfork_child) {
     // The parent cleans up; it holds the reference.

@@ -161,9 +161,30 @@ class Processes(tool.InFolder):
     def test_without_inherit_a_forked_child_is_left_alone(self):
         self.left_alone("perl", "-e", "unless (fork) { $i++ while $i < 1e6; exit } wait; print $?, qq(\\n)")
 
-    @unittest.expectedFailure  # the engine follows vfork and exec whatever it is told
-    def test_without_inherit_a_new_program_is_left_alone(self):
+    def test_without_inherit_a_vfork_child_and_its_program_are_left_alone(self):
         self.left_alone("sh", "-c", "ls / >/dev/null; echo $?")
+
+    def test_without_inherit_the_program_of_a_child_runs_as_it_is(self):
+        script = ("sleep 5 & sleep 0.5; readlink /proc/$!/exe; ls /proc/$!/fd | wc -l; tr '\\0' ' ' < /proc/$!/cmdline; "
+                  "kill $!")
+        outcome = self.run_here("stat", "--no-inherit", "-e", "instructions", "sh", "-c", script)
+        self.assertEqual(outcome.out, os.path.realpath("/bin/sleep") + "\n3\nsleep 5 ", outcome.err)
+        self.assertNotIn("not followed", outcome.err)
+
+    def processes_recorded(self):
+        return len({line.split()[0] for line in self.run_here("script", "-F", "pid").out.splitlines()})
+
+    def test_without_inherit_nothing_of_a_child_is_in_the_recording(self):
+        script = "unless (fork) { $i++ while $i < 1e5; $0 = 'child'; exec 'ls', '/' } wait"
+        self.run_here("record", "--no-inherit", "-e", "instructions", "-c", "10007", "perl", "-e", script)
+        self.assertEqual(self.processes_recorded(), 1)
+        self.run_here("record", "-e", "instructions", "-c", "10007", "perl", "-e", script)
+        self.assertEqual(self.processes_recorded(), 2)
+
+    def test_without_inherit_the_program_counts_on_after_its_own_exec(self):
+        alone = self.count("ls", "/")
+        outcome = self.run_here("stat", "--no-inherit", "-x,", "-e", "instructions", "sh", "-c", "exec ls / >/dev/null")
+        self.assertGreater(int(outcome.err.split(",")[0]), alone)
 
     def test_what_is_left_behind_is_said_and_not_waited_for(self):
         begin = time.monotonic()
