@@ -32,6 +32,7 @@ enum class ExitKind : std::uint8_t {
   Refused,      // `pc` is an instruction that the engine does not run
   Undecodable,  // no instruction at `pc`: SIGILL
   Unfetchable,  // `pc` is not executable: SIGSEGV
+  Stale,        // the code of the block is not what it was when the block was made; `target` is its pc
   NeedsStep,    // the instruction at `target` must run as Variant::Step
 };
 
@@ -73,7 +74,7 @@ struct Block {
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
   bool dead = false;
-  bool unseen_changes = false;  // compared with the program's bytes whenever it is entered; never linked to
+  bool unseen_changes = false;  // compared with the program's bytes whenever it is entered (code_check.cc)
   std::uint64_t checksum = 0;
 };
 

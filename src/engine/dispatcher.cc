@@ -88,6 +88,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
     case ExitReason::StepDone: {
       const std::uint32_t id = context_.reason == ExitReason::StepDone ? context_.exit_id : last_appended();
       const Exit exit = translator_->exit(id);
+      if (exit.kind == ExitKind::Stale) indirect_target_ = exit.target;  // in case an indirect branch led there
       drain({});
       if (exit.kind == ExitKind::Direct) {
         thread.pc = exit.target;
@@ -156,6 +157,7 @@ void Runtime::handle_exit(const Exit& exit) {
   switch (exit.kind) {
     case ExitKind::Syscall: handle_syscall(exit); break;
     case ExitKind::Emulated: emulate(exit); break;
+    case ExitKind::Stale:
     case ExitKind::NeedsStep: thread.pc = exit.target; break;
     case ExitKind::Breakpoint:
       thread.step.active = false;

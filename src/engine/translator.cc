@@ -616,6 +616,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   running_.assign(lanes_.size(), 0);
   literals_.clear();
 
+  if (current_.unseen_changes && variant == Variant::Full) emit_code_check(path);
   for (std::size_t i = 0; i < path.steps.size(); ++i) emit_step(path, i);
   if (!path.terminated) {
     switch (path.end_kind) {
@@ -632,6 +633,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
     }
   }
   emit_side_exits();
+  emit_stale_exit();
   for (const auto& [after, value] : literals_) {
     Emitter::patch_rel32(after, out_.here());
     out_.u64(value);
@@ -659,7 +661,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || target.unseen_changes ||
+  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full ||
       blocks_[exit.block].dead)
     return;
   const std::uint32_t index = index_of(target);
@@ -671,7 +673,6 @@ void Translator::link(std::uint32_t exit_id, const Block& target) {
 
 void Translator::add_indirect_entry(std::uint32_t index) {
   Block& block = blocks_[index];
-  if (block.unseen_changes) return;
   if (window_.direct_covers(block.pc)) {
     window_.set_direct(block.pc, block.direct_entry, stubs_.indirect_miss);
   }

@@ -138,6 +138,9 @@ class Translator {
   void emit_load_target(const Insn& insn);
   void emit_push(std::uint64_t value);
   void emit_side_exits();
+  void emit_code_check(const Path& path);
+  void emit_comparison(std::uint64_t address, std::uint64_t expected, std::size_t size);
+  void emit_stale_exit();
   void map_trace_register(const Path& path, std::size_t index);
   void unmap();
   void note_meta(const Insn& insn, int far_register);
@@ -180,6 +183,8 @@ class Translator {
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
   std::vector<SideExit> side_exits_;
+  std::uint32_t stale_exit_ = kNone;
+  std::vector<std::uint64_t> stale_jumps_;  // to the stale exit: ends of their rel32
   std::vector<std::pair<std::uint64_t, std::uint64_t>> literals_;  // (disp end, value)
 };
 
