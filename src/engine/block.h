@@ -40,7 +40,7 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// One way out of a block; its index is the id that the trace records.
 struct Exit {
-  std::uint64_t pc = 0;
+  std::uint64_t pc = 0;  // of the instruction that leaves where the kind says so, and of a side exit's branch
   std::uint64_t target = 0;
   std::uint64_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
   std::uint32_t block = kNone;
@@ -73,6 +73,7 @@ struct Block {
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
+  std::uint8_t followed = 0;  // bit i: the path follows its i-th conditional branch, a forward one, to the target
   bool dead = false;
   bool unseen_changes = false;  // compared with the program's bytes whenever it is entered (code_check.cc)
   std::uint64_t checksum = 0;

@@ -3,10 +3,31 @@
 #include <emmintrin.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 
 namespace zs::engine {
+
+std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool taken) {
+  static_assert(sizeof facts == 8);
+  const auto bits = std::bit_cast<std::uint64_t>(facts);
+  const std::uint64_t wanted = bits | std::uint64_t{taken} << 62 | std::uint64_t{1} << 63;  // rep_string is bit 56
+  const std::size_t at = (wanted * 0x9E3779B97F4A7C15u) >> 55;
+  static_assert(std::uint64_t{kEntries} << 55 == 0);
+  std::uint32_t* counts = counts_.data() + at * lanes_.size();
+  if (entries_[at] != wanted) {
+    entries_[at] = wanted;
+    arch::Retired retired;
+    static_cast<arch::InsnFacts&>(retired) = facts;
+    retired.taken = taken;
+    // What a REP string does to memory is known only when it has run.
+    retired.load_count = facts.rep_string ? 0 : facts.loads;
+    retired.store_count = facts.rep_string ? 0 : facts.stores;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) counts[lane] = lanes_[lane].count(retired);
+  }
+  return {counts, lanes_.size()};
+}
 
 void CountTable::add_exit(std::span<const std::uint32_t> counts) {
   CHECK(counts.size() == lanes_);

@@ -33,6 +33,21 @@ class LaneSet {
   bool memory_ = false, addresses_ = false;
 };
 
+/// Occurrences per instruction, remembered: instructions with equal facts count alike, and there are few kinds of them.
+class FactCounts {
+ public:
+  explicit FactCounts(const LaneSet& lanes) : lanes_(lanes), entries_(kEntries), counts_(kEntries * lanes.size()) {}
+
+  /// One retirement of an instruction with `facts`; of a REP string, without its memory accesses. Holds until the next call.
+  std::span<const std::uint32_t> of(const arch::InsnFacts& facts, bool taken);
+
+ private:
+  static constexpr std::size_t kEntries = 512;
+  const LaneSet& lanes_;
+  std::vector<std::uint64_t> entries_;  // 0: free
+  std::vector<std::uint32_t> counts_;
+};
+
 /// Occurrences per exit, eight lanes a row, dense: the consumer of the trace touches nothing else.
 class CountTable {
  public:

@@ -11,7 +11,6 @@ namespace {
 constexpr std::uint64_t kPageShift = 12;
 constexpr unsigned kMostSideExits = 7;
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
-constexpr std::uint64_t key(std::uint64_t pc, Variant variant) { return pc * 8 + static_cast<unsigned>(variant); }
 bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
 
 /// Registers that may stand in for r11: with the REX/VEX extension bit set like r11's own, and with no special meaning as base.
@@ -57,6 +56,7 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       options_(options),
       at_(window.code_begin()),
       counts_(lanes),
+      fact_counts_(lanes),
       out_(at_, window.code_end(), window.context_address()) {
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
@@ -64,7 +64,6 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
   exits_.reserve(std::size_t{1} << 20);
   metas_.reserve(std::size_t{1} << 22);
   counts_.reserve(std::size_t{1} << 20);
-  by_pc_.reserve(std::size_t{1} << 14);
   decoded_.resize(kDecoded);
 }
 
@@ -92,10 +91,14 @@ void Translator::forget_decoded(std::uint64_t start, std::uint64_t end) {
   }
 }
 
-Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned replay) {
-  Path path;
-  const unsigned limit = replay != 0 ? replay : instruction_limit(variant, options_.max_instructions);
-  path.steps.reserve(limit);
+const Translator::Path& Translator::replay(const Block& block, unsigned instructions) {
+  return collect(block.pc, block.variant, instructions, &block);
+}
+
+const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
+  Path& path = path_;
+  path.clear();
+  unsigned conditionals = 0;
   unsigned side_exits = 0;
   std::uint64_t at = pc;
   // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
@@ -106,25 +109,25 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
       if (path.steps[i].insn.pc == target)
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
-    return replay != 0 || find(target, Variant::Full) == nullptr;
+    return as != nullptr || by_pc_.find(target, Variant::Full) == kNone;
   };
-  std::vector<std::uint64_t> calls;  // return addresses of calls that the path went into
-  const auto end = [&](ExitKind kind, std::uint64_t where) {
+  const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
     path.end_kind = kind;
     path.end_pc = where;
+    return path;
   };
   while (true) {
-    if (path.steps.size() >= limit) return end(ExitKind::Direct, at), path;
+    if (path.steps.size() >= limit) return end(ExitKind::Direct, at);
     const auto code = source_.fetch(at);
-    if (code.empty()) return end(ExitKind::Unfetchable, at), path;
+    if (code.empty()) return end(ExitKind::Unfetchable, at);
     const Insn* const decoded = decode_at(at, code, !unseen);
     if (decoded == nullptr) {
       const bool cut = code.size() < 15 && is_truncated(code);
-      return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at), path;
+      return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at);
     }
-    if (!fits32(at - pc)) return end(ExitKind::Direct, at), path;
-    if (variant != Variant::Step && needs_step(*decoded)) return end(ExitKind::NeedsStep, at), path;
-    if (decoded->flow == Flow::Refused) return end(ExitKind::Refused, at), path;
+    if (!fits32(at - pc)) return end(ExitKind::Direct, at);
+    if (variant != Variant::Step && needs_step(*decoded)) return end(ExitKind::NeedsStep, at);
+    if (decoded->flow == Flow::Refused) return end(ExitKind::Refused, at);
     if (decoded->flow == Flow::Breakpoint) {
       path.steps.push_back({*decoded});
       path.terminated = true;
@@ -138,18 +141,18 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
       case Flow::Jump:
       case Flow::Call:
       case Flow::TransactionBegin:
-        if (variant != Variant::Full || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target), path;
-        if (insn.flow == Flow::Call) calls.push_back(insn.next());
+        if (variant != Variant::Full || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
+        if (insn.flow == Flow::Call) path.calls.push_back(insn.next());
         at = insn.target;
         break;
       case Flow::Return:
-        if (calls.empty() || insn.return_pop != 0 || !fits32(calls.back())) {
+        if (path.calls.empty() || insn.return_pop != 0 || !fits32(path.calls.back())) {
           path.terminated = true;
           return path;
         }
-        at = step.follow_return = calls.back();
-        calls.pop_back();
-        if (!worth_following(at) || ++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
+        at = step.follow_return = path.calls.back();
+        path.calls.pop_back();
+        if (!worth_following(at) || ++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
         break;
       case Flow::ConditionalJump:
         if (variant == Variant::Full && insn.target <= insn.pc) {
@@ -157,18 +160,25 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
           step.follow_taken = true;
           const bool inside = std::any_of(path.steps.begin(), path.steps.end(),
                                           [&](const PathStep& s) { return s.insn.pc == insn.target; });
-          if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target), path;
+          if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
+          at = insn.target;
+        } else if (variant == Variant::Full &&
+                   (as != nullptr ? (as->followed >> conditionals & 1u) != 0 : mostly_taken_.contains(insn.pc))) {
+          step.follow_taken = true;
+          path.followed |= static_cast<std::uint8_t>(1u << conditionals);
+          if (!worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
           at = insn.target;
         } else {
           at = insn.next();
         }
-        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
+        ++conditionals;
+        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
         break;
       case Flow::CounterJump:
         at = insn.next();
-        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at), path;
+        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
         break;
-      case Flow::Stop: return end(ExitKind::Direct, insn.next()), path;
+      case Flow::Stop: return end(ExitKind::Direct, insn.next());
       case Flow::IndirectJump:
       case Flow::IndirectCall:
       case Flow::Syscall:
@@ -179,15 +189,9 @@ Translator::Path Translator::collect(std::uint64_t pc, Variant variant, unsigned
   }
 }
 
-void Translator::add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) const {
-  arch::Retired retired;
-  static_cast<arch::InsnFacts&>(retired) = insn.facts;
-  retired.taken = taken;
-  retired.ip = insn.pc;
-  // What a REP string does to memory is known only when it has run.
-  retired.load_count = insn.facts.rep_string ? 0 : insn.facts.loads;
-  retired.store_count = insn.facts.rep_string ? 0 : insn.facts.stores;
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) counts[lane] += lanes_[lane].count(retired);
+void Translator::add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) {
+  const auto of_insn = fact_counts_.of(insn.facts, taken);
+  for (std::size_t lane = 0; lane < counts.size(); ++lane) counts[lane] += of_insn[lane];
 }
 
 // ---- emission -------------------------------------------------------------------------------------------------
@@ -331,9 +335,9 @@ void Translator::emit_leave(std::uint32_t exit_id) {
   }
 }
 
-void Translator::emit_direct_exit(std::uint64_t target, bool taken) {
+void Translator::emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch) {
   unmap();
-  const std::uint32_t id = new_exit(ExitKind::Direct, 0, target, current_.instructions, taken, running_);
+  const std::uint32_t id = new_exit(ExitKind::Direct, branch, target, current_.instructions, taken, running_);
   emit_append(running_, id);
   emit_leave(id);
   if (current_.variant == Variant::Full) exits_[id].patch_after = out_.here();
@@ -429,15 +433,7 @@ void Translator::emit_expected_return(const PathStep& step) {
   out_.u8(0xE3);
   out_.u8(5);  // jrcxz over the jump
   out_.jmp(out_.here());
-  SideExit side;
-  side.jump_after = out_.here();
-  side.target = step.follow_return;
-  side.mapping = mapping_;
-  side.counts = running_;
-  side.instructions = current_.instructions;
-  side.taken = true;
-  side.unexpected_return = &step.insn;
-  side_exits_.push_back(std::move(side));
+  add_side_exit(step.follow_return, true).unexpected_return = &step.insn;
   out_.load(kRcx, offsetof(Context, slot_rcx));
 }
 
@@ -485,14 +481,6 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     case Flow::ConditionalJump:
     case Flow::CounterJump: {
       note_meta(insn, 0);
-      SideExit side;
-      side.counts = running_;
-      side.instructions = current_.instructions;
-      side.mapping = mapping_;
-      side.taken = !step.follow_taken;
-      side.target = step.follow_taken ? insn.next() : insn.target;
-      add_counts(insn, side.taken, side.counts);
-      add_counts(insn, step.follow_taken, running_);
       if (insn.flow == Flow::ConditionalJump) {
         out_.jcc(step.follow_taken ? insn.condition ^ 1u : insn.condition, out_.here());
       } else {
@@ -502,8 +490,10 @@ void Translator::emit_step(const Path& path, std::size_t index) {
         out_.u8(5);
         out_.jmp(out_.here());
       }
-      side.jump_after = out_.here();
-      side_exits_.push_back(std::move(side));
+      SideExit& side = add_side_exit(step.follow_taken ? insn.next() : insn.target, !step.follow_taken);
+      side.branch = insn.pc;
+      add_counts(insn, side.taken, counts_of(side));
+      add_counts(insn, step.follow_taken, running_);
       break;
     }
     case Flow::IndirectJump:
@@ -519,12 +509,29 @@ void Translator::emit_step(const Path& path, std::size_t index) {
   }
 }
 
+// The path may be left here, by the jump just emitted.
+Translator::SideExit& Translator::add_side_exit(std::uint64_t target, bool taken) {
+  SideExit side;
+  side.jump_after = out_.here();
+  side.target = target;
+  side.mapping = mapping_;
+  side.counts = side_counts_.size();
+  side_counts_.insert(side_counts_.end(), running_.begin(), running_.end());
+  side.instructions = current_.instructions;
+  side.taken = taken;
+  return side_exits_.emplace_back(side);
+}
+
+std::span<std::uint32_t> Translator::counts_of(const SideExit& side) {
+  return std::span(side_counts_).subspan(side.counts, lanes_.size());
+}
+
 void Translator::emit_side_exits() {
   for (const SideExit& side : side_exits_) {
     Emitter::patch_rel32(side.jump_after, out_.here());
     mapping_ = side.mapping;
     const std::uint16_t instructions = current_.instructions;
-    running_ = side.counts;
+    std::ranges::copy(counts_of(side), running_.begin());
     current_.instructions = side.instructions;
     if (side.unexpected_return != nullptr) {
       out_.u8(0x48);
@@ -533,11 +540,12 @@ void Translator::emit_side_exits() {
       out_.u32(static_cast<std::uint32_t>(side.target));  // lea rcx, [rcx + expected]
       emit_indirect_tail(side.unexpected_return->pc);
     } else {
-      emit_direct_exit(side.target, side.taken);
+      emit_direct_exit(side.target, side.taken, side.branch);
     }
     current_.instructions = instructions;
   }
   side_exits_.clear();
+  side_counts_.clear();
 }
 
 void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at) {
@@ -570,13 +578,8 @@ void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at)
 }
 
 const Block* Translator::find(std::uint64_t pc, Variant variant) const {
-  const std::uint64_t wanted = key(pc, variant);
-  Recent& recent = recent_[(wanted ^ (wanted >> 12)) % recent_.size()];
-  if (recent.key == wanted) return &blocks_[recent.block];
-  const auto found = by_pc_.find(wanted);
-  if (found == by_pc_.end()) return nullptr;
-  recent = {wanted, found->second};
-  return &blocks_[found->second];
+  const std::uint32_t index = by_pc_.find(pc, variant);
+  return index == kNone ? nullptr : &blocks_[index];
 }
 
 std::uint64_t Translator::checksum(const Path& path) {
@@ -590,7 +593,7 @@ std::uint64_t Translator::checksum(const Path& path) {
 const Block& Translator::get(std::uint64_t pc, Variant variant) {
   if (const Block* block = find(pc, variant)) {
     if (!block->unseen_changes ||
-        checksum(collect(pc, variant, std::max<unsigned>(block->instructions, 1))) == block->checksum)
+        checksum(replay(*block, std::max<unsigned>(block->instructions, 1))) == block->checksum)
       return *block;
     kill(index_of(*block));
   }
@@ -599,7 +602,7 @@ const Block& Translator::get(std::uint64_t pc, Variant variant) {
 }
 
 const Block& Translator::translate(std::uint64_t pc, Variant variant) {
-  const Path path = collect(pc, variant);
+  const Path& path = collect(pc, variant, instruction_limit(variant, options_.max_instructions), nullptr);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = variant;
@@ -607,6 +610,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   if (current_.unseen_changes) current_.checksum = checksum(path);
   current_.first_meta = static_cast<std::uint32_t>(metas_.size());
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
+  current_.followed = path.followed;
   out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
   current_.direct_entry = out_.here();
   out_.load(kRcx, offsetof(Context, slot_rcx));
@@ -643,27 +647,48 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
 
   const auto index = static_cast<std::uint32_t>(blocks_.size());
   blocks_.push_back(current_);
-  by_pc_[key(pc, variant)] = index;
-  std::vector<std::uint64_t> pages;
+  by_pc_.set(pc, variant, index);
   for (const PathStep& step : path.steps) {
-    for (const std::uint64_t page : {step.insn.pc >> kPageShift, (step.insn.next() - 1) >> kPageShift}) {
-      if (std::find(pages.begin(), pages.end(), page) == pages.end()) pages.push_back(page);
-    }
-  }
-  for (const std::uint64_t page : pages) {
-    by_page_[page].push_back(index);
-    source_.translated(page);
+    note_page(step.insn.pc >> kPageShift, index);
+    note_page((step.insn.next() - 1) >> kPageShift, index);
   }
   return blocks_[index];
 }
 
+void Translator::note_page(std::uint64_t page, std::uint32_t block) {
+  if (page != noted_page_) {
+    const auto [at, added] = by_page_.try_emplace(page);
+    if (added) source_.translated(page);
+    noted_page_ = page;
+    noted_blocks_ = &at->second;
+  }
+  if (noted_blocks_->empty() || noted_blocks_->back() != block) noted_blocks_->push_back(block);
+}
+
 // ---- links ----------------------------------------------------------------------------------------------------
+
+// A forward branch that is taken the first time the block gets there: the rest of the path was a wrong guess.
+bool Translator::is_better_followed(std::uint32_t exit_id) const {
+  const Exit& exit = exits_[exit_id];
+  if (exit.pc == 0 || !exit.taken) return false;
+  const Block& block = blocks_[exit.block];
+  const std::uint32_t end = block.first_exit + block.exits;
+  if (exits_[block.first_exit].linked_to != kNone) return false;  // the end of the path
+  for (std::uint32_t later = exit_id + 1; later < end; ++later) {
+    if (exits_[later].linked_to != kNone) return false;
+  }
+  return true;
+}
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
   if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full ||
       blocks_[exit.block].dead)
     return;
+  if (is_better_followed(exit_id)) {
+    mostly_taken_.insert(exit.pc);
+    return kill(exit.block);
+  }
   const std::uint32_t index = index_of(target);
   Emitter::patch_rel32(exit.patch_after, target.entry);
   exit.linked_to = index;
@@ -706,12 +731,7 @@ void Translator::kill(std::uint32_t index) {
   if (block.dead) return;
   block.dead = true;
   unlink_incoming(block);
-  const auto found = by_pc_.find(key(block.pc, block.variant));
-  if (found != by_pc_.end() && found->second == index) {
-    const std::uint64_t gone = found->first;
-    recent_[(gone ^ (gone >> 12)) % recent_.size()] = {};
-    by_pc_.erase(found);
-  }
+  if (by_pc_.find(block.pc, block.variant) == index) by_pc_.forget(block.pc, block.variant);
   if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
     window_.clear_direct(block.pc, stubs_.indirect_miss);
   }
@@ -741,6 +761,7 @@ void Translator::kill(std::uint32_t index) {
 
 void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
   forget_decoded(start, end);
+  noted_page_ = kNoPage;
   const std::uint64_t first = start >> kPageShift;
   const std::uint64_t last = (end - 1) >> kPageShift;
   const auto drop = [&](std::vector<std::uint32_t>& list) {
@@ -773,8 +794,8 @@ void Translator::flush() {
   metas_.clear();
   counts_.clear();
   by_pc_.clear();
-  recent_.fill({});
   by_page_.clear();
+  noted_page_ = kNoPage;
   branch_cache_.clear();
   at_ = window_.code_begin();
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
@@ -806,7 +827,7 @@ Translator::Place Translator::locate(std::uint64_t cache_pc) const {
 
 void Translator::count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts) {
   if (instructions == 0) return;
-  const Path path = collect(block.pc, block.variant, instructions);
+  const Path& path = replay(block, instructions);
   for (std::size_t i = 0; i < path.steps.size() && i < instructions; ++i) {
     const PathStep& step = path.steps[i];
     const arch::BranchKind kind = step.insn.facts.branch;
@@ -821,7 +842,7 @@ const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t
   const Block& block = blocks_[exit.block];
   std::vector<PathBranch> branches;
   if (exit.instructions != 0) {
-    const Path path = collect(block.pc, block.variant, exit.instructions);
+    const Path& path = replay(block, exit.instructions);
     for (std::size_t i = 0; i < path.steps.size(); ++i) {
       const PathStep& step = path.steps[i];
       const bool last = i + 1 == exit.instructions;

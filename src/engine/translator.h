@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/block.h"
+#include "engine/block_map.h"
 #include "engine/code_cache.h"
 #include "engine/decode.h"
 #include "engine/emitter.h"
@@ -99,9 +100,17 @@ class Translator {
   };
   struct Path {
     std::vector<PathStep> steps;
+    std::vector<std::uint64_t> calls;      // return addresses of calls that the path is in
     ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
     std::uint64_t end_pc = 0;
-    bool terminated = false;  // the last step leaves by itself
+    bool terminated = false;    // the last step leaves by itself
+    std::uint8_t followed = 0;  // as Block::followed
+    void clear() {
+      steps.clear();
+      calls.clear();
+      terminated = false;
+      followed = 0;
+    }
   };
   struct Mapping {
     int reg = -1;
@@ -110,25 +119,27 @@ class Translator {
     std::uint64_t jump_after;  // rel32 to patch to the stub
     std::uint64_t target;
     Mapping mapping;
-    std::vector<std::uint32_t> counts;
+    std::size_t counts;  // where its lanes start in side_counts_
     std::uint16_t instructions;
     bool taken;
+    std::uint64_t branch = 0;                 // the conditional branch that leaves
     const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
   };
 
-  /// The path a block takes. replay: the first so many instructions of an existing block.
-  Path collect(std::uint64_t pc, Variant variant, unsigned replay = 0);
+  /// The path a block takes, in path_: at most `limit` instructions. as: the way that an existing block took.
+  const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
+  const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
   bool needs_step(const Insn& insn) const;
   const Insn* decode_at(std::uint64_t pc, std::span<const std::uint8_t> code, bool may_remember);
   void forget_decoded(std::uint64_t start, std::uint64_t end);
   const Block& translate(std::uint64_t pc, Variant variant);
-  void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) const;
+  void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts);
 
   // emission of one block
   void emit_step(const Path& path, std::size_t index);
   void emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id);
-  void emit_direct_exit(std::uint64_t target, bool taken);
+  void emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target);
   void emit_plain(const Insn& insn);
   void emit_rep_string(const Insn& insn);
@@ -137,6 +148,8 @@ class Translator {
   void emit_expected_return(const PathStep& step);
   void emit_load_target(const Insn& insn);
   void emit_push(std::uint64_t value);
+  SideExit& add_side_exit(std::uint64_t target, bool taken);
+  std::span<std::uint32_t> counts_of(const SideExit& side);
   void emit_side_exits();
   void emit_code_check(const Path& path);
   void emit_comparison(std::uint64_t address, std::uint64_t expected, std::size_t size);
@@ -149,6 +162,8 @@ class Translator {
   void emit_leave(std::uint32_t exit_id);
   void emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at);
   bool looks_up_directly() const;
+  void note_page(std::uint64_t page, std::uint32_t block);
+  bool is_better_followed(std::uint32_t exit_id) const;
   void unlink_incoming(Block& block);
   void kill(std::uint32_t index);
 
@@ -162,29 +177,31 @@ class Translator {
   std::vector<Exit> exits_;
   std::vector<InsnMeta> metas_;
   CountTable counts_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_pc_;  // key(pc, variant) -> block
+  BlockMap by_pc_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_page_;
+  static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
+  std::uint64_t noted_page_ = kNoPage;  // the page looked up last, and its blocks
+  std::vector<std::uint32_t>* noted_blocks_ = nullptr;
+  std::unordered_set<std::uint64_t> mostly_taken_;  // forward branches that blocks follow to their target
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
   // Blocks overlap (side exits, unrolled loops), so the same instruction is wanted again soon.
   static constexpr std::size_t kDecoded = 4096;
   std::vector<Insn> decoded_;
-  struct Recent {
-    std::uint64_t key = ~std::uint64_t{0};
-    std::uint32_t block = kNone;
-  };
-  mutable std::array<Recent, 4096> recent_{};  // in front of by_pc_
-  bool hashed_lookups_ = false;                // some block uses the hashed table
+  bool hashed_lookups_ = false;  // some block uses the hashed table
+  FactCounts fact_counts_;
 
   // the block being emitted
   Emitter out_;
+  Path path_;
   Block current_;
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
   std::vector<SideExit> side_exits_;
   std::uint32_t stale_exit_ = kNone;
   std::vector<std::uint64_t> stale_jumps_;  // to the stale exit: ends of their rel32
+  std::vector<std::uint32_t> side_counts_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> literals_;  // (disp end, value)
 };
 
