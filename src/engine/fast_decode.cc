@@ -46,6 +46,7 @@ enum RowFlags : std::uint32_t {
   kLock = 1u << 20,
   kNoRex = 1u << 21,
   kEndbr = 1u << 22,
+  kStackOrFlow = 1u << 23,  // any of kPush, kPop, kLeave, or not Flow::Plain
 };
 
 /// Index of things that depend on the operand size: 66h, neither, W.
@@ -54,7 +55,7 @@ enum Size : unsigned { kWord, kDefault, kWide };
 using BySize = std::array<std::uint8_t, 3>;
 
 struct Row {
-  InsnFacts register_form, memory_form;
+  std::array<InsnFacts, 2> facts{};  // of the register form, of the memory form
   std::uint32_t flags = 0;
   std::uint16_t gprs = 0;  // used without being encoded
   BySize immediate{};      // bytes, of a branch displacement too
@@ -202,6 +203,7 @@ constexpr Row resolve(const OpcodeLine& line, Place place) {
       add_operand(row, word, place);
   }
   row.flow = more.flow;
+  if ((row.flags & (kPush | kPop | kLeave)) != 0 || more.flow != Flow::Plain) row.flags |= kStackOrFlow;
   InsnFacts facts;
   facts.branch = branch_of(more.flow);
   facts.fp = fp_of(more.fp, place);
@@ -209,11 +211,11 @@ constexpr Row resolve(const OpcodeLine& line, Place place) {
   facts.nop = more.nop;
   facts.loads = (row.flags & (kPop | kLeave)) != 0;
   facts.stores = (row.flags & kPush) != 0;
-  row.register_form = facts;
+  row.facts[0] = facts;
   facts.loads = static_cast<std::uint8_t>(facts.loads + ((row.flags & kReads) != 0));
   facts.stores = static_cast<std::uint8_t>(facts.stores + ((row.flags & kWrites) != 0));
   facts.locked = more.always_locked;
-  row.memory_form = facts;
+  row.facts[1] = facts;
   return row;
 }
 
@@ -374,7 +376,9 @@ inline bool read_opening(const std::uint8_t* code, Opening& opening) {
     column = kColumns[opening.prefixes & kMandatory];
     if (column == kNoColumn) return false;
   }
-  if ((code[at] & 0xF0u) == 0x40) opening.rex = code[at++];
+  const unsigned has_rex = (code[at] & 0xF0u) == 0x40;  // as often as not, so better no branch
+  opening.rex = code[at] & (0u - has_rex);
+  at += has_rex;
   opening.opcode_at = static_cast<std::uint8_t>(at);
   opening.at = at;
   if (code[at] != 0x0F) {
@@ -435,8 +439,6 @@ inline void mention(Insn& insn, unsigned gpr, unsigned place_of_trace_register) 
   if (gpr == kTracePointer)
     insn.trace_register_at = static_cast<std::uint8_t>(insn.trace_register_at | place_of_trace_register);
 }
-
-inline void add_memory(Insn& insn, const MemoryOperand& memory) { insn.memory[insn.memory_count++] = memory; }
 
 }  // namespace
 
@@ -503,7 +505,7 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
   insn.condition = 0;
   insn.return_pop = 0;
   insn.target_register = -1;
-  insn.facts = in_memory ? row.memory_form : row.register_form;
+  insn.facts = row.facts[in_memory ? 1 : 0];
   if (locked) insn.facts.locked = true;
   insn.gprs = row.gprs;
   insn.rip_relative = tail.rip;
@@ -524,15 +526,16 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
   if ((flags & kVvvvGpr) != 0) mention(insn, opening.vvvv, 16);
 
   if (in_memory) {
-    MemoryOperand memory;
     unsigned place_of_base = 2;
+    std::int8_t index_register = -1, base_register = -1;
+    std::uint8_t scale = 0;
     unsigned base = modrm & 7u;
     bool has_base = !tail.rip;
     if (tail.sib) {
       const unsigned index = (sib >> 3 & 7u) | extend_index;
       if (index != kRsp) {
-        memory.index = static_cast<std::int8_t>(index);
-        memory.scale = static_cast<std::uint8_t>(1u << (sib >> 6));
+        index_register = static_cast<std::int8_t>(index);
+        scale = static_cast<std::uint8_t>(1u << (sib >> 6));
         mention(insn, index, 8);
       }
       base = sib & 7u;
@@ -541,31 +544,36 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
     }
     if (has_base) {
       base |= extend_base;
-      memory.base = static_cast<std::int8_t>(base);
+      base_register = static_cast<std::int8_t>(base);
       mention(insn, base, place_of_base);
     }
     if ((flags & (kReads | kWrites)) != 0) {
-      memory.read = (flags & kReads) != 0;
-      memory.write = (flags & kWrites) != 0;
-      memory.rip_relative = tail.rip;
-      memory.displacement = signed_number(code + displacement_at, displacement_bytes);
-      memory.fs = (opening.prefixes & kFs) != 0;
-      memory.gs = (opening.prefixes & kGs) != 0;
-      memory.bytes = row.memory[size];
-      add_memory(insn, memory);
+      insn.memory_count = 1;
+      insn.memory[0] = {.base = base_register,
+                        .index = index_register,
+                        .scale = scale,
+                        .rip_relative = tail.rip != 0,
+                        .fs = (opening.prefixes & kFs) != 0,
+                        .gs = (opening.prefixes & kGs) != 0,
+                        .read = (flags & kReads) != 0,
+                        .write = (flags & kWrites) != 0,
+                        .displacement = signed_number(code + displacement_at, displacement_bytes),
+                        .bytes = row.memory[size]};
     }
   } else if ((flags & kRmGpr) != 0) {
     mention(insn, gpr_of((modrm & 7u) | extend_base, (flags & kRmByte) != 0, rex), 2);
   }
 
+  if ((flags & kStackOrFlow) == 0) return true;
+
   if ((flags & (kPush | kPop | kLeave)) != 0) {
-    MemoryOperand stack;
-    stack.base = (flags & kLeave) != 0 ? kRbp : kRsp;
-    stack.bytes = size == kWord ? 2 : 8;
-    stack.write = (flags & kPush) != 0;
-    stack.read = !stack.write;
-    if (stack.write) stack.displacement = -std::int64_t{stack.bytes};
-    add_memory(insn, stack);
+    const bool push = (flags & kPush) != 0;
+    const int bytes = size == kWord ? 2 : 8;
+    insn.memory[insn.memory_count++] = {.base = static_cast<std::int8_t>((flags & kLeave) != 0 ? kRbp : kRsp),
+                                        .read = !push,
+                                        .write = push,
+                                        .displacement = push ? -bytes : 0,
+                                        .bytes = static_cast<std::uint32_t>(bytes)};
   }
 
   switch (row.flow) {
