@@ -5,8 +5,34 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <string_view>
 
 namespace zs {
+
+namespace {
+
+constexpr int kAbort = -1;
+int exit_status = kAbort;
+
+[[noreturn]] void end() {
+  if (exit_status == kAbort) std::abort();
+  _exit(exit_status);
+}
+
+void say(std::string_view text) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace
+
+void end_failed_checks_with(int status) {
+  exit_status = status;
+  std::set_terminate([] {
+    say("zeroskid: internal error: out of memory, or an exception that nobody catches\n");
+    end();
+  });
+}
 
 void check_failed(const char* condition, const char* file, int line, const char* names,
                   std::initializer_list<CheckedValue> values) {
@@ -33,8 +59,8 @@ void check_failed(const char* condition, const char* file, int line, const char*
     separator = ", ";
   }
   text[length++] = '\n';
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, length);
-  std::abort();
+  say({text, length});
+  end();
 }
 
 }  // namespace zs

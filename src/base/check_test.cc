@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace zs {
 namespace {
 
@@ -24,6 +26,22 @@ TEST(CheckDeathTest, PrintsTheValuesInTheOrderGiven) {
 TEST(CheckDeathTest, PrintsAddressesInHexadecimal) {
   const std::uint64_t address = 0x7fff'1234'5678;
   EXPECT_DEATH(CHECK(address == 0, address), "address = 0x7fff12345678\n");
+}
+
+TEST(CheckDeathTest, EndsAProgramWithItsOwnStatusIfToldSo) {
+  const auto fail = [] {
+    end_failed_checks_with(125);
+    CHECK(1 + 1 == 3);
+  };
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(125), "zeroskid: internal error: .* does not hold\n");
+}
+
+TEST(CheckDeathTest, EndsAProgramThatThrewForNobodyWithItsOwnStatus) {
+  const auto fail = []() noexcept {
+    end_failed_checks_with(125);
+    static_cast<void>(std::vector<int>().at(1));
+  };
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(125), "zeroskid: internal error: out of memory, or an exception");
 }
 
 TEST(CheckDeathTest, CutsAnEndlessConditionRatherThanOverrunningItsBuffer) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
@@ -89,4 +90,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace zs::cli
 
-int main(int argc, char** argv) { return zs::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  zs::end_failed_checks_with(zs::cli::kToolFailed);
+  return zs::cli::run(argc, argv);
+}

@@ -201,7 +201,7 @@ void Runtime::refuse(std::uint64_t pc) {
                 program_.exe_path.c_str(), static_cast<unsigned long long>(pc), bytes);
   observer().notice(text);
   std::fprintf(stderr, "zeroskid: %s\n", text);
-  exit_process(125);
+  exit_process(kToolFailed);
 }
 
 void Runtime::emulate(const Exit& exit) {

@@ -39,6 +39,9 @@ struct Config {
 /// What the program and its recording see as the first process's ids under Config::virtual_ids.
 inline constexpr std::int32_t kVirtualPid = 1000;
 
+/// Exit status of the process when the engine itself fails, or refuses an instruction.
+inline constexpr int kToolFailed = 125;
+
 struct ThreadIdentity {
   std::int32_t pid = 0, tid = 0;
   std::int32_t parent_pid = 0, parent_tid = 0;

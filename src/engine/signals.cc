@@ -252,8 +252,9 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   }
   const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
   if (synchronous) {
-    if (!in_code) {
-      // Our own code faulted. Say where, and die of it.
+    const Translator::Place place = in_code ? translator_->locate(pc) : Translator::Place{};
+    if (place.block == kNone) {
+      // Our own code faulted. Say where, and end as any other failure of ours.
       char text[] = "zeroskid: internal error: fault in the engine at 0x0000000000000000, address 0x0000000000000000\n";
       const auto hex = [&](char* at, std::uint64_t value) {
         for (int i = 15; i >= 0; --i, value >>= 4) at[i] = "0123456789abcdef"[value & 15];
@@ -261,15 +262,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
       hex(std::strstr(text, "0x") + 2, pc);
       hex(std::strstr(text, "address 0x") + 10, reinterpret_cast<std::uint64_t>(info->si_addr));
       raw_syscall(SYS_write, 2, text, sizeof text - 1);
-      KernelSigaction fatal;
-      raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
-      return;
-    }
-    const Translator::Place place = translator_->locate(pc);
-    if (place.block == kNone) {
-      KernelSigaction fatal;
-      raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
-      return;
+      raw_syscall(SYS_exit_group, kToolFailed);
     }
     // Undo what the translation did to the registers around this instruction.
     static constexpr int kSlots[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/engine.h"
 #include "engine/loader/held_environment.h"
 #include "session/clock.h"
@@ -30,8 +31,6 @@ extern char** environ;
 
 namespace zs::session {
 namespace {
-
-constexpr int kToolFailed = 125;
 
 struct Arguments {
   int session_fd = -1;  // -1: by hand
@@ -47,7 +46,7 @@ struct Arguments {
 [[noreturn]] void fail(const Error& error) {
   std::fprintf(stderr, "zeroskid-run: %s\n", error.message.c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
-  std::exit(kToolFailed);
+  std::exit(engine::kToolFailed);
 }
 
 /// A descriptor's number, or -1.
@@ -186,4 +185,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
 }  // namespace
 }  // namespace zs::session
 
-int main(int argc, char** argv) { zs::session::run(argc, argv); }
+int main(int argc, char** argv) {
+  zs::end_failed_checks_with(zs::engine::kToolFailed);
+  zs::session::run(argc, argv);
+}

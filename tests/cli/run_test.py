@@ -239,6 +239,15 @@ class Signals(tool.InFolder):
         self.assertGreater(int(counted.group(1).replace(",", "")), 10_000_000)
         self.assertIn(" Some processes were killed before they could report; theirs are the counts they last sent.\n", said)
 
+    def test_a_failure_of_the_engine_is_ours_and_not_a_signal_of_the_program(self):
+        # The program writes over the page that the engine and the translated code share.
+        program = "import ctypes, time; print('before', flush=True); time.sleep(0.1); ctypes.memset(0x60000000, 255, 4096)"
+        outcome = self.run_here("record", "-e", "instructions", "-c", "100000", "/usr/bin/python3", "-I", "-c", program)
+        self.assertEqual(outcome.status, 125)
+        self.assertEqual(outcome.out, "before\n")
+        self.assertRegex(outcome.err, "zeroskid: internal error: fault in the engine at 0x[0-9a-f]{16}, address 0x[0-9a-f]{16}\n")
+        self.assertGreater(len(self.run_here("script", "-F", "ip").out.splitlines()), 100)
+
     def test_a_closed_stderr_changes_nothing(self):
         reader, writer = os.pipe()
         os.close(reader)
