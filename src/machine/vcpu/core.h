@@ -18,6 +18,7 @@
 #include "machine/vcpu/decoded_page.h"
 #include "machine/vcpu/fault.h"
 #include "machine/vcpu/flags.h"
+#include "machine/vcpu/host_x87.h"
 #include "machine/vcpu/insn.h"
 #include "machine/vcpu/tlb.h"
 #include "machine/vcpu/vcpu.h"
@@ -82,7 +83,7 @@ struct Core {
   std::uint64_t star = 0, lstar = 0, cstar = 0, fmask = 0, kernel_gs_base = 0, tsc_aux = 0;
   std::uint64_t sysenter_cs = 0, sysenter_esp = 0, sysenter_eip = 0;
   std::uint64_t debugctl = 0, smbase = 0x30000;
-  X87 x87;
+  FxImage fx;  // x87 and MMX
   std::array<Xmm, 16> xmm{};
   std::uint32_t mxcsr = 0x1F80;
 

@@ -5,6 +5,7 @@
 
 #include "arch/linear.h"
 #include "machine/vcpu/core.h"
+#include "machine/vcpu/x87_image.h"
 
 namespace zs::machine::vcpu {
 
@@ -342,7 +343,7 @@ void Core::do_init() {
   watch_stale = true;
   CpuState s = CpuState::after_reset();
   s.cr0 = (cr0 & (cr0::cd | cr0::nw)) | cr0::et;
-  s.x87 = x87, s.xmm = xmm, s.mxcsr = mxcsr;
+  s.x87 = x87_state(fx), s.xmm = xmm, s.mxcsr = mxcsr;
   s.smbase = smbase;
   s.star = star, s.lstar = lstar, s.cstar = cstar, s.fmask = fmask;
   s.sysenter_cs = sysenter_cs, s.sysenter_esp = sysenter_esp, s.sysenter_eip = sysenter_eip;

@@ -1,5 +1,6 @@
 // The state as a whole: reset, getting and setting it, and what follows from it.
 #include "machine/vcpu/core.h"
+#include "machine/vcpu/x87_image.h"
 
 namespace zs::machine {
 
@@ -61,7 +62,7 @@ CpuState Core::state() const {
   s.star = star, s.lstar = lstar, s.cstar = cstar, s.fmask = fmask;
   s.kernel_gs_base = kernel_gs_base, s.tsc_aux = tsc_aux;
   s.sysenter_cs = sysenter_cs, s.sysenter_esp = sysenter_esp, s.sysenter_eip = sysenter_eip;
-  s.x87 = x87, s.xmm = xmm, s.mxcsr = mxcsr;
+  s.x87 = x87_state(fx), s.xmm = xmm, s.mxcsr = mxcsr;
   s.smbase = smbase;
   s.halted = halted, s.in_smm = in_smm, s.nmi_blocked = nmi_blocked;
   return s;
@@ -79,7 +80,7 @@ void Core::set_state(const CpuState& s) {
   star = s.star, lstar = s.lstar, cstar = s.cstar, fmask = s.fmask;
   kernel_gs_base = s.kernel_gs_base, tsc_aux = s.tsc_aux;
   sysenter_cs = s.sysenter_cs, sysenter_esp = s.sysenter_esp, sysenter_eip = s.sysenter_eip;
-  x87 = s.x87, xmm = s.xmm, mxcsr = s.mxcsr & 0xFFFF;
+  fx = x87_image(s.x87), xmm = s.xmm, mxcsr = s.mxcsr & 0xFFFF;
   smbase = s.smbase;
   halted = s.halted, in_smm = s.in_smm, nmi_blocked = s.nmi_blocked;
   shadow = suspended = false;
