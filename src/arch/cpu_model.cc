@@ -3,7 +3,13 @@
 
 #include <algorithm>
 
+#include "arch/cpus/core2.h"
+#include "arch/cpus/goldmont.h"
 #include "arch/cpus/haswell.h"
+#include "arch/cpus/icelake_server.h"
+#include "arch/cpus/nehalem.h"
+#include "arch/cpus/sapphire_rapids.h"
+#include "arch/cpus/skylake_client.h"
 #include "arch/cpus/skylake_server.h"
 #include "arch/cpus/westmere.h"
 #include "base/check.h"
@@ -13,9 +19,8 @@ namespace zs::arch {
 namespace {
 
 constexpr CpuModel kModels[] = {
-    kHaswell1,
-    kSkylakeServer1,
-    kWestmere1,
+    kCore2_1,         kGoldmont1,      kHaswell1,       kIcelakeServer1, kNehalem1,
+    kSapphireRapids1, kSkylakeClient1, kSkylakeServer1, kWestmere1,
 };
 static_assert(std::ranges::is_sorted(kModels, {}, &CpuModel::name));
 
@@ -40,6 +45,17 @@ const CpuModel* find_cpu_model(std::string_view name) {
     }
   }
   return newest;
+}
+
+CpuModel with_quirks(CpuModel model, QuirkSet quirks) {
+  model.quirks = quirks;
+  if (quirks.has(Quirk::Ds32)) model.ds_64 = false;
+  if (quirks.has(Quirk::GlobalCtrlStartsAt0)) model.global_ctrl_starts_set = false;
+  if (quirks.has(Quirk::PebsFormat5) && model.pebs_baseline()) {
+    model.capabilities = model.capabilities.with(PerfCapabilities::pebs_format, 5);
+    model.fixed_reset_slot = 32;
+  }
+  return model;
 }
 
 const CpuModel& default_cpu_model() {

@@ -29,6 +29,13 @@ enum class PebsServes : std::uint8_t {
   Applicable,  // those that this record is of: the record's "applicable counters"
 };
 
+/// Where the last-branch records are, and how they are filtered.
+enum class LbrKind : std::uint8_t {
+  Small,          // MSRs 40H and 60H, a TOS, no filter: Core 2
+  Stack,          // MSRs 680H and 6C0H, a TOS, MSR_LBR_SELECT
+  Architectural,  // MSRs 1500H and 1600H, the newest record first, IA32_LBR_CTL
+};
+
 struct CpuModel {
   std::string_view name;         // NAME@VERSION
   std::string_view description;  // for people
@@ -44,63 +51,99 @@ struct CpuModel {
 
   CounterSet pebs_counters;          // IA32_PEBS_ENABLE has a bit for these
   CounterSet distribution_counters;  // on which a Precise::Distribution event records the overflowing instruction
+  CounterSet exact_counters{};       // on which every precise event does ("PDist")
   PebsServes pebs_serves;
-  std::uint8_t reset_slots;  // of the DS management area
+  bool pebs_of_any_event = false;     // an event that is not precise is recorded at the overflow, not at the next event
+  bool load_latency = false;          // the load-latency facility, MSR_PEBS_LD_LAT
+  std::uint8_t reset_slots;           // of the DS management area, for general counters
+  std::uint8_t fixed_reset_slot = 8;  // slot of FIXED_CTR0, with PEBS baseline
 
   std::uint8_t lbr_entries;  // a power of two
-  bool lbr_call_stack;       // LBR_SELECT.EN_CALLSTACK
+  LbrKind lbr_kind = LbrKind::Stack;
+  std::uint8_t lbr_depths = 0;  // architectural LBRs: bit n, a depth of 8 * (n + 1)
+  bool lbr_call_stack;          // LBR_SELECT.EN_CALLSTACK
   FreezeKind counter_freeze, lbr_freeze;
-  bool transactions;  // HLE or RTM
-  QuirkSet quirks{};  // those that are part of it
+  bool transactions;        // HLE or RTM
+  bool uncore_pmi = false;  // DEBUGCTL.UNCORE_PMI_EN
+
+  // What their registers take; 0: the register does not exist.
+  std::uint64_t frontend_bits = 0;     // MSR_PEBS_FRONTEND
+  std::uint8_t offcore_registers = 0;  // MSR_OFFCORE_RSP_0, _1
+  std::uint64_t offcore_bits = 0;
+
+  bool ds_64 = true;                   // CPUID.1:ECX.DTES64
+  bool global_ctrl_starts_set = true;  // the general counters' bits are 1 after RESET
+  QuirkSet quirks{};                   // those that are part of it
 
   std::span<const Event> (*events)();
 
   constexpr CounterSet counters() const { return any_of(general_counters) | all_fixed(fixed_counters); }
+  constexpr bool pebs_baseline() const { return capabilities.has(PerfCapabilities::pebs_baseline); }
   constexpr PebsFormat pebs_format() const {
     return static_cast<PebsFormat>(capabilities.get(PerfCapabilities::pebs_format));
   }
   constexpr LbrFormat lbr_format() const {
     return static_cast<LbrFormat>(capabilities.get(PerfCapabilities::lbr_format));
   }
+  constexpr bool any_thread() const { return perfmon_version == 3 || perfmon_version == 4; }
 };
 
 /// Facts that must hold of every row.
 constexpr bool is_consistent(const CpuModel& m) {
   const std::size_t at = m.name.find('@');
   if (at == std::string_view::npos || at == 0 || at + 1 == m.name.size()) return false;
-  if (m.perfmon_version < 2 || m.perfmon_version > 4) return false;  // what arch/msr_map.h knows
+  if (m.perfmon_version < 2 || m.perfmon_version > 5) return false;  // what arch/msr_map.h knows
   if (m.general_counters == 0 || m.general_counters > GeneralCounter::msrs.count) return false;
   if (m.fixed_counters > FixedCounter::msrs.count) return false;
   for (const unsigned width : {m.general_width, m.fixed_width}) {
     if (width <= 32 || width >= 64) return false;  // a sign-extended 32-bit write must fit
   }
-  if (record_size(m.pebs_format()) == 0) return false;
-  if (!m.pebs_counters.subset_of(any_of(m.general_counters) & any_of(4))) return false;
-  if (!m.distribution_counters.subset_of(m.pebs_counters)) return false;
-  if (!m.pebs_counters.subset_of(any_of(m.reset_slots))) return false;
+  if (m.pebs_format() > PebsFormat::V5) return false;
+  if (m.pebs_baseline() != (m.pebs_format() >= PebsFormat::V4)) return false;  // no basic-only format 4 is modelled
+  if (!m.pebs_counters.subset_of(m.counters())) return false;
+  if (!m.pebs_baseline() && !m.pebs_counters.subset_of(any_of(4))) return false;
+  if (!(m.distribution_counters | m.exact_counters).subset_of(m.pebs_counters)) return false;
+  if (!m.pebs_counters.general().subset_of(any_of(m.reset_slots))) return false;
+  if (m.fixed_reset_slot < m.reset_slots && m.pebs_baseline()) return false;
   if (!m.capabilities.has(PerfCapabilities::pebs_trap)) return false;  // no fault-like record is modelled
-  if (m.capabilities.has(PerfCapabilities::pebs_baseline)) return false;
+  if (m.load_latency && m.perfmon_version < 5 && m.pebs_counters.empty()) return false;
   if (!std::has_single_bit(m.lbr_entries) || m.lbr_entries > LbrFrom::msrs.count) return false;
-  const LbrFormat lbr = m.lbr_format();
-  if (lbr != LbrFormat::Flags && lbr != LbrFormat::TsxFlags && lbr != LbrFormat::Info) return false;
+  switch (m.lbr_kind) {
+    case LbrKind::Small:
+      if (m.lbr_entries > SmallLbrFrom::msrs.count || has_info(m.lbr_format())) return false;
+      break;
+    case LbrKind::Stack:
+      if (m.lbr_format() < LbrFormat::Flags || m.lbr_format() > LbrFormat::Cycles) return false;
+      break;
+    case LbrKind::Architectural:
+      if (m.lbr_format() != LbrFormat::Architectural || (m.lbr_depths >> (m.lbr_entries / 8 - 1) & 1) == 0)
+        return false;
+      break;
+  }
   const bool streamlined = m.counter_freeze == FreezeKind::Streamlined || m.lbr_freeze == FreezeKind::Streamlined;
   if (streamlined && m.perfmon_version < 4) return false;
+  if ((m.offcore_registers == 0) != (m.offcore_bits == 0) || m.offcore_registers > 2) return false;
   // `events` is not looked at: g++ with UBSan takes no comparison of a function with null for a constant.
   return !m.description.empty();
 }
 
+/// The model with what these quirks change of it. `quirks` then says all of them.
+CpuModel with_quirks(CpuModel model, QuirkSet quirks);
+
 struct CpuidLeaf {
-  std::uint32_t eax, ebx, ecx, edx;
+  std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
 /// CPUID leaf 0AH, "Architectural Performance Monitoring".
 constexpr CpuidLeaf perfmon_leaf(const CpuModel& m) {
-  constexpr std::uint32_t kListedEvents = 7;  // length of the EBX vector
+  constexpr std::uint32_t kAnyThreadDeprecated = 1U << 15;
+  const bool version_5 = m.perfmon_version >= 5;
+  const std::uint32_t listed_events = version_5 ? 8 : 7;  // length of the EBX vector; the eighth is topdown slots
   return {.eax = m.perfmon_version | std::uint32_t{m.general_counters} << 8 | std::uint32_t{m.general_width} << 16 |
-                 kListedEvents << 24,
+                 listed_events << 24,
           .ebx = m.absent_architectural_events,
-          .ecx = 0,
-          .edx = m.fixed_counters | std::uint32_t{m.fixed_width} << 5};
+          .ecx = version_5 ? (1U << m.fixed_counters) - 1 : 0,
+          .edx = m.fixed_counters | std::uint32_t{m.fixed_width} << 5 | (version_5 ? kAnyThreadDeprecated : 0)};
 }
 
 inline constexpr std::string_view kDefaultCpuModel = "skylake-server@1";

@@ -12,12 +12,21 @@ constexpr std::uint32_t kDs = 1U << 21;                                         
 constexpr std::uint32_t kHle = 1U << 4, kRtm = 1U << 11;  // EBX
 constexpr std::uint32_t kArchLbr = 1U << 19;              // EDX
 
+// Legacy parts answer zeros. LIP is clear, and a deep C-state may reset the records.
+CpuidLeaf last_branch_leaf(const CpuModel& model) {
+  constexpr std::uint32_t kDeepCState = 1U << 30;
+  constexpr std::uint32_t kFilters = 7;  // EBX: by CPL, by type, call-stack mode
+  constexpr std::uint32_t kInfo = 7;     // ECX: mispredicted, cycles, type
+  if (model.lbr_kind != LbrKind::Architectural) return {};
+  return {.eax = model.lbr_depths | kDeepCState, .ebx = kFilters, .ecx = kInfo, .edx = 0};
+}
+
 }  // namespace
 
 std::optional<CpuidLeaf> pmu_leaf(const CpuModel& model, std::uint32_t leaf, std::uint32_t) {
   switch (leaf) {
     case 0x0A: return perfmon_leaf(model);
-    case 0x1C: return CpuidLeaf{};
+    case 0x1C: return last_branch_leaf(model);
     default: return std::nullopt;
   }
 }
@@ -25,12 +34,13 @@ std::optional<CpuidLeaf> pmu_leaf(const CpuModel& model, std::uint32_t leaf, std
 CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf, QuirkSet quirks) {
   if (leaf == 1) {
     std::uint32_t ecx = kDsCpl | kPdcm;
-    if (!quirks.has(Quirk::Ds32)) ecx |= kDtes64;
+    if (model.ds_64 && !quirks.has(Quirk::Ds32)) ecx |= kDtes64;
     return {.mask = {~0U, 0, kDtes64 | kDsCpl | kPdcm, kDs}, .value = {model.signature, 0, ecx, kDs}};
   }
   if (leaf == 7 && subleaf == 0) {
     const std::uint32_t ebx = model.transactions ? kHle | kRtm : 0;
-    return {.mask = {0, kHle | kRtm, 0, kArchLbr}, .value = {0, ebx, 0, 0}};
+    return {.mask = {0, kHle | kRtm, 0, kArchLbr},
+            .value = {0, ebx, 0, model.lbr_kind == LbrKind::Architectural ? kArchLbr : 0}};
   }
   return {};
 }

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "arch/cpu_model.h"
-#include "arch/quirks.h"
 
 namespace zs::arch {
 
@@ -18,6 +17,7 @@ std::optional<CpuidLeaf> pmu_leaf(const CpuModel& model, std::uint32_t leaf, std
 struct CpuidBits {
   CpuidLeaf mask, value;
 };
-CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf, QuirkSet quirks);
+/// quirks  those of the machine, if the model is not already with_quirks()
+CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf, QuirkSet quirks = {});
 
 }  // namespace zs::arch

@@ -11,6 +11,8 @@ namespace zs::arch {
 
 namespace {
 
+constexpr std::uint32_t kLargestBlock = 32;  // registers of one kind; spares find_msr() most questions
+
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 constexpr std::uint64_t low_bits(unsigned count) { return (std::uint64_t{1} << count) - 1; }
@@ -23,8 +25,24 @@ unsigned full_width_counters(const CpuModel& m) {
   return m.capabilities.has(PerfCapabilities::full_width) ? m.general_counters : 0;
 }
 unsigned fixed_counters(const CpuModel& m) { return m.fixed_counters; }
-unsigned lbr_entries(const CpuModel& m) { return m.lbr_entries; }
-unsigned lbr_infos(const CpuModel& m) { return m.lbr_format() == LbrFormat::Info ? m.lbr_entries : 0; }
+unsigned one_with_baseline(const CpuModel& m) { return m.pebs_baseline() ? 1 : 0; }
+unsigned one_with_load_latency(const CpuModel& m) { return m.load_latency ? 1 : 0; }
+unsigned one_with_frontend(const CpuModel& m) { return m.frontend_bits != 0 ? 1 : 0; }
+unsigned one_with_metrics(const CpuModel& m) { return m.capabilities.has(PerfCapabilities::metrics) ? 1 : 0; }
+unsigned offcore_responses(const CpuModel& m) { return m.offcore_registers; }
+
+template <LbrKind Kind>
+unsigned lbrs(const CpuModel& m) {
+  return m.lbr_kind == Kind ? m.lbr_entries : 0;
+}
+template <LbrKind Kind>
+unsigned one_with_lbrs(const CpuModel& m) {
+  return m.lbr_kind == Kind ? 1 : 0;
+}
+unsigned one_with_a_top(const CpuModel& m) { return m.lbr_kind != LbrKind::Architectural ? 1 : 0; }
+unsigned lbr_infos(const CpuModel& m) {
+  return m.lbr_kind == LbrKind::Stack && has_info(m.lbr_format()) ? m.lbr_entries : 0;
+}
 
 // What software may set.
 std::uint64_t none(const CpuModel&, unsigned) { return 0; }
@@ -32,20 +50,34 @@ std::uint64_t all(const CpuModel&, unsigned) { return kAll; }
 std::uint64_t low_32(const CpuModel&, unsigned) { return low_bits(32); }
 std::uint64_t general_width(const CpuModel& m, unsigned) { return low_bits(m.general_width); }
 std::uint64_t fixed_width(const CpuModel& m, unsigned) { return low_bits(m.fixed_width); }
-std::uint64_t counter_bits(const CpuModel& m, unsigned) { return m.counters().bits; }
-std::uint64_t pebs_bits(const CpuModel& m, unsigned) { return m.pebs_counters.bits; }
+std::uint64_t frontend_bits(const CpuModel& m, unsigned) { return m.frontend_bits; }
+std::uint64_t offcore_bits(const CpuModel& m, unsigned) { return m.offcore_bits; }
+std::uint64_t latency_bits(const CpuModel&, unsigned) { return LoadLatency::fields.mask; }
+std::uint64_t data_cfg_bits(const CpuModel&, unsigned) { return PebsDataCfg::fields.mask; }
+
+std::uint64_t control_bits(const CpuModel& m, unsigned) {
+  return m.counters().bits | (m.capabilities.has(PerfCapabilities::metrics) ? GlobalCtrl::metrics.mask : 0);
+}
+
+std::uint64_t pebs_bits(const CpuModel& m, unsigned) {
+  const bool latency = m.load_latency && !m.pebs_baseline();
+  return m.pebs_counters.bits | (latency ? PebsEnable::load_latency.mask : 0);
+}
 
 std::uint64_t select_bits(const CpuModel& m, unsigned index) {
   std::uint64_t bits = PerfEvtSel::fields.mask & low_bits(32);
-  if (m.perfmon_version < 3) bits &= ~PerfEvtSel::any.mask;
+  if (!m.any_thread()) bits &= ~PerfEvtSel::any.mask;
   if (m.transactions) bits |= PerfEvtSel::in_tx.mask;
   if (m.transactions && index == 2) bits |= PerfEvtSel::in_txcp.mask;
+  if (m.pebs_baseline()) bits |= PerfEvtSel::adaptive.mask;
   return bits;
 }
 
 std::uint64_t fixed_control_bits(const CpuModel& m, unsigned) {
-  std::uint64_t bits = FixedCtrCtrl::fields.mask & low_bits(4 * m.fixed_counters);
-  if (m.perfmon_version < 3) bits &= ~FixedCtrCtrl::any.mask;
+  const std::uint64_t existing = low_bits(4 * m.fixed_counters);
+  std::uint64_t bits = FixedCtrCtrl::fields.mask & existing;
+  if (!m.any_thread()) bits &= ~FixedCtrCtrl::any.mask;
+  if (m.pebs_baseline()) bits |= FixedCtrCtrl::adaptive.mask & existing << 32;
   return bits;
 }
 
@@ -56,6 +88,7 @@ std::uint64_t status_bits(const CpuModel& m, unsigned) {
   if (m.perfmon_version >= 4) {
     bits |= GlobalStatus::lbr_frozen.mask | GlobalStatus::counters_frozen.mask | GlobalStatus::asci.mask;
   }
+  if (m.capabilities.has(PerfCapabilities::metrics)) bits |= GlobalStatus::metrics.mask;
   return bits;
 }
 
@@ -63,47 +96,81 @@ std::uint64_t settable_status_bits(const CpuModel& m, unsigned index) {
   return status_bits(m, index) & ~GlobalStatus::condition.mask;
 }
 
-// BTS and single-stepping on branches do not exist yet, nor does an uncore PMU.
+// Bit 0 is taken and without effect where LBRs are architectural: our choice, software of both kinds runs.
 std::uint64_t debugctl_bits(const CpuModel& m, unsigned) {
-  std::uint64_t bits = DebugCtl::lbr.mask | DebugCtl::freeze_lbrs.mask | DebugCtl::freeze_perfmon.mask;
+  std::uint64_t bits = DebugCtl::lbr.mask | DebugCtl::btf.mask | DebugCtl::tr.mask | DebugCtl::bts.mask |
+                       DebugCtl::btint.mask | DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask |
+                       DebugCtl::freeze_lbrs.mask | DebugCtl::freeze_perfmon.mask;
+  if (m.uncore_pmi) bits |= DebugCtl::uncore_pmi.mask;
   if (m.capabilities.has(PerfCapabilities::smm_freeze)) bits |= DebugCtl::freeze_in_smm.mask;
+  if (m.transactions) bits |= DebugCtl::rtm.mask;
   return bits;
 }
 
 std::uint64_t lbr_select_bits(const CpuModel& m, unsigned) {
   return m.lbr_call_stack ? LbrSelect::fields.mask : LbrSelect::fields.mask & ~LbrSelect::call_stack.mask;
 }
+std::uint64_t lbr_ctl_bits(const CpuModel&, unsigned) { return LbrCtl::fields.mask; }
 std::uint64_t lbr_tos_bits(const CpuModel& m, unsigned) { return m.lbr_entries - 1U; }
-std::uint64_t lbr_info_bits(const CpuModel&, unsigned) { return LbrInfo::fields.mask; }
+std::uint64_t lbr_info_bits(const CpuModel& m, unsigned) {
+  constexpr std::uint64_t architectural = LbrInfo::type.mask | LbrInfo::cycles_valid.mask;
+  return m.lbr_kind == LbrKind::Architectural ? LbrInfo::fields.mask : LbrInfo::fields.mask & ~architectural;
+}
+
+// What they start with, where that is not 0.
+std::uint64_t starting_control(const CpuModel& m) {
+  return m.global_ctrl_starts_set ? any_of(m.general_counters).bits : 0;
+}
+std::uint64_t capabilities(const CpuModel& m) { return m.capabilities.raw(); }
+std::uint64_t facilities(const CpuModel&) { return MiscEnable{}.with(MiscEnable::monitoring, 1).raw(); }
+std::uint64_t starting_depth(const CpuModel& m) { return m.lbr_entries; }
 
 using enum MsrAccess;
 using enum MsrValue;
 
 // clang-format off
 constexpr MsrFact kFacts[] = {
-    // name, first, how many of them, bits that software may set, access, value
+    // name, first, how many of them, bits that software may set, access, value, start
+    {Msr::LbrFrom,          "MSR_LASTBRANCH_FROM_IP",      SmallLbrFrom::msrs.first,
+     lbrs<LbrKind::Small>, all,                 ReadWrite,   MsrValue::LbrFrom},
+    {Msr::LbrTo,            "MSR_LASTBRANCH_TO_IP",        SmallLbrTo::msrs.first,
+     lbrs<LbrKind::Small>, all,                 ReadWrite,   MsrValue::LbrTo},
     {Msr::GeneralCounter,   "IA32_PMC",                    GeneralCounter::msrs.first,
      general_counters,    low_32,               ReadWrite,   Truncated},
     {Msr::PerfEvtSel,       "IA32_PERFEVTSEL",             PerfEvtSel::msrs.first,
      general_counters,    select_bits,          ReadWrite,   Bits},
     {Msr::MiscEnable,       "IA32_MISC_ENABLE",            MiscEnable::msrs.first,
-     one,                 none,                 ReadOnly,    Bits},
+     one,                 none,                 ReadOnly,    Bits,    facilities},
+    {Msr::OffcoreResponse,  "MSR_OFFCORE_RSP_",            OffcoreResponse::msrs.first,
+     offcore_responses,   offcore_bits,         ReadWrite,   Bits},
     {Msr::LbrSelect,        "MSR_LBR_SELECT",              LbrSelect::msrs.first,
-     one,                 lbr_select_bits,      ReadWrite,   Bits},
+     one_with_lbrs<LbrKind::Stack>, lbr_select_bits, ReadWrite, Bits},
     {Msr::LbrTos,           "MSR_LASTBRANCH_TOS",          LbrTos::msrs.first,
-     one,                 lbr_tos_bits,         ReadWrite,   Bits},
+     one_with_a_top,      lbr_tos_bits,         ReadWrite,   Bits},
     {Msr::DebugCtl,         "IA32_DEBUGCTL",               DebugCtl::msrs.first,
      one,                 debugctl_bits,        ReadWrite,   Bits},
+    {Msr::LerFrom,          "MSR_LER_FROM_LIP",            LerFrom::msrs.first,
+     one_with_a_top,      none,                 ReadOnly,    Bits},
+    {Msr::LerFrom,          "IA32_LER_FROM_IP",            LerFrom::msrs.first,
+     one_with_lbrs<LbrKind::Architectural>, all, ReadWrite,  Linear},
+    {Msr::LerTo,            "MSR_LER_TO_LIP",              LerTo::msrs.first,
+     one_with_a_top,      none,                 ReadOnly,    Bits},
+    {Msr::LerTo,            "IA32_LER_TO_IP",              LerTo::msrs.first,
+     one_with_lbrs<LbrKind::Architectural>, all, ReadWrite,  Linear},
+    {Msr::LerInfo,          "IA32_LER_INFO",               LerInfo::msrs.first,
+     one_with_lbrs<LbrKind::Architectural>, lbr_info_bits, ReadWrite, Bits},
     {Msr::FixedCounter,     "IA32_FIXED_CTR",              FixedCounter::msrs.first,
      fixed_counters,      fixed_width,          ReadWrite,   Truncated},
+    {Msr::PerfMetrics,      "MSR_PERF_METRICS",            PerfMetrics::msrs.first,
+     one_with_metrics,    all,                  ReadWrite,   Bits},
     {Msr::PerfCapabilities, "IA32_PERF_CAPABILITIES",      PerfCapabilities::msrs.first,
-     one,                 none,                 ReadOnly,    Bits},
+     one,                 none,                 ReadOnly,    Bits,    capabilities},
     {Msr::FixedCtrCtrl,     "IA32_FIXED_CTR_CTRL",         FixedCtrCtrl::msrs.first,
      one,                 fixed_control_bits,   ReadWrite,   Bits},
     {Msr::GlobalStatus,     "IA32_PERF_GLOBAL_STATUS",     GlobalStatus::msrs.first,
      one,                 none,                 ReadOnly,    Bits},
     {Msr::GlobalCtrl,       "IA32_PERF_GLOBAL_CTRL",       GlobalCtrl::msrs.first,
-     one,                 counter_bits,         ReadWrite,   Bits},
+     one,                 control_bits,         ReadWrite,   Bits,    starting_control},
     {Msr::GlobalOvfCtrl,    "IA32_PERF_GLOBAL_OVF_CTRL",   GlobalOvfCtrl::msrs.first,
      one,                 status_bits,          WriteClears, Bits},
     {Msr::GlobalStatusSet,  "IA32_PERF_GLOBAL_STATUS_SET", GlobalStatusSet::msrs.first,
@@ -112,16 +179,32 @@ constexpr MsrFact kFacts[] = {
      one_from_version_4,  none,                 ReadOnly,    Bits},
     {Msr::PebsEnable,       "IA32_PEBS_ENABLE",            PebsEnable::msrs.first,
      one,                 pebs_bits,            ReadWrite,   Bits},
+    {Msr::PebsDataCfg,      "MSR_PEBS_DATA_CFG",           PebsDataCfg::msrs.first,
+     one_with_baseline,   data_cfg_bits,        ReadWrite,   Bits},
+    {Msr::LoadLatency,      "MSR_PEBS_LD_LAT",             LoadLatency::msrs.first,
+     one_with_load_latency, latency_bits,       ReadWrite,   Bits},
+    {Msr::PebsFrontend,     "MSR_PEBS_FRONTEND",           PebsFrontend::msrs.first,
+     one_with_frontend,   frontend_bits,        ReadWrite,   Bits},
     {Msr::FullWidthCounter, "IA32_A_PMC",                  FullWidthCounter::msrs.first,
      full_width_counters, general_width,        ReadWrite,   Bits},
     {Msr::DsArea,           "IA32_DS_AREA",                DsArea::msrs.first,
      one,                 all,                  ReadWrite,   Linear},
     {Msr::LbrFrom,          "MSR_LASTBRANCH_FROM_IP",      LbrFrom::msrs.first,
-     lbr_entries,         all,                  ReadWrite,   LbrFrom},
+     lbrs<LbrKind::Stack>, all,                 ReadWrite,   MsrValue::LbrFrom},
     {Msr::LbrTo,            "MSR_LASTBRANCH_TO_IP",        LbrTo::msrs.first,
-     lbr_entries,         all,                  ReadWrite,   Linear},
+     lbrs<LbrKind::Stack>, all,                 ReadWrite,   MsrValue::LbrTo},
     {Msr::LbrInfo,          "MSR_LBR_INFO",                LbrInfo::msrs.first,
      lbr_infos,           lbr_info_bits,        ReadWrite,   Bits},
+    {Msr::LbrInfo,          "IA32_LBR_INFO",               ArchLbrInfo::msrs.first,
+     lbrs<LbrKind::Architectural>, lbr_info_bits, ReadWrite, Bits},
+    {Msr::LbrCtl,           "IA32_LBR_CTL",                LbrCtl::msrs.first,
+     one_with_lbrs<LbrKind::Architectural>, lbr_ctl_bits, ReadWrite, Bits},
+    {Msr::LbrDepth,         "IA32_LBR_DEPTH",              LbrDepth::msrs.first,
+     one_with_lbrs<LbrKind::Architectural>, all, ReadWrite, MsrValue::LbrDepth, starting_depth},
+    {Msr::LbrFrom,          "IA32_LBR_FROM_IP",            ArchLbrFrom::msrs.first,
+     lbrs<LbrKind::Architectural>, all,         ReadWrite,   Linear},
+    {Msr::LbrTo,            "IA32_LBR_TO_IP",              ArchLbrTo::msrs.first,
+     lbrs<LbrKind::Architectural>, all,         ReadWrite,   Linear},
 };
 // clang-format on
 static_assert(std::ranges::is_sorted(kFacts, {}, &MsrFact::first));
@@ -130,8 +213,11 @@ static_assert(std::ranges::is_sorted(kFacts, {}, &MsrFact::first));
 bool is_lbr_from(const CpuModel& m, std::uint64_t value) {
   std::uint64_t flags = lbr_from_flags(m.lbr_format());
   if (!m.transactions) flags &= ~(kLbrInTx | kLbrTxAbort);
-  const bool negative = (value >> 47 & 1) != 0;
-  return is_canonical(negative ? value | flags : value & ~flags);
+  return is_canonical(lbr_without(flags, value));
+}
+
+bool is_depth(const CpuModel& m, std::uint64_t value) {
+  return value != 0 && value % 8 == 0 && value <= 64 && (m.lbr_depths >> (value / 8 - 1) & 1) != 0;
 }
 
 }  // namespace
@@ -146,7 +232,7 @@ std::optional<MsrRef> find_msr(const CpuModel& model, std::uint32_t address) {
   for (const MsrFact& fact : kFacts) {
     if (address < fact.first) break;
     const std::uint32_t index = address - fact.first;
-    if (index < fact.count(model)) return MsrRef{&fact, index};
+    if (index < kLargestBlock && index < fact.count(model)) return MsrRef{&fact, index};
   }
   return std::nullopt;
 }
@@ -158,6 +244,8 @@ bool is_writable(const CpuModel& model, const MsrRef& msr, std::uint64_t value) 
     case MsrValue::Truncated: return true;
     case MsrValue::Linear: return is_canonical(value);
     case MsrValue::LbrFrom: return is_lbr_from(model, value);
+    case MsrValue::LbrTo: return is_canonical(lbr_without(lbr_to_flags(model.lbr_format()), value));
+    case MsrValue::LbrDepth: return is_depth(model, value);
   }
   return false;
 }

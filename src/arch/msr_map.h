@@ -1,7 +1,7 @@
-// Which model-specific registers the PMU of a CPU model has, and which of their bits software may set. A register that is
-// not here raises #GP(0); so does writing a bit outside `writable`.
-// Left out so far: BTS (its DEBUGCTL bits), load latency (MSR_PEBS_LD_LAT, PEBS_ENABLE[35:32]), MSR_PEBS_FRONTEND, off-core
-// responses, last-exception records, the write half of IA32_MISC_ENABLE, perfmon 5 and later. They raise #GP(0).
+// Which model-specific registers the PMU of a CPU model has, which of their bits software may set, and what they start
+// with. A register that is not here raises #GP(0); so does writing a bit outside `writable`.
+// Left out: the write half of IA32_MISC_ENABLE, which is the machine's; precise store (PEBS_ENABLE[63], Sandy Bridge);
+// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. They raise #GP(0).
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,19 @@ enum class Msr : std::uint8_t {
   DebugCtl,
   LbrSelect,
   LbrTos,
-  LbrFrom,
+  LbrFrom,  // by index in the registers of the model's LbrKind
   LbrTo,
   LbrInfo,
+  LbrCtl,
+  LbrDepth,
+  LerFrom,
+  LerTo,
+  LerInfo,
+  PebsDataCfg,
+  LoadLatency,
+  PebsFrontend,
+  OffcoreResponse,
+  PerfMetrics,
 };
 
 enum class MsrAccess : std::uint8_t {
@@ -49,6 +59,8 @@ enum class MsrValue : std::uint8_t {
   Truncated,  // bits outside `writable` are dropped, not refused
   Linear,     // a canonical address
   LbrFrom,    // a canonical address with flags above it, as LBR_FMT says
+  LbrTo,      // likewise
+  LbrDepth,   // one of the depths in CPUID.1CH
 };
 
 /// A register, or a block of equal ones.
@@ -60,6 +72,7 @@ struct MsrFact {
   std::uint64_t (*writable)(const CpuModel&, unsigned index);
   MsrAccess access;
   MsrValue value;
+  std::uint64_t (*reset)(const CpuModel&) = [](const CpuModel&) -> std::uint64_t { return 0; };
 };
 
 /// Every register, by address.

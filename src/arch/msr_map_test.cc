@@ -74,21 +74,69 @@ TEST(MsrMap, HasLbrInfoOnlyInFormat5) {
   EXPECT_FALSE(find_msr(haswell(), 0xDC0));
 }
 
-TEST(MsrMap, HasNoBtsYet) {
-  EXPECT_TRUE(takes(skylake(), 0x1D9, 0x5801));
-  EXPECT_FALSE(takes(skylake(), 0x1D9, 0xC0));
-  EXPECT_FALSE(takes(skylake(), 0x1D9, 0x1C0));
+TEST(MsrMap, TakesTheBranchTraceBitsOfDebugctl) {
+  EXPECT_TRUE(takes(skylake(), 0x1D9, 0x5FC3));
+  EXPECT_FALSE(takes(skylake(), 0x1D9, 0x2000)) << "the uncore's PMI is Nehalem's";
+  EXPECT_TRUE(takes(westmere(), 0x1D9, 0x7FC3));
+  EXPECT_FALSE(takes(skylake(), 0x1D9, 0x8000)) << "no transactions";
+  EXPECT_FALSE(takes(skylake(), 0x1D9, 0x4));
 }
 
-TEST(MsrMap, HasNoLoadLatencyYet) {
-  EXPECT_TRUE(takes(skylake(), 0x3F1, 0xF));
-  EXPECT_FALSE(takes(skylake(), 0x3F1, 0x1'0000'0001));
-  EXPECT_FALSE(find_msr(skylake(), 0x3F6));
+TEST(MsrMap, TakesLoadLatencyEnablesFromNehalemToSkylake) {
+  EXPECT_TRUE(takes(skylake(), 0x3F1, 0xF'0000'000F));
+  EXPECT_FALSE(takes(skylake(), 0x3F1, 0x10'0000'0000));
+  EXPECT_FALSE(takes(*find_cpu_model("goldmont"), 0x3F1, 0x1'0000'0001));
+  EXPECT_FALSE(takes(skylake(), 0x3F1, std::uint64_t{1} << 63)) << "precise store is Sandy Bridge's";
+  EXPECT_TRUE(find_msr(skylake(), 0x3F6));
+  EXPECT_FALSE(find_msr(*find_cpu_model("core2"), 0x3F6));
+}
+
+TEST(MsrMap, HasAdaptivePebsWithBaselineOnly) {
+  const CpuModel& icelake = *find_cpu_model("icelake-server");
+  EXPECT_TRUE(takes(icelake, 0x3F1, 0xF'0000'00FF)) << "counters, not load latency";
+  EXPECT_TRUE(takes(icelake, 0x3F2, 0xFF00'000F));
+  EXPECT_FALSE(takes(icelake, 0x3F2, 0x10));
+  EXPECT_TRUE(takes(icelake, 0x186, 0x4'0041'00C0));
+  EXPECT_TRUE(takes(icelake, 0x38D, 0x1111'0000'0000));
+  EXPECT_FALSE(find_msr(skylake(), 0x3F2));
+  EXPECT_FALSE(takes(skylake(), 0x186, 0x4'0041'00C0));
+  EXPECT_FALSE(takes(skylake(), 0x38D, 0x1'0000'0000));
+}
+
+TEST(MsrMap, TakesAnyThreadInPerfmon3And4Only) {
+  EXPECT_FALSE(takes(*find_cpu_model("core2"), 0x186, 0x20'0000));
+  EXPECT_TRUE(takes(westmere(), 0x186, 0x20'0000));
+  EXPECT_TRUE(takes(skylake(), 0x38D, 0x4));
+  EXPECT_FALSE(takes(*find_cpu_model("icelake-server"), 0x186, 0x20'0000));
+  EXPECT_FALSE(takes(*find_cpu_model("icelake-server"), 0x38D, 0x4));
+}
+
+TEST(MsrMap, HasLastBranchRecordsWhereTheirKindHasThem) {
+  const CpuModel &core2 = *find_cpu_model("core2"), &sapphire = *find_cpu_model("sapphire-rapids");
+  EXPECT_TRUE(find_msr(core2, 0x43));
+  EXPECT_FALSE(find_msr(core2, 0x44));
+  EXPECT_FALSE(find_msr(core2, 0x680));
+  EXPECT_FALSE(find_msr(core2, 0x1C8));
+  EXPECT_TRUE(find_msr(sapphire, 0x14CE));
+  EXPECT_TRUE(find_msr(sapphire, 0x151F));
+  EXPECT_FALSE(find_msr(sapphire, 0x1520));
+  EXPECT_FALSE(find_msr(sapphire, 0x680));
+  EXPECT_FALSE(find_msr(sapphire, 0x1C9));
+  EXPECT_FALSE(find_msr(skylake(), 0x14CE));
+}
+
+TEST(MsrMap, TakesTheDepthsThatCpuidListsOnly) {
+  const CpuModel& sapphire = *find_cpu_model("sapphire-rapids");
+  for (std::uint64_t depth = 0; depth <= 72; ++depth) {
+    EXPECT_EQ(takes(sapphire, 0x14CF, depth), depth == 8 || depth == 16 || depth == 32) << depth;
+  }
 }
 
 TEST(MsrMap, TakesPebsForTheFirstFourOfEightCountersOnly) {
   EXPECT_TRUE(takes(skylake(), 0x3F1, 0x8));
   EXPECT_FALSE(takes(skylake(), 0x3F1, 0x10));
+  EXPECT_TRUE(takes(*find_cpu_model("goldmont"), 0x3F1, 0x1));
+  EXPECT_FALSE(takes(*find_cpu_model("goldmont"), 0x3F1, 0x2));
 }
 
 TEST(MsrMap, TakesCallStackModeFromHaswellOn) {

@@ -26,10 +26,11 @@ struct PerfEvtSel : Register64<PerfEvtSel> {
   static constexpr Bits<22> enable{"EN"};
   static constexpr Bits<23> invert{"INV"};  // occurrences < CMASK; without meaning while CMASK is 0
   static constexpr Bits<31, 24> cmask{"CMASK"};
-  static constexpr Bits<32> in_tx{"IN_TX"};      // only inside a transactional region
-  static constexpr Bits<33> in_txcp{"IN_TXCP"};  // not what an aborted transaction did; PMC2 only
-  static constexpr auto fields =
-      field_list(event, umask, user, kernel, edge, pin, interrupt, any, enable, invert, cmask, in_tx, in_txcp);
+  static constexpr Bits<32> in_tx{"IN_TX"};        // only inside a transactional region
+  static constexpr Bits<33> in_txcp{"IN_TXCP"};    // not what an aborted transaction did; PMC2 only
+  static constexpr Bits<34> adaptive{"ADAPTIVE"};  // its PEBS records have the groups of MSR_PEBS_DATA_CFG; baseline
+  static constexpr auto fields = field_list(event, umask, user, kernel, edge, pin, interrupt, any, enable, invert,
+                                            cmask, in_tx, in_txcp, adaptive);
 };
 static_assert(PerfEvtSel{}
                   .with(PerfEvtSel::event, 0xD1)
@@ -38,7 +39,7 @@ static_assert(PerfEvtSel{}
                   .with(PerfEvtSel::enable, 1)
                   .raw() == 0x41'20D1);
 
-/// IA32_FIXED_CTR_CTRL: four bits per fixed counter.
+/// IA32_FIXED_CTR_CTRL: four bits per fixed counter, and with PEBS baseline one more above.
 /// source: "Layout of IA32_FIXED_CTR_CTRL MSR Supporting Architectural Performance Monitoring Version 3".
 struct FixedCtrCtrl : Register64<FixedCtrCtrl> {
   using Register64::Register64;
@@ -47,7 +48,8 @@ struct FixedCtrCtrl : Register64<FixedCtrCtrl> {
   static constexpr BitOfEach<1, 4, 4> user{"USR"};
   static constexpr BitOfEach<2, 4, 4> any{"ANY"};
   static constexpr BitOfEach<3, 4, 4> interrupt{"PMI"};
-  static constexpr auto fields = field_list(kernel, user, any, interrupt);
+  static constexpr BitOfEach<32, 4, 4> adaptive{"ADAPTIVE"};
+  static constexpr auto fields = field_list(kernel, user, any, interrupt, adaptive);
 };
 
 /// IA32_PERF_GLOBAL_CTRL: a counter runs only if its bit is set here too.
@@ -57,7 +59,8 @@ struct GlobalCtrl : Register64<GlobalCtrl> {
   static constexpr MsrBlock msrs{.first = 0x38F};
   static constexpr Bits<7, 0> general{"PMC"};
   static constexpr Bits<35, 32> fixed{"FIXED_CTR"};
-  static constexpr auto fields = field_list(general, fixed);
+  static constexpr Bits<48> metrics{"PERF_METRICS"};
+  static constexpr auto fields = field_list(general, fixed, metrics);
 };
 
 /// IA32_PERF_GLOBAL_STATUS. Sticky: reading it and taking the PMI clear nothing.
@@ -68,6 +71,7 @@ struct GlobalStatus : Register64<GlobalStatus> {
   static constexpr MsrBlock msrs{.first = 0x38E};
   static constexpr Bits<7, 0> general{"Ovf_PMC"};
   static constexpr Bits<35, 32> fixed{"Ovf_FIXED_CTR"};
+  static constexpr Bits<48> metrics{"Ovf_PERF_METRICS"};
   static constexpr Bits<55> trace_topa{"TraceToPAPMI"};
   static constexpr Bits<58> lbr_frozen{"LBR_Frz"};
   static constexpr Bits<59> counters_frozen{"CTR_Frz"};
@@ -76,7 +80,7 @@ struct GlobalStatus : Register64<GlobalStatus> {
   static constexpr Bits<62> buffer{"OvfBuf"};  // the PEBS index has reached its threshold
   static constexpr Bits<63> condition{"CondChgd"};
   static constexpr auto fields =
-      field_list(general, fixed, trace_topa, lbr_frozen, counters_frozen, asci, uncore, buffer, condition);
+      field_list(general, fixed, metrics, trace_topa, lbr_frozen, counters_frozen, asci, uncore, buffer, condition);
 };
 
 /// IA32_PERF_GLOBAL_OVF_CTRL, from perfmon 4 on IA32_PERF_GLOBAL_STATUS_RESET: a 1 clears that status bit.
@@ -118,15 +122,51 @@ struct PerfCapabilities : Register64<PerfCapabilities> {
                                             pebs_baseline, metrics, pebs_to_trace);
 };
 
-/// IA32_PEBS_ENABLE, Nehalem to Skylake.
+/// IA32_PEBS_ENABLE. Nehalem to Skylake: bit n for PMCn and bit 32+n for its load latency. With PEBS baseline the counters
+/// at their bits of GLOBAL_CTRL, so that bit 32 is FIXED_CTR0's.
 /// source: "Layout of IA32_PEBS_ENABLE MSR".
 struct PebsEnable : Register64<PebsEnable> {
   using Register64::Register64;
   static constexpr MsrBlock msrs{.first = 0x3F1};
-  static constexpr Bits<3, 0> pebs{"PEBS_EN_PMC"};
+  static constexpr Bits<7, 0> pebs{"PEBS_EN_PMC"};
   static constexpr Bits<35, 32> load_latency{"LL_EN_PMC"};
   static constexpr Bits<63> precise_store{"PS_EN"};
   static constexpr auto fields = field_list(pebs, load_latency, precise_store);
+};
+
+/// MSR_PEBS_DATA_CFG: the groups of an adaptive PEBS record.
+/// source: "MSR_PEBS_CFG Programming", Ice Lake's "Adaptive PEBS".
+struct PebsDataCfg : Register64<PebsDataCfg> {
+  using Register64::Register64;
+  static constexpr MsrBlock msrs{.first = 0x3F2};
+  static constexpr Bits<0> memory{"MEM"};
+  static constexpr Bits<1> gprs{"GPR"};
+  static constexpr Bits<2> xmms{"XMM"};
+  static constexpr Bits<3> lbrs{"LBR"};
+  static constexpr Bits<31, 24> lbr_entries{"LBR_ENTRIES"};  // minus 1
+  static constexpr auto fields = field_list(memory, gprs, xmms, lbrs, lbr_entries);
+};
+
+/// MSR_PEBS_LD_LAT: a tagged load counts if it took more core cycles than this.
+struct LoadLatency : Register64<LoadLatency> {
+  using Register64::Register64;
+  static constexpr MsrBlock msrs{.first = 0x3F6};
+  static constexpr Bits<15, 0> threshold{"THRESHOLD"};
+  static constexpr auto fields = field_list(threshold);
+};
+
+/// MSR_PEBS_FRONTEND, MSR_OFFCORE_RSP_0 and _1: what FRONTEND_RETIRED and the off-core events ask for besides. Which bits
+/// mean something is the CPU model's; the events themselves are not modelled.
+struct PebsFrontend {
+  static constexpr MsrBlock msrs{.first = 0x3F7};
+};
+struct OffcoreResponse {
+  static constexpr MsrBlock msrs{.first = 0x1A6, .count = 2};
+};
+
+/// MSR_PERF_METRICS: shares of issue slots, a byte each. Kept as written: slots are not modelled.
+struct PerfMetrics {
+  static constexpr MsrBlock msrs{.first = 0x329};
 };
 
 /// IA32_DS_AREA: linear address of the Debug Store management area (arch/records/ds_area.h).
@@ -206,17 +246,72 @@ struct LbrFrom {
 struct LbrTo {
   static constexpr MsrBlock msrs{.first = 0x6C0, .count = 32};
 };
+/// Core 2 and the first Atoms have up to eight at other addresses.
+struct SmallLbrFrom {
+  static constexpr MsrBlock msrs{.first = 0x40, .count = 8};
+};
+struct SmallLbrTo {
+  static constexpr MsrBlock msrs{.first = 0x60, .count = 8};
+};
 
-/// MSR_LBR_INFO_x, LBR formats 5 and 7.
-/// source: "MSR_LBR_INFO_x".
+/// MSR_LBR_INFO_x, LBR formats 5 and 7, and IA32_LBR_x_INFO of architectural LBRs, which alone have the branch type.
+/// source: "MSR_LBR_INFO_x"; "IA32_LBR_x_INFO MSR".
 struct LbrInfo : Register64<LbrInfo> {
   using Register64::Register64;
   static constexpr MsrBlock msrs{.first = 0xDC0, .count = 32};
   static constexpr Bits<15, 0> cycles{"CYC_CNT"};  // since the previous branch in the stack
+  static constexpr Bits<59, 56> type{"BR_TYPE"};
+  static constexpr Bits<60> cycles_valid{"CYC_CNT_VALID"};
   static constexpr Bits<61> tx_abort{"TSX_ABORT"};
   static constexpr Bits<62> in_tx{"IN_TSX"};
   static constexpr Bits<63> mispredicted{"MISPRED"};
-  static constexpr auto fields = field_list(cycles, tx_abort, in_tx, mispredicted);
+  static constexpr auto fields = field_list(cycles, type, cycles_valid, tx_abort, in_tx, mispredicted);
+};
+
+/// MSR_LER_FROM_LIP, MSR_LER_TO_LIP: the last branch before the last exception or interrupt; with architectural LBRs also
+/// IA32_LER_INFO.
+struct LerFrom {
+  static constexpr MsrBlock msrs{.first = 0x1DD};
+};
+struct LerTo {
+  static constexpr MsrBlock msrs{.first = 0x1DE};
+};
+struct LerInfo {
+  static constexpr MsrBlock msrs{.first = 0x1E0};
+};
+
+/// IA32_LBR_CTL: a 1 enables, other than in MSR_LBR_SELECT.
+/// source: "IA32_LBR_CTL MSR".
+struct LbrCtl : Register64<LbrCtl> {
+  using Register64::Register64;
+  static constexpr MsrBlock msrs{.first = 0x14CE};
+  static constexpr Bits<0> enable{"LBREn"};
+  static constexpr Bits<1> kernel{"OS"};
+  static constexpr Bits<2> user{"USR"};
+  static constexpr Bits<3> call_stack{"CALL_STACK"};
+  static constexpr Bits<16> conditional{"JCC"};
+  static constexpr Bits<17> relative_jump{"NEAR_REL_JMP"};
+  static constexpr Bits<18> indirect_jump{"NEAR_IND_JMP"};
+  static constexpr Bits<19> relative_call{"NEAR_REL_CALL"};
+  static constexpr Bits<20> indirect_call{"NEAR_IND_CALL"};
+  static constexpr Bits<21> near_return{"NEAR_RET"};
+  static constexpr Bits<22> other{"OTHER_BRANCH"};
+  static constexpr auto fields = field_list(enable, kernel, user, call_stack, conditional, relative_jump, indirect_jump,
+                                            relative_call, indirect_call, near_return, other);
+};
+
+/// IA32_LBR_DEPTH: how many records there are; one of those that CPUID.1CH lists. A write clears every record.
+struct LbrDepth {
+  static constexpr MsrBlock msrs{.first = 0x14CF};
+};
+struct ArchLbrInfo {
+  static constexpr MsrBlock msrs{.first = 0x1200, .count = 32};
+};
+struct ArchLbrFrom {
+  static constexpr MsrBlock msrs{.first = 0x1500, .count = 32};
+};
+struct ArchLbrTo {
+  static constexpr MsrBlock msrs{.first = 0x1600, .count = 32};
 };
 
 }  // namespace zs::arch

@@ -12,6 +12,7 @@ namespace zs::arch {
 
 enum class Quirk : std::uint8_t {
   Ds32,
+  PebsFormat5,
   GlobalCtrlStartsAt0,
   OutOfBoundsSetsOvfBuf,
   FencesCountAsStores,

@@ -47,7 +47,7 @@ TEST(Register, PrintsABitThatRepeatsWithItsCounter) {
 }
 
 TEST(Register, CallsReservedWhateverNoFieldNames) {
-  EXPECT_EQ(FixedCtrCtrl::reserved(), 0xFFFF'FFFF'FFFF'0000ULL);
+  EXPECT_EQ(FixedCtrCtrl::reserved(), 0xFFFF'EEEE'FFFF'0000ULL);
   EXPECT_EQ(DebugCtl::reserved(), ~0xFFC3ULL);
 }
 

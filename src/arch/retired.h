@@ -60,6 +60,8 @@ struct Retired : InsnFacts {
   bool mispredicted = false;
   bool transfer_entered = false;  // its transfer went to Pmu::enter_branch() already: LBR and BTS leave it alone
 
+  bool fence = false;  // CPUID, SFENCE, MFENCE or CLFLUSH: some processors count a store there (arch/quirks.h)
+
   // What only a core model knows; 0: there is none, and records say so.
   std::uint32_t load_latency = 0;  // core cycles from dispatch to the data
   std::uint8_t data_source = 0;    // as PEBS records encode it

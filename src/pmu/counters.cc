@@ -25,7 +25,7 @@ constexpr void put(CounterSet& set, std::uint64_t bit, bool in) { set.bits = in 
 // GLOBAL_CTRL starts with the general counters' bits set, so that software which knows only PERFEVTSEL can count.
 // source: SDM from March 2023, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT"; older
 // editions say 0.
-Counters::Counters(const arch::CpuModel& model) : model_(model), control_(arch::any_of(model.general_counters).bits) {
+Counters::Counters(const arch::CpuModel& model) : model_(model) {
   for (unsigned n = 0; n < model.general_counters; ++n) {
     slots_[n].limit = std::uint64_t{1} << model.general_width;
     slots_[n].bit = arch::only(n).bits;
@@ -35,7 +35,21 @@ Counters::Counters(const arch::CpuModel& model) : model_(model), control_(arch::
     counter.limit = std::uint64_t{1} << model.fixed_width;
     counter.bit = arch::fixed(i).bits;
     counter.meaning = arch::fixed_meaning(model, i);
+    counter.tick = arch::fixed_tick(model, i);
+    put(at_overflow_, counter.bit, records_the_overflow(arch::kFirstFixedBit + i, arch::fixed_event(model, i)));
   }
+  reset();
+}
+
+void Counters::reset() {
+  for (Counter& counter : slots_) counter.value = 0;
+  for (unsigned n = 0; n < model_.general_counters; ++n) set_select(n, PerfEvtSel{});
+  set_fixed_control(FixedCtrCtrl{});
+  control_ = arch::GlobalCtrl{model_.global_ctrl_starts_set ? arch::any_of(model_.general_counters).bits : 0};
+  status_ = GlobalStatus{};
+  pebs_ = latency_ = armed_ = pending_ = {};
+  latency_threshold_ = 0;
+  stale_ = true;
 }
 
 void Counters::set_value(unsigned counter, std::uint64_t value) {
@@ -51,17 +65,41 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
   Counter& counter = slots_[n];
   const auto event = static_cast<std::uint8_t>(select.get(PerfEvtSel::event));
   const auto umask = static_cast<std::uint8_t>(select.get(PerfEvtSel::umask));
-  counter.meaning = arch::meaning_of(model_, event, umask);
+  counter.tick = arch::tick_of(model_, event, umask);
   counter.cmask = static_cast<std::uint8_t>(select.get(PerfEvtSel::cmask));
   counter.invert = select.has(PerfEvtSel::invert);
   counter.edge = select.has(PerfEvtSel::edge);
   counter.condition_held = false;
+  choose_meaning(n);
 
   const arch::Event* row = arch::find_event(model_, event, umask);
   put(with_address_, counter.bit, row != nullptr && row->data_address);
-  put(distribution_, counter.bit,
-      row != nullptr && row->precise == arch::Precise::Distribution && model_.distribution_counters.has(n));
+  put(at_overflow_, counter.bit, records_the_overflow(n, row));
   put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
+}
+
+/// What PMCn counts, which for load latency depends on PEBS too.
+void Counters::choose_meaning(unsigned n) {
+  Counter& counter = slots_[n];
+  const auto event = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::event));
+  const auto umask = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::umask));
+  counter.load_latency = arch::is_load_latency(model_, event, umask) && latency_.has(n);
+  counter.meaning = counter.load_latency ? &arch::kLoadInstructions : arch::meaning_of(model_, event, umask);
+  if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) {
+    if (counter.meaning == &arch::kStores) counter.meaning = &arch::kStoresAndFences;
+    if (counter.meaning == &arch::kLoadsAndStores) counter.meaning = &arch::kLoadsStoresAndFences;
+  }
+}
+
+/// EDGE, INV, ANY and CMASK give up the exact kind of precision.
+bool Counters::records_the_overflow(unsigned counter, const arch::Event* row) const {
+  const bool precise = row != nullptr && row->precise != arch::Precise::No;
+  if (!precise) return model_.pebs_of_any_event;
+  if (row->precise == arch::Precise::Distribution && model_.distribution_counters.has(counter)) return true;
+  if (!model_.exact_counters.has(counter)) return false;
+  constexpr std::uint64_t kReducing =
+      PerfEvtSel::edge.mask | PerfEvtSel::invert.mask | PerfEvtSel::any.mask | PerfEvtSel::cmask.mask;
+  return counter >= arch::kFirstFixedBit || (selects_[counter].raw() & kReducing) == 0;
 }
 
 void Counters::set_fixed_control(FixedCtrCtrl control) {
@@ -91,9 +129,18 @@ void Counters::clear_status(std::uint64_t bits) {
   if (status_.has(GlobalStatus::counters_frozen) != before.has(GlobalStatus::counters_frozen)) stale_ = true;
 }
 
-void Counters::set_pebs(CounterSet enabled) {
+void Counters::set_pebs(CounterSet enabled, CounterSet latency) {
   pebs_ = enabled;
   armed_ = armed_ & enabled;
+  pending_ = pending_ & enabled;
+  if (latency_ == latency) return;
+  latency_ = latency;
+  stale_ = true;
+  for (unsigned n = 0; n < model_.general_counters; ++n) choose_meaning(n);
+}
+
+void Counters::overflow_by_software(CounterSet counters) {
+  if (model_.pebs_of_any_event) pending_ = pending_ | (counters & pebs_ & at_overflow_);
 }
 
 std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
@@ -105,6 +152,10 @@ std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
 }
 
 void Counters::Lanes::add(Counter& counter) {
+  if (counter.tick != arch::Tick::None) {
+    ticking[ticking_count++] = &counter;
+    return;
+  }
   if (!counter.conditional()) {
     const std::size_t lane = lane_of(*counter.meaning);
     members[lane][member_count[lane]++] = &counter;
@@ -127,7 +178,8 @@ void Counters::resolve() {
   const std::array<Lanes, 2> before = std::exchange(rings_, {});
   if (!status_.has(GlobalStatus::counters_frozen)) {
     for (Counter& counter : slots_) {
-      if (counter.meaning == nullptr || (control_.raw() & counter.bit) == 0) continue;
+      const bool counts = counter.meaning != nullptr || counter.tick != arch::Tick::None;
+      if (!counts || (control_.raw() & counter.bit) == 0) continue;
       bool user = false, kernel = false;
       const auto index = static_cast<unsigned>(&counter - slots_.data());
       if (index < kMaxGeneral) {
@@ -172,9 +224,14 @@ std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
 }
 
 void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
-  CHECK(events <= headroom(lane, ring));
+  refresh();
   const Lanes& lanes = of(ring);
-  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) lanes.members[lane][i]->value += events;
+  CHECK(lane < lanes.count && (lanes.stepwise >> lane & 1) * events == 0);
+  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
+    Counter& counter = *lanes.members[lane][i];
+    CHECK(events < counter.limit - counter.value && ((armed_.bits & counter.bit) == 0 || events == 0));
+    counter.value += events;
+  }
 }
 
 void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
@@ -188,12 +245,13 @@ void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
   counter.value = (events - to_wrap) & (counter.limit - 1);
   step.wrapped.bits |= counter.bit;
   if (!pebs) return;
-  const bool now = events > to_wrap || (distribution_.bits & counter.bit) != 0;
+  const bool now = events > to_wrap || (at_overflow_.bits & counter.bit) != 0;
   (now ? step.triggered : armed_).bits |= counter.bit;
 }
 
 void Counters::add_conditionally(Counter& counter, const arch::Retired& retired, Step& step) {
-  const std::uint32_t events = counter.meaning->count(retired);
+  std::uint32_t events = counter.meaning->count(retired);
+  if (counter.load_latency && retired.load_latency != 0 && retired.load_latency <= latency_threshold_) events = 0;
   const bool reached = events >= std::max<std::uint32_t>(counter.cmask, 1);
   const bool holds = counter.cmask != 0 && counter.invert ? !reached : reached;
   if (holds && !(counter.edge && counter.condition_held)) add(counter, 1, step);
@@ -211,7 +269,50 @@ Counters::Step Counters::retire(const arch::Retired& retired) {
     for (unsigned i = 0; i < ring.member_count[lane]; ++i) add(*ring.members[lane][i], events, step);
   }
   for (unsigned i = 0; i < ring.conditional_count; ++i) add_conditionally(*ring.conditional[i], retired, step);
+  if (!pending_.empty()) [[unlikely]] {
+    step.triggered = step.triggered | std::exchange(pending_, {});
+  }
   return step;
+}
+
+std::uint64_t& Counters::ticks(Elapsed& elapsed, arch::Tick tick) {
+  switch (tick) {
+    case arch::Tick::Reference: return elapsed.reference;
+    case arch::Tick::Bus: return elapsed.bus;
+    case arch::Tick::Core:
+    case arch::Tick::None: break;
+  }
+  return elapsed.core;
+}
+
+Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
+  refresh();
+  Lanes& lanes = of(ring);
+  Step step;
+  for (unsigned i = 0; i < lanes.ticking_count; ++i) {
+    Counter& counter = *lanes.ticking[i];
+    Elapsed passed = elapsed;
+    const std::uint64_t events = ticks(passed, counter.tick);
+    const std::uint64_t to_wrap = counter.limit - counter.value;
+    counter.value = (counter.value + events) & (counter.limit - 1);
+    if (events < to_wrap) continue;
+    step.wrapped.bits |= counter.bit;
+    pending_.bits |= pebs_.bits & counter.bit;
+  }
+  return step;
+}
+
+Elapsed Counters::time_headroom(Ring ring) {
+  refresh();
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  Elapsed room{kNever, kNever, kNever};
+  const Lanes& lanes = of(ring);
+  for (unsigned i = 0; i < lanes.ticking_count; ++i) {
+    const Counter& counter = *lanes.ticking[i];
+    std::uint64_t& least = ticks(room, counter.tick);
+    least = std::min(least, counter.limit - counter.value - 1);
+  }
+  return room;
 }
 
 }  // namespace zs::pmu

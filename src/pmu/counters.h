@@ -4,10 +4,12 @@
 //
 // Arming. A PEBS counter that wraps is armed: the next event of it triggers the record. If the wrap and a further event
 // belong to one instruction (REP, read-modify-write), that instruction triggers it. A counter with precise distribution
-// triggers at the wrap itself. source: SDM vol. 3B, "PEBS Record Format" of Nehalem: "an overflow condition in the counter
-// will arm PEBS"; "Precise Distribution of Instructions Retired (PDIR)".
+// triggers at the wrap itself, and so does an event that is not precise on processors that record such; time that wraps
+// triggers at the next retirement. source: SDM vol. 3B, "PEBS Record Format" of Nehalem: "an overflow condition in the
+// counter will arm PEBS"; "Precise Distribution of Instructions Retired (PDIR)"; Goldmont on non-precise events.
 //
 // CMASK, INV and E compare events per cycle. Here one retirement is one cycle: there is no finer clock yet.
+// ANY is taken and changes nothing: the other hyper-thread sleeps.
 #pragma once
 
 #include <array>
@@ -46,15 +48,20 @@ class Counters {
   arch::GlobalStatus status() const { return status_; }
   void set_status(std::uint64_t bits);
   void clear_status(std::uint64_t bits);
+  void reset();
 
   /// The counters whose overflow asks for a PMI.
   arch::CounterSet interrupting() const { return interrupting_; }
 
-  /// Counters that PEBS is enabled for. One that leaves the set is disarmed.
-  void set_pebs(arch::CounterSet enabled);
+  /// Counters that PEBS is enabled for, and those of them with load latency. One that leaves the set is disarmed.
+  void set_pebs(arch::CounterSet enabled, arch::CounterSet latency);
   arch::CounterSet pebs() const { return pebs_; }
   arch::CounterSet armed() const { return armed_; }
   void disarm(arch::CounterSet counters) { armed_.bits &= ~counters.bits; }
+  /// Software set their overflow bits: where an event that is not precise is recorded, that makes a record.
+  void overflow_by_software(arch::CounterSet counters);
+  /// A load counts for the load-latency facility if it took longer; one of unknown latency counts always.
+  void set_latency_threshold(std::uint64_t cycles) { latency_threshold_ = cycles; }
   /// Whether a PEBS record for one of these counters carries a data address.
   bool any_has_address(arch::CounterSet counters) const { return !(counters & with_address_).empty(); }
 
@@ -71,6 +78,10 @@ class Counters {
   };
   Step retire(const arch::Retired& retired);
 
+  /// Time. A PEBS counter that wraps here is recorded at the next retirement.
+  Step advance(const Elapsed& elapsed, Ring ring);
+  Elapsed time_headroom(Ring ring);
+
  private:
   static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed;
   static constexpr unsigned kMaxLanes = kSlots + 1;  // every counter its own, and one for "any instruction"
@@ -83,8 +94,10 @@ class Counters {
     // CMASK, INV, E of a general counter
     std::uint8_t cmask = 0;
     bool invert = false, edge = false;
-    bool condition_held = false;  // at the previous retirement; for E
-    bool conditional() const { return cmask != 0 || edge; }
+    bool condition_held = false;         // at the previous retirement; for E
+    arch::Tick tick = arch::Tick::None;  // counts time; `meaning` is null then
+    bool load_latency = false;           // with PEBS enabled for it, `meaning` counts tagged loads
+    bool conditional() const { return cmask != 0 || edge || load_latency; }
   };
 
   /// The running counters of one ring, by what they count.
@@ -96,6 +109,8 @@ class Counters {
     std::uint32_t stepwise = 0;  // lanes, by bit, of which every event needs retire()
     std::array<Counter*, kSlots> conditional{};
     std::uint8_t conditional_count = 0;
+    std::array<Counter*, kSlots> ticking{};
+    std::uint8_t ticking_count = 0;
 
     std::size_t lane_of(const arch::EventMeaning& meaning);
     void add(Counter& counter);
@@ -115,6 +130,10 @@ class Counters {
   void resolve();
   void add(Counter& counter, std::uint64_t events, Step& step);
   void add_conditionally(Counter& counter, const arch::Retired& retired, Step& step);
+  void choose_meaning(unsigned n);
+  bool records_the_overflow(unsigned counter, const arch::Event* row) const;
+
+  static std::uint64_t& ticks(Elapsed& elapsed, arch::Tick tick);
 
   const arch::CpuModel& model_;
   std::array<Counter, kSlots> slots_;
@@ -123,8 +142,10 @@ class Counters {
   arch::GlobalCtrl control_;
   arch::GlobalStatus status_;
   arch::CounterSet interrupting_, with_address_;
-  arch::CounterSet distribution_;  // count an event of precise distribution where the processor has that
-  arch::CounterSet pebs_, armed_;
+  arch::CounterSet at_overflow_;  // PEBS records the overflowing instruction itself, or at the overflow
+  arch::CounterSet pebs_, latency_, armed_;
+  arch::CounterSet pending_;  // to be recorded at the next retirement
+  std::uint64_t latency_threshold_ = 0;
 
   bool stale_ = true;  // a register that decides which counters run has changed since resolve()
   Lanes& of(Ring ring) { return rings_[static_cast<std::size_t>(ring)]; }

@@ -311,7 +311,7 @@ TEST(HeadroomDeathTest, IsCheckedByCount) {
   TestPmu t;
   t.wr(kSelect0, kCountInstructions);
   t.wr(kFullPmc0, minus(10));
-  EXPECT_DEATH(t.pmu.count(0, 10), "events <= headroom");
+  EXPECT_DEATH(t.pmu.count(0, 10), "events < counter.limit - counter.value");
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "arch/cpu_model.h"
+#include "arch/records/bts.h"
 #include "arch/records/ds_area.h"
 #include "arch/records/pebs.h"
 #include "base/check.h"
@@ -20,7 +22,7 @@ class FakeMemory : public LinearMemory {
  public:
   static constexpr std::uint64_t kStart = 0x40'0000;
 
-  explicit FakeMemory(std::size_t size = 0x4000) : bytes_(size, std::byte{0xEE}) {}
+  explicit FakeMemory(std::size_t size = 0x8000) : bytes_(size, std::byte{0xEE}) {}
 
   bool read(std::uint64_t address, std::span<std::byte> into) override {
     if (!contains(address, into.size())) return false;
@@ -66,13 +68,29 @@ class SteppingClock : public Clock {
   std::uint64_t now = 0;
 };
 
-/// A Pmu with a Debug Store area at FakeMemory::kStart and its PEBS buffer at kRecords.
+class CycleClock : public SteppingClock {
+ public:
+  explicit CycleClock(bool has_cycles) : has_cycles_(has_cycles) {}
+  bool has_core_cycles() const override { return has_cycles_; }
+  std::uint64_t core_cycles() override { return cycles; }
+  std::uint64_t cycles = 0;
+
+ private:
+  bool has_cycles_;
+};
+
+/// A Pmu with a Debug Store area at FakeMemory::kStart, its BTS buffer at kBranches and its PEBS buffer at kRecords.
 class TestPmu {
  public:
   static constexpr std::uint64_t kDs = FakeMemory::kStart;
+  static constexpr std::uint64_t kBranches = FakeMemory::kStart + 0x200;
   static constexpr std::uint64_t kRecords = FakeMemory::kStart + 0x400;
 
-  explicit TestPmu(const char* name = "skylake-server") : model(*arch::find_cpu_model(name)) {}
+  explicit TestPmu(std::string_view name = "skylake-server")
+      : TestPmu(*arch::find_cpu_model(name), arch::find_cpu_model(name)->quirks) {}
+  TestPmu(std::string_view name, arch::QuirkSet quirks) : TestPmu(*arch::find_cpu_model(name), quirks) {}
+  TestPmu(const arch::CpuModel& cpu, arch::QuirkSet quirks, bool core_cycles = false)
+      : model(arch::with_quirks(cpu, quirks)), clock(core_cycles), pmu(cpu, memory, pmi, clock, quirks) {}
 
   std::uint64_t rd(std::uint32_t msr) const {
     std::uint64_t value = 0;
@@ -87,29 +105,58 @@ class TestPmu {
   }
   bool write_faults(std::uint32_t msr, std::uint64_t value) { return !pmu.wrmsr(msr, value); }
 
+  arch::DsLayout layout() const {
+    return model.ds_64 || pmu.mode().ia32e ? arch::DsLayout::Words64 : arch::DsLayout::Words32;
+  }
+  /// The shape of a record of adaptive counters; all others' on older models.
+  arch::PebsShape shape() const {
+    arch::PebsShape shape{.format = model.pebs_format(), .layout = layout()};
+    if (arch::is_adaptive(shape.format)) shape.groups = arch::PebsDataCfg{rd(arch::PebsDataCfg::msrs.first)};
+    return shape;
+  }
+  std::uint64_t record_bytes() const { return arch::record_size(shape()); }
+
   /// Lays out the management area for `records` records with the threshold after `threshold` of them.
   void set_up_ds(std::uint64_t records, std::uint64_t threshold, std::uint64_t reset = 0) {
-    const std::uint64_t size = arch::record_size(model.pebs_format());
-    arch::DsManagementArea area{};
-    area.pebs = {.base = kRecords,
-                 .index = kRecords,
-                 .maximum = kRecords + records * size,
-                 .threshold = kRecords + threshold * size};
-    area.pebs_reset.fill(reset);
-    memory.put(kDs, area);
+    put_buffer(arch::ds_bts_offset(layout()), {});
+    put_buffer(arch::ds_pebs_offset(layout()), {.base = kRecords,
+                                                .index = kRecords,
+                                                .maximum = kRecords + records * record_bytes(),
+                                                .threshold = kRecords + threshold * record_bytes()});
+    for (unsigned n = 0; n < model.reset_slots; ++n) set_reset(n, reset);
+    for (unsigned i = 0; model.pebs_baseline() && i < model.fixed_counters; ++i) {
+      set_reset(arch::kFirstFixedBit + i, reset);
+    }
     wr(arch::DsArea::msrs.first, kDs);
   }
   void set_reset(unsigned counter, std::uint64_t value) {
-    memory.put(kDs + arch::ds_reset_slot_offset(counter), value);
+    const unsigned slot = arch::ds_reset_slot(counter, model.fixed_reset_slot);
+    memory.put(kDs + arch::ds_reset_slot_offset(slot, layout()), value);
   }
-  std::uint64_t index() { return memory.get<std::uint64_t>(kDs + arch::kDsPebsIndexOffset); }
-  void rewind() { memory.put(kDs + arch::kDsPebsIndexOffset, kRecords); }
-  std::size_t records() {
-    return static_cast<std::size_t>((index() - kRecords) / arch::record_size(model.pebs_format()));
+  std::uint64_t index() { return word(arch::ds_pebs_offset(layout()) + arch::ds_word_bytes(layout())); }
+  void set_index(std::uint64_t index) {
+    put_word(arch::ds_pebs_offset(layout()) + arch::ds_word_bytes(layout()), index);
   }
+  void rewind() { set_index(kRecords); }
+  std::size_t records() { return static_cast<std::size_t>((index() - kRecords) / record_bytes()); }
   /// Record n; fields that the model's format does not have are whatever memory holds behind it.
-  arch::PebsV3 record(std::size_t n) {
-    return memory.get<arch::PebsV3>(kRecords + n * arch::record_size(model.pebs_format()));
+  arch::PebsV3 record(std::size_t n) { return memory.get<arch::PebsV3>(kRecords + n * record_bytes()); }
+
+  /// Lays out a BTS buffer of `records` records; offsets are in records, `more` in bytes.
+  void set_up_bts(std::uint64_t records, std::uint64_t threshold, std::uint64_t more = 0) {
+    const std::uint64_t size = arch::bts_record_size(layout());
+    put_buffer(arch::ds_bts_offset(layout()), {.base = kBranches,
+                                               .index = kBranches,
+                                               .maximum = kBranches + records * size + more,
+                                               .threshold = kBranches + threshold * size});
+    wr(arch::DsArea::msrs.first, kDs);
+  }
+  std::uint64_t bts_index() { return word(arch::ds_word_bytes(layout())); }
+  void set_bts_index(std::uint64_t index) { put_word(arch::ds_word_bytes(layout()), index); }
+  arch::BtsRecord branch(std::size_t n) {
+    if (layout() == arch::DsLayout::Words64) return memory.get<arch::BtsRecord>(kBranches + 24 * n);
+    const auto record = memory.get<arch::BtsRecord32>(kBranches + 12 * n);
+    return {record.from, record.to, record.flags};
   }
 
   /// Retires one instruction of 4 bytes at `ip`.
@@ -126,11 +173,28 @@ class TestPmu {
     }
   }
 
-  const arch::CpuModel& model;
+  const arch::CpuModel model;
   FakeMemory memory;
   PmiCounter pmi;
-  SteppingClock clock;
-  Pmu pmu{model, memory, pmi, clock};
+  CycleClock clock;
+  Pmu pmu;
+
+ private:
+  void put_word(std::uint64_t offset, std::uint64_t value) {
+    CHECK(memory.write(kDs + offset, std::as_bytes(std::span{&value, 1}).first(arch::ds_word_bytes(layout()))));
+  }
+  std::uint64_t word(std::uint64_t offset) {
+    std::uint64_t value = 0;
+    CHECK(memory.read(kDs + offset, std::as_writable_bytes(std::span{&value, 1}).first(arch::ds_word_bytes(layout()))));
+    return value;
+  }
+  void put_buffer(std::uint64_t offset, const arch::DsBuffer& buffer) {
+    const std::uint64_t step = arch::ds_word_bytes(layout());
+    for (const std::uint64_t value : {buffer.base, buffer.index, buffer.maximum, buffer.threshold}) {
+      put_word(offset, value);
+      offset += step;
+    }
+  }
 };
 
 /// An instruction at `ip`, with what is given set.

@@ -3,9 +3,15 @@
 // empty one has seen every call that is still open.
 #include "pmu/lbr_stack.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace zs::pmu {
 
 using arch::BranchKind;
+using arch::LbrCtl;
+using arch::LbrFormat;
+using arch::LbrInfo;
 using arch::LbrSelect;
 
 namespace {
@@ -28,10 +34,47 @@ std::uint32_t wanted(LbrSelect select) {
   return kinds;
 }
 
+/// What IA32_LBR_CTL lets through: the other way round.
+std::uint32_t wanted(LbrCtl control) {
+  std::uint32_t kinds = 0;
+  const auto with = [&](auto enabled, BranchKind kind) {
+    if (control.has(enabled)) kinds |= bit(kind);
+  };
+  with(LbrCtl::conditional, BranchKind::Conditional);
+  with(LbrCtl::relative_call, BranchKind::RelativeCall);
+  with(LbrCtl::indirect_call, BranchKind::IndirectCall);
+  with(LbrCtl::near_return, BranchKind::Return);
+  with(LbrCtl::indirect_jump, BranchKind::IndirectJump);
+  with(LbrCtl::relative_jump, BranchKind::RelativeJump);
+  with(LbrCtl::other, BranchKind::Far);
+  return kinds;
+}
+
 }  // namespace
 
-LbrStack::LbrStack(const arch::CpuModel& model)
-    : format_(model.lbr_format()), last_(model.lbr_entries - 1U), wanted_(wanted(LbrSelect{})) {}
+LbrStack::LbrStack(const arch::CpuModel& model, Clock& clock)
+    : format_(model.lbr_format()),
+      newest_first_(model.lbr_kind == arch::LbrKind::Architectural),
+      has_info_(arch::has_info(format_)),
+      timed_((has_info_ || format_ == LbrFormat::Cycles) && clock.has_core_cycles()),
+      plain_info_(!newest_first_ && !timed_),
+      from_flags_(arch::lbr_from_flags(format_)),
+      clock_(clock),
+      deepest_(model.lbr_entries),
+      mask_(model.lbr_entries - 1U) {
+  reset(false);
+}
+
+void LbrStack::reset(bool warm) {
+  if (!warm) {
+    entries_ = {};
+    last_exception_ = {};
+    tos_ = 0;
+    mask_ = deepest_ - 1;
+  }
+  set_select(LbrSelect{});
+  if (newest_first_) set_control(LbrCtl{});
+}
 
 void LbrStack::set_select(LbrSelect select) {
   select_ = select;
@@ -41,24 +84,54 @@ void LbrStack::set_select(LbrSelect select) {
   call_stack_ = select.has(LbrSelect::call_stack);
 }
 
+void LbrStack::set_control(LbrCtl control) {
+  control_ = control;
+  wanted_ = wanted(control);
+  to_kernel_ = control.has(LbrCtl::kernel);
+  to_user_ = control.has(LbrCtl::user);
+  call_stack_ = control.has(LbrCtl::call_stack);
+}
+
+void LbrStack::set_depth(unsigned depth) {
+  mask_ = depth - 1;
+  entries_ = {};
+  tos_ = 0;
+}
+
+std::uint64_t LbrStack::cycles_since_last() {
+  if (!timed_) return 0;
+  const std::uint64_t now = clock_.core_cycles();
+  return std::min(now - std::exchange(last_cycles_, now), LbrInfo::cycles.max);
+}
+
+std::uint64_t LbrStack::info(const arch::TakenBranch& branch) {
+  const std::uint64_t info = (branch.mispredicted ? arch::kLbrMispredicted : 0) | cycles_since_last();
+  if (!newest_first_) return info;
+  return LbrInfo{info}
+      .with(LbrInfo::cycles_valid, timed_ ? 1 : 0)
+      .with(LbrInfo::type, arch::lbr_branch_type(branch.kind))
+      .raw();
+}
+
 void LbrStack::enter(const arch::TakenBranch& branch) {
   if ((wanted_ & bit(branch.kind)) == 0) return;
   if (!(branch.cpl_to == 0 ? to_kernel_ : to_user_)) return;
   if (call_stack_ && branch.kind == BranchKind::Return) {
     entries_[tos_] = {};
-    tos_ = (tos_ - 1) & last_;
+    tos_ = (tos_ - 1) & mask_;
     return;
   }
-  tos_ = (tos_ + 1) & last_;
-  const std::uint64_t mispredicted = branch.mispredicted ? arch::kLbrMispredicted : 0;
+  tos_ = (tos_ + 1) & mask_;
   Entry& entry = entries_[tos_];
   entry.to = branch.to;
-  if (format_ == arch::LbrFormat::Info) {
+  if (has_info_) [[likely]] {
     entry.from = branch.from;
-    entry.info = mispredicted;
-  } else {
-    entry.from = (branch.from & ~arch::lbr_from_flags(format_)) | mispredicted;
+    entry.info = plain_info_ ? (branch.mispredicted ? arch::kLbrMispredicted : 0) : info(branch);
+    return;
   }
+  entry.from = branch.from;
+  if (from_flags_ != 0) entry.from = (branch.from & ~from_flags_) | (branch.mispredicted ? arch::kLbrMispredicted : 0);
+  if (format_ == LbrFormat::Cycles) entry.to = (branch.to & ~arch::kLbrToCycles) | cycles_since_last() << 48;
 }
 
 }  // namespace zs::pmu

@@ -1,7 +1,10 @@
-// The last-branch-record registers: a ring of the most recent taken branches, filtered by LBR_SELECT, its newest entry
-// named by TOS. In call-stack mode calls push and returns pop, so the ring holds the calls that have not returned.
-// source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", call stack profiling of Haswell.
-// Left out: cycles between branches, transactions; both read 0.
+// The last-branch-record registers: a ring of the most recent taken branches, filtered by kind and by the ring they end
+// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Three kinds of registers
+// (arch/cpu_model.h) show the same ring: with a top-of-stack index, or the newest record first.
+// Also the last-exception record: the newest record at the time of the last exception or interrupt.
+// source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", call stack profiling of Haswell; "Architectural
+// Last Branch Records".
+// Left out: transactions, which read 0; cycles, without a core clock.
 #pragma once
 
 #include <array>
@@ -10,18 +13,23 @@
 #include "arch/cpu_model.h"
 #include "arch/msrs.h"
 #include "arch/retired.h"
+#include "pmu/interfaces.h"
 
 namespace zs::pmu {
 
 class LbrStack {
  public:
-  explicit LbrStack(const arch::CpuModel& model);
+  LbrStack(const arch::CpuModel& model, Clock& clock);
 
-  /// A taken branch; DEBUGCTL.LBR and LBR_Frz were looked at before.
+  /// A taken branch; whether recording is on was looked at before.
   void enter(const arch::TakenBranch& branch);
+  /// An exception or interrupt is taken: the branch before it becomes the last-exception record.
+  void note_exception() { last_exception_ = entries_[tos_]; }
 
   arch::LbrSelect select() const { return select_; }
   void set_select(arch::LbrSelect select);
+  arch::LbrCtl control() const { return control_; }
+  void set_control(arch::LbrCtl control);
 
   // The registers as they read; the newest entry is at tos(), older ones below it, modulo the depth.
   struct Entry {
@@ -29,16 +37,42 @@ class LbrStack {
   };
   unsigned tos() const { return tos_; }
   void set_tos(unsigned tos) { tos_ = tos; }
-  const Entry& entry(unsigned index) const { return entries_[index]; }
-  Entry& entry(unsigned index) { return entries_[index]; }
+  const Entry& entry(unsigned index) const { return entries_[place(index)]; }
+  Entry& entry(unsigned index) { return entries_[place(index)]; }
+
+  unsigned depth() const { return mask_ + 1; }
+  /// Architectural: a write of IA32_LBR_DEPTH, which clears every record.
+  void set_depth(unsigned depth);
+  /// The n-th newest record, whatever the kind; zeros beyond the depth.
+  Entry newest(unsigned n) const { return n <= mask_ ? entries_[(tos_ - n) & mask_] : Entry{}; }
+
+  const Entry& last_exception() const { return last_exception_; }
+  Entry& last_exception() { return last_exception_; }
+
+  /// RESET; a warm one leaves the records as they are.
+  void reset(bool warm);
 
  private:
+  unsigned place(unsigned index) const { return newest_first_ && index <= mask_ ? (tos_ - index) & mask_ : index; }
+  std::uint64_t cycles_since_last();
+  std::uint64_t info(const arch::TakenBranch& branch);
+
   arch::LbrFormat format_;
-  unsigned last_;  // depth - 1
+  bool newest_first_;
+  bool has_info_;
+  bool timed_;       // entries have cycle counts
+  bool plain_info_;  // of INFO only the flags
+  std::uint64_t from_flags_;
+  Clock& clock_;
+  unsigned deepest_;
+  unsigned mask_;  // depth - 1
   unsigned tos_ = 0;
   std::array<Entry, arch::LbrFrom::msrs.count> entries_;
+  Entry last_exception_;
+  std::uint64_t last_cycles_ = 0;
   arch::LbrSelect select_;
-  // select_, resolved
+  arch::LbrCtl control_;
+  // the filter, resolved
   std::uint32_t wanted_ = 0;  // by bit of BranchKind
   bool to_kernel_ = true, to_user_ = true, call_stack_ = false;
 };

@@ -1,11 +1,15 @@
-// The registers' addresses, and what follows from an instruction that made a counter wrap: PEBS record, reload, status,
-// freeze, PMI, in this order.
+// The registers' addresses, what transfers of control are recorded, and what follows from an instruction that made a
+// counter wrap: PEBS record, reload, status, BTS record, freeze, PMI, in this order.
 //   * A PEBS counter with INT set asks for its overflow PMI after the record, when its status bit may already be clear; a
 //     threshold PMI of the same record goes first, and several counters that overflow together ask once.
 //     source: SDM vol. 3B, "Performance Counter Prioritization" in the Nehalem part.
 //   * A record that finds no room is skipped entirely: no reload, no status bit cleared, OvfBuf left alone. source: the
 //     Sandy Bridge part on bounds checks. That the counter is disarmed by it is our choice; the manual is silent.
 //   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.
+//   * BTS_OFF_OS and BTS_OFF_USR judge the ring that the branch ends in: measured; the manual does not say.
+//   * #DB clears LBR and BTF. The Debug Store is off in SMM and after a machine check. INIT clears DEBUGCTL and PEBS_ENABLE
+//     and keeps the rest. source: SDM vol. 3B, "Monitoring Branches, Exceptions, and Interrupts", "DS Save Area"; which
+//     registers "clears the recording mechanism" means, and that a write of the enable ends a machine check's stop, is ours.
 #include "pmu/pmu.h"
 
 #include <utility>
@@ -13,10 +17,12 @@
 #include "arch/cpu_model.h"
 #include "arch/msr_map.h"
 #include "arch/msrs.h"
+#include "arch/records/pebs.h"
 #include "base/check.h"
 #include "pmu/counters.h"
+#include "pmu/debug_store.h"
 #include "pmu/lbr_stack.h"
-#include "pmu/pebs_writer.h"
+#include "pmu/pebs_record.h"
 
 namespace zs::pmu {
 
@@ -26,19 +32,21 @@ using arch::FixedCtrCtrl;
 using arch::GlobalStatus;
 using arch::Msr;
 using arch::PerfEvtSel;
+using arch::Quirk;
 
 class Pmu::Impl {
  public:
   Impl(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock, arch::QuirkSet quirks)
-      : model_(model),
-        quirks_(quirks),
+      : model_(arch::with_quirks(model, quirks)),
         pmi_(pmi),
         clock_(clock),
-        counters_(model),
-        lbr_(model),
-        pebs_writer_(memory, model.pebs_format()) {
-    CHECK(arch::is_consistent(model));
+        counters_(model_),
+        lbr_(model_, clock),
+        store_(memory, model_) {
+    CHECK(arch::is_consistent(model_));
   }
+  Impl(const Impl&) = delete;  // the counters refer to model_
+  Impl& operator=(const Impl&) = delete;
 
   bool rdmsr(std::uint32_t address, std::uint64_t& value) const;
   bool wrmsr(std::uint32_t address, std::uint64_t value);
@@ -46,43 +54,76 @@ class Pmu::Impl {
 
   Counters& counters() { return counters_; }
   std::uint32_t generation(Ring ring);
-  bool records_branches() const {
-    return debugctl_.has(DebugCtl::lbr) && !counters_.status().has(GlobalStatus::lbr_frozen);
-  }
+  bool records_branches() const { return lbr_on_ || bts_on_; }
   void enter_branch(const arch::TakenBranch& branch) {
-    if (records_branches()) lbr_.enter(branch);
+    if (lbr_on_ && !bts_on_ && branch.cause == arch::TransferCause::Instruction) [[likely]] {
+      lbr_.enter(branch);
+    } else {
+      enter_any_branch(branch);
+    }
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
+  void advance(const Elapsed& elapsed, Ring ring);
 
-  bool needs_each() const { return false; }
-  std::optional<DsFault> take_ds_fault() { return std::exchange(ds_fault_, std::nullopt); }
-  void set_mode(Mode mode) { mode_ = mode; }
+  bool needs_each() {
+    return bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon) &&
+           (!counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty());
+  }
+  std::optional<DsFault> take_ds_fault() { return store_.take_fault(); }
+  void set_mode(Mode mode);
   Mode mode() const { return mode_; }
   void set_vector_registers(VectorRegisters* registers) { vector_registers_ = registers; }
-  arch::QuirkSet quirks() const { return quirks_; }
+  arch::QuirkSet quirks() const { return model_.quirks; }
   DebugCtl debugctl() const { return debugctl_; }
-  void debug_exception() { debugctl_ = debugctl_.with(DebugCtl::lbr, 0); }
+
+  void debug_exception();
+  void enter_smm();
+  void leave_smm();
+  void machine_check();
+  void init();
+  void reset(bool warm);
 
  private:
   arch::GlobalInUse in_use() const;
+  void set_debugctl(DebugCtl value);
+  void set_pebs_enable(std::uint64_t value);
+  void choose_branches();
+  bool stores(const arch::TakenBranch& branch) const {
+    return branch.cpl_to == 0 ? !debugctl_.has(DebugCtl::bts_off_os) : !debugctl_.has(DebugCtl::bts_off_usr);
+  }
+  void enter_any_branch(const arch::TakenBranch& branch);
+  void enter_interruption(const arch::TakenBranch& branch);
   void take(const Counters::Step& step, const arch::Retired& retired, const arch::RegisterFile& after);
   CounterSet record(CounterSet triggered, const arch::Retired& retired, const arch::RegisterFile& after,
                     bool& reached_threshold);
+  arch::PebsDataCfg groups_of(CounterSet triggered) const;
   void reload(CounterSet counters);
   void request_pmi();
 
-  const arch::CpuModel& model_;
-  arch::QuirkSet quirks_;
-  Mode mode_;
-  VectorRegisters* vector_registers_ = nullptr;
-  std::optional<DsFault> ds_fault_;
+  arch::CpuModel model_;
   PmiSink& pmi_;
   Clock& clock_;
   Counters counters_;
   LbrStack lbr_;
-  PebsWriter pebs_writer_;
-  std::uint64_t ds_area_ = 0;
+  DebugStore store_;
+  PebsRecord record_;
+  Mode mode_;
+  VectorRegisters* vector_registers_ = nullptr;
+
   DebugCtl debugctl_;
+  std::uint64_t pebs_enable_ = 0;
+  arch::PebsDataCfg data_cfg_;
+  arch::LoadLatency latency_;
+  std::uint64_t frontend_ = 0, metrics_ = 0;
+  std::array<std::uint64_t, arch::OffcoreResponse::msrs.count> offcore_{};
+
+  // What may be recorded now.
+  bool lbr_on_ = false, bts_on_ = false;
+  bool bts_stopped_ = false, pebs_stopped_ = false;  // by a machine check, until software writes the enable again
+  bool in_smm_ = false;
+  DebugCtl debugctl_before_smm_;
+  arch::GlobalCtrl control_before_smm_;
+  bool debug_exception_next_ = false;  // the transfer to come delivers a #DB
 
   std::uint32_t branch_generation_ = 0;  // changes of records_branches(), as generation() saw them
   bool recorded_branches_ = false;
@@ -97,7 +138,7 @@ arch::GlobalInUse Pmu::Impl::in_use() const {
     const FixedCtrCtrl control = counters_.fixed_control();
     if (control.has(FixedCtrCtrl::kernel, i) || control.has(FixedCtrCtrl::user, i)) bits |= arch::fixed(i).bits;
   }
-  const bool pmi = !counters_.interrupting().empty() || !counters_.pebs().empty();
+  const bool pmi = !counters_.interrupting().empty() || pebs_enable_ != 0;
   return arch::GlobalInUse{bits}.with(arch::GlobalInUse::pmi, pmi);
 }
 
@@ -116,18 +157,26 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::GlobalOvfCtrl:
     case Msr::GlobalStatusSet: value = 0; break;
     case Msr::GlobalInUse: value = in_use().raw(); break;
-    case Msr::PerfCapabilities: value = model_.capabilities.raw(); break;
-    case Msr::PebsEnable: value = counters_.pebs().bits; break;
-    case Msr::DsArea: value = ds_area_; break;
-    case Msr::MiscEnable:
-      value = arch::MiscEnable{}.with(arch::MiscEnable::monitoring, 1).with(arch::MiscEnable::no_bts, 1).raw();
-      break;
+    case Msr::PerfCapabilities:
+    case Msr::MiscEnable: value = msr->fact->reset(model_); break;
+    case Msr::PebsEnable: value = pebs_enable_; break;
+    case Msr::PebsDataCfg: value = data_cfg_.raw(); break;
+    case Msr::LoadLatency: value = latency_.raw(); break;
+    case Msr::PebsFrontend: value = frontend_; break;
+    case Msr::OffcoreResponse: value = offcore_[i]; break;
+    case Msr::PerfMetrics: value = metrics_; break;
+    case Msr::DsArea: value = store_.address(); break;
     case Msr::DebugCtl: value = debugctl_.raw(); break;
     case Msr::LbrSelect: value = lbr_.select().raw(); break;
+    case Msr::LbrCtl: value = lbr_.control().raw(); break;
+    case Msr::LbrDepth: value = lbr_.depth(); break;
     case Msr::LbrTos: value = lbr_.tos(); break;
     case Msr::LbrFrom: value = lbr_.entry(i).from; break;
     case Msr::LbrTo: value = lbr_.entry(i).to; break;
     case Msr::LbrInfo: value = lbr_.entry(i).info; break;
+    case Msr::LerFrom: value = lbr_.last_exception().from; break;
+    case Msr::LerTo: value = lbr_.last_exception().to; break;
+    case Msr::LerInfo: value = lbr_.last_exception().info; break;
   }
   return true;
 }
@@ -147,16 +196,46 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
     case Msr::PerfEvtSel: counters_.set_select(i, PerfEvtSel{value}); break;
     case Msr::FixedCtrCtrl: counters_.set_fixed_control(FixedCtrCtrl{value}); break;
     case Msr::GlobalCtrl: counters_.set_control(arch::GlobalCtrl{value}); break;
-    case Msr::GlobalOvfCtrl: counters_.clear_status(value); break;
-    case Msr::GlobalStatusSet: counters_.set_status(value); break;
-    case Msr::PebsEnable: counters_.set_pebs({value}); break;
-    case Msr::DsArea: ds_area_ = value; break;
-    case Msr::DebugCtl: debugctl_ = DebugCtl{value}; break;
+    case Msr::GlobalOvfCtrl:
+      counters_.clear_status(value);
+      choose_branches();
+      break;
+    case Msr::GlobalStatusSet:
+      counters_.set_status(value);
+      counters_.overflow_by_software({value & model_.counters().bits});
+      choose_branches();
+      break;
+    case Msr::PebsEnable: set_pebs_enable(value); break;
+    case Msr::PebsDataCfg: data_cfg_ = arch::PebsDataCfg{value}; break;
+    case Msr::LoadLatency:
+      latency_ = arch::LoadLatency{value};
+      counters_.set_latency_threshold(value);
+      break;
+    case Msr::PebsFrontend: frontend_ = value; break;
+    case Msr::OffcoreResponse: offcore_[i] = value; break;
+    case Msr::PerfMetrics: metrics_ = value; break;
+    case Msr::DsArea:
+      // Without 64-bit words there is no upper half.
+      if (store_.layout() == arch::DsLayout::Words32 && value >> 32 != 0) return false;
+      store_.set_address(value);
+      break;
+    case Msr::DebugCtl:
+      bts_stopped_ = false;
+      set_debugctl(DebugCtl{value});
+      break;
     case Msr::LbrSelect: lbr_.set_select(arch::LbrSelect{value}); break;
+    case Msr::LbrCtl:
+      lbr_.set_control(arch::LbrCtl{value});
+      choose_branches();
+      break;
+    case Msr::LbrDepth: lbr_.set_depth(static_cast<unsigned>(value)); break;
     case Msr::LbrTos: lbr_.set_tos(static_cast<unsigned>(value)); break;
     case Msr::LbrFrom: lbr_.entry(i).from = value; break;
     case Msr::LbrTo: lbr_.entry(i).to = value; break;
     case Msr::LbrInfo: lbr_.entry(i).info = value; break;
+    case Msr::LerFrom: lbr_.last_exception().from = value; break;
+    case Msr::LerTo: lbr_.last_exception().to = value; break;
+    case Msr::LerInfo: lbr_.last_exception().info = value; break;
     case Msr::GlobalStatus:
     case Msr::GlobalInUse:
     case Msr::PerfCapabilities:
@@ -165,10 +244,14 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
   return true;
 }
 
-// ECX[30] chooses the fixed counters, ECX[29:0] is the index. The fast form (ECX[31]) is NetBurst's only.
+// ECX[30] chooses the fixed counters, ECX[29] the metrics, the rest is the index. The fast form (ECX[31]) is NetBurst's.
 bool Pmu::Impl::rdpmc(std::uint32_t ecx, std::uint64_t& value) const {
-  constexpr std::uint32_t kFast = 1U << 31, kFixed = 1U << 30;
+  constexpr std::uint32_t kFast = 1U << 31, kFixed = 1U << 30, kMetrics = 1U << 29;
   if ((ecx & kFast) != 0) return false;
+  if (ecx == kMetrics && model_.capabilities.has(arch::PerfCapabilities::metrics)) {
+    value = metrics_;
+    return true;
+  }
   const std::uint32_t index = ecx & (kFixed - 1);
   if ((ecx & kFixed) != 0) {
     if (index >= model_.fixed_counters) return false;
@@ -188,19 +271,93 @@ std::uint32_t Pmu::Impl::generation(Ring ring) {
   return counters_.generation(ring) + branch_generation_;
 }
 
+void Pmu::Impl::set_debugctl(DebugCtl value) {
+  debugctl_ = value;
+  choose_branches();
+}
+
+/// With PEBS baseline bit 32 on are the fixed counters'; before, the load-latency enables. There a counter needs both bits.
+void Pmu::Impl::set_pebs_enable(std::uint64_t value) {
+  pebs_enable_ = value;
+  pebs_stopped_ = false;
+  const CounterSet enabled{value & model_.pebs_counters.bits};
+  const CounterSet latency = model_.pebs_baseline() ? enabled.general() : enabled & CounterSet{value >> 32};
+  counters_.set_pebs(enabled, latency);
+}
+
+/// Which branches are recorded follows from DEBUGCTL, IA32_LBR_CTL, LBR_Frz, SMM and machine checks.
+void Pmu::Impl::choose_branches() {
+  const bool enabled = model_.lbr_kind == arch::LbrKind::Architectural ? lbr_.control().has(arch::LbrCtl::enable)
+                                                                       : debugctl_.has(DebugCtl::lbr);
+  lbr_on_ = enabled && !counters_.status().has(GlobalStatus::lbr_frozen);
+  constexpr std::uint64_t kNobody = DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask;
+  const bool somebody = (debugctl_.raw() & kNobody) != kNobody;
+  bts_on_ = debugctl_.has(DebugCtl::tr) && debugctl_.has(DebugCtl::bts) && somebody && !in_smm_ && !bts_stopped_;
+}
+
+void Pmu::Impl::set_mode(Mode mode) {
+  mode_ = mode;
+  store_.set_layout(model_.ds_64 || mode.ia32e ? arch::DsLayout::Words64 : arch::DsLayout::Words32);
+}
+
+void Pmu::Impl::enter_any_branch(const arch::TakenBranch& branch) {
+  if (branch.cause != arch::TransferCause::Instruction) {
+    enter_interruption(branch);
+    return;
+  }
+  if (lbr_on_) lbr_.enter(branch);
+  if (!bts_on_ || !stores(branch)) return;
+  if (store_.store_branch(branch, debugctl_.has(DebugCtl::btint))) request_pmi();
+}
+
+/// A transfer that no instruction made.
+void Pmu::Impl::enter_interruption(const arch::TakenBranch& branch) {
+  arch::TakenBranch transfer = branch;
+  transfer.cause = arch::TransferCause::Instruction;
+  transfer.kind = arch::BranchKind::Far;
+  lbr_.note_exception();
+  const bool in_lbr = lbr_on_ && !std::exchange(debug_exception_next_, false);
+  if (in_lbr) lbr_.enter(transfer);
+  const bool in_bts = bts_on_ && stores(transfer);
+  if (in_bts && store_.store_branch(transfer, debugctl_.has(DebugCtl::btint))) request_pmi();
+  if (!model_.quirks.has(Quirk::InterruptsCountOnce)) return;
+  arch::Retired counted;
+  counted.branch = arch::BranchKind::Far;
+  counted.taken = counted.transfer_entered = true;
+  counted.load_count = counted.store_count = 1;
+  counted.ip = branch.from;
+  counted.next_ip = branch.to;
+  counted.cpl = branch.cpl_to;
+  retire(counted, arch::RegisterFile{.ip = branch.to});
+}
+
 void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& after) {
-  if (retired.taken && !retired.transfer_entered && records_branches()) {
-    lbr_.enter({.from = retired.ip,
-                .to = retired.next_ip,
-                .kind = retired.branch,
-                .mispredicted = retired.mispredicted,
-                .cpl_from = retired.cpl,
-                .cpl_to = retired.next_cpl == arch::Retired::kSameCpl ? retired.cpl : retired.next_cpl});
+  bool store_pmi = false;
+  arch::TakenBranch branch;
+  const bool transfers = retired.taken && records_branches() && !retired.transfer_entered;
+  if (transfers) {
+    branch = {.from = retired.ip,
+              .to = retired.next_ip,
+              .kind = retired.branch,
+              .mispredicted = retired.mispredicted,
+              .cpl_from = retired.cpl,
+              .cpl_to = retired.next_cpl == arch::Retired::kSameCpl ? retired.cpl : retired.next_cpl};
+    if (lbr_on_) lbr_.enter(branch);
+    store_pmi = bts_on_ && stores(branch);
   }
   const Counters::Step step = counters_.retire(retired);
   if (!step.nothing()) [[unlikely]] {
     take(step, retired, after);
   }
+  // The BTS record comes after the PEBS record of the same instruction, and its interrupt after both.
+  if (store_pmi && store_.store_branch(branch, debugctl_.has(DebugCtl::btint))) request_pmi();
+}
+
+void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) {
+  const Counters::Step step = counters_.advance(elapsed, ring);
+  if (step.wrapped.empty()) return;
+  counters_.set_status(step.wrapped.bits);
+  if ((step.wrapped.bits & ~counters_.pebs().bits & counters_.interrupting().bits) != 0) request_pmi();
 }
 
 void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, const arch::RegisterFile& after) {
@@ -213,37 +370,65 @@ void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, c
   if (overflow_pmi != 0) request_pmi();
 }
 
+/// The groups of a record: what PEBS_DATA_CFG asks for if one of its counters is adaptive, else the basic one.
+arch::PebsDataCfg Pmu::Impl::groups_of(CounterSet triggered) const {
+  for (CounterSet rest = triggered; !rest.empty(); rest.bits &= rest.bits - 1) {
+    const unsigned counter = rest.first();
+    const bool adaptive = counter < arch::kFirstFixedBit
+                              ? counters_.select(counter).has(PerfEvtSel::adaptive)
+                              : counters_.fixed_control().has(FixedCtrCtrl::adaptive, counter - arch::kFirstFixedBit);
+    if (adaptive) return data_cfg_;
+  }
+  return {};
+}
+
 /// One PEBS assist. Returns the counters it has served.
 CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired, const arch::RegisterFile& after,
                              bool& reached_threshold) {
+  if (in_smm_ || pebs_stopped_) {
+    counters_.disarm(triggered);
+    return triggered;
+  }
   const arch::PebsFormat format = model_.pebs_format();
-  arch::PebsV3 record{};
-  arch::PebsV1& v1 = record.v2.v1;
-  v1.v0.registers = after;
-  v1.status = format >= arch::PebsFormat::V3 ? triggered.bits : counters_.status().raw();
-  if (counters_.any_has_address(triggered)) v1.data_address = retired.data_address;
-  record.v2.eventing_ip = retired.ip;
-  if (format >= arch::PebsFormat::V3) record.tsc = clock_.tsc();
+  arch::PebsShape shape{.format = format, .layout = store_.layout()};
+  if (arch::is_adaptive(format)) shape.groups = groups_of(triggered);
+  PebsContent content{.after = after,
+                      .eventing_ip = retired.ip,
+                      .status = counters_.status().raw(),
+                      .counters = triggered.bits,
+                      .data_source = retired.data_source,
+                      .latency = retired.load_latency};
+  if (counters_.any_has_address(triggered)) content.data_address = retired.data_address;
+  if (format >= arch::PebsFormat::V3) content.tsc = clock_.tsc();
 
-  const PebsWriter::Outcome outcome = pebs_writer_.write(ds_area_, record);
+  const Bytes bytes = record_.lay_out(shape, content, mode_.code64, lbr_, vector_registers_);
+  const DebugStore::Outcome outcome = store_.store_pebs(bytes);
   CounterSet served = triggered;
-  if (outcome != PebsWriter::Outcome::Dropped) {
-    if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.armed();
-    reload(served);
-    counters_.clear_status(served.bits);
+  switch (outcome) {
+    case DebugStore::Outcome::ReachedThreshold:
+    case DebugStore::Outcome::Stored:
+      if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.armed();
+      reload(served);
+      counters_.clear_status(served.bits);
+      break;
+    case DebugStore::Outcome::OutOfBounds:
+      if (!model_.quirks.has(Quirk::OutOfBoundsSetsOvfBuf)) break;
+      counters_.clear_status(served.bits);
+      reached_threshold = true;
+      break;
+    case DebugStore::Outcome::Full:
+    case DebugStore::Outcome::Faulted: break;
   }
   counters_.disarm(served);
-  if (outcome == PebsWriter::Outcome::ReachedThreshold) {
-    counters_.set_status(GlobalStatus::buffer.mask);
-    reached_threshold = true;
-  }
+  if (outcome == DebugStore::Outcome::ReachedThreshold) reached_threshold = true;
+  if (reached_threshold) counters_.set_status(GlobalStatus::buffer.mask);
   return served;
 }
 
 void Pmu::Impl::reload(CounterSet counters) {
   for (CounterSet rest = counters; !rest.empty(); rest.bits &= rest.bits - 1) {
     const unsigned counter = rest.first();
-    if (const auto value = pebs_writer_.reset_value(ds_area_, counter)) counters_.set_value(counter, *value);
+    if (const auto value = store_.reset_value(counter)) counters_.set_value(counter, *value);
   }
 }
 
@@ -261,8 +446,61 @@ void Pmu::Impl::request_pmi() {
     } else {
       debugctl_ = debugctl_.with(DebugCtl::lbr, 0);
     }
+    if (model_.quirks.has(Quirk::FreezeLbrsClearsTr)) debugctl_ = debugctl_.with(DebugCtl::tr, 0);
+    choose_branches();
   }
   pmi_.request_pmi();
+}
+
+void Pmu::Impl::debug_exception() {
+  DebugCtl cleared = debugctl_.with(DebugCtl::lbr, 0).with(DebugCtl::btf, 0);
+  if (model_.quirks.has(Quirk::DebugExceptionClearsTr)) cleared = cleared.with(DebugCtl::tr, 0);
+  set_debugctl(cleared);
+  debug_exception_next_ = true;
+}
+
+void Pmu::Impl::enter_smm() {
+  in_smm_ = true;
+  debugctl_before_smm_ = debugctl_;
+  control_before_smm_ = counters_.control();
+  if (debugctl_.has(DebugCtl::freeze_in_smm)) {
+    counters_.set_control(arch::GlobalCtrl{0});
+    debugctl_ = debugctl_.with(DebugCtl::lbr, 0).with(DebugCtl::btf, 0).with(DebugCtl::tr, 0).with(DebugCtl::bts, 0);
+  }
+  choose_branches();
+}
+
+void Pmu::Impl::leave_smm() {
+  if (!std::exchange(in_smm_, false)) return;
+  if (debugctl_before_smm_.has(DebugCtl::freeze_in_smm)) {
+    counters_.set_control(control_before_smm_);
+    debugctl_ = debugctl_before_smm_;
+  }
+  choose_branches();
+}
+
+void Pmu::Impl::machine_check() {
+  bts_stopped_ = pebs_stopped_ = true;
+  choose_branches();
+}
+
+void Pmu::Impl::init() {
+  in_smm_ = bts_stopped_ = debug_exception_next_ = false;
+  set_pebs_enable(0);
+  set_debugctl(DebugCtl{});
+  if (model_.quirks.has(Quirk::InitClearsDsArea)) store_.set_address(0);
+}
+
+void Pmu::Impl::reset(bool warm) {
+  init();
+  store_.set_address(0);
+  counters_.reset();
+  lbr_.reset(warm);
+  data_cfg_ = {};
+  latency_ = {};
+  frontend_ = metrics_ = 0;
+  offcore_ = {};
+  choose_branches();
 }
 
 Pmu::Pmu(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock)
@@ -290,11 +528,8 @@ void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(br
 bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 
-void Pmu::advance(const Elapsed&, Ring) {}
-Elapsed Pmu::time_headroom(Ring) const {
-  constexpr std::uint64_t kNever = ~std::uint64_t{0};
-  return {kNever, kNever, kNever};
-}
+void Pmu::advance(const Elapsed& elapsed, Ring ring) { impl_->advance(elapsed, ring); }
+Elapsed Pmu::time_headroom(Ring ring) const { return impl_->counters().time_headroom(ring); }
 
 void Pmu::set_mode(Mode mode) { impl_->set_mode(mode); }
 Mode Pmu::mode() const { return impl_->mode(); }
@@ -302,10 +537,10 @@ void Pmu::set_vector_registers(VectorRegisters* registers) { impl_->set_vector_r
 arch::QuirkSet Pmu::quirks() const { return impl_->quirks(); }
 arch::DebugCtl Pmu::debugctl() const { return impl_->debugctl(); }
 void Pmu::debug_exception() { impl_->debug_exception(); }
-void Pmu::enter_smm() {}
-void Pmu::leave_smm() {}
-void Pmu::machine_check() {}
-void Pmu::init() {}
-void Pmu::reset(bool) {}
+void Pmu::enter_smm() { impl_->enter_smm(); }
+void Pmu::leave_smm() { impl_->leave_smm(); }
+void Pmu::machine_check() { impl_->machine_check(); }
+void Pmu::init() { impl_->init(); }
+void Pmu::reset(bool warm) { impl_->reset(warm); }
 
 }  // namespace zs::pmu

@@ -59,10 +59,23 @@ void BM_Pmu_Record(benchmark::State& state) {
   for (auto _ : state) {
     t.pmu.retire(r, after);
     t.pmu.retire(r, after);
-    t.rewind();
+    t.memory.put(TestPmu::kDs + arch::kDsPebsIndexOffset, TestPmu::kRecords);
   }
 }
 BENCHMARK(BM_Pmu_Record);
+
+// Paid per taken branch with BTS.
+void BM_Pmu_StoreBranch(benchmark::State& state) {
+  TestPmu t;
+  t.set_up_bts(16, 20);
+  t.wr(kDebugCtl, 0xC0);
+  arch::TakenBranch branch{.from = 0x1000, .to = 0x2000, .kind = arch::BranchKind::Conditional};
+  for (auto _ : state) {
+    branch.from += 16;
+    t.pmu.enter_branch(branch);
+  }
+}
+BENCHMARK(BM_Pmu_StoreBranch);
 
 // Paid per PMI: stop, acknowledge, restart, and the lanes are looked at again.
 void BM_Pmu_DriverRoundTrip(benchmark::State& state) {

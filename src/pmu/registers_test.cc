@@ -66,17 +66,27 @@ TEST(PmuRegisters, RefuseTheFastAndTheMetricsFormOfRdpmc) {
   EXPECT_FALSE(t.pmu.rdpmc(0x2000'0000, value));
 }
 
-TEST(PmuRegisters, StartAt0ExceptForTheGeneralCountersBitsInGlobalCtrl) {
+// One walk over the table, with what it says of the start. The exceptions from 0 are spelt out below.
+TEST(PmuRegisters, StartAsTheTableSays) {
   for (const arch::CpuModel& model : arch::cpu_models()) {
-    TestPmu t{std::string(model.name).c_str()};
+    TestPmu t{model.name};
     for (const arch::MsrFact& fact : arch::msr_facts()) {
       for (unsigned i = 0; i < fact.count(model); ++i) {
-        std::uint64_t expected = 0;
-        if (fact.msr == arch::Msr::GlobalCtrl) expected = arch::any_of(model.general_counters).bits;
-        if (fact.msr == arch::Msr::PerfCapabilities) expected = model.capabilities.raw();
-        if (fact.msr == arch::Msr::MiscEnable) expected = 0x880;  // EMON, BTS_UNAVAIL
-        EXPECT_EQ(t.rd(fact.first + i), expected) << model.name << ' ' << fact.name << i;
+        EXPECT_EQ(t.rd(fact.first + i), fact.reset(model)) << model.name << ' ' << fact.name << i;
       }
+    }
+  }
+}
+
+TEST(PmuRegisters, StartAt0ExceptForFour) {
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    for (const arch::MsrFact& fact : arch::msr_facts()) {
+      std::uint64_t expected = 0;
+      if (fact.msr == arch::Msr::GlobalCtrl) expected = arch::any_of(model.general_counters).bits;
+      if (fact.msr == arch::Msr::PerfCapabilities) expected = model.capabilities.raw();
+      if (fact.msr == arch::Msr::MiscEnable) expected = 0x80;  // EMON; BTS and PEBS are available
+      if (fact.msr == arch::Msr::LbrDepth) expected = model.lbr_entries;
+      EXPECT_EQ(fact.reset(model), expected) << model.name << ' ' << fact.name;
     }
   }
 }
@@ -106,12 +116,12 @@ TEST(PmuRegisters, FaultOnEveryReadOnlyRegister) {
   EXPECT_TRUE(t.write_faults(kStatus, 0));
   EXPECT_TRUE(t.write_faults(kInUse, 0));
   EXPECT_TRUE(t.write_faults(0x345, 0x33C5));
-  EXPECT_TRUE(t.write_faults(0x1A0, 0x880));
+  EXPECT_TRUE(t.write_faults(0x1A0, 0x80));
 }
 
 TEST(PmuRegisters, FaultOnAnAddressThatThePmuDoesNotHave) {
   TestPmu t;
-  for (const std::uint32_t msr : {0x0U, 0x10U, 0xC0U, 0xC9U, 0x18EU, 0x30CU, 0x329U, 0x3F2U, 0x3F6U, 0x4C9U, 0x6A0U,
+  for (const std::uint32_t msr : {0x0U, 0x10U, 0xC0U, 0xC9U, 0x18EU, 0x30CU, 0x329U, 0x3F2U, 0x3F8U, 0x4C9U, 0x6A0U,
                                   0x6E0U, 0xDE0U, 0x14CEU, 0x1500U, 0xFFFF'FFFFU}) {
     EXPECT_TRUE(t.read_faults(msr)) << std::hex << msr;
     EXPECT_TRUE(t.write_faults(msr, 0)) << std::hex << msr;
@@ -158,10 +168,58 @@ TEST(PmuRegisters, ReportInUseWhatIsProgrammed) {
   EXPECT_EQ(t.rd(kInUse), 0x8000'0002'0000'0002U);
 }
 
-TEST(PmuRegisters, SayThatBtsIsUnavailableAndPebsIsNot) {
+TEST(PmuRegisters, SayThatBtsAndPebsAreAvailable) {
   TestPmu t;
-  EXPECT_EQ(t.rd(0x1A0) >> 11 & 1, 1U);
-  EXPECT_EQ(t.rd(0x1A0) >> 12 & 1, 0U);
+  EXPECT_EQ(t.rd(0x1A0) >> 11 & 3, 0U);
+}
+
+TEST(PmuRegisters, LetRdpmcThroughAtCpl0OrWithPceOrInRealMode) {
+  TestPmu t;
+  std::uint64_t value = 0;
+  EXPECT_TRUE(t.pmu.rdpmc(0, value, {.cpl = 0}));
+  EXPECT_FALSE(t.pmu.rdpmc(0, value, {.cpl = 3}));
+  EXPECT_TRUE(t.pmu.rdpmc(0, value, {.cpl = 3, .cr4_pce = true}));
+  EXPECT_FALSE(t.pmu.rdpmc(0, value, {.cpl = 3, .protected_mode = true})) << "virtual-8086 code needs PCE";
+  EXPECT_TRUE(t.pmu.rdpmc(0, value, {.cpl = 0, .protected_mode = false}));
+  EXPECT_FALSE(t.pmu.rdpmc(8, value, {.cpl = 0})) << "the index counts all the same";
+}
+
+TEST(PmuRegisters, GiveTheMetricsThroughRdpmcWhereThereAreAny) {
+  TestPmu t{"icelake-server"};
+  t.wr(0x329, 0xFF00'FF00);
+  std::uint64_t value = 0;
+  ASSERT_TRUE(t.pmu.rdpmc(0x2000'0000, value));
+  EXPECT_EQ(value, 0xFF00'FF00U);
+  EXPECT_FALSE(t.pmu.rdpmc(0x2000'0001, value));
+  EXPECT_TRUE(t.pmu.rdpmc(0x4000'0003, value)) << "the fourth fixed counter";
+}
+
+TEST(PmuRegisters, AreOfTheWidthThatCpuidSays) {
+  TestPmu t{"core2"};
+  t.wr(kPmc0, 0xFFFF'FFFE);
+  EXPECT_EQ(t.rd(kPmc0), 0xFF'FFFF'FFFEU) << "40 bits";
+  t.wr(kFixed0, ~std::uint64_t{0});
+  EXPECT_EQ(t.rd(kFixed0), 0xFF'FFFF'FFFFU);
+  EXPECT_TRUE(t.read_faults(kFullPmc0)) << "no full-width writes";
+}
+
+TEST(PmuRegisters, StartAgainAfterReset) {
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    TestPmu t{model.name};
+    for (const arch::MsrFact& fact : arch::msr_facts()) {
+      if (fact.access != arch::MsrAccess::ReadWrite) continue;
+      for (unsigned i = 0; i < fact.count(model); ++i) {
+        const std::uint64_t value = fact.value == arch::MsrValue::Bits ? fact.writable(model, i) : 8;
+        t.wr(fact.first + i, value);
+      }
+    }
+    t.pmu.reset();
+    for (const arch::MsrFact& fact : arch::msr_facts()) {
+      for (unsigned i = 0; i < fact.count(model); ++i) {
+        EXPECT_EQ(t.rd(fact.first + i), fact.reset(model)) << model.name << ' ' << fact.name << i;
+      }
+    }
+  }
 }
 
 }  // namespace

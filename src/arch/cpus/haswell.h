@@ -29,12 +29,15 @@ inline constexpr CpuModel kHaswell1{
     .pebs_counters = any_of(4),
     .distribution_counters = only(1),
     .pebs_serves = PebsServes::Overflowed,
+    .load_latency = true,
     .reset_slots = 4,
     .lbr_entries = 16,
     .lbr_call_stack = true,
     .counter_freeze = FreezeKind::Legacy,
     .lbr_freeze = FreezeKind::Legacy,
     .transactions = false,
+    .offcore_registers = 2,
+    .offcore_bits = 0x3F'FFFF'8FFF,
     .events = haswell_events,
 };
 static_assert(is_consistent(kHaswell1) && kHaswell1.capabilities.raw() == 0x32C4);

@@ -30,12 +30,16 @@ inline constexpr CpuModel kSkylakeServer1{
     .pebs_counters = any_of(4),
     .distribution_counters = only(1),
     .pebs_serves = PebsServes::Applicable,
+    .load_latency = true,
     .reset_slots = 8,
     .lbr_entries = 32,
     .lbr_call_stack = true,
     .counter_freeze = FreezeKind::Streamlined,
     .lbr_freeze = FreezeKind::Streamlined,
     .transactions = false,
+    .frontend_bits = 0x7F'FF17,
+    .offcore_registers = 2,
+    .offcore_bits = 0x3F'FFFF'8FFF,
     .events = skylake_server_events,
 };
 static_assert(is_consistent(kSkylakeServer1) && kSkylakeServer1.capabilities.raw() == 0x33C5);

@@ -28,12 +28,16 @@ inline constexpr CpuModel kWestmere1{
     .pebs_counters = any_of(4),
     .distribution_counters = {},
     .pebs_serves = PebsServes::Overflowed,
+    .load_latency = true,
     .reset_slots = 4,
     .lbr_entries = 16,
     .lbr_call_stack = false,
     .counter_freeze = FreezeKind::Legacy,
     .lbr_freeze = FreezeKind::Legacy,
     .transactions = false,
+    .uncore_pmi = true,
+    .offcore_registers = 2,
+    .offcore_bits = 0xFFFF,
     .events = westmere_events,
 };
 static_assert(is_consistent(kWestmere1));

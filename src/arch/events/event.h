@@ -27,6 +27,14 @@ enum class Precise : std::uint8_t {
   Distribution,  // the overflowing instruction itself is recorded (on CpuModel::distribution_counters)
 };
 
+/// Events that are time rather than something retired. The processor reports time to its PMU, if it has a clock.
+enum class Tick : std::uint8_t {
+  None,
+  Core,       // core cycles
+  Reference,  // ticks at the rate of the time-stamp counter
+  Bus,        // ticks of the crystal or bus clock
+};
+
 struct Event {
   std::string_view name;     // perf's spelling: lower case
   std::string_view aliases;  // names the same event has elsewhere, separated by one space; "" if none
@@ -40,6 +48,7 @@ struct Event {
   bool invert = false, edge = false, any = false;
   bool data_address = false;   // its PEBS record carries the data linear address
   bool extension = false;      // this processor has no such event: the encoding is zeroskid's own
+  Tick tick = Tick::None;      // what Pmu::advance() adds to; `meaning` is null then
   std::uint32_t selector = 0;  // to be written to MSR_PEBS_LD_LAT (code CDH) or MSR_PEBS_FRONTEND (C6H) too
 
   constexpr EventClass kind() const { return meaning != nullptr ? EventClass::Exact : EventClass::NotModelled; }
@@ -59,6 +68,7 @@ struct Event {
   constexpr Event with_address() const;
   constexpr Event own_encoding() const;
   constexpr Event selecting(std::uint32_t value) const;
+  constexpr Event ticking(Tick clock) const;
 };
 
 /// A row whose events `meaning` counts.
@@ -111,6 +121,12 @@ constexpr Event Event::own_encoding() const {
 constexpr Event Event::selecting(std::uint32_t value) const {
   Event event = *this;
   event.selector = value;
+  return event;
+}
+
+constexpr Event Event::ticking(Tick clock) const {
+  Event event = *this;
+  event.tick = clock;
   return event;
 }
 

@@ -65,14 +65,30 @@ inline constexpr EventMeaning kIndirects{
 inline constexpr EventMeaning kFarBranches{
     .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::Far; }};
 
+inline constexpr EventMeaning kRelativeCalls{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::RelativeCall; }};
+inline constexpr EventMeaning kIndirectCalls{
+    .count = [](const Retired& r) -> std::uint32_t { return r.branch == BranchKind::IndirectCall; }};
+inline constexpr EventMeaning kTaken{
+    .count = [](const Retired& r) -> std::uint32_t { return r.taken && r.branch != BranchKind::None; }};
+
 inline constexpr EventMeaning kLoads{.count = [](const Retired& r) { return meanings::saturated(r.load_count); },
                                      .memory = true};
 inline constexpr EventMeaning kStores{.count = [](const Retired& r) { return meanings::saturated(r.store_count); },
                                       .memory = true};
 inline constexpr EventMeaning kLoadsAndStores{
     .count = [](const Retired& r) { return meanings::saturated(r.load_count + r.store_count); }, .memory = true};
+inline constexpr EventMeaning kStoresAndFences{
+    .count = [](const Retired& r) { return meanings::saturated(r.store_count + r.fence); }, .memory = true};
+inline constexpr EventMeaning kLoadsStoresAndFences{
+    .count = [](const Retired& r) { return meanings::saturated(r.load_count + r.store_count + r.fence); },
+    .memory = true};
 inline constexpr EventMeaning kLockedLoads{
     .count = [](const Retired& r) { return r.locked ? meanings::saturated(r.load_count) : 0U; }, .memory = true};
+inline constexpr EventMeaning kLoadInstructions{
+    .count = [](const Retired& r) -> std::uint32_t { return r.load_count != 0; }, .memory = true};
+inline constexpr EventMeaning kStoreInstructions{
+    .count = [](const Retired& r) -> std::uint32_t { return r.store_count != 0; }, .memory = true};
 inline constexpr EventMeaning kSplitLoads{
     .count = [](const Retired& r) { return r.split_loads; }, .memory = true, .addresses = true};
 inline constexpr EventMeaning kSplitStores{

@@ -43,4 +43,32 @@ const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
   return nullptr;
 }
 
+Tick tick_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+  const Event* row = find_event(model, event, umask);
+  return row != nullptr ? row->tick : Tick::None;
+}
+
+const Event* fixed_event(const CpuModel& model, unsigned index) {
+  const Event* found = nullptr;
+  for (const Event& row : events(model)) {
+    if (row.code != 0 || !row.counters.has(kFirstFixedBit + index)) continue;
+    if (found == nullptr || row.precise == Precise::Distribution) found = &row;
+  }
+  return found;
+}
+
+Tick fixed_tick(const CpuModel& model, unsigned index) {
+  for (const Event& row : events(model)) {
+    if (row.code == 0 && row.counters.has(kFirstFixedBit + index)) return row.tick;
+  }
+  return Tick::None;
+}
+
+bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+  if (!model.load_latency) return false;
+  // 0BH/10H on Nehalem and Westmere, CDH/01H since.
+  return (event == 0xCD && umask == 0x01) ||
+         (event == 0x0B && umask == 0x10 && find_event(model, std::uint8_t{0xCD}, std::uint8_t{0x01}) == nullptr);
+}
+
 }  // namespace zs::arch

@@ -25,11 +25,27 @@ const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t 
 /// UMASK bits of FP_ARITH_INST_RETIRED may be combined; no others.
 const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
 
+/// The row that describes fixed counter `index` best: that of precise distribution, if it has one.
+const Event* fixed_event(const CpuModel& model, unsigned index);
+
 /// What fixed counter `index` counts. Null: nothing (not modelled).
 const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index);
 
-// One table per file beside this one.
+/// What a counter with this EVENT and UMASK, or fixed counter `index`, adds time of.
+Tick tick_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
+Tick fixed_tick(const CpuModel& model, unsigned index);
+
+/// Whether the event is that of the load-latency facility.
+bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
+
+// The tables, in intel.cc.
+std::span<const Event> core2_events();
+std::span<const Event> goldmont_events();
 std::span<const Event> haswell_events();
+std::span<const Event> icelake_server_events();
+std::span<const Event> nehalem_events();
+std::span<const Event> sapphire_rapids_events();
+std::span<const Event> skylake_client_events();
 std::span<const Event> skylake_server_events();
 std::span<const Event> westmere_events();
 

@@ -1,35 +1,81 @@
-// How a branch lies in the LBR registers: the formats of IA32_PERF_CAPABILITIES.LBR_FMT that are modelled.
-// source: SDM vol. 3B, "LBR Stack", "Figure 64-bit Address Layout of LBR MSR", "LBR Stack and Intel 64 Processors".
+// How a branch lies in the LBR registers: the formats of IA32_PERF_CAPABILITIES.LBR_FMT.
+// source: SDM vol. 3B, "LBR Stack", "Figure 64-bit Address Layout of LBR MSR", "LBR Stack and Intel 64 Processors"; format
+// 6: "LBR Stack" of Goldmont; architectural records: "Architectural Last Branch Records".
 #pragma once
 
 #include <cstdint>
 
+#include "arch/retired.h"
+
 namespace zs::arch {
 
 enum class LbrFormat : std::uint8_t {
+  Linear32 = 0,  // 32-bit offsets
+  Linear = 1,    // linear addresses, no flags
+  Offset = 2,    // offsets in the code segment, no flags
   Flags = 3,     // FROM[63] mispredicted; address sign-extended into 62:48
   TsxFlags = 4,  // FROM[63] mispredicted, [62] in a transaction, [61] its abort; address sign-extended into 60:48
   Info = 5,      // plain addresses; flags and cycles in MSR_LBR_INFO_x
+  Cycles = 6,    // as Flags, and TO[63:48] holds the cycles
+  LinearInfo = 7,
+  Architectural = 0x3F,  // IA32_LBR_x: plain addresses; flags, cycles and type in IA32_LBR_x_INFO
 };
+
+/// Formats with an INFO register to each record.
+constexpr bool has_info(LbrFormat format) {
+  return format == LbrFormat::Info || format == LbrFormat::LinearInfo || format == LbrFormat::Architectural;
+}
 
 inline constexpr std::uint64_t kLbrMispredicted = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kLbrInTx = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kLbrTxAbort = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kLbrToCycles = std::uint64_t{0xFFFF} << 48;
 
 /// The bits of a FROM register that are flags and no part of the address.
 constexpr std::uint64_t lbr_from_flags(LbrFormat format) {
   switch (format) {
-    case LbrFormat::Flags: return kLbrMispredicted;
+    case LbrFormat::Flags:
+    case LbrFormat::Cycles: return kLbrMispredicted;
     case LbrFormat::TsxFlags: return kLbrMispredicted | kLbrInTx | kLbrTxAbort;
-    case LbrFormat::Info: return 0;
+    case LbrFormat::Linear32:
+    case LbrFormat::Linear:
+    case LbrFormat::Offset:
+    case LbrFormat::Info:
+    case LbrFormat::LinearInfo:
+    case LbrFormat::Architectural: return 0;
   }
   return 0;  // an unknown format: all address
 }
 
-/// FROM without its flags: the address with its sign extended over them again.
+/// Likewise of a TO register.
+constexpr std::uint64_t lbr_to_flags(LbrFormat format) { return format == LbrFormat::Cycles ? kLbrToCycles : 0; }
+
+/// The address with its sign extension over `flags` again.
+constexpr std::uint64_t lbr_without(std::uint64_t flags, std::uint64_t value) {
+  return (value >> 47 & 1) != 0 ? value | flags : value & ~flags;
+}
+/// FROM and TO without what is no address.
 constexpr std::uint64_t lbr_from_address(LbrFormat format, std::uint64_t from) {
-  const std::uint64_t flags = lbr_from_flags(format);
-  return (from >> 47 & 1) != 0 ? from | flags : from & ~flags;
+  return lbr_without(lbr_from_flags(format), from);
+}
+constexpr std::uint64_t lbr_to_address(LbrFormat format, std::uint64_t to) {
+  return lbr_without(lbr_to_flags(format), to);
+}
+
+/// BR_TYPE of an architectural record.
+/// source: "IA32_LBR_x_INFO MSR", table of branch types; OTHER_BRANCH is 1xxxB there.
+constexpr std::uint64_t lbr_branch_type(BranchKind kind) {
+  switch (kind) {
+    case BranchKind::Conditional: return 0;
+    case BranchKind::IndirectJump: return 1;
+    case BranchKind::RelativeJump: return 2;
+    case BranchKind::IndirectCall: return 3;
+    case BranchKind::RelativeCall: return 4;
+    case BranchKind::Return: return 5;
+    case BranchKind::None:
+    case BranchKind::Far: return 8;
+  }
+  return 8;
 }
 
 }  // namespace zs::arch

@@ -1,20 +1,27 @@
-// PEBS records of formats 0 to 3, as the processor writes them with a 64-bit Debug Store area. A newer format only
-// appends. 32-bit records and the adaptive formats (4 and later) are not here yet; they will never share a struct with these:
+// PEBS records: formats 0 to 3, as the processor writes them with a 64-bit Debug Store area, where a newer format only
+// appends; the record of a 32-bit area; and the groups of adaptive records, formats 4 and 5. These never share a struct:
 // adaptive records order the registers differently.
 // source: SDM vol. 3B, "PEBS Record Format for Intel Core i7 Processor Family" (1), "PEBS Record Format for 4th
-// Generation Intel Core Processor Family" (2), "PEBS Record Format for 6th Generation Intel Core Processor" (3).
+// Generation Intel Core Processor Family" (2), "PEBS Record Format for 6th Generation Intel Core Processor" (3);
+// "PEBS Record Format" of 32-bit processors; "Adaptive PEBS" (4).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "arch/msrs.h"
+#include "arch/records/ds_area.h"
 #include "arch/retired.h"
 #include "base/bytes.h"
 
 namespace zs::arch {
 
 /// IA32_PERF_CAPABILITIES.PEBS_FMT.
-enum class PebsFormat : std::uint8_t { V0 = 0, V1 = 1, V2 = 2, V3 = 3 };
+enum class PebsFormat : std::uint8_t { V0 = 0, V1 = 1, V2 = 2, V3 = 3, V4 = 4, V5 = 5 };
+
+/// Formats whose records differ in size, by what PEBS_DATA_CFG asks for. 5 differs from 4 in the reset slots only.
+constexpr bool is_adaptive(PebsFormat format) { return format >= PebsFormat::V4; }
 
 /// State after the instruction that caused the record; `registers.ip` is the instruction that runs next.
 struct PebsV0 {
@@ -54,15 +61,116 @@ struct PebsV3 {
 static_assert(WireLayout<PebsV3> && sizeof(PebsV3) == 200);
 static_assert(offsetof(PebsV3, tsc) == 0xC0);
 
-/// Bytes of one record.
+/// With a 32-bit Debug Store area, whatever the format.
+struct Pebs32 {
+  std::uint32_t flags, ip, ax, bx, cx, dx, si, di, bp, sp;  // ip is linear: the code segment's base is added
+};
+static_assert(WireLayout<Pebs32> && sizeof(Pebs32) == 40);
+static_assert(offsetof(Pebs32, bx) == 0x0C && offsetof(Pebs32, si) == 0x18 && offsetof(Pebs32, sp) == 0x24);
+
+/// First group of an adaptive record, always there.
+struct PebsBasic {
+  std::uint64_t format_size;  // 00H  47:0 the groups that follow, at their bits of PEBS_DATA_CFG; 63:48 size in bytes
+  std::uint64_t ip;           // 08H  the instruction that caused the event
+  std::uint64_t counters;     // 10H  applicable counters
+  std::uint64_t tsc;          // 18H
+};
+static_assert(WireLayout<PebsBasic> && sizeof(PebsBasic) == 0x20);
+
+struct PebsMemory {
+  std::uint64_t address;      // 00H  linear
+  std::uint64_t source;       // 08H
+  std::uint64_t latency;      // 10H  Ice Lake: core cycles; later: 15:0 of the instruction, 47:32 of the caches
+  std::uint64_t transaction;  // 18H
+};
+static_assert(WireLayout<PebsMemory> && sizeof(PebsMemory) == 0x20);
+
+/// source: "Adaptive PEBS", table of the GPRs group. AX CX DX BX, where the older formats have AX BX CX DX.
+struct PebsGprs {
+  std::uint64_t flags, ip;                             // 00H  ip: the next instruction
+  std::uint64_t ax, cx, dx, bx, sp, bp, si, di;        // 10H
+  std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15;  // 50H
+};
+static_assert(WireLayout<PebsGprs> && sizeof(PebsGprs) == 0x90);
+static_assert(offsetof(PebsGprs, bx) == 0x28 && offsetof(PebsGprs, r15) == 0x88);
+
+struct PebsXmms {
+  std::array<std::byte, 256> registers;  // XMM0 to XMM15, the low 128 bits
+};
+static_assert(WireLayout<PebsXmms> && sizeof(PebsXmms) == 0x100);
+
+/// As many as PEBS_DATA_CFG asks for, newest first; zeros where nothing was recorded.
+struct PebsLbr {
+  std::uint64_t from, to, info;
+};
+static_assert(WireLayout<PebsLbr> && sizeof(PebsLbr) == 0x18);
+
+inline constexpr unsigned kMaxPebsLbrs = 32;
+inline constexpr std::size_t kMaxPebsRecord =
+    sizeof(PebsBasic) + sizeof(PebsMemory) + sizeof(PebsGprs) + sizeof(PebsXmms) + kMaxPebsLbrs * sizeof(PebsLbr);
+static_assert(kMaxPebsRecord == 1232);
+
+constexpr PebsGprs adaptive_order(const RegisterFile& r) {
+  return {r.flags, r.ip, r.ax, r.cx,  r.dx,  r.bx,  r.sp,  r.bp,  r.si,
+          r.di,    r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
+}
+constexpr RegisterFile legacy_order(const PebsGprs& r) {
+  return {.flags = r.flags,
+          .ip = r.ip,
+          .ax = r.ax,
+          .bx = r.bx,
+          .cx = r.cx,
+          .dx = r.dx,
+          .si = r.si,
+          .di = r.di,
+          .bp = r.bp,
+          .sp = r.sp,
+          .r8 = r.r8,
+          .r9 = r.r9,
+          .r10 = r.r10,
+          .r11 = r.r11,
+          .r12 = r.r12,
+          .r13 = r.r13,
+          .r14 = r.r14,
+          .r15 = r.r15};
+}
+
+/// How many LBR entries a record with this configuration has.
+constexpr unsigned lbr_entries(PebsDataCfg groups) {
+  if (!groups.has(PebsDataCfg::lbrs)) return 0;
+  const auto wanted = static_cast<unsigned>(groups.get(PebsDataCfg::lbr_entries)) + 1;
+  return wanted < kMaxPebsLbrs ? wanted : kMaxPebsLbrs;
+}
+
+/// Bytes of an adaptive record with these groups.
+constexpr std::size_t adaptive_size(PebsDataCfg groups) {
+  return sizeof(PebsBasic) + (groups.has(PebsDataCfg::memory) ? sizeof(PebsMemory) : 0) +
+         (groups.has(PebsDataCfg::gprs) ? sizeof(PebsGprs) : 0) +
+         (groups.has(PebsDataCfg::xmms) ? sizeof(PebsXmms) : 0) + lbr_entries(groups) * sizeof(PebsLbr);
+}
+
+/// What tells one record from another: the format, the area's layout, and for adaptive formats the groups.
+struct PebsShape {
+  PebsFormat format = PebsFormat::V3;
+  DsLayout layout = DsLayout::Words64;
+  PebsDataCfg groups{};
+};
+
+/// Bytes of one record of formats 0 to 3; 0 for a format without a fixed size.
 constexpr std::size_t record_size(PebsFormat format) {
   switch (format) {
     case PebsFormat::V0: return sizeof(PebsV0);
     case PebsFormat::V1: return sizeof(PebsV1);
     case PebsFormat::V2: return sizeof(PebsV2);
     case PebsFormat::V3: return sizeof(PebsV3);
+    case PebsFormat::V4:
+    case PebsFormat::V5: return 0;
   }
-  return 0;  // a format without a fixed size
+  return 0;  // an unknown format
+}
+constexpr std::size_t record_size(const PebsShape& shape) {
+  if (shape.layout == DsLayout::Words32) return sizeof(Pebs32);
+  return is_adaptive(shape.format) ? adaptive_size(shape.groups) : record_size(shape.format);
 }
 
 }  // namespace zs::arch

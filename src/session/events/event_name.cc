@@ -18,6 +18,12 @@ struct PfmPrefix {
 };
 constexpr std::array kPfmPrefixes{
     PfmPrefix{"skylake-server@", " skx skl clx ix86arch "},
+    PfmPrefix{"skylake-client@", " skl ix86arch "},
+    PfmPrefix{"core2@", " core ix86arch "},
+    PfmPrefix{"goldmont@", " glm ix86arch "},
+    PfmPrefix{"icelake-server@", " icx icl ix86arch "},
+    PfmPrefix{"nehalem@", " nhm nhm_ex ix86arch "},
+    PfmPrefix{"sapphire-rapids@", " spr ix86arch "},
     PfmPrefix{"haswell", " hsw hsw_ep ix86arch "},
     PfmPrefix{"westmere", " wsm wsm_dp ix86arch "},
 };

@@ -1,4 +1,5 @@
-#include "pmu/pebs_writer.h"
+// PEBS records byte by byte, as a whole Pmu writes them.
+#include "pmu/pebs_record.h"
 
 #include <gtest/gtest.h>
 
@@ -9,29 +10,6 @@
 
 namespace zs::pmu {
 namespace {
-
-using Outcome = PebsWriter::Outcome;
-
-constexpr std::uint64_t kDs = FakeMemory::kStart;
-constexpr std::uint64_t kBuffer = FakeMemory::kStart + 0x100;
-
-arch::PebsV3 record_at(std::uint64_t eventing_ip) {
-  arch::PebsV3 record{};
-  record.v2.eventing_ip = eventing_ip;
-  return record;
-}
-
-/// A management area whose PEBS buffer is as given.
-FakeMemory memory_with(const arch::DsBuffer& pebs) {
-  FakeMemory memory;
-  arch::DsManagementArea area{};
-  area.pebs = pebs;
-  for (std::size_t n = 0; n < area.pebs_reset.size(); ++n) area.pebs_reset[n] = 0x1000 + n;
-  memory.put(kDs, area);
-  return memory;
-}
-
-std::uint64_t index(FakeMemory& memory) { return memory.get<std::uint64_t>(kDs + 0x28); }
 
 /// "00: 46 02 ..." lines of 16 bytes.
 std::string dump(FakeMemory& memory, std::uint64_t start, std::size_t size) {
@@ -47,81 +25,6 @@ std::string dump(FakeMemory& memory, std::uint64_t start, std::size_t size) {
     if (i % 16 == 15 || i + 1 == size) text += '\n';
   }
   return text;
-}
-
-TEST(PebsWriter, MovesTheIndexBehindTheRecord) {
-  FakeMemory memory =
-      memory_with({.base = kBuffer, .index = kBuffer, .maximum = kBuffer + 400, .threshold = kBuffer + 1000});
-  PebsWriter writer{memory, arch::PebsFormat::V3};
-  EXPECT_EQ(writer.write(kDs, record_at(0x401000)), Outcome::Stored);
-  EXPECT_EQ(index(memory), kBuffer + 200);
-  EXPECT_EQ(writer.write(kDs, record_at(0x401004)), Outcome::Stored);
-  EXPECT_EQ(index(memory), kBuffer + 400);
-  EXPECT_EQ(memory.get<arch::PebsV3>(kBuffer).v2.eventing_ip, 0x401000U);
-  EXPECT_EQ(memory.get<arch::PebsV3>(kBuffer + 200).v2.eventing_ip, 0x401004U);
-}
-
-TEST(PebsWriter, DropsARecordThatWouldPassTheAbsoluteMaximum) {
-  FakeMemory memory =
-      memory_with({.base = kBuffer, .index = kBuffer, .maximum = kBuffer + 399, .threshold = kBuffer + 1000});
-  PebsWriter writer{memory, arch::PebsFormat::V3};
-  EXPECT_EQ(writer.write(kDs, record_at(0x401000)), Outcome::Stored);
-  EXPECT_EQ(writer.write(kDs, record_at(0x401004)), Outcome::Dropped);
-  EXPECT_EQ(index(memory), kBuffer + 200);
-  for (std::uint64_t address = kBuffer + 200; address < kBuffer + 600; ++address) {
-    ASSERT_EQ(memory.get<std::uint8_t>(address), 0xEE) << "written past the end, at " << std::hex << address;
-  }
-}
-
-// The manual asks for "a multiple of the record size plus 1"; drivers leave the 1 out.
-TEST(PebsWriter, TakesAMaximumWithAndWithoutThePlus1) {
-  for (const std::uint64_t maximum : {kBuffer + 200, kBuffer + 201}) {
-    FakeMemory memory =
-        memory_with({.base = kBuffer, .index = kBuffer, .maximum = maximum, .threshold = kBuffer + 1000});
-    PebsWriter writer{memory, arch::PebsFormat::V3};
-    EXPECT_EQ(writer.write(kDs, record_at(0x401000)), Outcome::Stored);
-    EXPECT_EQ(writer.write(kDs, record_at(0x401004)), Outcome::Dropped);
-  }
-}
-
-TEST(PebsWriter, SaysWhenTheIndexReachesTheThreshold) {
-  FakeMemory memory =
-      memory_with({.base = kBuffer, .index = kBuffer, .maximum = kBuffer + 800, .threshold = kBuffer + 400});
-  PebsWriter writer{memory, arch::PebsFormat::V3};
-  EXPECT_EQ(writer.write(kDs, record_at(1)), Outcome::Stored);
-  EXPECT_EQ(writer.write(kDs, record_at(2)), Outcome::ReachedThreshold);
-  EXPECT_EQ(writer.write(kDs, record_at(3)), Outcome::ReachedThreshold);
-}
-
-TEST(PebsWriter, DropsWhileTheIndexIsOutsideTheBuffer) {
-  for (const std::uint64_t index : {kBuffer - 8, kBuffer + 1001}) {
-    FakeMemory memory =
-        memory_with({.base = kBuffer, .index = index, .maximum = kBuffer + 1000, .threshold = kBuffer + 200});
-    PebsWriter writer{memory, arch::PebsFormat::V3};
-    EXPECT_EQ(writer.write(kDs, record_at(1)), Outcome::Dropped);
-  }
-}
-
-TEST(PebsWriter, DoesNotWrapAroundTheAddressSpaceNearItsEnd) {
-  const std::uint64_t top = ~std::uint64_t{0};
-  FakeMemory memory = memory_with({.base = top - 100, .index = top - 100, .maximum = top, .threshold = 0});
-  PebsWriter writer{memory, arch::PebsFormat::V3};
-  EXPECT_EQ(writer.write(kDs, record_at(1)), Outcome::Dropped);
-}
-
-TEST(PebsWriter, DropsWhenTheAreaOrTheBufferIsNotMapped) {
-  FakeMemory memory = memory_with({.base = 0x10, .index = 0x10, .maximum = 0x1000, .threshold = 0x1000});
-  PebsWriter writer{memory, arch::PebsFormat::V3};
-  EXPECT_EQ(writer.write(0, record_at(1)), Outcome::Dropped) << "no area";
-  EXPECT_EQ(writer.write(kDs, record_at(1)), Outcome::Dropped) << "no buffer";
-  EXPECT_EQ(index(memory), 0x10U);
-  EXPECT_FALSE(writer.reset_value(0, 0));
-}
-
-TEST(PebsWriter, ReadsTheResetValueOfEachCounterFromItsSlot) {
-  FakeMemory memory = memory_with({});
-  PebsWriter writer{memory, arch::PebsFormat::V3};
-  for (unsigned n = 0; n < 8; ++n) EXPECT_EQ(writer.reset_value(kDs, n), 0x1000U + n);
 }
 
 // Records as a whole Pmu writes them: two loads at 401000H and 401004H, the first one arms.
@@ -159,7 +62,7 @@ std::string golden(const char* model) {
                       .r14 = 0x880E,
                       .r15 = 0x880F});
   EXPECT_EQ(t.records(), 1U);
-  const std::size_t size = arch::record_size(t.model.pebs_format());
+  const std::size_t size = t.record_bytes();
   EXPECT_EQ(t.memory.get<std::uint8_t>(TestPmu::kRecords + size), 0xEE) << "one byte past the record is untouched";
   return dump(t.memory, TestPmu::kRecords, size);
 }

@@ -1,0 +1,1310 @@
+// Events of Intel's processors, one row for all of them that have the event under the same name, encoding and promise of
+// precision. A CPU model's table is the rows that name it; to add an event is to add a row, to add a processor is to name
+// it in the rows it shares.
+// source: the vendor's published core event lists; of Core 2 and Goldmont the manual's lists of precise events. What the
+// exact ones count: events/meanings.h. not_modelled rows are there so that a listing and an error message can name them;
+// those that tick count where the processor reports time.
+// The names *_arch are ours, for architectural encodings that the vendor's list of a processor leaves out.
+// Left out: uncore events, and off-core response events, which need a request mask of their own.
+#include <array>
+#include <cstddef>
+
+#include "arch/events/tables.h"
+
+namespace zs::arch {
+
+namespace {
+
+using enum Precise;
+
+/// Processors, by bit.
+enum Cpus : unsigned {
+  core2 = 1U << 0,
+  nhm = 1U << 1,
+  wsm = 1U << 2,
+  hsw = 1U << 3,
+  skl = 1U << 4,
+  skx = 1U << 5,
+  icx = 1U << 6,
+  spr = 1U << 7,
+  glm = 1U << 8,
+  nhm_wsm = nhm | wsm,
+  skl_skx = skl | skx,
+  icx_spr = icx | spr,
+  big = nhm | wsm | hsw | skl | skx | icx | spr,
+  all = core2 | big | glm,
+};
+constexpr Cpus operator|(Cpus a, Cpus b) { return static_cast<Cpus>(static_cast<unsigned>(a) | b); }
+
+// Counters; those that a processor does not have are left out of its table.
+constexpr CounterSet every = any_of(8);
+constexpr CounterSet but_pmc0{0xFE};
+constexpr CounterSet but_pmc1 = only(0) | only(2) | only(3);
+
+struct Row {
+  Cpus in;
+  Event event;
+};
+
+// clang-format off
+constexpr Row kRows[] = {
+    // processors, event: name, code, umask, counters, precise, what it counts
+    {nhm_wsm, not_modelled("arith.div_active", 0x14, 0x01, every, No,
+        "cycles in which the divider was busy")
+        .also("arith.divider_active arith.fpu_div_active arith.cycles_div_busy")},
+    {skl_skx, not_modelled("arith.divider_active", 0x14, 0x01, every, No,
+        "cycles in which the divider was busy").cycles(1)
+        .also("arith.fpu_div_active arith.cycles_div_busy arith.div_active")},
+    {icx, not_modelled("arith.divider_active", 0x14, 0x09, every, No,
+        "cycles in which the divider was busy").cycles(1)
+        .also("arith.fpu_div_active arith.cycles_div_busy arith.div_active")},
+    {spr, not_modelled("arith.divider_active", 0xB0, 0x09, every, No,
+        "cycles in which the divider was busy").cycles(1)
+        .also("arith.fpu_div_active arith.cycles_div_busy arith.div_active")},
+    {nhm_wsm, not_modelled("assists.fp", 0xF7, 0x01, every, Yes,
+        "cycles with a floating-point assist")
+        .also("fp_assist.any fp_assist.all")},
+    {hsw, not_modelled("br_inst_exec.all_branches", 0x88, 0xFF, every, No,
+        "branches executed (speculative)")
+        .also("br_inst_exec.any")},
+    {nhm_wsm, not_modelled("br_inst_exec.any", 0x88, 0x7F, every, No,
+        "branches executed (speculative)")
+        .also("br_inst_exec.all_branches")},
+    {hsw, not_modelled("br_inst_exec.taken_conditional", 0x88, 0x81, every, No,
+        "taken conditionals executed")},
+    {nhm_wsm, exact("br_inst_retired.all_branches", 0xC4, 0x04, every, Yes, kBranches,
+        "branch instructions retired, far ones included")},
+    {hsw | skl_skx, exact("br_inst_retired.all_branches", 0xC4, 0x00, every, No, kBranches,
+        "branch instructions retired, far ones included")},
+    {icx_spr | glm, exact("br_inst_retired.all_branches", 0xC4, 0x00, every, Yes, kBranches,
+        "branch instructions retired, far ones included")},
+    {nhm_wsm, exact("br_inst_retired.all_branches_arch", 0xC4, 0x00, every, No, kBranches,
+        "branch instructions retired, the architectural encoding")},
+    {hsw | skl_skx, exact("br_inst_retired.all_branches_pebs", 0xC4, 0x04, every, Always, kBranches,
+        "branch instructions retired, the precise encoding")},
+    {glm, exact("br_inst_retired.all_taken_branches", 0xC4, 0x80, every, Yes, kNearTaken,
+        "near branches retired that were taken")
+        .also("br_inst_retired.near_taken br_inst_retired.taken")},
+    {core2, exact("br_inst_retired.any", 0xC4, 0x00, every, No, kBranches,
+        "branch instructions retired, far ones included")
+        .also("br_inst_retired.all_branches")},
+    {glm, exact("br_inst_retired.call", 0xC4, 0xF9, every, Yes, kNearCalls,
+        "near calls retired, direct and indirect")
+        .also("br_inst_retired.near_call")},
+    {skl_skx, exact("br_inst_retired.cond_ntaken", 0xC4, 0x10, every, No, kConditionalsNotTaken,
+        "conditional branch instructions retired that were not taken")
+        .also("br_inst_retired.not_taken")},
+    {icx_spr, exact("br_inst_retired.cond_ntaken", 0xC4, 0x10, every, Yes, kConditionalsNotTaken,
+        "conditional branch instructions retired that were not taken")
+        .also("br_inst_retired.not_taken")},
+    {hsw | skl_skx, exact("br_inst_retired.cond_taken", 0xC4, 0x81, every, Yes, kConditionalsTaken,
+        "conditional branch instructions retired that were taken; this processor has no such event, the encoding "
+        "is zeroskid's own").own_encoding()},
+    {icx_spr, exact("br_inst_retired.cond_taken", 0xC4, 0x01, every, Yes, kConditionalsTaken,
+        "conditional branch instructions retired that were taken")},
+    {nhm_wsm | hsw | skl_skx, exact("br_inst_retired.conditional", 0xC4, 0x01, every, Yes, kConditionals,
+        "conditional branch instructions retired, taken or not")
+        .also("br_inst_retired.cond")},
+    {icx_spr, exact("br_inst_retired.conditional", 0xC4, 0x11, every, Yes, kConditionals,
+        "conditional branch instructions retired, taken or not")
+        .also("br_inst_retired.cond")},
+    {hsw, exact("br_inst_retired.far_branch", 0xC4, 0x40, every, No, kFarBranches,
+        "far branches retired: SYSCALL, INT n, IRET, far JMP, CALL and RET, interrupts")},
+    {skl_skx | icx_spr, exact("br_inst_retired.far_branch", 0xC4, 0x40, every, Yes, kFarBranches,
+        "far branches retired: SYSCALL, INT n, IRET, far JMP, CALL and RET, interrupts")},
+    {glm, exact("br_inst_retired.far_branch", 0xC4, 0xBF, every, Yes, kFarBranches,
+        "far branches retired: SYSCALL, INT n, IRET, far JMP, CALL and RET, interrupts")},
+    {glm, exact("br_inst_retired.ind_call", 0xC4, 0xFB, every, Yes, kIndirectCalls,
+        "indirect near calls retired")},
+    {hsw | skl_skx, exact("br_inst_retired.indirect", 0xC4, 0x80, every, Yes, kIndirects,
+        "indirect near jumps and calls retired, returns excluded; this processor has no such event, the encoding "
+        "is Ice Lake's").own_encoding()},
+    {icx_spr, exact("br_inst_retired.indirect", 0xC4, 0x80, every, Yes, kIndirects,
+        "indirect near jumps and calls retired, returns excluded")},
+    {glm, exact("br_inst_retired.jcc", 0xC4, 0x7E, every, Yes, kConditionals,
+        "conditional branch instructions retired, taken or not")
+        .also("br_inst_retired.conditional br_inst_retired.cond")},
+    {core2, not_modelled("br_inst_retired.mispred", 0xC5, 0x00, every, Yes,
+        "mispredicted branch instructions retired")
+        .also("br_misp_retired.all_branches")},
+    {nhm_wsm | hsw, exact("br_inst_retired.near_call", 0xC4, 0x02, every, Yes, kNearCalls,
+        "near calls retired, direct and indirect")
+        .also("br_inst_retired.near_call_r3")},
+    {skl_skx | icx_spr, exact("br_inst_retired.near_call", 0xC4, 0x02, every, Yes, kNearCalls,
+        "near calls retired, direct and indirect")},
+    {big, exact("br_inst_retired.near_return", 0xC4, 0x08, every, Yes, kNearReturns,
+        "near returns retired")
+        .also("br_inst_retired.return")},
+    {big, exact("br_inst_retired.near_taken", 0xC4, 0x20, every, Yes, kNearTaken,
+        "near branches retired that were taken")
+        .also("br_inst_retired.taken")},
+    {glm, exact("br_inst_retired.non_return_ind", 0xC4, 0xEB, every, Yes, kIndirects,
+        "indirect near jumps and calls retired, returns excluded")
+        .also("br_inst_retired.indirect")},
+    {hsw, exact("br_inst_retired.not_taken", 0xC4, 0x10, every, No, kConditionalsNotTaken,
+        "conditional branch instructions retired that were not taken")
+        .also("br_inst_retired.cond_ntaken")},
+    {glm, exact("br_inst_retired.rel_call", 0xC4, 0xFD, every, Yes, kRelativeCalls,
+        "relative near calls retired")},
+    {glm, exact("br_inst_retired.return", 0xC4, 0xF7, every, Yes, kNearReturns,
+        "near returns retired")
+        .also("br_inst_retired.near_return")},
+    {core2, exact("br_inst_retired.taken", 0xC4, 0x0C, every, No, kTaken,
+        "branch instructions retired that were taken, far ones included")},
+    {glm, exact("br_inst_retired.taken_jcc", 0xC4, 0xFE, every, Yes, kConditionalsTaken,
+        "conditional branch instructions retired that were taken")
+        .also("br_inst_retired.cond_taken")},
+    {hsw | skl_skx, not_modelled("br_misp_exec.all_branches", 0x89, 0xFF, every, No,
+        "mispredicted branches executed, retired or not")
+        .also("br_misp_exec.any")},
+    {nhm_wsm, not_modelled("br_misp_exec.any", 0x89, 0x7F, every, No,
+        "mispredicted branches executed, retired or not")
+        .also("br_misp_exec.all_branches")},
+    {nhm | hsw | skl_skx, not_modelled("br_misp_retired.all_branches", 0xC5, 0x00, every, No,
+        "mispredicted branch instructions retired")},
+    {wsm, not_modelled("br_misp_retired.all_branches", 0xC5, 0x04, every, Yes,
+        "mispredicted branch instructions retired")},
+    {icx_spr | glm, not_modelled("br_misp_retired.all_branches", 0xC5, 0x00, every, Yes,
+        "mispredicted branch instructions retired")},
+    {hsw | skl_skx, not_modelled("br_misp_retired.all_branches_pebs", 0xC5, 0x04, every, Always,
+        "mispredicted branch instructions retired, the precise encoding")},
+    {wsm, not_modelled("br_misp_retired.cond", 0xC5, 0x01, every, Yes,
+        "mispredicted conditional branch instructions retired")
+        .also("br_misp_retired.conditional")},
+    {icx_spr, not_modelled("br_misp_retired.cond_ntaken", 0xC5, 0x10, every, Yes,
+        "mispredicted, not-taken conditional")
+        .also("br_misp_retired.not_taken")},
+    {icx_spr, not_modelled("br_misp_retired.cond_taken", 0xC5, 0x01, every, Yes,
+        "mispredicted, taken conditional")},
+    {hsw | skl_skx, not_modelled("br_misp_retired.conditional", 0xC5, 0x01, every, Yes,
+        "mispredicted conditional branch instructions retired")
+        .also("br_misp_retired.cond")},
+    {icx_spr, not_modelled("br_misp_retired.conditional", 0xC5, 0x11, every, Yes,
+        "mispredicted conditional branch instructions retired")
+        .also("br_misp_retired.cond")},
+    {glm, not_modelled("br_misp_retired.ind_call", 0xC5, 0xFB, every, Yes,
+        "mispredicted indirect calls retired")},
+    {icx_spr, not_modelled("br_misp_retired.indirect", 0xC5, 0x80, every, Yes,
+        "mispredicted indirect")},
+    {icx_spr, not_modelled("br_misp_retired.indirect_call", 0xC5, 0x02, every, Yes,
+        "mispredicted indirect call")},
+    {glm, not_modelled("br_misp_retired.jcc", 0xC5, 0x7E, every, Yes,
+        "mispredicted conditional branch instructions retired")
+        .also("br_misp_retired.conditional br_misp_retired.cond")},
+    {nhm_wsm | skl_skx, not_modelled("br_misp_retired.near_call", 0xC5, 0x02, every, Yes,
+        "mispredicted near calls retired")},
+    {hsw | skl_skx | icx_spr, not_modelled("br_misp_retired.near_taken", 0xC5, 0x20, every, Yes,
+        "mispredicted near branches retired that were taken")
+        .also("br_misp_retired.taken")},
+    {glm, not_modelled("br_misp_retired.non_return_ind", 0xC5, 0xEB, every, Yes,
+        "mispredicted indirect jumps and calls retired, returns excluded")},
+    {icx_spr, not_modelled("br_misp_retired.ret", 0xC5, 0x08, every, Yes,
+        "mispredicted returns")
+        .also("br_misp_retired.return")},
+    {glm, not_modelled("br_misp_retired.return", 0xC5, 0xF7, every, Yes,
+        "mispredicted near returns retired")},
+    {glm, not_modelled("br_misp_retired.taken_jcc", 0xC5, 0xFE, every, Yes,
+        "mispredicted conditional branch instructions retired that were taken")},
+    {nhm_wsm, not_modelled("cpu_clk_thread_unhalted.ref_xclk", 0x3C, 0x01, every, No,
+        "reference cycles of the crystal or bus clock").ticking(Tick::Bus)
+        .also("cpu_clk_unhalted.ref_xclk cpu_clk_unhalted.ref_p")},
+    {core2, not_modelled("cpu_clk_unhalted.bus", 0x3C, 0x01, every, No,
+        "reference cycles of the crystal or bus clock").ticking(Tick::Bus)
+        .also("cpu_clk_unhalted.ref_xclk cpu_clk_unhalted.ref_p")},
+    {core2 | glm, not_modelled("cpu_clk_unhalted.core", 0x00, 0x02, fixed(1), No,
+        "core cycles while not halted (fixed counter 1)").ticking(Tick::Core)
+        .also("cpu_clk_unhalted.thread")},
+    {core2 | glm, not_modelled("cpu_clk_unhalted.core_p", 0x3C, 0x00, every, No,
+        "core cycles while not halted").ticking(Tick::Core)
+        .also("cpu_clk_unhalted.thread_p")},
+    {hsw | skl_skx | icx_spr, not_modelled("cpu_clk_unhalted.one_thread_active", 0x3C, 0x02, every, No,
+        "reference cycles in which only this hyper-thread is active")},
+    {glm, not_modelled("cpu_clk_unhalted.ref", 0x3C, 0x01, every, No,
+        "reference cycles of the crystal or bus clock").ticking(Tick::Bus)
+        .also("cpu_clk_unhalted.ref_xclk cpu_clk_unhalted.ref_p")},
+    {core2 | nhm_wsm | hsw | skl_skx | icx_spr, not_modelled("cpu_clk_unhalted.ref_tsc", 0x00, 0x03, fixed(2), No,
+        "reference cycles at the rate of the time-stamp counter (fixed counter 2)").ticking(Tick::Reference)
+        .also("cpu_clk_unhalted.ref")},
+    {glm, not_modelled("cpu_clk_unhalted.ref_tsc", 0x00, 0x03, fixed(2), No,
+        "reference cycles at the rate of the time-stamp counter (fixed counter 2)").ticking(Tick::Reference)},
+    {spr, not_modelled("cpu_clk_unhalted.ref_tsc_p", 0x3C, 0x01, every, No,
+        "reference cycles, programmable").ticking(Tick::Reference)},
+    {hsw | skl_skx | icx, not_modelled("cpu_clk_unhalted.ref_xclk", 0x3C, 0x01, every, No,
+        "reference cycles of the crystal or bus clock").ticking(Tick::Bus)
+        .also("cpu_clk_unhalted.ref_p cpu_clk_thread_unhalted.ref_xclk")},
+    {big, not_modelled("cpu_clk_unhalted.thread", 0x00, 0x02, fixed(1), No,
+        "core cycles while not halted (fixed counter 1)").ticking(Tick::Core)
+        .also("cpu_clk_unhalted.core")},
+    {big, not_modelled("cpu_clk_unhalted.thread_p", 0x3C, 0x00, every, No,
+        "core cycles while not halted").ticking(Tick::Core)
+        .also("cpu_clk_unhalted.core_p")},
+    {hsw | skl_skx, not_modelled("cpu_clk_unhalted.thread_p_any", 0x3C, 0x00, every, No,
+        "core cycles while either hyper-thread is not halted").any_thread().ticking(Tick::Core)},
+    {hsw, not_modelled("cycle_activity.cycles_l1d_miss", 0xA3, 0x08, only(2), No,
+        "cycles with a first-level data miss outstanding").cycles(8)
+        .also("cycle_activity.cycles_l1d_pending")},
+    {skl_skx, not_modelled("cycle_activity.cycles_l1d_miss", 0xA3, 0x08, every, No,
+        "cycles with a first-level data miss outstanding").cycles(8)
+        .also("cycle_activity.cycles_l1d_pending")},
+    {icx_spr, not_modelled("cycle_activity.cycles_l1d_miss", 0xA3, 0x08, any_of(4), No,
+        "cycles with a first-level data miss outstanding").cycles(8)
+        .also("cycle_activity.cycles_l1d_pending")},
+    {hsw | skl_skx, not_modelled("cycle_activity.cycles_l2_miss", 0xA3, 0x01, every, No,
+        "cycles with a second-level miss outstanding").cycles(1)
+        .also("cycle_activity.cycles_l2_pending")},
+    {icx_spr, not_modelled("cycle_activity.cycles_l2_miss", 0xA3, 0x01, any_of(4), No,
+        "cycles with a second-level miss outstanding").cycles(1)
+        .also("cycle_activity.cycles_l2_pending")},
+    {skl_skx, not_modelled("cycle_activity.cycles_l3_miss", 0xA3, 0x02, every, No,
+        "cycles with a third-level miss outstanding").cycles(2)},
+    {icx, not_modelled("cycle_activity.cycles_l3_miss", 0xA3, 0x02, any_of(4), No,
+        "cycles with a third-level miss outstanding").cycles(2)},
+    {hsw, not_modelled("cycle_activity.cycles_mem_any", 0xA3, 0x02, every, No,
+        "cycles with a load outstanding").cycles(2)
+        .also("cycle_activity.cycles_ldm_pending")},
+    {skl_skx | icx_spr, not_modelled("cycle_activity.cycles_mem_any", 0xA3, 0x10, every, No,
+        "cycles with a load outstanding").cycles(16)
+        .also("cycle_activity.cycles_ldm_pending")},
+    {hsw, not_modelled("cycle_activity.stalls_l1d_miss", 0xA3, 0x0C, only(2), No,
+        "cycles in which nothing executed and a first-level data miss was outstanding").cycles(12)
+        .also("cycle_activity.stalls_l1d_pending")},
+    {skl_skx, not_modelled("cycle_activity.stalls_l1d_miss", 0xA3, 0x0C, every, No,
+        "cycles in which nothing executed and a first-level data miss was outstanding").cycles(12)
+        .also("cycle_activity.stalls_l1d_pending")},
+    {icx_spr, not_modelled("cycle_activity.stalls_l1d_miss", 0xA3, 0x0C, any_of(4), No,
+        "cycles in which nothing executed and a first-level data miss was outstanding").cycles(12)
+        .also("cycle_activity.stalls_l1d_pending")},
+    {hsw | skl_skx, not_modelled("cycle_activity.stalls_l2_miss", 0xA3, 0x05, every, No,
+        "cycles in which nothing executed and a second-level miss was outstanding").cycles(5)
+        .also("cycle_activity.stalls_l2_pending")},
+    {icx_spr, not_modelled("cycle_activity.stalls_l2_miss", 0xA3, 0x05, any_of(4), No,
+        "cycles in which nothing executed and a second-level miss was outstanding").cycles(5)
+        .also("cycle_activity.stalls_l2_pending")},
+    {skl_skx, not_modelled("cycle_activity.stalls_l3_miss", 0xA3, 0x06, every, No,
+        "cycles in which nothing executed and a third-level miss was outstanding").cycles(6)},
+    {icx_spr, not_modelled("cycle_activity.stalls_l3_miss", 0xA3, 0x06, any_of(4), No,
+        "cycles in which nothing executed and a third-level miss was outstanding").cycles(6)},
+    {hsw, not_modelled("cycle_activity.stalls_mem_any", 0xA3, 0x06, every, No,
+        "cycles in which nothing executed and a load was outstanding").cycles(6)
+        .also("cycle_activity.stalls_ldm_pending")},
+    {skl_skx | icx, not_modelled("cycle_activity.stalls_mem_any", 0xA3, 0x14, every, No,
+        "cycles in which nothing executed and a load was outstanding").cycles(20)
+        .also("cycle_activity.stalls_ldm_pending")},
+    {hsw | skl_skx | icx_spr, not_modelled("cycle_activity.stalls_total", 0xA3, 0x04, every, No,
+        "cycles in which nothing executed").cycles(4)
+        .also("cycle_activity.cycles_no_execute cycle_activity.cycles_no_dispatch")},
+    {nhm_wsm, not_modelled("dtlb_load_misses.any", 0x08, 0x01, every, No,
+        "loads whose TLB miss started a page walk")
+        .also("dtlb_load_misses.miss_causes_a_walk")},
+    {hsw | skl_skx, not_modelled("dtlb_load_misses.miss_causes_a_walk", 0x08, 0x01, every, No,
+        "loads whose TLB miss started a page walk")
+        .also("dtlb_load_misses.any")},
+    {nhm_wsm, not_modelled("dtlb_load_misses.stlb_hit", 0x08, 0x10, every, No,
+        "loads that missed the first TLB and hit the second")},
+    {hsw, not_modelled("dtlb_load_misses.stlb_hit", 0x08, 0x60, every, No,
+        "loads that missed the first TLB and hit the second")},
+    {skl_skx, not_modelled("dtlb_load_misses.stlb_hit", 0x08, 0x20, every, No,
+        "loads that missed the first TLB and hit the second")},
+    {icx, not_modelled("dtlb_load_misses.stlb_hit", 0x08, 0x20, any_of(4), No,
+        "loads that missed the first TLB and hit the second")},
+    {spr, not_modelled("dtlb_load_misses.stlb_hit", 0x12, 0x20, any_of(4), No,
+        "loads that missed the first TLB and hit the second")},
+    {nhm_wsm, not_modelled("dtlb_load_misses.walk_completed", 0x08, 0x02, every, No,
+        "page walks completed for loads, any page size")},
+    {hsw | skl_skx, not_modelled("dtlb_load_misses.walk_completed", 0x08, 0x0E, every, No,
+        "page walks completed for loads, any page size")},
+    {icx, not_modelled("dtlb_load_misses.walk_completed", 0x08, 0x0E, any_of(4), No,
+        "page walks completed for loads, any page size")},
+    {spr, not_modelled("dtlb_load_misses.walk_completed", 0x12, 0x0E, any_of(4), No,
+        "page walks completed for loads, any page size")},
+    {hsw | skl_skx, not_modelled("dtlb_load_misses.walk_completed_2m_4m", 0x08, 0x04, every, No,
+        "page walks completed for loads, 2 MB and 4 MB pages")},
+    {icx, not_modelled("dtlb_load_misses.walk_completed_2m_4m", 0x08, 0x04, any_of(4), No,
+        "page walks completed for loads, 2 MB and 4 MB pages")},
+    {spr, not_modelled("dtlb_load_misses.walk_completed_2m_4m", 0x12, 0x04, any_of(4), No,
+        "page walks completed for loads, 2 MB and 4 MB pages")},
+    {hsw | skl_skx, not_modelled("dtlb_load_misses.walk_completed_4k", 0x08, 0x02, every, No,
+        "page walks completed for loads, 4 KB pages")},
+    {icx, not_modelled("dtlb_load_misses.walk_completed_4k", 0x08, 0x02, any_of(4), No,
+        "page walks completed for loads, 4 KB pages")},
+    {spr, not_modelled("dtlb_load_misses.walk_completed_4k", 0x12, 0x02, any_of(4), No,
+        "page walks completed for loads, 4 KB pages")},
+    {wsm, not_modelled("dtlb_load_misses.walk_cycles", 0x08, 0x04, every, No,
+        "page walks for loads under way, summed over cycles")
+        .also("dtlb_load_misses.walk_pending dtlb_load_misses.walk_duration")},
+    {hsw | skl_skx, not_modelled("dtlb_load_misses.walk_pending", 0x08, 0x10, every, No,
+        "page walks for loads under way, summed over cycles")
+        .also("dtlb_load_misses.walk_duration dtlb_load_misses.walk_cycles")},
+    {icx, not_modelled("dtlb_load_misses.walk_pending", 0x08, 0x10, any_of(4), No,
+        "page walks for loads under way, summed over cycles")
+        .also("dtlb_load_misses.walk_duration dtlb_load_misses.walk_cycles")},
+    {spr, not_modelled("dtlb_load_misses.walk_pending", 0x12, 0x10, any_of(4), No,
+        "page walks for loads under way, summed over cycles")
+        .also("dtlb_load_misses.walk_duration dtlb_load_misses.walk_cycles")},
+    {nhm_wsm, not_modelled("dtlb_misses.any", 0x49, 0x01, every, No,
+        "any DTLB miss (NHM/WSM)")},
+    {hsw | skl_skx, not_modelled("dtlb_store_misses.miss_causes_a_walk", 0x49, 0x01, every, No,
+        "stores whose TLB miss started a page walk")},
+    {hsw, not_modelled("dtlb_store_misses.stlb_hit", 0x49, 0x60, every, No,
+        "stores that missed the first TLB and hit the second")},
+    {skl_skx, not_modelled("dtlb_store_misses.stlb_hit", 0x49, 0x20, every, No,
+        "stores that missed the first TLB and hit the second")},
+    {icx, not_modelled("dtlb_store_misses.stlb_hit", 0x49, 0x20, any_of(4), No,
+        "stores that missed the first TLB and hit the second")},
+    {spr, not_modelled("dtlb_store_misses.stlb_hit", 0x13, 0x20, any_of(4), No,
+        "stores that missed the first TLB and hit the second")},
+    {hsw | skl_skx, not_modelled("dtlb_store_misses.walk_completed", 0x49, 0x0E, every, No,
+        "page walks completed for stores, any page size")},
+    {icx, not_modelled("dtlb_store_misses.walk_completed", 0x49, 0x0E, any_of(4), No,
+        "page walks completed for stores, any page size")},
+    {spr, not_modelled("dtlb_store_misses.walk_completed", 0x13, 0x0E, any_of(4), No,
+        "page walks completed for stores, any page size")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.128b_packed_double", 0xC7, 0x04, every, No, kFpArith[0x04],
+        "128-bit packed double-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.128b_packed_single", 0xC7, 0x08, every, No, kFpArith[0x08],
+        "128-bit packed single-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.256b_packed_double", 0xC7, 0x10, every, No, kFpArith[0x10],
+        "256-bit packed double-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.256b_packed_single", 0xC7, 0x20, every, No, kFpArith[0x20],
+        "256-bit packed single-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.4_flops", 0xC7, 0x18, every, No, kFpArith[0x18],
+        "128-bit packed single-precision and 256-bit packed double-precision computations retired; fused "
+        "multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.512b_packed_double", 0xC7, 0x40, every, No, kFpArith[0x40],
+        "512-bit packed double-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.512b_packed_single", 0xC7, 0x80, every, No, kFpArith[0x80],
+        "512-bit packed single-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.8_flops", 0xC7, 0x60, every, No, kFpArith[0x60],
+        "256-bit packed single-precision and 512-bit packed double-precision computations retired; fused "
+        "multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.scalar", 0xC7, 0x03, every, No, kFpArith[0x03],
+        "scalar computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.scalar_double", 0xC7, 0x01, every, No, kFpArith[0x01],
+        "scalar double-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.scalar_single", 0xC7, 0x02, every, No, kFpArith[0x02],
+        "scalar single-precision computations retired; fused multiply-add counts twice")},
+    {skl_skx | icx_spr, exact("fp_arith_inst_retired.vector", 0xC7, 0xFC, every, No, kFpArith[0xFC],
+        "packed computations retired; fused multiply-add counts twice")},
+    {hsw | skl_skx, not_modelled("fp_assist.any", 0xCA, 0x1E, every, No,
+        "cycles with a floating-point assist").cycles(1)
+        .also("fp_assist.all assists.fp")},
+    {icx_spr, not_modelled("fp_assist.any", 0xC1, 0x02, every, No,
+        "cycles with a floating-point assist")
+        .also("fp_assist.all assists.fp")},
+    {skl | icx_spr, not_modelled("frontend_retired.any_dsb_miss", 0xC6, 0x01, every, Yes,
+        "instructions retired after any miss of the decoded-uop cache").selecting(0x1)},
+    {skx, not_modelled("frontend_retired.any_dsb_miss", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after any miss of the decoded-uop cache").selecting(0x1)},
+    {skl | icx_spr, not_modelled("frontend_retired.dsb_miss", 0xC6, 0x01, every, Yes,
+        "instructions retired after a critical miss of the decoded-uop cache").selecting(0x11)},
+    {skx, not_modelled("frontend_retired.dsb_miss", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after a critical miss of the decoded-uop cache").selecting(0x11)},
+    {skl | icx_spr, not_modelled("frontend_retired.itlb_miss", 0xC6, 0x01, every, Yes,
+        "instructions retired after a miss of the instruction TLB").selecting(0x14)},
+    {skx, not_modelled("frontend_retired.itlb_miss", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after a miss of the instruction TLB").selecting(0x14)},
+    {skl | icx_spr, not_modelled("frontend_retired.l1i_miss", 0xC6, 0x01, every, Yes,
+        "instructions retired after an instruction fetch that missed the first-level cache").selecting(0x12)},
+    {skx, not_modelled("frontend_retired.l1i_miss", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after an instruction fetch that missed the first-level cache").selecting(0x12)},
+    {skl | icx_spr, not_modelled("frontend_retired.l2_miss", 0xC6, 0x01, every, Yes,
+        "instructions retired after an instruction fetch that missed the second-level cache").selecting(0x13)},
+    {skx, not_modelled("frontend_retired.l2_miss", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after an instruction fetch that missed the second-level cache").selecting(0x13)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_1", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 1 cycle").selecting(0x400106)},
+    {icx, not_modelled("frontend_retired.latency_ge_1", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 1 cycle").selecting(0x500106)},
+    {spr, not_modelled("frontend_retired.latency_ge_1", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 1 cycle").selecting(0x600106)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_128", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 128 cycles").selecting(0x408006)},
+    {icx, not_modelled("frontend_retired.latency_ge_128", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 128 cycles").selecting(0x508006)},
+    {spr, not_modelled("frontend_retired.latency_ge_128", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 128 cycles").selecting(0x608006)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_16", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 16 cycles").selecting(0x401006)},
+    {icx, not_modelled("frontend_retired.latency_ge_16", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 16 cycles").selecting(0x501006)},
+    {spr, not_modelled("frontend_retired.latency_ge_16", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 16 cycles").selecting(0x601006)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_2", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 2 cycles").selecting(0x400206)},
+    {icx, not_modelled("frontend_retired.latency_ge_2", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 2 cycles").selecting(0x500206)},
+    {spr, not_modelled("frontend_retired.latency_ge_2", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 2 cycles").selecting(0x600206)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_256", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 256 cycles").selecting(0x410006)},
+    {icx, not_modelled("frontend_retired.latency_ge_256", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 256 cycles").selecting(0x510006)},
+    {spr, not_modelled("frontend_retired.latency_ge_256", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 256 cycles").selecting(0x610006)},
+    {skl | icx_spr, not_modelled("frontend_retired.latency_ge_2_bubbles_ge_1", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end left at least 1 slot empty for 2 cycles").selecting(0x100206)},
+    {skx, not_modelled("frontend_retired.latency_ge_2_bubbles_ge_1", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end left at least 1 slot empty for 2 cycles").selecting(0x100206)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_2_bubbles_ge_2", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end left at least 2 slots empty for 2 cycles").selecting(0x200206)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_2_bubbles_ge_3", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end left at least 3 slots empty for 2 cycles").selecting(0x300206)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_32", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 32 cycles").selecting(0x402006)},
+    {icx, not_modelled("frontend_retired.latency_ge_32", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 32 cycles").selecting(0x502006)},
+    {spr, not_modelled("frontend_retired.latency_ge_32", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 32 cycles").selecting(0x602006)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_4", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 4 cycles").selecting(0x400406)},
+    {icx, not_modelled("frontend_retired.latency_ge_4", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 4 cycles").selecting(0x500406)},
+    {spr, not_modelled("frontend_retired.latency_ge_4", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 4 cycles").selecting(0x600406)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_512", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 512 cycles").selecting(0x420006)},
+    {icx, not_modelled("frontend_retired.latency_ge_512", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 512 cycles").selecting(0x520006)},
+    {spr, not_modelled("frontend_retired.latency_ge_512", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 512 cycles").selecting(0x620006)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_64", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 64 cycles").selecting(0x404006)},
+    {icx, not_modelled("frontend_retired.latency_ge_64", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 64 cycles").selecting(0x504006)},
+    {spr, not_modelled("frontend_retired.latency_ge_64", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 64 cycles").selecting(0x604006)},
+    {skl_skx, not_modelled("frontend_retired.latency_ge_8", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after the front end delivered nothing for at least 8 cycles").selecting(0x400806)},
+    {icx, not_modelled("frontend_retired.latency_ge_8", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 8 cycles").selecting(0x500806)},
+    {spr, not_modelled("frontend_retired.latency_ge_8", 0xC6, 0x01, every, Yes,
+        "instructions retired after the front end delivered nothing for at least 8 cycles").selecting(0x600806)},
+    {spr, not_modelled("frontend_retired.ms_flows", 0xC6, 0x01, every, Yes,
+        "instructions retired after uops from the microcode sequencer").selecting(0x8)},
+    {skl | icx_spr, not_modelled("frontend_retired.stlb_miss", 0xC6, 0x01, every, Yes,
+        "instructions retired after an instruction fetch that missed both TLBs").selecting(0x15)},
+    {skx, not_modelled("frontend_retired.stlb_miss", 0xC6, 0x01, any_of(4), Yes,
+        "instructions retired after an instruction fetch that missed both TLBs").selecting(0x15)},
+    {spr, not_modelled("frontend_retired.unknown_branch", 0xC6, 0x01, every, Yes,
+        "instructions retired after a branch that the front end did not know").selecting(0x17)},
+    {hsw | skl_skx, not_modelled("hle_retired.aborted", 0xC8, 0x04, every, Yes,
+        "hardware lock elisions that aborted")},
+    {icx, not_modelled("hle_retired.aborted", 0xC8, 0x04, every, No,
+        "hardware lock elisions that aborted")},
+    {skl_skx | spr, not_modelled("hw_interrupts.received", 0xCB, 0x01, every, No,
+        "hardware interrupts taken")},
+    {hsw, not_modelled("icache.misses", 0x80, 0x02, every, No,
+        "instruction fetches that missed the first-level instruction cache")
+        .also("icache_64b.iftag_miss l1i.misses")},
+    {icx, not_modelled("icache.misses", 0x83, 0x02, any_of(4), No,
+        "instruction fetches that missed the first-level instruction cache")
+        .also("icache_64b.iftag_miss l1i.misses")},
+    {skl_skx, not_modelled("icache_64b.iftag_miss", 0x83, 0x02, every, No,
+        "instruction fetches that missed the first-level instruction cache")
+        .also("icache.misses l1i.misses")},
+    {hsw | skl_skx | icx_spr, not_modelled("idq_uops_not_delivered.core", 0x9C, 0x01, every, No,
+        "issue slots that the front end left empty while the back end could take uops")},
+    {hsw | skl_skx, not_modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,
+        "cycles in which the front end delivered no uop while the back end could take some").cycles(4)},
+    {icx, not_modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,
+        "cycles in which the front end delivered no uop while the back end could take some").cycles(5)},
+    {spr, not_modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,
+        "cycles in which the front end delivered no uop while the back end could take some").cycles(6)},
+    {all, exact("inst_retired.any", 0x00, 0x01, fixed(0), No, kInstructions,
+        "instructions retired (fixed counter 0)")},
+    {core2 | icx | glm, exact("inst_retired.any_p", 0xC0, 0x00, every, Yes, kInstructions,
+        "instructions retired; a REP string instruction is one")},
+    {nhm_wsm, exact("inst_retired.any_p", 0xC0, 0x01, every, Yes, kInstructions,
+        "instructions retired; a REP string instruction is one")},
+    {hsw | skl_skx, exact("inst_retired.any_p", 0xC0, 0x00, every, No, kInstructions,
+        "instructions retired; a REP string instruction is one")},
+    {spr, exact("inst_retired.any_p", 0xC0, 0x00, but_pmc0, Yes, kInstructions,
+        "instructions retired; a REP string instruction is one")},
+    {nhm_wsm, exact("inst_retired.any_p_arch", 0xC0, 0x00, every, No, kInstructions,
+        "instructions retired, the architectural encoding")},
+    {core2, exact("inst_retired.loads", 0xC0, 0x01, every, No, kLoadInstructions,
+        "instructions retired that read memory")
+        .also("mem_inst_retired.loads")},
+    {skl_skx | icx, exact("inst_retired.nop", 0xC0, 0x02, every, Yes, kNops,
+        "no-operations retired (90H and 0FH 1FH)")},
+    {spr, exact("inst_retired.nop", 0xC0, 0x02, but_pmc0, Yes, kNops,
+        "no-operations retired (90H and 0FH 1FH)")},
+    {hsw | skl_skx, exact("inst_retired.prec_dist", 0xC0, 0x01, only(1), Distribution, kInstructions,
+        "instructions retired; with PEBS on PMC1 the overflowing instruction itself is sampled")},
+    {icx_spr, exact("inst_retired.prec_dist", 0x00, 0x01, fixed(0), Distribution, kInstructions,
+        "instructions retired; with PEBS on fixed counter 0 the overflowing instruction itself is sampled")},
+    {core2, exact("inst_retired.stores", 0xC0, 0x02, every, No, kStoreInstructions,
+        "instructions retired that wrote memory")
+        .also("mem_inst_retired.stores")},
+    {nhm_wsm, not_modelled("inst_retired.total_cycles", 0xC0, 0x01, every, Always,
+        "every cycle, precise: INST_RETIRED below 10").cycles_below(16)
+        .also("inst_retired.total_cycles_ps")},
+    {skl_skx, not_modelled("inst_retired.total_cycles_ps", 0xC0, 0x01, but_pmc1, Always,
+        "every cycle, precise: INST_RETIRED below 10").cycles_below(10)
+        .also("inst_retired.total_cycles")},
+    {nhm_wsm, not_modelled("inst_retired.x87", 0xC0, 0x02, every, Yes,
+        "x87 instructions retired")},
+    {hsw, not_modelled("inst_retired.x87", 0xC0, 0x02, every, No,
+        "x87 instructions retired")},
+    {hsw, not_modelled("int_misc.recovery_cycles", 0x0D, 0x03, every, No,
+        "allocator recovery cycles after a clear").cycles(1)},
+    {skl_skx | icx, not_modelled("int_misc.recovery_cycles", 0x0D, 0x01, every, No,
+        "cycles the allocator recovers after a clear")},
+    {spr, not_modelled("int_misc.recovery_cycles", 0xAD, 0x01, every, No,
+        "cycles the allocator recovers after a clear")},
+    {hsw | skl_skx, not_modelled("itlb.itlb_flush", 0xAE, 0x01, every, No,
+        "flushes of the instruction TLB")
+        .also("itlb_flush")},
+    {nhm_wsm, not_modelled("itlb_flush", 0xAE, 0x01, every, No,
+        "flushes of the instruction TLB")
+        .also("itlb.itlb_flush")},
+    {nhm_wsm, not_modelled("itlb_miss_retired", 0xC8, 0x20, every, Yes,
+        "retired instructions that missed the ITLB")},
+    {nhm_wsm, not_modelled("itlb_misses.miss_caused_walk", 0x85, 0x01, every, No,
+        "instruction fetches whose TLB miss started a page walk")
+        .also("itlb_misses.miss_causes_a_walk itlb_misses.any")},
+    {hsw | skl_skx, not_modelled("itlb_misses.miss_causes_a_walk", 0x85, 0x01, every, No,
+        "instruction fetches whose TLB miss started a page walk")
+        .also("itlb_misses.any itlb_misses.miss_caused_walk")},
+    {hsw, not_modelled("itlb_misses.stlb_hit", 0x85, 0x60, every, No,
+        "instruction fetches that missed the first TLB and hit the second")},
+    {skl_skx, not_modelled("itlb_misses.stlb_hit", 0x85, 0x20, every, No,
+        "instruction fetches that missed the first TLB and hit the second")},
+    {icx, not_modelled("itlb_misses.stlb_hit", 0x85, 0x20, any_of(4), No,
+        "instruction fetches that missed the first TLB and hit the second")},
+    {spr, not_modelled("itlb_misses.stlb_hit", 0x11, 0x20, any_of(4), No,
+        "instruction fetches that missed the first TLB and hit the second")},
+    {nhm_wsm, not_modelled("itlb_misses.walk_completed", 0x85, 0x02, every, No,
+        "page walks completed for instruction fetches, any page size")},
+    {hsw | skl_skx, not_modelled("itlb_misses.walk_completed", 0x85, 0x0E, every, No,
+        "page walks completed for instruction fetches, any page size")},
+    {icx, not_modelled("itlb_misses.walk_completed", 0x85, 0x0E, any_of(4), No,
+        "page walks completed for instruction fetches, any page size")},
+    {spr, not_modelled("itlb_misses.walk_completed", 0x11, 0x0E, any_of(4), No,
+        "page walks completed for instruction fetches, any page size")},
+    {nhm_wsm, not_modelled("l1d.repl", 0x51, 0x01, any_of(2), No,
+        "lines brought into the first-level data cache")
+        .also("l1d.replacement")},
+    {hsw | skl_skx, not_modelled("l1d.replacement", 0x51, 0x01, every, No,
+        "lines brought into the first-level data cache")
+        .also("l1d.repl")},
+    {icx_spr, not_modelled("l1d.replacement", 0x51, 0x01, any_of(4), No,
+        "lines brought into the first-level data cache")
+        .also("l1d.repl")},
+    {nhm, not_modelled("l1d_cache_ld.mesi", 0x40, 0x0F, any_of(2), No,
+        "L1D load references by state (NHM)")},
+    {hsw, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, every, No,
+        "cycles blocked on full fill buffers").cycles(1)},
+    {skl_skx, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, every, No,
+        "requests that found all fill buffers taken")},
+    {icx_spr, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, any_of(4), No,
+        "requests that found all fill buffers taken")},
+    {hsw, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, only(2), No,
+        "first-level data misses outstanding, summed over cycles")},
+    {skl_skx, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, every, No,
+        "first-level data misses outstanding, summed over cycles")},
+    {icx_spr, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, any_of(4), No,
+        "first-level data misses outstanding, summed over cycles")},
+    {hsw, not_modelled("l1d_pend_miss.pending_cycles", 0x48, 0x01, only(2), No,
+        "cycles with a first-level data miss outstanding").cycles(1)},
+    {skl_skx, not_modelled("l1d_pend_miss.pending_cycles", 0x48, 0x01, every, No,
+        "cycles with a first-level data miss outstanding").cycles(1)},
+    {icx_spr, not_modelled("l1d_pend_miss.pending_cycles", 0x48, 0x01, any_of(4), No,
+        "cycles with a first-level data miss outstanding").cycles(1)},
+    {nhm_wsm, not_modelled("l1i.misses", 0x80, 0x02, every, No,
+        "instruction fetches that missed the first-level instruction cache")
+        .also("icache.misses icache_64b.iftag_miss")},
+    {hsw, not_modelled("l2_lines_in.all", 0xF1, 0x07, every, No,
+        "lines brought into the second-level cache")
+        .also("l2_lines_in.any")},
+    {skl_skx, not_modelled("l2_lines_in.all", 0xF1, 0x1F, every, No,
+        "lines brought into the second-level cache")
+        .also("l2_lines_in.any")},
+    {icx, not_modelled("l2_lines_in.all", 0xF1, 0x1F, any_of(4), No,
+        "lines brought into the second-level cache")
+        .also("l2_lines_in.any")},
+    {spr, not_modelled("l2_lines_in.all", 0x25, 0x1F, any_of(4), No,
+        "lines brought into the second-level cache")
+        .also("l2_lines_in.any")},
+    {nhm_wsm, not_modelled("l2_lines_in.any", 0xF1, 0x07, every, No,
+        "lines brought into the second-level cache")
+        .also("l2_lines_in.all")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.all_code_rd", 0x24, 0xE4, every, No,
+        "code reads of the second-level cache")
+        .also("l2_rqsts.ifetches")},
+    {icx_spr, not_modelled("l2_rqsts.all_code_rd", 0x24, 0xE4, any_of(4), No,
+        "code reads of the second-level cache")
+        .also("l2_rqsts.ifetches")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.all_demand_data_rd", 0x24, 0xE1, every, No,
+        "demand data reads of the second-level cache")
+        .also("l2_rqsts.loads")},
+    {icx_spr, not_modelled("l2_rqsts.all_demand_data_rd", 0x24, 0xE1, any_of(4), No,
+        "demand data reads of the second-level cache")
+        .also("l2_rqsts.loads")},
+    {nhm_wsm, not_modelled("l2_rqsts.all_hwpf", 0x24, 0xC0, every, No,
+        "prefetches of the second-level cache")
+        .also("l2_rqsts.all_pf l2_rqsts.prefetches")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.all_pf", 0x24, 0xF8, every, No,
+        "prefetches of the second-level cache")
+        .also("l2_rqsts.prefetches l2_rqsts.all_hwpf")},
+    {spr, not_modelled("l2_rqsts.all_pf", 0x24, 0xF0, any_of(4), No,
+        "prefetches of the second-level cache")
+        .also("l2_rqsts.prefetches l2_rqsts.all_hwpf")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.all_rfo", 0x24, 0xE2, every, No,
+        "reads for ownership of the second-level cache")
+        .also("l2_rqsts.rfos")},
+    {icx_spr, not_modelled("l2_rqsts.all_rfo", 0x24, 0xE2, any_of(4), No,
+        "reads for ownership of the second-level cache")
+        .also("l2_rqsts.rfos")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.code_rd_miss", 0x24, 0x24, every, No,
+        "code reads that missed the second-level cache")
+        .also("l2_rqsts.ifetch_miss")},
+    {icx_spr, not_modelled("l2_rqsts.code_rd_miss", 0x24, 0x24, any_of(4), No,
+        "code reads that missed the second-level cache")
+        .also("l2_rqsts.ifetch_miss")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.demand_data_rd_hit", 0x24, 0xC1, every, No,
+        "demand data reads that hit the second-level cache")
+        .also("l2_rqsts.ld_hit")},
+    {icx_spr, not_modelled("l2_rqsts.demand_data_rd_hit", 0x24, 0xC1, any_of(4), No,
+        "demand data reads that hit the second-level cache")
+        .also("l2_rqsts.ld_hit")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.demand_data_rd_miss", 0x24, 0x21, every, No,
+        "demand data reads that missed the second-level cache")
+        .also("l2_rqsts.ld_miss")},
+    {icx_spr, not_modelled("l2_rqsts.demand_data_rd_miss", 0x24, 0x21, any_of(4), No,
+        "demand data reads that missed the second-level cache")
+        .also("l2_rqsts.ld_miss")},
+    {nhm_wsm, not_modelled("l2_rqsts.ifetch_miss", 0x24, 0x20, every, No,
+        "code reads that missed the second-level cache")
+        .also("l2_rqsts.code_rd_miss")},
+    {nhm_wsm, not_modelled("l2_rqsts.ifetches", 0x24, 0x30, every, No,
+        "code reads of the second-level cache")
+        .also("l2_rqsts.all_code_rd")},
+    {nhm_wsm, not_modelled("l2_rqsts.ld_hit", 0x24, 0x01, every, No,
+        "demand data reads that hit the second-level cache")
+        .also("l2_rqsts.demand_data_rd_hit")},
+    {nhm_wsm, not_modelled("l2_rqsts.ld_miss", 0x24, 0x02, every, No,
+        "demand data reads that missed the second-level cache")
+        .also("l2_rqsts.demand_data_rd_miss")},
+    {nhm_wsm, not_modelled("l2_rqsts.loads", 0x24, 0x03, every, No,
+        "demand data reads of the second-level cache")
+        .also("l2_rqsts.all_demand_data_rd")},
+    {nhm_wsm, not_modelled("l2_rqsts.miss", 0x24, 0xAA, every, No,
+        "requests of any kind that missed the second-level cache")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.miss", 0x24, 0x3F, every, No,
+        "requests of any kind that missed the second-level cache")},
+    {icx_spr, not_modelled("l2_rqsts.miss", 0x24, 0x3F, any_of(4), No,
+        "requests of any kind that missed the second-level cache")},
+    {nhm_wsm | hsw | skl_skx, not_modelled("l2_rqsts.references", 0x24, 0xFF, every, No,
+        "requests to the second-level cache of any kind")},
+    {icx_spr, not_modelled("l2_rqsts.references", 0x24, 0xFF, any_of(4), No,
+        "requests to the second-level cache of any kind")},
+    {nhm_wsm, not_modelled("l2_rqsts.rfo_hit", 0x24, 0x04, every, No,
+        "reads for ownership that hit the second-level cache")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.rfo_hit", 0x24, 0xC2, every, No,
+        "reads for ownership that hit the second-level cache")},
+    {icx_spr, not_modelled("l2_rqsts.rfo_hit", 0x24, 0xC2, any_of(4), No,
+        "reads for ownership that hit the second-level cache")},
+    {nhm_wsm, not_modelled("l2_rqsts.rfo_miss", 0x24, 0x08, every, No,
+        "reads for ownership that missed the second-level cache")},
+    {hsw | skl_skx, not_modelled("l2_rqsts.rfo_miss", 0x24, 0x22, every, No,
+        "reads for ownership that missed the second-level cache")},
+    {icx_spr, not_modelled("l2_rqsts.rfo_miss", 0x24, 0x22, any_of(4), No,
+        "reads for ownership that missed the second-level cache")},
+    {nhm_wsm, not_modelled("l2_rqsts.rfos", 0x24, 0x0C, every, No,
+        "reads for ownership of the second-level cache")
+        .also("l2_rqsts.all_rfo")},
+    {hsw | skl_skx, not_modelled("l2_trans.l2_wb", 0xF0, 0x40, every, No,
+        "lines written back from the second-level cache")
+        .also("l2_transactions.wb")},
+    {icx, not_modelled("l2_trans.l2_wb", 0xF0, 0x40, any_of(4), No,
+        "lines written back from the second-level cache")
+        .also("l2_transactions.wb")},
+    {spr, not_modelled("l2_trans.l2_wb", 0x23, 0x40, any_of(4), No,
+        "lines written back from the second-level cache")
+        .also("l2_transactions.wb")},
+    {nhm_wsm, not_modelled("l2_transactions.wb", 0xF0, 0x40, every, No,
+        "lines written back from the second-level cache")
+        .also("l2_trans.l2_wb")},
+    {glm, not_modelled("ld_blocks.4k_alias", 0x03, 0x04, every, Yes,
+        "loads delayed by an older store at the same offset in a 4 KB page")
+        .also("ld_blocks.address_alias")},
+    {glm, not_modelled("ld_blocks.all_block", 0x03, 0x10, every, Yes,
+        "loads blocked for any reason")},
+    {glm, not_modelled("ld_blocks.data_unknown", 0x03, 0x01, every, Yes,
+        "loads blocked by an older store whose data was not there yet")},
+    {hsw | skl_skx, not_modelled("ld_blocks.no_sr", 0x03, 0x08, every, No,
+        "split loads blocked for want of a split register")},
+    {icx, not_modelled("ld_blocks.no_sr", 0x03, 0x08, any_of(4), No,
+        "split loads blocked for want of a split register")},
+    {spr, not_modelled("ld_blocks.no_sr", 0x03, 0x88, any_of(4), No,
+        "split loads blocked for want of a split register")},
+    {hsw | skl_skx, not_modelled("ld_blocks.store_forward", 0x03, 0x02, every, No,
+        "loads blocked by an older store that could not be forwarded")},
+    {icx, not_modelled("ld_blocks.store_forward", 0x03, 0x02, any_of(4), No,
+        "loads blocked by an older store that could not be forwarded")},
+    {spr, not_modelled("ld_blocks.store_forward", 0x03, 0x82, any_of(4), No,
+        "loads blocked by an older store that could not be forwarded")},
+    {glm, not_modelled("ld_blocks.store_forward", 0x03, 0x02, every, Yes,
+        "loads blocked by an older store that could not be forwarded")},
+    {glm, not_modelled("ld_blocks.utlb_miss", 0x03, 0x08, every, Yes,
+        "loads blocked by a miss of the first TLB")},
+    {hsw | skl_skx, not_modelled("ld_blocks_partial.address_alias", 0x07, 0x01, every, No,
+        "loads delayed by an older store at the same offset in a 4 KB page")
+        .also("ld_blocks.address_alias")},
+    {icx, not_modelled("ld_blocks_partial.address_alias", 0x07, 0x01, any_of(4), No,
+        "loads delayed by an older store at the same offset in a 4 KB page")
+        .also("ld_blocks.address_alias")},
+    {spr, not_modelled("ld_blocks_partial.address_alias", 0x03, 0x04, any_of(4), No,
+        "loads delayed by an older store at the same offset in a 4 KB page")
+        .also("ld_blocks.address_alias")},
+    {all, not_modelled("longest_lat_cache.miss", 0x2E, 0x41, every, No,
+        "misses of the last-level cache")},
+    {all, not_modelled("longest_lat_cache.reference", 0x2E, 0x4F, every, No,
+        "references to the last-level cache")},
+    {hsw | skl_skx | icx_spr, not_modelled("machine_clears.count", 0xC3, 0x01, every, No,
+        "machine clears of any kind").cycles(1).rising()},
+    {nhm_wsm | hsw, not_modelled("machine_clears.cycles", 0xC3, 0x01, every, No,
+        "cycles of machine-clear activity")},
+    {hsw, not_modelled("machine_clears.maskmov", 0xC3, 0x20, every, No,
+        "AVX masked-move clears")},
+    {nhm_wsm, not_modelled("machine_clears.mem_order", 0xC3, 0x02, every, No,
+        "machine clears for memory ordering")
+        .also("machine_clears.memory_ordering")},
+    {hsw | skl_skx | icx_spr | glm, not_modelled("machine_clears.memory_ordering", 0xC3, 0x02, every, No,
+        "machine clears for memory ordering")
+        .also("machine_clears.mem_order")},
+    {big, not_modelled("machine_clears.smc", 0xC3, 0x04, every, No,
+        "machine clears for self-modifying code")},
+    {glm, not_modelled("machine_clears.smc", 0xC3, 0x01, every, No,
+        "machine clears for self-modifying code")},
+    {skl_skx, exact("mem_inst_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
+        "loads retired: one per memory operand read, per element with REP").with_address()
+        .also("mem_uops_retired.all_loads mem_inst_retired.loads")},
+    {icx_spr, exact("mem_inst_retired.all_loads", 0xD0, 0x81, any_of(4), Yes, kLoads,
+        "loads retired: one per memory operand read, per element with REP").with_address()
+        .also("mem_uops_retired.all_loads mem_inst_retired.loads")},
+    {skl_skx, exact("mem_inst_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
+        "stores retired: one per memory operand written, per element with REP").with_address()
+        .also("mem_uops_retired.all_stores mem_inst_retired.stores")},
+    {icx_spr, exact("mem_inst_retired.all_stores", 0xD0, 0x82, any_of(4), Yes, kStores,
+        "stores retired: one per memory operand written, per element with REP").with_address()
+        .also("mem_uops_retired.all_stores mem_inst_retired.stores")},
+    {skl_skx, exact("mem_inst_retired.any", 0xD0, 0x83, every, Yes, kLoadsAndStores,
+        "loads and stores retired").with_address()
+        .also("mem_uops_retired.all")},
+    {icx_spr, exact("mem_inst_retired.any", 0xD0, 0x83, any_of(4), Yes, kLoadsAndStores,
+        "loads and stores retired").with_address()
+        .also("mem_uops_retired.all")},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_0", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 0 cycles").with_address().selecting(0)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_1024", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 1024 cycles").with_address().selecting(1024)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_128", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_16", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_16384", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 16384 cycles").with_address().selecting(16384)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_2048", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 2048 cycles").with_address().selecting(2048)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_256", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_32", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_32768", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 32768 cycles").with_address().selecting(32768)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_4", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_4096", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 4096 cycles").with_address().selecting(4096)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_512", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_64", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_8", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
+    {nhm_wsm, not_modelled("mem_inst_retired.latency_above_threshold_8192", 0x0B, 0x10, every, Always,
+        "tagged loads retired that took more than 8192 cycles").with_address().selecting(8192)},
+    {nhm_wsm, exact("mem_inst_retired.loads", 0x0B, 0x01, every, Yes, kLoads,
+        "loads retired: one per memory operand read, per element with REP")
+        .also("mem_inst_retired.all_loads mem_uops_retired.all_loads")},
+    {skl_skx, exact("mem_inst_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
+        "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
+        .also("mem_uops_retired.lock_loads")},
+    {icx_spr, exact("mem_inst_retired.lock_loads", 0xD0, 0x21, any_of(4), Yes, kLockedLoads,
+        "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
+        .also("mem_uops_retired.lock_loads")},
+    {skl_skx, exact("mem_inst_retired.split_loads", 0xD0, 0x41, every, Yes, kSplitLoads,
+        "loads retired that crossed a 64-byte line").with_address()
+        .also("mem_uops_retired.split_loads")},
+    {icx_spr, exact("mem_inst_retired.split_loads", 0xD0, 0x41, any_of(4), Yes, kSplitLoads,
+        "loads retired that crossed a 64-byte line").with_address()
+        .also("mem_uops_retired.split_loads")},
+    {skl_skx, exact("mem_inst_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
+        "stores retired that crossed a 64-byte line").with_address()
+        .also("mem_uops_retired.split_stores")},
+    {icx_spr, exact("mem_inst_retired.split_stores", 0xD0, 0x42, any_of(4), Yes, kSplitStores,
+        "stores retired that crossed a 64-byte line").with_address()
+        .also("mem_uops_retired.split_stores")},
+    {skl_skx, not_modelled("mem_inst_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
+        "loads retired that walked the page tables").with_address()
+        .also("mem_uops_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
+    {icx_spr, not_modelled("mem_inst_retired.stlb_miss_loads", 0xD0, 0x11, any_of(4), Yes,
+        "loads retired that walked the page tables").with_address()
+        .also("mem_uops_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
+    {skl_skx, not_modelled("mem_inst_retired.stlb_miss_stores", 0xD0, 0x12, every, Yes,
+        "stores retired that walked the page tables").with_address()
+        .also("mem_uops_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
+    {icx_spr, not_modelled("mem_inst_retired.stlb_miss_stores", 0xD0, 0x12, any_of(4), Yes,
+        "stores retired that walked the page tables").with_address()
+        .also("mem_uops_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
+    {nhm_wsm, exact("mem_inst_retired.stores", 0x0B, 0x02, every, Yes, kStores,
+        "stores retired: one per memory operand written, per element with REP")
+        .also("mem_inst_retired.all_stores mem_uops_retired.all_stores")},
+    {skl_skx, not_modelled("mem_load_l3_hit_retired.xsnp_hit", 0xD2, 0x02, every, Yes,
+        "loads retired that hit the third-level cache with the line clean in another core").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_hit mem_load_uops_llc_hit_retired.xsnp_hit "
+              "mem_load_l3_hit_retired.xsnp_no_fwd")},
+    {icx_spr, not_modelled("mem_load_l3_hit_retired.xsnp_hit", 0xD2, 0x02, any_of(4), Yes,
+        "loads retired that hit the third-level cache with the line clean in another core").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_hit mem_load_uops_llc_hit_retired.xsnp_hit "
+              "mem_load_l3_hit_retired.xsnp_no_fwd")},
+    {skl_skx, not_modelled("mem_load_l3_hit_retired.xsnp_hitm", 0xD2, 0x04, every, Yes,
+        "loads retired that hit the third-level cache with the line modified in another core").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_hitm mem_load_uops_llc_hit_retired.xsnp_hitm "
+              "mem_load_l3_hit_retired.xsnp_fwd")},
+    {icx_spr, not_modelled("mem_load_l3_hit_retired.xsnp_hitm", 0xD2, 0x04, any_of(4), Yes,
+        "loads retired that hit the third-level cache with the line modified in another core").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_hitm mem_load_uops_llc_hit_retired.xsnp_hitm "
+              "mem_load_l3_hit_retired.xsnp_fwd")},
+    {skl_skx, not_modelled("mem_load_l3_hit_retired.xsnp_miss", 0xD2, 0x01, every, Yes,
+        "loads retired that hit the third-level cache and whose snoop of other cores missed").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_miss mem_load_uops_llc_hit_retired.xsnp_miss")},
+    {icx_spr, not_modelled("mem_load_l3_hit_retired.xsnp_miss", 0xD2, 0x01, any_of(4), Yes,
+        "loads retired that hit the third-level cache and whose snoop of other cores missed").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_miss mem_load_uops_llc_hit_retired.xsnp_miss")},
+    {skl_skx, not_modelled("mem_load_l3_hit_retired.xsnp_none", 0xD2, 0x08, every, Yes,
+        "loads retired that hit the third-level cache without a snoop").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_none mem_load_uops_llc_hit_retired.xsnp_none")},
+    {icx_spr, not_modelled("mem_load_l3_hit_retired.xsnp_none", 0xD2, 0x08, any_of(4), Yes,
+        "loads retired that hit the third-level cache without a snoop").with_address()
+        .also("mem_load_uops_l3_hit_retired.xsnp_none mem_load_uops_llc_hit_retired.xsnp_none")},
+    {skl_skx, not_modelled("mem_load_l3_miss_retired.local_dram", 0xD3, 0x01, every, Yes,
+        "loads retired that missed the third-level cache and were served from local memory").with_address()},
+    {icx_spr, not_modelled("mem_load_l3_miss_retired.local_dram", 0xD3, 0x01, any_of(4), Yes,
+        "loads retired that missed the third-level cache and were served from local memory").with_address()
+        .also("mem_load_uops_l3_miss_retired.local_dram mem_load_uops_llc_miss_retired.local_dram "
+              "mem_uncore_retired.local_dram")},
+    {skl_skx, not_modelled("mem_load_l3_miss_retired.remote_dram", 0xD3, 0x02, every, Yes,
+        "loads retired that missed the third-level cache and were served from memory of another socket").with_address()},
+    {icx_spr, not_modelled("mem_load_l3_miss_retired.remote_dram", 0xD3, 0x02, any_of(4), Yes,
+        "loads retired that missed the third-level cache and were served from memory of another socket").with_address()
+        .also("mem_uncore_retired.remote_dram")},
+    {skl_skx, not_modelled("mem_load_l3_miss_retired.remote_fwd", 0xD3, 0x08, every, Yes,
+        "loads retired that missed the third-level cache and were served from a line forwarded by a cache of "
+        "another socket").with_address()},
+    {icx_spr, not_modelled("mem_load_l3_miss_retired.remote_fwd", 0xD3, 0x08, any_of(4), Yes,
+        "loads retired that missed the third-level cache and were served from a line forwarded by a cache of "
+        "another socket").with_address()
+        .also("mem_uncore_retired.remote_cache_local_home_hit")},
+    {skl_skx, not_modelled("mem_load_l3_miss_retired.remote_hitm", 0xD3, 0x04, every, Yes,
+        "loads retired that missed the third-level cache and were served from a modified line in a cache of "
+        "another socket").with_address()},
+    {icx_spr, not_modelled("mem_load_l3_miss_retired.remote_hitm", 0xD3, 0x04, any_of(4), Yes,
+        "loads retired that missed the third-level cache and were served from a modified line in a cache of "
+        "another socket").with_address()},
+    {skl_skx, not_modelled("mem_load_misc_retired.uc", 0xD4, 0x04, every, Yes,
+        "uncacheable loads retired").with_address()
+        .also("mem_uncore_retired.uncacheable")},
+    {icx_spr, not_modelled("mem_load_misc_retired.uc", 0xD4, 0x04, any_of(4), Yes,
+        "uncacheable loads retired").with_address()
+        .also("mem_uncore_retired.uncacheable")},
+    {core2, not_modelled("mem_load_retired.dtlb_miss", 0xCB, 0x10, every, Yes,
+        "loads retired that missed the data TLB")},
+    {nhm_wsm, not_modelled("mem_load_retired.dtlb_miss", 0xCB, 0x80, every, Yes,
+        "loads retired that walked the page tables")
+        .also("mem_inst_retired.stlb_miss_loads mem_uops_retired.stlb_miss_loads")},
+    {skl_skx, not_modelled("mem_load_retired.fb_hit", 0xD1, 0x40, every, Yes,
+        "loads retired that found their line already on its way in a fill buffer").with_address()
+        .also("mem_load_uops_retired.hit_lfb mem_load_retired.hit_lfb")},
+    {icx_spr, not_modelled("mem_load_retired.fb_hit", 0xD1, 0x40, any_of(4), Yes,
+        "loads retired that found their line already on its way in a fill buffer").with_address()
+        .also("mem_load_uops_retired.hit_lfb mem_load_retired.hit_lfb")},
+    {nhm_wsm, not_modelled("mem_load_retired.hit_lfb", 0xCB, 0x40, every, Yes,
+        "loads retired that found their line already on its way in a fill buffer")
+        .also("mem_load_retired.fb_hit mem_load_uops_retired.hit_lfb")},
+    {skl_skx, not_modelled("mem_load_retired.l1_hit", 0xD1, 0x01, every, Yes,
+        "loads retired that hit the first-level data cache").with_address()
+        .also("mem_load_uops_retired.l1_hit mem_load_retired.l1d_hit")},
+    {icx_spr, not_modelled("mem_load_retired.l1_hit", 0xD1, 0x01, any_of(4), Yes,
+        "loads retired that hit the first-level data cache").with_address()
+        .also("mem_load_uops_retired.l1_hit mem_load_retired.l1d_hit")},
+    {skl_skx, not_modelled("mem_load_retired.l1_miss", 0xD1, 0x08, every, Yes,
+        "loads retired that missed the first-level data cache").with_address()
+        .also("mem_load_uops_retired.l1_miss")},
+    {icx_spr, not_modelled("mem_load_retired.l1_miss", 0xD1, 0x08, any_of(4), Yes,
+        "loads retired that missed the first-level data cache").with_address()
+        .also("mem_load_uops_retired.l1_miss")},
+    {nhm_wsm, not_modelled("mem_load_retired.l1d_hit", 0xCB, 0x01, every, Yes,
+        "loads retired that hit the first-level data cache")
+        .also("mem_load_retired.l1_hit mem_load_uops_retired.l1_hit")},
+    {core2, not_modelled("mem_load_retired.l1d_line_miss", 0xCB, 0x02, every, Yes,
+        "lines that loads retired brought into the first-level data cache")},
+    {core2, not_modelled("mem_load_retired.l1d_miss", 0xCB, 0x01, every, Yes,
+        "loads retired that missed the first-level data cache")},
+    {skl_skx, not_modelled("mem_load_retired.l2_hit", 0xD1, 0x02, every, Yes,
+        "loads retired that hit the second-level cache").with_address()
+        .also("mem_load_uops_retired.l2_hit")},
+    {icx_spr, not_modelled("mem_load_retired.l2_hit", 0xD1, 0x02, any_of(4), Yes,
+        "loads retired that hit the second-level cache").with_address()
+        .also("mem_load_uops_retired.l2_hit")},
+    {core2, not_modelled("mem_load_retired.l2_line_miss", 0xCB, 0x08, every, Yes,
+        "lines that loads retired brought into the second-level cache")},
+    {core2, not_modelled("mem_load_retired.l2_miss", 0xCB, 0x04, every, Yes,
+        "loads retired that missed the second-level cache")},
+    {skl_skx, not_modelled("mem_load_retired.l2_miss", 0xD1, 0x10, every, Yes,
+        "loads retired that missed the second-level cache").with_address()
+        .also("mem_load_uops_retired.l2_miss")},
+    {icx_spr, not_modelled("mem_load_retired.l2_miss", 0xD1, 0x10, any_of(4), Yes,
+        "loads retired that missed the second-level cache").with_address()
+        .also("mem_load_uops_retired.l2_miss")},
+    {skl_skx, not_modelled("mem_load_retired.l3_hit", 0xD1, 0x04, every, Yes,
+        "loads retired that hit the third-level cache").with_address()
+        .also("mem_load_uops_retired.l3_hit mem_load_uops_retired.llc_hit mem_load_retired.llc_unshared_hit")},
+    {icx_spr, not_modelled("mem_load_retired.l3_hit", 0xD1, 0x04, any_of(4), Yes,
+        "loads retired that hit the third-level cache").with_address()
+        .also("mem_load_uops_retired.l3_hit mem_load_uops_retired.llc_hit mem_load_retired.llc_unshared_hit")},
+    {skl_skx, not_modelled("mem_load_retired.l3_miss", 0xD1, 0x20, every, Yes,
+        "loads retired that missed the third-level cache").with_address()
+        .also("mem_load_uops_retired.l3_miss mem_load_uops_retired.llc_miss mem_load_retired.llc_miss "
+              "mem_load_uops_misc_retired.llc_miss")},
+    {icx_spr, not_modelled("mem_load_retired.l3_miss", 0xD1, 0x20, any_of(4), Yes,
+        "loads retired that missed the third-level cache").with_address()
+        .also("mem_load_uops_retired.l3_miss mem_load_uops_retired.llc_miss mem_load_retired.llc_miss "
+              "mem_load_uops_misc_retired.llc_miss")},
+    {nhm_wsm, not_modelled("mem_load_retired.llc_unshared_hit", 0xCB, 0x04, every, Yes,
+        "loads retired that hit the third-level cache")
+        .also("mem_load_retired.l3_hit mem_load_uops_retired.l3_hit mem_load_uops_retired.llc_hit")},
+    {nhm_wsm, not_modelled("mem_load_retired.other_core_l2_hit_hitm", 0xCB, 0x08, every, Yes,
+        "L3 hit with another core snooped")},
+    {hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_hit", 0xD2, 0x02, every, Yes,
+        "loads retired that hit the third-level cache with the line clean in another core").with_address()
+        .also("mem_load_l3_hit_retired.xsnp_hit mem_load_uops_llc_hit_retired.xsnp_hit "
+              "mem_load_l3_hit_retired.xsnp_no_fwd")},
+    {hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_hitm", 0xD2, 0x04, every, Yes,
+        "loads retired that hit the third-level cache with the line modified in another core").with_address()
+        .also("mem_load_l3_hit_retired.xsnp_hitm mem_load_uops_llc_hit_retired.xsnp_hitm "
+              "mem_load_l3_hit_retired.xsnp_fwd")},
+    {hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_miss", 0xD2, 0x01, every, Yes,
+        "loads retired that hit the third-level cache and whose snoop of other cores missed").with_address()
+        .also("mem_load_l3_hit_retired.xsnp_miss mem_load_uops_llc_hit_retired.xsnp_miss")},
+    {hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_none", 0xD2, 0x08, every, Yes,
+        "loads retired that hit the third-level cache without a snoop").with_address()
+        .also("mem_load_l3_hit_retired.xsnp_none mem_load_uops_llc_hit_retired.xsnp_none")},
+    {hsw, not_modelled("mem_load_uops_l3_miss_retired.local_dram", 0xD3, 0x01, every, Yes,
+        "loads retired that missed the third-level cache and were served from local memory").with_address()
+        .also("mem_load_l3_miss_retired.local_dram mem_load_uops_llc_miss_retired.local_dram "
+              "mem_uncore_retired.local_dram")},
+    {nhm_wsm, not_modelled("mem_load_uops_misc_retired.llc_miss", 0xCB, 0x10, every, Yes,
+        "loads retired that missed the third-level cache")
+        .also("mem_load_retired.l3_miss mem_load_uops_retired.l3_miss mem_load_uops_retired.llc_miss "
+              "mem_load_retired.llc_miss")},
+    {glm, not_modelled("mem_load_uops_retired.dram_hit", 0xD1, 0x80, every, Yes,
+        "loads retired that were served from memory").with_address()},
+    {hsw, not_modelled("mem_load_uops_retired.hit_lfb", 0xD1, 0x40, every, Yes,
+        "loads retired that found their line already on its way in a fill buffer").with_address()
+        .also("mem_load_retired.fb_hit mem_load_retired.hit_lfb")},
+    {glm, not_modelled("mem_load_uops_retired.hitm", 0xD1, 0x20, every, Yes,
+        "loads retired served from a modified line of another core").with_address()},
+    {hsw | glm, not_modelled("mem_load_uops_retired.l1_hit", 0xD1, 0x01, every, Yes,
+        "loads retired that hit the first-level data cache").with_address()
+        .also("mem_load_retired.l1_hit mem_load_retired.l1d_hit")},
+    {hsw | glm, not_modelled("mem_load_uops_retired.l1_miss", 0xD1, 0x08, every, Yes,
+        "loads retired that missed the first-level data cache").with_address()
+        .also("mem_load_retired.l1_miss")},
+    {nhm_wsm, not_modelled("mem_load_uops_retired.l2_hit", 0xCB, 0x02, every, Yes,
+        "loads retired that hit the second-level cache")
+        .also("mem_load_retired.l2_hit")},
+    {hsw | glm, not_modelled("mem_load_uops_retired.l2_hit", 0xD1, 0x02, every, Yes,
+        "loads retired that hit the second-level cache").with_address()
+        .also("mem_load_retired.l2_hit")},
+    {hsw | glm, not_modelled("mem_load_uops_retired.l2_miss", 0xD1, 0x10, every, Yes,
+        "loads retired that missed the second-level cache").with_address()
+        .also("mem_load_retired.l2_miss")},
+    {hsw, not_modelled("mem_load_uops_retired.l3_hit", 0xD1, 0x04, every, Yes,
+        "loads retired that hit the third-level cache").with_address()
+        .also("mem_load_retired.l3_hit mem_load_uops_retired.llc_hit mem_load_retired.llc_unshared_hit")},
+    {hsw, not_modelled("mem_load_uops_retired.l3_miss", 0xD1, 0x20, every, Yes,
+        "loads retired that missed the third-level cache").with_address()
+        .also("mem_load_retired.l3_miss mem_load_uops_retired.llc_miss mem_load_retired.llc_miss "
+              "mem_load_uops_misc_retired.llc_miss")},
+    {glm, not_modelled("mem_load_uops_retired.wcb_hit", 0xD1, 0x40, every, Yes,
+        "loads retired that found their line already on its way in a fill buffer").with_address()},
+    {nhm_wsm, not_modelled("mem_store_retired.dtlb_miss", 0x0C, 0x01, every, Yes,
+        "stores retired that walked the page tables")
+        .also("mem_inst_retired.stlb_miss_stores mem_uops_retired.stlb_miss_stores")},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_1024", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 1024 cycles").with_address().selecting(1024)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
+    {hsw | skl_skx, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, any_of(4), Always,
+        "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
+    {icx, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, every, Yes,
+        "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
+    {spr, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, but_pmc0, Yes,
+        "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
+    {spr, not_modelled("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes,
+        "store latency sampling").with_address()},
+    {nhm, not_modelled("mem_uncore_retired.local_dram", 0x0F, 0x20, every, Yes,
+        "loads retired that missed the third-level cache and were served from local memory")
+        .also("mem_load_l3_miss_retired.local_dram mem_load_uops_l3_miss_retired.local_dram "
+              "mem_load_uops_llc_miss_retired.local_dram")},
+    {nhm, not_modelled("mem_uncore_retired.remote_cache_local_home_hit", 0x0F, 0x08, every, Yes,
+        "loads retired that missed the third-level cache and were served from a line forwarded by a cache of "
+        "another socket")
+        .also("mem_load_l3_miss_retired.remote_fwd")},
+    {nhm, not_modelled("mem_uncore_retired.remote_dram", 0x0F, 0x10, every, Yes,
+        "loads retired that missed the third-level cache and were served from memory of another socket")
+        .also("mem_load_l3_miss_retired.remote_dram")},
+    {nhm, not_modelled("mem_uncore_retired.uncacheable", 0x0F, 0x80, every, Yes,
+        "uncacheable loads retired")
+        .also("mem_load_misc_retired.uc")},
+    {glm, exact("mem_uops_retired.all", 0xD0, 0x83, every, Yes, kLoadsAndStores,
+        "loads and stores retired").with_address()
+        .also("mem_inst_retired.any")},
+    {hsw | glm, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
+        "loads retired: one per memory operand read, per element with REP").with_address()
+        .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
+    {hsw | glm, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
+        "stores retired: one per memory operand written, per element with REP").with_address()
+        .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
+    {glm, not_modelled("mem_uops_retired.dtlb_miss", 0xD0, 0x13, every, Yes,
+        "loads and stores retired that walked the page tables").with_address()},
+    {glm, not_modelled("mem_uops_retired.dtlb_miss_loads", 0xD0, 0x11, every, Yes,
+        "loads retired that walked the page tables").with_address()
+        .also("mem_inst_retired.stlb_miss_loads")},
+    {glm, not_modelled("mem_uops_retired.dtlb_miss_stores", 0xD0, 0x12, every, Yes,
+        "stores retired that walked the page tables").with_address()
+        .also("mem_inst_retired.stlb_miss_stores")},
+    {hsw | glm, exact("mem_uops_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
+        "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
+        .also("mem_inst_retired.lock_loads")},
+    {hsw | glm, exact("mem_uops_retired.split_loads", 0xD0, 0x41, every, Yes, kSplitLoads,
+        "loads retired that crossed a 64-byte line").with_address()
+        .also("mem_inst_retired.split_loads")},
+    {hsw | glm, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
+        "stores retired that crossed a 64-byte line").with_address()
+        .also("mem_inst_retired.split_stores")},
+    {hsw, not_modelled("mem_uops_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
+        "loads retired that walked the page tables").with_address()
+        .also("mem_inst_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
+    {hsw, not_modelled("mem_uops_retired.stlb_miss_stores", 0xD0, 0x12, every, Yes,
+        "stores retired that walked the page tables").with_address()
+        .also("mem_inst_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
+    {hsw, not_modelled("misalign_mem_ref.loads", 0x05, 0x01, every, No,
+        "line-split speculative loads")},
+    {wsm, not_modelled("misalign_mem_ref.store", 0x05, 0x02, every, No,
+        "line-split speculative stores")
+        .also("misalign_mem_ref.stores")},
+    {hsw, not_modelled("misalign_mem_ref.stores", 0x05, 0x02, every, No,
+        "line-split speculative stores")
+        .also("misalign_mem_ref.store")},
+    {wsm, not_modelled("offcore_requests.demand.read_data", 0xB0, 0x01, every, No,
+        "demand data reads that left the core")
+        .also("offcore_requests.demand_data_rd")},
+    {hsw | skl_skx, not_modelled("offcore_requests.demand_data_rd", 0xB0, 0x01, every, No,
+        "demand data reads that left the core")
+        .also("offcore_requests.demand.read_data")},
+    {icx, not_modelled("offcore_requests.demand_data_rd", 0xB0, 0x01, any_of(4), No,
+        "demand data reads that left the core")
+        .also("offcore_requests.demand.read_data")},
+    {spr, not_modelled("offcore_requests.demand_data_rd", 0x21, 0x01, any_of(4), No,
+        "demand data reads that left the core")
+        .also("offcore_requests.demand.read_data")},
+    {wsm, not_modelled("offcore_requests_outstanding.demand.read_data", 0x60, 0x01, only(0), No,
+        "demand data reads outstanding outside the core, summed over cycles")
+        .also("offcore_requests_outstanding.demand_data_rd")},
+    {hsw | skl_skx, not_modelled("offcore_requests_outstanding.demand_data_rd", 0x60, 0x01, every, No,
+        "demand data reads outstanding outside the core, summed over cycles")
+        .also("offcore_requests_outstanding.demand.read_data")},
+    {icx, not_modelled("offcore_requests_outstanding.demand_data_rd", 0x60, 0x01, any_of(4), No,
+        "demand data reads outstanding outside the core, summed over cycles")
+        .also("offcore_requests_outstanding.demand.read_data")},
+    {spr, not_modelled("offcore_requests_outstanding.demand_data_rd", 0x20, 0x01, any_of(4), No,
+        "demand data reads outstanding outside the core, summed over cycles")
+        .also("offcore_requests_outstanding.demand.read_data")},
+    {hsw, not_modelled("other_assists.any", 0xC1, 0x40, every, No,
+        "assists other than floating-point ones")
+        .also("other_assists.any_wb_assist assists.any")},
+    {skl_skx, not_modelled("other_assists.any", 0xC1, 0x3F, every, No,
+        "assists other than floating-point ones")
+        .also("other_assists.any_wb_assist assists.any")},
+    {icx, not_modelled("other_assists.any", 0xC1, 0x07, every, No,
+        "assists other than floating-point ones")
+        .also("other_assists.any_wb_assist assists.any")},
+    {spr, not_modelled("other_assists.any", 0xC1, 0x1B, every, No,
+        "assists other than floating-point ones")
+        .also("other_assists.any_wb_assist assists.any")},
+    {glm, not_modelled("page_walks.d_side_cycles", 0x05, 0x01, every, No,
+        "cycles of page walks for data")},
+    {nhm_wsm | hsw | skl_skx, not_modelled("resource_stalls.any", 0xA2, 0x01, every, No,
+        "cycles in which the allocator waited for some resource")},
+    {hsw | skl_skx | icx_spr, not_modelled("resource_stalls.sb", 0xA2, 0x08, every, No,
+        "cycles in which the allocator waited for the store buffer")
+        .also("resource_stalls.store")},
+    {nhm_wsm, not_modelled("resource_stalls.store", 0xA2, 0x08, every, No,
+        "cycles in which the allocator waited for the store buffer")
+        .also("resource_stalls.sb")},
+    {hsw | skl_skx, not_modelled("rob_misc_events.lbr_inserts", 0xCC, 0x20, every, No,
+        "branches entered into the LBR stack")},
+    {hsw | icx_spr, not_modelled("rtm_retired.aborted", 0xC9, 0x04, every, Yes,
+        "restricted transactions that aborted")},
+    {skl_skx, not_modelled("rtm_retired.aborted", 0xC9, 0x04, every, Always,
+        "restricted transactions that aborted")},
+    {hsw | skl_skx | icx_spr, not_modelled("rtm_retired.start", 0xC9, 0x01, every, No,
+        "restricted transactions begun")},
+    {core2, not_modelled("simd_inst_retired.any", 0xC7, 0x1F, every, Yes,
+        "SIMD instructions retired")},
+    {icx_spr, not_modelled("topdown.backend_bound_slots", 0xA4, 0x02, every, No,
+        "slots lost to the back end")},
+    {spr, not_modelled("topdown.bad_spec_slots", 0xA4, 0x04, only(0), No,
+        "slots lost to bad speculation")},
+    {spr, not_modelled("topdown.br_mispredict_slots", 0xA4, 0x08, only(0), No,
+        "slots lost to branch mispredicts")},
+    {spr, not_modelled("topdown.memory_bound_slots", 0xA4, 0x10, every, No,
+        "back-end slots lost to memory")},
+    {icx_spr, not_modelled("topdown.slots", 0x00, 0x04, fixed(3), No,
+        "issue slots, fixed counter 3")},
+    {icx_spr, not_modelled("topdown.slots_p", 0xA4, 0x01, every, No,
+        "issue slots, programmable")},
+    {skl_skx | icx_spr, not_modelled("uops_executed.thread", 0xB1, 0x01, every, No,
+        "uops executed for this hyper-thread")
+        .also("uops_dispatched.thread")},
+    {nhm_wsm | hsw | skl_skx | icx, not_modelled("uops_issued.any", 0x0E, 0x01, every, No,
+        "uops issued by the renamer")},
+    {spr, not_modelled("uops_issued.any", 0xAE, 0x01, every, No,
+        "uops issued by the renamer")},
+    {hsw, not_modelled("uops_retired.all", 0xC2, 0x01, every, Yes,
+        "uops retired (this is C2/01 on SNB..BDW)")
+        .also("uops_retired.any")},
+    {nhm_wsm, not_modelled("uops_retired.any", 0xC2, 0x01, every, Yes,
+        "uops retired (this is C2/01 on SNB..BDW)")
+        .also("uops_retired.all")},
+    {glm, not_modelled("uops_retired.any", 0xC2, 0x00, every, Yes,
+        "uops retired")
+        .also("uops_retired.all")},
+    {nhm_wsm, not_modelled("uops_retired.macro_fused", 0xC2, 0x04, every, Yes,
+        "macro-fused uops retired")},
+    {skl_skx, not_modelled("uops_retired.macro_fused", 0xC2, 0x04, every, No,
+        "macro-fused uops retired")},
+    {glm, not_modelled("uops_retired.ms", 0xC2, 0x01, every, Yes,
+        "uops of the microcode sequencer retired")},
+    {hsw, not_modelled("uops_retired.retire_slots", 0xC2, 0x02, every, Yes,
+        "retirement slots used")
+        .also("uops_retired.slots")},
+    {skl_skx | icx_spr, not_modelled("uops_retired.retire_slots", 0xC2, 0x02, every, No,
+        "retirement slots used")
+        .also("uops_retired.slots")},
+    {nhm_wsm, not_modelled("uops_retired.slots", 0xC2, 0x02, every, Yes,
+        "retirement slots used")
+        .also("uops_retired.retire_slots")},
+    {nhm_wsm, not_modelled("uops_retired.stall_cycles", 0xC2, 0x01, every, Yes,
+        "cycles in which no uop retired").cycles_below(1)},
+    {hsw, not_modelled("uops_retired.stall_cycles", 0xC2, 0x01, every, No,
+        "cycles in which no uop retired").cycles_below(1)},
+    {skl_skx | icx_spr, not_modelled("uops_retired.stall_cycles", 0xC2, 0x02, every, No,
+        "cycles in which no uop retired").cycles_below(1)},
+    {nhm_wsm, not_modelled("uops_retired.total_cycles", 0xC2, 0x01, every, Yes,
+        "every cycle: UOPS_RETIRED below 16").cycles_below(16)},
+    {hsw, not_modelled("uops_retired.total_cycles", 0xC2, 0x01, every, No,
+        "every cycle: UOPS_RETIRED below 16").cycles_below(16)},
+    {skl_skx, not_modelled("uops_retired.total_cycles", 0xC2, 0x02, every, No,
+        "every cycle: UOPS_RETIRED below 16").cycles_below(16)},
+    {icx, not_modelled("uops_retired.total_cycles", 0xC2, 0x02, every, No,
+        "every cycle: UOPS_RETIRED below 16").cycles_below(10)},
+    {core2, not_modelled("x87_ops_retired.any", 0xC1, 0xFE, every, Yes,
+        "x87 computational operations retired")},
+};
+// clang-format on
+
+template <Cpus Cpu>
+constexpr std::size_t kRowsOf = [] {
+  std::size_t rows = 0;
+  for (const Row& row : kRows) rows += (row.in & Cpu) != 0;
+  return rows;
+}();
+
+template <Cpus Cpu, unsigned General, unsigned Fixed>
+constexpr auto kTable = [] {
+  constexpr CounterSet existing = any_of(General) | all_fixed(Fixed);
+  std::array<Event, kRowsOf<Cpu>> table{};
+  std::size_t at = 0;
+  for (const Row& row : kRows) {
+    if ((row.in & Cpu) == 0) continue;
+    table[at] = row.event;
+    table[at].counters = row.event.counters & existing;
+    ++at;
+  }
+  return table;
+}();
+
+template <Cpus Cpu, unsigned General, unsigned Fixed>
+std::span<const Event> table() {
+  static_assert(is_consistent(kTable<Cpu, General, Fixed>, any_of(General) | all_fixed(Fixed)));
+  return kTable<Cpu, General, Fixed>;
+}
+
+}  // namespace
+
+std::span<const Event> core2_events() { return table<core2, 2, 3>(); }
+std::span<const Event> nehalem_events() { return table<nhm, 4, 3>(); }
+std::span<const Event> westmere_events() { return table<wsm, 4, 3>(); }
+std::span<const Event> haswell_events() { return table<hsw, 4, 3>(); }
+std::span<const Event> skylake_client_events() { return table<skl, 4, 3>(); }
+std::span<const Event> skylake_server_events() { return table<skx, 8, 3>(); }
+std::span<const Event> icelake_server_events() { return table<icx, 8, 4>(); }
+std::span<const Event> sapphire_rapids_events() { return table<spr, 8, 4>(); }
+std::span<const Event> goldmont_events() { return table<glm, 4, 3>(); }
+
+}  // namespace zs::arch
