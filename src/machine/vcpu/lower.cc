@@ -64,6 +64,10 @@ std::uint8_t segment_number(ZydisRegister reg) {
   }
 }
 
+bool has_no_base(const ZydisDecodedInstruction& raw) {
+  return (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw.raw.modrm.mod == 0 && raw.raw.sib.base == 5;
+}
+
 void lower_memory(const Decoded& d, Insn& insn) {
   for (unsigned n = 0; n < d.raw.operand_count; ++n) {
     const ZydisDecodedOperand& operand = d.operands[n];
@@ -71,6 +75,8 @@ void lower_memory(const Decoded& d, Insn& insn) {
     if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) continue;
     insn.base = address_register(operand.mem.base);
     insn.index = address_register(operand.mem.index);
+    // Zydis 4.0 names R13D where a SIB byte of 32-bit addressing with REX.B says "no base".
+    if (has_no_base(d.raw)) insn.base = kNoRegister;
     for (unsigned s = operand.mem.scale; s > 1; s /= 2) ++insn.scale;
     if (operand.mem.disp.has_displacement) insn.disp = static_cast<std::uint64_t>(operand.mem.disp.value);
     if (insn.base == kIp) insn.disp += d.raw.length;

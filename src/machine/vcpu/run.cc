@@ -89,6 +89,9 @@ void Core::retire_one(std::uint16_t row, unsigned level, std::uint64_t from) {
     if (split) ++(access.write ? retired_now.split_stores : retired_now.split_loads);
   }
   if (access_count != 0) retired_now.data_address = accesses[0].linear;
+  for (unsigned n = access_count; n-- != 0;) {
+    if (accesses[n].write) retired_now.store_address = accesses[n].linear;
+  }
   observer.retired(retired_now, register_file(regs[kIp]), std::span(accesses.data(), access_count));
 }
 

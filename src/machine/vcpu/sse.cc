@@ -305,6 +305,7 @@ void stmxcsr(Core& c, const Insn& i) {
 }
 void emms(Core& c, const Insn&) {
   check_mmx(c);
+  enter_mmx(c.fx);
   empty_x87(c.fx);
 }
 

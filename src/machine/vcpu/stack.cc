@@ -128,15 +128,17 @@ struct Enter {
     U64 sp = c.regs[kRsp] - sizeof(T);
     const U64 frame = sp;
     const T old_bp = c.reg<T>(8 * kRbp);
-    // Everything is read, and every place checked, before anything is written.
-    T outer[32] = {};
-    for (unsigned n = 1; n < level; ++n) outer[n] = c.load<T>(kSs, (c.regs[kRbp] - n * sizeof(T)) & c.stack_mask);
+    // Every place is checked before anything is written; then pointers are copied one by one, as frames may overlap.
+    const U64 old_frame = c.regs[kRbp];
+    const auto outer = [&](unsigned n) { return c.load<T>(kSs, (old_frame - n * sizeof(T)) & c.stack_mask); };
+    for (unsigned n = 1; n < level; ++n) outer(n);
+    c.access_count = 0;
     const unsigned pushes = 1 + level;
     for (unsigned n = 0; n < pushes; ++n) c.probe_store(kSs, (frame - n * sizeof(T)) & c.stack_mask, sizeof(T));
     const U64 end = frame - level * sizeof(T) - locals;
     c.probe_store(kSs, end & c.stack_mask, sizeof(T));
     c.store<T>(kSs, sp & c.stack_mask, old_bp);
-    for (unsigned n = 1; n < level; ++n) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, outer[n]);
+    for (unsigned n = 1; n < level; ++n) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, outer(n));
     if (level > 0) c.store<T>(kSs, (sp -= sizeof(T)) & c.stack_mask, static_cast<T>(frame));
     c.set_stack_pointer(end);
     // The frame pointer has the width of the stack.

@@ -20,8 +20,8 @@ class TestBus : public Bus {
   void add(std::uint64_t base, std::uint64_t bytes) {
     regions_.push_back({base, std::vector<std::byte>(bytes), nullptr});
   }
-  void add(std::uint64_t base, std::byte* bytes, std::uint64_t count) {
-    regions_.push_back({base, {}, bytes});
+  void add(std::uint64_t base, void* bytes, std::uint64_t count) {
+    regions_.push_back({base, {}, static_cast<std::byte*>(bytes)});
     regions_.back().outside_bytes = count;
   }
   Page page(std::uint64_t physical) override {
