@@ -51,9 +51,10 @@ struct Retired : InsnFacts {
   std::uint64_t store_count = 0;
   std::uint32_t split_loads = 0;  // those that crossed a 64-byte line
   std::uint32_t split_stores = 0;
-  std::uint64_t ip = 0;            // linear address of the instruction
-  std::uint64_t next_ip = 0;       // linear address of the instruction that runs next
-  std::uint64_t data_address = 0;  // linear address of the (first) memory operand; 0 if none
+  std::uint64_t ip = 0;             // linear address of the instruction
+  std::uint64_t next_ip = 0;        // linear address of the instruction that runs next
+  std::uint64_t data_address = 0;   // linear address of the (first) memory operand; 0 if none
+  std::uint64_t store_address = 0;  // of the first one written; 0 if none, or the same as data_address
 
   // What a taken branch also needs where privilege levels change and branches are predicted.
   std::uint8_t next_cpl = kSameCpl;  // privilege level of the instruction that runs next

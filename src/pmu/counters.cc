@@ -74,6 +74,7 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
 
   const arch::Event* row = arch::find_event(model_, event, umask);
   put(with_address_, counter.bit, row != nullptr && row->data_address);
+  put(of_stores_, counter.bit, row != nullptr && row->of_store);
   put(at_overflow_, counter.bit, records_the_overflow(n, row));
   put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
 }

@@ -62,8 +62,13 @@ class Counters {
   void overflow_by_software(arch::CounterSet counters);
   /// A load counts for the load-latency facility if it took longer; one of unknown latency counts always.
   void set_latency_threshold(std::uint64_t cycles) { latency_threshold_ = cycles; }
-  /// Whether a PEBS record for one of these counters carries a data address.
-  bool any_has_address(arch::CounterSet counters) const { return !(counters & with_address_).empty(); }
+  /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if none
+  /// of their events has one.
+  std::uint64_t address(arch::CounterSet counters, const arch::Retired& retired) const {
+    const arch::CounterSet addressed = counters & with_address_;
+    if (addressed.empty()) return 0;
+    return addressed.subset_of(of_stores_) && retired.store_address != 0 ? retired.store_address : retired.data_address;
+  }
 
   // What retires: the meaning of these is pmu.h's.
   std::span<const arch::EventMeaning> lanes(Ring ring);
@@ -141,7 +146,7 @@ class Counters {
   arch::FixedCtrCtrl fixed_control_;
   arch::GlobalCtrl control_;
   arch::GlobalStatus status_;
-  arch::CounterSet interrupting_, with_address_;
+  arch::CounterSet interrupting_, with_address_, of_stores_;
   arch::CounterSet at_overflow_;  // PEBS records the overflowing instruction itself, or at the overflow
   arch::CounterSet pebs_, latency_, armed_;
   arch::CounterSet pending_;  // to be recorded at the next retirement

@@ -18,35 +18,13 @@ namespace {
 
 constexpr std::uint32_t bit(BranchKind kind) { return 1U << static_cast<unsigned>(kind); }
 
-/// What LBR_SELECT lets through, by bit of BranchKind.
-std::uint32_t wanted(LbrSelect select) {
+/// What MSR_LBR_SELECT or IA32_LBR_CTL lets through, by bit of BranchKind.
+template <typename Filter>
+std::uint32_t wanted(Filter filter) {
   std::uint32_t kinds = 0;
-  const auto unless = [&](auto suppressed, BranchKind kind) {
-    if (!select.has(suppressed)) kinds |= bit(kind);
-  };
-  unless(LbrSelect::conditional, BranchKind::Conditional);
-  unless(LbrSelect::relative_call, BranchKind::RelativeCall);
-  unless(LbrSelect::indirect_call, BranchKind::IndirectCall);
-  unless(LbrSelect::near_return, BranchKind::Return);
-  unless(LbrSelect::indirect_jump, BranchKind::IndirectJump);
-  unless(LbrSelect::relative_jump, BranchKind::RelativeJump);
-  unless(LbrSelect::far_branch, BranchKind::Far);
-  return kinds;
-}
-
-/// What IA32_LBR_CTL lets through: the other way round.
-std::uint32_t wanted(LbrCtl control) {
-  std::uint32_t kinds = 0;
-  const auto with = [&](auto enabled, BranchKind kind) {
-    if (control.has(enabled)) kinds |= bit(kind);
-  };
-  with(LbrCtl::conditional, BranchKind::Conditional);
-  with(LbrCtl::relative_call, BranchKind::RelativeCall);
-  with(LbrCtl::indirect_call, BranchKind::IndirectCall);
-  with(LbrCtl::near_return, BranchKind::Return);
-  with(LbrCtl::indirect_jump, BranchKind::IndirectJump);
-  with(LbrCtl::relative_jump, BranchKind::RelativeJump);
-  with(LbrCtl::other, BranchKind::Far);
+  for (unsigned kind = 0; kind <= static_cast<unsigned>(BranchKind::Far); ++kind) {
+    if (arch::lets_through(filter, static_cast<BranchKind>(kind))) kinds |= bit(static_cast<BranchKind>(kind));
+  }
   return kinds;
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "pmu/fakes.h"
@@ -414,6 +415,26 @@ TEST(Pebs, ShowsTheSampledBranchAsTheNewestLbrEntryAtThePmi) {
   const auto tos = static_cast<std::uint32_t>(t.rd(kTos));
   EXPECT_EQ(t.rd(kFrom0 + tos), t.record(0).v2.eventing_ip);
   EXPECT_EQ(t.rd(kTo0 + tos), t.record(0).v2.v1.v0.registers.ip);
+}
+
+// push qword [rbx]: a load and a store at different addresses.
+TEST(Pebs, WritesTheAddressOfTheStoreForEventsOfStoresAndOfTheLoadForOthers) {
+  for (const auto& [select, address] :
+       {std::pair{kCountLoads, 0x1000U}, {0x41'82D0UL, 0x2000U}, {kCountAnyMemory, 0x1000U}}) {
+    TestPmu t;
+    t.set_up_ds(4, 4);
+    t.wr(kSelect0, select);
+    t.wr(kFullPmc0, kWidth48);
+    t.wr(kPebsEnable, 1);
+    arch::Retired push = load_at(0x40'1000, 0x1000);
+    push.stores = 1;
+    push.store_count = 1;
+    push.store_address = 0x2000;
+    t.retire(push);
+    t.retire(push);
+    ASSERT_EQ(t.records(), 1U) << std::hex << select;
+    EXPECT_EQ(t.record(0).v2.v1.data_address, address) << std::hex << select;
+  }
 }
 
 }  // namespace

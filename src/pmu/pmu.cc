@@ -398,7 +398,7 @@ CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired,
                       .counters = triggered.bits,
                       .data_source = retired.data_source,
                       .latency = retired.load_latency};
-  if (counters_.any_has_address(triggered)) content.data_address = retired.data_address;
+  content.data_address = counters_.address(triggered, retired);
   if (format >= arch::PebsFormat::V3) content.tsc = clock_.tsc();
 
   const Bytes bytes = record_.lay_out(shape, content, mode_.code64, lbr_, vector_registers_);

@@ -47,6 +47,7 @@ struct Event {
   std::uint8_t cmask = 0;
   bool invert = false, edge = false, any = false;
   bool data_address = false;   // its PEBS record carries the data linear address
+  bool of_store = false;       // and that is the store's, if the instruction loads as well
   bool extension = false;      // this processor has no such event: the encoding is zeroskid's own
   Tick tick = Tick::None;      // what Pmu::advance() adds to; `meaning` is null then
   std::uint32_t selector = 0;  // to be written to MSR_PEBS_LD_LAT (code CDH) or MSR_PEBS_FRONTEND (C6H) too
@@ -66,6 +67,7 @@ struct Event {
   constexpr Event rising() const;                            // E
   constexpr Event any_thread() const;                        // ANY
   constexpr Event with_address() const;
+  constexpr Event with_store_address() const;
   constexpr Event own_encoding() const;
   constexpr Event selecting(std::uint32_t value) const;
   constexpr Event ticking(Tick clock) const;
@@ -111,6 +113,11 @@ constexpr Event Event::any_thread() const {
 constexpr Event Event::with_address() const {
   Event event = *this;
   event.data_address = true;
+  return event;
+}
+constexpr Event Event::with_store_address() const {
+  Event event = with_address();
+  event.of_store = true;
   return event;
 }
 constexpr Event Event::own_encoding() const {

@@ -785,10 +785,10 @@ constexpr Row kRows[] = {
         "loads retired: one per memory operand read, per element with REP").with_address()
         .also("mem_uops_retired.all_loads mem_inst_retired.loads")},
     {skl_skx, exact("mem_inst_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP").with_address()
+        "stores retired: one per memory operand written, per element with REP").with_store_address()
         .also("mem_uops_retired.all_stores mem_inst_retired.stores")},
     {icx_spr, exact("mem_inst_retired.all_stores", 0xD0, 0x82, any_of(4), Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP").with_address()
+        "stores retired: one per memory operand written, per element with REP").with_store_address()
         .also("mem_uops_retired.all_stores mem_inst_retired.stores")},
     {skl_skx, exact("mem_inst_retired.any", 0xD0, 0x83, every, Yes, kLoadsAndStores,
         "loads and stores retired").with_address()
@@ -842,10 +842,10 @@ constexpr Row kRows[] = {
         "loads retired that crossed a 64-byte line").with_address()
         .also("mem_uops_retired.split_loads")},
     {skl_skx, exact("mem_inst_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line").with_address()
+        "stores retired that crossed a 64-byte line").with_store_address()
         .also("mem_uops_retired.split_stores")},
     {icx_spr, exact("mem_inst_retired.split_stores", 0xD0, 0x42, any_of(4), Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line").with_address()
+        "stores retired that crossed a 64-byte line").with_store_address()
         .also("mem_uops_retired.split_stores")},
     {skl_skx, not_modelled("mem_inst_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
         "loads retired that walked the page tables").with_address()
@@ -854,10 +854,10 @@ constexpr Row kRows[] = {
         "loads retired that walked the page tables").with_address()
         .also("mem_uops_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
     {skl_skx, not_modelled("mem_inst_retired.stlb_miss_stores", 0xD0, 0x12, every, Yes,
-        "stores retired that walked the page tables").with_address()
+        "stores retired that walked the page tables").with_store_address()
         .also("mem_uops_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
     {icx_spr, not_modelled("mem_inst_retired.stlb_miss_stores", 0xD0, 0x12, any_of(4), Yes,
-        "stores retired that walked the page tables").with_address()
+        "stores retired that walked the page tables").with_store_address()
         .also("mem_uops_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
     {nhm_wsm, exact("mem_inst_retired.stores", 0x0B, 0x02, every, Yes, kStores,
         "stores retired: one per memory operand written, per element with REP")
@@ -1117,7 +1117,7 @@ constexpr Row kRows[] = {
         "loads retired: one per memory operand read, per element with REP").with_address()
         .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
     {hsw | glm, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP").with_address()
+        "stores retired: one per memory operand written, per element with REP").with_store_address()
         .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
     {glm, not_modelled("mem_uops_retired.dtlb_miss", 0xD0, 0x13, every, Yes,
         "loads and stores retired that walked the page tables").with_address()},
@@ -1125,7 +1125,7 @@ constexpr Row kRows[] = {
         "loads retired that walked the page tables").with_address()
         .also("mem_inst_retired.stlb_miss_loads")},
     {glm, not_modelled("mem_uops_retired.dtlb_miss_stores", 0xD0, 0x12, every, Yes,
-        "stores retired that walked the page tables").with_address()
+        "stores retired that walked the page tables").with_store_address()
         .also("mem_inst_retired.stlb_miss_stores")},
     {hsw | glm, exact("mem_uops_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
         "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
@@ -1134,13 +1134,13 @@ constexpr Row kRows[] = {
         "loads retired that crossed a 64-byte line").with_address()
         .also("mem_inst_retired.split_loads")},
     {hsw | glm, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line").with_address()
+        "stores retired that crossed a 64-byte line").with_store_address()
         .also("mem_inst_retired.split_stores")},
     {hsw, not_modelled("mem_uops_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
         "loads retired that walked the page tables").with_address()
         .also("mem_inst_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
     {hsw, not_modelled("mem_uops_retired.stlb_miss_stores", 0xD0, 0x12, every, Yes,
-        "stores retired that walked the page tables").with_address()
+        "stores retired that walked the page tables").with_store_address()
         .also("mem_inst_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
     {hsw, not_modelled("misalign_mem_ref.loads", 0x05, 0x01, every, No,
         "line-split speculative loads")},

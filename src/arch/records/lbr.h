@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "arch/msrs.h"
 #include "arch/retired.h"
 
 namespace zs::arch {
@@ -60,6 +61,36 @@ constexpr std::uint64_t lbr_from_address(LbrFormat format, std::uint64_t from) {
 }
 constexpr std::uint64_t lbr_to_address(LbrFormat format, std::uint64_t to) {
   return lbr_without(lbr_to_flags(format), to);
+}
+
+/// Whether MSR_LBR_SELECT takes branches of this kind. Far is what it calls FAR_BRANCH.
+constexpr bool lets_through(LbrSelect select, BranchKind kind) {
+  switch (kind) {
+    case BranchKind::Conditional: return !select.has(LbrSelect::conditional);
+    case BranchKind::RelativeCall: return !select.has(LbrSelect::relative_call);
+    case BranchKind::IndirectCall: return !select.has(LbrSelect::indirect_call);
+    case BranchKind::Return: return !select.has(LbrSelect::near_return);
+    case BranchKind::IndirectJump: return !select.has(LbrSelect::indirect_jump);
+    case BranchKind::RelativeJump: return !select.has(LbrSelect::relative_jump);
+    case BranchKind::Far: return !select.has(LbrSelect::far_branch);
+    case BranchKind::None: return false;
+  }
+  return false;
+}
+
+/// Whether IA32_LBR_CTL does: there a 1 enables.
+constexpr bool lets_through(LbrCtl control, BranchKind kind) {
+  switch (kind) {
+    case BranchKind::Conditional: return control.has(LbrCtl::conditional);
+    case BranchKind::RelativeCall: return control.has(LbrCtl::relative_call);
+    case BranchKind::IndirectCall: return control.has(LbrCtl::indirect_call);
+    case BranchKind::Return: return control.has(LbrCtl::near_return);
+    case BranchKind::IndirectJump: return control.has(LbrCtl::indirect_jump);
+    case BranchKind::RelativeJump: return control.has(LbrCtl::relative_jump);
+    case BranchKind::Far: return control.has(LbrCtl::other);
+    case BranchKind::None: return false;
+  }
+  return false;
 }
 
 /// BR_TYPE of an architectural record.
