@@ -101,6 +101,40 @@ bool is_traced() {
   return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
 }
 
+/// Calls in which a thread may stay for long, and be killed.
+bool may_wait(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_pause:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+    case SYS_msgrcv:
+    case SYS_semop:
+    case SYS_semtimedop: return true;
+    case SYS_futex: return !is_quick(number, a);
+    default: return false;
+  }
+}
+
 /// Calls that end or replace what holds the thread's signals.
 bool holds_signals(long number) {
   switch (number) {
@@ -148,6 +182,7 @@ void Runtime::handle_syscall(const Exit& exit) {
 long Runtime::pass_on(long number, const long (&a)[6]) {
   Thread& thread = *thread_;
   const bool alone = threads_.size() == 1 || is_quick(number, a);
+  if (may_wait(number, a)) observer().flush(shown(thread_->id));
   if (!alone) give_up_lock();
   long result = zs_interruptible_syscall(number, a, &thread.pending);
   if (!alone) {

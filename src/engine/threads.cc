@@ -77,7 +77,7 @@ class Nobody final : public Observer {
   void in_forked_child() override {}
   void renamed(const ThreadIdentity&, const std::string&, bool) override {}
   void mapped(const ThreadIdentity&, const Mapping&) override {}
-  void flush() override {}
+  void flush(const ThreadIdentity&) override {}
   void notice(const std::string&) override {}
 };
 }  // namespace
@@ -107,7 +107,6 @@ void Runtime::end_all_threads() {
   for (const auto& thread : threads_) {
     if (thread->process.get() == process) forget_thread(*thread);
   }
-  observer().flush();
 }
 
 void thread_entry(Thread* thread) {
@@ -255,7 +254,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
 long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                            std::uint64_t tls) {
   Thread& thread = *thread_;
-  observer().flush();
+  observer().flush(shown(thread_->id));
   // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises; and the
   // child, whose slot is a copy of an empty one, takes its own from its first instruction on.
   const std::uint64_t sent_to_parent = thread.sent.load();
@@ -330,7 +329,6 @@ void Runtime::reclaim_stacks() {
 void Runtime::exit_thread(int status) {
   Thread& thread = *thread_;
   forget_thread(thread);
-  observer().flush();
   if (threads_.size() == 1) raw_syscall(SYS_exit, status);
   if (thread.process->vfork_child) {
     // The parent cleans up; it holds the reference.

@@ -16,7 +16,9 @@ namespace {
 
 using engine::ThreadIdentity;
 
-constexpr std::uint64_t kFlushEveryNs = 10'000'000;  // a syscall per microsecond must not become a message each
+/// How far a thread has come is said at most so often: a system call per microsecond must not become a message each. When
+/// the program is about to wait it may be killed there, so that is said sooner.
+constexpr std::uint64_t kSayEveryNs = 10'000'000, kSayBeforeWaitingNs = 5'000'000;
 
 std::uint64_t coarse_ns() {
   timespec now{};
@@ -60,11 +62,10 @@ class Recorder::Thread final : public PmuClient {
   }
 
   const ThreadIdentity& who() const { return who_; }
-  pid_t host_tid() const { return host_tid_; }
 
   /// Whether it is time to say again how far it has come.
-  bool is_due(std::uint64_t now_ns) {
-    if (now_ns - said_ns_ < kFlushEveryNs) return false;
+  bool is_due(std::uint64_t now_ns, std::uint64_t every_ns) {
+    if (now_ns - said_ns_ < every_ns) return false;
     said_ns_ = now_ns;
     return true;
   }
@@ -266,7 +267,7 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   Thread* const thread = find(who);
   if (thread == nullptr) return;
   thread->take_pmi(registers);
-  send_what_is_known(*thread);
+  send_what_is_known(*thread, kSayEveryNs);
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
@@ -304,16 +305,13 @@ void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping)
 }
 
 // Buffers of records are left to their interrupts: what a sample says, and the order of samples, must not depend on when
-// the engine found a moment. Of the threads only the one that is here is asked: others had their moment.
-void Recorder::flush() {
-  const pid_t here = gettid();
-  for (auto& [tid, thread] : threads_) {
-    if (thread->host_tid() == here) send_what_is_known(*thread);
-  }
+// the engine found a moment.
+void Recorder::flush(const ThreadIdentity& who) {
+  if (Thread* const thread = find(who)) send_what_is_known(*thread, kSayBeforeWaitingNs);
 }
 
-void Recorder::send_what_is_known(Thread& thread) {
-  if (!thread.is_due(coarse_ns())) return;
+void Recorder::send_what_is_known(Thread& thread, std::uint64_t every_ns) {
+  if (!thread.is_due(coarse_ns(), every_ns)) return;
   send_counts(thread, false);
   out_.flush();
 }

@@ -42,7 +42,7 @@ class Recorder final : public engine::Observer, public Progress {
   void in_forked_child() override;
   void renamed(const engine::ThreadIdentity& who, const std::string& comm, bool exec) override;
   void mapped(const engine::ThreadIdentity& who, const engine::Mapping& mapping) override;
-  void flush() override;
+  void flush(const engine::ThreadIdentity& who) override;
   void notice(const std::string& text) override;
 
   /// Only if the configuration has the progress event.
@@ -53,7 +53,7 @@ class Recorder final : public engine::Observer, public Progress {
 
   Origin origin(const engine::ThreadIdentity& who);
   void send_counts(Thread& thread, bool final);
-  void send_what_is_known(Thread& thread);
+  void send_what_is_known(Thread& thread, std::uint64_t every_ns);
   Thread* find(const engine::ThreadIdentity& who);
 
   const RecordingConfig& config_;

@@ -397,13 +397,13 @@ TEST(Recorder, WhatIsKnownIsSentBeforeTheProgramCanBeKilled) {
   Recorded out{recording({instructions(0, 0)})};
   FakeThread thread{out.recorder, kMain};
   thread.run_straight(kText, 15);
-  out.recorder.flush();
+  out.recorder.flush(kMain);
   const auto counts = out.all<Counts>();
   ASSERT_THAT(counts, SizeIs(1));
   EXPECT_FALSE(counts[0].final);
   EXPECT_THAT(counts[0].values, ElementsAre(15U));
   const int sent = out.datagrams;
-  out.recorder.flush();  // at once again: too soon to be worth a message
+  out.recorder.flush(kMain);  // at once again: too soon to be worth a message
   EXPECT_EQ(out.datagrams, sent);
 }
 

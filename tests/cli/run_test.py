@@ -239,6 +239,17 @@ class Signals(tool.InFolder):
         self.assertGreater(int(counted.group(1).replace(",", "")), 10_000_000)
         self.assertIn(" Some processes were killed before they could report; theirs are the counts they last sent.\n", said)
 
+    def test_a_program_that_is_killed_while_it_waits_shows_what_it_had_counted(self):
+        begin = ["stat", "-x,", "-e", "instructions", "sh", "-c"]
+        whole = self.start(*begin, "echo $$; read line").communicate(timeout=30)[1]  # from /dev/null
+        os.mkfifo(os.path.join(self.folder, "fifo"))
+        process = self.start(*begin, "exec 3<>fifo; echo $$; read line <&3")
+        program = int(process.stdout.readline())
+        time.sleep(0.5)
+        os.kill(program, signal.SIGKILL)
+        _, said = process.communicate(timeout=30)
+        self.assertGreater(int(said.splitlines()[1].split(",")[0]), 0.9 * int(whole.split(",")[0]))
+
     def test_a_failure_of_the_engine_is_ours_and_not_a_signal_of_the_program(self):
         # The program writes over the page that the engine and the translated code share.
         program = "import ctypes, time; print('before', flush=True); time.sleep(0.1); ctypes.memset(0x60000000, 255, 4096)"
