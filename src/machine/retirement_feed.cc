@@ -103,12 +103,11 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
   if (tracing()) trace_.instruction(retired, accesses);
   follow_mode();
   arch::Retired entered = retired;
+  entered.transfer_entered = !each_;
   if (has_entering_) {
     entered.next_cpl = entering_.cpl_to;
     entered.mispredicted = entering_.mispredicted;
     has_entering_ = false;
-  } else if (!each_) {
-    entered.transfer_entered = true;  // a REP string instruction: no branch
   }
   pmu_.retire(entered, after);
   after_pmu_acted();

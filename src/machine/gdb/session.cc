@@ -1,0 +1,240 @@
+#include "machine/gdb/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "machine/gdb/packet.h"
+#include "machine/vcpu/vcpu.h"
+
+namespace zs::machine::gdb {
+namespace {
+
+/// gdb's order of general registers.
+constexpr std::array<Gpr, 16> kOrder = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
+                                        kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
+constexpr std::array<Seg, 6> kSegmentOrder = {kCs, kSs, kDs, kEs, kFs, kGs};
+constexpr unsigned kRipNumber = 16, kFlagsNumber = 17, kFirstSegmentNumber = 18, kLastNumber = 23;
+constexpr std::uint64_t kRunAtOnce = 1'000'000;  // instructions between two looks at whether gdb wants to interrupt
+constexpr std::uint64_t kLargestRead = 16 << 10;
+
+/// Registers 0 to 23: 16 general, RIP, then flags and six selectors of 4 bytes; only these are offered.
+constexpr std::string_view kTarget =
+    R"(<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target><architecture>i386:x86-64</architecture>)"
+    R"(</target>)";
+
+std::string hex_of(std::uint64_t value, unsigned bytes) {
+  return hex(std::as_bytes(std::span(&value, 1)).first(bytes));
+}
+
+std::optional<std::uint64_t> value_of(std::string_view digits) {
+  const auto bytes = bytes_of_hex(digits);
+  if (!bytes || bytes->size() > 8 || bytes->empty()) return std::nullopt;
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes->data(), bytes->size());
+  return value;
+}
+
+bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
+
+}  // namespace
+
+std::string Session::read_registers() {
+  const CpuState state = pc_.cpu().state();
+  std::string text;
+  for (const Gpr reg : kOrder) text += hex_of(state.gpr[reg], 8);
+  text += hex_of(pc_.cpu().linear_ip(), 8);
+  text += hex_of(state.rflags, 4);
+  for (const Seg seg : kSegmentOrder) text += hex_of(state.segments[seg].selector, 4);
+  return text;
+}
+
+std::string Session::write_registers(std::string_view digits) {
+  if (digits.size() < kOrder.size() * 16 + 16 + 8) return "E01";
+  CpuState state = pc_.cpu().state();
+  for (const Gpr reg : kOrder) {
+    const auto value = value_of(digits.substr(0, 16));
+    if (!value) return "E01";
+    state.gpr[reg] = *value;
+    digits.remove_prefix(16);
+  }
+  const auto ip = value_of(digits.substr(0, 16)), flags = value_of(digits.substr(16, 8));
+  if (!ip || !flags) return "E01";
+  state.rip = *ip - state.segments[kCs].base;
+  state.rflags = *flags;
+  pc_.cpu().set_state(state);
+  return "OK";
+}
+
+std::string Session::write_register(std::string_view packet) {
+  const auto number = take_hex(packet);
+  if (!number || packet.empty() || packet.front() != '=') return "E01";
+  const auto value = value_of(packet.substr(1));
+  if (!value) return "E01";
+  CpuState state = pc_.cpu().state();
+  if (*number < kOrder.size()) {
+    state.gpr[kOrder[*number]] = *value;
+  } else if (*number == kRipNumber) {
+    state.rip = *value - state.segments[kCs].base;
+  } else if (*number == kFlagsNumber) {
+    state.rflags = *value;
+  } else {
+    return "E01";  // selectors: their descriptors would not follow
+  }
+  pc_.cpu().set_state(state);
+  return "OK";
+}
+
+std::string Session::read_memory(std::string_view packet) {
+  const auto address = take_hex(packet);
+  if (!address || packet.empty() || packet.front() != ',') return "E01";
+  packet.remove_prefix(1);
+  const auto length = take_hex(packet);
+  if (!length) return "E01";
+  std::vector<std::byte> bytes(std::min(*length, kLargestRead));
+  if (pc_.cpu().peek(*address, bytes)) return hex(bytes);
+  std::string text;  // as far as it is there
+  for (std::uint64_t i = 0; i < bytes.size() && pc_.cpu().peek(*address + i, std::span(&bytes[i], 1)); ++i) {
+    text += hex(std::span(&bytes[i], 1));
+  }
+  return text.empty() ? "E14" : text;
+}
+
+std::string Session::write_memory(std::string_view packet) {
+  const auto address = take_hex(packet);
+  if (!address || packet.empty() || packet.front() != ',') return "E01";
+  packet.remove_prefix(1);
+  const auto length = take_hex(packet);
+  if (!length || packet.empty() || packet.front() != ':') return "E01";
+  const auto bytes = bytes_of_hex(packet.substr(1));
+  if (!bytes || bytes->size() != *length) return "E01";
+  return pc_.cpu().poke(*address, std::as_bytes(std::span(*bytes))) ? "OK" : "E14";
+}
+
+/// Z and z: 0 and 1 breakpoints, 2 write, 3 read, 4 access watchpoints.
+std::string Session::point(std::string_view packet, bool insert) {
+  const auto type = take_hex(packet);
+  if (!type || *type > 4 || packet.empty()) return "";
+  packet.remove_prefix(1);
+  const auto address = take_hex(packet);
+  if (!address || packet.empty()) return "E01";
+  packet.remove_prefix(1);
+  const auto length = take_hex(packet);
+  if (!length) return "E01";
+  const std::tuple key{static_cast<unsigned>(*type), *address, *length};
+  if (insert ? !points_.insert(key).second : points_.erase(key) == 0) return "OK";  // again: as the manual asks
+  Vcpu& cpu = pc_.cpu();
+  if (*type <= 1) {
+    if (insert) {
+      cpu.add_breakpoint(*address);
+    } else {
+      cpu.remove_breakpoint(*address);
+    }
+    return "OK";
+  }
+  const auto kind = *type == 2 ? Vcpu::WatchKind::Write : *type == 3 ? Vcpu::WatchKind::Read : Vcpu::WatchKind::Access;
+  if (*length == 0 || *length > 4096) return "E01";
+  if (insert) {
+    cpu.add_watchpoint(*address, *length, kind);
+  } else {
+    cpu.remove_watchpoint(*address, *length, kind);
+  }
+  return "OK";
+}
+
+std::string Session::stop_reply(const PcStop& stop) {
+  switch (stop.kind) {
+    case PcStopKind::Breakpoint: return "T05swbreak:;";
+    case PcStopKind::Watchpoint: {
+      std::string_view name = "awatch";
+      for (const auto& [type, address, length] : points_) {
+        if (type < 2 || stop.address + 16 < address || stop.address >= address + length) continue;
+        name = type == 2 ? "watch" : type == 3 ? "rwatch" : "awatch";
+      }
+      return fmt::format("T05{}:{:x};", name, stop.address);
+    }
+    case PcStopKind::Limit: return "S05";
+    case PcStopKind::TripleFault:
+    case PcStopKind::Unsupported: ended_ = stop; return "X06";
+    case PcStopKind::DebugExit: ended_ = stop; return fmt::format("W{:02x}", stop.status);
+    default: ended_ = stop; return "W00";
+  }
+}
+
+std::string Session::resume(bool step) {
+  if (ended_) return "W00";
+  if (step) return stop_reply(pc_.step());
+  for (;;) {
+    const std::uint64_t next = std::min(pc_.retired() + kRunAtOnce, limit_);
+    const PcStop stop = pc_.run(next);
+    if (stop.kind != PcStopKind::Limit) return stop_reply(stop);
+    if (pc_.retired() >= limit_) {
+      ended_ = stop;
+      return "X0e";  // as a process whose time is up: SIGALRM
+    }
+    if (interrupted_()) return "S02";
+  }
+}
+
+std::string Session::query(std::string_view packet) {
+  if (begins(packet, "qSupported")) {
+    return fmt::format("PacketSize={:x};qXfer:features:read+;swbreak+;hwbreak+;vContSupported+", 32768);
+  }
+  constexpr std::string_view kFeatures = "qXfer:features:read:target.xml:";
+  if (begins(packet, kFeatures)) {
+    packet.remove_prefix(kFeatures.size());
+    const auto offset = take_hex(packet);
+    if (!offset || *offset > kTarget.size()) return "E01";
+    return "l" + std::string(kTarget.substr(*offset));
+  }
+  if (packet == "qAttached") return "1";
+  if (packet == "qC") return "QC1";
+  if (packet == "qfThreadInfo") return "m1";
+  if (packet == "qsThreadInfo") return "l";
+  return "";
+}
+
+std::optional<std::string> Session::answer(std::string_view packet) {
+  if (packet.empty()) return "";
+  const std::string_view rest = packet.substr(1);
+  switch (packet.front()) {
+    case '?': return last_reply_;
+    case 'g': return read_registers();
+    case 'G': return write_registers(rest);
+    case 'p': {
+      std::string_view text = rest;
+      const auto number = take_hex(text);
+      if (!number || *number > kLastNumber) return "E01";
+      const std::string all = read_registers();
+      if (*number <= kRipNumber) return all.substr(*number * 16, 16);
+      return all.substr((kRipNumber + 1) * 16 + (*number - kFlagsNumber) * 8, 8);
+    }
+    case 'P': return write_register(rest);
+    case 'm': return read_memory(rest);
+    case 'M': return write_memory(rest);
+    case 'Z': return point(rest, true);
+    case 'z': return point(rest, false);
+    case 's': return last_reply_ = resume(true);
+    case 'c': return last_reply_ = resume(false);
+    case 'v':
+      if (packet == "vCont?") return "vCont;c;C;s;S";
+      if (begins(packet, "vCont;s") || begins(packet, "vCont;S")) return last_reply_ = resume(true);
+      if (begins(packet, "vCont;c") || begins(packet, "vCont;C")) return last_reply_ = resume(false);
+      if (begins(packet, "vKill")) {
+        killed_ = true;
+        return "OK";
+      }
+      return "";
+    case 'D': detached_ = true; return "OK";
+    case 'k': killed_ = true; return std::nullopt;
+    case 'H':
+    case 'T': return "OK";
+    case 'q': return query(packet);
+    default: return "";
+  }
+}
+
+}  // namespace zs::machine::gdb
