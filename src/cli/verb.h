@@ -16,5 +16,6 @@ extern const Verb kAnnotateVerb;
 extern const Verb kScriptVerb;
 extern const Verb kListVerb;
 extern const Verb kDoctorVerb;
+extern const Verb kBootVerb;
 
 }  // namespace zs::cli

@@ -12,6 +12,7 @@ std::span<const Verb* const> verbs() {
       &kScriptVerb,
       &kListVerb,
       &kDoctorVerb,
+      &kBootVerb,
   };
   // clang-format on
   return kVerbs;
