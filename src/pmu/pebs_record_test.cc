@@ -4,12 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "arch/records/pebs_decode.h"
 #include "pmu/fakes.h"
 
 namespace zs::pmu {
 namespace {
+
+using arch::BranchKind;
 
 /// "00: 46 02 ..." lines of 16 bytes.
 std::string dump(FakeMemory& memory, std::uint64_t start, std::size_t size) {
@@ -116,6 +124,304 @@ TEST(PebsRecord, OfFormat3IsTheseBytes) {
             "A0: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n"
             "B0: 04 10 40 00 00 00 00 00 00 00 00 00 00 00 00 00\n"
             "C0: ef cd ab 89 67 45 23 01\n");
+}
+
+// ---- every format and every set of groups, written by a Pmu, read by the decoder, compared
+
+constexpr arch::RegisterFile kAfter{.flags = 0x246,
+                                    .ip = 0x40'1008,
+                                    .ax = 0xA0A0'A0A0'A0A0'A0A0,
+                                    .bx = 0xB0,
+                                    .cx = 0xC0,
+                                    .dx = 0xD0,
+                                    .si = 0x51,
+                                    .di = 0xD1,
+                                    .bp = 0xB9,
+                                    .sp = 0x7FFF'FFFF'E000,
+                                    .r8 = 8,
+                                    .r9 = 9,
+                                    .r10 = 10,
+                                    .r11 = 11,
+                                    .r12 = 12,
+                                    .r13 = 13,
+                                    .r14 = 14,
+                                    .r15 = 15};
+
+class CountingXmms : public VectorRegisters {
+ public:
+  void read_xmm(std::span<std::byte, 256> into) override {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = static_cast<std::byte>(i);
+  }
+};
+
+/// Two loads at 401000H and 401004H; the second one is recorded, the first on a processor whose PMC0 is exact.
+void record_a_load(TestPmu& t, const arch::RegisterFile& after = kAfter) {
+  const bool old_loads = t.model.pebs_format() == arch::PebsFormat::V1;
+  const bool no_loads = t.model.pebs_format() == arch::PebsFormat::V0;
+  t.wr(kSelect0, (no_loads    ? kCountInstructions
+                  : old_loads ? 0x41'010B
+                              : kCountLoads) |
+                     (t.model.pebs_baseline() ? std::uint64_t{1} << 34 : 0));
+  t.wr(kPmc0, 0xFFFF'FFFF);
+  t.wr(kPebsEnable, 1);
+  arch::Retired load = load_at(0x40'1000, 0x7FFF'1234'5678);
+  load.next_ip = 0x40'1004;
+  load.load_latency = 77;
+  load.data_source = 0x06;
+  t.pmu.retire(load, after);
+  load.ip = 0x40'1004;
+  load.next_ip = 0x40'1008;
+  t.pmu.retire(load, after);
+}
+
+std::optional<arch::PebsFields> decoded(TestPmu& t) {
+  const std::uint64_t size = t.index() - TestPmu::kRecords;
+  std::vector<std::byte> bytes(size);
+  CHECK(t.memory.read(TestPmu::kRecords, bytes));
+  const auto fields = arch::decode_pebs(bytes, t.model.pebs_format(), t.layout());
+  for (std::size_t cut = 0; cut < size; ++cut) {
+    EXPECT_FALSE(arch::decode_pebs(Bytes{bytes}.first(cut), t.model.pebs_format(), t.layout())) << cut;
+  }
+  return fields;
+}
+
+bool same(const arch::RegisterFile& a, const arch::RegisterFile& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+TEST(PebsFormats, OfFixedSizeDecodeToWhatWasRecorded) {
+  for (const auto& [name, size] : {std::pair{"core2", 144U},
+                                   {"nehalem", 176U},
+                                   {"westmere", 176U},
+                                   {"haswell", 192U},
+                                   {"skylake-client", 200U},
+                                   {"skylake-server", 200U}}) {
+    TestPmu t{name};
+    t.set_up_ds(4, 5);
+    record_a_load(t);
+    const auto fields = decoded(t);
+    ASSERT_TRUE(fields) << name;
+    EXPECT_EQ(fields->size, size) << name;
+    EXPECT_TRUE(same(fields->registers, kAfter)) << name;
+    const arch::PebsFormat format = t.model.pebs_format();
+    const bool status = format == arch::PebsFormat::V1 || format == arch::PebsFormat::V2;
+    EXPECT_EQ(fields->status, status ? 1U : 0U) << name;
+    EXPECT_EQ(fields->counters, format >= arch::PebsFormat::V3 ? 1U : 0U) << name;
+    EXPECT_EQ(fields->eventing_ip, format >= arch::PebsFormat::V2 ? 0x40'1004U : 0U) << name;
+    EXPECT_EQ(fields->data_address, format >= arch::PebsFormat::V2 ? 0x7FFF'1234'5678U : 0U) << name;
+    EXPECT_EQ(fields->latency, format >= arch::PebsFormat::V1 ? 77U : 0U) << name;
+    EXPECT_EQ(fields->data_source, format >= arch::PebsFormat::V1 ? 6U : 0U) << name;
+    EXPECT_EQ(fields->transaction, 0U) << name;
+    EXPECT_EQ(fields->tsc != 0, format >= arch::PebsFormat::V3) << name;
+  }
+}
+
+TEST(PebsFormats, OfEverySetOfGroupsDecodeToWhatWasRecorded) {
+  for (const char* name : {"icelake-server", "sapphire-rapids"}) {
+    for (const bool format_5 : {false, true}) {
+      for (std::uint64_t groups = 0; groups < 16; ++groups) {
+        for (const std::uint64_t entries : {1U, 2U, 17U, 32U}) {
+          TestPmu t{name, format_5 ? arch::QuirkSet{arch::Quirk::PebsFormat5} : arch::QuirkSet{}};
+          CountingXmms xmms;
+          t.pmu.set_vector_registers(&xmms);
+          const bool architectural = t.model.lbr_kind == arch::LbrKind::Architectural;
+          t.wr(architectural ? 0x14CE : kDebugCtl, architectural ? 0x7F'0007 : 1);
+          for (std::uint64_t n = 1; n <= 5; ++n) {
+            t.pmu.enter_branch({.from = 0x100 * n, .to = 0x100 * n + 8, .kind = BranchKind::RelativeJump});
+          }
+          t.wr(0x3F2, groups | (entries - 1) << 24);
+          t.set_up_ds(4, 5);
+          record_a_load(t);
+          const auto fields = decoded(t);
+          ASSERT_TRUE(fields) << name << " groups " << groups;
+          const bool memory = (groups & 1) != 0, gprs = (groups & 2) != 0, vectors = (groups & 4) != 0,
+                     lbrs = (groups & 8) != 0;
+          EXPECT_EQ(fields->size,
+                    32U + (memory ? 32 : 0) + (gprs ? 144 : 0) + (vectors ? 256 : 0) + (lbrs ? 24 * entries : 0));
+          EXPECT_EQ(fields->groups.raw() & 0xF, groups);
+          EXPECT_EQ(fields->eventing_ip, t.model.exact_counters.has(0) ? 0x40'1000U : 0x40'1004U);
+          EXPECT_EQ(fields->counters, 1U);
+          EXPECT_NE(fields->tsc, 0U);
+          EXPECT_EQ(fields->data_address, memory ? 0x7FFF'1234'5678U : 0U);
+          EXPECT_EQ(fields->data_source, memory ? 6U : 0U);
+          EXPECT_EQ(fields->latency, memory ? 77U : 0U);
+          EXPECT_TRUE(same(fields->registers, gprs ? kAfter : arch::RegisterFile{}));
+          EXPECT_EQ(fields->xmms.registers[255], static_cast<std::byte>(vectors ? 255 : 0));
+          ASSERT_EQ(fields->lbr_count, lbrs ? entries : 0U);
+          for (unsigned n = 0; n < fields->lbr_count; ++n) {
+            EXPECT_EQ(fields->lbrs[n].from, n < 5 ? 0x100 * (5 - n) : 0U) << "newest first, then zeros";
+            EXPECT_EQ(fields->lbrs[n].to, n < 5 ? 0x100 * (5 - n) + 8 : 0U);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PebsFormats, AreBasicOnlyForACounterWithoutTheAdaptiveBit) {
+  TestPmu t{"icelake-server"};
+  t.wr(0x3F2, 0xF);
+  t.set_up_ds(4, 5);
+  record_a_load(t);
+  const std::uint64_t whole = t.index() - TestPmu::kRecords;
+  t.rewind();
+  t.wr(kSelect0, kCountLoads);
+  t.wr(kPmc0, 0xFFFF'FFFF);
+  t.retire(load_at(0x2000, 0x3000));
+  t.retire(load_at(0x2004, 0x3000));
+  EXPECT_EQ(whole, 488U);
+  EXPECT_EQ(t.index() - TestPmu::kRecords, 32U);
+  EXPECT_EQ(t.memory.get<std::uint64_t>(TestPmu::kRecords), std::uint64_t{32} << 48) << "format 0, size 32";
+}
+
+// The general registers of this group are ordered AX CX DX BX SP BP SI DI, other than in the older formats.
+TEST(PebsFormats, OfTheGprGroupAreTheseBytes) {
+  TestPmu t{"icelake-server"};
+  t.wr(0x3F2, 0x2);
+  t.set_up_ds(4, 5);
+  t.clock.now = 0x0123'4567'89AB'CDE5;
+  record_a_load(t);
+  EXPECT_EQ(dump(t.memory, TestPmu::kRecords, 176),
+            "00: 02 00 00 00 00 00 b0 00 04 10 40 00 00 00 00 00\n"
+            "10: 01 00 00 00 00 00 00 00 ef cd ab 89 67 45 23 01\n"
+            "20: 46 02 00 00 00 00 00 00 08 10 40 00 00 00 00 00\n"
+            "30: a0 a0 a0 a0 a0 a0 a0 a0 c0 00 00 00 00 00 00 00\n"
+            "40: d0 00 00 00 00 00 00 00 b0 00 00 00 00 00 00 00\n"
+            "50: 00 e0 ff ff ff 7f 00 00 b9 00 00 00 00 00 00 00\n"
+            "60: 51 00 00 00 00 00 00 00 d1 00 00 00 00 00 00 00\n"
+            "70: 08 00 00 00 00 00 00 00 09 00 00 00 00 00 00 00\n"
+            "80: 0a 00 00 00 00 00 00 00 0b 00 00 00 00 00 00 00\n"
+            "90: 0c 00 00 00 00 00 00 00 0d 00 00 00 00 00 00 00\n"
+            "A0: 0e 00 00 00 00 00 00 00 0f 00 00 00 00 00 00 00\n");
+}
+
+TEST(PebsFormats, OfA32BitAreaAreTheseBytes) {
+  TestPmu t{"westmere", {arch::Quirk::Ds32}};
+  t.pmu.set_mode({.ia32e = false, .code64 = false});
+  t.set_up_ds(4, 5);
+  record_a_load(t);
+  EXPECT_EQ(dump(t.memory, TestPmu::kRecords, 40),
+            "00: 46 02 00 00 08 10 40 00 a0 a0 a0 a0 b0 00 00 00\n"
+            "10: c0 00 00 00 d0 00 00 00 51 00 00 00 d1 00 00 00\n"
+            "20: b9 00 00 00 00 e0 ff ff\n");
+  const auto fields = decoded(t);
+  ASSERT_TRUE(fields);
+  EXPECT_EQ(fields->size, 40U);
+  EXPECT_EQ(fields->registers.di, 0xD1U);
+}
+
+// DTES64: 64-bit records in 32-bit code, with what that code does not have as 0.
+TEST(PebsFormats, CutRegistersTo32BitsOutside64BitCode) {
+  TestPmu t{"skylake-server"};
+  t.pmu.set_mode({.ia32e = true, .code64 = false});
+  t.set_up_ds(4, 5);
+  record_a_load(t);
+  const auto fields = decoded(t);
+  ASSERT_TRUE(fields);
+  EXPECT_EQ(fields->registers.ax, 0xA0A0'A0A0U);
+  EXPECT_EQ(fields->registers.sp, 0xFFFF'E000U);
+  EXPECT_EQ(fields->registers.r15, 0U);
+}
+
+// ---- which instruction, and what it is of
+
+TEST(PebsOfAnyEvent, RecordsAnEventThatIsNotPreciseAtItsOverflow) {
+  TestPmu t{"goldmont"};
+  t.set_up_ds(4, 5, minus(3));
+  t.wr(kSelect0, 0x41'41C5);  // no event of this processor: counts nothing
+  t.wr(kPebsEnable, 1);
+  t.wr(kFullPmc0, kWidth48);
+  t.run(2);
+  EXPECT_EQ(t.records(), 0U);
+  t.wr(kStatusSet, 1);  // software's overflow is recorded at the next retirement
+  t.run(1, 0x5000);
+  ASSERT_EQ(t.records(), 1U);
+  EXPECT_EQ(t.record(0).v2.eventing_ip, 0x5000U);
+  EXPECT_EQ(t.rd(kStatus), 0U);
+}
+
+TEST(PebsOfAnyEvent, RecordsWhereTimeWraps) {
+  TestPmu t{"icelake-server"};
+  t.set_up_ds(4, 5, minus(1000));
+  t.wr(kFixedCtrl, 0x20);
+  t.wr(kGlobal, std::uint64_t{2} << 32);
+  t.wr(kPebsEnable, std::uint64_t{2} << 32);
+  t.wr(kFixed0 + 1, minus(10));
+  EXPECT_EQ(t.pmu.time_headroom().core, 9U);
+  t.pmu.advance({.core = 10, .reference = 10, .bus = 1});
+  EXPECT_EQ(t.records(), 0U);
+  t.run(2, 0x5000);
+  ASSERT_EQ(t.records(), 1U);
+  EXPECT_EQ(t.memory.get<arch::PebsBasic>(TestPmu::kRecords).ip, 0x5000U);
+  EXPECT_EQ(t.memory.get<arch::PebsBasic>(TestPmu::kRecords).counters, std::uint64_t{2} << 32);
+  EXPECT_EQ(t.rd(kFixed0 + 1), minus(1000));
+}
+
+TEST(PebsDistribution, OfFixedCounter0RecordsTheOverflowingInstruction) {
+  TestPmu t{"icelake-server"};
+  t.set_up_ds(4, 5, minus(100));
+  t.wr(kFixedCtrl, 0x2);
+  t.wr(kGlobal, std::uint64_t{1} << 32);
+  t.wr(kPebsEnable, std::uint64_t{1} << 32);
+  t.wr(kFixed0, minus(3));
+  t.run(5, 0x1000);
+  ASSERT_EQ(t.records(), 1U);
+  EXPECT_EQ(t.memory.get<arch::PebsBasic>(TestPmu::kRecords).ip, 0x1008U) << "the third";
+}
+
+TEST(PebsDistribution, IsAPropertyOfPmc0ForEveryPreciseEventOnSapphireRapids) {
+  for (const bool pmc0 : {true, false}) {
+    TestPmu t{"sapphire-rapids"};
+    t.set_up_ds(4, 5, minus(100));
+    t.wr(pmc0 ? kSelect0 : kSelect1, kCountLoads);
+    t.wr(kPebsEnable, pmc0 ? 1 : 2);
+    t.wr(pmc0 ? kPmc0 : kPmc1, 0xFFFF'FFFF);
+    t.retire(load_at(0x1000, 0x9000));
+    t.retire(load_at(0x1004, 0x9000));
+    ASSERT_EQ(t.records(), 1U);
+    EXPECT_EQ(t.memory.get<arch::PebsBasic>(TestPmu::kRecords).ip, pmc0 ? 0x1000U : 0x1004U);
+  }
+}
+
+// ---- load latency
+
+TEST(LoadLatency, CountsOnlyWithBothEnablesBeforePerfmon5) {
+  for (const std::uint64_t enable : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0x1'0000'0001}}) {
+    TestPmu t;
+    t.set_up_ds(4, 5, minus(1000));
+    t.wr(kSelect0, 0x41'01CD);
+    t.wr(kPebsEnable, enable);
+    t.retire(load_at(0x1000, 0x9000));
+    EXPECT_EQ(t.rd(kPmc0), enable == 0x1'0000'0001 ? 1U : 0U) << std::hex << enable;
+  }
+}
+
+TEST(LoadLatency, SaysThatItKnowsNeitherSourceNorLatencyWithoutACoreModel) {
+  TestPmu t;
+  t.set_up_ds(4, 5, minus(1000));
+  t.wr(kSelect0, 0x41'01CD);
+  t.wr(0x3F6, 3);
+  t.wr(kPebsEnable, 0x1'0000'0001);
+  t.wr(kPmc0, 0xFFFF'FFFF);
+  t.run(3);  // no loads
+  t.retire(load_at(0x1000, 0x9000));
+  t.retire(load_at(0x1004, 0x9008));
+  ASSERT_EQ(t.records(), 1U);
+  EXPECT_EQ(t.record(0).v2.eventing_ip, 0x1004U);
+  EXPECT_EQ(t.record(0).v2.v1.data_address, 0x9008U);
+  EXPECT_EQ(t.record(0).v2.v1.data_source, 0U);
+  EXPECT_EQ(t.record(0).v2.v1.latency, 0U);
+}
+
+TEST(LoadLatency, LeavesOutLoadsThatTookNoLongerThanTheThreshold) {
+  TestPmu t;
+  t.wr(kSelect0, 0x41'01CD);
+  t.wr(0x3F6, 30);
+  t.wr(kPebsEnable, 0x1'0000'0001);
+  for (const std::uint32_t cycles : {4U, 30U, 31U, 200U}) {
+    arch::Retired load = load_at(0x1000, 0x9000);
+    load.load_latency = cycles;
+    t.retire(load);
+  }
+  EXPECT_EQ(t.rd(kPmc0), 2U);
 }
 
 }  // namespace
