@@ -236,6 +236,7 @@ void Runtime::retire_step(bool taken) {
       retired.data_address = step.addresses[i];
       addressed = true;
     }
+    if (operand.write && retired.store_address == 0) retired.store_address = step.addresses[i];
     std::uint32_t splits = 0;
     if (!insn.facts.rep_string) {
       splits = crosses_line(step.addresses[i], operand.bytes) ? 1 : 0;

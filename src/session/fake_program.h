@@ -36,6 +36,7 @@ class FakeThread {
     retired.load_count = step.loads;
     retired.store_count = step.stores;
     retired.data_address = step.address;
+    if (step.stores != 0) retired.store_address = step.address;
     if (step.jumps_to) {
       retired.branch = step.kind;
       retired.taken = true;
