@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "machine/vcpu/core.h"
 #include "machine/vcpu/vcpu.h"
 
@@ -158,8 +159,13 @@ class TestMachine {
     cpu = std::make_unique<Vcpu>(Vcpu::Around{bus, interrupts, msrs, cpuid, observer});
     interrupts.cpu = msrs.cpu = cpu.get();
   }
-  std::byte* at(std::uint64_t physical) { return bus.page(physical & ~std::uint64_t{4095}).bytes + (physical & 4095); }
+  [[gnu::noinline]] std::byte* at(std::uint64_t physical) {
+    const Bus::Page page = bus.page(physical & ~std::uint64_t{4095});
+    CHECK(page.bytes != nullptr, physical);
+    return page.bytes + (physical & 4095);
+  }
   void put(std::uint64_t physical, Code code) {
+    cpu->memory_written(physical, code.size());
     for (const unsigned byte : code) *at(physical++) = static_cast<std::byte>(byte);
   }
   template <typename T>
