@@ -127,6 +127,20 @@ constexpr bool is_consistent(const CpuModel& m) {
   return !m.description.empty();
 }
 
+/// Where a model's last-branch records are read.
+struct LbrRegisters {
+  std::uint32_t from, to, info;  // the first MSR of each kind; info: 0 if there is none
+  bool newest_first;             // record 0 is the newest; otherwise MSR_LASTBRANCH_TOS names it
+};
+constexpr LbrRegisters lbr_registers(const CpuModel& m) {
+  switch (m.lbr_kind) {
+    case LbrKind::Small: return {SmallLbrFrom::msrs[0], SmallLbrTo::msrs[0], 0, false};
+    case LbrKind::Stack: break;
+    case LbrKind::Architectural: return {ArchLbrFrom::msrs[0], ArchLbrTo::msrs[0], ArchLbrInfo::msrs[0], true};
+  }
+  return {LbrFrom::msrs[0], LbrTo::msrs[0], has_info(m.lbr_format()) ? LbrInfo::msrs[0] : 0, false};
+}
+
 /// The model with what these quirks change of it. `quirks` then says all of them.
 CpuModel with_quirks(CpuModel model, QuirkSet quirks);
 

@@ -62,6 +62,8 @@ class Counters {
   void overflow_by_software(arch::CounterSet counters);
   /// A load counts for the load-latency facility if it took longer; one of unknown latency counts always.
   void set_latency_threshold(std::uint64_t cycles) { latency_threshold_ = cycles; }
+  /// Whether PEBS records the overflowing instruction of this counter, named by its bit.
+  bool records_the_overflow(unsigned counter) const { return at_overflow_.has(counter); }
   /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if none
   /// of their events has one.
   std::uint64_t address(arch::CounterSet counters, const arch::Retired& retired) const {

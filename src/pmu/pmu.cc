@@ -65,6 +65,10 @@ class Pmu::Impl {
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   void advance(const Elapsed& elapsed, Ring ring);
 
+  arch::LbrSelect branch_filter() const {
+    if (bts_on_) return {};
+    return model_.lbr_kind == arch::LbrKind::Architectural ? arch::lbr_select_of(lbr_.control()) : lbr_.select();
+  }
   bool needs_each() {
     return bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon) &&
            (!counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty());
@@ -525,6 +529,8 @@ void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) 
 
 bool Pmu::wants_branches() const { return impl_->records_branches(); }
 void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(branch); }
+arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
+bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().records_the_overflow(counter); }
 bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 

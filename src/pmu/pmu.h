@@ -102,6 +102,13 @@ class Pmu {
   bool wants_branches() const;
   void enter_branch(const arch::TakenBranch& branch);
 
+  /// What of these branches is kept, in the terms of MSR_LBR_SELECT whatever the model has; 0: everything.
+  arch::LbrSelect branch_filter() const;
+
+  /// Whether PEBS on this counter, as it is programmed, records the instruction that overflows it; others record the next
+  /// event after that.
+  bool records_the_overflow(unsigned counter) const;
+
   /// Whether instructions must come one by one, because reporting a branch before it is counted would show: a BTS
   /// interrupt may come and freeze counters.
   bool needs_each() const;

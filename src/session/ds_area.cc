@@ -9,11 +9,20 @@ namespace zs::session {
 using arch::DsBuffer;
 using arch::DsManagementArea;
 
+namespace {
+
+/// The management area with every reset value that a processor may have: 32 general and 16 fixed counters.
+constexpr std::size_t kAreaBytes = 0x200;
+constexpr unsigned kSlots = 48;
+static_assert(arch::ds_reset_slot_offset(kSlots) <= kAreaBytes);
+
+}  // namespace
+
 DsArea::DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve)
-    : size_(sizeof(DsManagementArea) + record_bytes * (std::size_t{threshold} + reserve)),
+    : size_(kAreaBytes + record_bytes * (std::size_t{threshold} + reserve)),
       memory_(new Line[(size_ + sizeof(Line) - 1) / sizeof(Line)]()) {
   DsManagementArea area{};
-  const std::uint64_t base = address() + sizeof(DsManagementArea);
+  const std::uint64_t base = address() + kAreaBytes;
   area.pebs = {.base = base,
                .index = base,
                .maximum = base + record_bytes * (std::uint64_t{threshold} + reserve),
@@ -23,9 +32,9 @@ DsArea::DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t 
 
 std::uint64_t DsArea::address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }
 
-void DsArea::set_reset(unsigned counter, std::uint64_t value) {
-  CHECK(counter < DsManagementArea{}.pebs_reset.size(), counter);
-  std::memcpy(begin() + arch::ds_reset_slot_offset(counter), &value, sizeof value);
+void DsArea::set_reset(unsigned slot, std::uint64_t value) {
+  CHECK(slot < kSlots, slot);
+  std::memcpy(begin() + arch::ds_reset_slot_offset(slot), &value, sizeof value);
 }
 
 std::span<const std::byte> DsArea::drain() {
@@ -35,7 +44,7 @@ std::span<const std::byte> DsArea::drain() {
   CHECK(pebs.base <= pebs.index && pebs.index <= pebs.maximum, pebs.base, pebs.index, pebs.maximum);
   area.pebs.index = pebs.base;
   std::memcpy(begin(), &area, sizeof area);
-  return {begin() + sizeof(DsManagementArea), pebs.index - pebs.base};
+  return {begin() + kAreaBytes, pebs.index - pebs.base};
 }
 
 std::byte* DsArea::at(std::uint64_t where, std::size_t length) {

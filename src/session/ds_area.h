@@ -21,7 +21,8 @@ class DsArea final : public pmu::LinearMemory {
   /// What IA32_DS_AREA is to hold.
   std::uint64_t address() const;
 
-  void set_reset(unsigned counter, std::uint64_t value);
+  /// slot  of the management area, arch::ds_reset_slot()
+  void set_reset(unsigned slot, std::uint64_t value);
 
   /// The records from base to index. Sets index back to base first, as drivers do; the bytes stay until more is written.
   std::span<const std::byte> drain();

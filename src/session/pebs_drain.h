@@ -19,7 +19,7 @@ struct PebsFacts {
   arch::RegisterFile registers;              // after the instruction; ip: the next one
   std::optional<std::uint64_t> eventing_ip;  // the instruction itself; formats 2 and later
   std::uint64_t data_address = 0;            // 0: none
-  std::optional<std::uint64_t> tsc;          // format 3
+  std::optional<std::uint64_t> tsc;          // format 3 and later
 };
 
 struct DrainResult {

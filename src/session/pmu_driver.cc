@@ -36,6 +36,16 @@ bool bank_samples(const BankPlan& plan, const RecordingConfig& config) {
                      [&](const PlannedCounter& c) { return config.events[c.event].samples(); });
 }
 
+/// What an adaptive record is asked for: the registers and the memory access. 0 for formats of a fixed size.
+constexpr arch::PebsDataCfg groups_of(arch::PebsFormat format) {
+  if (!arch::is_adaptive(format)) return {};
+  return arch::PebsDataCfg{}.with(arch::PebsDataCfg::memory, 1).with(arch::PebsDataCfg::gprs, 1);
+}
+
+std::size_t record_bytes(const arch::CpuModel& model) {
+  return arch::record_size({.format = model.pebs_format(), .groups = groups_of(model.pebs_format())});
+}
+
 std::uint64_t longest_general_period(const arch::CpuModel& model) {
   // Without full-width writes only 32 bits are written and bit 31 is the sign.
   const unsigned bits = model.capabilities.has(PerfCapabilities::full_width) ? model.general_width : 32U;
@@ -54,7 +64,7 @@ PmuDriver::PmuDriver(const arch::CpuModel& model, const RecordingConfig& config,
       counters_(plan_.size()),
       pebs_counters_(pebs_counters_of(plan_)),
       lbr_on_((config.branch_stack || config.callchain == Callchain::LbrCallStack) && bank_samples(plan_, config)),
-      ds_(arch::record_size(model.pebs_format()), config.records_per_pmi(), model.general_counters),
+      ds_(record_bytes(model), config.records_per_pmi(), model.general_counters + model.fixed_counters),
       line_(pmi_requested),
       pmu_(model, ds_, line_, clock) {
   start();
@@ -65,6 +75,7 @@ void PmuDriver::start() {
   wrmsr(arch::GlobalCtrl::msrs[0], 0);
   if (!pebs_counters_.empty()) wrmsr(arch::DsArea::msrs[0], ds_.address());
   program_counters();
+  if (model_.pebs_baseline()) wrmsr(arch::PebsDataCfg::msrs[0], groups_of(model_.pebs_format()).raw());
   if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits);
   if (lbr_on_) program_lbr(config_.lbr_select);
   FixedCtrCtrl fixed;
@@ -75,7 +86,8 @@ void PmuDriver::start() {
     const PerfEvtSel select{config_.events[c.event].select};
     fixed = fixed.with(FixedCtrCtrl::user, c.index(), select.has(PerfEvtSel::user))
                 .with(FixedCtrCtrl::kernel, c.index(), select.has(PerfEvtSel::kernel))
-                .with(FixedCtrCtrl::interrupt, c.index(), true);
+                .with(FixedCtrCtrl::interrupt, c.index(), !c.pebs)
+                .with(FixedCtrCtrl::adaptive, c.index(), c.pebs);
   }
   if (fixed.raw() != 0) wrmsr(FixedCtrCtrl::msrs[0], fixed.raw());
   wrmsr(arch::GlobalCtrl::msrs[0], running.bits);
@@ -91,14 +103,23 @@ void PmuDriver::program_counters() {
     reload(i);
     if (c.is_fixed()) continue;
     // A PEBS counter's overflow arms and interrupts nobody; the buffer's threshold does.
-    const PerfEvtSel select =
-        PerfEvtSel{event.select}.with(PerfEvtSel::interrupt, c.pebs ? 0 : 1).with(PerfEvtSel::enable, 1);
+    const PerfEvtSel select = PerfEvtSel{event.select}
+                                  .with(PerfEvtSel::interrupt, c.pebs ? 0 : 1)
+                                  .with(PerfEvtSel::adaptive, c.pebs && model_.pebs_baseline() ? 1 : 0)
+                                  .with(PerfEvtSel::enable, 1);
     wrmsr(PerfEvtSel::msrs[c.index()], select.raw());
   }
 }
 
+/// select  in the bits of MSR_LBR_SELECT; Core 2 has no filter and records everything
 void PmuDriver::program_lbr(std::uint64_t select) {
-  wrmsr(arch::LbrSelect::msrs[0], select);
+  switch (model_.lbr_kind) {
+    case arch::LbrKind::Small: break;
+    case arch::LbrKind::Stack: wrmsr(arch::LbrSelect::msrs[0], select); break;
+    case arch::LbrKind::Architectural:
+      wrmsr(arch::LbrCtl::msrs[0], arch::lbr_ctl_of(arch::LbrSelect{select}).with(arch::LbrCtl::enable, 1).raw());
+      break;
+  }
   wrmsr(DebugCtl::msrs[0], DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1).raw());
 }
 
@@ -205,7 +226,7 @@ void PmuDriver::reload(std::size_t planned) {
     events = std::min(longest_period(c), static_cast<std::uint64_t>(counter.left));
   }
   const std::uint64_t value = (0 - events) & (~std::uint64_t{0} >> (64 - width(c)));
-  if (c.pebs) ds_.set_reset(c.counter, value);
+  if (c.pebs) ds_.set_reset(arch::ds_reset_slot(c.counter, model_.fixed_reset_slot), value);
   wrmsr(value_msr(c), value);
   counter.accounted = value;
 }
@@ -218,11 +239,10 @@ std::uint64_t PmuDriver::longest_period(const PlannedCounter& counter) const {
   return counter.is_fixed() ? (std::uint64_t{1} << (model_.fixed_width - 1)) - 1 : longest_general_period(model_);
 }
 
-/// An ordinary PEBS event counts its period, then one more that is recorded; the precise distribution records the last
-/// of its period. Linux adds the period alone and loses one event per record.
+/// An ordinary PEBS event counts its period, then one more that is recorded; one whose overflow itself is recorded, the
+/// precise distribution, has the last of its period recorded. Linux adds the period alone and loses one event per record.
 std::uint64_t PmuDriver::events_per_record(std::size_t planned) const {
-  const bool distribution = config_.events[plan_[planned].event].precise_distribution;
-  return counters_[planned].period + (distribution ? 0 : 1);
+  return counters_[planned].period + (pmu_.records_the_overflow(plan_[planned].counter) ? 0 : 1);
 }
 
 std::uint32_t PmuDriver::value_msr(const PlannedCounter& counter) const {
@@ -234,19 +254,21 @@ std::uint32_t PmuDriver::value_msr(const PlannedCounter& counter) const {
 void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {
   branches.clear();
   const std::uint32_t entries = model_.lbr_entries;
-  const std::uint64_t top = rdmsr(arch::LbrTos::msrs[0]);
+  const arch::LbrRegisters registers = arch::lbr_registers(model_);
+  const std::uint64_t top = registers.newest_first ? 0 : rdmsr(arch::LbrTos::msrs[0]);
   for (std::uint32_t i = 0; i < entries; ++i) {
-    const auto at = static_cast<std::uint32_t>(top - i) % entries;
-    const std::uint64_t from = rdmsr(arch::LbrFrom::msrs[at]);
-    const std::uint64_t to = rdmsr(arch::LbrTo::msrs[at]);
+    const auto at = registers.newest_first ? i : static_cast<std::uint32_t>(top - i) % entries;
+    const std::uint64_t from = rdmsr(registers.from + at);
+    const std::uint64_t to = rdmsr(registers.to + at);
     if (from == 0 && to == 0) break;  // the stack is not full yet
-    SampledBranch branch{.from = arch::lbr_from_address(model_.lbr_format(), from), .to = to};
-    if (model_.lbr_format() == arch::LbrFormat::Info) {
-      const arch::LbrInfo info{rdmsr(arch::LbrInfo::msrs[at])};
+    SampledBranch branch{.from = arch::lbr_from_address(model_.lbr_format(), from),
+                         .to = arch::lbr_to_address(model_.lbr_format(), to)};
+    if (arch::has_info(model_.lbr_format())) {
+      const arch::LbrInfo info{rdmsr(registers.info + at)};
       branch.mispredicted = info.has(arch::LbrInfo::mispredicted);
       branch.cycles = static_cast<std::uint16_t>(info.get(arch::LbrInfo::cycles));
     } else {
-      branch.mispredicted = (from & arch::kLbrMispredicted) != 0;
+      branch.mispredicted = (from & arch::lbr_from_flags(model_.lbr_format()) & arch::kLbrMispredicted) != 0;
     }
     branches.push_back(branch);
   }

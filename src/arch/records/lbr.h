@@ -93,6 +93,36 @@ constexpr bool lets_through(LbrCtl control, BranchKind kind) {
   return false;
 }
 
+/// The IA32_LBR_CTL that records what this MSR_LBR_SELECT does, without the enable.
+constexpr LbrCtl lbr_ctl_of(LbrSelect select) {
+  return LbrCtl{}
+      .with(LbrCtl::kernel, !select.has(LbrSelect::to_kernel))
+      .with(LbrCtl::user, !select.has(LbrSelect::to_user))
+      .with(LbrCtl::call_stack, select.has(LbrSelect::call_stack))
+      .with(LbrCtl::conditional, lets_through(select, BranchKind::Conditional))
+      .with(LbrCtl::relative_jump, lets_through(select, BranchKind::RelativeJump))
+      .with(LbrCtl::indirect_jump, lets_through(select, BranchKind::IndirectJump))
+      .with(LbrCtl::relative_call, lets_through(select, BranchKind::RelativeCall))
+      .with(LbrCtl::indirect_call, lets_through(select, BranchKind::IndirectCall))
+      .with(LbrCtl::near_return, lets_through(select, BranchKind::Return))
+      .with(LbrCtl::other, lets_through(select, BranchKind::Far));
+}
+/// And the MSR_LBR_SELECT that does what this IA32_LBR_CTL does.
+constexpr LbrSelect lbr_select_of(LbrCtl control) {
+  return LbrSelect{}
+      .with(LbrSelect::to_kernel, !control.has(LbrCtl::kernel))
+      .with(LbrSelect::to_user, !control.has(LbrCtl::user))
+      .with(LbrSelect::call_stack, control.has(LbrCtl::call_stack))
+      .with(LbrSelect::conditional, !lets_through(control, BranchKind::Conditional))
+      .with(LbrSelect::relative_jump, !lets_through(control, BranchKind::RelativeJump))
+      .with(LbrSelect::indirect_jump, !lets_through(control, BranchKind::IndirectJump))
+      .with(LbrSelect::relative_call, !lets_through(control, BranchKind::RelativeCall))
+      .with(LbrSelect::indirect_call, !lets_through(control, BranchKind::IndirectCall))
+      .with(LbrSelect::near_return, !lets_through(control, BranchKind::Return))
+      .with(LbrSelect::far_branch, !lets_through(control, BranchKind::Far));
+}
+static_assert(lbr_select_of(lbr_ctl_of(LbrSelect{0x2C5})) == LbrSelect{0x2C5});
+
 /// BR_TYPE of an architectural record.
 /// source: "IA32_LBR_x_INFO MSR", table of branch types; OTHER_BRANCH is 1xxxB there.
 constexpr std::uint64_t lbr_branch_type(BranchKind kind) {

@@ -66,7 +66,7 @@ void choose_row(const arch::Event* row, const arch::CpuModel& cpu, ParsedEvent& 
     if (const arch::Event* distribution = arch::find_event(cpu, "inst_retired.prec_dist")) row = distribution;
   }
   const bool fixed_only = row->counters.general().empty();
-  const arch::Event* encoded = fixed_only && instructions ? plain_instructions(cpu) : row;
+  const arch::Event* encoded = fixed_only && row->meaning == &arch::kInstructions ? plain_instructions(cpu) : row;
   event.row = row;
   event.meaning = row->meaning;
   if (encoded != nullptr) event.select = PerfEvtSel{encoded->config()};
