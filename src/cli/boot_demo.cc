@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,7 +43,18 @@ struct Story {
   std::string source;
 };
 
-Story read_story(std::string_view text) {
+/// A promise for some CPU models only begins with their names in brackets. returns nothing if this is for others
+std::optional<std::string_view> promise_for(std::string_view line, std::string_view cpu) {
+  if (!line.starts_with('[')) return line;
+  const std::size_t end = line.find("] ");
+  if (end == std::string_view::npos) return line;
+  const std::string models = " " + std::string(line.substr(1, end - 1)) + " ";
+  const std::string model = " " + std::string(cpu.substr(0, cpu.find('@'))) + " ";
+  if (models.find(model) == std::string::npos) return std::nullopt;
+  return line.substr(end + 2);
+}
+
+Story read_story(std::string_view text, std::string_view cpu) {
   Story story;
   bool purpose = true;
   while (text.starts_with(';')) {
@@ -56,7 +67,7 @@ Story read_story(std::string_view text) {
       story.source = line.substr(kSource.size());
       purpose = false;
     } else if (line.starts_with(kScreen)) {
-      story.screen.emplace_back(line.substr(kScreen.size()));
+      if (const auto promise = promise_for(line.substr(kScreen.size()), cpu)) story.screen.emplace_back(*promise);
     } else if (purpose && !line.empty()) {
       story.purpose.emplace_back(line);
     }
@@ -77,7 +88,7 @@ struct Shown {
 };
 
 Result<Shown> show(const ZsGuestRow& guest, const BootPlan& plan) {
-  const Story story = read_story({guest.source, guest.source_bytes});
+  const Story story = read_story({guest.source, guest.source_bytes}, plan.cpu->name);
   auto made = machine::Pc::make({.cpu = plan.cpu, .quirks = plan.quirks, .memory_bytes = plan.memory_bytes});
   if (!made) return made.error();
   machine::Pc& pc = **made;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::uint64_t kOffset = kPageBytes - 1;
 
+/// The BIOS shows below 4 GiB too: there the processor begins after RESET and INIT.
+constexpr std::uint64_t kRomAlias = 0xFFFF0000;
+
 bool in_io_apic(std::uint64_t physical) { return (physical & ~kOffset) == IoApic::kBase; }
 
 }  // namespace
@@ -22,6 +25,8 @@ bool PcBus::in_local_apic(std::uint64_t physical) const {
 
 Bus::Page PcBus::page(std::uint64_t physical) {
   physical &= a20_mask_;
+  if (physical >= kRomAlias && physical < kRomAlias + kBiosBytes)
+    return {memory_.page(physical - kRomAlias + kBios), false};
   if (in_local_apic(physical)) return {};
   return {memory_.page(physical), memory_.kind(physical) == PhysicalMemory::Kind::Ram};
 }

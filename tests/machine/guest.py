@@ -3,11 +3,12 @@
   ; cpu     all, or names of models: where the guest runs
   ; boot    image (a disk image; without this line it is a Multiboot kernel)
   ; options more words for zeroskid boot
-  ; screen  one line of the screen; all of them, in order. A line `screen CPU: TEXT` holds for that CPU model only
+  ; screen  one line of the screen; all of them, in order
   ; exit    the exit status (0 if there is no such line)
   ; ds      bts_index 4001f0       a field of the Debug Store's management area, at the end
   ;         bts N FROM TO          BTS record N
   ;         pebs N FIELD VALUE ... fields of PEBS record N, as --ds-log names them
+A line of screen or ds that begins with [MODEL MODEL..] holds on these CPU models only.
 """
 import dataclasses
 import pathlib
@@ -47,20 +48,20 @@ def read_story(path):
         elif word == "exit":
             story.exit = int(rest)
         else:
-            story.ds.append(rest.split())
+            story.ds.append(rest)
     return story
 
 
-def screen_for(story, cpu):
-    """The lines for this CPU model: those without a model in front, and those with this one."""
-    lines = []
-    for line in story.screen:
+def lines_for(lines, cpu):
+    """The lines for this CPU model: those without models in front, and those with this one."""
+    chosen = []
+    for line in lines:
         match = re.match(r"\[([\w -]+)\] ?(.*)$", line)
         if not match:
-            lines.append(line)
+            chosen.append(line)
         elif cpu in match.group(1).split():
-            lines.append(match.group(2))
-    return lines
+            chosen.append(match.group(2))
+    return chosen
 
 
 @dataclasses.dataclass
@@ -98,7 +99,7 @@ def broken_promises(story, outcome, cpu):
     wrong = []
     if outcome.status != story.exit:
         wrong.append(f"exit status {outcome.status}, promised {story.exit}: {outcome.said}")
-    promised = screen_for(story, cpu)
+    promised = lines_for(story.screen, cpu)
     if outcome.screen != promised:
         wrong.append("screen:")
         for i in range(max(len(promised), len(outcome.screen))):
@@ -106,7 +107,7 @@ def broken_promises(story, outcome, cpu):
             got = outcome.screen[i] if i < len(outcome.screen) else "(nothing)"
             wrong.append(f"  {'  ' if want == got else '! '}{want:<50} | {got}")
     area = debug_store(outcome.ds) if story.ds else {}
-    for words in story.ds:
+    for words in (line.split() for line in lines_for(story.ds, cpu)):
         if words[0] == "bts":
             record = area["bts"].get(int(words[1]), {})
             want, got = [int(word, 16) for word in words[2:]], [record.get("from"), record.get("to")]

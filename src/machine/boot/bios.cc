@@ -20,6 +20,7 @@ enum DataArea : std::uint16_t {
   kVideoColumns = 0x44A,
   kCursor = 0x450,  // column, row
   kCrtPort = 0x463,
+  kRestartVector = 0x467,  // offset, segment
   kTicks = 0x46C,
   kDiskCount = 0x475,
   kLastRow = 0x484,
@@ -43,8 +44,11 @@ void Bios::install() {
     memory_.store<std::uint32_t>(vector * 4, 0xF000'0000 | vector);
     memory_.store<std::uint8_t>(kBios + vector, 0xCF);  // IRET
   }
-  // The reset vector: there is no power-on self-test to start again. CLI; HLT; JMP to itself.
-  memory_.store<std::uint32_t>(kBios + 0xFFF0, 0xFDEB'F4FA);
+  // The reset vector, where INIT leads: JMP FAR [0467H], the BIOS's way back to software that asked for it. Until that
+  // sets the vector it is F000:FFF8, CLI; HLT; JMP to itself: there is no power-on self-test to start again.
+  memory_.store<std::uint32_t>(kBios + 0xFFF0, 0x0467'2EFF);
+  memory_.store<std::uint32_t>(kBios + 0xFFF8, 0xFDEB'F4FA);
+  memory_.store<std::uint32_t>(kRestartVector, 0xF000'FFF8);
   memory_.store<std::uint16_t>(kCom1Port, 0x3F8);
   memory_.store<std::uint16_t>(kEquipment, kEquipmentWord);
   memory_.store<std::uint16_t>(kMemoryKiB, kLowMemoryKiB);

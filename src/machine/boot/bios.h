@@ -5,6 +5,7 @@
 //   10H 00H 02H 03H 06H 07H 0EH 0FH  video: clear, cursor, scroll, teletype      11H equipment      12H 639 KiB
 //   13H 00H 02H 08H 15H 41H 42H      disk: reset, read, geometry, type; extensions for hard disks only
 //   15H  nothing is supported        16H  no key, ever         1AH 00H  ticks since midnight
+//   F000:FFF0 after INIT             goes where the far pointer at 0040:0067 says
 // Everything else returns as it came, with carry set where the service is known to report errors so.
 #pragma once
 
