@@ -320,8 +320,8 @@ void Pmu::Impl::enter_interruption(const arch::TakenBranch& branch) {
   transfer.cause = arch::TransferCause::Instruction;
   transfer.kind = arch::BranchKind::Far;
   lbr_.note_exception();
-  const bool in_lbr = lbr_on_ && !std::exchange(debug_exception_next_, false);
-  if (in_lbr) lbr_.enter(transfer);
+  const bool debug_exception = std::exchange(debug_exception_next_, false);
+  if (lbr_on_ && !debug_exception) lbr_.enter(transfer);
   const bool in_bts = bts_on_ && stores(transfer);
   if (in_bts && store_.store_branch(transfer, debugctl_.has(DebugCtl::btint))) request_pmi();
   if (!model_.quirks.has(Quirk::InterruptsCountOnce)) return;

@@ -1,10 +1,13 @@
-// Any sequence of register accesses and retirements, with a Debug Store area full of anything: no CHECK fails, no store
-// leaves the memory that is there, and what a register gave is what it takes back.
+// Any sequence of register accesses, retirements, transfers, time, modes, SMM, machine checks and resets, with a Debug Store
+// area full of anything, on any model with any quirks: no CHECK fails, no store leaves the memory that is there, and what a
+// register gave is what it takes back.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "arch/msr_map.h"
+#include "arch/quirks.h"
 #include "base/check.h"
 #include "pmu/fakes.h"
 
@@ -35,10 +38,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace zs;
   Input in(data, size);
   const auto models = arch::cpu_models();
-  pmu::TestPmu t{std::string(models[in.take<std::uint8_t>() % models.size()].name).c_str()};
+  const arch::CpuModel& model = models[in.take<std::uint8_t>() % models.size()];
+  arch::QuirkSet quirks;
+  const auto chosen = in.take<std::uint16_t>();
+  for (const arch::QuirkFact& row : arch::quirks()) {
+    if ((chosen >> static_cast<unsigned>(row.quirk) & 1) != 0) quirks = quirks.with(row.quirk);
+  }
+  pmu::TestPmu t{model, quirks, (chosen >> 15 & 1) != 0};
   while (!in.empty()) {
     const auto action = in.take<std::uint8_t>();
-    switch (action % 8) {
+    switch (action % 13) {
       case 0: {
         const auto facts = arch::msr_facts();
         const auto& fact = facts[in.take<std::uint8_t>() % facts.size()];
@@ -53,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       case 2: {
         std::uint64_t value = 0;
-        (void)t.pmu.rdpmc(in.take<std::uint32_t>(), value);
+        (void)t.pmu.rdpmc(in.take<std::uint32_t>(), value, {.cpl = in.take<std::uint8_t>() % 4U});
         break;
       }
       case 3: t.set_up_ds(in.take<std::uint8_t>() % 32, in.take<std::uint8_t>(), in.take<std::uint64_t>()); break;
@@ -63,18 +72,45 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       }
       case 5: {
-        const auto lanes = t.pmu.lanes();
+        const pmu::Ring ring = (action & 16) != 0 ? pmu::Ring::Kernel : pmu::Ring::User;
+        const auto lanes = t.pmu.lanes(ring);
         if (lanes.empty()) break;
         const std::size_t lane = in.take<std::uint8_t>() % lanes.size();
-        const std::uint64_t room = t.pmu.headroom(lane);
-        t.pmu.count(lane, room == 0 ? 0 : in.take<std::uint64_t>() % room);
+        const std::uint64_t room = t.pmu.headroom(lane, ring);
+        t.pmu.count(lane, room == 0 ? 0 : in.take<std::uint64_t>() % room, ring);
         break;
       }
       case 6:
         t.pmu.enter_branch({.from = in.take<std::uint64_t>(),
                             .to = in.take<std::uint64_t>(),
-                            .kind = static_cast<arch::BranchKind>(in.take<std::uint8_t>() % 8)});
+                            .kind = static_cast<arch::BranchKind>(in.take<std::uint8_t>() % 8),
+                            .cpl_to = static_cast<std::uint8_t>(in.take<std::uint8_t>() % 4),
+                            .cause = static_cast<arch::TransferCause>(in.take<std::uint8_t>() % 3)});
         break;
+      case 8: t.pmu.set_mode({.ia32e = (action & 16) != 0, .code64 = (action & 48) == 48}); break;
+      case 9: t.set_up_bts(in.take<std::uint8_t>() % 24, in.take<std::uint8_t>() % 24, action >> 6); break;
+      case 10:
+        t.pmu.advance({in.take<std::uint64_t>(), in.take<std::uint32_t>(), in.take<std::uint16_t>()},
+                      (action & 16) != 0 ? pmu::Ring::Kernel : pmu::Ring::User);
+        t.clock.cycles += in.take<std::uint16_t>();
+        break;
+      case 11:
+        switch (in.take<std::uint8_t>() % 7) {
+          case 0: t.pmu.debug_exception(); break;
+          case 1: t.pmu.enter_smm(); break;
+          case 2: t.pmu.leave_smm(); break;
+          case 3: t.pmu.machine_check(); break;
+          case 4: t.pmu.init(); break;
+          case 5: t.pmu.reset((action & 16) != 0); break;
+          default: (void)t.pmu.take_ds_fault();
+        }
+        break;
+      case 12: {
+        const auto word = in.take<std::uint64_t>();
+        (void)t.memory.write(pmu::TestPmu::kDs + 4 * (in.take<std::uint8_t>() % 32),
+                             std::as_bytes(std::span{&word, 1}));
+        break;
+      }
       case 7: {
         arch::Retired r;
         r.branch = static_cast<arch::BranchKind>(in.take<std::uint8_t>() % 8);
@@ -86,6 +122,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         r.fp_weight = 1;
         r.load_count = in.take<std::uint64_t>();
         r.store_count = in.take<std::uint16_t>();
+        r.store_address = in.take<std::uint8_t>();
+        r.load_latency = in.take<std::uint8_t>();
+        r.next_cpl = static_cast<std::uint8_t>(in.take<std::uint8_t>() % 4);
         r.ip = in.take<std::uint32_t>();
         t.retire(r);
         break;
