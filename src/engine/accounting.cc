@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "arch/msrs.h"
+#include "arch/records/lbr.h"
 #include "base/check.h"
 #include "engine/runtime.h"
 
@@ -151,35 +153,39 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   enter_branches(ids, extra_exit);
 }
 
-// LBR: branches of the drained records, oldest first. Without a filter only the newest can survive in the stack, so
-// older records need not be looked at.
+// LBR: branches of the drained records, oldest first. Only the newest that a filter lets through can survive in the
+// stack, so older records need not be looked at; in call-stack mode every one matters.
 void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
-  constexpr std::uint32_t kLbrSelect = 0x1C8;
-  constexpr std::uint64_t kFiltersByKind = 0x3FC;
   constexpr std::size_t kDeepestStack = 32;
-  bool wanted = false;
+  std::vector<arch::LbrSelect> selects;
   bool all = false;
   for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
     if (!pmu->wants_branches()) continue;
-    wanted = true;
-    std::uint64_t select = 0;
-    all |= pmu->rdmsr(kLbrSelect, select) && (select & kFiltersByKind) != 0;
+    std::uint64_t raw = 0;
+    static_cast<void>(pmu->rdmsr(arch::LbrSelect::msrs[0], raw));
+    const arch::LbrSelect select{raw};
+    all |= select.has(arch::LbrSelect::call_stack);
+    selects.push_back(select);
   }
-  if (!wanted) return;
-  std::vector<std::uint32_t> path(ids.begin(), ids.end());
-  if (extra) path.push_back(*extra);
-  std::size_t first = path.size();
+  if (selects.empty()) return;
+  const auto pass_every_filter = [&](const Translator::PathBranch& branch) {
+    return std::ranges::all_of(selects,
+                               [&](arch::LbrSelect select) { return arch::lets_through(select, branch.kind); });
+  };
+  const std::size_t records = ids.size() + (extra ? 1 : 0);
+  const auto record = [&](std::size_t at) { return at < ids.size() ? ids[at] : *extra; };
+  std::size_t first = records;
   std::size_t found = 0;
   while (first > 0 && (all || found < kDeepestStack)) {
-    --first;
-    found += translator_->branches_to(path[first]).size();
+    const auto& branches = translator_->branches_to(record(--first));
+    found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
-  for (std::size_t i = first; i < path.size(); ++i) {
-    const auto branches = translator_->branches_to(path[i]);
+  for (std::size_t i = first; i < records; ++i) {
+    const auto branches = translator_->branches_to(record(i));  // a copy: block() and exit() are asked below
     for (const auto& branch : branches) {
       std::uint64_t to = branch.to;
       if (to == 0)
-        to = i + 1 < path.size() ? translator_->block(translator_->exit(path[i + 1]).block).pc : indirect_target_;
+        to = i + 1 < records ? translator_->block(translator_->exit(record(i + 1)).block).pc : indirect_target_;
       arch::TakenBranch taken;
       taken.from = branch.from;
       taken.to = to;
@@ -201,6 +207,26 @@ std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint
   return address;
 }
 
+/// What the address of an instruction's first operand has besides base, index and displacement: the word that
+/// BT, BTS, BTR or BTC m, r selects; AL of XLAT; and what POP [rsp+n] has popped already.
+static std::int64_t selected_by_value(const Insn& insn, std::span<const std::uint64_t, 16> gpr) {
+  const std::uint8_t* const opcode = &insn.bytes[insn.opcode_at];
+  const bool vex = std::any_of(insn.bytes.data(), opcode + 1,
+                               [](std::uint8_t byte) { return byte == 0xC4 || byte == 0xC5 || byte == 0x62; });
+  if (vex || insn.memory_count == 0) return 0;
+  const MemoryOperand& operand = insn.memory[0];
+  if (insn.opcode_at == 0 || opcode[-1] != 0x0F) {
+    if (opcode[0] == 0xD7) return static_cast<std::int64_t>(gpr[kRax] & 0xFF);
+    return opcode[0] == 0x8F && operand.write && operand.base == kRsp ? std::int64_t{operand.bytes} : 0;
+  }
+  if ((opcode[0] & 0xE7) != 0xA3) return 0;
+  const std::uint8_t rex = insn.opcode_at >= 2 ? opcode[-2] : std::uint8_t{0};
+  const unsigned reg = (opcode[1] >> 3 & 7u) | ((rex & 0xF4) == 0x44 ? 8u : 0u);
+  const unsigned unused_bits = 64 - 8 * operand.bytes;
+  const std::int64_t bit = static_cast<std::int64_t>(gpr[reg] << unused_bits) >> unused_bits;
+  return (bit >> (operand.bytes == 8 ? 6 : operand.bytes == 4 ? 5 : 4)) * operand.bytes;
+}
+
 void Runtime::begin_step(const Insn& insn) {
   StepInProgress& step = thread_->step;
   step.active = true;
@@ -208,6 +234,11 @@ void Runtime::begin_step(const Insn& insn) {
   step.rcx_before = context_.gpr[kRcx];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
+  if (const std::int64_t more = selected_by_value(insn, context_.gpr); more != 0) {
+    MemoryOperand operand = insn.memory[0];
+    operand.displacement += more;
+    step.addresses[0] = effective_address(operand, insn.next());
+  }
 }
 
 void Runtime::retire_step(bool taken) {

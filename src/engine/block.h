@@ -11,17 +11,9 @@ namespace zs::engine {
 /// How much a translation may run before it comes back to C++.
 enum class Variant : std::uint8_t {
   Full,  // links to its successors; appends records to the trace
-  Limit16,
-  Limit8,
-  Limit4,
-  Limit2,  // at most so many instructions; appends, never links
-  Step,    // one instruction; appends nothing: the dispatcher retires it
+  Once,  // close to the event horizon: at most so many instructions, never linked, not kept
+  Step,  // one instruction; appends nothing: the dispatcher retires it
 };
-
-constexpr unsigned instruction_limit(Variant variant, unsigned full) {
-  constexpr unsigned limits[] = {0, 16, 8, 4, 2, 1};
-  return variant == Variant::Full ? full : limits[static_cast<unsigned>(variant)];
-}
 
 enum class ExitKind : std::uint8_t {
   Direct,       // to `target`

@@ -261,6 +261,11 @@ std::uint64_t Runtime::resume(std::uint32_t link_from) {
   }
 }
 
+// Far enough from the event horizon that a guard fault is a small part of what runs until then.
+bool Runtime::is_far(const Allowance& allowed) const {
+  return form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords;
+}
+
 std::uint64_t Runtime::choose(std::uint32_t link_from) {
   Thread& thread = *thread_;
   while (true) {
@@ -268,35 +273,33 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (deliver_waiting()) link_from = kNone;
     if (config_.precise_only || private_page_ != 0) break;
 
-    const std::uint64_t flushes = translator_->flushes();
-    const Block* block = &translator_->get(thread.pc, Variant::Full);
-    if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, *block);
-    if (wants_indirect_entry_) {
-      const std::uint32_t index = translator_->index_of(*block);
-      translator_->add_indirect_entry(index);
-      block = &translator_->block(index);
-    }
-    if (block->instructions == 0) break;  // its first instruction needs to run alone, or cannot run
-    const Allowance allowed = allowance();
-    if (form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords) {
-      std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
-      const bool waiting = lock_.contended();
-      if (form_ == TraceForm::Budget) {
-        bytes = std::min({bytes, allowed.budget, waiting ? kQuantumBudget : UINT64_MAX});
-      } else {
-        bytes = std::min(bytes / 4, std::min(allowed.records, waiting ? kQuantumRecords : UINT64_MAX)) * 4;
+    if (is_far(allowance())) {
+      const std::uint64_t flushes = translator_->flushes();
+      const Block* block = &translator_->get(thread.pc, Variant::Full);
+      if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, *block);
+      if (wants_indirect_entry_) {
+        const std::uint32_t index = translator_->index_of(*block);
+        translator_->add_indirect_entry(index);
+        block = &translator_->block(index);
       }
-      context_.trace_pointer = trace_start_ = window_.trace_end() - bytes;
-      return block->entry;
+      if (block->instructions == 0) break;  // its first instruction needs to run alone, or cannot run
+      // Asked again: the block may have raised the most that one record can mean.
+      if (const Allowance allowed = allowance(); is_far(allowed)) {
+        std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
+        const bool waiting = lock_.contended();
+        if (form_ == TraceForm::Budget) {
+          bytes = std::min({bytes, allowed.budget, waiting ? kQuantumBudget : UINT64_MAX});
+        } else {
+          bytes = std::min(bytes / 4, std::min(allowed.records, waiting ? kQuantumRecords : UINT64_MAX)) * 4;
+        }
+        context_.trace_pointer = trace_start_ = window_.trace_end() - bytes;
+        return block->entry;
+      }
     }
     context_.trace_pointer = trace_start_ = window_.trace_begin();
-    if (allowed.instructions >= 2) {
-      const Variant variant = allowed.instructions >= 16  ? Variant::Limit16
-                              : allowed.instructions >= 8 ? Variant::Limit8
-                              : allowed.instructions >= 4 ? Variant::Limit4
-                                                          : Variant::Limit2;
-      const Block& limited = translator_->get(thread.pc, variant);
-      if (limited.instructions != 0) return limited.entry;
+    if (const Allowance allowed = allowance(); allowed.instructions >= 2) {
+      const Block& once = translator_->once(thread.pc, allowed.instructions);
+      if (once.instructions != 0) return once.entry;
     }
     break;
   }

@@ -18,21 +18,22 @@ class Emitter {
 
   std::uint64_t here() const { return at_; }
 
+  /// CHECKs that so many bytes can follow. Asked once for a stretch of code, not for every byte of it.
+  void need(std::size_t bytes) const { CHECK(at_ + bytes <= end_, at_, bytes, end_); }
+
   void bytes(const void* data, std::size_t size) {
-    CHECK(at_ + size <= end_);
+    need(size);
     std::memcpy(reinterpret_cast<void*>(at_), data, size);
     at_ += size;
   }
-  void u8(unsigned value) {
-    const auto byte = static_cast<std::uint8_t>(value);
-    bytes(&byte, 1);
+  /// An instruction of the program; all 16 bytes are written, `length` of them count.
+  void instruction(const std::uint8_t (&code)[16], std::size_t length) {
+    std::memcpy(reinterpret_cast<void*>(at_), code, sizeof code);
+    at_ += length;
   }
-  void u16(unsigned value) {
-    const auto word = static_cast<std::uint16_t>(value);
-    bytes(&word, 2);
-  }
-  void u32(std::uint32_t value) { bytes(&value, 4); }
-  void u64(std::uint64_t value) { bytes(&value, 8); }
+  void u8(unsigned value) { put(static_cast<std::uint8_t>(value)); }
+  void u32(std::uint32_t value) { put(value); }
+  void u64(std::uint64_t value) { put(value); }
 
   /// mov [context+offset], reg
   void store(std::size_t offset, Gpr reg) { context_operand(0x89, reg, offset); }
@@ -142,6 +143,11 @@ class Emitter {
   }
 
  private:
+  template <typename T>
+  void put(T value) {
+    std::memcpy(reinterpret_cast<void*>(at_), &value, sizeof value);
+    at_ += sizeof value;
+  }
   void rip_disp32(std::uint64_t target, unsigned immediate_bytes) { u32(relative(target, at_ + 4 + immediate_bytes)); }
   void context_operand(unsigned opcode, Gpr reg, std::size_t offset) {
     u8(0x48u | (reg >= 8 ? 4u : 0u));

@@ -30,12 +30,16 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
 }
 
 void CountTable::add_exit(std::span<const std::uint32_t> counts) {
+  const std::size_t exit = rows_.size() / groups_;
+  rows_.resize(rows_.size() + groups_);
+  set_exit(static_cast<std::uint32_t>(exit), counts);
+}
+
+void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts) {
   CHECK(counts.size() == lanes_);
-  const std::size_t first = rows_.size();
-  rows_.resize(first + groups_);
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
     CHECK(counts[lane] < 256);
-    rows_[first + lane / 8].lane[lane % 8] = static_cast<std::uint16_t>(counts[lane]);
+    rows_[exit * groups_ + lane / 8].lane[lane % 8] = static_cast<std::uint16_t>(counts[lane]);
     most_[lane] = std::max(most_[lane], counts[lane]);
   }
 }

@@ -54,6 +54,7 @@ class CountTable {
   explicit CountTable(const LaneSet& lanes) : groups_(lanes.groups()), lanes_(lanes.size()), most_(lanes.size(), 0) {}
 
   void add_exit(std::span<const std::uint32_t> counts);
+  void set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts);
   void clear() { rows_.clear(); }
   void reserve(std::size_t exits) { rows_.reserve(exits * groups_); }
   std::uint32_t at(std::uint32_t exit, std::size_t lane) const {

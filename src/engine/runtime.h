@@ -67,6 +67,7 @@ class Runtime final : public CodeSource, public CodeListener {
     std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
   };
   Allowance allowance() const;
+  bool is_far(const Allowance& allowed) const;
   void drain(std::optional<std::uint32_t> extra_exit);
   void drain_elements();
   void count(std::span<const std::uint64_t> events);

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint64_t kPageShift = 12;
 constexpr unsigned kMostSideExits = 7;
+/// Bound on the code for one instruction or one exit.
+constexpr std::size_t kMostPerStep = 256;
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
 bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
 
@@ -64,7 +66,7 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
   exits_.reserve(std::size_t{1} << 20);
   metas_.reserve(std::size_t{1} << 22);
   counts_.reserve(std::size_t{1} << 20);
-  decoded_.resize(kDecoded);
+  reserve_once();
 }
 
 // ---- choosing the path ----------------------------------------------------------------------------------------
@@ -73,22 +75,6 @@ bool Translator::needs_step(const Insn& insn) const {
   const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
   return uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
-}
-
-// returns null if the bytes are no instruction
-const Insn* Translator::decode_at(std::uint64_t pc, std::span<const std::uint8_t> code, bool may_remember) {
-  Insn& slot = decoded_[(pc ^ (pc >> 12)) % kDecoded];
-  if (slot.pc == pc && may_remember && slot.length != 0) return &slot;
-  const auto decoded = decode(pc, code, options_.virtual_time);
-  if (!decoded) return nullptr;
-  slot = *decoded;
-  return &slot;
-}
-
-void Translator::forget_decoded(std::uint64_t start, std::uint64_t end) {
-  for (Insn& slot : decoded_) {
-    if (slot.pc + slot.length > start && slot.pc < end) slot.length = 0;
-  }
 }
 
 const Translator::Path& Translator::replay(const Block& block, unsigned instructions) {
@@ -109,7 +95,7 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
       if (path.steps[i].insn.pc == target)
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
-    return as != nullptr || by_pc_.find(target, Variant::Full) == kNone;
+    return as != nullptr || variant == Variant::Once || by_pc_.find(target, Variant::Full) == kNone;
   };
   const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
     path.end_kind = kind;
@@ -120,28 +106,26 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
     if (path.steps.size() >= limit) return end(ExitKind::Direct, at);
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at);
-    const Insn* const decoded = decode_at(at, code, !unseen);
-    if (decoded == nullptr) {
+    PathStep& step = path.steps.add();
+    const Insn& insn = step.insn;
+    if (!decode_into(step.insn, at, code, options_.virtual_time)) {
+      path.steps.drop_last();
       const bool cut = code.size() < 15 && is_truncated(code);
       return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at);
     }
-    if (!fits32(at - pc)) return end(ExitKind::Direct, at);
-    if (variant != Variant::Step && needs_step(*decoded)) return end(ExitKind::NeedsStep, at);
-    if (decoded->flow == Flow::Refused) return end(ExitKind::Refused, at);
-    if (decoded->flow == Flow::Breakpoint) {
-      path.steps.push_back({*decoded});
+    if (!fits32(at - pc)) return path.steps.drop_last(), end(ExitKind::Direct, at);
+    if (variant != Variant::Step && needs_step(insn)) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
+    if (insn.flow == Flow::Refused) return path.steps.drop_last(), end(ExitKind::Refused, at);
+    if (insn.flow == Flow::Breakpoint) {
       path.terminated = true;
       return path;
     }
-    path.steps.push_back({*decoded});
-    PathStep& step = path.steps.back();
-    const Insn& insn = step.insn;
     switch (insn.flow) {
       case Flow::Plain: at = insn.next(); break;
       case Flow::Jump:
       case Flow::Call:
       case Flow::TransactionBegin:
-        if (variant != Variant::Full || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
+        if (variant == Variant::Step || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
         if (insn.flow == Flow::Call) path.calls.push_back(insn.next());
         at = insn.target;
         break;
@@ -155,14 +139,14 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
         if (!worth_following(at) || ++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
         break;
       case Flow::ConditionalJump:
-        if (variant == Variant::Full && insn.target <= insn.pc) {
+        if (variant != Variant::Step && insn.target <= insn.pc) {
           // A loop: its taken side is the hot one. Go round while a whole further turn fits.
           step.follow_taken = true;
           const bool inside = std::any_of(path.steps.begin(), path.steps.end(),
                                           [&](const PathStep& s) { return s.insn.pc == insn.target; });
           if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
           at = insn.target;
-        } else if (variant == Variant::Full &&
+        } else if (variant != Variant::Step &&
                    (as != nullptr ? (as->followed >> conditionals & 1u) != 0 : mostly_taken_.contains(insn.pc))) {
           step.follow_taken = true;
           path.followed |= static_cast<std::uint8_t>(1u << conditionals);
@@ -233,16 +217,22 @@ void Translator::note_meta(const Insn& insn, int far_register) {
   meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg);
   meta.far_register = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
-  metas_.push_back(meta);
+  if (current_.variant == Variant::Once) {
+    CHECK(once_metas_ < kOnceMetas - 1);
+    metas_[once_metas_++] = meta;
+  } else {
+    metas_.push_back(meta);
+  }
 }
 
 void Translator::emit_plain(const Insn& insn) {
-  std::uint8_t bytes[15];
-  std::memcpy(bytes, insn.bytes.data(), insn.length);
+  std::uint8_t bytes[16];
+  std::memcpy(bytes, insn.bytes.data(), sizeof insn.bytes);
+  bytes[15] = 0;
   if (insn.mentions(kTracePointer)) rename_trace_register(bytes, insn, mapping_.reg);
   if (!insn.rip_relative) {
     note_meta(insn, 0);
-    out_.bytes(bytes, insn.length);
+    out_.instruction(bytes, insn.length);
     return;
   }
   const std::uint64_t target = rip_target(insn);
@@ -251,7 +241,7 @@ void Translator::emit_plain(const Insn& insn) {
     const auto displacement = static_cast<std::uint32_t>(near_displacement);
     std::memcpy(bytes + insn.disp_at, &displacement, 4);
     note_meta(insn, 0);
-    out_.bytes(bytes, insn.length);
+    out_.instruction(bytes, insn.length);
     return;
   }
   // Out of reach: the address in a register that the instruction does not mention, as base with displacement 0.
@@ -269,7 +259,7 @@ void Translator::emit_plain(const Insn& insn) {
       static_cast<std::uint8_t>(0x80u | (bytes[insn.modrm_at] & 0x38u) | static_cast<unsigned>(base));
   std::memset(bytes + insn.disp_at, 0, 4);
   note_meta(insn, base + 1);
-  out_.bytes(bytes, insn.length);
+  out_.instruction(bytes, insn.length);
   out_.load(static_cast<Gpr>(base), offsetof(Context, slot_far));
 }
 
@@ -303,11 +293,17 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   exit.target = target;
   exit.instructions = instructions;
   exit.taken = taken;
-  exit.block = static_cast<std::uint32_t>(blocks_.size());  // the block being emitted
-  exits_.push_back(exit);
-  counts_.add_exit(counts);
-  ++current_.exits;
-  return static_cast<std::uint32_t>(exits_.size() - 1);
+  exit.block = current_index_;
+  const std::uint32_t id = current_.first_exit + current_.exits++;
+  if (current_.variant == Variant::Once) {
+    CHECK(id < kOnceExits);
+    exits_[id] = exit;
+    counts_.set_exit(id, counts);
+  } else {
+    exits_.push_back(exit);
+    counts_.add_exit(counts);
+  }
+  return id;
 }
 
 void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
@@ -444,6 +440,7 @@ bool Translator::looks_up_directly() const {
 void Translator::emit_step(const Path& path, std::size_t index) {
   const PathStep& step = path.steps[index];
   const Insn& insn = step.insn;
+  out_.need(kMostPerStep);
   if (insn.flow == Flow::Breakpoint) {  // a trap: does not count as retired
     note_meta(insn, 0);
     return emit_special_exit(ExitKind::Breakpoint, insn.pc, insn.next());
@@ -528,6 +525,7 @@ std::span<std::uint32_t> Translator::counts_of(const SideExit& side) {
 
 void Translator::emit_side_exits() {
   for (const SideExit& side : side_exits_) {
+    out_.need(kMostPerStep);
     Emitter::patch_rel32(side.jump_after, out_.here());
     mapping_ = side.mapping;
     const std::uint16_t instructions = current_.instructions;
@@ -602,7 +600,7 @@ const Block& Translator::get(std::uint64_t pc, Variant variant) {
 }
 
 const Block& Translator::translate(std::uint64_t pc, Variant variant) {
-  const Path& path = collect(pc, variant, instruction_limit(variant, options_.max_instructions), nullptr);
+  const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions, nullptr);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = variant;
@@ -610,17 +608,65 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   if (current_.unseen_changes) current_.checksum = checksum(path);
   current_.first_meta = static_cast<std::uint32_t>(metas_.size());
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
-  current_.followed = path.followed;
+  current_index_ = static_cast<std::uint32_t>(blocks_.size());
   out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
+  emit_block(path);
+  at_ = out_.here();
+
+  blocks_.push_back(current_);
+  by_pc_.set(pc, variant, current_index_);
+  for (const PathStep& step : path.steps) {
+    for (const std::uint64_t page : {step.insn.pc >> kPageShift, (step.insn.next() - 1) >> kPageShift}) {
+      auto& listed = note_page(page);
+      if (listed.empty() || listed.back() != current_index_) listed.push_back(current_index_);
+    }
+  }
+  return blocks_[current_index_];
+}
+
+const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
+  const auto limit = static_cast<unsigned>(std::min<std::uint64_t>(instructions, options_.max_instructions));
+  const Path& path = collect(pc, Variant::Once, limit, nullptr);
+  current_ = Block{};
+  current_.pc = pc;
+  current_.variant = Variant::Once;
+  current_index_ = kOnceBlock;
+  once_metas_ = 0;
+  out_ = Emitter(window_.code_begin(), window_.code_begin() + kOnceBytes, window_.context_address());
+  emit_block(path);
+  metas_[once_metas_].code_offset = UINT16_MAX;  // behind the last
+  // A store into the code that it is made of must fault, as for any other.
+  for (const PathStep& step : path.steps) {
+    note_page(step.insn.pc >> kPageShift);
+    note_page((step.insn.next() - 1) >> kPageShift);
+  }
+  return blocks_[kOnceBlock] = current_;
+}
+
+void Translator::reserve_once() {
+  Block none;
+  none.entry = window_.code_begin();
+  none.dead = true;
+  blocks_.assign(1, none);
+  exits_.assign(kOnceExits, Exit{});
+  metas_.assign(kOnceMetas, InsnMeta{});
+  const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
+  for (std::size_t exit = 0; exit < kOnceExits; ++exit) counts_.add_exit(nothing);
+  at_ = window_.code_begin() + kOnceBytes;
+}
+
+// What makes up the block that current_ has begun to describe.
+void Translator::emit_block(const Path& path) {
+  current_.followed = path.followed;
   current_.direct_entry = out_.here();
   out_.load(kRcx, offsetof(Context, slot_rcx));
   current_.entry = out_.here();
-  if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
   mapping_ = {};
   running_.assign(lanes_.size(), 0);
   literals_.clear();
 
-  if (current_.unseen_changes && variant == Variant::Full) emit_code_check(path);
+  if (current_.unseen_changes && current_.variant == Variant::Full) emit_code_check(path);
   for (std::size_t i = 0; i < path.steps.size(); ++i) emit_step(path, i);
   if (!path.terminated) {
     switch (path.end_kind) {
@@ -643,26 +689,17 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
     out_.u64(value);
   }
   current_.code_bytes = static_cast<std::uint32_t>(out_.here() - current_.entry);
-  at_ = out_.here();
-
-  const auto index = static_cast<std::uint32_t>(blocks_.size());
-  blocks_.push_back(current_);
-  by_pc_.set(pc, variant, index);
-  for (const PathStep& step : path.steps) {
-    note_page(step.insn.pc >> kPageShift, index);
-    note_page((step.insn.next() - 1) >> kPageShift, index);
-  }
-  return blocks_[index];
 }
 
-void Translator::note_page(std::uint64_t page, std::uint32_t block) {
+// The blocks that were made of a page's code; it is watched from the first on.
+std::vector<std::uint32_t>& Translator::note_page(std::uint64_t page) {
   if (page != noted_page_) {
     const auto [at, added] = by_page_.try_emplace(page);
     if (added) source_.translated(page);
     noted_page_ = page;
     noted_blocks_ = &at->second;
   }
-  if (noted_blocks_->empty() || noted_blocks_->back() != block) noted_blocks_->push_back(block);
+  return *noted_blocks_;
 }
 
 // ---- links ----------------------------------------------------------------------------------------------------
@@ -682,8 +719,7 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full ||
-      blocks_[exit.block].dead)
+  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || blocks_[exit.block].dead)
     return;
   if (is_better_followed(exit_id)) {
     mostly_taken_.insert(exit.pc);
@@ -760,7 +796,6 @@ void Translator::kill(std::uint32_t index) {
 }
 
 void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
-  forget_decoded(start, end);
   noted_page_ = kNoPage;
   const std::uint64_t first = start >> kPageShift;
   const std::uint64_t last = (end - 1) >> kPageShift;
@@ -789,15 +824,12 @@ void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
 
 void Translator::flush() {
   ++flushes_;
-  blocks_.clear();
-  exits_.clear();
-  metas_.clear();
   counts_.clear();
+  reserve_once();
   by_pc_.clear();
   by_page_.clear();
   noted_page_ = kNoPage;
   branch_cache_.clear();
-  at_ = window_.code_begin();
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
   window_.forget_direct();
 }
@@ -837,6 +869,7 @@ void Translator::count_prefix(const Block& block, unsigned instructions, std::sp
 }
 
 const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t exit_id) {
+  if (exit_id < kOnceExits) branch_cache_.erase(exit_id);
   if (const auto found = branch_cache_.find(exit_id); found != branch_cache_.end()) return found->second;
   const Exit& exit = exits_[exit_id];
   const Block& block = blocks_[exit.block];

@@ -50,8 +50,10 @@ class Translator {
   };
   Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options);
 
-  /// The translation of `pc`, made if need be. The reference holds until the next call.
+  /// The translation of `pc`, Full or Step, made if need be. The reference holds until the next call.
   const Block& get(std::uint64_t pc, Variant variant);
+  /// A translation of at most `instructions` from `pc`, which the next call overwrites.
+  const Block& once(std::uint64_t pc, std::uint64_t instructions);
   const Block* find(std::uint64_t pc, Variant variant) const;
   std::uint32_t index_of(const Block& block) const { return static_cast<std::uint32_t>(&block - blocks_.data()); }
 
@@ -98,8 +100,31 @@ class Translator {
     bool follow_taken = false;
     std::uint64_t follow_return = 0;  // of a RET whose CALL is on the path: where it must lead for the path to go on
   };
+  /// A vector that keeps its elements when it is cleared: decoding writes what an instruction has, and no more.
+  class Steps {
+   public:
+    PathStep& add() {
+      if (size_ == kept_.size()) kept_.emplace_back();
+      PathStep& step = kept_[size_++];
+      step.follow_taken = false;
+      step.follow_return = 0;
+      return step;
+    }
+    void drop_last() { --size_; }
+    void clear() { size_ = 0; }
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
+    const PathStep* begin() const { return kept_.data(); }
+    const PathStep* end() const { return kept_.data() + size_; }
+    const PathStep& operator[](std::size_t at) const { return kept_[at]; }
+    const PathStep& back() const { return kept_[size_ - 1]; }
+
+   private:
+    std::vector<PathStep> kept_;
+    std::size_t size_ = 0;
+  };
   struct Path {
-    std::vector<PathStep> steps;
+    Steps steps;
     std::vector<std::uint64_t> calls;      // return addresses of calls that the path is in
     ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
     std::uint64_t end_pc = 0;
@@ -131,8 +156,8 @@ class Translator {
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
   bool needs_step(const Insn& insn) const;
-  const Insn* decode_at(std::uint64_t pc, std::span<const std::uint8_t> code, bool may_remember);
-  void forget_decoded(std::uint64_t start, std::uint64_t end);
+  void reserve_once();
+  void emit_block(const Path& path);
   const Block& translate(std::uint64_t pc, Variant variant);
   void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts);
 
@@ -162,7 +187,7 @@ class Translator {
   void emit_leave(std::uint32_t exit_id);
   void emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at);
   bool looks_up_directly() const;
-  void note_page(std::uint64_t page, std::uint32_t block);
+  std::vector<std::uint32_t>& note_page(std::uint64_t page);
   bool is_better_followed(std::uint32_t exit_id) const;
   void unlink_incoming(Block& block);
   void kill(std::uint32_t index);
@@ -186,9 +211,10 @@ class Translator {
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
-  // Blocks overlap (side exits, unrolled loops), so the same instruction is wanted again soon.
-  static constexpr std::size_t kDecoded = 4096;
-  std::vector<Insn> decoded_;
+  // The block that is made once has the first index, ids and bytes of all.
+  static constexpr std::uint32_t kOnceBlock = 0;
+  static constexpr std::size_t kOnceExits = 8, kOnceMetas = 40, kOnceBytes = 8192;
+  std::uint16_t once_metas_ = 0;
   bool hashed_lookups_ = false;  // some block uses the hashed table
   FactCounts fact_counts_;
 
@@ -196,6 +222,7 @@ class Translator {
   Emitter out_;
   Path path_;
   Block current_;
+  std::uint32_t current_index_ = 0;
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
   std::vector<SideExit> side_exits_;
