@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "arch/events/tables.h"
 #include "arch/msrs.h"
 #include "session/fake_program.h"
 
@@ -265,6 +266,31 @@ TEST(Recorder, FormatOneGivesTheAddressAfterTheInstructionAndDoesNotCallItExact)
   ASSERT_THAT(samples, SizeIs(1));
   EXPECT_EQ(samples[0].ip, kText + 4 * 11);
   EXPECT_FALSE(samples[0].exact_ip);
+}
+
+// Formats 0 to 5, two kinds of arming, three kinds of last-branch records.
+TEST(Recorder, EveryCpuModelRecordsSamplesWithTheirBranches) {
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    EventSpec event = instructions(10, 2);
+    event.counters = any_of(model.general_counters);
+    event.precise_counters = event.counters & model.pebs_counters;
+    if (arch::find_event(model, "inst_retired.any_p")->umask == 1) event.select = select(0xC0, 0x01);
+    auto config = recording({event}, std::string(model.name));
+    config.branch_stack = true;
+    Recorded out{config};
+    FakeThread thread{out.recorder, kMain};
+    thread.run({.ip = kText - 4, .jumps_to = kText, .kind = arch::BranchKind::RelativeJump});
+    thread.run_straight(kText, 40);
+    thread.exit();
+    const auto samples = out.all<Sample>();
+    ASSERT_GE(samples.size(), 3U) << model.name;
+    for (const Sample& sample : samples) {
+      EXPECT_EQ(sample.registers.ip, kText + 4 * ((sample.registers.ip - kText) / 4)) << model.name;
+      ASSERT_EQ(sample.branches.size(), 1U) << model.name;
+      EXPECT_EQ(sample.branches[0].from, kText - 4) << model.name;
+      EXPECT_EQ(sample.branches[0].to, kText) << model.name;
+    }
+  }
 }
 
 TEST(Recorder, FramePointersGiveTheCallersInnermostFirst) {
