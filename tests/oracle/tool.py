@@ -95,8 +95,8 @@ class Zeroskid:
             raise ToolError(f"zeroskid record failed (exit status {status}): {errors}")
 
     def samples(self, file_name, reader=None):
-        """Yields (pid, ip, period, {register: value}) of each sample. `reader`: another program with perf's arguments."""
-        command = [reader or self.path, "script", "-i", file_name, "-F", "pid,ip,iregs,period"]
+        """Yields (pid, ip, period, {register: value}, address) of each sample. `reader`: another program with perf's arguments."""
+        command = [reader or self.path, "script", "-i", file_name, "-F", "pid,ip,iregs,period,addr"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
             for line in process.stdout:
                 words = line.split()
@@ -110,9 +110,9 @@ class Zeroskid:
                         plain.append(word)
                     elif name != b"ABI":
                         registers[name.decode().lower()] = int(value, 16)
-                if len(plain) != 3:
-                    raise ToolError(f"{command[0]} script printed a line that is not PID PERIOD IP REGISTERS: {line!r}")
-                yield int(plain[0]), int(plain[2], 16), int(plain[1]), registers
+                if len(plain) != 4:
+                    raise ToolError(f"{command[0]} script printed a line that is not PID PERIOD ADDRESS IP REGISTERS: {line!r}")
+                yield int(plain[0]), int(plain[3], 16), int(plain[1]), registers, int(plain[2], 16)
             errors = process.stderr.read().decode(errors="replace").strip()
         if process.returncode != 0:
             raise ToolError(f"{command[0]} script exited {process.returncode}: {errors}")
