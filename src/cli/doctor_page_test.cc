@@ -48,8 +48,8 @@ hardware PMU     none   guest of KVM; CPUID leaf 0xA reports 0 counters (not a p
 software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
 precise events   sw     :p :pp :ppp; address and registers exact; data source and latency not
                         modelled
-branch records   sw     LBR 32-deep; BTS not in this version
-virtual PC       none   not in this version
+branch records   sw     LBR 32-deep; BTS in the virtual PC only
+virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
 Use: zeroskid record -e instructions:ppp -- PROGRAM
 )" + 1);
@@ -72,8 +72,8 @@ hardware PMU     denied CPUID leaf 0xA reports version 4, 8 general and 3 fixed 
 software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
 precise events   sw     :p :pp :ppp; address and registers exact; data source and latency not
                         modelled
-branch records   sw     LBR 32-deep; BTS not in this version
-virtual PC       none   not in this version
+branch records   sw     LBR 32-deep; BTS in the virtual PC only
+virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       none   not needed; `zeroskid report` reads the recordings
 Use: zeroskid record -e instructions:ppp -- PROGRAM
 )" + 1);
@@ -91,7 +91,7 @@ software PMU     denied memfd_create gives EPERM
                         -> allow memfd_create in the seccomp profile
 precise events   no     the software PMU is not ready
 branch records   no     the software PMU is not ready
-virtual PC       none   not in this version
+virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
 )" + 1);
 }
@@ -110,7 +110,7 @@ TEST(DoctorJson, KeepsTheFieldsThatTheFormatPagePromises) {
   EXPECT_EQ(json.at("backends").at("hardware").at("state"), "none");
   EXPECT_EQ(json.at("backends").at("hardware").at("remedies").size(), 1u);
   EXPECT_EQ(json.at("backends").at("software").at("state"), "ready");
-  EXPECT_EQ(json.at("backends").at("virtual_pc").at("why"), "not in this version");
+  EXPECT_EQ(json.at("backends").at("virtual_pc").at("why"), "an interpreter: needs no /dev/kvm and no privileges");
   EXPECT_EQ(json.at("precise_events").at("backend"), "sw");
   EXPECT_EQ(json.at("machine").at("hypervisor"), "KVM");
   EXPECT_EQ(json.at("machine").at("cpuid_0a").at("general_counters"), 0);

@@ -220,12 +220,12 @@ Diagnosis diagnose(const MachineFacts& facts) {
   Diagnosis diagnosis;
   diagnosis.hardware = judge_hardware(facts);
   diagnosis.software = judge_software(facts);
-  diagnosis.virtual_pc = {State::None, "not in this version", {}};
+  diagnosis.virtual_pc = {State::Ready, "an interpreter: needs no /dev/kvm and no privileges", {}};
   if (diagnosis.software.state == State::Ready) {
     diagnosis.precise_events = "sw";
     diagnosis.precise_why = ":p :pp :ppp; address and registers exact; data source and latency not modelled";
     diagnosis.branch_records = "sw";
-    diagnosis.branch_why = "LBR 32-deep; BTS not in this version";
+    diagnosis.branch_why = "LBR 32-deep; BTS in the virtual PC only";
   } else {
     diagnosis.precise_events = diagnosis.branch_records = "no";
     diagnosis.precise_why = diagnosis.branch_why = "the software PMU is not ready";

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<Gpr, 16> kOrder = {kRax, kRbx, kRcx, kRdx, kRsi, kRdi, kRbp, kRsp,
                                         kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15};
 constexpr std::array<Seg, 6> kSegmentOrder = {kCs, kSs, kDs, kEs, kFs, kGs};
-constexpr unsigned kRipNumber = 16, kFlagsNumber = 17, kFirstSegmentNumber = 18, kLastNumber = 23;
+constexpr unsigned kRipNumber = 16, kFlagsNumber = 17, kLastNumber = 23;
 constexpr std::uint64_t kRunAtOnce = 1'000'000;  // instructions between two looks at whether gdb wants to interrupt
 constexpr std::uint64_t kLargestRead = 16 << 10;
 
