@@ -161,9 +161,7 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
   bool all = false;
   for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
     if (!pmu->wants_branches()) continue;
-    std::uint64_t raw = 0;
-    static_cast<void>(pmu->rdmsr(arch::LbrSelect::msrs[0], raw));
-    const arch::LbrSelect select{raw};
+    const arch::LbrSelect select = pmu->branch_filter();
     all |= select.has(arch::LbrSelect::call_stack);
     selects.push_back(select);
   }
