@@ -19,7 +19,7 @@ namespace zs::arch {
 namespace {
 
 constexpr CpuModel kModels[] = {
-    kCore2_1,         kGoldmont1,      kHaswell1,       kIcelakeServer1, kNehalem1,
+    kCore2V1,         kGoldmont1,      kHaswell1,       kIcelakeServer1, kNehalem1,
     kSapphireRapids1, kSkylakeClient1, kSkylakeServer1, kWestmere1,
 };
 static_assert(std::ranges::is_sorted(kModels, {}, &CpuModel::name));

@@ -9,7 +9,7 @@ namespace zs::arch {
 /// source: SDM vol. 3B, "Performance Monitoring (Processors Based on Intel Core Microarchitecture)": PEBS on PMC0 only, one
 ///         reset value; LBR MSRs 40H and 60H; widths of 40 bits.
 /// chosen: a model without the early steppings' zero in CPUID.0AH:EDX; linear addresses in the LBRs (LBR_FMT 1).
-inline constexpr CpuModel kCore2_1{
+inline constexpr CpuModel kCore2V1{
     .name = "core2@1",
     .description = "Intel Core 2 Duo (06_0FH)",
     .signature = 0x0000'06F6,
@@ -36,6 +36,6 @@ inline constexpr CpuModel kCore2_1{
     .quirks = {Quirk::BtsFlagsAreZero},
     .events = core2_events,
 };
-static_assert(is_consistent(kCore2_1));
+static_assert(is_consistent(kCore2V1));
 
 }  // namespace zs::arch
