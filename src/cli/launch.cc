@@ -73,6 +73,19 @@ std::string folder_of_this_executable() {
   return text.substr(0, text.rfind('/'));
 }
 
+/// The child runs on our memory until its execve, so that there is no page table to copy, and only calls the kernel.
+/// report  gets errno if the execve fails
+__attribute__((noinline)) pid_t start(const std::vector<char*>& arguments, const std::vector<char*>& environment,
+                                      const OwnSignals& signals, int report) {
+  const pid_t pid = vfork();
+  if (pid != 0) return pid;
+  signals.restore();
+  execve(arguments[0], arguments.data(), environment.data());
+  const int reason = errno;
+  (void)!write(report, &reason, sizeof reason);
+  _exit(127);
+}
+
 bool executable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
 }  // namespace
@@ -133,15 +146,8 @@ Result<Launched> launch(session::RecordingConfig config, const std::string& runn
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
 
-  const pid_t pid = fork();
+  const pid_t pid = start(arguments, environment, signals, report_write.get());
   if (pid < 0) return system_error("cannot start a process");
-  if (pid == 0) {
-    signals.restore();
-    execve(runner.c_str(), arguments.data(), environment.data());
-    const int reason = errno;
-    (void)!write(report_write.get(), &reason, sizeof reason);
-    _exit(127);
-  }
   report_write = Descriptor();
   int reason = 0;
   if (read(report_read.get(), &reason, sizeof reason) == static_cast<ssize_t>(sizeof reason)) {

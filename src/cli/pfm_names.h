@@ -12,6 +12,8 @@
 
 namespace zs::cli {
 
+struct PfmLibrary;
+
 struct PfmEvent {
   std::string name;          // EVENT.UMASK, or EVENT where there is no umask; capitals, as libpfm4 spells it
   std::uint64_t config = 0;  // EVENT, UMASK, E, ANY, INV, CMASK
@@ -33,7 +35,7 @@ class PfmNames : public session::EventNames {
   std::vector<PfmEvent> events(const arch::CpuModel& cpu) const;
 
  private:
-  bool ready_ = false;
+  const PfmLibrary* pfm_ = nullptr;  // null: libpfm4 is not there, or does not start
 };
 
 /// parse_events with libpfm4's names. They are asked only where our own tables do not know a name, and libpfm4 is started
