@@ -29,7 +29,9 @@ constexpr QuirkFact kQuirks[] = {
      "implementations\", Westmere",
      "Quirks.FenceStoresCountsAFenceAsAStore"},
     {Quirk::InterruptsCountOnce, "interrupt-counts",
-     "each hardware interrupt and page fault counts as one more instruction, branch, load and store",
+     "each interrupt and exception counts as one more instruction, branch, load and store; the source found it of "
+     "hardware "
+     "interrupts and page faults, and the PMU is not told which exception it is",
      "Weaver, Terpstra, Moore, as above", "Quirks.InterruptCountsAddsOneOfEachPerInterrupt"},
     {Quirk::BtsFlagsAreZero, "bts-no-prediction", "the third word of a BTS record is always 0",
      "SDM vol. 3B, \"BTS Buffer\": the predicted flag is not implemented on Core 2 and Atom",

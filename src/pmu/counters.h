@@ -58,6 +58,8 @@ class Counters {
   arch::CounterSet pebs() const { return pebs_; }
   arch::CounterSet armed() const { return armed_; }
   void disarm(arch::CounterSet counters) { armed_.bits &= ~counters.bits; }
+  /// Whether the next retirement is to be recorded, whatever it is.
+  bool has_pending() const { return !pending_.empty(); }
   /// Software set their overflow bits: where an event that is not precise is recorded, that makes a record.
   void overflow_by_software(arch::CounterSet counters);
   /// A load counts for the load-latency facility if it took longer; one of unknown latency counts always.

@@ -348,7 +348,9 @@ TEST(PebsOfAnyEvent, RecordsWhereTimeWraps) {
   EXPECT_EQ(t.pmu.time_headroom().core, 9U);
   t.pmu.advance({.core = 10, .reference = 10, .bus = 1});
   EXPECT_EQ(t.records(), 0U);
+  EXPECT_TRUE(t.pmu.needs_each()) << "the next instruction is recorded, so it must not be counted in bulk";
   t.run(2, 0x5000);
+  EXPECT_FALSE(t.pmu.needs_each());
   ASSERT_EQ(t.records(), 1U);
   EXPECT_EQ(t.memory.get<arch::PebsBasic>(TestPmu::kRecords).ip, 0x5000U);
   EXPECT_EQ(t.memory.get<arch::PebsBasic>(TestPmu::kRecords).counters, std::uint64_t{2} << 32);

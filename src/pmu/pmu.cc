@@ -70,8 +70,10 @@ class Pmu::Impl {
     return model_.lbr_kind == arch::LbrKind::Architectural ? arch::lbr_select_of(lbr_.control()) : lbr_.select();
   }
   bool needs_each() {
-    return bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon) &&
-           (!counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty());
+    if (counters_.has_pending()) return true;
+    const bool may_freeze = bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon);
+    if (!may_freeze && !model_.quirks.has(Quirk::InterruptsCountOnce)) return false;
+    return !counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty();
   }
   std::optional<DsFault> take_ds_fault() { return store_.take_fault(); }
   void set_mode(Mode mode);

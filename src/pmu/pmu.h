@@ -109,8 +109,9 @@ class Pmu {
   /// event after that.
   bool records_the_overflow(unsigned counter) const;
 
-  /// Whether instructions must come one by one, because reporting a branch before it is counted would show: a BTS
-  /// interrupt may come and freeze counters.
+  /// Whether instructions must come one by one although headroom() says otherwise: the next one is to be recorded, whatever
+  /// it is; or reporting a branch before it is counted would show, because a BTS interrupt may come and freeze counters.
+  /// Changes with advance(), too.
   bool needs_each() const;
 
   /// The first Debug Store access that memory refused since this was last asked. What the record was for is lost: nothing
