@@ -75,7 +75,6 @@ void lower_bit(Decoded& d) {
 // A source of zero leaves the destination of BSF and BSR as it was; the host does the same.
 #define ZS_SCAN(NAME, MNEMONIC)                                                                        \
   struct NAME {                                                                                        \
-    static constexpr bool kWrites = true;                                                              \
     template <typename T>                                                                              \
     static T apply(Status& s, T a, T b) {                                                              \
       __asm__(MNEMONIC " %[b], %[a]\n\tlahf\n\tseto %%al" : [a] "+r"(a), "=a"(s) : [b] "r"(b) : "cc"); \

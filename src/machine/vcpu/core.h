@@ -123,6 +123,7 @@ struct Core {
   std::vector<Tally> report_rows;
   std::uint64_t reported = 0;  // retirements told to counted()
   std::uint64_t watch_until = 0;
+  std::uint64_t fruitless = 0;  // rounds of the run loop that count like instructions though nothing retired
   unsigned watched_cpl = 0;
 
   // ---- monitor

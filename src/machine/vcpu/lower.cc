@@ -75,10 +75,12 @@ void lower_memory(const Decoded& d, Insn& insn) {
     if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) continue;
     insn.base = address_register(operand.mem.base);
     insn.index = address_register(operand.mem.index);
-    // Zydis 4.0 names R13D where a SIB byte of 32-bit addressing with REX.B says "no base".
-    if (has_no_base(d.raw)) insn.base = kNoRegister;
     for (unsigned s = operand.mem.scale; s > 1; s /= 2) ++insn.scale;
     if (operand.mem.disp.has_displacement) insn.disp = static_cast<std::uint64_t>(operand.mem.disp.value);
+    if (has_no_base(d.raw)) {  // Zydis 4.0 says "R13D, no displacement" where 32-bit addressing has REX.B as well
+      insn.base = kNoRegister;
+      insn.disp = static_cast<std::uint64_t>(d.raw.raw.disp.value);
+    }
     if (insn.base == kIp) insn.disp += d.raw.length;
     insn.segment = segment_number(operand.mem.segment);
     insn.address_shift = static_cast<std::uint8_t>(64 - d.raw.address_width);

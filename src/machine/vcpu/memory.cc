@@ -101,13 +101,31 @@ void Core::probe_system_store(std::uint64_t linear, unsigned bytes, bool user) {
 }
 
 /// Both pages of a crossing access are translated before a byte moves.
+namespace {
+
+/// The Debug Store and system tables are read and written in words of 8 bytes, and soon after one another: copying in larger
+/// pieces would wait for the smaller stores before.
+void copy_words(void* to, const void* from, unsigned bytes) {
+  auto* out = static_cast<char*>(to);
+  const auto* in = static_cast<const char*>(from);
+  for (; bytes >= 8; bytes -= 8, in += 8, out += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, in, 8);
+    asm volatile("" : "+r"(word));  // or the loop becomes a call of memcpy
+    std::memcpy(out, &word, 8);
+  }
+  if (bytes != 0) std::memcpy(out, in, bytes);
+}
+
+}  // namespace
+
 void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user) {
   auto* out = static_cast<char*>(into);
   const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
   const auto part = [&](std::uint64_t at, unsigned count) {
     TlbEntry& entry = translate(at, AccessKind::Read, user);
     if (entry.memory) {
-      std::memcpy(out, reinterpret_cast<const void*>(entry.addend + at), count);
+      copy_words(out, reinterpret_cast<const void*>(entry.addend + at), count);
     } else {
       physical_read(entry.physical | (at & kPageOffset), out, count);
     }
@@ -128,8 +146,8 @@ void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, 
     TlbEntry& entry = translate(at, AccessKind::Write, user);
     const std::uint64_t physical = entry.physical | (at & kPageOffset);
     if (entry.memory && !entry.rom) {
-      std::memcpy(reinterpret_cast<void*>(entry.addend + at), in, count);
-      code_written(physical, count);
+      copy_words(reinterpret_cast<void*>(entry.addend + at), in, count);
+      if (entry.write_tag != (at & kPageMask)) code_written(physical, count);  // else no code was decoded there
     } else {
       physical_write(physical, in, count);
     }

@@ -179,6 +179,27 @@ TEST(Stops, ABranchToItselfAndALimitAndArequest) {
   EXPECT_EQ(m.cpu->retired(), 2u);
 }
 
+TEST(Stops, AHandlerThatFaultsAtOnceDoesNotOutrunTheLimit) {
+  TestMachine m;
+  m.real({0x0F, 0x0B});
+  m.put(0x2000, {0x0F, 0x0B});
+  m.write<std::uint32_t>(6 * 4, 0x2000);
+  EXPECT_EQ(m.run(1000).kind, StopKind::Limit);
+  EXPECT_EQ(m.cpu->retired(), 0u);
+}
+
+TEST(Stops, ARepetitionWithoutEndDoesNotOutrunTheLimit) {
+  TestMachine m;
+  m.long64({0xF3, 0xAC});  // rep lodsb, 2^64 - 1 times
+  CpuState s = m.cpu->state();
+  s.gpr[kRcx] = ~std::uint64_t{0};
+  s.gpr[kRsi] = 0;
+  m.cpu->set_state(s);
+  EXPECT_EQ(m.run(100).kind, StopKind::Limit);
+  EXPECT_EQ(m.cpu->retired(), 0u);
+  EXPECT_EQ(m.cpu->rip(), TestMachine::kCode);
+}
+
 TEST(Services, RunBeforeTheInstructionAtTheirAddress) {
   struct Hook : ServiceHook {
     void service(Vcpu& cpu, unsigned number) override {

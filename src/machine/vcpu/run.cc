@@ -243,11 +243,20 @@ Stop Core::run(std::uint64_t instructions) {
   stopping = stop_requested = false;
   watch_stale = true;
   resuming = true;
+  // A handler that faults at its first instruction and a repetition without end retire nothing. After a good number of
+  // such rounds in a row each counts like an instruction: no guest runs longer than its limit lets it.
+  constexpr unsigned kFruitlessForFree = 256;
+  fruitless = 0;
+  unsigned in_a_row = 0;
+  std::uint64_t last_retired = ~std::uint64_t{0};
   for (bool first = true;; first = false) {
     bool finished = false, refused = false;
+    in_a_row = retired() == last_retired ? in_a_row + 1 : 0;
+    if (in_a_row > kFruitlessForFree) ++fruitless;
+    last_retired = retired();
     try {
       finished = !boundary();
-      if (!finished && !first && retired() >= deadline) {
+      if (!finished && !first && retired() + fruitless >= deadline) {
         stop = {StopKind::Limit, (system_flags & flag::interrupt) != 0, linear_ip(), ""};
         finished = true;
       }
@@ -280,7 +289,7 @@ Stop Core::run(std::uint64_t instructions) {
 /// As many instructions as may run before something must be looked at.
 void Core::run_stretch(std::uint64_t deadline) {
   if (watch_stale || retired() >= watch_until) ask_watch();
-  std::uint64_t count = std::min<std::uint64_t>(deadline - retired(), std::uint64_t{1} << 30);
+  std::uint64_t count = std::min<std::uint64_t>(deadline - retired() - fruitless, std::uint64_t{1} << 30);
   if (watch.retirements != Retirements::Each)
     count = std::min(count, std::max<std::uint64_t>(watch_until - retired(), 1));
   const bool steps = (system_flags & flag::tf) != 0;

@@ -354,7 +354,7 @@ void lower_masked(Decoded& d) {
 // ---- everything else, on the host
 
 namespace how {
-constexpr U16 floating = 1, sets_flags = 2, unaligned = 4, compares = 8, constant_shift = 16, destination_kept = 32;
+constexpr U16 floating = 1, sets_flags = 2, unaligned = 4, constant_shift = 16, destination_kept = 32;
 constexpr U16 wide_result = 64;
 }  // namespace how
 

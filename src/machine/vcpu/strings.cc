@@ -12,7 +12,7 @@ namespace {
 using U64 = std::uint64_t;
 
 /// Elements between two looks at what is pending.
-constexpr U64 kElementsInARow = 65536;
+constexpr U64 kElementsInARow = 4096;
 
 U64 address(const Core& c, const Insn& i, Gpr reg) { return c.regs[reg] << i.address_shift >> i.address_shift; }
 

@@ -33,15 +33,16 @@ class TestBus : public Bus {
     return {};
   }
   std::uint64_t read(std::uint64_t physical, unsigned bytes) override {
-    device_reads.push_back({physical, bytes});
+    if (device_reads.size() < kKept) device_reads.push_back({physical, bytes});
     return ~std::uint64_t{0};
   }
   void write(std::uint64_t physical, unsigned bytes, std::uint64_t value) override {
-    device_writes.push_back({physical, bytes, value});
+    if (device_writes.size() < kKept) device_writes.push_back({physical, bytes, value});
   }
   std::uint32_t in(std::uint16_t port, unsigned) override { return ports.contains(port) ? ports[port] : 0xFFFFFFFF; }
   void out(std::uint16_t port, unsigned, std::uint32_t value) override { ports[port] = value; }
 
+  static constexpr std::size_t kKept = 1000;
   struct Access {
     std::uint64_t physical;
     unsigned bytes;
@@ -208,6 +209,9 @@ class TestMachine {
   }
   CpuState protected_state(unsigned level) {
     make_gdt();
+    return protected_registers(level);
+  }
+  static CpuState protected_registers(unsigned level) {
     CpuState s = CpuState::after_reset();
     const auto rpl = static_cast<std::uint16_t>(level);
     const std::uint16_t data = level == 0 ? 0x10 : 0x20;
@@ -233,8 +237,12 @@ class TestMachine {
     for (unsigned n = 0; n < 512; ++n) write<std::uint64_t>(kTables + 0x2000 + 8 * n, n * 0x200000ull + 0x87);
   }
   CpuState long_state(unsigned level) {
-    CpuState s = protected_state(level);
+    make_gdt();
     make_long_tables();
+    return long_registers(level);
+  }
+  static CpuState long_registers(unsigned level) {
+    CpuState s = protected_registers(level);
     s.segments[kCs] = flat(static_cast<std::uint16_t>((level == 0 ? 0x18u : 0x30u) | level), 0xA09B | level << 5);
     s.cr0 = 0x80000033;
     s.cr3 = kTables;

@@ -39,7 +39,8 @@ class Vcpu {
   /// RESET: CpuState::after_reset(), nothing pending.
   void reset();
 
-  /// Runs until something stops it, at the latest after `instructions` retirements.
+  /// Runs until something stops it, at the latest after `instructions` retirements. Exceptions without a retirement in
+  /// between, and a repetition of millions of elements, reach the limit too.
   Stop run(std::uint64_t instructions);
   /// One instruction, or the delivery of one pending event.
   Stop step() { return run(1); }
