@@ -25,8 +25,8 @@ class LaneSet {
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
   bool any_memory() const { return memory_; }
   bool any_addresses() const { return addresses_; }
-  /// Rows of the count table hold eight lanes each; every exit has this many.
-  std::size_t groups() const { return (meanings_.size() + 7) / 8; }
+  /// Rows of the count table hold eight lanes each; every exit has this many, and one where nothing is counted.
+  std::size_t groups() const { return meanings_.empty() ? 1 : (meanings_.size() + 7) / 8; }
 
  private:
   std::vector<arch::EventMeaning> meanings_;
