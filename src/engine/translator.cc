@@ -147,7 +147,7 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
           if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
           at = insn.target;
         } else if (variant != Variant::Step &&
-                   (as != nullptr ? (as->followed >> conditionals & 1u) != 0 : mostly_taken_.contains(insn.pc))) {
+                   (as != nullptr ? (as->followed >> conditionals & 1u) != 0 : mostly_taken_[guess_of(insn.pc)])) {
           step.follow_taken = true;
           path.followed |= static_cast<std::uint8_t>(1u << conditionals);
           if (!worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
@@ -722,7 +722,7 @@ void Translator::link(std::uint32_t exit_id, const Block& target) {
   if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || blocks_[exit.block].dead)
     return;
   if (is_better_followed(exit_id)) {
-    mostly_taken_.insert(exit.pc);
+    mostly_taken_.set(guess_of(exit.pc));
     return kill(exit.block);
   }
   const std::uint32_t index = index_of(target);

@@ -2,7 +2,7 @@
 // so that control stays in the cache, and with one append to the trace on every way out of a block.
 #pragma once
 
-#include <array>
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -207,7 +207,9 @@ class Translator {
   static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
   std::uint64_t noted_page_ = kNoPage;  // the page looked up last, and its blocks
   std::vector<std::uint32_t>* noted_blocks_ = nullptr;
-  std::unordered_set<std::uint64_t> mostly_taken_;  // forward branches that blocks follow to their target
+  /// Forward branches that blocks follow to their target, by a hash of the pc. Two of one hash share their fate: it is a guess.
+  std::bitset<std::size_t{1} << 18> mostly_taken_;
+  static std::size_t guess_of(std::uint64_t pc) { return (pc * 0x9E3779B97F4A7C15u) >> 46; }
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
