@@ -1,0 +1,126 @@
+#include "machine/pc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "arch/cpu_model.h"
+#include "machine/boot/screen.h"
+#include "machine/memory.h"
+#include "machine/vcpu/vcpu.h"
+#include "pmu/pmu.h"
+
+namespace zs::machine {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<Pc> boot(std::initializer_list<unsigned> code, PcConfig config = {}) {
+  config.memory_bytes = 4 << 20;
+  auto pc = Pc::make(std::move(config));
+  std::vector<std::byte> sector(512);
+  std::size_t at = 0;
+  for (const unsigned byte : code) sector[at++] = static_cast<std::byte>(byte);
+  sector[510] = std::byte{0x55};
+  sector[511] = std::byte{0xAA};
+  (*pc)->boot_disk(*DiskImage::make(std::move(sector), "test"));
+  return std::move(*pc);
+}
+
+TEST(Pc, BootsASectorAsABiosLeavesIt) {
+  const auto pc = boot({0xFA, 0xF4});
+  EXPECT_EQ(pc->cpu().linear_ip(), 0x7C00u);
+  EXPECT_EQ(pc->cpu().gpr(kRdx), 0u);
+  EXPECT_EQ(pc->run(100).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->retired(), 2u);
+}
+
+TEST(Pc, AHaltedProcessorIsWokenByTheTimerWithoutWaiting) {
+  // in al, 21h; and al, FEh; out 21h, al; sti; hlt; cli; hlt: the BIOS counts the tick
+  const auto pc = boot({0xE4, 0x21, 0x24, 0xFE, 0xE6, 0x21, 0xFB, 0xF4, 0xFA, 0xF4});
+  EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->memory().load<std::uint32_t>(0x46C), 1u);
+  EXPECT_NEAR(static_cast<double>(pc->clock().now()) / kTscHz, 65536.0 / 1193182, 1e-4);
+}
+
+TEST(Pc, ABranchToItselfIsTheEndUnlessSomethingCanInterrupt) {
+  EXPECT_EQ(boot({0xFA, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle);
+  EXPECT_EQ(boot({0xFB, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle) << "every interrupt is masked";
+  EXPECT_EQ(boot({0xB0, 0xFE, 0xE6, 0x21, 0xFB, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Limit) << "IRQ0 will come";
+}
+
+TEST(Pc, CodeThatHooksAServiceAndChainsToTheOldOneWorks) {
+  // cli; mov ax,[4Ch]; mov [7E00h],ax; mov ax,[4Eh]; mov [7E02h],ax; mov word [4Ch],7C40h; mov word [4Eh],0;
+  // mov ah,8; mov dl,0; int 13h; hlt      hook at 7C40h: inc byte [7E04h]; jmp far [7E00h]
+  const auto pc = boot({0xFA, 0xA1, 0x4C, 0x00, 0xA3, 0x00, 0x7E, 0xA1, 0x4E, 0x00, 0xA3, 0x02, 0x7E, 0xC7, 0x06,
+                        0x4C, 0x00, 0x40, 0x7C, 0xC7, 0x06, 0x4E, 0x00, 0x00, 0x00, 0xB4, 0x08, 0xB2, 0x00, 0xCD,
+                        0x13, 0xF4, 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+                        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+                        0,    0,    0,    0,    0xFE, 0x06, 0x04, 0x7E, 0xFF, 0x2E, 0x00, 0x7E});
+  EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->memory().load<std::uint8_t>(0x7E04), 1);
+  EXPECT_EQ(pc->cpu().gpr(kRcx) & 0xFFFF, 0x4F12u) << "18 sectors, 80 cylinders: the BIOS answered";
+}
+
+TEST(Pc, WithA20ClosedTheSecondMegabyteIsTheFirst) {
+  // mov al,0; out 92h,al; mov ax,FFFFh; mov es,ax; mov byte [es:510h],5Ah; cli; hlt     FFFF:0510 = 100500H
+  const auto pc =
+      boot({0xB0, 0x00, 0xE6, 0x92, 0xB8, 0xFF, 0xFF, 0x8E, 0xC0, 0x26, 0xC6, 0x06, 0x10, 0x05, 0x5A, 0xFA, 0xF4});
+  EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->memory().load<std::uint8_t>(0x500), 0x5A);
+  EXPECT_EQ(pc->memory().load<std::uint8_t>(0x100500), 0);
+}
+
+TEST(Pc, WritesToTheBiosChangeNothing) {
+  // mov ax,F000h; mov es,ax; mov byte [es:10h],90h; cli; hlt
+  const auto pc = boot({0xB8, 0x00, 0xF0, 0x8E, 0xC0, 0x26, 0xC6, 0x06, 0x10, 0x00, 0x90, 0xFA, 0xF4});
+  EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->memory().load<std::uint8_t>(kBios + 0x10), 0xCF);
+}
+
+TEST(Pc, AResetAndADebugExitEndTheRun) {
+  EXPECT_EQ(boot({0xB0, 0x03, 0xE6, 0x92, 0x90})->run(1000).kind, PcStopKind::Reset);
+  const auto pc = boot({0xB0, 0x07, 0xE6, 0xF4, 0x90, 0x90});
+  const PcStop stop = pc->run(1000);
+  EXPECT_EQ(stop.kind, PcStopKind::DebugExit);
+  EXPECT_EQ(stop.status, 7);
+  EXPECT_EQ(pc->retired(), 2u) << "the OUT retires, nothing after it";
+}
+
+TEST(Pc, TheSameCounterValuesComeFromTalliesAndFromSingleInstructions) {
+  // A loop with a load, a store, a branch; PMC0 counts instructions, PMC1 branches, PMC2 loads, PMC3 stores.
+  std::uint64_t counts[2][4] = {};
+  for (const bool traced : {false, true}) {
+    PcConfig config{.cpu = arch::find_cpu_model("westmere")};
+    if (traced) config.trace.instruction = [](const arch::Retired&, std::span<const MemoryAccess>) {};
+    const auto pc = boot({0xB9, 0x88, 0x13, 0xA1, 0x00, 0x80, 0xA3, 0x02, 0x80, 0xE2, 0xF8, 0xFA, 0xF4}, config);
+    const std::uint64_t selects[] = {0x4300C0, 0x4300C4, 0x43010B, 0x43020B};
+    for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(pc->pmu().wrmsr(0x186 + i, selects[i]));
+    ASSERT_TRUE(pc->pmu().wrmsr(0x38F, 0xF));
+    EXPECT_EQ(pc->run(100'000).kind, PcStopKind::Idle);
+    for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(pc->pmu().rdmsr(0xC1 + i, counts[traced][i]));
+  }
+  EXPECT_THAT(counts[0], testing::ElementsAre(3 + 5000 * 3, 5000, 5000, 5000));
+  EXPECT_THAT(counts[1], testing::ElementsAreArray(counts[0]));
+}
+
+TEST(Pc, ADebugStoreThatIsNotMappedFaultsBehindTheInstruction) {
+  // The DS area lies past the end of memory, without paging: it reads as ones, and no record fits.
+  const auto pc = boot({0xEB, 0x00, 0xEB, 0x00, 0xFA, 0xF4});
+  ASSERT_TRUE(pc->pmu().wrmsr(0x600, 0x40000000));
+  ASSERT_TRUE(pc->pmu().wrmsr(0x1D9, 0xC0));
+  EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->retired(), 4u);
+}
+
+TEST(Pc, RefusesAKernelThatIsNone) {
+  auto pc = Pc::make({.memory_bytes = 4 << 20});
+  const auto loaded = (*pc)->boot_kernel(
+      {.kernel = std::vector<std::byte>(100), .kernel_name = "k", .command_line = "", .modules = {}});
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr("k: is neither ELF"));
+}
+
+}  // namespace
+}  // namespace zs::machine
