@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "engine/host_stack.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -101,10 +102,9 @@ void Runtime::start(ProgramPlan plan) {
   auto* area = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
   std::memcpy(area + 24, &kDefaultMxcsr, 4);
   raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &context_.host_fs);
-  const long stack = raw_syscall(SYS_mmap, nullptr, kMainStackBytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  CHECK(!is_error(stack));
-  thread.host_rsp = static_cast<std::uint64_t>(stack) + kMainStackBytes - 64;
+  std::byte* const stack = map_host_stack(kMainStackBytes);
+  CHECK(stack != nullptr);
+  thread.host_rsp = reinterpret_cast<std::uint64_t>(stack) + kMainStackBytes - 64;
   map_signal_block(thread);
   // No signal may find the handlers installed and the thread not ready for them; run_thread() lets them in.
   const std::uint64_t everything = ~std::uint64_t{0};

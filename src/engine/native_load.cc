@@ -5,7 +5,6 @@
 // source: Linux, Documentation/admin-guide/syscall-user-dispatch.rst.
 
 #include <asm/prctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 
@@ -13,9 +12,11 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "engine/host_stack.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
+#include "engine/signal_frame.h"
 
 namespace zs::engine {
 namespace {
@@ -23,7 +24,6 @@ namespace {
 /// What the oracle finds in rax at the INT3 before the entry of a natively loaded program: "ZEROSKID".
 constexpr std::uint64_t kNativeLoadMark = 0x5A45524F534B4944;
 constexpr std::size_t kHandlerStackBytes = 256 << 10;
-constexpr std::uint64_t kSaRestorer = 0x04000000;
 
 // prctl(PR_SET_SYSCALL_USER_DISPATCH) and arch_prctl(ARCH_SET_CPUID); not in every libc's headers.
 constexpr int kSetSyscallUserDispatch = 59, kDispatchOn = 1;
@@ -31,22 +31,6 @@ constexpr int kArchSetCpuid = 0x1012;
 
 /// Read by the kernel at every system call: 0 passes, 1 dispatches.
 volatile char selector = 0;
-
-extern "C" char zs_native_restorer;
-extern "C" char zs_native_restorer_end;
-asm(R"(
-  .text
-  .globl zs_native_restorer
-  .globl zs_native_restorer_end
-zs_native_restorer:
-  mov $15, %eax
-  syscall
-  ud2
-zs_native_restorer_end:
-)");
-
-constexpr int kSlots[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                            REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
 std::uint64_t get_fs() {
   std::uint64_t base = 0;
@@ -70,7 +54,7 @@ void native_signal_entry(int signal, siginfo_t* info, void* raw_context) {
 void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
   auto* uc = static_cast<ucontext_t*>(raw_context);
   greg_t* regs = uc->uc_mcontext.gregs;
-  for (int reg = 0; reg < 16; ++reg) context_.gpr[reg] = static_cast<std::uint64_t>(regs[kSlots[reg]]);
+  for (int reg = 0; reg < 16; ++reg) context_.gpr[reg] = static_cast<std::uint64_t>(regs[kSavedAt[reg]]);
   context_.flags = static_cast<std::uint64_t>(regs[REG_EFL]);
   thread_->pc = static_cast<std::uint64_t>(regs[REG_RIP]);
   if (signal == SIGSYS) {
@@ -79,14 +63,11 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
     if (number == SYS_rt_sigreturn) {
       // The program's own handler returns: its frame replaces ours.
       const auto at = static_cast<std::uint64_t>(regs[REG_RSP]);
-      ucontext_t theirs;
-      constexpr std::size_t kKernelPart = 304;
-      if (read_guest(at, &theirs, kKernelPart) != kKernelPart) return;
-      std::memcpy(regs, theirs.uc_mcontext.gregs, sizeof theirs.uc_mcontext.gregs);
-      std::memcpy(&uc->uc_sigmask, reinterpret_cast<const std::byte*>(&theirs) + kKernelPart - 8, 8);
-      if (theirs.uc_mcontext.fpregs != nullptr) {
-        read_guest(reinterpret_cast<std::uint64_t>(theirs.uc_mcontext.fpregs), uc->uc_mcontext.fpregs, xsave_bytes());
-      }
+      KernelUcontext theirs;
+      if (read_guest(at, &theirs, sizeof theirs) != sizeof theirs) return;
+      std::memcpy(regs, theirs.context.registers, sizeof theirs.context.registers);
+      std::memcpy(&uc->uc_sigmask, &theirs.mask, 8);
+      if (theirs.context.fpstate != 0) read_guest(theirs.context.fpstate, uc->uc_mcontext.fpregs, xsave_bytes());
       return;
     }
     long result = 0;
@@ -127,32 +108,30 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
   raw_syscall(SYS_arch_prctl, kArchSetCpuid, 1);  // emulating CPUID asks the CPU
   emulate(exit);
   raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);
-  for (int reg = 0; reg < 16; ++reg) regs[kSlots[reg]] = static_cast<greg_t>(context_.gpr[reg]);
+  for (int reg = 0; reg < 16; ++reg) regs[kSavedAt[reg]] = static_cast<greg_t>(context_.gpr[reg]);
   regs[REG_EFL] = static_cast<greg_t>(context_.flags);
   regs[REG_RIP] = static_cast<greg_t>(thread_->pc);
 }
 
 void Runtime::run_native() {
   context_.host_fs = get_fs();
-  const long stack = raw_syscall(SYS_mmap, nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  CHECK(!is_error(stack));
   stack_t alternate{};
-  alternate.ss_sp = reinterpret_cast<void*>(stack);
+  alternate.ss_sp = map_host_stack(kHandlerStackBytes);
+  CHECK(alternate.ss_sp != nullptr);
   alternate.ss_size = kHandlerStackBytes;
   raw_syscall(SYS_sigaltstack, &alternate, nullptr);
   KernelSigaction action;
   action.handler = reinterpret_cast<std::uint64_t>(&native_signal_entry);
   action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kSaRestorer;
-  action.restorer = reinterpret_cast<std::uint64_t>(&zs_native_restorer);
+  action.restorer = reinterpret_cast<std::uint64_t>(&zs_signal_restorer);
   raw_syscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, 8);
   if (config_.virtual_time) {
     raw_syscall(SYS_rt_sigaction, SIGSEGV, &action, nullptr, 8);
     raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
     raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);  // refused where the CPU cannot; CPUID is then the host's
   }
-  const long dispatching = raw_syscall(SYS_prctl, kSetSyscallUserDispatch, kDispatchOn, &zs_native_restorer,
-                                       &zs_native_restorer_end - &zs_native_restorer, &selector);
+  const long dispatching = raw_syscall(SYS_prctl, kSetSyscallUserDispatch, kDispatchOn, &zs_signal_restorer,
+                                       &zs_signal_restorer_end - &zs_signal_restorer, &selector);
   CHECK(dispatching == 0);
   register std::uint64_t entry_in_r11 asm("r11");
   const std::uint64_t sp = program_.stack_pointer;

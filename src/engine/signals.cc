@@ -19,7 +19,6 @@
 // in Thread::sent, and merged with its like, until the program does not block it. The kernel's mask is the program's less these.
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <cstring>
 
@@ -27,49 +26,13 @@
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
+#include "engine/signal_frame.h"
 #include "engine/syscall_window.h"
 
 namespace zs::engine {
 namespace {
 
-constexpr std::uint64_t kSaRestorer = 0x04000000;
 constexpr std::uint64_t kSignalBlockBytes = 128 << 10;
-
-// source: Linux, arch/x86/include/uapi/asm/sigcontext.h.
-constexpr std::uint32_t kFpMagic1 = 0x46505853, kFpMagic2 = 0x46505845;
-struct FpSoftwareBytes {
-  std::uint32_t magic1, extended_size;
-  std::uint64_t xfeatures;
-  std::uint32_t xstate_size, padding[7];
-};
-static_assert(sizeof(FpSoftwareBytes) == 48);
-constexpr std::size_t kFpSoftwareOffset = 464;
-
-struct KernelStack {
-  std::uint64_t sp;
-  std::int32_t flags;
-  std::int32_t padding;
-  std::uint64_t size;
-};
-struct KernelSigcontext {
-  std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
-  std::uint16_t cs, gs, fs, ss;
-  std::uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
-};
-static_assert(sizeof(KernelSigcontext) == 256);
-struct KernelUcontext {
-  std::uint64_t flags, link;
-  KernelStack stack;
-  KernelSigcontext context;
-  std::uint64_t mask;
-};
-static_assert(sizeof(KernelUcontext) == 304);
-struct SignalFrame {
-  std::uint64_t return_address;
-  KernelUcontext uc;
-  siginfo_t info;
-};
-static_assert(sizeof(SignalFrame) == 440);
 
 bool is_synchronous(int signal) { return (signal_bit(signal) & kSynchronousSignals) != 0; }
 
@@ -77,19 +40,6 @@ bool ignored_by_default(int signal) {
   return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
 }
 bool stops_by_default(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
-
-// The handler's return to the kernel; glibc's is private.
-extern "C" void zs_signal_restorer();
-asm(R"(
-  .text
-  .globl zs_signal_restorer
-  .type zs_signal_restorer, @function
-zs_signal_restorer:
-  mov $15, %eax
-  syscall
-  ud2
-  .size zs_signal_restorer, . - zs_signal_restorer
-)");
 
 void real_sigaction(int signal, const KernelSigaction& action) {
   raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, 8);
@@ -265,16 +215,14 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
       raw_syscall(SYS_exit_group, kToolFailed);
     }
     // Undo what the translation did to the registers around this instruction.
-    static constexpr int kSlots[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                       REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     if (place.meta.far_register == kRcxSpilled) {
       regs[REG_RCX] = static_cast<greg_t>(context_.slot_rcx);
     } else if (place.meta.far_register != 0) {
-      regs[kSlots[place.meta.far_register - 1]] = static_cast<greg_t>(context_.slot_far);
+      regs[kSavedAt[place.meta.far_register - 1]] = static_cast<greg_t>(context_.slot_far);
     }
     if (place.meta.map_register != 0) {
-      context_.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSlots[place.meta.map_register]]);
-      regs[kSlots[place.meta.map_register]] = static_cast<greg_t>(context_.slot_map);
+      context_.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSavedAt[place.meta.map_register]]);
+      regs[kSavedAt[place.meta.map_register]] = static_cast<greg_t>(context_.slot_map);
     }
     Fault& fault = thread.fault;
     fault.present = true;
@@ -424,24 +372,9 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
   frame.uc.stack.size = thread.alternate.ss_size;
   KernelSigcontext& c = frame.uc.context;
-  c.r8 = gpr(kR8);
-  c.r9 = gpr(kR9);
-  c.r10 = gpr(kR10);
-  c.r11 = gpr(kR11);
-  c.r12 = gpr(kR12);
-  c.r13 = gpr(kR13);
-  c.r14 = gpr(kR14);
-  c.r15 = gpr(kR15);
-  c.di = gpr(kRdi);
-  c.si = gpr(kRsi);
-  c.bp = gpr(kRbp);
-  c.bx = gpr(kRbx);
-  c.dx = gpr(kRdx);
-  c.ax = gpr(kRax);
-  c.cx = gpr(kRcx);
-  c.sp = gpr(kRsp);
-  c.ip = thread.pc;
-  c.flags = context_.flags;
+  for (unsigned reg = 0; reg < 16; ++reg) c.registers[kSavedAt[reg]] = gpr(static_cast<Gpr>(reg));
+  c.registers[REG_RIP] = thread.pc;
+  c.registers[REG_EFL] = context_.flags;
   c.cs = 0x33;
   c.ss = 0x2B;
   if (fault != nullptr) {
@@ -519,26 +452,11 @@ void Runtime::sys_rt_sigreturn() {
     std::memcpy(fp.data() + 24, &mxcsr, 4);
     std::memcpy(xsave, fp.data(), xsave_size);
   }
-  gpr(kR8) = c.r8;
-  gpr(kR9) = c.r9;
-  gpr(kR10) = c.r10;
-  gpr(kR11) = c.r11;
-  gpr(kR12) = c.r12;
-  gpr(kR13) = c.r13;
-  gpr(kR14) = c.r14;
-  gpr(kR15) = c.r15;
-  gpr(kRdi) = c.di;
-  gpr(kRsi) = c.si;
-  gpr(kRbp) = c.bp;
-  gpr(kRbx) = c.bx;
-  gpr(kRdx) = c.dx;
-  gpr(kRax) = c.ax;
-  gpr(kRcx) = c.cx;
-  gpr(kRsp) = c.sp;
-  thread.pc = c.ip;
+  for (unsigned reg = 0; reg < 16; ++reg) gpr(static_cast<Gpr>(reg)) = c.registers[kSavedAt[reg]];
+  thread.pc = c.registers[REG_RIP];
   constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
   constexpr std::uint64_t kTrapFlag = 0x100;
-  context_.flags = ((context_.flags & ~kRestorable) | (c.flags & kRestorable)) & ~kTrapFlag;
+  context_.flags = ((context_.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
   thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
   thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;
   thread.alternate.ss_size = frame.uc.stack.size;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "engine/host_stack.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
@@ -192,10 +193,8 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   }
   reclaim_stacks();
   if (spare_stacks_.empty()) {
-    const long block = raw_syscall(SYS_mmap, nullptr, kHostStackBytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (is_error(block)) return -EAGAIN;
-    child.stack_block = reinterpret_cast<void*>(block);
+    child.stack_block = map_host_stack(kHostStackBytes);
+    if (child.stack_block == nullptr) return -EAGAIN;
   } else {
     child.stack_block = spare_stacks_.back().stack;
     child.signal_block = spare_stacks_.back().signals;
