@@ -14,7 +14,9 @@ constexpr std::size_t kContextBytes = 64 << 10;
 constexpr std::size_t kTableBytes = Window::kTableEntries * 8;
 constexpr std::size_t kTraceBytes = 512 << 10;
 constexpr std::size_t kStubBytes = 64 << 10;
-constexpr std::size_t kAliasUnit = 4096;
+// What the budget view repeats. Larger: fewer mappings to make, unmap and trip. Smaller: less of the first-level cache
+// written over. Measured: 4 KiB to 16 KiB saves 0.27 of 10.7 ms for /bin/true, and again at each fork; a Python loop runs alike.
+constexpr std::size_t kAliasUnit = 16 << 10;
 
 }  // namespace
 

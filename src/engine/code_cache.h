@@ -57,9 +57,9 @@ class Window {
 
   static std::size_t bytes_needed(std::size_t code_bytes);
 
-  /// Re-creates what fork must not share: the aliased page of the budget view.
+  /// Re-creates what fork must not share: the aliased pages of the budget view.
   void after_fork();
-  /// Budget view: many addresses, one physical page, for appends of which only the pointer counts.
+  /// Budget view: many addresses, few physical pages, for appends of which only the pointer counts.
   void use_budget_view(bool on);
 
  private:
