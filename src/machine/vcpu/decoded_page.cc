@@ -12,6 +12,10 @@ const Insn* DecodedPage::add(unsigned offset, const Insn& insn) {
 }
 
 void DecodedPage::drop(unsigned first, unsigned bytes) {
+  if (first == 0 && bytes >= kPageBytes) {
+    slots_.fill(0);
+    return;
+  }
   const unsigned from = first >= 14 ? first - 14 : 0;
   const unsigned end = std::min<unsigned>(first + bytes, kPageBytes);
   for (unsigned offset = from; offset < end; ++offset) {
@@ -50,6 +54,7 @@ bool DecodedPages::written(std::uint64_t physical, unsigned bytes) {
   for (auto& mode : found->second.modes) {
     if (mode) mode->drop(offset, bytes);
   }
+  if (bytes >= kPageBytes) found->second.lines = 0;
   return true;
 }
 

@@ -185,11 +185,9 @@ bool Core::raise(const Fault& fault) {
       // In real mode there are no error codes.
       deliver(current.vector, current.has_error && protected_mode, current.error, Origin::Exception, regs[kIp]);
       regs[kIp] = next_ip;
-      if (watch.branches) {
-        report_transfer({from, linear_ip(), arch::BranchKind::Far, false, static_cast<std::uint8_t>(level),
-                         static_cast<std::uint8_t>(cpl)},
-                        TransferCause::Exception);
-      }
+      report_transfer({from, linear_ip(), arch::BranchKind::Far, false, static_cast<std::uint8_t>(level),
+                       static_cast<std::uint8_t>(cpl)},
+                      TransferCause::Exception);
       return true;
     } catch (const Fault& second) {
       if (current.vector == kDoubleFault) {

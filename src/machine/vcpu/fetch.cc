@@ -20,21 +20,25 @@ const Insn* Core::fetch_slow() {
     raise_gp();
   }
   const std::uint64_t linear = ((code64 ? 0 : cs.base) + ip) & linear_mask;
-  const TlbEntry& entry = translate(linear, AccessKind::Fetch, cpl == 3);
+  TlbEntry& entry = translate(linear, AccessKind::Fetch, cpl == 3);
   const auto offset = static_cast<unsigned>(linear & kPageOffset);
   const std::uint64_t physical = entry.physical;
   const std::uint64_t to_limit =
       code64 ? kPageBytes : std::uint64_t{cs.limit} - ip + 1;  // bytes of the segment from here
 
   if (entry.memory) {
-    if (decoded.full()) {
-      decoded.clear();
-      flush_tlb();
-      return fetch_slow();
+    if (entry.decoded == nullptr || entry.mode != mode) {
+      if (decoded.full()) {
+        decoded.clear();
+        flush_tlb();
+        return fetch_slow();
+      }
+      const bool first_time = !decoded.has(physical);
+      entry.decoded = &decoded.page(physical, mode);
+      entry.mode = mode;
+      if (first_time) drop_fast_stores(physical);
     }
-    const bool first_time = !decoded.has(physical);
-    DecodedPage& page = decoded.page(physical, mode);
-    if (first_time) drop_fast_stores(physical);
+    DecodedPage& page = *entry.decoded;
     const std::uint64_t first_ip = ip - offset;
     const bool whole_page = code64 || (ip >= offset && to_limit >= kPageBytes - offset);
     if (whole_page) {

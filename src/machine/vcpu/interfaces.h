@@ -96,7 +96,7 @@ struct Watch {
     Each,   // every one, with registers and accesses: retired()
   };
   Retirements retirements = Retirements::Count;
-  bool branches = false;                      // transferred() for every taken control transfer
+  bool branches = false;                      // transferred() for instructions; interrupts and exceptions always come
   std::uint64_t horizon = ~std::uint64_t{0};  // Count, Tally: after at most so many instructions watch() is asked again
 };
 
@@ -111,7 +111,7 @@ struct Tally {
 inline constexpr unsigned kMaxEventsPerTalliedInstruction = 4;
 
 /// Who watches retirement: the PMU, the clock, a trace. Per instruction, in this order: transferred() if it moved control
-/// and branches are watched, then counted(), tallied() (both in bulk, late) or retired(). An instruction that faults reports
+/// (a branch that nobody watches is left out), then counted(), tallied() (both in bulk, late) or retired(). An instruction that faults reports
 /// nothing but the transfer to the handler, with TransferCause::Exception.
 class RetirementObserver {
  public:

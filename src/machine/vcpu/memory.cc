@@ -100,7 +100,6 @@ void Core::probe_system_store(std::uint64_t linear, unsigned bytes, bool user) {
   if (((linear ^ last) & kPageMask) != 0) translate(last, AccessKind::Write, user);
 }
 
-/// Both pages of a crossing access are translated before a byte moves.
 namespace {
 
 /// The Debug Store and system tables are read and written in words of 8 bytes, and soon after one another: copying in larger
@@ -119,6 +118,7 @@ void copy_words(void* to, const void* from, unsigned bytes) {
 
 }  // namespace
 
+/// Both pages of a crossing access are translated before a byte moves.
 void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user) {
   auto* out = static_cast<char*>(into);
   const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));

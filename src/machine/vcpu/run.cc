@@ -159,11 +159,9 @@ void Core::take_interrupt(std::uint8_t vector) {
     deliver(vector, false, 0, Origin::External, regs[kIp]);
     regs[kIp] = next_ip;
     suspended = false;
-    if (watch.branches) {
-      report_transfer({from, linear_ip(), arch::BranchKind::Far, false, static_cast<std::uint8_t>(level),
-                       static_cast<std::uint8_t>(cpl)},
-                      TransferCause::Interrupt);
-    }
+    report_transfer({from, linear_ip(), arch::BranchKind::Far, false, static_cast<std::uint8_t>(level),
+                     static_cast<std::uint8_t>(cpl)},
+                    TransferCause::Interrupt);
   } catch (const Fault& fault) {
     handle_fault(fault);
   }

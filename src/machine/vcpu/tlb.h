@@ -6,7 +6,11 @@
 #include <array>
 #include <cstdint>
 
+#include "machine/vcpu/insn.h"
+
 namespace zs::machine::vcpu {
+
+class DecodedPage;
 
 inline constexpr std::uint64_t kPageBytes = 4096, kPageOffset = kPageBytes - 1, kPageMask = ~kPageOffset;
 inline constexpr unsigned kTlbEntries = 256;
@@ -17,9 +21,11 @@ struct TlbEntry {
   std::uint64_t addend = 0;                               // host address = addend + linear
   std::uint64_t page = kNoPage;                           // linear page that `physical` and `writable` are about
   std::uint64_t physical = 0;
-  bool writable = false;  // permission checked and D set
-  bool memory = false;    // addend is valid
-  bool rom = false;       // stores go to the bus all the same
+  bool writable = false;           // permission checked and D set
+  bool memory = false;             // addend is valid
+  bool rom = false;                // stores go to the bus all the same
+  Mode mode = Mode::Real16;        // of `decoded`
+  DecodedPage* decoded = nullptr;  // code entries: what is decoded of the page; flushed before pages are freed
 };
 
 inline unsigned tlb_slot(std::uint64_t linear) { return static_cast<unsigned>(linear >> 12) % kTlbEntries; }
