@@ -72,7 +72,8 @@ void Runtime::start(ProgramPlan plan) {
   thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
   thread.id.parent_pid = static_cast<std::int32_t>(raw_syscall(SYS_getppid));
   thread.id.parent_tid = thread.id.parent_pid;
-  if (config_.virtual_ids) first_pid_ = thread.id.pid;
+  if (config_.virtual_ids) first_pid_ = config_.first_pid != 0 ? config_.first_pid : thread.id.pid;
+  if (first_pid_ == thread.id.pid) first_parent_ = thread.id.parent_pid;
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;

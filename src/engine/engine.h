@@ -19,11 +19,12 @@ struct Config {
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
   bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
-  bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
-  bool vdso = false;          // give the program the kernel's vdso
-  bool precise_only = false;  // one instruction per translation: slow, for cross-checking
-  bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
-  bool virtual_ids = false;   // the first process shows itself and is recorded as pid and tid kVirtualPid
+  bool virtual_time = false;   // time, TSC, process ids and randomness are functions of the run
+  bool vdso = false;           // give the program the kernel's vdso
+  bool precise_only = false;   // one instruction per translation: slow, for cross-checking
+  bool native_load = false;    // load, then jump to the entry untranslated: what the ptrace oracle steps
+  bool virtual_ids = false;    // the first process shows itself and is recorded as pid and tid kVirtualPid
+  std::int32_t first_pid = 0;  // under virtual_ids, the real id of the first process; 0: this one
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::size_t code_cache_bytes = std::size_t{256} << 20;
@@ -38,6 +39,8 @@ struct Config {
 
 /// What the program and its recording see as the first process's ids under Config::virtual_ids.
 inline constexpr std::int32_t kVirtualPid = 1000;
+/// The same for its parent, which is zeroskid.
+inline constexpr std::int32_t kVirtualParent = 999;
 
 /// Exit status of the process when the engine itself fails, or refuses an instruction.
 inline constexpr int kToolFailed = 125;

@@ -159,8 +159,9 @@ class Runtime final : public CodeSource, public CodeListener {
   EngineLock lock_;
   VirtualClock clock_;
 
-  std::int32_t first_pid_ = 0;  // real id of the process that shows kVirtualPid; 0 none
-  Thread* thread_ = nullptr;    // who is in the Context
+  std::int32_t first_pid_ = 0;     // real id of the process that shows kVirtualPid; 0 none
+  std::int32_t first_parent_ = 0;  // of the one that shows kVirtualParent
+  Thread* thread_ = nullptr;       // who is in the Context
   std::vector<std::unique_ptr<Thread>> threads_;
   struct EngineStacks {
     void* stack;

@@ -485,7 +485,10 @@ std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6])
 ThreadIdentity Runtime::shown(ThreadIdentity id) const {
   if (first_pid_ == 0) return id;
   for (std::int32_t* one : {&id.pid, &id.tid, &id.parent_pid, &id.parent_tid}) {
-    if (*one == first_pid_) *one = kVirtualPid;
+    if (*one == first_pid_)
+      *one = kVirtualPid;
+    else if (*one == first_parent_)
+      *one = kVirtualParent;
   }
   return id;
 }
@@ -494,9 +497,12 @@ ThreadIdentity Runtime::shown(ThreadIdentity id) const {
 std::optional<long> Runtime::id_syscall(long number, const long (&a)[6]) {
   const auto to_real = [&](long id) {
     const auto value = static_cast<std::int32_t>(id);
+    if (value == kVirtualParent && first_parent_ != 0) return long{first_parent_};
     return value == kVirtualPid ? long{first_pid_} : value == -kVirtualPid ? -long{first_pid_} : id;
   };
-  const auto to_shown = [&](long id) { return id == first_pid_ ? long{kVirtualPid} : id; };
+  const auto to_shown = [&](long id) {
+    return id == first_pid_ ? long{kVirtualPid} : id == first_parent_ && id != 0 ? long{kVirtualParent} : id;
+  };
   switch (number) {
     case SYS_getpid:
     case SYS_gettid:

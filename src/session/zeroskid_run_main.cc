@@ -40,6 +40,7 @@ struct Arguments {
   std::string program;
   std::string exec_name;
   std::optional<std::uint64_t> signal_mask;
+  std::int32_t first_pid = 0;  // of the recording; told with --exec
   std::vector<std::string> argv;
 };
 
@@ -71,6 +72,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.exec = true;
     } else if (is("--exec-name") && i + 1 < argc) {
       out.exec_name = argv[++i];
+    } else if (is("--first-pid") && i + 1 < argc) {
+      out.first_pid = static_cast<std::int32_t>(std::strtol(argv[++i], nullptr, 10));
     } else if (is("--signal-mask") && i + 1 < argc) {
       out.signal_mask = std::strtoull(argv[++i], nullptr, 16);
     } else if (is("--native-load")) {
@@ -143,7 +146,8 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
     config.envp.emplace_back(by_hand ? *variable : engine::released(*variable));
   config.inherit = recording.inherit;
   config.virtual_time = recording.virtual_time;
-  config.virtual_ids = recording.virtual_time && !arguments.exec;
+  config.virtual_ids = recording.virtual_time;
+  config.first_pid = arguments.exec ? arguments.first_pid : getpid();
   config.vdso = recording.vdso;
   config.precise_only = recording.precise_only;
   config.native_load = recording.native_load;
@@ -157,6 +161,10 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
                         "--config-fd",
                         std::to_string(arguments.config_fd),
                         "--exec"};
+  if (config.virtual_ids) {
+    config.exec_prefix.push_back("--first-pid");
+    config.exec_prefix.push_back(std::to_string(config.first_pid));
+  }
   return config;
 }
 
