@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "arch/msrs.h"
@@ -69,13 +70,20 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
   count_elements_ = lanes_->any_memory();
   constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
+  // A block has about nine instructions; of what only some instructions do, fewer.
+  constexpr std::uint32_t kInstructionsPerWord = 8, kOthersPerWord = 2;
+  units_.clear();
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
-      if (pmu->lanes()[lane].memory && pmu->headroom(lane) < kFarAway) count_elements_ = false;
+      const arch::EventMeaning& meaning = pmu->lanes()[lane];
+      const bool near = pmu->headroom(lane) < kFarAway;
+      if (meaning.memory && near) count_elements_ = false;
+      units_.push_back(!near ? 0 : counts_instructions(meaning) ? kInstructionsPerWord : kOthersPerWord);
     }
   }
   const bool budget = lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
-  form_ = budget ? TraceForm::Budget : TraceForm::Records;
+  const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
+  form_ = budget ? TraceForm::Budget : any_near ? TraceForm::Spaced : TraceForm::Records;
 }
 
 Runtime::Allowance Runtime::allowance() const {
@@ -86,8 +94,10 @@ Runtime::Allowance Runtime::allowance() const {
       const std::uint64_t headroom = pmu->headroom(own);
       const std::uint64_t most = std::max<std::uint64_t>(translator_->counts().most(lane), per_instruction_[lane]);
       // One block more than planned may complete before the append that faults, or fault in its middle.
-      const std::uint64_t records = headroom / most;
-      allowed.records = std::min(allowed.records, records == 0 ? 0 : records - 1);
+      const bool spaced = form_ == TraceForm::Spaced && units_[lane] != 0;
+      const std::uint64_t words = headroom / (spaced ? units_[lane] : most);
+      const std::uint64_t last = spaced ? translator_->counts().most_words() : 1;
+      allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
       allowed.budget = std::min(allowed.budget, headroom <= most ? 0 : headroom - most);
       allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);
     }
@@ -128,8 +138,23 @@ void Runtime::drain_elements() {
   }
 }
 
+// The ids in [start, end), oldest first. A spaced trace has each at the end of its words, so it is read backwards.
+std::span<const std::uint32_t> Runtime::recorded(std::uint64_t start, std::uint64_t end) {
+  if (form_ == TraceForm::Records) return {reinterpret_cast<const std::uint32_t*>(start), (end - start) / 4};
+  ids_.resize((end - start) / 4);
+  std::size_t first = ids_.size();
+  while (end > start) {
+    std::uint32_t record;
+    std::memcpy(&record, reinterpret_cast<const void*>(end), sizeof record);
+    ids_[--first] = SpacedRecord::exit(record);
+    end -= 4 * SpacedRecord::words(record);
+  }
+  CHECK(end == start, end, start);
+  return std::span(ids_).subspan(first);
+}
+
 void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
-  const std::uint64_t end = context_.trace_pointer;
+  std::uint64_t end = context_.trace_pointer;
   const std::uint64_t start = trace_start_;
   trace_start_ = end;
   if (thread_->cpu.pmus.empty() || lanes_->size() == 0) return;
@@ -141,7 +166,8 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
     return;
   }
   if (count_elements_) drain_elements();
-  const std::span<const std::uint32_t> ids(reinterpret_cast<const std::uint32_t*>(start), (end - start) / 4);
+  if (extra_exit && form_ == TraceForm::Spaced) end -= 4 * translator_->counts().words(*extra_exit);  // not stored
+  const auto ids = recorded(start, end);
   if (ids.empty() && !extra_exit) return;
   std::fill(totals_.begin(), totals_.end(), 0);
   translator_->counts().sum(ids, totals_);

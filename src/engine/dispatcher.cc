@@ -67,11 +67,14 @@ std::uint64_t Runtime::dispatch() {
   return resume(link_from);
 }
 
+std::uint32_t Runtime::exit_at(std::uint64_t record_address) const {
+  std::uint32_t record;
+  std::memcpy(&record, reinterpret_cast<const void*>(record_address), sizeof record);
+  return form_ == TraceForm::Spaced ? SpacedRecord::exit(record) : record;
+}
+
 std::uint32_t Runtime::last_appended() const {
-  std::uint32_t id;
-  const std::uint64_t at = form_ == TraceForm::Records ? context_.trace_pointer - sizeof id : context_.trace_pointer;
-  std::memcpy(&id, reinterpret_cast<const void*>(at), sizeof id);
-  return id;
+  return exit_at(context_.trace_pointer - (form_ == TraceForm::Records ? sizeof(std::uint32_t) : 0));
 }
 
 void Runtime::leave_block(std::uint32_t& link_from) {
@@ -108,18 +111,17 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       wants_indirect_entry_ = true;
       break;
     case ExitReason::Guard: {
-      std::uint32_t id;
-      std::memcpy(&id, reinterpret_cast<const void*>(context_.guard_pc + sizeof kAppend), 4);
+      const std::uint32_t id = exit_at(context_.guard_pc + sizeof kAppend);
       const Exit exit = translator_->exit(id);
       if (exit.kind == ExitKind::Indirect) {
         thread.pc = gpr(kRcx);
         gpr(kRcx) = context_.slot_rcx;
         indirect_target_ = thread.pc;
       }
-      if (form_ == TraceForm::Records)
-        drain(id);
-      else
+      if (form_ == TraceForm::Budget)
         drain({});
+      else
+        drain(id);
       if (exit.kind == ExitKind::Direct)
         thread.pc = exit.target;
       else if (exit.kind != ExitKind::Indirect)

@@ -92,7 +92,7 @@ void Runtime::start(ProgramPlan plan) {
   options.form = form_;
   options.count_elements = count_elements_;
   if (form_ == TraceForm::Budget) window_.use_budget_view(true);
-  translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, options);
+  translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, units_, options);
   map_.listen(this);
 
   std::memset(&context_, 0, sizeof context_);

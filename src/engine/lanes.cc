@@ -32,6 +32,7 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
 void CountTable::add_exit(std::span<const std::uint32_t> counts) {
   const std::size_t exit = rows_.size() / groups_;
   rows_.resize(rows_.size() + groups_);
+  words_.push_back(1);
   set_exit(static_cast<std::uint32_t>(exit), counts);
 }
 
@@ -42,6 +43,12 @@ void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> cou
     rows_[exit * groups_ + lane / 8].lane[lane % 8] = static_cast<std::uint16_t>(counts[lane]);
     most_[lane] = std::max(most_[lane], counts[lane]);
   }
+  std::uint32_t words = 1;
+  for (std::size_t lane = 0; lane < lanes_; ++lane) {
+    if (units_[lane] != 0) words = std::max(words, (counts[lane] + units_[lane] - 1) / units_[lane]);
+  }
+  words_[exit] = static_cast<std::uint8_t>(words);
+  most_words_ = std::max(most_words_, words);
 }
 
 void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const {

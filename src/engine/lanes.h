@@ -51,17 +51,26 @@ class FactCounts {
 /// Occurrences per exit, eight lanes a row, dense: the consumer of the trace touches nothing else.
 class CountTable {
  public:
-  explicit CountTable(const LaneSet& lanes) : groups_(lanes.groups()), lanes_(lanes.size()), most_(lanes.size(), 0) {}
+  /// units: per lane, the occurrences that a word of a spaced trace stands for; 0 if the lane does not matter to it.
+  CountTable(const LaneSet& lanes, std::span<const std::uint32_t> units)
+      : groups_(lanes.groups()), lanes_(lanes.size()), most_(lanes.size(), 0), units_(units.begin(), units.end()) {}
 
   void add_exit(std::span<const std::uint32_t> counts);
   void set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts);
-  void clear() { rows_.clear(); }
+  void clear() {
+    rows_.clear();
+    words_.clear();
+  }
   void reserve(std::size_t exits) { rows_.reserve(exits * groups_); }
   std::uint32_t at(std::uint32_t exit, std::size_t lane) const {
     return rows_[exit * groups_ + lane / 8].lane[lane % 8];
   }
   /// The most that any exit so far adds to `lane`.
   std::uint32_t most(std::size_t lane) const { return most_[lane]; }
+
+  /// Words of a spaced trace that `exit` takes: for no lane does it bring more occurrences than they stand for. At least 1.
+  std::uint32_t words(std::uint32_t exit) const { return words_[exit]; }
+  std::uint32_t most_words() const { return most_words_; }
 
   /// totals[lane] += occurrences over the exits `ids`.
   void sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
@@ -73,6 +82,9 @@ class CountTable {
   std::size_t groups_, lanes_;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> most_;
+  std::vector<std::uint32_t> units_;
+  std::vector<std::uint8_t> words_;
+  std::uint32_t most_words_ = 1;
 };
 
 }  // namespace zs::engine

@@ -9,7 +9,7 @@ namespace {
 
 TEST(CountTable, TakesExitsOfARunThatCountsNothing) {
   const LaneSet none({});
-  CountTable table(none);
+  CountTable table(none, {});
   table.add_exit({});
   table.add_exit({});
   const std::vector<std::uint32_t> ids{1, 0, 1};
@@ -21,7 +21,7 @@ TEST(CountTable, TakesExitsOfARunThatCountsNothing) {
 TEST(CountTable, SumsEveryLaneOverRepeatedExits) {
   for (const std::size_t lanes : {1U, 7U, 8U, 9U, 17U}) {
     const LaneSet set{std::vector<arch::EventMeaning>(lanes)};
-    CountTable table(set);
+    CountTable table(set, std::vector<std::uint32_t>(lanes, 0));
     for (std::uint32_t exit = 0; exit < 3; ++exit) {
       std::vector<std::uint32_t> counts(lanes);
       for (std::size_t lane = 0; lane < lanes; ++lane) counts[lane] = exit * 100 + static_cast<std::uint32_t>(lane);
@@ -32,6 +32,48 @@ TEST(CountTable, SumsEveryLaneOverRepeatedExits) {
     table.sum(ids, totals);
     for (std::size_t lane = 0; lane < lanes; ++lane) EXPECT_EQ(totals[lane], 5 + 1000 * (200 + lane)) << lanes;
     EXPECT_EQ(table.most(lanes - 1), 200 + lanes - 1);
+  }
+}
+
+TEST(CountTable, AnExitTakesAsManyWordsAsItsLargestLaneNeeds) {
+  const LaneSet set{std::vector<arch::EventMeaning>(3)};
+  CountTable table(set, std::vector<std::uint32_t>{8, 2, 0});
+  struct Case {
+    std::vector<std::uint32_t> counts;
+    std::uint32_t words;
+  };
+  const std::vector<Case> cases = {{{0, 0, 0}, 1},  {{8, 2, 0}, 1}, {{9, 0, 0}, 2},
+                                   {{32, 3, 0}, 4}, {{8, 7, 0}, 4}, {{1, 1, 200}, 1}};
+  for (std::uint32_t exit = 0; exit < cases.size(); ++exit) {
+    table.add_exit(cases[exit].counts);
+    EXPECT_EQ(table.words(exit), cases[exit].words) << exit;
+  }
+  EXPECT_EQ(table.most_words(), 4u);
+  table.set_exit(0, std::vector<std::uint32_t>{48, 0, 0});
+  EXPECT_EQ(table.words(0), 6u);
+  EXPECT_EQ(table.most_words(), 6u);
+}
+
+TEST(FactCounts, CountsWhatTheEventsSayOfTheFacts) {
+  arch::EventMeaning taken, loads;
+  taken.count = [](const arch::Retired& r) -> std::uint32_t { return r.taken ? 1 : 0; };
+  loads.count = [](const arch::Retired& r) { return static_cast<std::uint32_t>(r.load_count); };
+  const LaneSet set({taken, loads});
+  FactCounts counts(set);
+  arch::InsnFacts load, rep, jump;
+  load.loads = rep.loads = 2;
+  rep.rep_string = true;
+  jump.branch = arch::BranchKind::Conditional;
+  const auto of = [&](const arch::InsnFacts& facts, bool is_taken) {
+    const auto found = counts.of(facts, is_taken);
+    return std::vector<std::uint32_t>(found.begin(), found.end());
+  };
+  using Counts = std::vector<std::uint32_t>;
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(of(load, false), (Counts{0, 2}));
+    EXPECT_EQ(of(rep, false), (Counts{0, 0}));  // known only when it has run
+    EXPECT_EQ(of(jump, false), (Counts{0, 0}));
+    EXPECT_EQ(of(jump, true), (Counts{1, 0}));
   }
 }
 

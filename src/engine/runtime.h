@@ -51,6 +51,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t dispatch();
   void leave_block(std::uint32_t& link_from);
   std::uint32_t last_appended() const;  // the exit that translated code appended last
+  std::uint32_t exit_at(std::uint64_t record_address) const;
   std::uint64_t resume(std::uint32_t link_from);
   std::uint64_t choose(std::uint32_t link_from);
   void handle_exit(const Exit& exit);
@@ -62,13 +63,14 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- accounting (accounting.cc)
   void adopt_lanes(const VirtualCpu& cpu);
   struct Allowance {
-    std::uint64_t records = UINT64_MAX;       // whole full-size blocks that may run
+    std::uint64_t records = UINT64_MAX;       // TraceForm::Records, Spaced: words of trace
     std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
     std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
   };
   Allowance allowance() const;
   bool is_far(const Allowance& allowed) const;
   void drain(std::optional<std::uint32_t> extra_exit);
+  std::span<const std::uint32_t> recorded(std::uint64_t start, std::uint64_t end);
   void drain_elements();
   void count(std::span<const std::uint64_t> events);
   void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
@@ -173,6 +175,8 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t trace_start_ = 0;               // first byte of the records not drained yet
   std::vector<std::uint64_t> totals_;           // scratch of drain()
   std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction
+  std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
+  std::vector<std::uint32_t> ids_;              // scratch of drain()
   std::uint64_t indirect_target_ = 0;           // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;           // the next block was reached by an indirect branch
   bool quantum_over_ = false;

@@ -50,14 +50,14 @@ std::uint64_t rip_target(const Insn& insn) {
 }  // namespace
 
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
-                       const Options& options)
+                       std::span<const std::uint32_t> units, const Options& options)
     : window_(window),
       stubs_(stubs),
       source_(source),
       lanes_(lanes),
       options_(options),
       at_(window.code_begin()),
-      counts_(lanes),
+      counts_(lanes, units),
       fact_counts_(lanes),
       out_(at_, window.code_end(), window.context_address()) {
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
@@ -308,16 +308,23 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
 
 void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
   if (current_.variant == Variant::Step) return;
-  const auto store_id = [&] {
+  const auto store = [&](std::uint32_t record) {
     for (const std::uint8_t byte : kAppend) out_.u8(byte);
-    out_.u32(exit_id);
+    out_.u32(record);
   };
-  if (options_.form == TraceForm::Budget) {
-    out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
-    store_id();
-  } else {
-    store_id();
-    out_.add_disp(kTracePointer, 4);
+  switch (options_.form) {
+    case TraceForm::Records:
+      store(exit_id);
+      out_.add_disp(kTracePointer, 4);
+      break;
+    case TraceForm::Spaced:
+      out_.add_disp(kTracePointer, static_cast<std::int32_t>(4 * counts_.words(exit_id)));
+      store(SpacedRecord::make(exit_id, counts_.words(exit_id)));
+      break;
+    case TraceForm::Budget:
+      out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
+      store(exit_id);
+      break;
   }
 }
 

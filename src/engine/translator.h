@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/block.h"
 #include "engine/block_map.h"
 #include "engine/code_cache.h"
@@ -34,10 +35,23 @@ class CodeSource {
 /// How a block's exits tell the trace what retired.
 enum class TraceForm : std::uint8_t {
   Records,  // one exit id per block executed
-  Budget,   // the pointer itself advances by the one lane's count
+  Spaced,  // the same, behind as many words as the block may bring a counter closer to its overflow, in units (CountTable)
+  Budget,  // the pointer itself advances by the one lane's count
 };
 
-/// What an append starts with: mov dword [r11], imm32 (the exit's id). Nothing else in the cache looks like it.
+/// A record of a spaced trace: the exit, and how many words before it the one before lies. So reading back waits for one load
+/// per record, not for a table as well.
+struct SpacedRecord {
+  static constexpr unsigned kWordBits = 6;
+  static std::uint32_t make(std::uint32_t exit, std::uint32_t words) {
+    CHECK(words < 1u << kWordBits && exit < 1u << (32 - kWordBits), words, exit);
+    return exit << kWordBits | words;
+  }
+  static std::uint32_t exit(std::uint32_t record) { return record >> kWordBits; }
+  static std::uint32_t words(std::uint32_t record) { return record & ((1u << kWordBits) - 1); }
+};
+
+/// What an append's store starts with: mov dword [r11], imm32 (the exit's id). Nothing else in the cache looks like it.
 inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03};
 
 class Translator {
@@ -48,7 +62,9 @@ class Translator {
     bool count_elements = false;  // REP strings add to Context::elements instead of running alone
     TraceForm form = TraceForm::Records;
   };
-  Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes, const Options& options);
+  /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
+  Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
+             std::span<const std::uint32_t> units, const Options& options);
 
   /// The translation of `pc`, Full or Step, made if need be. The reference holds until the next call.
   const Block& get(std::uint64_t pc, Variant variant);
