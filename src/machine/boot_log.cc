@@ -60,7 +60,7 @@ void BootLog::log_debug_store(PcConfig& config, Write write) {
   };
 }
 
-void BootLog::log_trace(PcConfig& config, Write write) {
+void BootLog::log_trace(PcConfig& config, const Write& write) {
   config.trace.instruction = [this, write](const arch::Retired& retired, std::span<const MemoryAccess> accesses) {
     std::string line = fmt::format("I {} {} {:x}", ++instructions_, retired.cpl, retired.ip);
     for (const MemoryAccess& access : accesses) {

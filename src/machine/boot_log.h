@@ -20,7 +20,7 @@ class BootLog {
   using Write = std::function<void(std::string_view)>;
   /// Both before Pc::make(config).
   void log_debug_store(PcConfig& config, Write write);
-  void log_trace(PcConfig& config, Write write);
+  void log_trace(PcConfig& config, const Write& write);
   void set_pc(Pc& pc, const arch::CpuModel& model, arch::QuirkSet quirks);
   /// The Debug Store as the run leaves it.
   void finish();

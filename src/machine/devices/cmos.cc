@@ -51,8 +51,8 @@ Cmos::Cmos(const Clock& clock, std::uint64_t memory_bytes) : clock_(clock) {
   word(kExtendedKiB, std::min<std::uint64_t>(above_1m >> 10, 0xFFFF));
   word(static_cast<Place>(kExtendedKiB + 0x19),
        std::min<std::uint64_t>(above_1m >> 10, 0xFFFF));  // 30H: the same again
-  constexpr std::uint64_t k16MiB = 16 << 20;
-  word(kAbove16MiB, memory_bytes > k16MiB ? (memory_bytes - k16MiB) >> 16 : 0);
+  constexpr std::uint64_t kSixteenMiB = 16 << 20;
+  word(kAbove16MiB, memory_bytes > kSixteenMiB ? (memory_bytes - kSixteenMiB) >> 16 : 0);
 }
 
 std::uint8_t Cmos::in(std::uint16_t port) {
