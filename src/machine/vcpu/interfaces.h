@@ -111,8 +111,8 @@ struct Tally {
 inline constexpr unsigned kMaxEventsPerTalliedInstruction = 4;
 
 /// Who watches retirement: the PMU, the clock, a trace. Per instruction, in this order: transferred() if it moved control
-/// (a branch that nobody watches is left out), then counted(), tallied() (both in bulk, late) or retired(). An instruction that faults reports
-/// nothing but the transfer to the handler, with TransferCause::Exception.
+/// (a branch that nobody watches is left out), then counted(), tallied() (both in bulk, late) or retired(). An
+/// instruction that faults reports nothing but the transfer to the handler, with TransferCause::Exception.
 class RetirementObserver {
  public:
   virtual ~RetirementObserver() = default;

@@ -11,8 +11,8 @@ namespace {
 
 using U64 = std::uint64_t;
 
-/// Elements between two looks at what is pending.
-constexpr U64 kElementsInARow = 4096;
+/// Elements between two looks at what is pending; one that does not go in a chunk counts for kSingleCost.
+constexpr U64 kElementsInARow = 4096, kSingleCost = 4;
 
 U64 address(const Core& c, const Insn& i, Gpr reg) { return c.regs[reg] << i.address_shift >> i.address_shift; }
 
@@ -178,7 +178,7 @@ void string(Core& c, const Insn& i) {
       done = 1;
     }
     count -= done;
-    in_a_row -= done;
+    in_a_row -= std::min(in_a_row, done == 1 ? kSingleCost : done);
     set_count(c, i, count);
     c.rep_elements += done;
     if constexpr (Op::kCompares) {

@@ -40,7 +40,7 @@ class Vcpu {
   void reset();
 
   /// Runs until something stops it, at the latest after `instructions` retirements. Exceptions without a retirement in
-  /// between, and a repetition of millions of elements, reach the limit too.
+  /// between, and a repetition of some hundred thousand elements, reach the limit too.
   Stop run(std::uint64_t instructions);
   /// One instruction, or the delivery of one pending event.
   Stop step() { return run(1); }
