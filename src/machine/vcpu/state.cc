@@ -20,13 +20,13 @@ CpuState CpuState::after_reset() {
 
 namespace vcpu {
 
-Core::Core(const Vcpu::Around& around, Vcpu& facade_)
+Core::Core(const Vcpu::Around& around, Vcpu& of)
     : bus(around.bus),
       interrupts(around.interrupts),
       msrs(around.msrs),
       cpuid(around.cpuid),
       observer(around.observer),
-      facade(facade_),
+      facade(of),
       tlbs(std::make_unique<Tlbs>()) {
   facts.resize(4);
   tally.resize(facts.size());

@@ -194,9 +194,9 @@ void lower_string(Decoded& d) {
   for (unsigned n = 0; n < d.raw.operand_count; ++n) {
     const ZydisDecodedOperand& operand = d.operands[n];
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
-    const unsigned segment = ZydisRegisterGetId(operand.mem.segment);
+    const auto segment = static_cast<std::uint8_t>(ZydisRegisterGetId(operand.mem.segment));
     const ZydisRegister base = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.mem.base);
-    if (base == ZYDIS_REGISTER_RSI) d.insn.segment = static_cast<std::uint8_t>(segment);
+    if (base == ZYDIS_REGISTER_RSI) d.insn.segment = segment;
   }
   if constexpr (Bytes == 1) d.insn.run = string<Op<std::uint8_t>>;
   if constexpr (Bytes == 2) d.insn.run = string<Op<std::uint16_t>>;
