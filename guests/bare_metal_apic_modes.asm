@@ -1,6 +1,6 @@
-; A bare-metal 64-bit program, written from the public manual alone: brings the local APIC up as memory and then as x2APIC, and
+; A bare-metal 64-bit program that relies only on what the public manual says: brings the local APIC up as memory and then as x2APIC, and
 ; uses counters, PMI, PEBS and LBR in both.
-; source: SDM vol. 3A, "Local APIC", "Extended XAPIC (x2APIC)"; vol. 3B, "Performance Monitoring"; nothing of this project.
+; source: SDM vol. 3A, "Local APIC", "Extended XAPIC (x2APIC)"; vol. 3B, "Performance Monitoring".
 ; Each mode: fixed counter 0 overflows once (PMI), a PEBS record of a store is taken, the LBR stack holds the last jump.
 ;
 ; cpu    westmere nehalem haswell skylake-client skylake-server icelake-server

@@ -1,7 +1,7 @@
-; A second bare-metal 64-bit program, written from the public manual alone: a small profiler of ring 3 code. PMIs come as NMIs,
+; A second bare-metal 64-bit program that relies only on what the public manual says: a profiler of ring 3 code. PMIs are NMIs,
 ; counters count user code only, PEBS fills a buffer of four records, the LBR stack leaves out the kernel; first with the APIC
 ; as memory, then as x2APIC.
-; source: SDM vol. 3A, "Local APIC", "Nonmaskable Interrupt"; vol. 3B, "Performance Monitoring"; nothing of this project.
+; source: SDM vol. 3A, "Local APIC", "Nonmaskable Interrupt"; vol. 3B, "Performance Monitoring".
 ; The user code is two loops, 6001 and 2001 instructions: sampled every 997, six and two samples. INT 80H leaves it.
 ;
 ; cpu    westmere nehalem haswell skylake-client skylake-server icelake-server
