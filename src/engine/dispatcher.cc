@@ -24,8 +24,8 @@ namespace {
 constexpr std::uint64_t kFewestRecords = 8;
 constexpr std::uint64_t kFewestBudget = 128;
 /// With other threads waiting, a thread runs at most so long between two turns.
-constexpr std::uint64_t kQuantumRecords = 8192;
-constexpr std::uint64_t kQuantumBudget = 65536;
+constexpr std::uint64_t kQuantumRecords = 32768;
+constexpr std::uint64_t kQuantumBudget = 262144;
 
 }  // namespace
 
@@ -62,6 +62,8 @@ std::uint64_t Runtime::dispatch() {
     quantum_over_ = context_.reason == ExitReason::Guard;
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
+  // What is known is told now and then, so that a program that is killed has not counted for nothing.
+  if (quantum_over_) observer().flush(shown(thread_->id));
   // What ran with its page's write protection lifted may be stale already.
   if (lifted != 0) translator_->invalidate(lifted, lifted + kPageSize);
   return resume(link_from);

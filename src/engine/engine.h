@@ -85,7 +85,8 @@ class Observer {
   virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns
   virtual void renamed(const ThreadIdentity& who, const std::string& comm, bool exec) = 0;
   virtual void mapped(const ThreadIdentity& who, const Mapping& mapping) = 0;
-  /// A good moment to write out what is known of the running thread: it is about to wait, and may be killed there, or to end.
+  /// A good moment to write out what is known of the running thread: it is about to wait, and may be killed there, or to end,
+  /// or has run for a while.
   virtual void flush(const ThreadIdentity& who) = 0;
   /// Something the user should know (a refused feature, an unfollowed program). One line, no newline.
   virtual void notice(const std::string& text) = 0;

@@ -68,9 +68,13 @@ bool has_fsgsbase() {
 }
 
 std::uint32_t xsave_bytes() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  CHECK(__get_cpuid_count(0xD, 0, &a, &b, &c, &d) != 0);
-  return b;
+  // Asked once: in a virtual machine CPUID takes as long as a thousand instructions, and this is asked at every thread switch.
+  static const std::uint32_t bytes = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    CHECK(__get_cpuid_count(0xD, 0, &a, &b, &c, &d) != 0);
+    return b;
+  }();
+  return bytes;
 }
 
 std::uint64_t xsave_mask() {

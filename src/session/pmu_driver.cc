@@ -18,9 +18,6 @@ using arch::GlobalStatus;
 using arch::PerfCapabilities;
 using arch::PerfEvtSel;
 
-/// A counter that only counts interrupts all the same, every few hundredths of a second: what it has counted is then sent,
-/// and a program that is killed has not counted for nothing.
-constexpr std::uint64_t kHeartbeatEvents = std::uint64_t{1} << 26;
 constexpr int kMostRounds = 100;  // of one interrupt, as Linux has it; more means that the PMU is stuck
 
 CounterSet pebs_counters_of(const BankPlan& plan) {
@@ -219,7 +216,7 @@ void PmuDriver::account(std::size_t planned) {
 void PmuDriver::reload(std::size_t planned) {
   const PlannedCounter& c = plan_[planned];
   Counter& counter = counters_[planned];
-  std::uint64_t events = std::min(longest_period(c), kHeartbeatEvents);
+  std::uint64_t events = longest_period(c);
   if (c.pebs) {
     events = counter.period;
   } else if (counter.period != 0) {
