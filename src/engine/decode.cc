@@ -175,6 +175,13 @@ void collect_memory(const ZydisDecodedInstruction& raw, const ZydisDecodedOperan
     memory.vector_index = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
     memory.scale = operand.mem.scale;
     memory.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
+    // With 67h and REX.B Zydis 4.0 takes a SIB byte without a base for one whose base is r13d, and drops the displacement.
+    const bool no_base =
+        (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw.raw.modrm.mod == 0 && raw.raw.sib.base == 5;
+    if (no_base && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM && memory.base >= 0) {
+      memory.base = -1;
+      memory.displacement = raw.raw.disp.value;
+    }
     memory.fs = operand.mem.segment == ZYDIS_REGISTER_FS;
     memory.gs = operand.mem.segment == ZYDIS_REGISTER_GS;
     memory.address32 = raw.address_width == 32;

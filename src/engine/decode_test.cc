@@ -46,6 +46,18 @@ TEST(Decode, CountsNoAccessOfInstructionsThatOnlyComputeOrHintAnAddress) {
   }
 }
 
+TEST(Decode, AnAddressWithoutABaseHasNoneWhateverThePrefixes) {
+  for (const Insn& insn : {of({0x8B, 0x04, 0x25, 0x10, 0x20, 0x30, 0}),                 // mov eax, [0x302010]
+                           of({0x41, 0x8B, 0x04, 0x25, 0x10, 0x20, 0x30, 0}),           // REX.B
+                           of({0x67, 0x8B, 0x04, 0x25, 0x10, 0x20, 0x30, 0}),           // 67h
+                           of({0x67, 0x41, 0x8B, 0x04, 0x25, 0x10, 0x20, 0x30, 0})}) {  // both
+    ASSERT_EQ(insn.memory_count, 1);
+    EXPECT_EQ(insn.memory[0].base, -1);
+    EXPECT_EQ(insn.memory[0].index, -1);
+    EXPECT_EQ(insn.memory[0].displacement, 0x302010);
+  }
+}
+
 TEST(Decode, CountsStringInstructionsPerElement) {
   const Insn cmps = of({0xF3, 0xA6});
   EXPECT_TRUE(cmps.facts.rep_string);
