@@ -63,10 +63,13 @@ class Recorder::Thread final : public PmuClient {
 
   const ThreadIdentity& who() const { return who_; }
 
-  /// Whether it is time to say again how far it has come.
+  /// Whether it is time to say again how far it has come: once in `every_ns`, and a few times more after a silence, so that a
+  /// program that starts and soon waits is heard of where it waits.
   bool is_due(std::uint64_t now_ns, std::uint64_t every_ns) {
-    if (now_ns - said_ns_ < every_ns) return false;
-    said_ns_ = now_ns;
+    constexpr std::uint64_t kSaved = 7;
+    next_due_ns_ = std::max(next_due_ns_, now_ns - std::min(now_ns, kSaved * every_ns));
+    if (next_due_ns_ > now_ns) return false;
+    next_due_ns_ += every_ns;
     return true;
   }
 
@@ -197,7 +200,7 @@ class Recorder::Thread final : public PmuClient {
   std::vector<pmu::Pmu*> pmus_;
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
-  std::uint64_t said_ns_ = 0;
+  std::uint64_t next_due_ns_ = 0;
   PmuDriver* driver_ = nullptr;                      // being serviced
   const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi
 };

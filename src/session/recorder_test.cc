@@ -429,8 +429,9 @@ TEST(Recorder, WhatIsKnownIsSentBeforeTheProgramCanBeKilled) {
   EXPECT_FALSE(counts[0].final);
   EXPECT_THAT(counts[0].values, ElementsAre(15U));
   const int sent = out.datagrams;
-  out.recorder.flush(kMain);  // at once again: too soon to be worth a message
-  EXPECT_EQ(out.datagrams, sent);
+  constexpr int kMany = 100'000;  // at once again and again: too soon to be worth a message each
+  for (int i = 0; i < kMany; ++i) out.recorder.flush(kMain);
+  EXPECT_LT(out.datagrams - sent, kMany / 100);
 }
 
 TEST(Recorder, ACounterThatOnlyCountsDoesNotInterrupt) {
