@@ -110,6 +110,7 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
     if (!group.empty()) place(banks, group);
   }
   std::vector<BankPlan> plans;
+  plans.reserve(banks.size());
   for (const Bank& bank : banks) plans.push_back(bank.plan());
   return plans;
 }

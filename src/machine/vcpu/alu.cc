@@ -27,8 +27,8 @@ void plain(Decoded& d) {
 void clc(Core& c, const Insn&) { c.status = static_cast<Status>(c.status & ~status::cf); }
 void stc(Core& c, const Insn&) { c.status = static_cast<Status>(c.status | status::cf); }
 void cmc(Core& c, const Insn&) { c.status = static_cast<Status>(c.status ^ status::cf); }
-void cld(Core& c, const Insn&) { c.system_flags &= ~flag::df; }
-void std_(Core& c, const Insn&) { c.system_flags |= flag::df; }
+void clear_direction(Core& c, const Insn&) { c.system_flags &= ~flag::df; }
+void set_direction(Core& c, const Insn&) { c.system_flags |= flag::df; }
 void lahf(Core& c, const Insn&) { c.set_reg<std::uint8_t>(1, static_cast<std::uint8_t>(to_flags(c.status) | 2)); }
 void sahf(Core& c, const Insn&) { c.status = to_status((to_flags(c.status) & flag::of) | c.reg<std::uint8_t>(1)); }
 void salc(Core& c, const Insn&) { c.set_reg<std::uint8_t>(0, (c.status & status::cf) != 0 ? 0xFF : 0); }
@@ -43,7 +43,7 @@ constexpr LowerRow kRows[] = {
     {ZYDIS_MNEMONIC_INC, lower_unary<Inc>}, {ZYDIS_MNEMONIC_DEC, lower_unary<Dec>},
     {ZYDIS_MNEMONIC_NEG, lower_unary<Neg>}, {ZYDIS_MNEMONIC_NOT, lower_unary<Not>},
     {ZYDIS_MNEMONIC_CLC, plain<clc>}, {ZYDIS_MNEMONIC_STC, plain<stc>}, {ZYDIS_MNEMONIC_CMC, plain<cmc>},
-    {ZYDIS_MNEMONIC_CLD, plain<cld>}, {ZYDIS_MNEMONIC_STD, plain<std_>},
+    {ZYDIS_MNEMONIC_CLD, plain<clear_direction>}, {ZYDIS_MNEMONIC_STD, plain<set_direction>},
     {ZYDIS_MNEMONIC_LAHF, plain<lahf>}, {ZYDIS_MNEMONIC_SAHF, plain<sahf>}, {ZYDIS_MNEMONIC_SALC, plain<salc>},
 };
 // clang-format on

@@ -10,92 +10,92 @@ namespace {
 class Debug : public ::testing::Test {
  protected:
   void start(Code code, std::uint64_t flags = 2) {
-    m.long64(code);
-    m.put(0x3000, {0xF4});
-    m.gate64(1, 0x18, 0x3000);
-    state = m.cpu->state();
-    state.rflags = flags;
-    m.cpu->set_state(state);
+    m_.long64(code);
+    m_.put(0x3000, {0xF4});
+    m_.gate64(1, 0x18, 0x3000);
+    state_ = m_.cpu->state();
+    state_.rflags = flags;
+    m_.cpu->set_state(state_);
   }
   std::uint64_t trapped_at() {
-    EXPECT_EQ(m.run(100).kind, StopKind::Halted);
-    EXPECT_EQ(m.cpu->rip(), 0x3001u);
-    return m.read<std::uint64_t>(m.reg(kRsp));
+    EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
+    EXPECT_EQ(m_.cpu->rip(), 0x3001u);
+    return m_.read<std::uint64_t>(m_.reg(kRsp));
   }
-  std::uint64_t dr6() { return m.cpu->state().dr6; }
-  TestMachine m;
-  CpuState state;
+  std::uint64_t dr6() { return m_.cpu->state().dr6; }
+  TestMachine m_;
+  CpuState state_;
 };
 
 TEST_F(Debug, TfTrapsAfterOneInstruction) {
   start({0x90, 0x90, 0xF4}, 0x102);
   EXPECT_EQ(trapped_at(), TestMachine::kCode + 1);
   EXPECT_EQ(dr6() & 0x400F, 0x4000u);
-  EXPECT_EQ(m.observer.debug_exceptions, 1u);
+  EXPECT_EQ(m_.observer.debug_exceptions, 1u);
 }
 
 TEST_F(Debug, WithBtfTfTrapsAfterATakenBranchOnly) {
   start({0x90, 0x74, 0x00, 0xEB, 0x01, 0x90, 0x90, 0xF4}, 0x102);  // nop; jz (not taken); jmp +1; nop; nop
-  m.cpu->set_debugctl(2);
+  m_.cpu->set_debugctl(2);
   EXPECT_EQ(trapped_at(), TestMachine::kCode + 6);
 }
 
 TEST_F(Debug, ARepeatedStringInstructionTrapsAfterEachElement) {
   start({0xF3, 0xAA, 0xF4}, 0x102);  // rep stosb
-  state.gpr[kRcx] = 3;
-  state.gpr[kRdi] = 0x5000;
-  m.cpu->set_state(state);
+  state_.gpr[kRcx] = 3;
+  state_.gpr[kRdi] = 0x5000;
+  m_.cpu->set_state(state_);
   EXPECT_EQ(trapped_at(), TestMachine::kCode);
-  EXPECT_EQ(m.reg(kRcx), 2u);
-  EXPECT_EQ(m.cpu->retired(), 1u) << "only the handler's HLT: the repetition goes on";
+  EXPECT_EQ(m_.reg(kRcx), 2u);
+  EXPECT_EQ(m_.cpu->retired(), 1u) << "only the handler's HLT: the repetition goes on";
 }
 
 TEST_F(Debug, ACodeBreakpointFaultsBeforeAndRfLetsItPass) {
   start({0x90, 0x90, 0xF4});
-  state.breakpoints[2] = TestMachine::kCode + 1;
-  state.dr7 = 0x400 | 1u << 4;
-  m.cpu->set_state(state);
+  state_.breakpoints[2] = TestMachine::kCode + 1;
+  state_.dr7 = 0x400 | 1u << 4;
+  m_.cpu->set_state(state_);
   EXPECT_EQ(trapped_at(), TestMachine::kCode + 1);
   EXPECT_EQ(dr6() & 15, 4u);
-  state.rip = TestMachine::kCode + 1;
-  state.rflags |= 0x10000;
-  m.cpu->set_state(state);
-  EXPECT_EQ(m.run(100).kind, StopKind::Halted);
-  EXPECT_EQ(m.cpu->rip(), TestMachine::kCode + 3);
+  state_.rip = TestMachine::kCode + 1;
+  state_.rflags |= 0x10000;
+  m_.cpu->set_state(state_);
+  EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
+  EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 3);
 }
 
 TEST_F(Debug, ADataBreakpointTrapsAfterTheStore) {
   start({0x88, 0x04, 0x25, 0x03, 0x50, 0x00, 0x00, 0x8A, 0x04, 0x25, 0x03, 0x50, 0, 0, 0xF4});  // mov [5003h], al
-  state.breakpoints[0] = 0x5000;
-  state.dr7 = 0x400 | 1 | 0xDu << 16;  // write, four bytes
-  m.cpu->set_state(state);
+  state_.breakpoints[0] = 0x5000;
+  state_.dr7 = 0x400 | 1 | 0xDu << 16;  // write, four bytes
+  m_.cpu->set_state(state_);
   EXPECT_EQ(trapped_at(), TestMachine::kCode + 7);
   EXPECT_EQ(dr6() & 15, 1u);
 }
 
 TEST_F(Debug, MovToADebugRegisterUnderGdFaults) {
   start({0x0F, 0x23, 0xC0, 0xF4});  // mov dr0, rax
-  state.dr7 = 0x2400;
-  m.cpu->set_state(state);
+  state_.dr7 = 0x2400;
+  m_.cpu->set_state(state_);
   EXPECT_EQ(trapped_at(), TestMachine::kCode);
   EXPECT_EQ(dr6() & 0x2000, 0x2000u);
-  EXPECT_EQ(m.cpu->state().dr7 & 0x2000, 0u);
+  EXPECT_EQ(m_.cpu->state().dr7 & 0x2000, 0u);
 }
 
 TEST_F(Debug, TheMonitorsBreakpointStopsBeforeAndItsWatchpointAfter) {
   start({0x90, 0xA2, 0, 0x50, 0, 0, 0, 0, 0, 0, 0x90, 0xF4});  // nop; mov [5000h], al; nop; hlt
-  m.cpu->add_breakpoint(TestMachine::kCode + 1);
-  m.cpu->add_watchpoint(0x5000, 1, Vcpu::WatchKind::Write);
-  Stop stop = m.run(100);
+  m_.cpu->add_breakpoint(TestMachine::kCode + 1);
+  m_.cpu->add_watchpoint(0x5000, 1, Vcpu::WatchKind::Write);
+  Stop stop = m_.run(100);
   EXPECT_EQ(stop.kind, StopKind::Breakpoint);
-  EXPECT_EQ(m.cpu->rip(), TestMachine::kCode + 1);
-  EXPECT_EQ(m.cpu->retired(), 1u);
-  stop = m.run(100);
+  EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 1);
+  EXPECT_EQ(m_.cpu->retired(), 1u);
+  stop = m_.run(100);
   EXPECT_EQ(stop.kind, StopKind::Watchpoint);
   EXPECT_EQ(stop.address, 0x5000u);
-  EXPECT_EQ(m.cpu->rip(), TestMachine::kCode + 10);
-  m.cpu->remove_breakpoint(TestMachine::kCode + 1);
-  EXPECT_EQ(m.run(100).kind, StopKind::Halted);
+  EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 10);
+  m_.cpu->remove_breakpoint(TestMachine::kCode + 1);
+  EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ void divide(Core& c, const Insn& i) {
     using S = std::make_signed_t<T>;
     constexpr unsigned kUnused = 128 - 2 * kBits;
     const SignedWide a = static_cast<SignedWide>(dividend << kUnused) >> kUnused;
-    const auto d = static_cast<SignedWide>(static_cast<S>(b));
+    const SignedWide d = std::int64_t{static_cast<S>(b)};
     if (d == -1 && a == (static_cast<SignedWide>(Wide{1} << 127))) divide_error();
     const SignedWide quotient = a / d;
     if (quotient > std::numeric_limits<S>::max() || quotient < std::numeric_limits<S>::min()) divide_error();

@@ -23,23 +23,23 @@ class Paging64 : public ::testing::Test {
   /// 4 KiB pages of the third 2 MiB (400000H..) with the given PTEs; everything else is mapped as TestMachine does.
   void map(std::initializer_list<std::uint64_t> ptes) {
     std::uint64_t at = kPt;
-    for (const std::uint64_t pte : ptes) m.write<std::uint64_t>(at, pte), at += 8;
-    m.write<std::uint64_t>(TestMachine::kTables + 0x2000 + 8 * 2, kPt + 7);
+    for (const std::uint64_t pte : ptes) m_.write<std::uint64_t>(at, pte), at += 8;
+    m_.write<std::uint64_t>(TestMachine::kTables + 0x2000 + 8 * 2, kPt + 7);
   }
   void start(Code code, unsigned level) {
-    m.put(TestMachine::kCode, code);
-    m.put(0x3000, {0xF4});
-    CpuState s = m.long_state(level);
-    m.gate64(14, 0x18, 0x3000);
-    m.write<std::uint64_t>(TestMachine::kTss + 4, 0x7000);
-    m.cpu->set_state(s);
+    m_.put(TestMachine::kCode, code);
+    m_.put(0x3000, {0xF4});
+    CpuState s = m_.long_state(level);
+    m_.gate64(14, 0x18, 0x3000);
+    m_.write<std::uint64_t>(TestMachine::kTss + 4, 0x7000);
+    m_.cpu->set_state(s);
   }
   Faulted fault() {
-    EXPECT_EQ(m.run(100).kind, StopKind::Halted);
-    return {m.read<std::uint64_t>(m.reg(kRsp)), m.cpu->cr(2)};
+    EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
+    return {m_.read<std::uint64_t>(m_.reg(kRsp)), m_.cpu->cr(2)};
   }
   static constexpr std::uint64_t kPt = 0x14000;
-  TestMachine m{0x800000};
+  TestMachine m_{0x800000};
 };
 
 TEST_F(Paging64, AMissingPageFaultsWithTheAccessInTheErrorCode) {
@@ -52,7 +52,7 @@ TEST_F(Paging64, AMissingPageFaultsWithTheAccessInTheErrorCode) {
   start({0x89, 0x04, 0x25, 0x04, 0x00, 0x40, 0x00}, 3);
   map({0});
   EXPECT_EQ(fault(), (Faulted{6, 0x400004}));
-  EXPECT_EQ(m.observer.count, 2u + 1) << "the faulting instructions did not retire, three HLTs did";
+  EXPECT_EQ(m_.observer.count, 2u + 1) << "the faulting instructions did not retire, three HLTs did";
 }
 
 TEST_F(Paging64, UserCodeMayNotTouchSupervisorPagesNorWriteReadOnlyOnes) {
@@ -67,90 +67,90 @@ TEST_F(Paging64, UserCodeMayNotTouchSupervisorPagesNorWriteReadOnlyOnes) {
 TEST_F(Paging64, RingZeroWritesReadOnlyPagesUnlessCr0WpIsSet) {
   start({0x89, 0x04, 0x25, 0x00, 0x00, 0x40, 0x00, 0xF4}, 0);
   map({0x100000 | kP});
-  EXPECT_EQ(m.run(100).kind, StopKind::Halted);
-  EXPECT_EQ(m.cpu->rip(), TestMachine::kCode + 8);
-  EXPECT_EQ(m.read<std::uint64_t>(kPt), 0x100000 | kP | kA | kD);
+  EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
+  EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 8);
+  EXPECT_EQ(m_.read<std::uint64_t>(kPt), 0x100000 | kP | kA | kD);
   start({0x89, 0x04, 0x25, 0x00, 0x00, 0x40, 0x00, 0xF4}, 0);
   map({0x100000 | kP});
-  CpuState s = m.cpu->state();
+  CpuState s = m_.cpu->state();
   s.cr0 |= 0x10000;
-  m.cpu->set_state(s);
+  m_.cpu->set_state(s);
   EXPECT_EQ(fault(), (Faulted{3, 0x400000}));
-  EXPECT_EQ(m.read<std::uint64_t>(kPt), 0x100000 | kP) << "a faulting access sets neither A nor D";
+  EXPECT_EQ(m_.read<std::uint64_t>(kPt), 0x100000 | kP) << "a faulting access sets neither A nor D";
 }
 
 TEST_F(Paging64, FetchesFromNxPagesFaultAsInstructionFetches) {
   start({0xFF, 0xE0}, 0);  // jmp rax
   map({0x100000 | kP | kRw | kNx});
-  CpuState s = m.cpu->state();
+  CpuState s = m_.cpu->state();
   s.gpr[kRax] = 0x400000;
-  m.cpu->set_state(s);
+  m_.cpu->set_state(s);
   EXPECT_EQ(fault(), (Faulted{0x11, 0x400000}));
 }
 
 TEST_F(Paging64, WithoutNxeTheNxBitIsReserved) {
   start({0x8B, 0x04, 0x25, 0x00, 0x00, 0x40, 0x00}, 0);
   map({0x100000 | kP | kNx});
-  CpuState s = m.cpu->state();
+  CpuState s = m_.cpu->state();
   s.efer &= ~0x800u;
-  m.cpu->set_state(s);
+  m_.cpu->set_state(s);
   EXPECT_EQ(fault(), (Faulted{9, 0x400000}));
 }
 
 TEST_F(Paging64, ALoadSetsOnlyAAndALaterStoreSetsD) {
   start({0x8B, 0x04, 0x25, 0x00, 0x00, 0x40, 0x00, 0x89, 0x04, 0x25, 0x00, 0x10, 0x40, 0x00, 0xF4}, 0);
   map({0x100000 | kP | kRw, 0x101000 | kP | kRw, 0x102000 | kP | kRw});
-  m.run(100);
-  EXPECT_EQ(m.read<std::uint64_t>(kPt), 0x100000 | kP | kRw | kA);
-  EXPECT_EQ(m.read<std::uint64_t>(kPt + 8), 0x101000 | kP | kRw | kA | kD);
-  EXPECT_EQ(m.read<std::uint64_t>(kPt + 16), 0x102000 | kP | kRw) << "no page is walked before it is used";
+  m_.run(100);
+  EXPECT_EQ(m_.read<std::uint64_t>(kPt), 0x100000 | kP | kRw | kA);
+  EXPECT_EQ(m_.read<std::uint64_t>(kPt + 8), 0x101000 | kP | kRw | kA | kD);
+  EXPECT_EQ(m_.read<std::uint64_t>(kPt + 16), 0x102000 | kP | kRw) << "no page is walked before it is used";
 }
 
 TEST_F(Paging64, AStoreAcrossPagesFaultsBeforeItWritesAnything) {
   start({0x48, 0x89, 0x04, 0x25, 0xFC, 0x0F, 0x40, 0x00}, 0);  // mov [400FFCh], rax
   map({0x100000 | kP | kRw, 0});
-  m.write<std::uint32_t>(0x100FFC, 0x55555555);
+  m_.write<std::uint32_t>(0x100FFC, 0x55555555);
   EXPECT_EQ(fault(), (Faulted{2, 0x401000}));
-  EXPECT_EQ(m.read<std::uint32_t>(0x100FFC), 0x55555555u);
+  EXPECT_EQ(m_.read<std::uint32_t>(0x100FFC), 0x55555555u);
 }
 
 TEST_F(Paging64, AddressesThatAreNotCanonicalAreGeneralProtectionOrStackFaults) {
   start({0x8B, 0x00}, 0);  // mov eax, [rax]
-  m.gate64(13, 0x18, 0x3000);
-  CpuState s = m.cpu->state();
+  m_.gate64(13, 0x18, 0x3000);
+  CpuState s = m_.cpu->state();
   s.gpr[kRax] = 0x8000000000000000;
-  m.cpu->set_state(s);
-  EXPECT_EQ(m.run(10).kind, StopKind::Halted);
+  m_.cpu->set_state(s);
+  EXPECT_EQ(m_.run(10).kind, StopKind::Halted);
   start({0x8B, 0x45, 0x00}, 0);  // mov eax, [rbp]
-  m.gate64(12, 0x18, 0x3000);
-  s = m.cpu->state();
+  m_.gate64(12, 0x18, 0x3000);
+  s = m_.cpu->state();
   s.gpr[kRbp] = 0x8000000000000000;
-  m.cpu->set_state(s);
-  EXPECT_EQ(m.run(10).kind, StopKind::Halted);
+  m_.cpu->set_state(s);
+  EXPECT_EQ(m_.run(10).kind, StopKind::Halted);
 }
 
 TEST_F(Paging64, SmepAndSmapKeepRingZeroFromUserPages) {
   start({0xFF, 0xE0}, 0);
   map({0x100000 | kP | kRw | kUs});
   // The code itself runs from supervisor pages.
-  m.write<std::uint64_t>(TestMachine::kTables + 0x2000, 0x83);
-  CpuState s = m.cpu->state();
+  m_.write<std::uint64_t>(TestMachine::kTables + 0x2000, 0x83);
+  CpuState s = m_.cpu->state();
   s.cr4 |= 1u << 20;
   s.gpr[kRax] = 0x400000;
-  m.cpu->set_state(s);
+  m_.cpu->set_state(s);
   EXPECT_EQ(fault(), (Faulted{0x11, 0x400000}));
   start({0x8B, 0x00, 0xF4}, 0);
   map({0x100000 | kP | kRw | kUs});
-  m.write<std::uint64_t>(TestMachine::kTables + 0x2000, 0x83);
-  s = m.cpu->state();
+  m_.write<std::uint64_t>(TestMachine::kTables + 0x2000, 0x83);
+  s = m_.cpu->state();
   s.cr4 |= 1u << 21;
   s.gpr[kRax] = 0x400000;
-  m.cpu->set_state(s);
+  m_.cpu->set_state(s);
   EXPECT_EQ(fault(), (Faulted{1, 0x400000}));
   s.rflags |= 1u << 18;  // AC lets it through
-  m.cpu->set_state(s);
-  EXPECT_EQ(m.run(10).kind, StopKind::Halted);
-  EXPECT_EQ(m.cpu->rip(), TestMachine::kCode + 3);
+  m_.cpu->set_state(s);
+  EXPECT_EQ(m_.run(10).kind, StopKind::Halted);
+  EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 3);
 }
 
 TEST(Paging32, FourMegabytePagesAndTheirReservedBit) {
