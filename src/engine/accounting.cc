@@ -205,8 +205,7 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
     found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
   for (std::size_t i = first; i < records; ++i) {
-    const auto branches = translator_->branches_to(record(i));  // a copy: block() and exit() are asked below
-    for (const auto& branch : branches) {
+    for (const auto& branch : translator_->branches_to(record(i))) {
       std::uint64_t to = branch.to;
       if (to == 0)
         to = i + 1 < records ? translator_->block(translator_->exit(record(i + 1)).block).pc : indirect_target_;
@@ -251,10 +250,11 @@ static std::int64_t selected_by_value(const Insn& insn, std::span<const std::uin
   return (bit >> (operand.bytes == 8 ? 6 : operand.bytes == 4 ? 5 : 4)) * operand.bytes;
 }
 
-void Runtime::begin_step(const Insn& insn) {
+void Runtime::begin_step() {
   StepInProgress& step = thread_->step;
+  if (!decode_into(step.insn, thread_->pc, fetch(thread_->pc), config_.virtual_time)) return;
+  const Insn& insn = step.insn;
   step.active = true;
-  step.insn = insn;
   step.rcx_before = context_.gpr[kRcx];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());

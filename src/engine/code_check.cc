@@ -47,6 +47,7 @@ void Translator::emit_code_check(const Path& path) {
 
 // Falls through if the `size` bytes at `address` are `expected`. Clobbers rax and rcx.
 void Translator::emit_comparison(std::uint64_t address, std::uint64_t expected, std::size_t size) {
+  out_.need(kMostPerStep);
   if (size == 8) {
     out_.u8(0x48);
     out_.u8(0xA1);
@@ -60,9 +61,7 @@ void Translator::emit_comparison(std::uint64_t address, std::uint64_t expected, 
   }
   out_.mov_imm(kRcx, 0 - expected);
   out_.add_registers(kRcx, kRax, 0);
-  out_.u8(0xE3);
-  out_.u8(5);  // jrcxz over the jump
-  out_.jmp(out_.here());
+  out_.jmp_unless_rcx_is_0(out_.here());
   stale_jumps_.push_back(out_.here());
 }
 

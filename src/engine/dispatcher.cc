@@ -277,7 +277,8 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (deliver_waiting()) link_from = kNone;
     if (config_.precise_only || private_page_ != 0) break;
 
-    if (is_far(allowance())) {
+    Allowance allowed = allowance();
+    if (is_far(allowed)) {
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full);
       if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, *block);
@@ -287,8 +288,8 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
         block = &translator_->block(index);
       }
       if (block->instructions == 0) break;  // its first instruction needs to run alone, or cannot run
-      // Asked again: the block may have raised the most that one record can mean.
-      if (const Allowance allowed = allowance(); is_far(allowed)) {
+      allowed = allowance();                // the block may have raised the most that one record can mean
+      if (is_far(allowed)) {
         std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
         const bool waiting = lock_.contended();
         if (form_ == TraceForm::Budget) {
@@ -301,7 +302,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       }
     }
     context_.trace_pointer = trace_start_ = window_.trace_begin();
-    if (const Allowance allowed = allowance(); allowed.instructions >= 2) {
+    if (allowed.instructions >= 2) {
       const Block& once = translator_->once(thread.pc, allowed.instructions);
       if (once.instructions != 0) return once.entry;
     }
@@ -309,9 +310,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   }
   context_.trace_pointer = trace_start_ = window_.trace_begin();
   const Block& single = translator_->get(thread.pc, Variant::Step);
-  if (single.instructions != 0) {
-    if (const auto insn = decode(thread.pc, fetch(thread.pc), config_.virtual_time)) begin_step(*insn);
-  }
+  if (single.instructions != 0) begin_step();
   return single.entry;
 }
 

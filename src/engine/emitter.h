@@ -118,6 +118,12 @@ class Emitter {
     u8(0xE9);
     u32(relative(to, at_ + 4));
   }
+  /// jmp rel32, passed over by a jrcxz where rcx is 0
+  void jmp_unless_rcx_is_0(std::uint64_t to) {
+    u8(0xE3);
+    u8(5);
+    jmp(to);
+  }
   /// jmp [rip -> slot]
   void jmp_slot(std::size_t offset) {
     u8(0xFF);

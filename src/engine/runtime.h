@@ -74,7 +74,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void drain_elements();
   void count(std::span<const std::uint64_t> events);
   void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
-  void begin_step(const Insn& insn);
+  void begin_step();
   void retire_step(bool taken);
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
 

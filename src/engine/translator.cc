@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::uint64_t kPageShift = 12;
 constexpr unsigned kMostSideExits = 7;
-/// Bound on the code for one instruction or one exit.
-constexpr std::size_t kMostPerStep = 256;
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
 bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
 
@@ -429,13 +427,8 @@ void Translator::emit_expected_return(const PathStep& step) {
   note_meta(step.insn, kRcxSpilled);
   out_.store(offsetof(Context, slot_rcx), kRcx);
   out_.pop(kRcx);
-  out_.u8(0x48);
-  out_.u8(0x8D);
-  out_.u8(0x89);
-  out_.u32(static_cast<std::uint32_t>(0 - step.follow_return));  // lea rcx, [rcx - expected]
-  out_.u8(0xE3);
-  out_.u8(5);  // jrcxz over the jump
-  out_.jmp(out_.here());
+  out_.add_disp(kRcx, static_cast<std::int32_t>(0 - step.follow_return));
+  out_.jmp_unless_rcx_is_0(out_.here());
   add_side_exit(step.follow_return, true).unexpected_return = &step.insn;
   out_.load(kRcx, offsetof(Context, slot_rcx));
 }
@@ -539,10 +532,7 @@ void Translator::emit_side_exits() {
     std::ranges::copy(counts_of(side), running_.begin());
     current_.instructions = side.instructions;
     if (side.unexpected_return != nullptr) {
-      out_.u8(0x48);
-      out_.u8(0x8D);
-      out_.u8(0x89);
-      out_.u32(static_cast<std::uint32_t>(side.target));  // lea rcx, [rcx + expected]
+      out_.add_disp(kRcx, static_cast<std::int32_t>(side.target));  // what was expected
       emit_indirect_tail(side.unexpected_return->pc);
     } else {
       emit_direct_exit(side.target, side.taken, side.branch);
@@ -691,6 +681,7 @@ void Translator::emit_block(const Path& path) {
   }
   emit_side_exits();
   emit_stale_exit();
+  out_.need(sizeof(std::uint64_t) * literals_.size());
   for (const auto& [after, value] : literals_) {
     Emitter::patch_rel32(after, out_.here());
     out_.u64(value);
@@ -716,10 +707,9 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
   const Exit& exit = exits_[exit_id];
   if (exit.pc == 0 || !exit.taken) return false;
   const Block& block = blocks_[exit.block];
-  const std::uint32_t end = block.first_exit + block.exits;
-  if (exits_[block.first_exit].linked_to != kNone) return false;  // the end of the path
-  for (std::uint32_t later = exit_id + 1; later < end; ++later) {
-    if (exits_[later].linked_to != kNone) return false;
+  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
+    const bool further = id > exit_id || exits_[id].pc == 0;  // a later branch, or the end of the path
+    if (further && exits_[id].linked_to != kNone) return false;
   }
   return true;
 }

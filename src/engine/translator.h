@@ -178,6 +178,7 @@ class Translator {
   void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts);
 
   // emission of one block
+  static constexpr std::size_t kMostPerStep = 256;  // bound on the code for one instruction, comparison or exit
   void emit_step(const Path& path, std::size_t index);
   void emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id);
   void emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
