@@ -17,7 +17,6 @@
         org ORIGIN
 %include "multiboot.inc"
 %include "msr.inc"
-%include "ds.inc"
         multiboot_header start
 %include "long64.inc"
         bits 64

@@ -12,8 +12,6 @@
         org ORIGIN
 %include "multiboot.inc"
 %include "msr.inc"
-%include "apic.inc"
-%include "ds.inc"
         multiboot_header start
 %include "print32.inc"
 %include "flat32.inc"
@@ -34,10 +32,10 @@ stretch:
 .next:  xor eax, eax
         jz .taken
         nop
-.taken: times 0x9013 - ORIGIN - ($ - $$) nop
+.taken: place_at 0x9013
         call near routine               ; 9013H
         jmp done
-        times 0x901C - ORIGIN - ($ - $$) nop
+        place_at 0x901C
 routine:
         ret
 

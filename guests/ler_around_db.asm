@@ -12,8 +12,6 @@
         org ORIGIN
 %include "multiboot.inc"
 %include "msr.inc"
-%include "apic.inc"
-%include "ds.inc"
         multiboot_header start
 %include "print32.inc"
 %include "flat32.inc"
