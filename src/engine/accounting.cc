@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -225,29 +226,17 @@ std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint
   if (operand.rip_relative) address += next_pc;
   if (operand.base >= 0) address += context_.gpr[operand.base];
   if (operand.index >= 0 && !operand.vector_index) address += context_.gpr[operand.index] * operand.scale;
+  if (operand.plus_al) address += context_.gpr[kRax] & 0xFF;
+  if (operand.bit_register >= 0) {
+    // A signed bit offset as wide as the operand, in words of its size.
+    const unsigned bits = 8 * operand.bytes;
+    const std::int64_t offset =
+        static_cast<std::int64_t>(context_.gpr[operand.bit_register] << (64 - bits)) >> (64 - bits);
+    address += static_cast<std::uint64_t>(offset >> std::countr_zero(bits)) * operand.bytes;
+  }
   if (operand.address32) address &= UINT32_MAX;
   if (operand.fs) address += context_.guest_fs;
   return address;
-}
-
-/// What the address of an instruction's first operand has besides base, index and displacement: the word that
-/// BT, BTS, BTR or BTC m, r selects; AL of XLAT; and what POP [rsp+n] has popped already.
-static std::int64_t selected_by_value(const Insn& insn, std::span<const std::uint64_t, 16> gpr) {
-  const std::uint8_t* const opcode = &insn.bytes[insn.opcode_at];
-  const bool vex = std::any_of(insn.bytes.data(), opcode + 1,
-                               [](std::uint8_t byte) { return byte == 0xC4 || byte == 0xC5 || byte == 0x62; });
-  if (vex || insn.memory_count == 0) return 0;
-  const MemoryOperand& operand = insn.memory[0];
-  if (insn.opcode_at == 0 || opcode[-1] != 0x0F) {
-    if (opcode[0] == 0xD7) return static_cast<std::int64_t>(gpr[kRax] & 0xFF);
-    return opcode[0] == 0x8F && operand.write && operand.base == kRsp ? std::int64_t{operand.bytes} : 0;
-  }
-  if ((opcode[0] & 0xE7) != 0xA3) return 0;
-  const std::uint8_t rex = insn.opcode_at >= 2 ? opcode[-2] : std::uint8_t{0};
-  const unsigned reg = (opcode[1] >> 3 & 7u) | ((rex & 0xF4) == 0x44 ? 8u : 0u);
-  const unsigned unused_bits = 64 - 8 * operand.bytes;
-  const std::int64_t bit = static_cast<std::int64_t>(gpr[reg] << unused_bits) >> unused_bits;
-  return (bit >> (operand.bytes == 8 ? 6 : operand.bytes == 4 ? 5 : 4)) * operand.bytes;
 }
 
 void Runtime::begin_step() {
@@ -258,11 +247,6 @@ void Runtime::begin_step() {
   step.rcx_before = context_.gpr[kRcx];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
-  if (const std::int64_t more = selected_by_value(insn, context_.gpr); more != 0) {
-    MemoryOperand operand = insn.memory[0];
-    operand.displacement += more;
-    step.addresses[0] = effective_address(operand, insn.next());
-  }
 }
 
 void Runtime::retire_step(bool taken) {

@@ -149,6 +149,11 @@ StateArea state_area(ZydisMnemonic mnemonic) {
   }
 }
 
+bool is_bit_test(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_BT || mnemonic == ZYDIS_MNEMONIC_BTS || mnemonic == ZYDIS_MNEMONIC_BTR ||
+         mnemonic == ZYDIS_MNEMONIC_BTC;
+}
+
 void collect_memory(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, Insn& insn) {
   if (accesses_nothing(raw)) return;
   const StateArea area = state_area(raw.mnemonic);
@@ -173,6 +178,10 @@ void collect_memory(const ZydisDecodedInstruction& raw, const ZydisDecodedOperan
     memory.base = memory.rip_relative ? std::int8_t{-1} : static_cast<std::int8_t>(gpr_number(operand.mem.base));
     memory.index = static_cast<std::int8_t>(gpr_number(operand.mem.index));
     memory.vector_index = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
+    memory.plus_al = raw.mnemonic == ZYDIS_MNEMONIC_XLAT;
+    if (is_bit_test(raw.mnemonic) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+      memory.bit_register = static_cast<std::int8_t>(gpr_number(operands[1].reg.value));
+    }
     memory.scale = operand.mem.scale;
     memory.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
     // With 67h and REX.B Zydis 4.0 takes a SIB byte without a base for one whose base is r13d, and drops the displacement.
@@ -189,6 +198,11 @@ void collect_memory(const ZydisDecodedInstruction& raw, const ZydisDecodedOperan
     // Hidden stack operands name rsp without the displacement a push applies first.
     if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && memory.write && memory.base == kRsp) {
       memory.displacement = -static_cast<std::int64_t>(memory.bytes);
+    }
+    // POP [rsp+n] addresses memory with the stack pointer that it leaves behind.
+    if (raw.mnemonic == ZYDIS_MNEMONIC_POP && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM &&
+        memory.base == kRsp) {
+      memory.displacement += memory.bytes;
     }
     if (memory.read && insn.facts.loads < 255) ++insn.facts.loads;
     if (memory.write && insn.facts.stores < 255) ++insn.facts.stores;

@@ -39,7 +39,9 @@ struct MemoryOperand {
   bool fs = false, gs = false;
   bool address32 = false;  // 67h: the sum is truncated to 32 bits
   bool read = false, write = false;
-  bool vector_index = false;  // VSIB: `index` is no general register
+  bool vector_index = false;      // VSIB: `index` is no general register
+  bool plus_al = false;           // XLAT: AL is added
+  std::int8_t bit_register = -1;  // BT, BTS, BTR, BTC m, r: its bits beyond the operand select another word of memory
   std::int64_t displacement = 0;
   std::uint32_t bytes = 0;
 };

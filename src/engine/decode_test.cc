@@ -58,6 +58,16 @@ TEST(Decode, AnAddressWithoutABaseHasNoneWhateverThePrefixes) {
   }
 }
 
+TEST(Decode, TellsWhatAnAddressHasBesidesBaseIndexAndDisplacement) {
+  EXPECT_EQ(of({0x4C, 0x0F, 0xA3, 0x0B}).memory[0].bit_register, kR9);    // bt [rbx], r9
+  EXPECT_EQ(of({0x0F, 0xBB, 0x13}).memory[0].bit_register, kRdx);         // btc [rbx], edx
+  EXPECT_EQ(of({0x0F, 0xBA, 0x23, 0x40}).memory[0].bit_register, -1);     // bt dword [rbx], 64: modulo 32
+  EXPECT_EQ(of({0x01, 0x13}).memory[0].bit_register, -1);                 // add [rbx], edx
+  EXPECT_TRUE(of({0xD7}).memory[0].plus_al);                              // xlatb
+  EXPECT_EQ(of({0x8F, 0x44, 0x24, 0x08}).memory[0].displacement, 8 + 8);  // pop [rsp+8], as rsp is then
+  EXPECT_EQ(of({0x8F, 0x43, 0x08}).memory[0].displacement, 8);            // pop [rbx+8]
+}
+
 TEST(Decode, CountsStringInstructionsPerElement) {
   const Insn cmps = of({0xF3, 0xA6});
   EXPECT_TRUE(cmps.facts.rep_string);

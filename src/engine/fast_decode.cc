@@ -47,6 +47,7 @@ enum RowFlags : std::uint32_t {
   kNoRex = 1u << 21,
   kEndbr = 1u << 22,
   kStackOrFlow = 1u << 23,  // any of kPush, kPop, kLeave, or not Flow::Plain
+  kBitString = 1u << 24,
 };
 
 /// Index of things that depend on the operand size: 66h, neither, W.
@@ -204,6 +205,7 @@ constexpr Row resolve(const OpcodeLine& line, Place place) {
   }
   row.flow = more.flow;
   if ((row.flags & (kPush | kPop | kLeave)) != 0 || more.flow != Flow::Plain) row.flags |= kStackOrFlow;
+  if (more.bit_string) row.flags |= kBitString;
   InsnFacts facts;
   facts.branch = branch_of(more.flow);
   facts.fp = fp_of(more.fp, place);
@@ -548,6 +550,10 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
       mention(insn, base, place_of_base);
     }
     if ((flags & (kReads | kWrites)) != 0) {
+      std::int64_t displacement = signed_number(code + displacement_at, displacement_bytes);
+      if ((flags & kPop) != 0 && base_register == kRsp) displacement += row.memory[size];
+      std::int8_t bits = -1;
+      if ((flags & kBitString) != 0) bits = static_cast<std::int8_t>((modrm >> 3 & 7u) | extend_reg);
       insn.memory_count = 1;
       insn.memory[0] = {.base = base_register,
                         .index = index_register,
@@ -557,7 +563,8 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
                         .gs = (opening.prefixes & kGs) != 0,
                         .read = (flags & kReads) != 0,
                         .write = (flags & kWrites) != 0,
-                        .displacement = signed_number(code + displacement_at, displacement_bytes),
+                        .bit_register = bits,
+                        .displacement = displacement,
                         .bytes = row.memory[size]};
     }
   } else if ((flags & kRmGpr) != 0) {

@@ -29,7 +29,7 @@ std::string differences(const Insn& fast, const Insn& zydis) {
   // These do not compile once a field is added: fast_decode() must write it, stale() set it, and this compare it.
   [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19] =
       fast;
-  [[maybe_unused]] const auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12] = fast.memory[0];
+  [[maybe_unused]] const auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14] = fast.memory[0];
   std::string out;
   const auto compare = [&out](const char* field, auto a, auto b) {
     if (a == b) return;
@@ -73,6 +73,8 @@ std::string differences(const Insn& fast, const Insn& zydis) {
     compare("memory.read", a.read, b.read);
     compare("memory.write", a.write, b.write);
     compare("memory.vector_index", a.vector_index, b.vector_index);
+    compare("memory.plus_al", a.plus_al, b.plus_al);
+    compare("memory.bit_register", a.bit_register, b.bit_register);
     compare("memory.displacement", a.displacement, b.displacement);
     compare("memory.bytes", a.bytes, b.bytes);
   }
@@ -108,6 +110,8 @@ Insn stale() {
                     .read = true,
                     .write = true,
                     .vector_index = true,
+                    .plus_al = true,
+                    .bit_register = 9,
                     .displacement = 99,
                     .bytes = 99});
   insn.trace_register_at = insn.opcode_at = insn.vvvv_at = 0xEE;

@@ -61,6 +61,7 @@ struct More {
   bool nop = false;
   bool always_locked = false;  // XCHG, on memory
   bool no_rex = false;         // with REX it is another instruction
+  bool bit_string = false;     // ModRM.reg reaches beyond the memory operand
   bool endbr = false;          // ModRM is a fourth opcode byte, FAH
 };
 
@@ -173,10 +174,10 @@ inline constexpr OpcodeLine kLines[] = {
     {Of, Sized, 0x40, 0x4F, "Gv Ev"},                                     // CMOVcc
     {Of, Bnd,   0x80, 0x8F, "Jd",            {.flow = Flow::ConditionalJump}},
     {Of, None,  0x90, 0x9F, "Eb="},                                       // SETcc
-    {Of, Sized, 0xA3, 0xA3, "Ev Gv"},                                     // BT
+    {Of, Sized, 0xA3, 0xA3, "Ev Gv",         {.bit_string = true}},       // BT
     {Of, Sized, 0xA4, 0xA4, "Ev+ Gv Ib"},                                 // SHLD
     {Of, Sized, 0xA5, 0xA5, "Ev+ Gv cx"},
-    {Of, Sized, 0xAB, 0xAB, "Ev+ Gv",        {.lock = true}},             // BTS
+    {Of, Sized, 0xAB, 0xAB, "Ev+ Gv",        {.lock = true, .bit_string = true}},  // BTS
     {Of, Sized, 0xAC, 0xAC, "Ev+ Gv Ib"},                                 // SHRD
     {Of, Sized, 0xAD, 0xAD, "Ev+ Gv cx"},
     {Of, None,  0xAE, 0xAE, "Md",            {.group = reg(2), .vex = Vex::L0}},  // LDMXCSR
@@ -186,13 +187,13 @@ inline constexpr OpcodeLine kLines[] = {
     {Of, Sized, 0xAF, 0xAF, "Gv Ev"},                                     // IMUL
     {Of, Sized, 0xB0, 0xB0, "Eb+ Gb ax",     {.lock = true}},             // CMPXCHG
     {Of, Sized, 0xB1, 0xB1, "Ev+ Gv ax",     {.lock = true}},
-    {Of, Sized, 0xB3, 0xB3, "Ev+ Gv",        {.lock = true}},             // BTR
+    {Of, Sized, 0xB3, 0xB3, "Ev+ Gv",        {.lock = true, .bit_string = true}},  // BTR
     {Of, Sized, 0xB6, 0xB6, "Gv Eb"},                                     // MOVZX
     {Of, Sized, 0xB7, 0xB7, "Gv Ew"},
     {Of, F3,    0xB8, 0xB8, "Gv Ev"},                                     // POPCNT
     {Of, Sized, 0xBA, 0xBA, "Ev Ib",         {.group = reg(4)}},          // BT
     {Of, Sized, 0xBA, 0xBA, "Ev+ Ib",        {.group = regs(5, 7), .lock = true}},  // BTS BTR BTC
-    {Of, Sized, 0xBB, 0xBB, "Ev+ Gv",        {.lock = true}},             // BTC
+    {Of, Sized, 0xBB, 0xBB, "Ev+ Gv",        {.lock = true, .bit_string = true}},  // BTC
     {Of, Sized, 0xBC, 0xBD, "Gv Ev"},                                     // BSF BSR
     {Of, F3,    0xBC, 0xBD, "Gv Ev"},                                     // TZCNT LZCNT
     {Of, Sized, 0xBE, 0xBE, "Gv Eb"},                                     // MOVSX
