@@ -52,6 +52,9 @@ struct DataWatch {
   bool read = false, write = false;
 };
 
+/// What a stack or data segment register holds after a null selector was loaded: nothing but the selector and DPL.
+Segment null_segment(std::uint16_t selector, unsigned dpl = 0);
+
 struct Core {
   Core(const Vcpu::Around& around, Vcpu& facade);
 
@@ -276,7 +279,6 @@ struct Core {
   [[noreturn]] void page_fault(std::uint64_t linear, AccessKind kind, bool user, std::uint32_t bits);
   void load_pdptes(std::uint64_t root);
   void flush_tlb();
-  void flush_page(std::uint64_t linear);
 
   // ================================================================================================ fetch.cc
   const Insn* fetch() {
@@ -325,7 +327,7 @@ struct Core {
   };
   /// Faults with `vector` and the selector as error code if it lies outside its table.
   Descriptor read_descriptor(std::uint16_t selector, std::uint8_t vector = kGeneralProtection);
-  void read_upper_half(Descriptor& descriptor, std::uint8_t vector = kGeneralProtection);
+  void read_upper_half(Descriptor& descriptor);
   void set_accessed(Descriptor& descriptor);
   /// MOV and POP to a data segment register, SS included; also LDS and its kin.
   void load_segment(unsigned seg, std::uint16_t selector);
@@ -345,7 +347,8 @@ struct Core {
   bool raise(const Fault& fault);
   void io_check(std::uint16_t port, unsigned bytes);
   [[nodiscard]] std::uint64_t tss_stack(unsigned level, std::uint16_t& selector, bool external);
-  std::uint64_t checked_target(std::uint64_t ip, const Segment& cs) const;
+  /// The stack pointer at `offset` of a 64-bit TSS.
+  [[nodiscard]] std::uint64_t tss_stack64(unsigned offset, bool external);
 
   // ================================================================================================ run.cc
   Stop run(std::uint64_t instructions);

@@ -55,6 +55,15 @@ std::uint64_t Core::tss_stack(unsigned level, std::uint16_t& selector, bool exte
   return sp;
 }
 
+std::uint64_t Core::tss_stack64(unsigned offset, bool external) {
+  const Segment& tr = segments[kTr];
+  const std::uint32_t ext = external ? 1 : 0;
+  if (!tr.present() || offset + 7 > tr.limit) throw Fault{kInvalidTss, true, (tr.selector & 0xFFFCu) | ext};
+  const std::uint64_t sp = load_system(tr.base + offset, 8);
+  if (!arch::is_canonical(sp)) throw Fault{kStackFault, true, ext};
+  return sp;
+}
+
 void Core::deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Origin origin, std::uint64_t return_ip) {
   const bool external = origin != Origin::Software;  // as error codes understand it
   const std::uint32_t ext = external ? 1 : 0;
@@ -120,18 +129,8 @@ void Core::deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Ori
   unsigned slot = long_mode ? 8 : type >= 14 ? 4 : 2;
   if (long_mode) {
     const auto ist = static_cast<unsigned>(gate >> 32 & 7);
-    if (ist != 0 || inward) {
-      const Segment& tr = segments[kTr];
-      const unsigned offset = ist != 0 ? 0x24 + 8 * (ist - 1) : 4 + 8 * level;
-      if (!tr.present() || offset + 7 > tr.limit) throw Fault{kInvalidTss, true, (tr.selector & 0xFFFCu) | ext};
-      sp = load_system(tr.base + offset, 8);
-      if (!arch::is_canonical(sp)) throw Fault{kStackFault, true, ext};
-    }
-    if (inward) {
-      ss = Segment{};
-      ss.selector = static_cast<std::uint16_t>(level);
-      ss.attributes = static_cast<std::uint16_t>(level << 5);
-    }
+    if (ist != 0 || inward) sp = tss_stack64(ist != 0 ? 0x24 + 8 * (ist - 1) : 4 + 8 * level, external);
+    if (inward) ss = null_segment(static_cast<std::uint16_t>(level), level);
     sp &= ~std::uint64_t{15};
   } else if (inward) {
     std::uint16_t stack_selector = 0;

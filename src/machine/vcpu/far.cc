@@ -12,9 +12,6 @@ using U16 = std::uint16_t;
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-[[noreturn]] void selector_fault(std::uint8_t vector, U16 selector) { throw Fault{vector, true, selector & 0xFFFCu}; }
-[[noreturn]] void refuse_task_switch() { throw Refusal{"hardware task switch"}; }
-
 U64 truncate(U64 value, unsigned bytes) { return bytes == 8 ? value : value & ((U64{1} << (8 * bytes)) - 1); }
 
 /// The instruction pointer a transfer loads must lie in the segment, or be canonical.
@@ -78,7 +75,7 @@ bool is_call_gate(const Core& c, const Core::Descriptor& d) {
 
 void refuse_tasks(const Core& c, const Core::Descriptor& d, U16 selector) {
   const bool task = d.type() == 5 || d.type() == 9 || d.type() == 1;
-  if (task && !c.long_mode) refuse_task_switch();
+  if (task && !c.long_mode) throw Refusal{"hardware task switch"};
   selector_fault(kGeneralProtection, selector);
 }
 
@@ -145,14 +142,8 @@ void far_call(Core& c, U16 selector, U64 ip, unsigned slot) {
   Segment ss = c.segments[kSs];
   U64 sp = c.regs[kRsp];
   if (inward && c.long_mode) {
-    const Segment& tr = c.segments[kTr];
-    const unsigned offset = 4 + 8 * gate.level;
-    if (!tr.present() || offset + 7 > tr.limit) selector_fault(kInvalidTss, tr.selector);
-    sp = c.load_system(tr.base + offset, 8);
-    if (!arch::is_canonical(sp)) throw Fault{kStackFault, true, 0};
-    ss = Segment{};
-    ss.selector = static_cast<U16>(gate.level);
-    ss.attributes = static_cast<U16>(gate.level << 5);
+    sp = c.tss_stack64(4 + 8 * gate.level, false);
+    ss = null_segment(static_cast<U16>(gate.level), gate.level);
   } else if (inward) {
     U16 stack_selector = 0;
     sp = c.tss_stack(gate.level, stack_selector, false);
@@ -185,10 +176,7 @@ void far_call(Core& c, U16 selector, U64 ip, unsigned slot) {
 Segment return_stack(Core& c, U16 selector, unsigned level, bool to64) {
   if ((selector & 0xFFFC) == 0) {
     if (!to64 || level == 3 || (selector & 3u) != level) raise_gp();
-    Segment ss;
-    ss.selector = selector;
-    ss.attributes = static_cast<U16>(level << 5);
-    return ss;
+    return null_segment(selector, level);
   }
   return c.checked_stack_segment(selector, level, kGeneralProtection, false);
 }
@@ -207,8 +195,9 @@ Segment return_code(Core& c, U16 selector, Core::Descriptor& d) {
   return cs;
 }
 
-U64 stack_slot(Core& c, unsigned n, unsigned slot) {
-  const U64 at = (c.regs[kRsp] + n * slot) & c.stack_mask;
+/// Value `n` from the top of the stack, or of what lies `above` that many bytes.
+U64 stack_slot(Core& c, unsigned n, unsigned slot, U64 above = 0) {
+  const U64 at = (c.regs[kRsp] + above + n * slot) & c.stack_mask;
   if (slot == 8) return c.load<U64>(kSs, at);
   return slot == 4 ? c.load<U32>(kSs, at) : c.load<U16>(kSs, at);
 }
@@ -240,14 +229,8 @@ void far_return(Core& c, const Insn& i) {
     c.next_ip = ip;
     return;
   }
-  const U64 at = (c.regs[kRsp] + 2 * slot + release) & c.stack_mask;
-  const auto outer = [&](unsigned n) -> U64 {
-    const U64 place = (at + n * slot) & c.stack_mask;
-    if (slot == 8) return c.load<U64>(kSs, place);
-    return slot == 4 ? c.load<U32>(kSs, place) : c.load<U16>(kSs, place);
-  };
-  const U64 sp = outer(0);
-  const auto ss_selector = static_cast<U16>(outer(1));
+  const U64 sp = stack_slot(c, 2, slot, release);
+  const auto ss_selector = static_cast<U16>(stack_slot(c, 3, slot, release));
   const bool to64 = c.long_mode && cs.long_code();
   const Segment ss = return_stack(c, ss_selector, level, to64);
   c.set_accessed(d);

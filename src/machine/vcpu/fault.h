@@ -44,6 +44,10 @@ struct MonitorStop {
 };
 
 [[noreturn]] inline void raise_gp(std::uint32_t error = 0) { throw Fault{kGeneralProtection, true, error}; }
+/// With the selector as error code.
+[[noreturn]] inline void selector_fault(std::uint8_t vector, std::uint16_t selector) {
+  throw Fault{vector, true, selector & 0xFFFCu};
+}
 [[noreturn]] inline void raise_ud() { throw Fault{kInvalidOpcode, false, 0}; }
 
 }  // namespace zs::machine::vcpu

@@ -193,14 +193,8 @@ void Core::load_pdptes(std::uint64_t root) {
 }
 
 void Core::flush_tlb() {
-  *tlbs = Tlbs{};
+  for (auto* table : {&tlbs->supervisor, &tlbs->user, &tlbs->supervisor_code, &tlbs->user_code}) table->fill({});
   forget_code_page();
-}
-
-void Core::flush_page(std::uint64_t linear) {
-  // A large page may sit in any number of entries: those are few and INVLPG is rare.
-  flush_tlb();
-  (void)linear;
 }
 
 }  // namespace zs::machine::vcpu

@@ -6,20 +6,16 @@ namespace zs::machine::vcpu {
 
 namespace {
 
-[[noreturn]] void selector_fault(std::uint8_t vector, std::uint16_t selector) {
-  throw Fault{vector, true, selector & 0xFFFCu};
-}
-
 bool is_null(std::uint16_t selector) { return (selector & 0xFFFC) == 0; }
 
-Segment null_segment(std::uint16_t selector, unsigned dpl = 0) {
+}  // namespace
+
+Segment null_segment(std::uint16_t selector, unsigned dpl) {
   Segment s;
   s.selector = selector;
   s.attributes = static_cast<std::uint16_t>(dpl << 5);
   return s;
 }
-
-}  // namespace
 
 Segment Core::Descriptor::segment(std::uint16_t selector) const {
   Segment s;
@@ -44,10 +40,7 @@ Core::Descriptor Core::read_descriptor(std::uint16_t selector, std::uint8_t vect
 }
 
 /// System descriptors of IA-32e mode are sixteen bytes.
-void Core::read_upper_half(Descriptor& descriptor, std::uint8_t vector) {
-  (void)vector;
-  descriptor.high = load_system(descriptor.address + 8, 8);
-}
+void Core::read_upper_half(Descriptor& descriptor) { descriptor.high = load_system(descriptor.address + 8, 8); }
 
 void Core::set_accessed(Descriptor& descriptor) {
   if ((descriptor.low >> 40 & 1) != 0) return;

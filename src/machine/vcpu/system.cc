@@ -360,9 +360,10 @@ void hlt(Core& c, const Insn&) {
 
 // ---- caches and TLB
 
-void invlpg(Core& c, const Insn& i) {
+/// Flushes everything: a large page may sit in any number of entries, those are few, and INVLPG is rare.
+void invlpg(Core& c, const Insn&) {
   require_ring0(c);
-  c.flush_page(c.views[i.segment].base + c.effective_address(i));
+  c.flush_tlb();
 }
 void wbinvd(Core& c, const Insn&) { require_ring0(c); }
 /// Reads nothing, but faults as a load of one byte.
