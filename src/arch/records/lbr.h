@@ -3,7 +3,10 @@
 // 6: "LBR Stack" of Goldmont; architectural records: "Architectural Last Branch Records".
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "arch/msrs.h"
 #include "arch/retired.h"
@@ -63,80 +66,70 @@ constexpr std::uint64_t lbr_to_address(LbrFormat format, std::uint64_t to) {
   return lbr_without(lbr_to_flags(format), to);
 }
 
-/// Whether MSR_LBR_SELECT takes branches of this kind. Far is what it calls FAR_BRANCH.
+/// A kind of branch in the terms of the registers.
+struct LbrBranch {
+  BranchKind kind;
+  std::uint64_t left_out;  // MSR_LBR_SELECT: a 1 leaves these out
+  std::uint64_t let_in;    // IA32_LBR_CTL: a 1 lets these in
+  std::uint64_t type;      // BR_TYPE of an architectural record
+};
+
+/// In the order of BranchKind. Far is what they call FAR_BRANCH and OTHER_BRANCH, type 1xxxB.
+/// source: types: "IA32_LBR_x_INFO MSR", table of branch types.
+inline constexpr LbrBranch kLbrBranches[] = {
+    {BranchKind::Conditional, LbrSelect::conditional.mask, LbrCtl::conditional.mask, 0},
+    {BranchKind::RelativeJump, LbrSelect::relative_jump.mask, LbrCtl::relative_jump.mask, 2},
+    {BranchKind::IndirectJump, LbrSelect::indirect_jump.mask, LbrCtl::indirect_jump.mask, 1},
+    {BranchKind::RelativeCall, LbrSelect::relative_call.mask, LbrCtl::relative_call.mask, 4},
+    {BranchKind::IndirectCall, LbrSelect::indirect_call.mask, LbrCtl::indirect_call.mask, 3},
+    {BranchKind::Return, LbrSelect::near_return.mask, LbrCtl::near_return.mask, 5},
+    {BranchKind::Far, LbrSelect::far_branch.mask, LbrCtl::other.mask, 8},
+};
+
+/// The row of a kind; null for None.
+constexpr const LbrBranch* lbr_branch(BranchKind kind) {
+  const auto row = static_cast<std::size_t>(kind) - 1;
+  return row < std::size(kLbrBranches) ? &kLbrBranches[row] : nullptr;
+}
+static_assert(std::ranges::all_of(kLbrBranches, [](const LbrBranch& row) { return lbr_branch(row.kind) == &row; }));
+
+/// Whether MSR_LBR_SELECT takes branches of this kind.
 constexpr bool lets_through(LbrSelect select, BranchKind kind) {
-  switch (kind) {
-    case BranchKind::Conditional: return !select.has(LbrSelect::conditional);
-    case BranchKind::RelativeCall: return !select.has(LbrSelect::relative_call);
-    case BranchKind::IndirectCall: return !select.has(LbrSelect::indirect_call);
-    case BranchKind::Return: return !select.has(LbrSelect::near_return);
-    case BranchKind::IndirectJump: return !select.has(LbrSelect::indirect_jump);
-    case BranchKind::RelativeJump: return !select.has(LbrSelect::relative_jump);
-    case BranchKind::Far: return !select.has(LbrSelect::far_branch);
-    case BranchKind::None: return false;
-  }
-  return false;
+  const LbrBranch* branch = lbr_branch(kind);
+  return branch != nullptr && (select.raw() & branch->left_out) == 0;
 }
 
-/// Whether IA32_LBR_CTL does: there a 1 enables.
+/// Whether IA32_LBR_CTL does.
 constexpr bool lets_through(LbrCtl control, BranchKind kind) {
-  switch (kind) {
-    case BranchKind::Conditional: return control.has(LbrCtl::conditional);
-    case BranchKind::RelativeCall: return control.has(LbrCtl::relative_call);
-    case BranchKind::IndirectCall: return control.has(LbrCtl::indirect_call);
-    case BranchKind::Return: return control.has(LbrCtl::near_return);
-    case BranchKind::IndirectJump: return control.has(LbrCtl::indirect_jump);
-    case BranchKind::RelativeJump: return control.has(LbrCtl::relative_jump);
-    case BranchKind::Far: return control.has(LbrCtl::other);
-    case BranchKind::None: return false;
-  }
-  return false;
+  const LbrBranch* branch = lbr_branch(kind);
+  return branch != nullptr && (control.raw() & branch->let_in) != 0;
 }
 
 /// The IA32_LBR_CTL that records what this MSR_LBR_SELECT does, without the enable.
 constexpr LbrCtl lbr_ctl_of(LbrSelect select) {
-  return LbrCtl{}
+  std::uint64_t kinds = 0;
+  for (const LbrBranch& branch : kLbrBranches) kinds |= lets_through(select, branch.kind) ? branch.let_in : 0;
+  return LbrCtl{kinds}
       .with(LbrCtl::kernel, !select.has(LbrSelect::to_kernel))
       .with(LbrCtl::user, !select.has(LbrSelect::to_user))
-      .with(LbrCtl::call_stack, select.has(LbrSelect::call_stack))
-      .with(LbrCtl::conditional, lets_through(select, BranchKind::Conditional))
-      .with(LbrCtl::relative_jump, lets_through(select, BranchKind::RelativeJump))
-      .with(LbrCtl::indirect_jump, lets_through(select, BranchKind::IndirectJump))
-      .with(LbrCtl::relative_call, lets_through(select, BranchKind::RelativeCall))
-      .with(LbrCtl::indirect_call, lets_through(select, BranchKind::IndirectCall))
-      .with(LbrCtl::near_return, lets_through(select, BranchKind::Return))
-      .with(LbrCtl::other, lets_through(select, BranchKind::Far));
+      .with(LbrCtl::call_stack, select.has(LbrSelect::call_stack));
 }
 /// And the MSR_LBR_SELECT that does what this IA32_LBR_CTL does.
 constexpr LbrSelect lbr_select_of(LbrCtl control) {
-  return LbrSelect{}
+  std::uint64_t kinds = 0;
+  for (const LbrBranch& branch : kLbrBranches) kinds |= lets_through(control, branch.kind) ? 0 : branch.left_out;
+  return LbrSelect{kinds}
       .with(LbrSelect::to_kernel, !control.has(LbrCtl::kernel))
       .with(LbrSelect::to_user, !control.has(LbrCtl::user))
-      .with(LbrSelect::call_stack, control.has(LbrCtl::call_stack))
-      .with(LbrSelect::conditional, !lets_through(control, BranchKind::Conditional))
-      .with(LbrSelect::relative_jump, !lets_through(control, BranchKind::RelativeJump))
-      .with(LbrSelect::indirect_jump, !lets_through(control, BranchKind::IndirectJump))
-      .with(LbrSelect::relative_call, !lets_through(control, BranchKind::RelativeCall))
-      .with(LbrSelect::indirect_call, !lets_through(control, BranchKind::IndirectCall))
-      .with(LbrSelect::near_return, !lets_through(control, BranchKind::Return))
-      .with(LbrSelect::far_branch, !lets_through(control, BranchKind::Far));
+      .with(LbrSelect::call_stack, control.has(LbrCtl::call_stack));
 }
 static_assert(lbr_select_of(lbr_ctl_of(LbrSelect{0x2C5})) == LbrSelect{0x2C5});
+static_assert(lbr_ctl_of(LbrSelect{0x2C5}).raw() == 0x78'000C);
 
 /// BR_TYPE of an architectural record.
-/// source: "IA32_LBR_x_INFO MSR", table of branch types; OTHER_BRANCH is 1xxxB there.
 constexpr std::uint64_t lbr_branch_type(BranchKind kind) {
-  switch (kind) {
-    case BranchKind::Conditional: return 0;
-    case BranchKind::IndirectJump: return 1;
-    case BranchKind::RelativeJump: return 2;
-    case BranchKind::IndirectCall: return 3;
-    case BranchKind::RelativeCall: return 4;
-    case BranchKind::Return: return 5;
-    case BranchKind::None:
-    case BranchKind::Far: return 8;
-  }
-  return 8;
+  const LbrBranch* branch = lbr_branch(kind);
+  return branch != nullptr ? branch->type : lbr_branch(BranchKind::Far)->type;
 }
 
 }  // namespace zs::arch
