@@ -1,6 +1,7 @@
 #include "pmu/pebs_record.h"
 
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "base/check.h"
@@ -10,27 +11,6 @@ namespace zs::pmu {
 using arch::PebsDataCfg;
 using arch::PebsFormat;
 using arch::RegisterFile;
-
-namespace {
-
-/// Outside 64-bit code the upper halves are 0, and so are the registers that it does not have.
-RegisterFile cut_to_32_bits(const RegisterFile& r) {
-  const auto low = [](std::uint64_t value) { return value & 0xFFFF'FFFF; };
-  RegisterFile cut;
-  cut.flags = low(r.flags);
-  cut.ip = low(r.ip);
-  cut.ax = low(r.ax);
-  cut.bx = low(r.bx);
-  cut.cx = low(r.cx);
-  cut.dx = low(r.dx);
-  cut.si = low(r.si);
-  cut.di = low(r.di);
-  cut.bp = low(r.bp);
-  cut.sp = low(r.sp);
-  return cut;
-}
-
-}  // namespace
 
 template <WireLayout T>
 void PebsRecord::append(const T& value) {
@@ -42,19 +22,17 @@ void PebsRecord::append(const T& value) {
 Bytes PebsRecord::lay_out(const arch::PebsShape& shape, const PebsContent& content, bool code64, const LbrStack& lbr,
                           VectorRegisters* registers) {
   size_ = 0;
-  if (shape.layout == arch::DsLayout::Words32) return lay_out_32(content);
-  if (code64) {
-    return arch::is_adaptive(shape.format)
-               ? lay_out_adaptive(shape.groups, content.after, content, lbr, registers)
-               : lay_out_fixed(arch::record_size(shape.format), shape.format, content.after, content);
+  if (shape.layout == arch::DsLayout::Words32) {
+    append(arch::low_halves(content.after));
+    return Bytes{bytes_}.first(size_);
   }
-  const RegisterFile after = cut_to_32_bits(content.after);
+  std::optional<RegisterFile> cut;
+  const RegisterFile& after = code64 ? content.after : cut.emplace(arch::widened(arch::low_halves(content.after)));
   return arch::is_adaptive(shape.format) ? lay_out_adaptive(shape.groups, after, content, lbr, registers)
-                                         : lay_out_fixed(arch::record_size(shape.format), shape.format, after, content);
+                                         : lay_out_fixed(shape.format, after, content);
 }
 
-Bytes PebsRecord::lay_out_fixed(std::size_t size, PebsFormat format, const RegisterFile& after,
-                                const PebsContent& content) {
+Bytes PebsRecord::lay_out_fixed(PebsFormat format, const RegisterFile& after, const PebsContent& content) {
   arch::PebsV1& v1 = fixed_.v2.v1;  // every field that is not 0 for ever is written each time
   v1.v0.registers = after;
   v1.status = format >= PebsFormat::V3 ? content.counters : content.status;
@@ -63,23 +41,13 @@ Bytes PebsRecord::lay_out_fixed(std::size_t size, PebsFormat format, const Regis
   v1.latency = content.latency;
   fixed_.v2.eventing_ip = content.eventing_ip;
   fixed_.tsc = content.tsc;
-  return std::as_bytes(std::span{&fixed_, 1}).first(size);
-}
-
-Bytes PebsRecord::lay_out_32(const PebsContent& content) {
-  const RegisterFile& r = content.after;
-  const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
-  append(arch::Pebs32{low(r.flags), low(r.ip), low(r.ax), low(r.bx), low(r.cx), low(r.dx), low(r.si), low(r.di),
-                      low(r.bp), low(r.sp)});
-  return Bytes{bytes_}.first(size_);
+  return std::as_bytes(std::span{&fixed_, 1}).first(arch::record_size(format));
 }
 
 Bytes PebsRecord::lay_out_adaptive(PebsDataCfg groups, const RegisterFile& after, const PebsContent& content,
                                    const LbrStack& lbr, VectorRegisters* registers) {
-  constexpr std::uint64_t kGroups =
-      PebsDataCfg::memory.mask | PebsDataCfg::gprs.mask | PebsDataCfg::xmms.mask | PebsDataCfg::lbrs.mask;
   const std::uint64_t size = arch::adaptive_size(groups);
-  append(arch::PebsBasic{.format_size = (groups.raw() & kGroups) | size << 48,
+  append(arch::PebsBasic{.format_size = (groups.raw() & arch::kPebsGroups) | size << 48,
                          .ip = content.eventing_ip,
                          .counters = content.counters,
                          .tsc = content.tsc});

@@ -33,9 +33,7 @@ class PebsRecord {
                 VectorRegisters* registers);
 
  private:
-  Bytes lay_out_fixed(std::size_t size, arch::PebsFormat format, const arch::RegisterFile& after,
-                      const PebsContent& content);
-  Bytes lay_out_32(const PebsContent& content);
+  Bytes lay_out_fixed(arch::PebsFormat format, const arch::RegisterFile& after, const PebsContent& content);
   Bytes lay_out_adaptive(arch::PebsDataCfg groups, const arch::RegisterFile& after, const PebsContent& content,
                          const LbrStack& lbr, VectorRegisters* registers);
   template <WireLayout T>

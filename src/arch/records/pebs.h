@@ -135,6 +135,29 @@ constexpr RegisterFile legacy_order(const PebsGprs& r) {
           .r15 = r.r15};
 }
 
+/// The record of a 32-bit area has the low halves; the registers that it leaves out do not exist outside 64-bit code.
+constexpr Pebs32 low_halves(const RegisterFile& r) {
+  const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+  return {low(r.flags), low(r.ip), low(r.ax), low(r.bx), low(r.cx),
+          low(r.dx),    low(r.si), low(r.di), low(r.bp), low(r.sp)};
+}
+constexpr RegisterFile widened(const Pebs32& r) {
+  return {.flags = r.flags,
+          .ip = r.ip,
+          .ax = r.ax,
+          .bx = r.bx,
+          .cx = r.cx,
+          .dx = r.dx,
+          .si = r.si,
+          .di = r.di,
+          .bp = r.bp,
+          .sp = r.sp};
+}
+
+/// The bits of PEBS_DATA_CFG that name a group, which PebsBasic has at the same places.
+inline constexpr std::uint64_t kPebsGroups =
+    PebsDataCfg::memory.mask | PebsDataCfg::gprs.mask | PebsDataCfg::xmms.mask | PebsDataCfg::lbrs.mask;
+
 /// How many LBR entries a record with this configuration has.
 constexpr unsigned lbr_entries(PebsDataCfg groups) {
   if (!groups.has(PebsDataCfg::lbrs)) return 0;

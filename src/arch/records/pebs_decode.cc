@@ -18,19 +18,9 @@ T take(Bytes& bytes) {
 
 std::optional<PebsFields> decode_32(Bytes bytes) {
   if (bytes.size() < sizeof(Pebs32)) return std::nullopt;
-  const auto r = take<Pebs32>(bytes);
   PebsFields fields;
   fields.size = sizeof(Pebs32);
-  fields.registers = {.flags = r.flags,
-                      .ip = r.ip,
-                      .ax = r.ax,
-                      .bx = r.bx,
-                      .cx = r.cx,
-                      .dx = r.dx,
-                      .si = r.si,
-                      .di = r.di,
-                      .bp = r.bp,
-                      .sp = r.sp};
+  fields.registers = widened(take<Pebs32>(bytes));
   return fields;
 }
 
@@ -56,12 +46,10 @@ std::optional<PebsFields> decode_fixed(Bytes bytes, PebsFormat format) {
 std::optional<PebsFields> decode_adaptive(Bytes bytes) {
   if (bytes.size() < sizeof(PebsBasic)) return std::nullopt;
   const auto basic = take<PebsBasic>(bytes);
-  constexpr std::uint64_t kKnown =
-      PebsDataCfg::memory.mask | PebsDataCfg::gprs.mask | PebsDataCfg::xmms.mask | PebsDataCfg::lbrs.mask;
   const std::uint64_t format = basic.format_size & ((std::uint64_t{1} << 48) - 1);
   PebsFields fields;
   fields.size = static_cast<std::size_t>(basic.format_size >> 48);
-  if ((format & ~kKnown) != 0 || fields.size > kMaxPebsRecord) return std::nullopt;
+  if ((format & ~kPebsGroups) != 0 || fields.size > kMaxPebsRecord) return std::nullopt;
 
   // How many LBR entries there are follows from the size alone.
   const PebsDataCfg groups{format & ~PebsDataCfg::lbrs.mask};
