@@ -49,11 +49,8 @@ const CpuModel* find_cpu_model(std::string_view name) {
 
 CpuModel with_quirks(CpuModel model, QuirkSet quirks) {
   model.quirks = quirks;
-  if (quirks.has(Quirk::Ds32)) model.ds_64 = false;
-  if (quirks.has(Quirk::GlobalCtrlStartsAt0)) model.global_ctrl_starts_set = false;
   if (quirks.has(Quirk::PebsFormat5) && model.pebs_baseline()) {
     model.capabilities = model.capabilities.with(PerfCapabilities::pebs_format, 5);
-    model.fixed_reset_slot = 32;
   }
   return model;
 }

@@ -53,10 +53,9 @@ struct CpuModel {
   CounterSet distribution_counters;  // on which a Precise::Distribution event records the overflowing instruction
   CounterSet exact_counters{};       // on which every precise event does ("PDist")
   PebsServes pebs_serves;
-  bool pebs_of_any_event = false;     // an event that is not precise is recorded at the overflow, not at the next event
-  bool load_latency = false;          // the load-latency facility, MSR_PEBS_LD_LAT
-  std::uint8_t reset_slots;           // of the DS management area, for general counters
-  std::uint8_t fixed_reset_slot = 8;  // slot of FIXED_CTR0, with PEBS baseline
+  bool pebs_of_any_event = false;  // an event that is not precise is recorded at the overflow, not at the next event
+  bool load_latency = false;       // the load-latency facility, MSR_PEBS_LD_LAT
+  std::uint8_t reset_slots;        // of the DS management area, for general counters
 
   std::uint8_t lbr_entries;  // a power of two
   LbrKind lbr_kind = LbrKind::Stack;
@@ -71,9 +70,7 @@ struct CpuModel {
   std::uint8_t offcore_registers = 0;  // MSR_OFFCORE_RSP_0, _1
   std::uint64_t offcore_bits = 0;
 
-  bool ds_64 = true;                   // CPUID.1:ECX.DTES64
-  bool global_ctrl_starts_set = true;  // the general counters' bits are 1 after RESET
-  QuirkSet quirks{};                   // those that are part of it
+  QuirkSet quirks{};  // those that are part of it
 
   std::span<const Event> (*events)();
 
@@ -84,6 +81,17 @@ struct CpuModel {
   }
   constexpr LbrFormat lbr_format() const {
     return static_cast<LbrFormat>(capabilities.get(PerfCapabilities::lbr_format));
+  }
+  /// Slot of FIXED_CTR0 in the DS management area, with PEBS baseline.
+  constexpr unsigned fixed_reset_slot() const { return pebs_format() >= PebsFormat::V5 ? 32 : 8; }
+  /// CPUID.1:ECX.DTES64.
+  constexpr bool ds_64() const { return !quirks.has(Quirk::Ds32); }
+  /// What IA32_PERF_GLOBAL_CTRL enables after RESET: the general counters, so that software which knows only PERFEVTSEL
+  /// can count.
+  /// source: SDM from March 2023, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT"; older
+  /// editions say 0.
+  constexpr CounterSet enabled_at_reset() const {
+    return quirks.has(Quirk::GlobalCtrlStartsAt0) ? CounterSet{} : any_of(general_counters);
   }
   constexpr bool any_thread() const { return perfmon_version == 3 || perfmon_version == 4; }
 };
@@ -104,7 +112,7 @@ constexpr bool is_consistent(const CpuModel& m) {
   if (!m.pebs_baseline() && !m.pebs_counters.subset_of(any_of(4))) return false;
   if (!(m.distribution_counters | m.exact_counters).subset_of(m.pebs_counters)) return false;
   if (!m.pebs_counters.general().subset_of(any_of(m.reset_slots))) return false;
-  if (m.fixed_reset_slot < m.reset_slots && m.pebs_baseline()) return false;
+  if (m.fixed_reset_slot() < m.reset_slots && m.pebs_baseline()) return false;
   if (!m.capabilities.has(PerfCapabilities::pebs_trap)) return false;  // no fault-like record is modelled
   if (m.load_latency && m.perfmon_version < 5 && m.pebs_counters.empty()) return false;
   if (!std::has_single_bit(m.lbr_entries) || m.lbr_entries > LbrFrom::msrs.count) return false;

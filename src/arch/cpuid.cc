@@ -34,7 +34,7 @@ std::optional<CpuidLeaf> pmu_leaf(const CpuModel& model, std::uint32_t leaf, std
 CpuidBits pmu_bits(const CpuModel& model, std::uint32_t leaf, std::uint32_t subleaf, QuirkSet quirks) {
   if (leaf == 1) {
     std::uint32_t ecx = kDsCpl | kPdcm;
-    if (model.ds_64 && !quirks.has(Quirk::Ds32)) ecx |= kDtes64;
+    if (model.ds_64() && !quirks.has(Quirk::Ds32)) ecx |= kDtes64;
     return {.mask = {~0U, 0, kDtes64 | kDsCpl | kPdcm, kDs}, .value = {model.signature, 0, ecx, kDs}};
   }
   if (leaf == 7 && subleaf == 0) {

@@ -118,9 +118,7 @@ std::uint64_t lbr_info_bits(const CpuModel& m, unsigned) {
 }
 
 // What they start with, where that is not 0.
-std::uint64_t starting_control(const CpuModel& m) {
-  return m.global_ctrl_starts_set ? any_of(m.general_counters).bits : 0;
-}
+std::uint64_t starting_control(const CpuModel& m) { return m.enabled_at_reset().bits; }
 std::uint64_t capabilities(const CpuModel& m) { return m.capabilities.raw(); }
 std::uint64_t facilities(const CpuModel&) { return MiscEnable{}.with(MiscEnable::monitoring, 1).raw(); }
 std::uint64_t starting_depth(const CpuModel& m) { return m.lbr_entries; }

@@ -22,9 +22,6 @@ constexpr void put(CounterSet& set, std::uint64_t bit, bool in) { set.bits = in 
 
 }  // namespace
 
-// GLOBAL_CTRL starts with the general counters' bits set, so that software which knows only PERFEVTSEL can count.
-// source: SDM from March 2023, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT"; older
-// editions say 0.
 Counters::Counters(const arch::CpuModel& model) : model_(model) {
   for (unsigned n = 0; n < model.general_counters; ++n) {
     slots_[n].limit = std::uint64_t{1} << model.general_width;
@@ -45,7 +42,7 @@ void Counters::reset() {
   for (Counter& counter : slots_) counter.value = 0;
   for (unsigned n = 0; n < model_.general_counters; ++n) set_select(n, PerfEvtSel{});
   set_fixed_control(FixedCtrCtrl{});
-  control_ = arch::GlobalCtrl{model_.global_ctrl_starts_set ? arch::any_of(model_.general_counters).bits : 0};
+  control_ = arch::GlobalCtrl{model_.enabled_at_reset().bits};
   status_ = GlobalStatus{};
   pebs_ = latency_ = armed_ = pending_ = {};
   latency_threshold_ = 0;

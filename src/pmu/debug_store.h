@@ -31,7 +31,7 @@ class DebugStore {
  public:
   DebugStore(LinearMemory& memory, const arch::CpuModel& model)
       : memory_(memory),
-        first_fixed_slot_(model.fixed_reset_slot),
+        first_fixed_slot_(model.fixed_reset_slot()),
         no_prediction_(model.quirks.has(arch::Quirk::BtsFlagsAreZero)) {}
 
   /// What IA32_DS_AREA holds.

@@ -106,7 +106,7 @@ class TestPmu {
   bool write_faults(std::uint32_t msr, std::uint64_t value) { return !pmu.wrmsr(msr, value); }
 
   arch::DsLayout layout() const {
-    return model.ds_64 || pmu.mode().ia32e ? arch::DsLayout::Words64 : arch::DsLayout::Words32;
+    return model.ds_64() || pmu.mode().ia32e ? arch::DsLayout::Words64 : arch::DsLayout::Words32;
   }
   /// The shape of a record of adaptive counters; all others' on older models.
   arch::PebsShape shape() const {
@@ -130,7 +130,7 @@ class TestPmu {
     wr(arch::DsArea::msrs.first, kDs);
   }
   void set_reset(unsigned counter, std::uint64_t value) {
-    const unsigned slot = arch::ds_reset_slot(counter, model.fixed_reset_slot);
+    const unsigned slot = arch::ds_reset_slot(counter, model.fixed_reset_slot());
     memory.put(kDs + arch::ds_reset_slot_offset(slot, layout()), value);
   }
   std::uint64_t index() { return word(arch::ds_pebs_offset(layout()) + arch::ds_word_bytes(layout())); }

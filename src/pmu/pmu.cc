@@ -303,7 +303,7 @@ void Pmu::Impl::choose_branches() {
 
 void Pmu::Impl::set_mode(Mode mode) {
   mode_ = mode;
-  store_.set_layout(model_.ds_64 || mode.ia32e ? arch::DsLayout::Words64 : arch::DsLayout::Words32);
+  store_.set_layout(model_.ds_64() || mode.ia32e ? arch::DsLayout::Words64 : arch::DsLayout::Words32);
 }
 
 void Pmu::Impl::enter_any_branch(const arch::TakenBranch& branch) {

@@ -223,7 +223,7 @@ void PmuDriver::reload(std::size_t planned) {
     events = std::min(longest_period(c), static_cast<std::uint64_t>(counter.left));
   }
   const std::uint64_t value = (0 - events) & (~std::uint64_t{0} >> (64 - width(c)));
-  if (c.pebs) ds_.set_reset(arch::ds_reset_slot(c.counter, model_.fixed_reset_slot), value);
+  if (c.pebs) ds_.set_reset(arch::ds_reset_slot(c.counter, model_.fixed_reset_slot()), value);
   wrmsr(value_msr(c), value);
   counter.accounted = value;
 }

@@ -33,7 +33,6 @@ inline constexpr CpuModel kIcelakeServer1{
     .pebs_of_any_event = true,
     .load_latency = true,
     .reset_slots = 8,
-    .fixed_reset_slot = 8,
     .lbr_entries = 32,
     .lbr_call_stack = true,
     .counter_freeze = FreezeKind::Streamlined,

@@ -35,7 +35,6 @@ inline constexpr CpuModel kSapphireRapids1{
     .pebs_of_any_event = true,
     .load_latency = true,
     .reset_slots = 8,
-    .fixed_reset_slot = 8,
     .lbr_entries = 32,
     .lbr_kind = LbrKind::Architectural,
     .lbr_depths = 0x0B,
