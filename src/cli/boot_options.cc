@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "arch/cpu_model.h"
+#include "base/descriptor.h"
 #include "cli/command_line.h"
 #include "cli/event_selection.h"
 #include "cli/exit_status.h"
@@ -83,33 +84,26 @@ std::optional<std::uint64_t> parse_memory_size(const std::string& text) {
 }
 
 Result<std::vector<std::byte>> read_whole_file(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const auto failed = [&path](int error) {
-    return Error{path + ": cannot be read: " + std::strerror(error), "check the path and its permissions"};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto failed = [&path] {
+    return Error{path + ": cannot be read: " + std::strerror(errno), "check the path and its permissions"};
   };
-  if (fd < 0) return failed(errno);
+  if (!file) return failed();
   std::vector<std::byte> bytes;
   struct stat facts {};
-  if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && static_cast<std::uint64_t>(facts.st_size) <= kLargestFile) {
+  if (fstat(file.get(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+      static_cast<std::uint64_t>(facts.st_size) <= kLargestFile) {
     bytes.reserve(static_cast<std::size_t>(facts.st_size));
   }
   std::vector<std::byte> piece(1 << 16);
   for (;;) {
-    const ssize_t got = read(fd, piece.data(), piece.size());
+    const ssize_t got = read(file.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int error = errno;
-      close(fd);
-      return failed(error);
-    }
+    if (got < 0) return failed();
     if (got == 0) break;
     bytes.insert(bytes.end(), piece.begin(), piece.begin() + got);
-    if (bytes.size() > kLargestFile) {
-      close(fd);
-      return Error{path + ": is larger than 2 GiB", ""};
-    }
+    if (bytes.size() > kLargestFile) return Error{path + ": is larger than 2 GiB", ""};
   }
-  close(fd);
   return bytes;
 }
 

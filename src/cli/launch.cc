@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "engine/loader/held_environment.h"
 #include "session/wire.h"
 
@@ -21,25 +22,6 @@ namespace zs::cli {
 namespace {
 
 constexpr int kSocketBufferBytes = 4 << 20;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 Error system_error(const std::string& what) { return {what + ": " + std::strerror(errno), ""}; }
 

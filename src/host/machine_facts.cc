@@ -17,28 +17,15 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/descriptor.h"
+
 namespace zs::host {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 /// The first 4 KiB of a file; "" where it cannot be read. Enough for everything asked here.
 std::string small_file(const char* path) {
   const Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
-  if (!file.open()) return {};
+  if (!file) return {};
   std::array<char, 4096> bytes;
   const ssize_t got = read(file.get(), bytes.data(), bytes.size());
   return got > 0 ? std::string(bytes.data(), static_cast<std::size_t>(got)) : std::string{};
@@ -153,7 +140,7 @@ int open_event(perf_event_attr attr) {
 
 Attempt try_event(const perf_event_attr& attr) {
   const Descriptor event(open_event(attr));
-  return {event.open() ? 0 : errno};
+  return {event ? 0 : errno};
 }
 
 constexpr std::uint64_t kLoopInstructions = 2'000'000;
@@ -174,9 +161,9 @@ PerfFacts ask_perf(std::string_view status) {
   facts.software_event = try_event(user_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK));
   {
     const Descriptor event(open_event(user_event(PERF_TYPE_HARDWARE, kInstructions)));
-    facts.instructions = {event.open() ? 0 : errno};
+    facts.instructions = {event ? 0 : errno};
     facts.loop_instructions = kLoopInstructions;
-    if (event.open()) facts.counted = instructions_counted(event.get());
+    if (event) facts.counted = instructions_counted(event.get());
   }
   perf_event_attr sampling = user_event(PERF_TYPE_HARDWARE, kInstructions);
   sampling.sample_period = 1'000'003;
@@ -211,7 +198,7 @@ Attempt try_low_window() {
 Attempt try_memfd() {
   constexpr std::size_t kPage = 4096;
   const Descriptor memfd(memfd_create("zeroskid doctor", MFD_CLOEXEC));
-  if (!memfd.open() || ftruncate(memfd.get(), kPage) != 0) return {errno};
+  if (!memfd || ftruncate(memfd.get(), kPage) != 0) return {errno};
   void* const view = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, memfd.get(), 0);
   if (view == MAP_FAILED) return {errno};
   munmap(view, kPage);

@@ -9,25 +9,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "machine/gdb/packet.h"
 #include "machine/gdb/session.h"
 
 namespace zs::machine::gdb {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Error failure(std::uint16_t port, const char* what) {
   return Error{"--gdb " + std::to_string(port) + ": " + what + ": " + std::strerror(errno),
@@ -61,7 +48,7 @@ bool receive(int fd, PacketReader& reader, int timeout) {
 Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port,
                      const std::function<void(std::uint16_t)>& listening) {
   const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (listener.get() < 0) return failure(port, "no socket");
+  if (!listener) return failure(port, "no socket");
   const int on = 1;
   (void)setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
@@ -75,7 +62,7 @@ Result<PcStop> serve(Pc& pc, std::uint64_t limit, std::uint16_t port,
   }
   listening(ntohs(address.sin_port));
   const Descriptor peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (peer.get() < 0) return failure(port, "nobody connected");
+  if (!peer) return failure(port, "nobody connected");
   (void)setsockopt(peer.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 
   PacketReader reader;
