@@ -6,14 +6,13 @@
 #include <string>
 
 #include "arch/cpu_model.h"
+#include "arch/msrs.h"
 #include "machine/ds_view.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/pmu.h"
 
 namespace zs::machine {
 namespace {
-
-constexpr std::uint32_t kDsArea = 0x600, kGlobalStatus = 0x38E;
 
 std::string_view name_of(arch::BranchKind kind) {
   switch (kind) {
@@ -39,8 +38,8 @@ void BootLog::set_pc(Pc& pc, const arch::CpuModel& model, arch::QuirkSet quirks)
 
 void BootLog::debug_store(std::string_view why) {
   std::uint64_t area = 0, status = 0;
-  (void)pc_->pmu().rdmsr(kDsArea, area);
-  (void)pc_->pmu().rdmsr(kGlobalStatus, status);
+  (void)pc_->pmu().rdmsr(arch::DsArea::msrs.first, area);
+  (void)pc_->pmu().rdmsr(arch::GlobalStatus::msrs.first, status);
   ds_(fmt::format("#{} {} at {:x} status {:016x}\n", interrupts_, why, pc_->cpu().linear_ip(), status));
   if (area == 0) return;
   const bool narrow = quirks_.has(arch::Quirk::Ds32) && !pc_->pmu().mode().ia32e;

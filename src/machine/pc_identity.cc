@@ -7,6 +7,7 @@
 #include "arch/cpu_model.h"
 #include "arch/cpuid.h"
 #include "arch/msr_map.h"
+#include "arch/msrs.h"
 #include "machine/clock.h"
 #include "machine/devices/local_apic.h"
 #include "machine/vcpu/vcpu.h"
@@ -68,7 +69,8 @@ std::uint32_t letters(const std::string& text, std::size_t at) {
   return word;
 }
 
-constexpr std::uint32_t kTimeStampCounter = 0x10, kMiscEnable = 0x1A0, kDebugCtl = 0x1D9;
+constexpr std::uint32_t kTimeStampCounter = 0x10;
+constexpr std::uint32_t kMiscEnable = arch::MiscEnable::msrs.first, kDebugCtl = arch::DebugCtl::msrs.first;
 
 /// IA32_MISC_ENABLE bits that are not the PMU's: those that software may set here are without effect.
 constexpr std::uint64_t kMiscWritable =
@@ -180,9 +182,7 @@ bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
     return done;
   }
   if (msr == kMiscEnable) {
-    std::uint64_t read_only = 0;
-    (void)pmu_.rdmsr(msr, read_only);  // written ones are ignored
-    if ((value & ~(kMiscWritable | read_only | 1u << 7 | 1u << 11 | 1u << 12)) != 0) return false;
+    if ((value & ~(kMiscWritable | arch::MiscEnable::fields.mask)) != 0) return false;  // the PMU's are ignored
     misc_enable_ = value & kMiscWritable;
     return true;
   }
