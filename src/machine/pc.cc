@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "arch/cpu_model.h"
 #include "machine/boot/bios.h"
@@ -143,7 +144,6 @@ class Pc::Impl : public InterruptSource,
     feed_.set_trace(config_.trace);
     feed_.on_init([this] { local_apic_.init(); });
     pmu_.set_vector_registers(&vector_registers_);
-    cpu_->reset();
   }
 
   // ---- booting
@@ -162,8 +162,7 @@ class Pc::Impl : public InterruptSource,
     install_bios();
     (void)memory_.write(kBootSector, disk_->read(0, 1));
     CpuState state = CpuState::after_reset();
-    for (Segment& segment : state.segments) {
-      if (&segment == &state.segments[kLdtr] || &segment == &state.segments[kTr]) continue;
+    for (Segment& segment : std::span(state.segments).first<kLdtr>()) {
       segment.selector = 0;
       segment.base = 0;
     }
@@ -181,8 +180,7 @@ class Pc::Impl : public InterruptSource,
     if (!kernel) return kernel.error();
     CpuState state = CpuState::after_reset();
     constexpr std::uint16_t kFlatData = 0xC093, kFlatCode = 0xC09B;  // G, D/B, present, S, read/write or execute/read
-    for (Segment& segment : state.segments) {
-      if (&segment == &state.segments[kLdtr] || &segment == &state.segments[kTr]) continue;
+    for (Segment& segment : std::span(state.segments).first<kLdtr>()) {
       segment = {.selector = 0x10, .attributes = kFlatData, .limit = 0xFFFFFFFF, .base = 0};
     }
     state.segments[kCs] = {.selector = 0x08, .attributes = kFlatCode, .limit = 0xFFFFFFFF, .base = 0};

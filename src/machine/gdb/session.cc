@@ -38,8 +38,6 @@ std::optional<std::uint64_t> value_of(std::string_view digits) {
   return value;
 }
 
-bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
 }  // namespace
 
 std::string Session::read_registers() {
@@ -180,11 +178,11 @@ std::string Session::resume(bool step) {
 }
 
 std::string Session::query(std::string_view packet) {
-  if (begins(packet, "qSupported")) {
+  if (packet.starts_with("qSupported")) {
     return fmt::format("PacketSize={:x};qXfer:features:read+;swbreak+;hwbreak+;vContSupported+", 32768);
   }
   constexpr std::string_view kFeatures = "qXfer:features:read:target.xml:";
-  if (begins(packet, kFeatures)) {
+  if (packet.starts_with(kFeatures)) {
     packet.remove_prefix(kFeatures.size());
     const auto offset = take_hex(packet);
     if (!offset || *offset > kTarget.size()) return "E01";
@@ -221,9 +219,9 @@ std::optional<std::string> Session::answer(std::string_view packet) {
     case 'c': return last_reply_ = resume(false);
     case 'v':
       if (packet == "vCont?") return "vCont;c;C;s;S";
-      if (begins(packet, "vCont;s") || begins(packet, "vCont;S")) return last_reply_ = resume(true);
-      if (begins(packet, "vCont;c") || begins(packet, "vCont;C")) return last_reply_ = resume(false);
-      if (begins(packet, "vKill")) {
+      if (packet.starts_with("vCont;s") || packet.starts_with("vCont;S")) return last_reply_ = resume(true);
+      if (packet.starts_with("vCont;c") || packet.starts_with("vCont;C")) return last_reply_ = resume(false);
+      if (packet.starts_with("vKill")) {
         killed_ = true;
         return "OK";
       }
