@@ -31,9 +31,12 @@ Counters::Counters(const arch::CpuModel& model) : model_(model) {
     Counter& counter = slots_[kMaxGeneral + i];
     counter.limit = std::uint64_t{1} << model.fixed_width;
     counter.bit = arch::fixed(i).bits;
-    counter.meaning = arch::fixed_meaning(model, i);
-    counter.tick = arch::fixed_tick(model, i);
-    put(at_overflow_, counter.bit, records_the_overflow(arch::kFirstFixedBit + i, arch::fixed_event(model, i)));
+    const arch::Event* row = arch::fixed_event(model, i);
+    if (row != nullptr) {
+      counter.meaning = row->meaning;
+      counter.tick = row->tick;
+    }
+    put(at_overflow_, counter.bit, records_the_overflow(arch::kFirstFixedBit + i, row));
   }
   reset();
 }
@@ -62,14 +65,14 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
   Counter& counter = slots_[n];
   const auto event = static_cast<std::uint8_t>(select.get(PerfEvtSel::event));
   const auto umask = static_cast<std::uint8_t>(select.get(PerfEvtSel::umask));
-  counter.tick = arch::tick_of(model_, event, umask);
+  const arch::Event* row = arch::find_event(model_, event, umask);
+  counter.tick = row != nullptr ? row->tick : arch::Tick::None;
   counter.cmask = static_cast<std::uint8_t>(select.get(PerfEvtSel::cmask));
   counter.invert = select.has(PerfEvtSel::invert);
   counter.edge = select.has(PerfEvtSel::edge);
   counter.condition_held = false;
   choose_meaning(n);
 
-  const arch::Event* row = arch::find_event(model_, event, umask);
   put(with_address_, counter.bit, row != nullptr && row->data_address);
   put(of_stores_, counter.bit, row != nullptr && row->of_store);
   put(at_overflow_, counter.bit, records_the_overflow(n, row));

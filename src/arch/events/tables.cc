@@ -36,18 +36,6 @@ const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::u
   return nullptr;
 }
 
-const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
-  for (const Event& row : events(model)) {
-    if (row.code == 0 && row.counters.has(kFirstFixedBit + index)) return row.meaning;
-  }
-  return nullptr;
-}
-
-Tick tick_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
-  const Event* row = find_event(model, event, umask);
-  return row != nullptr ? row->tick : Tick::None;
-}
-
 const Event* fixed_event(const CpuModel& model, unsigned index) {
   const Event* found = nullptr;
   for (const Event& row : events(model)) {
@@ -57,11 +45,9 @@ const Event* fixed_event(const CpuModel& model, unsigned index) {
   return found;
 }
 
-Tick fixed_tick(const CpuModel& model, unsigned index) {
-  for (const Event& row : events(model)) {
-    if (row.code == 0 && row.counters.has(kFirstFixedBit + index)) return row.tick;
-  }
-  return Tick::None;
+const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
+  const Event* row = fixed_event(model, index);
+  return row != nullptr ? row->meaning : nullptr;
 }
 
 bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {

@@ -25,15 +25,12 @@ const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t 
 /// UMASK bits of FP_ARITH_INST_RETIRED may be combined; no others.
 const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
 
-/// The row that describes fixed counter `index` best: that of precise distribution, if it has one.
+/// The row that describes fixed counter `index` best: that of precise distribution, if it has one. All rows of one
+/// fixed counter count the same. Null: no such counter.
 const Event* fixed_event(const CpuModel& model, unsigned index);
 
 /// What fixed counter `index` counts. Null: nothing (not modelled).
 const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index);
-
-/// What a counter with this EVENT and UMASK, or fixed counter `index`, adds time of.
-Tick tick_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
-Tick fixed_tick(const CpuModel& model, unsigned index);
 
 /// Whether the event is that of the load-latency facility.
 bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask);

@@ -63,6 +63,20 @@ TEST(EventTables, CountEveryExactEventOnTheEncodingOfItsRow) {
   }
 }
 
+TEST(EventTables, GiveAllRowsOfAFixedCounterOneMeaningAndOneClock) {
+  for (const CpuModel& model : cpu_models()) {
+    for (unsigned i = 0; i < model.fixed_counters; ++i) {
+      const Event* chosen = fixed_event(model, i);
+      ASSERT_NE(chosen, nullptr) << model.name << " " << i;
+      for (const Event& row : events(model)) {
+        if (row.code != 0 || !row.counters.has(kFirstFixedBit + i)) continue;
+        EXPECT_EQ(row.meaning, chosen->meaning) << model.name << " " << row.name;
+        EXPECT_EQ(row.tick, chosen->tick) << model.name << " " << row.name;
+      }
+    }
+  }
+}
+
 TEST(EventTables, CountNothingForAnEncodingThatIsNotModelled) {
   for (const CpuModel& model : cpu_models()) {
     for (const Event& event : events(model)) {
