@@ -28,9 +28,7 @@ void bit(Core& c, const Insn& i) {
   const bool constant = (i.detail & 4) != 0;
   const T offset = constant ? static_cast<T>(i.imm) : c.reg<T>(i.src);
   const auto within = static_cast<unsigned>(offset & (kBits - 1));
-  const auto set_carry = [&](T value) {
-    c.status = static_cast<Status>((c.status & ~status::cf) | ((value >> within & 1) != 0 ? status::cf : 0));
-  };
+  const auto set_carry = [&](T value) { c.status = with_status(c.status, status::cf, (value >> within & 1) != 0); };
   if (!i.to_memory) {
     const T value = c.reg<T>(i.dst);
     set_carry(value);

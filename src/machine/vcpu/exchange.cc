@@ -74,8 +74,6 @@ void lower_cmpxchg(Decoded& d) {
   d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return cmpxchg<decltype(t)>; });
 }
 
-void set_zf(Core& c, bool zero) { c.status = static_cast<Status>((c.status & ~status::zf) | (zero ? status::zf : 0)); }
-
 void cmpxchg8b(Core& c, const Insn& i) {
   const std::uint64_t address = c.effective_address(i);
   const std::uint64_t wanted =
@@ -87,7 +85,7 @@ void cmpxchg8b(Core& c, const Insn& i) {
     old = a;
     return a == wanted ? made : a;
   });
-  set_zf(c, old == wanted);
+  c.status = with_status(c.status, status::zf, old == wanted);
   if (old == wanted) return;
   c.set_reg<std::uint32_t>(8 * kRax, static_cast<std::uint32_t>(old));
   c.set_reg<std::uint32_t>(8 * kRdx, static_cast<std::uint32_t>(old >> 32));
@@ -102,7 +100,7 @@ void cmpxchg16b(Core& c, const Insn& i) {
   const bool equal = old.low == c.regs[kRax] && old.high == c.regs[kRdx];
   const Xmm made = equal ? Xmm{c.regs[kRbx], c.regs[kRcx]} : old;
   c.store_bytes(i.segment, address, &made, 16);
-  set_zf(c, equal);
+  c.status = with_status(c.status, status::zf, equal);
   if (!equal) c.regs[kRax] = old.low, c.regs[kRdx] = old.high;
 }
 

@@ -30,6 +30,8 @@ inline Status to_status(std::uint64_t flags) {
   return static_cast<Status>((flags & 0xD5u) << 8 | 0x200u | (flags >> 11 & 1u));
 }
 
+inline Status with_status(Status s, Status bit, bool set) { return static_cast<Status>((s & ~bit) | (set ? bit : 0)); }
+
 /// Condition codes by the low four bits of Jcc's opcode.
 template <unsigned Code>
 inline bool holds(Status s) {

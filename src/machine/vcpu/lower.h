@@ -71,8 +71,6 @@ void lower_pop_segment(Decoded& d);
 void lower_sse(Decoded& d);
 void lower_mov_system(Decoded& d);
 void lower_mov_debug(Decoded& d);
-/// The second operand of an instruction that takes a selector.
-std::uint16_t read_operand_16(Core& core, const Insn& insn);
 Handler general_mov(Decoded& d);
 
 struct Lowered {

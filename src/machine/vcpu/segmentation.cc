@@ -1,6 +1,6 @@
 // Segment registers and the tables behind them: descriptors, what each register may be loaded with, LDTR and TR.
 // source: SDM vol. 3A, "Segment Descriptors", "System Descriptor Types", "Privilege Checking When Accessing Data Segments".
-#include "machine/vcpu/lower.h"
+#include "machine/vcpu/operands.h"
 
 namespace zs::machine::vcpu {
 
@@ -157,7 +157,7 @@ void shadow_after_ss(Core& c) {
 
 /// MOV Sreg, r/m16.
 void mov_to_segment(Core& c, const Insn& i) {
-  const U16 selector = read_operand_16(c, i);
+  const U16 selector = read_operand<U16>(c, i, i.src, i.from_memory);
   c.load_segment(i.dst, selector);
   if (i.dst == kSs) shadow_after_ss(c);
 }
@@ -238,10 +238,6 @@ void lower_far_pointer(Decoded& d) {
   d.insn.run = bytes == 8 ? load_far_pointer<U64> : bytes == 4 ? load_far_pointer<U32> : load_far_pointer<U16>;
 }
 
-void set_zero(Core& c, bool zero) {
-  c.status = static_cast<Status>((c.status & ~status::zf) | (zero ? status::zf : 0));
-}
-
 /// Whether LAR, LSL, VERR and VERW may look at the descriptor at all.
 bool visible_descriptor(Core& c, U16 selector, Core::Descriptor& d) {
   if (is_null(selector)) return false;
@@ -257,7 +253,7 @@ bool visible_descriptor(Core& c, U16 selector, Core::Descriptor& d) {
 
 template <typename T, bool Limit>
 void load_access_or_limit(Core& c, const Insn& i) {
-  const U16 selector = read_operand_16(c, i);
+  const U16 selector = read_operand<U16>(c, i, i.src, i.from_memory);
   Core::Descriptor d;
   bool valid = visible_descriptor(c, selector, d);
   if (valid && !d.code_or_data()) {
@@ -268,7 +264,7 @@ void load_access_or_limit(Core& c, const Insn& i) {
     const unsigned types = c.long_mode ? (Limit ? kLsl64 : kLar64) : (Limit ? kLsl32 : kLar32);
     valid = (types >> d.type() & 1) != 0;
   }
-  set_zero(c, valid);
+  c.status = with_status(c.status, status::zf, valid);
   if (!valid) return;
   const U64 value = Limit ? d.segment(selector).limit : d.low >> 32 & 0x00F0FF00;
   c.set_reg<T>(i.dst, static_cast<T>(value));
@@ -286,14 +282,14 @@ void lower_lar(Decoded& d) {
 
 template <bool Write>
 void verify(Core& c, const Insn& i) {
-  const U16 selector = i.to_memory ? c.load<U16>(i.segment, c.effective_address(i)) : c.reg<U16>(i.dst);
+  const U16 selector = read_operand<U16>(c, i, i.dst, i.to_memory);
   Core::Descriptor d;
   bool good = visible_descriptor(c, selector, d) && d.code_or_data();
   if (good) {
     const bool is_code = (d.type() & 8) != 0, bit1 = (d.type() & 2) != 0;
     good = Write ? !is_code && bit1 : !is_code || bit1;
   }
-  set_zero(c, good);
+  c.status = with_status(c.status, status::zf, good);
 }
 template <bool Write>
 void lower_verify(Decoded& d) {
@@ -314,7 +310,7 @@ void arpl(Core& c, const Insn& i) {
   } else {
     c.set_reg<U16>(i.dst, change(c.reg<U16>(i.dst)));
   }
-  set_zero(c, raised);
+  c.status = with_status(c.status, status::zf, raised);
 }
 void lower_arpl(Decoded& d) {
   if (!d.is_memory(0)) d.insn.dst = d.general(0);
@@ -323,10 +319,6 @@ void lower_arpl(Decoded& d) {
 }
 
 }  // namespace
-
-std::uint16_t read_operand_16(Core& c, const Insn& i) {
-  return i.from_memory ? c.load<U16>(i.segment, c.effective_address(i)) : c.reg<U16>(i.src);
-}
 
 void lower_push_segment(Decoded& d) {
   d.insn.src = d.number(0);

@@ -1,7 +1,7 @@
 // Control registers, descriptor-table registers, MSRs, ports, CPUID, time, HLT and the flags that guard interrupts.
 // source: SDM vol. 2, "Operation" of each; vol. 3A, "Control Registers", "Initializing IA-32e Mode".
 #include "arch/linear.h"
-#include "machine/vcpu/lower.h"
+#include "machine/vcpu/operands.h"
 
 namespace zs::machine::vcpu {
 
@@ -206,7 +206,7 @@ void mov_to_control(Core& c, const Insn& i) {
 
 void lmsw(Core& c, const Insn& i) {
   require_ring0(c);
-  const U16 value = i.to_memory ? c.load<U16>(i.segment, c.effective_address(i)) : c.reg<U16>(i.dst);
+  const U16 value = read_operand<U16>(c, i, i.dst, i.to_memory);
   c.write_cr0((c.cr0 & ~U64{14}) | (value & 14) | ((c.cr0 | value) & 1));  // PE can be set, not cleared
 }
 void check_umip(const Core& c) {
@@ -256,9 +256,7 @@ void store_table(Core& c, const Insn& i) {
 void need_protected(const Core& c) {
   if (!c.protected_mode) raise_ud();
 }
-U16 selector_operand(Core& c, const Insn& i) {
-  return i.to_memory ? c.load<U16>(i.segment, c.effective_address(i)) : c.reg<U16>(i.dst);
-}
+U16 selector_operand(Core& c, const Insn& i) { return read_operand<U16>(c, i, i.dst, i.to_memory); }
 void lldt(Core& c, const Insn& i) {
   need_protected(c);
   require_ring0(c);
