@@ -65,12 +65,18 @@ namespace {
 struct OwnMsr {
   U32 number;
   U64 Core::*place;
-  bool canonical;
+  enum Holds : U8 { Anything, LowHalf, CanonicalAddress } holds;
 };
 constexpr OwnMsr kOwnMsrs[] = {
-    {0x174, &Core::sysenter_cs, false}, {0x175, &Core::sysenter_esp, true},        {0x176, &Core::sysenter_eip, true},
-    {0xC0000081, &Core::star, false},   {0xC0000082, &Core::lstar, true},          {0xC0000083, &Core::cstar, true},
-    {0xC0000084, &Core::fmask, false},  {0xC0000102, &Core::kernel_gs_base, true}, {0xC0000103, &Core::tsc_aux, false},
+    {0x174, &Core::sysenter_cs, OwnMsr::LowHalf},
+    {0x175, &Core::sysenter_esp, OwnMsr::CanonicalAddress},
+    {0x176, &Core::sysenter_eip, OwnMsr::CanonicalAddress},
+    {0xC0000081, &Core::star, OwnMsr::Anything},
+    {0xC0000082, &Core::lstar, OwnMsr::CanonicalAddress},
+    {0xC0000083, &Core::cstar, OwnMsr::CanonicalAddress},
+    {0xC0000084, &Core::fmask, OwnMsr::LowHalf},
+    {0xC0000102, &Core::kernel_gs_base, OwnMsr::CanonicalAddress},
+    {0xC0000103, &Core::tsc_aux, OwnMsr::LowHalf},
 };
 constexpr U32 kEfer = 0xC0000080, kFsBase = 0xC0000100, kGsBase = 0xC0000101, kTsc = 0x10;
 
@@ -93,8 +99,8 @@ bool Core::read_msr(std::uint32_t msr, std::uint64_t& value) {
 bool Core::write_msr(std::uint32_t msr, std::uint64_t value) {
   for (const OwnMsr& own : kOwnMsrs) {
     if (own.number != msr) continue;
-    if (own.canonical && !arch::is_canonical(value)) return false;
-    if (msr == 0xC0000103 || msr == 0xC0000084 || msr == 0x174) value &= 0xFFFFFFFF;
+    if (own.holds == OwnMsr::CanonicalAddress && !arch::is_canonical(value)) return false;
+    if (own.holds == OwnMsr::LowHalf) value &= 0xFFFFFFFF;
     return this->*own.place = value, true;
   }
   switch (msr) {
