@@ -34,8 +34,7 @@ enum Register : std::uint32_t {
 };
 
 constexpr std::uint32_t kVersionValue = 0x15 | 5u << 16;  // integrated; the last LVT entry is number 5
-constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
-constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;  // 36 bits
+constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;     // 36 bits
 constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1u << 6, kIllegalRegister = 1u << 7;
 constexpr unsigned kFirstLegalVector = 16;
 constexpr std::uint32_t kTimerPeriodic = 1u << 17;

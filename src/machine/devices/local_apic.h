@@ -86,8 +86,9 @@ class LocalApic : public TimedDevice {
   static void set(Bitmap& map, unsigned vector) { map[vector / 32] |= 1u << vector % 32; }
   static void clear(Bitmap& map, unsigned vector) { map[vector / 32] &= ~(1u << vector % 32); }
 
-  bool enabled() const { return (base_ & 1u << 11) != 0; }
-  bool x2apic() const { return (base_ & 1u << 10) != 0; }
+  static constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
+  bool enabled() const { return (base_ & kBaseEnable) != 0; }
+  bool x2apic() const { return (base_ & kBaseX2) != 0; }
   bool software_enabled() const { return (svr_ & 1u << 8) != 0; }
   bool pic_reaches_cpu() const;
   unsigned processor_priority() const;
