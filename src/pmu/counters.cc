@@ -119,15 +119,13 @@ void Counters::set_control(arch::GlobalCtrl control) {
 }
 
 void Counters::set_status(std::uint64_t bits) {
-  const GlobalStatus before = status_;
+  if ((bits & ~status_.raw() & GlobalStatus::counters_frozen.mask) != 0) stale_ = true;
   status_ = GlobalStatus{status_.raw() | bits};
-  if (status_.has(GlobalStatus::counters_frozen) != before.has(GlobalStatus::counters_frozen)) stale_ = true;
 }
 
 void Counters::clear_status(std::uint64_t bits) {
-  const GlobalStatus before = status_;
+  if ((bits & status_.raw() & GlobalStatus::counters_frozen.mask) != 0) stale_ = true;
   status_ = GlobalStatus{status_.raw() & ~bits};
-  if (status_.has(GlobalStatus::counters_frozen) != before.has(GlobalStatus::counters_frozen)) stale_ = true;
 }
 
 void Counters::set_pebs(CounterSet enabled, CounterSet latency) {
@@ -276,14 +274,14 @@ Counters::Step Counters::retire(const arch::Retired& retired) {
   return step;
 }
 
-std::uint64_t& Counters::ticks(Elapsed& elapsed, arch::Tick tick) {
+std::uint64_t Elapsed::*Counters::ticks(arch::Tick tick) {
   switch (tick) {
-    case arch::Tick::Reference: return elapsed.reference;
-    case arch::Tick::Bus: return elapsed.bus;
+    case arch::Tick::Reference: return &Elapsed::reference;
+    case arch::Tick::Bus: return &Elapsed::bus;
     case arch::Tick::Core:
     case arch::Tick::None: break;
   }
-  return elapsed.core;
+  return &Elapsed::core;
 }
 
 Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
@@ -292,8 +290,7 @@ Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
   Step step;
   for (unsigned i = 0; i < lanes.ticking_count; ++i) {
     Counter& counter = *lanes.ticking[i];
-    Elapsed passed = elapsed;
-    const std::uint64_t events = ticks(passed, counter.tick);
+    const std::uint64_t events = elapsed.*ticks(counter.tick);
     const std::uint64_t to_wrap = counter.limit - counter.value;
     counter.value = (counter.value + events) & (counter.limit - 1);
     if (events < to_wrap) continue;
@@ -310,7 +307,7 @@ Elapsed Counters::time_headroom(Ring ring) {
   const Lanes& lanes = of(ring);
   for (unsigned i = 0; i < lanes.ticking_count; ++i) {
     const Counter& counter = *lanes.ticking[i];
-    std::uint64_t& least = ticks(room, counter.tick);
+    std::uint64_t& least = room.*ticks(counter.tick);
     least = std::min(least, counter.limit - counter.value - 1);
   }
   return room;

@@ -142,7 +142,7 @@ class Counters {
   void choose_meaning(unsigned n);
   bool records_the_overflow(unsigned counter, const arch::Event* row) const;
 
-  static std::uint64_t& ticks(Elapsed& elapsed, arch::Tick tick);
+  static std::uint64_t Elapsed::*ticks(arch::Tick tick);  // which of the clocks it is
 
   const arch::CpuModel& model_;
   std::array<Counter, kSlots> slots_;
