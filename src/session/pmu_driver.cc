@@ -18,6 +18,7 @@ using arch::GlobalStatus;
 using arch::PerfCapabilities;
 using arch::PerfEvtSel;
 
+constexpr DebugCtl kRecordBranches = DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1);
 constexpr int kMostRounds = 100;  // of one interrupt, as Linux has it; more means that the PMU is stuck
 
 CounterSet pebs_counters_of(const BankPlan& plan) {
@@ -117,7 +118,7 @@ void PmuDriver::program_lbr(std::uint64_t select) {
       wrmsr(arch::LbrCtl::msrs[0], arch::lbr_ctl_of(arch::LbrSelect{select}).with(arch::LbrCtl::enable, 1).raw());
       break;
   }
-  wrmsr(DebugCtl::msrs[0], DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1).raw());
+  wrmsr(DebugCtl::msrs[0], kRecordBranches.raw());
 }
 
 void PmuDriver::take_pmi(PmuClient& client) {
@@ -136,7 +137,7 @@ void PmuDriver::take_pmi(PmuClient& client) {
   }
   if (lbr_on_ && model_.lbr_freeze == arch::FreezeKind::Legacy) {
     // The interrupt cleared DEBUGCTL.LBR; streamlined freezing ended with the acknowledgement.
-    wrmsr(DebugCtl::msrs[0], DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1).raw());
+    wrmsr(DebugCtl::msrs[0], kRecordBranches.raw());
   }
   line_.mine = false;
   wrmsr(arch::GlobalCtrl::msrs[0], running);
@@ -251,6 +252,7 @@ std::uint32_t PmuDriver::value_msr(const PlannedCounter& counter) const {
 void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {
   branches.clear();
   const std::uint32_t entries = model_.lbr_entries;
+  const arch::LbrFormat format = model_.lbr_format();
   const arch::LbrRegisters registers = arch::lbr_registers(model_);
   const std::uint64_t top = registers.newest_first ? 0 : rdmsr(arch::LbrTos::msrs[0]);
   for (std::uint32_t i = 0; i < entries; ++i) {
@@ -258,14 +260,13 @@ void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {
     const std::uint64_t from = rdmsr(registers.from + at);
     const std::uint64_t to = rdmsr(registers.to + at);
     if (from == 0 && to == 0) break;  // the stack is not full yet
-    SampledBranch branch{.from = arch::lbr_from_address(model_.lbr_format(), from),
-                         .to = arch::lbr_to_address(model_.lbr_format(), to)};
-    if (arch::has_info(model_.lbr_format())) {
+    SampledBranch branch{.from = arch::lbr_from_address(format, from), .to = arch::lbr_to_address(format, to)};
+    if (arch::has_info(format)) {
       const arch::LbrInfo info{rdmsr(registers.info + at)};
       branch.mispredicted = info.has(arch::LbrInfo::mispredicted);
       branch.cycles = static_cast<std::uint16_t>(info.get(arch::LbrInfo::cycles));
     } else {
-      branch.mispredicted = (from & arch::lbr_from_flags(model_.lbr_format()) & arch::kLbrMispredicted) != 0;
+      branch.mispredicted = (from & arch::lbr_from_flags(format) & arch::kLbrMispredicted) != 0;
     }
     branches.push_back(branch);
   }
