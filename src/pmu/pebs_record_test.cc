@@ -35,6 +35,26 @@ std::string dump(FakeMemory& memory, std::uint64_t start, std::size_t size) {
   return text;
 }
 
+/// After the recorded instruction. AX needs all of its bits.
+constexpr arch::RegisterFile kAfter{.flags = 0x246,
+                                    .ip = 0x40'1008,
+                                    .ax = 0xA0A0'A0A0'A0A0'A0A0,
+                                    .bx = 0xB0,
+                                    .cx = 0xC0,
+                                    .dx = 0xD0,
+                                    .si = 0x51,
+                                    .di = 0xD1,
+                                    .bp = 0xB9,
+                                    .sp = 0x7FFF'FFFF'E000,
+                                    .r8 = 0x8808,
+                                    .r9 = 0x8809,
+                                    .r10 = 0x880A,
+                                    .r11 = 0x880B,
+                                    .r12 = 0x880C,
+                                    .r13 = 0x880D,
+                                    .r14 = 0x880E,
+                                    .r15 = 0x880F};
+
 // Records as a whole Pmu writes them: two loads at 401000H and 401004H, the first one arms.
 std::string golden(const char* model) {
   TestPmu t{model};
@@ -51,24 +71,9 @@ std::string golden(const char* model) {
   t.pmu.retire(load, {.flags = 0x202, .ip = 0x40'1004});
   load.ip = 0x40'1004;
   load.next_ip = 0x40'1008;
-  t.pmu.retire(load, {.flags = 0x246,
-                      .ip = 0x40'1008,
-                      .ax = 0xA0,
-                      .bx = 0xB0,
-                      .cx = 0xC0,
-                      .dx = 0xD0,
-                      .si = 0x51,
-                      .di = 0xD1,
-                      .bp = 0xB9,
-                      .sp = 0x7FFF'FFFF'E000,
-                      .r8 = 0x8808,
-                      .r9 = 0x8809,
-                      .r10 = 0x880A,
-                      .r11 = 0x880B,
-                      .r12 = 0x880C,
-                      .r13 = 0x880D,
-                      .r14 = 0x880E,
-                      .r15 = 0x880F});
+  arch::RegisterFile after = kAfter;
+  after.ax = 0xA0;
+  t.pmu.retire(load, after);
   EXPECT_EQ(t.records(), 1U);
   const std::size_t size = t.record_bytes();
   EXPECT_EQ(t.memory.get<std::uint8_t>(TestPmu::kRecords + size), 0xEE) << "one byte past the record is untouched";
@@ -127,25 +132,6 @@ TEST(PebsRecord, OfFormat3IsTheseBytes) {
 }
 
 // ---- every format and every set of groups, written by a Pmu, read by the decoder, compared
-
-constexpr arch::RegisterFile kAfter{.flags = 0x246,
-                                    .ip = 0x40'1008,
-                                    .ax = 0xA0A0'A0A0'A0A0'A0A0,
-                                    .bx = 0xB0,
-                                    .cx = 0xC0,
-                                    .dx = 0xD0,
-                                    .si = 0x51,
-                                    .di = 0xD1,
-                                    .bp = 0xB9,
-                                    .sp = 0x7FFF'FFFF'E000,
-                                    .r8 = 8,
-                                    .r9 = 9,
-                                    .r10 = 10,
-                                    .r11 = 11,
-                                    .r12 = 12,
-                                    .r13 = 13,
-                                    .r14 = 14,
-                                    .r15 = 15};
 
 class CountingXmms : public VectorRegisters {
  public:
@@ -287,10 +273,10 @@ TEST(PebsFormats, OfTheGprGroupAreTheseBytes) {
             "40: d0 00 00 00 00 00 00 00 b0 00 00 00 00 00 00 00\n"
             "50: 00 e0 ff ff ff 7f 00 00 b9 00 00 00 00 00 00 00\n"
             "60: 51 00 00 00 00 00 00 00 d1 00 00 00 00 00 00 00\n"
-            "70: 08 00 00 00 00 00 00 00 09 00 00 00 00 00 00 00\n"
-            "80: 0a 00 00 00 00 00 00 00 0b 00 00 00 00 00 00 00\n"
-            "90: 0c 00 00 00 00 00 00 00 0d 00 00 00 00 00 00 00\n"
-            "A0: 0e 00 00 00 00 00 00 00 0f 00 00 00 00 00 00 00\n");
+            "70: 08 88 00 00 00 00 00 00 09 88 00 00 00 00 00 00\n"
+            "80: 0a 88 00 00 00 00 00 00 0b 88 00 00 00 00 00 00\n"
+            "90: 0c 88 00 00 00 00 00 00 0d 88 00 00 00 00 00 00\n"
+            "A0: 0e 88 00 00 00 00 00 00 0f 88 00 00 00 00 00 00\n");
 }
 
 TEST(PebsFormats, OfA32BitAreaAreTheseBytes) {
