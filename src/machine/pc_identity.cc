@@ -90,7 +90,7 @@ constexpr PlainMsr kPlainMsrs[] = {
     {0x049, 0x049, 0, 1},                      // IA32_PRED_CMD: no predictor to clear yet
     {0x079, 0x079, 0, kAll},                   // IA32_BIOS_UPDT_TRIG
     {0x08B, 0x08B, 0, kAll},                   // IA32_BIOS_SIGN_ID
-    {0x0CE, 0x0CE, 24 << 8, 0},                // MSR_PLATFORM_INFO: ratio of TSC and bus clock
+    {0x0CE, 0x0CE, kTscTicksPerBusTick << 8, 0},  // MSR_PLATFORM_INFO: ratio of TSC and bus clock
     {0x0E7, 0x0E8, 0, kAll},                   // IA32_MPERF, IA32_APERF
     {0x0FE, 0x0FE, 0x508, 0},                  // IA32_MTRRCAP
     {0x179, 0x179, 0, 0},                      // IA32_MCG_CAP: no banks
