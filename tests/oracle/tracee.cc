@@ -338,6 +338,14 @@ void Tracee::hide_the_trap_flag(const Meaning& executed) {
   }
 }
 
+/// CPUID names the processor it runs on, as the engine does not: which one it is changes from run to run.
+void Tracee::hide_the_processor(const Registers& before) {
+  const auto leaf = static_cast<std::uint32_t>(before.rax);
+  if (leaf == 1) registers_.rbx &= 0x00FF'FFFF;
+  if (leaf == 0xB || leaf == 0x1F) registers_.rdx = 0;
+  ptrace(PTRACE_SETREGS, pid_, nullptr, &registers_);
+}
+
 Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
   const Registers before = registers_;
   const bool is_call = next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
@@ -346,7 +354,12 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
   }
   const bool may_use_int3 =
       next != nullptr && !hardware_steps_ && pending_signal_ == 0 && !(has_runner_ && may_be_emulated(next->mnemonic));
-  if (may_use_int3 && step_by_int3(*next)) return WIFSTOPPED(status_) ? Outcome::Executed : Outcome::Ended;
+  const bool names_processor = next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_CPUID;
+  if (may_use_int3 && step_by_int3(*next)) {
+    if (!WIFSTOPPED(status_)) return Outcome::Ended;
+    if (names_processor) hide_the_processor(before);
+    return Outcome::Executed;
+  }
   for (;;) {
     const int signal = std::exchange(pending_signal_, 0);
     if (!resume_and_wait(PTRACE_SINGLESTEP, signal)) return system_error("ptrace");
@@ -362,6 +375,7 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
     const bool stepped = stop == SIGTRAP && (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT);
     if (stepped) {
       if (next != nullptr) hide_the_trap_flag(*next);
+      if (names_processor) hide_the_processor(before);
       if (is_call && wants_restart(registers_.rax)) ++restarted_calls_;
       if (is_call) show_all_processors(before);
       return Outcome::Executed;

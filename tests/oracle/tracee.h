@@ -80,6 +80,7 @@ class Tracee {
   void show_all_processors(const Registers& before);
   void forget_the_trap_flag();
   void hide_the_trap_flag(const Meaning& executed);
+  void hide_the_processor(const Registers& before);
   bool resume_and_wait(int request, int signal);
   void fetch_registers();
 
