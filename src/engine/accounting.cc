@@ -99,7 +99,9 @@ Runtime::Allowance Runtime::allowance() const {
       const std::uint64_t words = headroom / (spaced ? units_[lane] : most);
       const std::uint64_t last = spaced ? translator_->counts().most_words() : 1;
       allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
-      allowed.budget = std::min(allowed.budget, headroom <= most ? 0 : headroom - most);
+      // The same for all, so that the pointer alone tells the distance (Translator::near_end).
+      const std::uint64_t most_in_a_block = config_.max_block_instructions;
+      allowed.budget = std::min(allowed.budget, headroom <= most_in_a_block ? 0 : headroom - most_in_a_block);
       allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);
     }
   }

@@ -11,6 +11,7 @@ namespace zs::engine {
 /// How much a translation may run before it comes back to C++.
 enum class Variant : std::uint8_t {
   Full,  // links to its successors; appends records to the trace
+  Near,  // close to the event horizon, budget form: looks first whether all of it may run; linked to its like; appends no record
   Once,  // close to the event horizon: at most so many instructions, never linked, not kept
   Step,  // one instruction; appends nothing: the dispatcher retires it
 };
@@ -26,6 +27,7 @@ enum class ExitKind : std::uint8_t {
   Unfetchable,  // `pc` is not executable: SIGSEGV
   Stale,        // the code of the block is not what it was when the block was made; `target` is its pc
   NeedsStep,    // the instruction at `target` must run as Variant::Step
+  Horizon,      // of Variant::Near: less may run than the whole block; `target` is its pc
 };
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
@@ -41,6 +43,8 @@ struct Exit {
   std::uint16_t instructions = 0;       // retired on this path
   ExitKind kind = ExitKind::Direct;
   bool taken = false;  // a side exit of a branch whose fall-through (or target) the block follows
+  bool brake = false;  // taken because the trace pointer has come close to the guard (Translator::emit_brake)
+  bool near = false;   // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
 };
 
 /// State that the copied instruction runs in, and where it is.
@@ -65,7 +69,8 @@ struct Block {
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
-  std::uint8_t followed = 0;  // bit i: the path follows its i-th conditional branch, a forward one, to the target
+  std::uint8_t check_bytes = 0;  // of Variant::Near: from `entry` to behind the check
+  std::uint8_t followed = 0;     // bit i: the path follows its i-th conditional branch, a forward one, to the target
   bool dead = false;
   bool unseen_changes = false;  // compared with the program's bytes whenever it is entered (code_check.cc)
   std::uint64_t checksum = 0;

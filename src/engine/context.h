@@ -35,10 +35,11 @@ inline constexpr Gpr kTracePointer = kR11;
 /// Why translated code came back to C++.
 enum class ExitReason : std::uint32_t {
   Unlinked,      // an exit that is not linked; the last append says which
-  StepDone,      // the same of a step, which appends nothing; exit_id says which
+  StepDone,      // the same of a step or of Variant::Near, which append no record; exit_id says which
   IndirectMiss,  // target in rcx, rcx and rax in their slots
   Guard,         // the trace reached its guard page (or was tripped by a signal); guard_pc is the faulting append
   Fault,         // a guest instruction faulted; the thread's Fault says where
+  Stopped,       // the planted stop was reached (Runtime::approach)
 };
 
 struct Context {

@@ -56,6 +56,7 @@ arch::RegisterFile Runtime::registers() const {
 std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
   entering_.store(false);
+  lift_stop();
   if (tripped_.exchange(false))
     window_.untrip();
   else
@@ -97,6 +98,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       drain({});
       if (exit.kind == ExitKind::Direct) {
         thread.pc = exit.target;
+        if (exit.brake) quantum_over_ = true;
         if (thread.step.active)
           retire_step(exit.taken);
         else
@@ -112,6 +114,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       retire_step(true);
       wants_indirect_entry_ = true;
       break;
+    case ExitReason::Stopped: leave_stop(); break;
     case ExitReason::Guard: {
       const std::uint32_t id = exit_at(context_.guard_pc + sizeof kAppend);
       const Exit exit = translator_->exit(id);
@@ -163,6 +166,10 @@ void Runtime::handle_exit(const Exit& exit) {
     case ExitKind::Emulated: emulate(exit); break;
     case ExitKind::Stale:
     case ExitKind::NeedsStep: thread.pc = exit.target; break;
+    case ExitKind::Horizon:
+      thread.pc = exit.target;
+      quantum_over_ = true;
+      break;
     case ExitKind::Breakpoint:
       thread.step.active = false;
       thread.pc = exit.target;
@@ -301,6 +308,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
         return block->entry;
       }
     }
+    if (const std::uint64_t at = approach(allowed.instructions, link_from); at != 0) return at;
     context_.trace_pointer = trace_start_ = window_.trace_begin();
     if (allowed.instructions >= 2) {
       const Block& once = translator_->once(thread.pc, allowed.instructions);
@@ -312,6 +320,52 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   const Block& single = translator_->get(thread.pc, Variant::Step);
   if (single.instructions != 0) begin_step();
   return single.entry;
+}
+
+// ---- the last stretch before an overflow, in the budget form ----------------------------------------------------
+
+// Blocks that look for themselves how far they may run, and in the last of them a stop before the instruction that overflows.
+// returns where to enter the cache, or 0 where there is no such way
+std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from) {
+  if (!translator_->has_near() || distance == 0 || may_change_unseen(thread_->pc)) return 0;
+  const std::uint64_t flushes = translator_->flushes();
+  const Block& block = translator_->get(thread_->pc, Variant::Near);
+  if (block.instructions == 0) return 0;
+  if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, block);
+  distance = std::min(distance, window_.trace_end() - window_.trace_begin());
+  context_.trace_pointer = trace_start_ = translator_->near_end() - distance;
+  if (distance >= block.instructions) return block.entry;
+  plant_stop(block, distance);
+  return block.entry + block.check_bytes;
+}
+
+void Runtime::plant_stop(const Block& block, std::uint64_t instruction) {
+  stop_.meta = translator_->meta(block, instruction);
+  stop_.at = block.entry + stop_.meta.code_offset;
+  stop_.pc = block.pc + static_cast<std::uint64_t>(std::int64_t{stop_.meta.pc_delta});
+  stop_.instructions = instruction;
+  std::memcpy(stop_.covered, reinterpret_cast<const void*>(stop_.at), sizeof stop_.covered);
+  // The block's exits are longer than a jump, so this covers nothing of another block, nor of a side exit before it.
+  Emitter(stop_.at, stop_.at + sizeof stop_.covered, window_.context_address()).jmp(stubs_.stopped);
+}
+
+void Runtime::lift_stop() {
+  if (stop_.at == 0) return;
+  std::memcpy(reinterpret_cast<void*>(stop_.at), stop_.covered, sizeof stop_.covered);
+  stop_.at = 0;
+}
+
+// The glue in front of the instruction has run: its registers go back. What an indirect branch spills, it spills later.
+void Runtime::leave_stop() {
+  const InsnMeta& meta = stop_.meta;
+  if (meta.far_register != 0 && meta.far_register != kRcxSpilled)
+    gpr(static_cast<Gpr>(meta.far_register - 1)) = context_.slot_far;
+  if (meta.map_register != 0)
+    gpr(kTracePointer) = std::exchange(gpr(static_cast<Gpr>(meta.map_register)), context_.slot_map);
+  thread_->pc = stop_.pc;
+  context_.trace_pointer += stop_.instructions;
+  quantum_over_ = true;
+  drain({});
 }
 
 // ---- the program's memory -------------------------------------------------------------------------------------

@@ -137,6 +137,22 @@ class Emitter {
     u32(relative(to, at_ + 4));
   }
 
+  /// cmp reg32, imm32: writes flags. reg is r8 to r15
+  void compare32(Gpr reg, std::uint32_t value) {
+    u8(0x41);
+    u8(0x81);
+    u8(0xF8u | (reg & 7u));
+    u32(value);
+  }
+  /// lahf; seto al: the six status flags into ax
+  void flags_to_ax() {
+    for (const unsigned byte : {0x9F, 0x0F, 0x90, 0xC0}) u8(byte);
+  }
+  /// add al, 7Fh; sahf: and back
+  void ax_to_flags() {
+    for (const unsigned byte : {0x04, 0x7F, 0x9E}) u8(byte);
+  }
+
   /// Points the rel32 that ends at `after` to `to`.
   static void patch_rel32(std::uint64_t after, std::uint64_t to) {
     const std::uint32_t rel = relative(to, after);

@@ -67,6 +67,11 @@ bool has_fsgsbase() {
   return has;
 }
 
+bool has_lahf() {
+  unsigned a, b, c, d;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LAHF_LM) != 0;
+}
+
 std::uint32_t xsave_bytes() {
   // Asked once: in a virtual machine CPUID takes as long as a thousand instructions, and this is asked at every thread switch.
   static const std::uint32_t bytes = [] {
@@ -156,6 +161,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   out.jmp(stubs.indirect_miss);
   stubs.guard = stub(ExitReason::Guard);
   stubs.fault = stub(ExitReason::Fault);
+  stubs.stopped = stub(ExitReason::Stopped);
   return stubs;
 }
 

@@ -16,6 +16,7 @@ struct Stubs {
   std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
+  std::uint64_t stopped = 0;
 };
 
 /// `dispatch` gets the Context and returns the cache address to go on at. Uses FSGSBASE and the XSAVE form the CPU has.
@@ -25,5 +26,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*));
 std::uint32_t xsave_bytes();
 std::uint64_t xsave_mask();
 bool has_fsgsbase();
+/// LAHF and SAHF in 64-bit mode.
+bool has_lahf();
 
 }  // namespace zs::engine

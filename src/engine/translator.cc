@@ -4,11 +4,15 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "engine/flag_writer.h"
 
 namespace zs::engine {
 namespace {
 
 constexpr std::uint64_t kPageShift = 12;
+/// From here to the guard, brakes leave. In the budget form a block's exit and the way to the next brake have to fit; a spaced trace
+/// has few words to give away, since each stands for many instructions.
+constexpr std::uint64_t kBrakeBudget = 40, kBrakeBytes = 4 * 8;
 constexpr unsigned kMostSideExits = 7;
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
 bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
@@ -292,6 +296,7 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   exit.instructions = instructions;
   exit.taken = taken;
   exit.block = current_index_;
+  exit.near = current_.variant == Variant::Near;
   const std::uint32_t id = current_.first_exit + current_.exits++;
   if (current_.variant == Variant::Once) {
     CHECK(id < kOnceExits);
@@ -306,6 +311,7 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
 
 void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
   if (current_.variant == Variant::Step) return;
+  if (exits_[exit_id].near) return out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
   const auto store = [&](std::uint32_t record) {
     for (const std::uint8_t byte : kAppend) out_.u8(byte);
     out_.u32(record);
@@ -326,29 +332,95 @@ void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_
   }
 }
 
-// The dispatcher learns the exit from the trace; a step appends nothing and has to say it.
-void Translator::emit_leave(std::uint32_t exit_id) {
-  if (current_.variant == Variant::Step) {
-    out_.store_imm32(offsetof(Context, exit_id), exit_id);
-    out_.jmp(stubs_.step_done);
-  } else {
+// The dispatcher learns the exit from the trace; what appends no record has to say it. The first jump is the one to link.
+void Translator::emit_leave(std::uint32_t exit_id, bool linkable) {
+  const bool near = exits_[exit_id].near;
+  if (current_.variant != Variant::Step && !near) {
     out_.jmp(stubs_.unlinked);
+    if (linkable) exits_[exit_id].patch_after = out_.here();
+    return;
   }
+  if (linkable && near) {
+    out_.jmp(out_.here() + 5);
+    exits_[exit_id].patch_after = out_.here();
+  }
+  out_.store_imm32(offsetof(Context, exit_id), exit_id);
+  out_.jmp(stubs_.step_done);
 }
 
 void Translator::emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Direct, branch, target, current_.instructions, taken, running_);
   emit_append(running_, id);
-  emit_leave(id);
-  if (current_.variant == Variant::Full) exits_[id].patch_after = out_.here();
+  emit_leave(id, current_.variant == Variant::Full || current_.variant == Variant::Near);
+}
+
+// ---- the way to the event horizon without a fault -------------------------------------------------------------
+
+// One brake to a block, where the program's flags are about to be overwritten, so that the comparison may write them. Not
+// before the first instruction: a block that is entered makes progress.
+bool Translator::wants_brake(const Path& path, std::size_t index) const {
+  return options_.brakes && !braked_ && index != 0 && current_.variant == Variant::Full && !current_.unseen_changes &&
+         overwrites_flags(path.steps[index].insn);
+}
+
+void Translator::emit_brake(const Path& path, std::size_t index) {
+  out_.need(kMostPerStep);
+  const std::uint64_t room = options_.form == TraceForm::Budget ? kBrakeBudget : kBrakeBytes;
+  out_.compare32(kTracePointer, static_cast<std::uint32_t>(window_.trace_end() - room));
+  constexpr unsigned kAboveOrEqual = 3;
+  out_.jcc(kAboveOrEqual, out_.here());
+  add_side_exit(path.steps[index].insn.pc, path.steps[index - 1].follow_taken).brake = true;
+  braked_ = true;
+}
+
+// In the budget form straight on in Variant::Near, once linked.
+void Translator::emit_brake_exit(const SideExit& side) {
+  unmap();
+  const std::uint32_t id = new_exit(ExitKind::Direct, 0, side.target, side.instructions, side.taken, running_);
+  exits_[id].brake = true;
+  exits_[id].near = options_.form == TraceForm::Budget;
+  emit_append(running_, id);
+  emit_leave(id, exits_[id].near);
+}
+
+// Falls through if all of the block may run. `imm` is patched when the block's length is known.
+void Translator::emit_near_check(const Path& path) {
+  near_flags_saved_ = path.steps.empty() || !overwrites_flags(path.steps[0].insn);
+  if (near_flags_saved_) {
+    out_.store(offsetof(Context, slot_rax), kRax);
+    out_.flags_to_ax();
+  }
+  out_.compare32(kTracePointer, 0);
+  near_limit_after_ = out_.here();
+  constexpr unsigned kAbove = 7;
+  out_.jcc(kAbove, out_.here());
+  near_jump_after_ = out_.here();
+  if (near_flags_saved_) {
+    out_.ax_to_flags();
+    out_.load(kRax, offsetof(Context, slot_rax));
+  }
+  current_.check_bytes = static_cast<std::uint8_t>(out_.here() - current_.entry);
+}
+
+void Translator::emit_near_exit() {
+  const auto limit = static_cast<std::uint32_t>(near_end() - current_.instructions);
+  std::memcpy(reinterpret_cast<void*>(near_limit_after_ - sizeof limit), &limit, sizeof limit);
+  out_.need(kMostPerStep);
+  Emitter::patch_rel32(near_jump_after_, out_.here());
+  if (near_flags_saved_) {
+    out_.ax_to_flags();
+    out_.load(kRax, offsetof(Context, slot_rax));
+  }
+  std::fill(running_.begin(), running_.end(), 0);
+  emit_leave(new_exit(ExitKind::Horizon, current_.pc, current_.pc, 0, false, running_), false);
 }
 
 void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target) {
   unmap();
   const std::uint32_t id = new_exit(kind, pc, target, current_.instructions, false, running_);
   emit_append(running_, id);
-  emit_leave(id);
+  emit_leave(id, false);
 }
 
 void Translator::emit_push(std::uint64_t value) {
@@ -531,7 +603,9 @@ void Translator::emit_side_exits() {
     const std::uint16_t instructions = current_.instructions;
     std::ranges::copy(counts_of(side), running_.begin());
     current_.instructions = side.instructions;
-    if (side.unexpected_return != nullptr) {
+    if (side.brake) {
+      emit_brake_exit(side);
+    } else if (side.unexpected_return != nullptr) {
       out_.add_disp(kRcx, static_cast<std::int32_t>(side.target));  // what was expected
       emit_indirect_tail(side.unexpected_return->pc);
     } else {
@@ -663,8 +737,13 @@ void Translator::emit_block(const Path& path) {
   running_.assign(lanes_.size(), 0);
   literals_.clear();
 
+  braked_ = false;
   if (current_.unseen_changes && current_.variant == Variant::Full) emit_code_check(path);
-  for (std::size_t i = 0; i < path.steps.size(); ++i) emit_step(path, i);
+  if (current_.variant == Variant::Near) emit_near_check(path);
+  for (std::size_t i = 0; i < path.steps.size(); ++i) {
+    if (wants_brake(path, i)) emit_brake(path, i);
+    emit_step(path, i);
+  }
   if (!path.terminated) {
     switch (path.end_kind) {
       case ExitKind::Direct: {
@@ -681,6 +760,7 @@ void Translator::emit_block(const Path& path) {
   }
   emit_side_exits();
   emit_stale_exit();
+  if (current_.variant == Variant::Near) emit_near_exit();
   out_.need(sizeof(std::uint64_t) * literals_.size());
   for (const auto& [after, value] : literals_) {
     Emitter::patch_rel32(after, out_.here());
@@ -716,7 +796,8 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || target.variant != Variant::Full || blocks_[exit.block].dead)
+  if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead ||
+      target.variant != (exit.near ? Variant::Near : Variant::Full))
     return;
   if (is_better_followed(exit_id)) {
     mostly_taken_.set(guess_of(exit.pc));
@@ -751,7 +832,7 @@ void Translator::note_far_target(std::uint64_t cache_pc) {
 void Translator::unlink_incoming(Block& block) {
   for (std::uint32_t id = block.incoming; id != kNone;) {
     Exit& exit = exits_[id];
-    Emitter::patch_rel32(exit.patch_after, stubs_.unlinked);
+    Emitter::patch_rel32(exit.patch_after, unlinked(exit));
     exit.linked_to = kNone;
     id = exit.next_incoming;
     exit.next_incoming = kNone;
@@ -786,7 +867,7 @@ void Translator::kill(std::uint32_t index) {
         break;
       }
     }
-    Emitter::patch_rel32(exit.patch_after, stubs_.unlinked);
+    Emitter::patch_rel32(exit.patch_after, unlinked(exit));
     exit.linked_to = kNone;
     exit.next_incoming = kNone;
   }

@@ -60,6 +60,7 @@ class Translator {
     unsigned max_instructions = 32;
     bool virtual_time = false;
     bool count_elements = false;  // REP strings add to Context::elements instead of running alone
+    bool brakes = false;  // an overflow may be near: leave before the guard is hit where that costs next to nothing
     TraceForm form = TraceForm::Records;
   };
   /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
@@ -86,6 +87,15 @@ class Translator {
   void flush();
   bool nearly_full() const { return at_ + (256 << 10) > window_.code_end(); }
   std::uint64_t flushes() const { return flushes_; }
+
+  /// Whether Variant::Near exists: in the budget form, with brakes.
+  bool has_near() const { return options_.brakes && options_.form == TraceForm::Budget; }
+  /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by the most that an exit
+  /// adds, because the guard stands that much too early.
+  std::uint64_t near_end() const { return window_.trace_end() + options_.max_instructions; }
+  /// Where translated code may be overwritten by a jump so that `block` stops before its instruction `at`, and what the registers
+  /// are there.
+  const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
 
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
   const Block& block(std::uint32_t index) const { return blocks_[index]; }
@@ -165,6 +175,7 @@ class Translator {
     bool taken;
     std::uint64_t branch = 0;                 // the conditional branch that leaves
     const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
+    bool brake = false;
   };
 
   /// The path a block takes, in path_: at most `limit` instructions. as: the way that an existing block took.
@@ -182,6 +193,12 @@ class Translator {
   void emit_step(const Path& path, std::size_t index);
   void emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id);
   void emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
+  bool wants_brake(const Path& path, std::size_t index) const;
+  void emit_brake(const Path& path, std::size_t index);
+  void emit_brake_exit(const SideExit& side);
+  void emit_near_check(const Path& path);
+  void emit_near_exit();
+  std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target);
   void emit_plain(const Insn& insn);
   void emit_rep_string(const Insn& insn);
@@ -201,7 +218,7 @@ class Translator {
   void note_meta(const Insn& insn, int far_register);
   std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
                          std::span<const std::uint32_t> counts);
-  void emit_leave(std::uint32_t exit_id);
+  void emit_leave(std::uint32_t exit_id, bool linkable);
   void emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at);
   bool looks_up_directly() const;
   std::vector<std::uint32_t>& note_page(std::uint64_t page);
@@ -245,6 +262,10 @@ class Translator {
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
   std::vector<SideExit> side_exits_;
+  bool braked_ = false;                 // the block has its brake
+  std::uint64_t near_jump_after_ = 0;   // Variant::Near: the jump of its check
+  std::uint64_t near_limit_after_ = 0;  // and the immediate that it compares with
+  bool near_flags_saved_ = false;
   std::uint32_t stale_exit_ = kNone;
   std::vector<std::uint64_t> stale_jumps_;  // to the stale exit: ends of their rel32
   std::vector<std::uint32_t> side_counts_;
