@@ -1,0 +1,62 @@
+#pragma once
+
+#include "uarch/core_model.h"
+
+namespace zs::uarch {
+
+/// Sapphire Rapids (06_8FH), one thread per core.
+/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon w7-2475X. Buffers: optimisation
+///           manual, Golden Cove.
+/// chosen:   LLC, snoop, HITM and DRAM of Ice Lake server, because published models carry the client part's for this one; L1D
+///           policy of Ice Lake's 12 ways, L2 and LLC policies as there; loads' TLB 96/6 as client parts report it; STLB as
+///           on Ice Lake server; streamer as fitted for Skylake server; superqueue, PDE cache, gaps, row discount, cycles of
+///           splits and aliases.
+/// The LLC and array-of-pointers prefetchers of this generation are not modelled.
+inline constexpr CoreModel kSapphireRapids1{
+    .name = "sapphire-rapids@1",
+    .description = "Intel Xeon w7-2475X, Sapphire Rapids",
+    .memory =
+        {
+            .l1i = {.bytes = 32_KiB, .ways = 8, .load_to_use_cycles = 5, .policy = policy("tree-plru")},
+            .l1d = {.bytes = 48_KiB, .ways = 12, .load_to_use_cycles = 5, .policy = policy("three-plru4")},
+            .l2 = {.bytes = 2_MiB, .ways = 16, .load_to_use_cycles = 16, .policy = policy("qlru_h00_m1_r0_u1")},
+            .llc = {.bytes = 38400_KiB,
+                    .ways = 15,
+                    .load_to_use_cycles = 71,
+                    .policy = policy("qlru_h11_m1_r0_u0"),
+                    .hashed = true},
+            .llc_role = LlcRole::Victim,
+            .itlb = {.entries_4k = 256, .ways_4k = 8, .entries_2m = 32, .ways_2m = 8},
+            .dtlb = {.entries_4k = 96, .ways_4k = 6, .entries_2m = 32, .ways_2m = 4},
+            .stlb = {.entries_4k = 2048, .ways_4k = 8, .shared_2m = true},
+            .dtlb_stores = 16,
+            .stlb_hit_cycles = 7,
+            .pde_cache = 32,
+            .page_walkers = 4,
+            .fill_buffers = 16,
+            .superqueue = 48,
+            .store_buffer = 114,
+            .store_retire_cycles = 20,
+            .snoop_hit_cycles = 147,
+            .hitm_cycles = 149,
+            .dram_cycles = 206,
+            .dram_row_percent = 85,
+            .l2_gap_cycles = 1,
+            .llc_gap_cycles = 5,
+            .dram_gap_cycles = 10,
+            .forward_cycles = 5,
+            .blocked_forward_cycles = 13,
+            .alias_cycles = 4,
+            .split_cycles = 7,
+            .lock_cycles = 18,
+            .locked_loads_count_as_l1 = true,
+            .prefetch = {.next_line = true,
+                         .ip_stride = true,
+                         .adjacent = true,
+                         .streamer_lines = 3,
+                         .streamer_distance = 20,
+                         .streamer_training = 3},
+        },
+};
+
+}  // namespace zs::uarch
