@@ -251,6 +251,20 @@ void Runtime::begin_step() {
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
 }
 
+// An instruction without addresses, at `pc`, has just run among others; the registers are those after it.
+void Runtime::retire_plain(std::uint64_t pc) {
+  if (thread_->cpu.pmus.empty()) return;
+  StepInProgress& step = thread_->step;
+  CHECK(decode_into(step.insn, pc, fetch(pc), config_.virtual_time), pc);
+  arch::Retired retired;
+  static_cast<arch::InsnFacts&>(retired) = step.insn.facts;
+  retired.ip = pc;
+  retired.next_ip = thread_->pc;
+  retired.load_count = step.insn.facts.loads;
+  retired.store_count = step.insn.facts.stores;
+  tell_pmus(retired);
+}
+
 void Runtime::retire_step(bool taken) {
   StepInProgress& step = thread_->step;
   if (!step.active) return;
@@ -292,6 +306,10 @@ void Runtime::retire_step(bool taken) {
     if (operand.write) retired.split_stores += splits;
   }
   if (thread_->cpu.pmus.empty()) return;
+  tell_pmus(retired);
+}
+
+void Runtime::tell_pmus(const arch::Retired& retired) {
   const arch::RegisterFile after = registers();
   for (pmu::Pmu* pmu : thread_->cpu.pmus) pmu->retire(retired, after);
   if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer().pmi(shown(thread_->id), after);

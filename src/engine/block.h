@@ -49,10 +49,11 @@ struct Exit {
 
 /// State that the copied instruction runs in, and where it is.
 struct InsnMeta {
-  std::uint16_t code_offset = 0;  // of the copied instruction's glue, from Block::entry
-  std::uint8_t map_register = 0;  // stands in for r11; 0 = none (rax is never chosen)
-  std::uint8_t far_register = 0;  // holds a far address: number + 1; 0 = none
-  std::int32_t pc_delta = 0;      // from Block::pc
+  std::uint16_t code_offset = 0;      // of the copied instruction's glue, from Block::entry
+  std::uint8_t map_register : 7 = 0;  // stands in for r11; 0 = none (rax is never chosen)
+  std::uint8_t plain : 1 = 0;         // what it did can be told afterwards, from its bytes and the registers it leaves
+  std::uint8_t far_register = 0;      // holds a far address: number + 1; 0 = none
+  std::int32_t pc_delta = 0;          // from Block::pc
 };
 /// far_register of an indirect transfer: rcx is in its slot.
 inline constexpr std::uint8_t kRcxSpilled = 0x80;
@@ -69,8 +70,7 @@ struct Block {
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
-  std::uint8_t check_bytes = 0;  // of Variant::Near: from `entry` to behind the check
-  std::uint8_t followed = 0;     // bit i: the path follows its i-th conditional branch, a forward one, to the target
+  std::uint8_t followed = 0;  // bit i: the path follows its i-th conditional branch, a forward one, to the target
   bool dead = false;
   bool unseen_changes = false;  // compared with the program's bytes whenever it is entered (code_check.cc)
   std::uint64_t checksum = 0;

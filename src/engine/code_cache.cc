@@ -11,7 +11,7 @@ namespace zs::engine {
 namespace {
 
 constexpr std::size_t kContextBytes = 64 << 10;
-constexpr std::size_t kTableBytes = Window::kTableEntries * 8;
+constexpr std::size_t kTableBytes = 2 * Window::kTableEntries * 8;
 constexpr std::size_t kTraceBytes = 512 << 10;
 constexpr std::size_t kStubBytes = 64 << 10;
 // What the budget view repeats. Larger: fewer mappings to make, unmap and trip. Smaller: less of the first-level cache

@@ -23,6 +23,9 @@ class Window {
   std::uint64_t context_address() const { return base_; }
   std::uint64_t* jump_table() const { return reinterpret_cast<std::uint64_t*>(table_); }
   std::uint64_t table_address() const { return table_; }
+  /// A second one of as many entries, for Variant::Near.
+  std::uint64_t* near_table() const { return reinterpret_cast<std::uint64_t*>(near_table_address()); }
+  std::uint64_t near_table_address() const { return table_ + 8 * kTableEntries; }
   static constexpr std::size_t kTableEntries = 65536;
 
   /// The direct table: for code below 2 GiB, the entry of `pc` lies at the address 8 * pc + bias, so that one instruction,

@@ -39,7 +39,7 @@ enum class ExitReason : std::uint32_t {
   IndirectMiss,  // target in rcx, rcx and rax in their slots
   Guard,         // the trace reached its guard page (or was tripped by a signal); guard_pc is the faulting append
   Fault,         // a guest instruction faulted; the thread's Fault says where
-  Stopped,       // the planted stop was reached (Runtime::approach)
+  Stopped,       // the planted stop was reached (plant_stop.h)
 };
 
 struct Context {
@@ -59,8 +59,14 @@ struct Context {
   std::uint64_t guard_pc;       // 0D8h
   std::uint32_t host_mxcsr;     // 0E0h
   std::uint32_t padding;
-  std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
-  std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass
+  std::uint64_t slot_scratch;   // 0E8h  program's value of a second scratch register
+  std::uint64_t elements[4];    // 0F0h  of REP string instructions since the last drain, by RepClass
+  std::uint64_t near_table;     // 110h  of the block in which a stop is to be planted (NearTable)
+  std::uint64_t stop_at;        // 118h  where a stop is planted; 0 none
+  std::uint32_t stop_block;     // 120h
+  std::uint16_t stop_index;     // 124h  instructions of the block before it
+  std::uint8_t stop_observes;   // 126h  1: the last of them is the one that overflows
+  std::uint8_t stop_covers[5];  // 127h  what the jump covers
 };
 
 /// REP string instructions by what one element does to memory.

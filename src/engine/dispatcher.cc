@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/plant_stop.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -56,7 +57,7 @@ arch::RegisterFile Runtime::registers() const {
 std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
   entering_.store(false);
-  lift_stop();
+  zs_lift_stop(&context_);
   if (tripped_.exchange(false))
     window_.untrip();
   else
@@ -332,40 +333,28 @@ std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from)
   const Block& block = translator_->get(thread_->pc, Variant::Near);
   if (block.instructions == 0) return 0;
   if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, block);
+  if (wants_indirect_entry_) translator_->add_near_entry(translator_->index_of(block));
   distance = std::min(distance, window_.trace_end() - window_.trace_begin());
   context_.trace_pointer = trace_start_ = translator_->near_end() - distance;
-  if (distance >= block.instructions) return block.entry;
-  plant_stop(block, distance);
-  return block.entry + block.check_bytes;
-}
-
-void Runtime::plant_stop(const Block& block, std::uint64_t instruction) {
-  stop_.meta = translator_->meta(block, instruction);
-  stop_.at = block.entry + stop_.meta.code_offset;
-  stop_.pc = block.pc + static_cast<std::uint64_t>(std::int64_t{stop_.meta.pc_delta});
-  stop_.instructions = instruction;
-  std::memcpy(stop_.covered, reinterpret_cast<const void*>(stop_.at), sizeof stop_.covered);
-  // The block's exits are longer than a jump, so this covers nothing of another block, nor of a side exit before it.
-  Emitter(stop_.at, stop_.at + sizeof stop_.covered, window_.context_address()).jmp(stubs_.stopped);
-}
-
-void Runtime::lift_stop() {
-  if (stop_.at == 0) return;
-  std::memcpy(reinterpret_cast<void*>(stop_.at), stop_.covered, sizeof stop_.covered);
-  stop_.at = 0;
+  return block.entry;
 }
 
 // The glue in front of the instruction has run: its registers go back. What an indirect branch spills, it spills later.
 void Runtime::leave_stop() {
-  const InsnMeta& meta = stop_.meta;
+  const Block& block = translator_->block(context_.stop_block);
+  const InsnMeta& meta = translator_->meta(block, context_.stop_index);
   if (meta.far_register != 0 && meta.far_register != kRcxSpilled)
     gpr(static_cast<Gpr>(meta.far_register - 1)) = context_.slot_far;
   if (meta.map_register != 0)
     gpr(kTracePointer) = std::exchange(gpr(static_cast<Gpr>(meta.map_register)), context_.slot_map);
-  thread_->pc = stop_.pc;
-  context_.trace_pointer += stop_.instructions;
+  const auto pc_of = [&](const InsnMeta& of) {
+    return block.pc + static_cast<std::uint64_t>(std::int64_t{of.pc_delta});
+  };
+  thread_->pc = pc_of(meta);
+  context_.trace_pointer += context_.stop_index - context_.stop_observes;
   quantum_over_ = true;
   drain({});
+  if (context_.stop_observes != 0) retire_plain(pc_of(translator_->meta(block, context_.stop_index - 1u)));
 }
 
 // ---- the program's memory -------------------------------------------------------------------------------------

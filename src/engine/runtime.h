@@ -55,8 +55,6 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t resume(std::uint32_t link_from);
   std::uint64_t choose(std::uint32_t link_from);
   std::uint64_t approach(std::uint64_t distance, std::uint32_t link_from);
-  void plant_stop(const Block& block, std::uint64_t instruction);
-  void lift_stop();
   void leave_stop();
   void handle_exit(const Exit& exit);
   void emulate(const Exit& exit);
@@ -80,6 +78,8 @@ class Runtime final : public CodeSource, public CodeListener {
   void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void begin_step();
   void retire_step(bool taken);
+  void retire_plain(std::uint64_t pc);
+  void tell_pmus(const arch::Retired& retired);
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
 
   // ---- memory of the program (dispatcher.cc)
@@ -186,14 +186,6 @@ class Runtime final : public CodeSource, public CodeListener {
   bool quantum_over_ = false;
   std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
-  /// A jump to Stubs::stopped over translated code, while that runs: it stops before an instruction of a block.
-  struct PlantedStop {
-    std::uint64_t at = 0;  // 0: none
-    std::uint8_t covered[5] = {};
-    std::uint64_t pc = 0;            // of the instruction
-    std::uint64_t instructions = 0;  // of the block, before it
-    InsnMeta meta;
-  } stop_;
   std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};  // last executable mapping fetched from

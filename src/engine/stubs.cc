@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/emitter.h"
+#include "engine/plant_stop.h"
 
 namespace zs::engine {
 namespace {
@@ -162,6 +163,25 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   stubs.guard = stub(ExitReason::Guard);
   stubs.fault = stub(ExitReason::Fault);
   stubs.stopped = stub(ExitReason::Stopped);
+
+  // --- out and in again, with the vector registers and the flags left alone ---
+  align();
+  stubs.plant = out.here();
+  constexpr Gpr kKept[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kRsp};  // what a call may change
+  for (const Gpr reg : kKept) out.store(gpr_offset(reg), reg);
+  out.store(offsetof(Context, slot_scratch), kRax);
+  out.store(offsetof(Context, trace_pointer), kTracePointer);
+  out.load(kRsp, offsetof(Context, host_rsp));
+  out.mov_imm(kRdi, context);
+  out.mov_imm(kRsi, stubs.stopped);
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_plant_stop));
+  out.u8(0xFF);
+  out.u8(0xD0);  // call rax
+  out.store(offsetof(Context, enter_at), kRax);
+  for (const Gpr reg : kKept) out.load(reg, gpr_offset(reg));
+  out.load(kRax, offsetof(Context, slot_scratch));
+  out.load(kTracePointer, offsetof(Context, trace_pointer));
+  out.jmp_slot(offsetof(Context, enter_at));
   return stubs;
 }
 

@@ -17,6 +17,7 @@ struct Stubs {
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
   std::uint64_t stopped = 0;
+  std::uint64_t plant = 0;  // Context::near_table is set; plants a stop and goes on, everything as it was
 };
 
 /// `dispatch` gets the Context and returns the cache address to go on at. Uses FSGSBASE and the XSAVE form the CPU has.

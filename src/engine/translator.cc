@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/flag_writer.h"
+#include "engine/plant_stop.h"
 
 namespace zs::engine {
 namespace {
@@ -62,7 +63,7 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       counts_(lanes, units),
       fact_counts_(lanes),
       out_(at_, window.code_end(), window.context_address()) {
-  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
+  forget_hashed();
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
   blocks_.reserve(std::size_t{1} << 18);
   exits_.reserve(std::size_t{1} << 20);
@@ -216,7 +217,8 @@ void Translator::note_meta(const Insn& insn, int far_register) {
   const std::uint64_t offset = out_.here() - current_.entry;
   CHECK(offset <= UINT16_MAX);
   meta.code_offset = static_cast<std::uint16_t>(offset);
-  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg);
+  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x7F;
+  meta.plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
   meta.far_register = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
   if (current_.variant == Variant::Once) {
@@ -400,7 +402,6 @@ void Translator::emit_near_check(const Path& path) {
     out_.ax_to_flags();
     out_.load(kRax, offsetof(Context, slot_rax));
   }
-  current_.check_bytes = static_cast<std::uint8_t>(out_.here() - current_.entry);
 }
 
 void Translator::emit_near_exit() {
@@ -408,12 +409,36 @@ void Translator::emit_near_exit() {
   std::memcpy(reinterpret_cast<void*>(near_limit_after_ - sizeof limit), &limit, sizeof limit);
   out_.need(kMostPerStep);
   Emitter::patch_rel32(near_jump_after_, out_.here());
+  out_.store_imm32(offsetof(Context, near_table), 0);
+  const std::uint64_t table_after = out_.here();
+  out_.jmp(stubs_.plant);
+  const std::uint64_t leave = out_.here();
   if (near_flags_saved_) {
     out_.ax_to_flags();
     out_.load(kRax, offsetof(Context, slot_rax));
   }
   std::fill(running_.begin(), running_.end(), 0);
   emit_leave(new_exit(ExitKind::Horizon, current_.pc, current_.pc, 0, false, running_), false);
+  while (out_.here() % alignof(NearTable) != 0) out_.u8(0xCC);
+  const auto table = static_cast<std::uint32_t>(out_.here());
+  std::memcpy(reinterpret_cast<void*>(table_after - sizeof table), &table, sizeof table);
+  emit_near_table(leave);
+}
+
+void Translator::emit_near_table(std::uint64_t leave) {
+  NearTable table{};
+  table.block = current_index_;
+  table.entry = static_cast<std::uint32_t>(current_.entry);
+  table.resume = static_cast<std::uint32_t>(near_jump_after_);
+  table.leave = static_cast<std::uint32_t>(leave);
+  table.end = static_cast<std::uint32_t>(near_end());
+  table.instructions = current_.instructions;
+  out_.bytes(&table, sizeof table);
+  out_.need(sizeof(std::uint32_t) * current_.instructions);
+  for (std::size_t i = 0; i < current_.instructions; ++i) {
+    const InsnMeta& meta = metas_[current_.first_meta + i];
+    out_.u32(meta.code_offset | (meta.plain != 0 ? NearTable::kPlain : 0));
+  }
 }
 
 void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target) {
@@ -481,17 +506,23 @@ void Translator::emit_indirect_tail(std::uint64_t pc) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Indirect, pc, 0, current_.instructions, true, running_);
   emit_append(running_, id);
-  if (current_.variant != Variant::Full) {
+  if (current_.variant == Variant::Near) {
+    emit_hashed_lookup(window_.near_table_address());
+  } else if (current_.variant != Variant::Full) {
     out_.jmp(stubs_.indirect_miss);
   } else if (looks_up_directly()) {
     for (const unsigned byte : {0xFF, 0x24, 0xCD}) out_.u8(byte);  // jmp [rcx*8 + bias]
     out_.u32(window_.direct_bias());
   } else {
-    out_.store(offsetof(Context, slot_rax), kRax);
-    for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);  // movzx eax, cx
-    for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);  // jmp [table + rax*8]
-    out_.u32(static_cast<std::uint32_t>(window_.table_address()));
+    emit_hashed_lookup(window_.table_address());
   }
+}
+
+void Translator::emit_hashed_lookup(std::uint64_t table) {
+  out_.store(offsetof(Context, slot_rax), kRax);
+  for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);  // movzx eax, cx
+  for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);  // jmp [table + rax*8]
+  out_.u32(static_cast<std::uint32_t>(table));
 }
 
 // A return to the call that the block itself contains: compared, and the path goes on.
@@ -617,8 +648,13 @@ void Translator::emit_side_exits() {
   side_counts_.clear();
 }
 
-void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at) {
+void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
   // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
+  Block& block = blocks_[index];
+  const std::uint64_t pc = block.pc;
+  out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  out_.need(kMostPerStep);
+  block.hashed_entry = out_.here();
   const bool low = fits32(pc) && fits32(0 - pc);
   const auto add_to_rcx = [&](std::uint64_t value) {
     if (low) {
@@ -631,7 +667,7 @@ void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at)
       for (const unsigned byte : {0x48, 0x8D, 0x0C, 0x01}) out_.u8(byte);  // lea rcx, [rcx + rax]
     }
   };
-  std::uint64_t& head = window_.jump_table()[pc & 0xFFFF];
+  std::uint64_t& head = table[pc & 0xFFFF];
   const std::uint64_t prefix = out_.here();
   add_to_rcx(0 - pc);
   out_.u8(0xE3);  // jrcxz ours
@@ -642,8 +678,14 @@ void Translator::emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at)
   *reinterpret_cast<std::uint8_t*>(jrcxz_after - 1) = static_cast<std::uint8_t>(out_.here() - jrcxz_after);
   out_.load(kRcx, offsetof(Context, slot_rcx));
   out_.load(kRax, offsetof(Context, slot_rax));
-  if (continue_at != 0) out_.jmp(continue_at);
+  out_.jmp(block.entry);
   head = prefix;
+  at_ = out_.here();
+}
+
+void Translator::forget_hashed() {
+  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
+  if (has_near()) std::fill_n(window_.near_table(), Window::kTableEntries, stubs_.hashed_miss);
 }
 
 const Block* Translator::find(std::uint64_t pc, Variant variant) const {
@@ -816,10 +858,11 @@ void Translator::add_indirect_entry(std::uint32_t index) {
     window_.set_direct(block.pc, block.direct_entry, stubs_.indirect_miss);
   }
   if (block.hashed_entry != 0 || (window_.has_direct_table() && !hashed_lookups_)) return;
-  out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
-  block.hashed_entry = out_.here();
-  emit_hashed_prefix(block.pc, block.entry);
-  at_ = out_.here();
+  emit_hashed_entry(index, window_.jump_table());
+}
+
+void Translator::add_near_entry(std::uint32_t index) {
+  if (blocks_[index].hashed_entry == 0) emit_hashed_entry(index, window_.near_table());
 }
 
 void Translator::note_far_target(std::uint64_t cache_pc) {
@@ -908,7 +951,7 @@ void Translator::flush() {
   by_page_.clear();
   noted_page_ = kNoPage;
   branch_cache_.clear();
-  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
+  forget_hashed();
   window_.forget_direct();
 }
 

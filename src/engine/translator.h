@@ -79,6 +79,8 @@ class Translator {
   /// Lets indirect branches find `block` without C++ from now on. `from_far` is the block whose direct lookup could not reach
   /// it; it is translated anew with the hashed lookup.
   void add_indirect_entry(std::uint32_t index);
+  /// The same for blocks of Variant::Near, which indirect branches of their like find.
+  void add_near_entry(std::uint32_t index);
   /// The block that holds `cache_pc` looks up a target that the direct table does not cover.
   void note_far_target(std::uint64_t cache_pc);
 
@@ -93,8 +95,7 @@ class Translator {
   /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by the most that an exit
   /// adds, because the guard stands that much too early.
   std::uint64_t near_end() const { return window_.trace_end() + options_.max_instructions; }
-  /// Where translated code may be overwritten by a jump so that `block` stops before its instruction `at`, and what the registers
-  /// are there.
+  /// What the registers are before instruction `at` of `block`.
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
 
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
@@ -198,6 +199,7 @@ class Translator {
   void emit_brake_exit(const SideExit& side);
   void emit_near_check(const Path& path);
   void emit_near_exit();
+  void emit_near_table(std::uint64_t leave);
   std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target);
   void emit_plain(const Insn& insn);
@@ -219,7 +221,9 @@ class Translator {
   std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
                          std::span<const std::uint32_t> counts);
   void emit_leave(std::uint32_t exit_id, bool linkable);
-  void emit_hashed_prefix(std::uint64_t pc, std::uint64_t continue_at);
+  void emit_hashed_entry(std::uint32_t index, std::uint64_t* table);
+  void emit_hashed_lookup(std::uint64_t table);
+  void forget_hashed();
   bool looks_up_directly() const;
   std::vector<std::uint32_t>& note_page(std::uint64_t page);
   bool is_better_followed(std::uint32_t exit_id) const;

@@ -1,0 +1,30 @@
+// The last block before an overflow: a jump is put over the code of the first instruction that may not run unobserved, and taken
+// away when it has done its work. Called by translated code with the program's vector registers, flags and thread-local storage
+// in place, so it is compiled for general registers only, calls nothing, and makes no unaligned access (the program may have the
+// alignment check on).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/context.h"
+
+namespace zs::engine {
+
+/// Lies behind the code of a block of Variant::Near, with 4-byte alignment.
+struct NearTable {
+  std::uint32_t block;                                  // its index
+  std::uint32_t entry;                                  // cache addresses, below 2 GiB: of the block,
+  std::uint32_t resume;                                 // of what follows its check,
+  std::uint32_t leave;                                  // and of the way back to C++
+  std::uint32_t end;                                    // the trace pointer at which nothing more may run
+  std::uint32_t instructions;                           // followed by so many words:
+  static constexpr std::uint32_t kOffset = 0xFFFF;      // of the instruction's code, from entry
+  static constexpr std::uint32_t kPlain = 0x8000'0000;  // InsnMeta::plain
+};
+
+}  // namespace zs::engine
+
+/// Plants a stop in the block of Context::near_table, and takes another away. returns where the translated code goes on
+extern "C" std::uint64_t zs_plant_stop(zs::engine::Context* context, std::uint64_t stopped);
+/// Takes the planted stop away, if there is one.
+extern "C" void zs_lift_stop(zs::engine::Context* context);
