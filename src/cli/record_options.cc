@@ -23,7 +23,7 @@ constexpr const char* kUsualEvent = "instructions:ppp";
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
-  bool frame_pointers = false, any_branch = false, data = false;
+  bool frame_pointers = false, any_branch = false, data = false, raw = false;
   std::string callchain, branches, registers;
   RunOptions run;
 };
@@ -100,6 +100,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   apply(words.run, out.config);
   out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
   out.config.data_mappings = words.data;
+  out.config.raw_records = out.description.raw_records = words.raw;
 
   const std::string callchain = !words.callchain.empty() ? words.callchain : words.frame_pointers ? "fp" : "";
   if (!callchain.empty()) {
@@ -198,6 +199,7 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   line.value("-j,--branch-filter", words.branches, "KINDS",
              "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");
   line.optional_value("--intr-regs", words.registers, "[=REGS]", "General registers, or some: ax,bx,ip [all]");
+  line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
   line.flag("-d,--data", words.data, "Mappings of data too, so that data addresses have names");
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");

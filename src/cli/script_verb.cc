@@ -7,6 +7,7 @@
 #include "cli/say.h"
 #include "cli/verb.h"
 #include "report/header_text.h"
+#include "report/raw_text.h"
 #include "report/script_text.h"
 
 namespace zs::cli {
@@ -16,7 +17,7 @@ struct Options {
   RecordingInput input;
   std::string fields;
   bool header = false, header_only = false, hide_call_graph = false, nanoseconds = false;
-  bool inlines = false, no_inlines = false;
+  bool inlines = false, no_inlines = false, raw = false;
   std::uint64_t max_stack = 127;
 };
 
@@ -26,6 +27,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   add_input_options(line, options.input);
   line.value("-F,--fields", options.fields, "FIELD[,FIELD...]",
              "What to print of each sample; with + or - before a name,\nmore or less than usual");
+  line.flag("--raw", options.raw, "The PEBS records as they lay in memory; recorded with -R");
   line.flag("-G,--hide-call-graph", options.hide_call_graph, "Do not print call chains");
   line.flag("--ns", options.nanoseconds, "Print times in nanoseconds");
   line.flag("--inline", options.inlines, "Show inlined functions in every call chain");
@@ -42,6 +44,14 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   return kUsage;
 }
 
+int print_raw(const profile::PerfDataReader& reader, Page& page) {
+  if (const auto done = report::raw_text(reader, [&page](std::string_view text) { page.print(text); }); !done) {
+    say(Error{"script: " + done.error().message, done.error().hint});
+    return kToolFailed;
+  }
+  return page.status();
+}
+
 int run_script(int argc, char** argv) {
   Options options;
   if (const auto done = parse(argc, argv, options)) return *done;
@@ -50,6 +60,8 @@ int run_script(int argc, char** argv) {
   Page page;
   if (options.header || options.header_only) page.print(report::header_text(*reader));
   if (options.header_only) return page.status();
+
+  if (options.raw) return print_raw(*reader, page);
 
   report::ScriptStyle style{.fields = options.fields,
                             .nanoseconds = options.nanoseconds,

@@ -7,7 +7,8 @@
 
 #include "arch/cpu_model.h"
 #include "arch/msrs.h"
-#include "machine/ds_view.h"
+#include "arch/records/ds_shape.h"
+#include "arch/records/ds_text.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/pmu.h"
 
@@ -43,12 +44,10 @@ void BootLog::debug_store(std::string_view why) {
   ds_(fmt::format("#{} {} at {:x} status {:016x}\n", interrupts_, why, pc_->cpu().linear_ip(), status));
   if (area == 0) return;
   const bool narrow = quirks_.has(arch::Quirk::Ds32) && !pc_->pmu().mode().ia32e;
-  const DsView view{
-      .read = [this](std::uint64_t linear, std::span<std::byte> into) { return pc_->cpu().peek(linear, into); },
-      .layout = narrow ? DsLayout::Bits32 : DsLayout::Bits64,
-      .pebs_format = static_cast<unsigned>(model_->capabilities.get(arch::PerfCapabilities::pebs_format)),
-      .reset_slots = model_->reset_slots};
-  ds_(ds_text(view, area));
+  const arch::DsShape shape =
+      arch::ds_shape(arch::with_quirks(*model_, quirks_), narrow ? arch::DsLayout::Words32 : arch::DsLayout::Words64);
+  const auto read = [this](std::uint64_t linear, std::span<std::byte> into) { return pc_->cpu().peek(linear, into); };
+  ds_(arch::ds_text(shape, read, area));
 }
 
 void BootLog::log_debug_store(PcConfig& config, Write write) {

@@ -47,6 +47,7 @@ std::uint64_t sample_type_of(const RecordingDescription& description) {
   if (description.interrupt_registers != 0) fields |= regs_intr;
   if (description.branch_filter != 0 || description.callchain == CallchainMode::LastBranches) fields |= branch_stack;
   if (description.callchain != CallchainMode::None) fields |= callchain;
+  if (description.raw_records) fields |= raw;
   if (description.callchain == CallchainMode::Dwarf) fields |= regs_user | stack_user;
   return fields;
 }
@@ -404,8 +405,11 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   // What remains for the parts of variable length: call chain, branches and stack are cut to fit, in this order.
   std::size_t room = perf::kMaxRecordBytes - (buffer_.size() - at);
   const auto need = [&room](std::size_t bytes) { room -= std::min(room, bytes); };
+  // Its length and the bytes themselves fill whole words together.
+  const std::size_t raw_bytes = align_up(sizeof(std::uint32_t) + sample.raw.size(), 8) - sizeof(std::uint32_t);
   const std::size_t register_bytes = 8 + 8 * std::size_t{perf::kNamedRegisters};
   if ((fields & perf::sample_field::callchain) != 0) need(16);
+  if ((fields & perf::sample_field::raw) != 0) need(sizeof(std::uint32_t) + raw_bytes);
   if ((fields & perf::sample_field::branch_stack) != 0) need(8);
   if ((fields & perf::sample_field::regs_user) != 0) need(register_bytes + 16);
   if ((fields & perf::sample_field::regs_intr) != 0) need(register_bytes);
@@ -418,6 +422,11 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
     if (entries != 0) buffer_.write(perf::kContextUser);
     write_words(buffer_, sample.callchain.data(), entries);
     for (std::size_t i = 0; i < entries; ++i) mark_used(sample.pid, sample.callchain[i]);
+  }
+  if ((fields & perf::sample_field::raw) != 0) {
+    buffer_.write(static_cast<std::uint32_t>(raw_bytes));
+    buffer_.write_bytes(sample.raw);
+    buffer_.write_zeros(raw_bytes - sample.raw.size());
   }
   if ((fields & perf::sample_field::branch_stack) != 0) {
     const std::size_t entries = std::min(sample.branches.size(), room / sizeof(perf::BranchEntry));

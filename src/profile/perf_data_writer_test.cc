@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"without_registers", [](RecordingDescription& d) { d.interrupt_registers = 0; }},
         Shape{"some_registers", [](RecordingDescription& d) { d.interrupt_registers = 0x101; }},
         Shape{"frame_pointers", [](RecordingDescription& d) { d.callchain = CallchainMode::FramePointers; }},
+        Shape{"raw_records", [](RecordingDescription& d) { d.raw_records = true; }},
         Shape{"dwarf", [](RecordingDescription& d) { d.callchain = CallchainMode::Dwarf; }},
         Shape{"call_stack", [](RecordingDescription& d) { d.callchain = CallchainMode::LastBranches; }},
         Shape{"branches",
@@ -95,6 +96,7 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
   description.branch_filter = perf::branch_filter::any | perf::branch_filter::type_save;
   description.branch_prediction_known = true;
   description.callchain = CallchainMode::FramePointers;
+  description.raw_records = true;
   write_recording(here / "file", description, 7);
   const auto reader = PerfDataReader::open(here / "file");
   ASSERT_TRUE(reader);
@@ -115,6 +117,7 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
     EXPECT_TRUE(read->sample.has_registers);
     EXPECT_EQ(std::memcmp(&read->sample.registers, &wrote.registers, sizeof wrote.registers), 0);
     EXPECT_EQ(read->sample.callchain, wrote.callchain);
+    EXPECT_EQ(read->sample.raw, wrote.raw);
     ASSERT_EQ(read->sample.branches.size(), 2u);
     EXPECT_EQ(read->sample.branches[1].from, wrote.branches[1].from);
     EXPECT_TRUE(read->sample.branches[1].mispredicted);

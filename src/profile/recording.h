@@ -56,6 +56,7 @@ struct RecordingDescription {
   CallchainMode callchain = CallchainMode::None;
   std::uint32_t stack_bytes = 8192;                                // Dwarf: how much stack a sample has at most
   std::uint64_t interrupt_registers = perf::kAllGeneralRegisters;  // mask; 0: samples have none
+  bool raw_records = false;                                        // samples have their PEBS records
   bool inherit = true;
   Machine machine;
   std::string version;  // of what wrote it

@@ -115,10 +115,11 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
   }
   if (!in.ok()) return "call chain";
 
+  sample.raw.clear();
   if (has(field::raw)) {
     // u32 size, then that many bytes; perf chooses the size so that both together are a multiple of 8.
-    const auto size = in.read<std::uint32_t>();
-    in.skip(size);
+    const Bytes raw = in.take(in.read<std::uint32_t>());
+    sample.raw.assign(raw.begin(), raw.end());
   }
   if (!in.ok()) return "raw data";
 

@@ -84,6 +84,8 @@ inline session::Sample sample_number(std::uint64_t number) {
                      {0x402000 + number, 0x401000, true, 7, arch::BranchKind::RelativeCall}};
   sample.callchain = {sample.ip, 0x402005, 0x403005};
   for (std::uint64_t i = 0; i < 24 + number % 3; ++i) sample.user_stack.push_back(static_cast<std::byte>(i));
+  sample.raw.assign(12 + number % 3 * 8,
+                    static_cast<std::byte>(number));  // with its length, whole words: nothing is added
   return sample;
 }
 

@@ -85,6 +85,7 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.branch_stack);
   visit(c.lbr_select);
   visit(c.registers);
+  visit(c.raw_records);
   visit(c.data_mappings);
   visit(c.inherit);
   visit(c.virtual_time);

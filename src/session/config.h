@@ -55,6 +55,7 @@ struct RecordingConfig {
   bool branch_stack = false;      // LBR into every sample
   std::uint64_t lbr_select = 0;   // LBR_SELECT: a 1 suppresses (bit 9: call-stack mode)
   bool registers = true;          // general registers into every sample
+  bool raw_records = false;       // the PEBS record itself into every sample that has one
   bool data_mappings = false;     // report mappings that are not executable too
 
   bool inherit = true;  // as engine::Config has them

@@ -22,7 +22,7 @@ DsArea::DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t 
     : size_(kAreaBytes + record_bytes * (std::size_t{threshold} + reserve)),
       memory_(new Line[(size_ + sizeof(Line) - 1) / sizeof(Line)]()) {
   DsManagementArea area{};
-  const std::uint64_t base = address() + kAreaBytes;
+  const std::uint64_t base = kAddress + kAreaBytes;
   area.pebs = {.base = base,
                .index = base,
                .maximum = base + record_bytes * (std::uint64_t{threshold} + reserve),
@@ -30,11 +30,20 @@ DsArea::DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t 
   std::memcpy(begin(), &area, sizeof area);
 }
 
-std::uint64_t DsArea::address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }
+std::span<const std::byte> DsArea::management(std::size_t bytes) const {
+  CHECK(bytes <= kAreaBytes, bytes);
+  return {begin(), bytes};
+}
 
 void DsArea::set_reset(unsigned slot, std::uint64_t value) {
   CHECK(slot < kSlots, slot);
   std::memcpy(begin() + arch::ds_reset_slot_offset(slot), &value, sizeof value);
+}
+
+std::uint64_t DsArea::address_of(std::span<const std::byte> bytes) const {
+  const std::ptrdiff_t offset = bytes.data() - begin();
+  CHECK(offset >= 0 && static_cast<std::size_t>(offset) <= size_, offset);
+  return kAddress + static_cast<std::uint64_t>(offset);
 }
 
 std::span<const std::byte> DsArea::drain() {
@@ -48,7 +57,7 @@ std::span<const std::byte> DsArea::drain() {
 }
 
 std::byte* DsArea::at(std::uint64_t where, std::size_t length) {
-  const std::uint64_t offset = where - address();
+  const std::uint64_t offset = where - kAddress;
   return offset <= size_ && length <= size_ - offset ? begin() + offset : nullptr;
 }
 

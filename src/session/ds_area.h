@@ -1,5 +1,6 @@
 // A Debug Store area in the tool's own memory: management words, then one PEBS buffer. The PMU reaches it through
-// LinearMemory, at the addresses it really has; anything outside it is not accessible to the PMU.
+// LinearMemory, at an address of the kernel's half, which is the same in every run: raw records show it. Anything outside the
+// area is not accessible to the PMU.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,12 @@ class DsArea final : public pmu::LinearMemory {
   DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve);
 
   /// What IA32_DS_AREA is to hold.
-  std::uint64_t address() const;
+  /// chosen: where Linux has the Debug Store of its first CPU's entry area, give or take.
+  static constexpr std::uint64_t kAddress = 0xFFFF'FE00'0000'1000;
+  /// The management area as it is now.
+  std::span<const std::byte> management(std::size_t bytes) const;
+  /// Where the PMU sees bytes that drain() gave.
+  std::uint64_t address_of(std::span<const std::byte> bytes) const;
 
   /// slot  of the management area, arch::ds_reset_slot()
   void set_reset(unsigned slot, std::uint64_t value);
@@ -35,7 +41,7 @@ class DsArea final : public pmu::LinearMemory {
     std::byte bytes[64];
   };
   std::byte* at(std::uint64_t address, std::size_t length);
-  std::byte* begin() { return reinterpret_cast<std::byte*>(memory_.get()); }
+  std::byte* begin() const { return reinterpret_cast<std::byte*>(memory_.get()); }
 
   std::size_t size_;
   std::unique_ptr<Line[]> memory_;

@@ -24,9 +24,10 @@ DrainResult drain_pebs(std::span<const std::byte> records, PebsFormat format, ar
                        const std::function<void(const PebsFacts&)>& receive) {
   DrainResult result;
   while (const auto record = arch::decode_pebs(records, format, arch::DsLayout::Words64)) {
+    PebsFacts facts = facts_of(*record, format);
+    facts.record = records.first(record->size);
     records = records.subspan(record->size);
     ++result.records;
-    PebsFacts facts = facts_of(*record, format);
     facts.counters = facts.counters & pebs_counters;
     if (facts.counters.empty() && format < PebsFormat::V3 && std::has_single_bit(pebs_counters.bits)) {
       facts.counters = pebs_counters;

@@ -20,6 +20,7 @@ struct PebsFacts {
   std::optional<std::uint64_t> eventing_ip;  // the instruction itself; formats 2 and later
   std::uint64_t data_address = 0;            // 0: none
   std::optional<std::uint64_t> tsc;          // format 3 and later
+  std::span<const std::byte> record;         // as it lies in the buffer
 };
 
 struct DrainResult {

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "arch/msrs.h"
+#include "arch/records/ds_excerpt.h"
+#include "arch/records/ds_shape.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "session/adaptive_period.h"
 
@@ -71,7 +74,7 @@ PmuDriver::PmuDriver(const arch::CpuModel& model, const RecordingConfig& config,
 // The order of a driver: everything stands before the global enable, and PEBS and LBR before the counters they serve.
 void PmuDriver::start() {
   wrmsr(arch::GlobalCtrl::msrs[0], 0);
-  if (!pebs_counters_.empty()) wrmsr(arch::DsArea::msrs[0], ds_.address());
+  if (!pebs_counters_.empty()) wrmsr(arch::DsArea::msrs[0], DsArea::kAddress);
   program_counters();
   if (model_.pebs_baseline()) wrmsr(arch::PebsDataCfg::msrs[0], groups_of(model_.pebs_format()).raw());
   if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits);
@@ -162,6 +165,10 @@ void PmuDriver::drain_records(PmuClient& client) {
       }
     }
   };
+  if (config_.raw_records) {
+    const auto area = ds_.management(arch::ds_area_bytes(arch::ds_shape(model_, arch::DsLayout::Words64)));
+    drained_area_.assign(area.begin(), area.end());
+  }
   const DrainResult drained = drain_pebs(ds_.drain(), model_.pebs_format(), pebs_counters_, receive);
   statistics_.records += drained.records;
   statistics_.lost += drained.unclaimed;
@@ -247,6 +254,19 @@ std::uint32_t PmuDriver::value_msr(const PlannedCounter& counter) const {
   if (counter.is_fixed()) return arch::FixedCounter::msrs[counter.index()];
   const bool full_width = model_.capabilities.has(PerfCapabilities::full_width);
   return full_width ? arch::FullWidthCounter::msrs[counter.index()] : arch::GeneralCounter::msrs[counter.index()];
+}
+
+std::vector<std::byte> PmuDriver::excerpt(const PebsFacts& facts) {
+  const std::vector<std::byte> area = std::exchange(drained_area_, {});
+  ByteWriter out;
+  out.write(arch::DsExcerptHead{.area_bytes = static_cast<std::uint16_t>(area.size()),
+                                .record_bytes = static_cast<std::uint16_t>(facts.record.size()),
+                                .area = DsArea::kAddress,
+                                .record = ds_.address_of(facts.record),
+                                .shape = arch::ds_shape(model_, arch::DsLayout::Words64)});
+  out.write_bytes(area);
+  out.write_bytes(facts.record);
+  return out.release();
 }
 
 void PmuDriver::read_lbr(std::vector<SampledBranch>& branches) const {

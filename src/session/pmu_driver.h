@@ -60,6 +60,10 @@ class PmuDriver {
   /// `planned` is to sample every `period` events; called from PmuClient::record or overflow, it holds from there on.
   void set_period(std::size_t planned, std::uint64_t period);
 
+  /// A record that PmuClient::record is being called for, as arch/records/ds_excerpt.h has it; the first of a buffer with the
+  /// management area that the drain found.
+  std::vector<std::byte> excerpt(const PebsFacts& facts);
+
   /// The LBR stack, newest first.
   void read_lbr(std::vector<SampledBranch>& branches) const;
 
@@ -106,6 +110,7 @@ class PmuDriver {
   arch::CounterSet pebs_counters_;
   bool lbr_on_;
   DsArea ds_;
+  std::vector<std::byte> drained_area_;  // RecordingConfig::raw_records: for the next excerpt
   PmiLine line_;
   pmu::Pmu pmu_;
   DriverStatistics statistics_;

@@ -141,6 +141,7 @@ class Recorder::Thread final : public PmuClient {
     sample.exact_ip = event.precise >= 2 && facts.eventing_ip.has_value();
     if (sample.exact_ip) sample.ip = *facts.eventing_ip;
     sample.address = facts.data_address;
+    if (recorder_.config_.raw_records) sample.raw = driver_->excerpt(facts);
     finish(sample, counter, facts.registers);
   }
 

@@ -8,6 +8,8 @@
 
 #include "arch/events/tables.h"
 #include "arch/msrs.h"
+#include "arch/records/ds_excerpt.h"
+#include "arch/records/pebs_decode.h"
 #include "session/fake_program.h"
 
 namespace zs::session {
@@ -332,6 +334,39 @@ TEST(Recorder, DwarfModeCopiesTheStackUpToWhereItEnds) {
   ASSERT_THAT(samples, SizeIs(1));
   ASSERT_THAT(samples[0].user_stack, SizeIs(16));
   EXPECT_EQ(samples[0].user_stack[0], std::byte{2});
+}
+
+TEST(Recorder, ARawSampleIsItsRecordAndTheFirstOfABufferHasTheManagementArea) {
+  auto config = recording({instructions(10, 2)});
+  config.raw_records = true;
+  config.ds_records = 2;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 45);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_THAT(samples, SizeIs(4));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto excerpt = arch::read_excerpt(samples[i].raw);
+    ASSERT_TRUE(excerpt) << i;
+    EXPECT_EQ(excerpt->head.area_bytes, i % 2 == 0 ? 0x80 : 0) << i;
+    const auto fields = arch::decode_pebs(excerpt->record, arch::PebsFormat::V3, arch::DsLayout::Words64);
+    ASSERT_TRUE(fields) << i;
+    EXPECT_EQ(fields->eventing_ip, samples[i].ip) << i;
+    EXPECT_EQ(excerpt->head.record, DsArea::kAddress + 0x200 + i % 2 * sizeof(arch::PebsV3)) << i;
+  }
+  arch::DsManagementArea area;
+  const auto excerpt = arch::read_excerpt(samples[0].raw);
+  std::memcpy(&area, excerpt->area.data(), sizeof area);
+  EXPECT_EQ(area.pebs.index, area.pebs.base + 2 * sizeof(arch::PebsV3));  // as the interrupt found it
+}
+
+TEST(Recorder, SamplesHaveNoRawRecordUnlessAskedFor) {
+  Recorded out{recording({instructions(10, 2)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 12);
+  thread.exit();
+  EXPECT_THAT(out.all<Sample>().at(0).raw, IsEmpty());
 }
 
 TEST(Recorder, AnLbrCallStackHoldsTheCallsStillOpen) {

@@ -31,6 +31,7 @@ struct Sample {
   std::vector<SampledBranch> branches;   // newest first
   std::vector<std::uint64_t> callchain;  // innermost first; callchain[0] == ip
   std::vector<std::byte> user_stack;     // copied from registers.sp upwards, for DWARF unwinding
+  std::vector<std::byte> raw;            // its PEBS record as it lay in memory: arch/records/ds_excerpt.h
 };
 
 }  // namespace zs::session

@@ -22,11 +22,12 @@ struct SampleHead {
   std::uint32_t stack_bytes;
   std::uint16_t callchain;
   std::uint8_t branches;
-  std::uint8_t flags;  // kHasRegisters, kExactIp
+  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw
 };
 static_assert(sizeof(SampleHead) == 56);
 constexpr std::uint8_t kHasRegisters = 1;
 constexpr std::uint8_t kExactIp = 2;
+constexpr std::uint8_t kHasRaw = 4;
 
 struct BranchBytes {
   std::uint64_t from, to;
@@ -87,19 +88,20 @@ void body(ByteWriter& out, const Sample& s) {
   const std::size_t stack = std::min<std::size_t>(s.user_stack.size(), kMaxUserStack);
   const std::size_t chain = std::min<std::size_t>(s.callchain.size(), kMaxCallchain);
   const std::size_t branches = std::min<std::size_t>(s.branches.size(), kMaxBranches);
-  out.write(SampleHead{
-      .time_ns = s.time_ns,
-      .ip = s.ip,
-      .address = s.address,
-      .period = s.period,
-      .pid = s.pid,
-      .tid = s.tid,
-      .event = s.event,
-      .cpu = s.cpu,
-      .stack_bytes = static_cast<std::uint32_t>(stack),
-      .callchain = static_cast<std::uint16_t>(chain),
-      .branches = static_cast<std::uint8_t>(branches),
-      .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0))});
+  out.write(
+      SampleHead{.time_ns = s.time_ns,
+                 .ip = s.ip,
+                 .address = s.address,
+                 .period = s.period,
+                 .pid = s.pid,
+                 .tid = s.tid,
+                 .event = s.event,
+                 .cpu = s.cpu,
+                 .stack_bytes = static_cast<std::uint32_t>(stack),
+                 .callchain = static_cast<std::uint16_t>(chain),
+                 .branches = static_cast<std::uint8_t>(branches),
+                 .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) |
+                                                    (s.exact_ip ? kExactIp : 0) | (s.raw.empty() ? 0 : kHasRaw))});
   if (s.has_registers) out.write(s.registers);
   out.write_bytes(bytes_of(s.callchain, chain));
   for (std::size_t i = 0; i < branches; ++i) {
@@ -112,6 +114,10 @@ void body(ByteWriter& out, const Sample& s) {
                           .zero = 0});
   }
   out.write_bytes(bytes_of(s.user_stack, stack));
+  if (s.raw.empty()) return;
+  CHECK(s.raw.size() <= kMaxRaw, s.raw.size());
+  out.write(static_cast<std::uint32_t>(s.raw.size()));
+  out.write_bytes(s.raw);
 }
 
 void body(ByteWriter& out, const Counts& m) {
@@ -211,6 +217,7 @@ void read_body(ByteReader& in, Sample& s) {
                           .kind = static_cast<arch::BranchKind>(b.kind)});
   }
   s.user_stack = in.read_array<std::byte>(head.stack_bytes);
+  if ((head.flags & kHasRaw) != 0) s.raw = in.read_array<std::byte>(in.read<std::uint32_t>());
 }
 
 void read_body(ByteReader& in, Counts& m) {

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "arch/records/ds_excerpt.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "session/sample.h"
@@ -27,6 +28,7 @@ inline constexpr std::size_t kMaxDatagram = 60 * 1024;
 inline constexpr std::uint32_t kMaxUserStack = 56 * 1024;
 inline constexpr std::uint32_t kMaxCallchain = 127;
 inline constexpr std::uint32_t kMaxBranches = 32;
+inline constexpr std::uint32_t kMaxRaw = arch::kMaxDsExcerpt;
 
 /// A thread of the program and when, in nanoseconds of the recording's clock.
 struct Origin {

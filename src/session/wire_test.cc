@@ -43,6 +43,7 @@ Sample full_sample() {
                 {.from = 3, .to = 4}};
   s.callchain = {0x401000, 0x400500};
   s.user_stack = {std::byte{1}, std::byte{2}, std::byte{3}};
+  s.raw = {std::byte{4}, std::byte{5}};
   return s;
 }
 
@@ -108,6 +109,7 @@ TEST(Wire, ASampleKeepsAllItsParts) {
   EXPECT_EQ(std::memcmp(&back.registers, &sent.registers, sizeof sent.registers), 0);
   EXPECT_EQ(back.callchain, sent.callchain);
   EXPECT_EQ(back.user_stack, sent.user_stack);
+  EXPECT_EQ(back.raw, sent.raw);
   ASSERT_THAT(back.branches, SizeIs(2));
   EXPECT_EQ(back.branches[0].kind, arch::BranchKind::Return);
   EXPECT_EQ(back.branches[0].cycles, 7);
@@ -138,6 +140,7 @@ TEST(Wire, TheLongestPossibleSampleFitsADatagram) {
   s.user_stack.resize(1 << 20);
   s.callchain.resize(5000);
   s.branches.resize(300);
+  s.raw.resize(kMaxRaw);
   writer.write(s);
   writer.flush();
   ASSERT_THAT(channel.all, SizeIs(1));
@@ -145,6 +148,7 @@ TEST(Wire, TheLongestPossibleSampleFitsADatagram) {
   EXPECT_EQ(back.user_stack.size(), kMaxUserStack);
   EXPECT_EQ(back.callchain.size(), kMaxCallchain);
   EXPECT_EQ(back.branches.size(), kMaxBranches);
+  EXPECT_EQ(back.raw.size(), kMaxRaw);
 }
 
 // The worked example of docs/formats/wire.md.

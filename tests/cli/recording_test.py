@@ -1,5 +1,6 @@
 """A recording stays readable whatever happens to the tool, the program or the file, and what is missing is said."""
 import os
+import re
 import resource
 import shutil
 import signal
@@ -163,8 +164,53 @@ class NoPlace(Recording):
         self.assertEqual(os.listdir(self.folder), [])
 
 
+class RawRecords(Recording):
+    ASKED = ["record", "-q", "--virtual-time", "-e", "mem_inst_retired.all_loads:pp", "-c", "1009"]
+
+    def test_every_sample_has_the_record_that_it_was_made_of(self):
+        self.run_here(*self.ASKED, "-R", *tool.SHORT_LOOP)
+        ips = re.findall(r"^\s*(\w+)$", self.run_here("script", "-F", "ip").out, re.MULTILINE)
+        addresses = re.findall(r"^\s*(\w+)$", self.run_here("script", "-F", "addr").out, re.MULTILINE)
+        raw = self.run_here("script", "--raw").out
+        field = lambda name: [f"{int(value, 16):x}" for value in re.findall(rf"^  \+... {name} +(\w+)$", raw, re.MULTILINE)]
+        self.assertGreater(len(ips), 100)
+        self.assertEqual(field("eventing_ip"), ips)
+        self.assertEqual(field("data_address"), addresses)
+        self.assertIn("\ndebug store at fffffe0000001000, 64-bit layout\n  +000 bts_base       0000000000000000\n", raw)
+
+    def test_two_runs_have_the_same_raw_records(self):
+        texts = []
+        for _ in range(2):
+            self.run_here(*self.ASKED, "-R", *tool.SHORT_LOOP)
+            texts.append(self.run_here("script", "--raw").out)
+        self.assertEqual(texts[0], texts[1])
+
+    def test_a_sample_of_an_overflow_interrupt_has_none(self):
+        self.run_here("record", "-q", "-R", "-e", "instructions", "-c", "100000", *tool.SHORT_LOOP)
+        lines = self.run_here("script", "--raw").out.splitlines()
+        self.assertGreater(len(lines), 10)
+        self.assertEqual(set(lines[1::2]), {"no record: an overflow interrupt made this sample"})
+
+    def test_without_raw_records_the_option_that_keeps_them_is_named(self):
+        self.run_here(*self.ASKED, *tool.SHORT_LOOP)
+        outcome = self.run_here("script", "--raw")
+        self.assertEqual((outcome.status, outcome.out), (125, ""))
+        self.assertEqual(outcome.err, "zeroskid: script: perf.data: its samples hold no raw records\n"
+                                      "hint: record with -R (--raw-samples)\n")
+
+
 @unittest.skipUnless(shutil.which("perf"), "perf is not installed")
 class Perf(Recording):
+    def test_stock_perf_reads_a_recording_with_raw_records(self):
+        self.run_here("record", "-q", "-R", "-b", "-e", "instructions:ppp,branches", "-c", "1009", *tool.SHORT_LOOP)
+        count, _ = self.samples()
+        fields = "ip,addr,period,iregs,brstack"
+        result = subprocess.run(["perf", "script", "-F", fields], cwd=self.folder, capture_output=True, text=True,
+                                check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(len(result.stdout.splitlines()), count)
+        self.assertEqual(result.stdout.split(), self.run_here("script", "-F", fields).out.split())
+
     def test_stock_perf_reads_what_was_recorded(self):
         self.run_here("record", "-q", *PERIOD, *tool.SHORT_LOOP)
         count, _ = self.samples()

@@ -1,18 +1,16 @@
 #include "arch/records/pebs_decode.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace zs::arch {
 
 namespace {
 
-/// The next T, and `bytes` behind it; the caller has checked that it is there.
+/// The T at `offset`; the caller has checked that it is there.
 template <WireLayout T>
-T take(Bytes& bytes) {
+T at(Bytes bytes, std::size_t offset) {
   T value{};
-  std::memcpy(&value, bytes.data(), sizeof value);
-  bytes = bytes.subspan(sizeof value);
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
@@ -20,7 +18,7 @@ std::optional<PebsFields> decode_32(Bytes bytes) {
   if (bytes.size() < sizeof(Pebs32)) return std::nullopt;
   PebsFields fields;
   fields.size = sizeof(Pebs32);
-  fields.registers = widened(take<Pebs32>(bytes));
+  fields.registers = widened(at<Pebs32>(bytes, 0));
   return fields;
 }
 
@@ -44,42 +42,58 @@ std::optional<PebsFields> decode_fixed(Bytes bytes, PebsFormat format) {
 }
 
 std::optional<PebsFields> decode_adaptive(Bytes bytes) {
-  if (bytes.size() < sizeof(PebsBasic)) return std::nullopt;
-  const auto basic = take<PebsBasic>(bytes);
-  const std::uint64_t format = basic.format_size & ((std::uint64_t{1} << 48) - 1);
+  const auto places = adaptive_places(bytes);
+  if (!places) return std::nullopt;
+  const auto basic = at<PebsBasic>(bytes, 0);
   PebsFields fields;
-  fields.size = static_cast<std::size_t>(basic.format_size >> 48);
-  if ((format & ~kPebsGroups) != 0 || fields.size > kMaxPebsRecord) return std::nullopt;
-
-  // How many LBR entries there are follows from the size alone.
-  const PebsDataCfg groups{format & ~PebsDataCfg::lbrs.mask};
-  const std::size_t rest = adaptive_size(groups);
-  if (fields.size < rest || bytes.size() < fields.size - sizeof(PebsBasic)) return std::nullopt;
-  const std::size_t lbr_bytes = fields.size - rest;
-  const bool has_lbrs = (format & PebsDataCfg::lbrs.mask) != 0;
-  if (lbr_bytes % sizeof(PebsLbr) != 0 || has_lbrs != (lbr_bytes != 0)) return std::nullopt;
-  fields.lbr_count = static_cast<unsigned>(lbr_bytes / sizeof(PebsLbr));
-  if (fields.lbr_count > kMaxPebsLbrs) return std::nullopt;
-  fields.groups = PebsDataCfg{format};
-  if (has_lbrs) fields.groups = fields.groups.with(PebsDataCfg::lbr_entries, fields.lbr_count - 1);
-
+  fields.size = places->size;
+  fields.groups = places->groups;
+  fields.lbr_count = places->lbr_count;
   fields.eventing_ip = basic.ip;
   fields.counters = basic.counters;
   fields.tsc = basic.tsc;
-  if (groups.has(PebsDataCfg::memory)) {
-    const auto memory = take<PebsMemory>(bytes);
+  if (places->groups.has(PebsDataCfg::memory)) {
+    const auto memory = at<PebsMemory>(bytes, places->memory);
     fields.data_address = memory.address;
     fields.data_source = memory.source;
     fields.latency = memory.latency;
     fields.transaction = memory.transaction;
   }
-  if (groups.has(PebsDataCfg::gprs)) fields.registers = legacy_order(take<PebsGprs>(bytes));
-  if (groups.has(PebsDataCfg::xmms)) fields.xmms = take<PebsXmms>(bytes);
-  for (unsigned n = 0; n < fields.lbr_count; ++n) fields.lbrs[n] = take<PebsLbr>(bytes);
+  if (places->groups.has(PebsDataCfg::gprs)) fields.registers = legacy_order(at<PebsGprs>(bytes, places->gprs));
+  if (places->groups.has(PebsDataCfg::xmms)) fields.xmms = at<PebsXmms>(bytes, places->xmms);
+  for (unsigned n = 0; n < places->lbr_count; ++n) {
+    fields.lbrs[n] = at<PebsLbr>(bytes, places->lbrs + n * sizeof(PebsLbr));
+  }
   return fields;
 }
 
 }  // namespace
+
+std::optional<AdaptivePlaces> adaptive_places(Bytes bytes) {
+  if (bytes.size() < sizeof(PebsBasic)) return std::nullopt;
+  const auto basic = at<PebsBasic>(bytes, 0);
+  const std::uint64_t format = basic.format_size & ((std::uint64_t{1} << 48) - 1);
+  AdaptivePlaces places;
+  places.size = static_cast<std::size_t>(basic.format_size >> 48);
+  if ((format & ~kPebsGroups) != 0 || places.size > kMaxPebsRecord || bytes.size() < places.size) return std::nullopt;
+
+  const PebsDataCfg groups{format & ~PebsDataCfg::lbrs.mask};
+  places.memory = sizeof(PebsBasic);
+  places.gprs = places.memory + (groups.has(PebsDataCfg::memory) ? sizeof(PebsMemory) : 0);
+  places.xmms = places.gprs + (groups.has(PebsDataCfg::gprs) ? sizeof(PebsGprs) : 0);
+  places.lbrs = places.xmms + (groups.has(PebsDataCfg::xmms) ? sizeof(PebsXmms) : 0);
+
+  // How many LBR entries there are follows from the size alone.
+  if (places.size < places.lbrs) return std::nullopt;
+  const std::size_t lbr_bytes = places.size - places.lbrs;
+  const bool has_lbrs = (format & PebsDataCfg::lbrs.mask) != 0;
+  if (lbr_bytes % sizeof(PebsLbr) != 0 || has_lbrs != (lbr_bytes != 0)) return std::nullopt;
+  places.lbr_count = static_cast<unsigned>(lbr_bytes / sizeof(PebsLbr));
+  if (places.lbr_count > kMaxPebsLbrs) return std::nullopt;
+  places.groups = PebsDataCfg{format};
+  if (has_lbrs) places.groups = places.groups.with(PebsDataCfg::lbr_entries, places.lbr_count - 1);
+  return places;
+}
 
 std::optional<PebsFields> decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout) {
   if (layout == DsLayout::Words32) return decode_32(bytes);

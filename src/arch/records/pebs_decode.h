@@ -27,6 +27,17 @@ struct PebsFields {
   unsigned lbr_count = 0;
 };
 
+/// Where the groups of an adaptive record lie, from its first byte. A group that it does not have has no place.
+struct AdaptivePlaces {
+  std::size_t size = 0;
+  PebsDataCfg groups;
+  std::size_t memory = 0, gprs = 0, xmms = 0, lbrs = 0;
+  unsigned lbr_count = 0;
+};
+
+/// Of the record that `bytes` begin with; nothing if they are too few, or its size is not what its groups need.
+std::optional<AdaptivePlaces> adaptive_places(Bytes bytes);
+
 /// The record that `bytes` begin with; more may follow. Nothing if they are too few, or if an adaptive record's size is
 /// not what its groups need.
 std::optional<PebsFields> decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout);

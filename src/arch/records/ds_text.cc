@@ -1,0 +1,193 @@
+#include "arch/records/ds_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "arch/records/bts.h"
+#include "arch/records/ds_fields.h"
+#include "arch/records/pebs_decode.h"
+
+namespace zs::arch {
+namespace {
+
+/// Shown at most per buffer: the log of a run away guest stays readable.
+constexpr std::uint64_t kMostRecords = 100000;
+
+std::uint64_t word_at(Bytes bytes, std::size_t offset, std::size_t width) {
+  std::uint64_t value = 0;
+  if (offset + width <= bytes.size()) std::memcpy(&value, bytes.data() + offset, width);
+  return value;
+}
+
+class Page {
+ public:
+  template <typename... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+  void field(std::uint64_t offset, std::string_view name, std::uint64_t value, std::size_t width) {
+    line("  +{:03x} {:<14} {:0{}x}", offset, name, value, width * 2);
+  }
+  /// Words of 64 bits that begin at `at`.
+  void fields(std::span<const RecordField> fields, Bytes bytes, std::size_t at = 0) {
+    for (const RecordField& f : fields) field(at + f.offset, f.name, word_at(bytes, at + f.offset, 8), 8);
+  }
+  std::string release() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+/// returns its size, 0 if `bytes` are none
+std::size_t adaptive_record(Page& page, Bytes bytes) {
+  const auto places = adaptive_places(bytes);
+  if (!places) return 0;
+  page.fields(kBasicFields, bytes);
+  if (places->groups.has(PebsDataCfg::memory)) page.fields(kMemoryFields, bytes, places->memory);
+  if (places->groups.has(PebsDataCfg::gprs)) page.fields(kGprFields, bytes, places->gprs);
+  if (places->groups.has(PebsDataCfg::xmms)) {
+    for (std::size_t i = 0; i < sizeof(PebsXmms) / 16; ++i) {
+      const std::size_t at = places->xmms + 16 * i;
+      page.line("  +{:03x} XMM{:<11} {:016x}{:016x}", at, i, word_at(bytes, at + 8, 8), word_at(bytes, at, 8));
+    }
+  }
+  for (unsigned i = 0; i < places->lbr_count; ++i) {
+    const std::size_t at = places->lbrs + i * sizeof(PebsLbr);
+    page.line("  +{:03x} LBR{:<11} {:016x} -> {:016x} {:016x}", at, i, word_at(bytes, at + offsetof(PebsLbr, from), 8),
+              word_at(bytes, at + offsetof(PebsLbr, to), 8), word_at(bytes, at + offsetof(PebsLbr, info), 8));
+  }
+  return places->size;
+}
+
+/// returns its size, 0 if `bytes` are none
+std::size_t pebs_record(Page& page, const DsShape& shape, Bytes bytes) {
+  if (shape.layout == DsLayout::Words32) {
+    if (bytes.size() < sizeof(Pebs32)) return 0;
+    for (const RecordField& f : kPebs32Fields) page.field(f.offset, f.name, word_at(bytes, f.offset, 4), 4);
+    return sizeof(Pebs32);
+  }
+  if (is_adaptive(shape.format)) return adaptive_record(page, bytes);
+  const std::size_t size = record_size(shape.format);
+  if (bytes.size() < size) return 0;
+  for (const RecordField& f : kPebsFields) {
+    if (f.offset >= size) break;
+    const bool counters = f.offset == kCountersField.offset && shape.format >= PebsFormat::V3;
+    page.field(f.offset, counters ? kCountersField.name : f.name, word_at(bytes, f.offset, 8), 8);
+  }
+  return size;
+}
+
+DsBuffer buffer_at(const DsShape& shape, Bytes area, std::size_t offset) {
+  const auto width = static_cast<std::size_t>(ds_word_bytes(shape.layout));
+  const auto word = [&](std::size_t i) { return word_at(area, offset + i * width, width); };
+  return {.base = word(0), .index = word(1), .maximum = word(2), .threshold = word(3)};
+}
+
+void management(Page& page, const DsShape& shape, std::uint64_t address, Bytes area) {
+  const auto width = static_cast<std::size_t>(ds_word_bytes(shape.layout));
+  page.line("debug store at {:x}, {}-bit layout", address, width * 8);
+  const auto buffer = [&](std::string_view kind, std::size_t offset) {
+    for (std::size_t i = 0; i < std::size(kBufferFields); ++i) {
+      const std::size_t at = offset + i * width;
+      page.field(at, fmt::format("{}_{}", kind, kBufferFields[i].name), word_at(area, at, width), width);
+    }
+  };
+  buffer("bts", ds_bts_offset(shape.layout));
+  buffer("pebs", ds_pebs_offset(shape.layout));
+  const auto reset = [&](unsigned slot, std::string_view kind, unsigned n) {
+    const std::size_t at = ds_reset_slot_offset(slot, shape.layout);
+    if (const std::uint64_t value = word_at(area, at, 8); value != 0) {
+      page.field(at, fmt::format("reset_{}{}", kind, n), value, 8);
+    }
+  };
+  for (unsigned n = 0; n < shape.general_slots; ++n) reset(n, "", n);
+  for (unsigned n = 0; n < shape.fixed_slots; ++n) reset(shape.fixed_slot + n, "fixed_", n);
+}
+
+void bts_records(Page& page, const DsShape& shape, const ReadLinear& read, const DsBuffer& buffer) {
+  const auto width = static_cast<std::size_t>(ds_word_bytes(shape.layout));
+  const std::size_t size = bts_record_size(shape.layout);
+  bool wrapped = false;
+  std::uint64_t number = 0;
+  for (std::uint64_t at = buffer.base; at + size <= buffer.maximum && at >= buffer.base; at += size, ++number) {
+    if (number == kMostRecords) {
+      page.line("... more than {} records", kMostRecords);
+      return;
+    }
+    std::byte bytes[sizeof(BtsRecord)] = {};
+    const std::span<std::byte> here(bytes, size);
+    if (!read(at, here)) {
+      page.line("bts {} at {:x}: cannot be read", number, at);
+      return;
+    }
+    if (at == buffer.index && at != buffer.base) {
+      wrapped = std::ranges::any_of(here, [](std::byte b) { return b != std::byte{0}; });
+      if (wrapped) page.line("(index; older records follow)");
+    }
+    if (at >= buffer.index && !wrapped) return;
+    page.line("bts {} at {:x}", number, at);
+    for (std::size_t i = 0; i < std::size(kBtsFields); ++i) {
+      page.field(i * width, kBtsFields[i].name, word_at(here, i * width, width), width);
+    }
+  }
+}
+
+void pebs_records(Page& page, const DsShape& shape, const ReadLinear& read, const DsBuffer& buffer) {
+  std::uint64_t number = 0;
+  for (std::uint64_t at = buffer.base; at < buffer.index && at >= buffer.base; ++number) {
+    if (number == kMostRecords) {
+      page.line("... more than {} records", kMostRecords);
+      return;
+    }
+    std::vector<std::byte> bytes(std::min<std::uint64_t>(buffer.index - at, kMaxPebsRecord));
+    if (!read(at, bytes)) {
+      page.line("pebs {} at {:x}: cannot be read", number, at);
+      return;
+    }
+    page.line("pebs {} at {:x}", number, at);
+    const std::size_t size = pebs_record(page, shape, bytes);
+    if (size == 0) {
+      page.line("  {} bytes up to the index are no record", bytes.size());
+      return;
+    }
+    at += size;
+  }
+}
+
+}  // namespace
+
+std::string ds_area_text(const DsShape& shape, std::uint64_t address, Bytes area) {
+  Page page;
+  management(page, shape, address, area);
+  return page.release();
+}
+
+std::string pebs_record_text(const DsShape& shape, std::uint64_t address, Bytes bytes) {
+  Page page;
+  page.line("pebs at {:x}", address);
+  if (pebs_record(page, shape, bytes) == 0) page.line("  {} bytes are no record", bytes.size());
+  return page.release();
+}
+
+std::string ds_text(const DsShape& shape, const ReadLinear& read, std::uint64_t address) {
+  Page page;
+  std::vector<std::byte> area(ds_area_bytes(shape));
+  if (!read(address, area)) {
+    page.line("debug store at {:x}, {}-bit layout", address, ds_word_bytes(shape.layout) * 8);
+    page.line("  cannot be read");
+    return page.release();
+  }
+  management(page, shape, address, area);
+  bts_records(page, shape, read, buffer_at(shape, area, ds_bts_offset(shape.layout)));
+  pebs_records(page, shape, read, buffer_at(shape, area, ds_pebs_offset(shape.layout)));
+  return page.release();
+}
+
+}  // namespace zs::arch
