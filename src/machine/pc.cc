@@ -122,7 +122,7 @@ class Pc::Impl : public InterruptSource,
         pmu_clock_(clock_),
         pmu_(*config_.cpu, ds_memory_, *this, pmu_clock_, config_.quirks),
         msrs_(clock_, local_apic_, pmu_),
-        cpuid_(*config_.cpu, config_.quirks),
+        cpuid_(*config_.cpu, config_.quirks, local_apic_),
         feed_(pmu_, clock_) {
     ports_.add(pic_ports_, 0x20, 0x21);
     ports_.add(pic_ports_, 0xA0, 0xA1);

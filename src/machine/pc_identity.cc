@@ -60,6 +60,17 @@ enum Edx : std::uint32_t {
 constexpr std::uint32_t kExtended = 0x80000000, kLastExtended = 0x80000008;
 constexpr std::uint32_t kAddressBits = 48 << 8 | 40;
 
+/// "Extended Topology Enumeration": one core with one thread. Shifts are 0, and so is the x2APIC ID.
+/// source: SDM vol. 2, CPUID, leaf 0BH; vol. 3A, "CPUID Extensions and Topology Enumeration": it comes with x2APIC.
+CpuidResult topology(std::uint32_t subleaf) {
+  constexpr std::uint32_t kSmt = 1 << 8, kCore = 2 << 8;
+  switch (subleaf) {
+    case 0: return {0, 1, kSmt, 0};
+    case 1: return {0, 1, kCore | 1, 0};
+    default: return {0, 0, subleaf & 0xFF, 0};
+  }
+}
+
 /// Twelve or sixteen letters as registers hold them.
 std::uint32_t letters(const std::string& text, std::size_t at) {
   char four[4] = {};
@@ -114,7 +125,7 @@ const PlainMsr* find_plain(std::uint32_t msr) {
 
 CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   const auto last_brs = arch::pmu_leaf(model_, 0x1C, 0);
-  const std::uint32_t last = last_brs && last_brs->eax != 0 ? 0x1C : 0x0A;
+  const std::uint32_t last = last_brs && last_brs->eax != 0 ? 0x1C : 0x0B;
   if (leaf > last && leaf < kExtended) leaf = last;  // as processors do: the data of the highest leaf
   if (leaf > kLastExtended) leaf = last;
   if (const auto own = arch::pmu_leaf(model_, leaf, subleaf)) return {own->eax, own->ebx, own->ecx, own->edx};
@@ -122,7 +133,13 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   const std::string vendor = "GenuineIntel";
   switch (leaf) {
     case 0: result = {last, letters(vendor, 0), letters(vendor, 8), letters(vendor, 4)}; break;
-    case 1: result = {model_.signature, leaf1::kClflushLine | 1 << 16, leaf1::kX2apic, leaf1::kFeatures}; break;
+    case 1: {
+      // Without its APIC the processor says that it has none.
+      const std::uint32_t features = leaf1::kFeatures & ~(apic_.enabled() ? 0u : leaf1::kApic);
+      result = {model_.signature, leaf1::kClflushLine | 1 << 16, leaf1::kX2apic, features};
+      break;
+    }
+    case 0x0B: result = topology(subleaf); break;
     case kExtended: result = {kLastExtended, 0, 0, 0}; break;
     case kExtended + 1:
       result = {0, 0, leaf81::kLahf, leaf81::kSyscall | leaf81::kNx | leaf81::kPage1G | leaf81::kRdtscp | leaf81::kLm};

@@ -22,12 +22,14 @@ class LocalApic;
 
 class PcCpuid : public Cpuid {
  public:
-  PcCpuid(const arch::CpuModel& model, arch::QuirkSet quirks) : model_(model), quirks_(quirks) {}
+  PcCpuid(const arch::CpuModel& model, arch::QuirkSet quirks, const LocalApic& apic)
+      : model_(model), quirks_(quirks), apic_(apic) {}
   CpuidResult cpuid(std::uint32_t leaf, std::uint32_t subleaf) override;
 
  private:
   const arch::CpuModel& model_;
   arch::QuirkSet quirks_;
+  const LocalApic& apic_;
 };
 
 class PcMsrs : public MsrFile {

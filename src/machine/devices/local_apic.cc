@@ -394,7 +394,7 @@ bool LocalApic::wrmsr(std::uint32_t msr, std::uint64_t value) {
     const bool was_enabled = enabled(), was_x2 = x2apic();
     base_ = value;
     if (was_enabled != enable || (was_x2 && !enable)) init();
-    if (!was_x2 && x2) icr_low_ = icr_high_ = 0;
+    if (!was_x2 && x2) id_ = icr_low_ = icr_high_ = 0;  // an ID that software wrote does not last
     update_line();
     return true;
   }

@@ -62,6 +62,9 @@ class LocalApic : public TimedDevice {
   std::uint64_t deadline() const override;
   void clock_moved() override;
 
+  /// IA32_APIC_BASE.EN.
+  bool enabled() const { return (base_ & kBaseEnable) != 0; }
+
   /// Whether a PMI would reach the CPU, and whether IF can hold it off.
   bool pmi_unmasked() const { return (lvt_[kPmi] & kMasked) == 0; }
   bool pmi_is_maskable() const { return delivery_mode(lvt_[kPmi]) == kFixed; }
@@ -87,7 +90,6 @@ class LocalApic : public TimedDevice {
   static void clear(Bitmap& map, unsigned vector) { map[vector / 32] &= ~(1u << vector % 32); }
 
   static constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
-  bool enabled() const { return (base_ & kBaseEnable) != 0; }
   bool x2apic() const { return (base_ & kBaseX2) != 0; }
   bool software_enabled() const { return (svr_ & 1u << 8) != 0; }
   bool pic_reaches_cpu() const;
