@@ -47,7 +47,7 @@ Bytes PebsRecord::lay_out_fixed(PebsFormat format, const RegisterFile& after, co
 Bytes PebsRecord::lay_out_adaptive(PebsDataCfg groups, const RegisterFile& after, const PebsContent& content,
                                    const LbrStack& lbr, VectorRegisters* registers) {
   const std::uint64_t size = arch::adaptive_size(groups);
-  append(arch::PebsBasic{.format_size = (groups.raw() & arch::kPebsGroups) | size << 48,
+  append(arch::PebsBasic{.format_size = groups.raw() | size << 48,
                          .ip = content.eventing_ip,
                          .counters = content.counters,
                          .tsc = content.tsc});

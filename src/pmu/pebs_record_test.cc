@@ -222,7 +222,7 @@ TEST(PebsFormats, OfEverySetOfGroupsDecodeToWhatWasRecorded) {
                      lbrs = (groups & 8) != 0;
           EXPECT_EQ(fields->size,
                     32U + (memory ? 32 : 0) + (gprs ? 144 : 0) + (vectors ? 256 : 0) + (lbrs ? 24 * entries : 0));
-          EXPECT_EQ(fields->groups.raw() & 0xF, groups);
+          EXPECT_EQ(fields->groups.raw(), groups | (entries - 1) << 24) << "PEBS_DATA_CFG as it was";
           EXPECT_EQ(fields->eventing_ip, t.model.exact_counters.has(0) ? 0x40'1000U : 0x40'1004U);
           EXPECT_EQ(fields->counters, 1U);
           EXPECT_NE(fields->tsc, 0U);

@@ -70,10 +70,11 @@ static_assert(offsetof(Pebs32, bx) == 0x0C && offsetof(Pebs32, si) == 0x18 && of
 
 /// First group of an adaptive record, always there.
 struct PebsBasic {
-  std::uint64_t format_size;  // 00H  47:0 the groups that follow, at their bits of PEBS_DATA_CFG; 63:48 size in bytes
-  std::uint64_t ip;           // 08H  the instruction that caused the event
-  std::uint64_t counters;     // 10H  applicable counters
-  std::uint64_t tsc;          // 18H
+  std::uint64_t
+      format_size;         // 00H  47:0 PEBS_DATA_CFG, or 0 if no counter of the record is adaptive; 63:48 size in bytes
+  std::uint64_t ip;        // 08H  the instruction that caused the event
+  std::uint64_t counters;  // 10H  applicable counters
+  std::uint64_t tsc;       // 18H
 };
 static_assert(WireLayout<PebsBasic> && sizeof(PebsBasic) == 0x20);
 
@@ -153,10 +154,6 @@ constexpr RegisterFile widened(const Pebs32& r) {
           .bp = r.bp,
           .sp = r.sp};
 }
-
-/// The bits of PEBS_DATA_CFG that name a group, which PebsBasic has at the same places.
-inline constexpr std::uint64_t kPebsGroups =
-    PebsDataCfg::memory.mask | PebsDataCfg::gprs.mask | PebsDataCfg::xmms.mask | PebsDataCfg::lbrs.mask;
 
 /// How many LBR entries a record with this configuration has.
 constexpr unsigned lbr_entries(PebsDataCfg groups) {

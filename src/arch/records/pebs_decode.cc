@@ -72,26 +72,15 @@ std::optional<PebsFields> decode_adaptive(Bytes bytes) {
 std::optional<AdaptivePlaces> adaptive_places(Bytes bytes) {
   if (bytes.size() < sizeof(PebsBasic)) return std::nullopt;
   const auto basic = at<PebsBasic>(bytes, 0);
-  const std::uint64_t format = basic.format_size & ((std::uint64_t{1} << 48) - 1);
-  AdaptivePlaces places;
-  places.size = static_cast<std::size_t>(basic.format_size >> 48);
-  if ((format & ~kPebsGroups) != 0 || places.size > kMaxPebsRecord || bytes.size() < places.size) return std::nullopt;
-
-  const PebsDataCfg groups{format & ~PebsDataCfg::lbrs.mask};
+  const PebsDataCfg groups{basic.format_size & ((std::uint64_t{1} << 48) - 1)};
+  AdaptivePlaces places{.size = static_cast<std::size_t>(basic.format_size >> 48), .groups = groups};
+  if ((groups.raw() & ~PebsDataCfg::fields.mask) != 0) return std::nullopt;
+  if (places.size != adaptive_size(groups) || bytes.size() < places.size) return std::nullopt;
   places.memory = sizeof(PebsBasic);
   places.gprs = places.memory + (groups.has(PebsDataCfg::memory) ? sizeof(PebsMemory) : 0);
   places.xmms = places.gprs + (groups.has(PebsDataCfg::gprs) ? sizeof(PebsGprs) : 0);
   places.lbrs = places.xmms + (groups.has(PebsDataCfg::xmms) ? sizeof(PebsXmms) : 0);
-
-  // How many LBR entries there are follows from the size alone.
-  if (places.size < places.lbrs) return std::nullopt;
-  const std::size_t lbr_bytes = places.size - places.lbrs;
-  const bool has_lbrs = (format & PebsDataCfg::lbrs.mask) != 0;
-  if (lbr_bytes % sizeof(PebsLbr) != 0 || has_lbrs != (lbr_bytes != 0)) return std::nullopt;
-  places.lbr_count = static_cast<unsigned>(lbr_bytes / sizeof(PebsLbr));
-  if (places.lbr_count > kMaxPebsLbrs) return std::nullopt;
-  places.groups = PebsDataCfg{format};
-  if (has_lbrs) places.groups = places.groups.with(PebsDataCfg::lbr_entries, places.lbr_count - 1);
+  places.lbr_count = lbr_entries(groups);
   return places;
 }
 

@@ -15,7 +15,7 @@ namespace zs::arch {
 /// One record; what its format or groups leave out is 0.
 struct PebsFields {
   std::size_t size = 0;  // bytes that it took
-  PebsDataCfg groups;    // of an adaptive record, the groups that follow the basic one
+  PebsDataCfg groups;    // of an adaptive record, its PEBS_DATA_CFG
   RegisterFile registers;
   std::uint64_t status = 0;       // formats 1 and 2: IA32_PERF_GLOBAL_STATUS before the assist
   std::uint64_t counters = 0;     // format 3 and later: applicable counters
