@@ -26,6 +26,20 @@ void lower_xchg(Decoded& d) {
   d.insn.run = by_size(d.bytes(0), [&](auto t) -> Handler { return xchg<decltype(t)>; });
 }
 
+void pause(Core&, const Insn&) {}
+
+/// F3 90 is PAUSE; with REX.B it exchanges R8 as 90 alone does, and Zydis does not say so. Found by the host comparison.
+void lower_pause(Decoded& d) {
+  if (d.raw.raw.rex.B == 0) {
+    d.insn.run = pause;
+    return;
+  }
+  d.insn.dst = 8 * kR8;
+  d.insn.src = 8 * kRax;
+  const unsigned narrow = (d.raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0 ? 2 : 4;
+  d.insn.run = by_size(d.raw.raw.rex.W != 0 ? 8 : narrow, [](auto t) -> Handler { return xchg<decltype(t)>; });
+}
+
 template <typename T>
 void xadd(Core& c, const Insn& i) {
   const T b = c.reg<T>(i.src);
@@ -111,6 +125,7 @@ void plain(Decoded& d) {
 
 constexpr LowerRow kRows[] = {
     {ZYDIS_MNEMONIC_XCHG, lower_xchg},
+    {ZYDIS_MNEMONIC_PAUSE, lower_pause},
     {ZYDIS_MNEMONIC_XADD, lower_xadd},
     {ZYDIS_MNEMONIC_CMPXCHG, lower_cmpxchg},
     {ZYDIS_MNEMONIC_CMPXCHG8B, plain<cmpxchg8b>},

@@ -44,6 +44,8 @@ bool is_comparable(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     default: break;
   }
   if ((raw.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED) != 0) return false;
+  // 0F 0D of a register is a NOP on Intel's processors, and on ours, but #UD on AMD's.
+  if (raw.opcode_map == ZYDIS_OPCODE_MAP_0F && raw.opcode == 0x0D && raw.raw.modrm.mod == 3) return false;
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_POPF:
     case ZYDIS_MNEMONIC_POPFD:
@@ -84,8 +86,12 @@ bool is_comparable(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
 std::uint64_t undefined_flags(const ZydisDecodedInstruction& raw) {
   namespace flag = vcpu::flag;
   switch (raw.mnemonic) {
+    case ZYDIS_MNEMONIC_MUL:
+    case ZYDIS_MNEMONIC_IMUL: return flag::sf | flag::zf | flag::af | flag::pf;
     case ZYDIS_MNEMONIC_DIV:
     case ZYDIS_MNEMONIC_IDIV: return flag::arithmetic;
+    case ZYDIS_MNEMONIC_BSF:
+    case ZYDIS_MNEMONIC_BSR: return flag::arithmetic & ~flag::zf;
     case ZYDIS_MNEMONIC_AAM:
     case ZYDIS_MNEMONIC_AAD: return flag::of | flag::af | flag::cf;
     case ZYDIS_MNEMONIC_DAA:
@@ -95,7 +101,9 @@ std::uint64_t undefined_flags(const ZydisDecodedInstruction& raw) {
     case ZYDIS_MNEMONIC_BT:
     case ZYDIS_MNEMONIC_BTS:
     case ZYDIS_MNEMONIC_BTR:
-    case ZYDIS_MNEMONIC_BTC: return flag::of | flag::sf | flag::af | flag::pf;
+    case ZYDIS_MNEMONIC_BTC:
+    case ZYDIS_MNEMONIC_TZCNT:
+    case ZYDIS_MNEMONIC_LZCNT: return flag::of | flag::sf | flag::af | flag::pf;
     case ZYDIS_MNEMONIC_ROL:
     case ZYDIS_MNEMONIC_ROR:
     case ZYDIS_MNEMONIC_RCL:

@@ -117,11 +117,11 @@ constexpr LowerRow kRows[] = {
     {ZYDIS_MNEMONIC_MOVZX, lower_extend<false>}, {ZYDIS_MNEMONIC_MOVSX, lower_extend<true>},
     {ZYDIS_MNEMONIC_MOVSXD, lower_extend<true>}, {ZYDIS_MNEMONIC_LEA, lower_lea},
     {ZYDIS_MNEMONIC_XLAT, lower_xlat},           {ZYDIS_MNEMONIC_NOP, lower_nop},
-    {ZYDIS_MNEMONIC_PAUSE, lower_nop},           {ZYDIS_MNEMONIC_PREFETCH, lower_nop},
-    {ZYDIS_MNEMONIC_PREFETCHW, lower_nop},       {ZYDIS_MNEMONIC_PREFETCHT0, lower_nop},
-    {ZYDIS_MNEMONIC_PREFETCHT1, lower_nop},      {ZYDIS_MNEMONIC_PREFETCHT2, lower_nop},
-    {ZYDIS_MNEMONIC_PREFETCHNTA, lower_nop},     {ZYDIS_MNEMONIC_LFENCE, lower_nop},
-    {ZYDIS_MNEMONIC_SFENCE, lower_nop},          {ZYDIS_MNEMONIC_MFENCE, lower_nop},
+    {ZYDIS_MNEMONIC_PREFETCH, lower_nop},        {ZYDIS_MNEMONIC_PREFETCHW, lower_nop},
+    {ZYDIS_MNEMONIC_PREFETCHT0, lower_nop},      {ZYDIS_MNEMONIC_PREFETCHT1, lower_nop},
+    {ZYDIS_MNEMONIC_PREFETCHT2, lower_nop},      {ZYDIS_MNEMONIC_PREFETCHNTA, lower_nop},
+    {ZYDIS_MNEMONIC_LFENCE, lower_nop},          {ZYDIS_MNEMONIC_SFENCE, lower_nop},
+    {ZYDIS_MNEMONIC_MFENCE, lower_nop},
 };
 
 }  // namespace

@@ -19,46 +19,41 @@ constexpr unsigned kAx = 8 * kRax, kDx = 8 * kRdx;
 template <typename T>
 constexpr unsigned kHigh = sizeof(T) == 1 ? kAx + 1 : kDx;
 
+/// CF and OF say that the product does not fit its lower half. The other flags are undefined, and hosts differ: on some they
+/// depend on what was there before. chosen: sign and parity of the lower half, no zero, no adjust.
+template <typename T>
+Status product_status(T low, std::uint8_t lost) {
+  Status s;
+  Test::apply<T>(s, low, low);
+  constexpr Status kKept = status::sf | status::pf;
+  return static_cast<Status>((s & kKept) | (lost != 0 ? status::cf | status::of : 0));
+}
+
 template <typename T, bool Signed>
 void multiply(Core& c, const Insn& i) {
   const T b = read_operand<T>(c, i, i.dst, i.to_memory);
   T low = c.reg<T>(kAx);
+  std::uint8_t lost = 0;
   if constexpr (sizeof(T) == 1) {
     std::uint16_t product = low;
-    Status s;
     if constexpr (Signed) {
-      __asm__("imulb %[b]\n\tmovw %%ax, %[p]\n\tlahf\n\tseto %%al"
-              : [p] "=&r"(product), "=a"(s)
-              : "a"(low), [b] "q"(b)
-              : "cc");
+      __asm__("imulb %[b]\n\tsetc %[l]" : "+a"(product), [l] "=q"(lost) : [b] "q"(b) : "cc");
     } else {
-      __asm__("mulb %[b]\n\tmovw %%ax, %[p]\n\tlahf\n\tseto %%al"
-              : [p] "=&r"(product), "=a"(s)
-              : "a"(low), [b] "q"(b)
-              : "cc");
+      __asm__("mulb %[b]\n\tsetc %[l]" : "+a"(product), [l] "=q"(lost) : [b] "q"(b) : "cc");
     }
-    c.status = s;
     c.set_reg<std::uint16_t>(kAx, product);
+    low = static_cast<T>(product);
   } else {
     T high = 0;
-    Status s;
-    T out = low;
     if constexpr (Signed) {
-      __asm__("imul %[b]\n\tmov %[a], %[o]\n\tlahf\n\tseto %%al"
-              : [o] "=&r"(out), "=d"(high), [a] "+a"(low)
-              : [b] "r"(b)
-              : "cc");
+      __asm__("imul %[b]\n\tsetc %[l]" : "+a"(low), "=d"(high), [l] "=q"(lost) : [b] "r"(b) : "cc");
     } else {
-      __asm__("mul %[b]\n\tmov %[a], %[o]\n\tlahf\n\tseto %%al"
-              : [o] "=&r"(out), "=d"(high), [a] "+a"(low)
-              : [b] "r"(b)
-              : "cc");
+      __asm__("mul %[b]\n\tsetc %[l]" : "+a"(low), "=d"(high), [l] "=q"(lost) : [b] "r"(b) : "cc");
     }
-    s = static_cast<Status>(low);
-    c.status = s;
-    c.set_reg<T>(kAx, out);
+    c.set_reg<T>(kAx, low);
     c.set_reg<T>(kDx, high);
   }
+  c.status = product_status(low, lost);
 }
 
 template <typename T, bool Signed>
@@ -90,7 +85,9 @@ template <typename T>
 void imul_truncated(Core& c, const Insn& i) {
   T a = read_operand<T>(c, i, i.src, i.from_memory);
   const T b = i.detail != 0 ? static_cast<T>(i.imm) : c.reg<T>(i.dst);
-  __asm__("imul %[b], %[a]\n\tlahf\n\tseto %%al" : [a] "+r"(a), "=a"(c.status) : [b] "r"(b) : "cc");
+  std::uint8_t lost = 0;
+  __asm__("imul %[b], %[a]\n\tsetc %[l]" : [a] "+r"(a), [l] "=q"(lost) : [b] "r"(b) : "cc");
+  c.status = product_status(a, lost);
   c.set_reg<T>(i.dst, a);
 }
 
