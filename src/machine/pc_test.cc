@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "arch/cpu_model.h"
 #include "machine/boot/screen.h"
@@ -16,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::unique_ptr<Pc> boot(std::initializer_list<unsigned> code, PcConfig config = {}) {
+std::unique_ptr<Pc> boot(const std::vector<unsigned>& code, PcConfig config = {}) {
   config.memory_bytes = 4 << 20;
   auto pc = Pc::make(std::move(config));
   std::vector<std::byte> sector(512);
@@ -42,6 +44,48 @@ TEST(Pc, AHaltedProcessorIsWokenByTheTimerWithoutWaiting) {
   EXPECT_EQ(pc->run(1000).kind, PcStopKind::Idle);
   EXPECT_EQ(pc->memory().load<std::uint32_t>(0x46C), 1u);
   EXPECT_NEAR(static_cast<double>(pc->clock().now()) / kTscHz, 65536.0 / 1193182, 1e-4);
+}
+
+TEST(Pc, ATimerInterruptsARunningLoopWhereItDoesWhenEveryInstructionIsSeen) {
+  // mov al,34h; out 43h,al; mov al,0; out 40h,al; inc ax; out 40h,al: every 256 ticks of the 8254
+  // mov al,FEh; out 21h,al; sti; again: cmp byte [46Ch],3; jb again; cli; hlt
+  std::uint64_t retired[2] = {};
+  for (const bool traced : {false, true}) {
+    PcConfig config;
+    if (traced) config.trace.instruction = [](const arch::Retired&, std::span<const MemoryAccess>) {};
+    const auto pc = boot({0xB0, 0x34, 0xE6, 0x43, 0xB0, 0x00, 0xE6, 0x40, 0x40, 0xE6, 0x40, 0xB0, 0xFE,
+                          0xE6, 0x21, 0xFB, 0x80, 0x3E, 0x6C, 0x04, 0x03, 0x72, 0xF9, 0xFA, 0xF4},
+                         std::move(config));
+    EXPECT_EQ(pc->run(10'000'000).kind, PcStopKind::Idle);
+    retired[traced] = pc->retired();
+  }
+  EXPECT_EQ(retired[0], retired[1]);
+  EXPECT_NEAR(static_cast<double>(retired[0]), 3 * 256.0 * kTscHz / 1193182,
+              2100);  // the first period: one 8254 tick more
+}
+
+TEST(Pc, AnApicTimerThatIsStartedInARunningLoopInterruptsIt) {
+  // In x2APIC mode; 3000 ticks of the bus clock.
+  // mov ecx,1Bh; rdmsr; or eax,C00h; wrmsr; mov ecx,80Fh; xor edx,edx; mov eax,1FFh; wrmsr; mov ecx,83Eh; mov eax,0Bh; wrmsr;
+  // mov ecx,832h; mov eax,40h; wrmsr; mov word [100h],7C80h; mov word [102h],0; sti; mov ecx,838h; mov eax,3000; wrmsr;
+  // again: nop; jmp again                                                                           at 7C80h: cli; hlt
+  for (const bool traced : {false, true}) {
+    PcConfig config;
+    if (traced) config.trace.instruction = [](const arch::Retired&, std::span<const MemoryAccess>) {};
+    std::vector<unsigned> code = {0x66, 0xB9, 0x1B, 0x00, 0x00, 0x00, 0x0F, 0x32, 0x66, 0x0D, 0x00, 0x0C, 0x00,
+                                  0x00, 0x0F, 0x30, 0x66, 0xB9, 0x0F, 0x08, 0x00, 0x00, 0x66, 0x31, 0xD2, 0x66,
+                                  0xB8, 0xFF, 0x01, 0x00, 0x00, 0x0F, 0x30, 0x66, 0xB9, 0x3E, 0x08, 0x00, 0x00,
+                                  0x66, 0xB8, 0x0B, 0x00, 0x00, 0x00, 0x0F, 0x30, 0x66, 0xB9, 0x32, 0x08, 0x00,
+                                  0x00, 0x66, 0xB8, 0x40, 0x00, 0x00, 0x00, 0x0F, 0x30, 0xC7, 0x06, 0x00, 0x01,
+                                  0x80, 0x7C, 0xC7, 0x06, 0x02, 0x01, 0x00, 0x00, 0xFB, 0x66, 0xB9, 0x38, 0x08,
+                                  0x00, 0x00, 0x66, 0xB8, 0xB8, 0x0B, 0x00, 0x00, 0x0F, 0x30, 0x90, 0xEB, 0xFD};
+    code.resize(0x80);
+    code.push_back(0xFA);
+    code.push_back(0xF4);
+    const auto pc = boot(code, std::move(config));
+    EXPECT_EQ(pc->run(1'000'000).kind, PcStopKind::Idle) << (traced ? "traced" : "in bulk");
+    EXPECT_NEAR(static_cast<double>(pc->retired()), 3000.0 * kTscTicksPerBusTick, 100);
+  }
 }
 
 TEST(Pc, ABranchToItselfIsTheEndUnlessSomethingCanInterrupt) {

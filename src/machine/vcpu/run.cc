@@ -253,6 +253,8 @@ Stop Core::run(std::uint64_t instructions) {
     if (in_a_row > kFruitlessForFree) ++fruitless;
     last_retired = retired();
     try {
+      // Reporting moves the clock, and a timer that this lets expire interrupts before the next instruction.
+      if (watch_stale || retired() >= watch_until) ask_watch();
       finished = !boundary();
       if (!finished && !first && retired() + fruitless >= deadline) {
         stop = {StopKind::Limit, (system_flags & flag::interrupt) != 0, linear_ip(), ""};
