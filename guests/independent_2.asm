@@ -1,0 +1,3130 @@
+%define VERSION_MIN 2
+
+; ---- where things lie -----------------------------------------------------------------------------------------
+LOAD            equ 0x100000
+PML4            equ 0x400000            ; six pages of tables
+PDPT            equ 0x401000
+PD              equ 0x402000            ; .. 0x405fff
+IDT             equ 0x406000
+BSS_FIRST       equ 0x400000
+BSS_END         equ 0x4A0000
+STACK           equ 0x420000            ; its top
+STACK_USER      equ 0x428000
+DS_AREA         equ 0x430000
+PEBS_BUFFER     equ 0x440000
+BTS_BUFFER      equ 0x450000
+LOAD_BUFFER     equ 0x460000            ; 64 KiB: a ring of pointers
+HISTOGRAM       equ 0x480000            ; three counters, eight places each
+VARIABLES       equ 0x490000
+
+CODE            equ 0x08
+DATA            equ 0x10
+USER_DATA       equ 0x1B
+USER_CODE       equ 0x23
+TSS             equ 0x28
+
+; ---- registers, by the names of the manual --------------------------------------------------------------------
+IA32_TIME_STAMP_COUNTER equ 0x10
+IA32_APIC_BASE          equ 0x1B
+IA32_PMC0               equ 0xC1
+IA32_PERFEVTSEL0        equ 0x186
+IA32_MISC_ENABLE        equ 0x1A0
+MSR_LBR_SELECT          equ 0x1C8
+MSR_LASTBRANCH_TOS      equ 0x1C9
+IA32_DEBUGCTL           equ 0x1D9
+IA32_FIXED_CTR0         equ 0x309
+IA32_PERF_CAPABILITIES  equ 0x345
+IA32_FIXED_CTR_CTRL     equ 0x38D
+IA32_PERF_GLOBAL_STATUS equ 0x38E
+IA32_PERF_GLOBAL_CTRL   equ 0x38F
+IA32_PERF_GLOBAL_OVF_CTRL equ 0x390     ; GLOBAL_STATUS_RESET from version 4 on
+IA32_PERF_GLOBAL_STATUS_SET equ 0x391
+IA32_PERF_GLOBAL_INUSE  equ 0x392
+IA32_PEBS_ENABLE        equ 0x3F1
+MSR_PEBS_DATA_CFG       equ 0x3F2
+MSR_PEBS_LD_LAT         equ 0x3F6
+IA32_A_PMC0             equ 0x4C1
+IA32_DS_AREA            equ 0x600
+IA32_TSC_DEADLINE       equ 0x6E0
+IA32_LBR_CTL            equ 0x14CE
+IA32_LBR_DEPTH          equ 0x14CF
+IA32_EFER               equ 0xC0000080
+
+APIC_ID         equ 0x020
+APIC_VERSION    equ 0x030
+APIC_TPR        equ 0x080
+APIC_PPR        equ 0x0A0
+APIC_EOI        equ 0x0B0
+APIC_LDR        equ 0x0D0
+APIC_SVR        equ 0x0F0
+APIC_ISR        equ 0x100
+APIC_IRR        equ 0x200
+APIC_ESR        equ 0x280
+APIC_ICR        equ 0x300
+APIC_TIMER      equ 0x320
+APIC_PERF       equ 0x340
+APIC_INITIAL    equ 0x380
+APIC_CURRENT    equ 0x390
+APIC_DIVIDE     equ 0x3E0
+
+SEL_EN_OS       equ 0x420000            ; IA32_PERFEVTSELx: EN, OS
+SEL_EN_USR      equ 0x410000
+SEL_INT         equ 0x100000
+INSTRUCTIONS    equ 0x00C0              ; the architectural events, umask and event
+CYCLES          equ 0x003C
+BRANCHES        equ 0x00C4
+
+VECTOR_TIMER    equ 0x40
+VECTOR_PMI      equ 0x41
+VECTOR_LOW      equ 0x50
+VECTOR_HIGH     equ 0x60
+VECTOR_BACK     equ 0x80                ; INT from ring 3
+VECTOR_SPURIOUS equ 0xFF
+
+; ---- words ----------------------------------------------------------------------------------------------------
+%macro WR 2                             ; WR msr, value: both constants
+        mov ecx, %1
+        mov rax, %2
+        call wr
+%endmacro
+%macro RD 1
+        mov ecx, %1
+        call rd
+%endmacro
+%macro APIC_WR 2
+        mov ecx, %1
+        mov eax, %2
+        call apic_write
+%endmacro
+%macro APIC_RD 1
+        mov ecx, %1
+        call apic_read
+%endmacro
+%macro CHECK 2                          ; CHECK name, needed: what was found is in RAX
+%ifnidni %2, rdx
+        mov rdx, %2
+%endif
+[section .data]
+%%name  db %1, 0
+__SECT__
+        mov esi, %%name
+        call check_equal
+%endmacro
+%macro CHECK_IN 3                       ; CHECK_IN name, least, most
+[section .data]
+%%name  db %1, 0
+__SECT__
+        mov rdx, %2
+        mov rcx, %3
+        mov esi, %%name
+        call check_range
+%endmacro
+%macro CHECK_FAULT 2                    ; CHECK_FAULT name, needed: #GP at a WRMSR of RAX to ECX?
+        call wr_faults
+        CHECK %1, %2
+%endmacro
+%macro NOT_HERE 1
+[section .data]
+%%name  db %1, ": not on this processor", 10, 0
+__SECT__
+        mov esi, %%name
+        call print
+%endmacro
+%macro SAY 1+
+[section .data]
+%%text  db %1, 0
+__SECT__
+        mov esi, %%text
+        call print
+%endmacro
+%macro SAY_NUMBER 2                     ; SAY_NUMBER text, [memory]
+        SAY %1
+        mov rax, %2
+        call print_decimal
+%endmacro
+%macro PUSH_ALL 0
+        push rax
+        push rcx
+        push rdx
+        push rbx
+        push rbp
+        push rsi
+        push rdi
+        push r8
+        push r9
+        push r10
+        push r11
+        push r12
+        push r13
+        push r14
+        push r15
+%endmacro
+%macro POP_ALL 0
+        pop r15
+        pop r14
+        pop r13
+        pop r12
+        pop r11
+        pop r10
+        pop r9
+        pop r8
+        pop rdi
+        pop rsi
+        pop rbp
+        pop rbx
+        pop rdx
+        pop rcx
+        pop rax
+%endmacro
+FRAME_RIP       equ 15 * 8              ; above PUSH_ALL
+
+        org LOAD
+section .text
+        bits 32
+header: dd 0x1BADB002, 0x10000, -(0x1BADB002 + 0x10000)
+        dd header, header, 0, 0, start32
+
+; ---- from protected mode with flat segments to long mode -------------------------------------------------------
+start32:
+        cli
+        cld
+        mov esp, STACK
+        mov edi, BSS_FIRST
+        mov ecx, (BSS_END - BSS_FIRST) / 4
+        xor eax, eax
+        rep stosd
+        mov dword [PML4], PDPT + 7      ; present, writable, for ring 3 too
+        mov edi, PDPT
+        mov eax, PD + 7
+        mov ecx, 4
+.pdpt:  mov [edi], eax
+        add edi, 8
+        add eax, 0x1000
+        loop .pdpt
+        mov edi, PD
+        mov eax, 0x87                   ; 2 MiB pages; the last GiB, with the APIC, uncached
+        mov ecx, 2048
+.pd:    mov [edi], eax
+        cmp eax, 0xC0000000
+        jb .cached
+        or dword [edi], 0x18
+.cached:
+        add edi, 8
+        add eax, 0x200000
+        loop .pd
+        mov eax, cr4
+        or eax, 0x620                   ; PAE, OSFXSR, OSXMMEXCPT
+        mov cr4, eax
+        mov eax, PML4
+        mov cr3, eax
+        mov ecx, IA32_EFER
+        rdmsr
+        or eax, 0x100                   ; LME
+        wrmsr
+        mov eax, cr0
+        and eax, ~4
+        or eax, 0x80000003
+        mov cr0, eax
+        lgdt [gdtr]
+        jmp CODE:start64
+
+        bits 64
+start64:
+        mov eax, DATA
+        mov ds, eax
+        mov es, eax
+        mov ss, eax
+        xor eax, eax
+        mov fs, eax
+        mov gs, eax
+        mov rsp, STACK
+        mov eax, tss
+        mov [gdt_tss + 2], ax
+        shr eax, 16
+        mov [gdt_tss + 4], al
+        call serial_start
+        call fill_idt
+        lidt [idtr]
+        mov al, 0xFF                    ; the old interrupt controllers stay silent
+        out 0x21, al
+        out 0xA1, al
+
+        SAY "independent_2: what the manual promises about the PMU", 10
+        call discover
+        cmp dword [version], VERSION_MIN
+        jb .none
+        call test_exceptions
+        call test_xapic
+        call test_x2apic
+        call test_counters
+        call test_pmi
+        call test_timer_beside_counters
+        call test_rings
+        call test_profiler
+        call test_pebs
+        call test_load_latency
+        call test_lbr
+        call test_bts
+.none:  SAY_NUMBER "checks ", [checks]
+        SAY_NUMBER ", failed ", [failures]
+        SAY 10
+        mov eax, [failures]
+        cmp dword [checks], 0
+        jne .counted
+        mov eax, 100
+.counted:
+        cmp eax, 100
+        jbe .exit
+        mov eax, 100
+.exit:  out 0xF4, al
+        cli
+        hlt
+        jmp $
+
+; ---- what is there --------------------------------------------------------------------------------------------
+discover:
+        push rbx
+        mov eax, 1
+        cpuid
+        mov [signature], eax
+        mov [leaf1_ecx], ecx
+        mov [leaf1_edx], edx
+        mov ecx, eax                    ; DisplayModel
+        shr eax, 4
+        and eax, 15
+        mov edx, ecx
+        shr edx, 12
+        and edx, 0xF0
+        or eax, edx
+        mov [model], eax
+        xor eax, eax
+        cpuid
+        mov [max_leaf], eax
+        cmp eax, 10
+        jb .end
+        mov eax, 10
+        xor ecx, ecx
+        cpuid
+        movzx r8d, al
+        mov [version], r8d
+        mov r8d, eax
+        shr r8d, 8
+        and r8d, 255
+        mov [gp_counters], r8d
+        mov [leaf10_ebx], ebx
+        shr eax, 16
+        movzx r8d, al
+        mov [gp_width], r8d
+        shr eax, 8
+        mov [leaf10_length], eax
+        mov [leaf10_edx], edx
+        mov eax, edx
+        and eax, 31
+        mov [fixed_counters], eax
+        shr edx, 5
+        and edx, 255
+        mov [fixed_width], edx
+        mov eax, 1                      ; a bit for each fixed counter
+        push rcx
+        mov ecx, [fixed_counters]
+        shl rax, cl
+        pop rcx
+        dec rax
+        cmp dword [version], 5
+        jb .bitmap
+        or eax, ecx
+.bitmap:
+        mov [fixed_bitmap], eax
+        mov ecx, [gp_width]
+        xor eax, eax
+        bts rax, rcx
+        dec rax
+        mov [gp_mask], rax
+        mov ecx, [fixed_width]
+        xor eax, eax
+        bts rax, rcx
+        dec rax
+        mov [fixed_mask], rax
+        mov eax, 1                      ; all bits of GLOBAL_CTRL that exist
+        mov ecx, [gp_counters]
+        shl rax, cl
+        dec rax
+        mov ecx, [fixed_bitmap]
+        shl rcx, 32
+        or rax, rcx
+        mov [all_counters], rax
+
+        bt dword [leaf1_ecx], 15        ; PDCM
+        jnc .no_capabilities
+        RD IA32_PERF_CAPABILITIES
+        mov [capabilities], rax
+.no_capabilities:
+        bt dword [leaf1_edx], 21        ; DS
+        jnc .no_ds
+        RD IA32_MISC_ENABLE
+        bt eax, 11
+        setnc [have_bts]
+        bt eax, 12
+        setnc [have_pebs]
+        bt dword [leaf1_ecx], 2         ; DTES64: the layout below is the one for 64 bits
+        jc .no_ds
+        mov byte [have_bts], 0
+        mov byte [have_pebs], 0
+.no_ds:
+        mov rax, [capabilities]
+        shr eax, 8
+        and eax, 15
+        mov [pebs_format], eax
+        mov rax, [capabilities]
+        shr eax, 14
+        and eax, 1
+        mov [pebs_baseline], eax
+        SAY "signature "
+        mov eax, [signature]
+        call print_hex
+        SAY_NUMBER " perfmon ", [version]
+        SAY_NUMBER " counters ", [gp_counters]
+        SAY_NUMBER "x", [gp_width]
+        SAY_NUMBER " fixed ", [fixed_counters]
+        SAY_NUMBER "x", [fixed_width]
+        SAY 10, "capabilities "
+        mov rax, [capabilities]
+        call print_hex
+        SAY_NUMBER " pebs format ", [pebs_format]
+        SAY 10
+        mov eax, [version]
+        CHECK_IN "perfmon version", 2, 5
+        mov eax, [gp_counters]
+        CHECK_IN "general counters", 1, 32
+        mov eax, [gp_width]
+        CHECK_IN "width of general counters", 32, 64
+        mov eax, [fixed_counters]
+        CHECK_IN "fixed counters", 1, 16
+        mov eax, [leaf10_length]
+        CHECK_IN "leaf 0AH has seven architectural events or more", 7, 32
+        mov eax, [leaf10_ebx]
+        and eax, 0x23                   ; cycles, instructions, branches are used below
+        CHECK "leaf 0AH: events not there", 0
+.end:   pop rbx
+        ret
+
+; ---- exceptions -----------------------------------------------------------------------------------------------
+test_exceptions:
+        RD IA32_EFER
+        and eax, 0x500
+        CHECK "EFER: LME and LMA", 0x500
+        mov qword [fixup], .ud
+        ud2
+.ud:    movzx eax, byte [fault_vector]
+        CHECK "UD2 is vector 6", 6
+        mov rax, [fault_rip]
+        mov rdx, .ud - 2
+        CHECK "#UD points at its instruction", rdx
+        mov qword [fixup], .pf
+        mov rbx, 0x10000000000
+        mov al, [rbx + 4]
+.pf:    movzx eax, byte [fault_vector]
+        CHECK "absent page is vector 14", 14
+        mov rax, [fault_cr2]
+        mov rdx, 0x10000000004
+        CHECK "CR2", rdx
+        mov rax, [fault_error]
+        CHECK "error code of a read, absent, ring 0", 0
+        mov qword [fixup], .gp
+        mov rbx, 0x0000800000000000
+        mov al, [rbx]
+.gp:    movzx eax, byte [fault_vector]
+        CHECK "non-canonical address is vector 13", 13
+        ret
+
+; ---- the local APIC -------------------------------------------------------------------------------------------
+test_xapic:
+        RD IA32_APIC_BASE
+        bt eax, 10
+        jnc .there                      ; firmware may have gone on to x2APIC, which only a reset leaves
+        mov dword [apic_x2], 1
+        APIC_WR APIC_SVR, 0x100 + VECTOR_SPURIOUS
+        NOT_HERE "xAPIC"
+        ret
+.there: and eax, 0xFFFFFD00
+        CHECK "APIC base: BSP, enabled, not x2APIC", 0xFEE00900
+        APIC_RD APIC_VERSION
+        mov ebx, eax
+        movzx eax, bl
+        CHECK_IN "APIC version", 0x10, 0x15
+        mov eax, ebx
+        shr eax, 16
+        and eax, 255
+        CHECK_IN "last LVT entry", 4, 6
+        APIC_WR APIC_SVR, VECTOR_SPURIOUS ; disabled by software
+        APIC_WR APIC_PERF, VECTOR_PMI
+        APIC_RD APIC_PERF
+        CHECK "LVT stays masked while the APIC is disabled", 0x10000 + VECTOR_PMI
+        APIC_WR APIC_SVR, 0x100 + VECTOR_SPURIOUS
+        call test_apic_common
+        ret
+
+test_x2apic:
+        bt dword [leaf1_ecx], 21
+        jc .there
+        NOT_HERE "x2APIC"
+        ret
+.there: APIC_RD APIC_ID
+        shr eax, 24
+        mov ebx, eax
+        RD IA32_APIC_BASE
+        or eax, 0x400
+        mov ecx, IA32_APIC_BASE
+        call wr
+        mov dword [apic_x2], 1
+        RD IA32_APIC_BASE
+        and eax, 0xC00
+        CHECK "x2APIC enabled", 0xC00
+        APIC_RD APIC_ID
+        CHECK "x2APIC id is the initial id", rbx
+        mov r12d, eax
+        APIC_RD APIC_LDR
+        mov edx, r12d
+        shr edx, 4
+        shl edx, 16
+        mov ecx, r12d
+        and ecx, 15
+        mov r13d, 1
+        shl r13d, cl
+        or edx, r13d
+        CHECK "x2APIC logical id", rdx
+        call test_apic_common
+
+        mov ecx, 0x802
+        xor eax, eax
+        CHECK_FAULT "x2APIC id is read-only", 1
+        mov ecx, 0x80B
+        mov eax, 1
+        CHECK_FAULT "x2APIC EOI takes only 0", 1
+        mov ecx, 0x80B
+        call rd_faults
+        mov eax, edx
+        CHECK "x2APIC EOI is write-only", 1
+        mov ecx, 0x831
+        call rd_faults
+        mov eax, edx
+        CHECK "no MSR 831H", 1
+        mov ecx, 0x80E
+        call rd_faults
+        mov eax, edx
+        CHECK "no MSR 80EH", 1
+        mov ecx, 0x83F
+        call rd_faults
+        mov eax, edx
+        CHECK "SELF IPI is write-only", 1
+        mov ecx, 0x808
+        mov eax, 0x100
+        CHECK_FAULT "TPR bit 8 is reserved", 1
+        mov ecx, 0x808
+        mov rax, 0x100000000
+        CHECK_FAULT "TPR bit 32 is reserved", 1
+        mov ecx, 0x828
+        mov eax, 1
+        CHECK_FAULT "ESR takes only 0", 1
+        RD IA32_APIC_BASE
+        and eax, ~0x400
+        mov ecx, IA32_APIC_BASE
+        CHECK_FAULT "x2APIC to xAPIC is illegal", 1
+        RD IA32_APIC_BASE
+        and eax, ~0x800
+        mov ecx, IA32_APIC_BASE
+        CHECK_FAULT "EXTD without EN is illegal", 1
+
+        mov qword [irq_log], 0
+        sti
+        WR 0x83F, VECTOR_LOW
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "SELF IPI by MSR 83FH", VECTOR_LOW
+        ret
+
+; Interrupts to itself, their order, the task priority, the timer: the same in both modes.
+test_apic_common:
+        APIC_WR APIC_TPR, 0
+        mov qword [irq_log], 0
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_HIGH
+        call linger
+        APIC_RD APIC_IRR + (VECTOR_LOW / 32) * 16
+        shr eax, VECTOR_LOW % 32
+        and eax, 1
+        CHECK "IRR holds the low vector while IF is 0", 1
+        APIC_RD APIC_IRR + (VECTOR_HIGH / 32) * 16
+        shr eax, VECTOR_HIGH % 32
+        and eax, 1
+        CHECK "IRR holds the high vector while IF is 0", 1
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "the higher vector comes first", VECTOR_HIGH * 256 + VECTOR_LOW
+        mov rax, [irq_isr]
+        CHECK "ISR holds the vector in its handler", 1
+        mov rax, [irq_ppr]
+        CHECK "PPR is the class of the vector in its handler", VECTOR_LOW
+        APIC_RD APIC_ISR + (VECTOR_LOW / 32) * 16
+        CHECK "ISR is empty after EOI", 0
+
+        mov qword [irq_log], 0
+        mov eax, VECTOR_LOW / 16
+        mov cr8, rax
+        APIC_RD APIC_TPR
+        CHECK "CR8 is TPR", VECTOR_LOW
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_HIGH
+        sti
+        call linger
+        mov rax, [irq_log]
+        CHECK "TPR lets only the higher class through", VECTOR_HIGH
+        xor eax, eax
+        mov cr8, rax
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "TPR 0 lets the rest through", VECTOR_HIGH * 256 + VECTOR_LOW
+
+        APIC_WR APIC_ESR, 0
+        APIC_WR APIC_ICR, 0x44000 + 5
+        call linger
+        APIC_WR APIC_ESR, 0
+        APIC_RD APIC_ESR
+        and eax, 0x20
+        CHECK "ESR: send illegal vector", 0x20
+        APIC_WR APIC_ESR, 0
+
+        APIC_WR APIC_DIVIDE, 0xB        ; by 1
+        APIC_WR APIC_TIMER, 0x10000 + VECTOR_TIMER
+        APIC_WR APIC_INITIAL, -1
+        call linger
+        APIC_RD APIC_CURRENT
+        mov ebx, eax
+        call linger
+        APIC_RD APIC_CURRENT
+        cmp eax, ebx
+        setb al
+        movzx eax, al
+        CHECK "timer counts down", 1
+        APIC_WR APIC_INITIAL, 0
+        APIC_RD APIC_CURRENT
+        CHECK "initial count 0 stops the timer", 0
+
+        mov qword [ticks], 0
+        APIC_WR APIC_TIMER, VECTOR_TIMER
+        APIC_WR APIC_INITIAL, 3000
+        sti
+        mov esi, 1
+        call wait_ticks
+        call linger
+        call linger
+        cli
+        mov rax, [ticks]
+        CHECK "one-shot timer: interrupts", 1
+        APIC_RD APIC_CURRENT
+        CHECK "one-shot timer: rest", 0
+        mov qword [ticks], 0
+        APIC_WR APIC_INITIAL, 3000
+        sti                             ; the next instruction still runs before an interrupt
+        hlt
+        cli
+        mov rax, [ticks]
+        CHECK "timer ends HLT", 1
+        mov qword [ticks], 0
+        APIC_WR APIC_TIMER, 0x20000 + VECTOR_TIMER
+        APIC_WR APIC_INITIAL, 3000
+        sti
+        mov esi, 5
+        call wait_ticks
+        cli
+        APIC_WR APIC_TIMER, 0x10000 + VECTOR_TIMER
+        APIC_WR APIC_INITIAL, 0
+        sti
+        call linger                     ; what is still pending
+        cli
+        mov rax, [ticks]
+        CHECK_IN "periodic timer: interrupts", 5, 6
+
+        bt dword [leaf1_ecx], 24
+        jc .deadline
+        NOT_HERE "TSC deadline"
+        ret
+.deadline:
+        mov qword [ticks], 0
+        APIC_WR APIC_TIMER, 0x40000 + VECTOR_TIMER
+        mfence
+        rdtsc
+        shl rdx, 32
+        or rax, rdx
+        add rax, 20000
+        mov r12, rax
+        mov ecx, IA32_TSC_DEADLINE
+        call wr
+        RD IA32_TSC_DEADLINE
+        CHECK "TSC deadline reads back while it waits", r12
+        APIC_WR APIC_INITIAL, 500
+        APIC_RD APIC_CURRENT
+        CHECK "initial count is ignored in deadline mode", 0
+        sti
+        mov esi, 1
+        call wait_ticks
+        rdtsc
+        shl rdx, 32
+        or rax, rdx
+        cli
+        cmp rax, r12
+        setae al
+        movzx eax, al
+        CHECK "TSC deadline does not come early", 1
+        mov rax, [ticks]
+        CHECK "TSC deadline: interrupts", 1
+        RD IA32_TSC_DEADLINE
+        CHECK "TSC deadline is 0 afterwards", 0
+        APIC_WR APIC_TIMER, 0x10000 + VECTOR_TIMER
+        ret
+
+; ---- counters -------------------------------------------------------------------------------------------------
+test_counters:
+        call clear_pmu
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
+        mov r8d, 1
+        call measure_loop
+        CHECK "instructions of a loop of 1000", 2001
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + BRANCHES
+        mov r8d, 1
+        call measure_loop
+        CHECK "branches of a loop of 1000", 1000
+        WR IA32_PERFEVTSEL0, SEL_EN_USR + INSTRUCTIONS
+        mov r8d, 1
+        mov edi, body_loop
+        call measure
+        CHECK "ring 3 only: nothing in ring 0", 0
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
+        xor r8d, r8d
+        mov edi, body_loop
+        call measure
+        CHECK "GLOBAL_CTRL 0: nothing", 0
+        WR IA32_PERFEVTSEL0, SEL_EN_OS - 0x400000 + INSTRUCTIONS
+        mov r8d, 1
+        mov edi, body_loop
+        call measure
+        CHECK "EN 0: nothing", 0
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + CYCLES
+        mov r8d, 1
+        mov edi, body_loop
+        call measure
+        mov r12, rax
+        CHECK_IN "cycles of a loop of 1000", 200, 200000
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS + 0x1000000
+        mov r8d, 1
+        mov edi, body_loop
+        call measure
+        CHECK_IN "CMASK 1: cycles that retire something", 100, 2100
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS + 0xFF000000
+        mov r8d, 1
+        mov edi, body_loop
+        call measure
+        CHECK "CMASK 255: no cycle retires so many", 0
+
+        cmp dword [gp_counters], 2
+        jb .one
+        call clear_pmu
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
+        WR IA32_PERFEVTSEL0 + 1, SEL_EN_OS + INSTRUCTIONS
+        mov r8d, 3
+        mov edi, body_loop
+        call measure
+        mov r12, rax
+        RD IA32_PMC0 + 1
+        CHECK "two counters of one event agree", r12
+.one:
+        call clear_pmu
+        WR IA32_FIXED_CTR_CTRL, 1
+        mov r8, 0x100000000
+        mov edi, body_empty
+        call measure
+        RD IA32_FIXED_CTR0
+        mov r12, rax
+        WR IA32_FIXED_CTR0, 0
+        mov edi, body_loop
+        call measure
+        RD IA32_FIXED_CTR0
+        sub rax, r12
+        CHECK "fixed counter 0: instructions of the loop", 2001
+        WR IA32_FIXED_CTR_CTRL, 2
+        WR IA32_FIXED_CTR0, 0
+        mov edi, body_loop
+        call measure
+        RD IA32_FIXED_CTR0
+        CHECK "fixed counter 0, ring 3 only: nothing", 0
+        call clear_pmu
+
+        WR IA32_PMC0, -256              ; writes have 32 bits, and their sign
+        RD IA32_PMC0
+        mov rdx, -256
+        and rdx, [gp_mask]
+        CHECK "PMC0 extends the sign to its width", rdx
+        xor ecx, ecx
+        rdpmc
+        shl rdx, 32
+        or rax, rdx
+        mov rdx, -256
+        and rdx, [gp_mask]
+        CHECK "RDPMC 0 is PMC0", rdx
+        mov rax, -3
+        and rax, [fixed_mask]
+        mov r12, rax
+        mov ecx, IA32_FIXED_CTR0
+        call wr
+        mov ecx, 0x40000000
+        rdpmc
+        shl rdx, 32
+        or rax, rdx
+        CHECK "RDPMC 40000000H is fixed counter 0", r12
+        bt qword [capabilities], 13
+        jnc .no_full
+        mov rax, 0x123456789A
+        and rax, [gp_mask]
+        mov r12, rax
+        mov ecx, IA32_A_PMC0
+        call wr
+        RD IA32_PMC0
+        CHECK "A_PMC0 takes the full width", r12
+        jmp .full
+.no_full:
+        NOT_HERE "full-width writes"
+        mov ecx, IA32_A_PMC0
+        call rd_faults
+        mov eax, edx
+        CHECK "no MSR 4C1H without FW_WRITE", 1
+.full:
+        call clear_pmu
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
+        WR IA32_PMC0, -10
+        mov r8d, 1
+        mov edi, body_loop
+        call count_run
+        RD IA32_PERF_GLOBAL_STATUS
+        and eax, 1
+        CHECK "overflow sets its status bit", 1
+        RD IA32_PMC0
+        CHECK_IN "counter goes on from 0", 1991, 2010
+        WR IA32_PERF_GLOBAL_OVF_CTRL, 1
+        RD IA32_PERF_GLOBAL_STATUS
+        and eax, 1
+        CHECK "390H clears the status bit", 0
+        mov ecx, IA32_PERF_GLOBAL_STATUS
+        mov eax, 1
+        CHECK_FAULT "GLOBAL_STATUS is read-only", 1
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov eax, 0x80000000
+        CHECK_FAULT "GLOBAL_CTRL bit 31 is reserved", 1
+        mov ecx, IA32_PERFEVTSEL0
+        mov rax, 0x8000000000000000
+        CHECK_FAULT "PERFEVTSEL bit 63 is reserved", 1
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov rax, [all_counters]
+        CHECK_FAULT "GLOBAL_CTRL takes every counter of leaf 0AH", 0
+        RD IA32_PERF_GLOBAL_CTRL
+        CHECK "GLOBAL_CTRL reads back", [all_counters]
+        call clear_pmu
+
+        cmp dword [version], 4
+        jae .v4
+        NOT_HERE "status set, in use"
+        ret
+.v4:    mov rax, [all_counters]
+        mov ecx, IA32_PERF_GLOBAL_STATUS_SET
+        call wr
+        RD IA32_PERF_GLOBAL_STATUS
+        and rax, [all_counters]
+        CHECK "391H sets status bits", [all_counters]
+        mov rax, [all_counters]
+        mov ecx, IA32_PERF_GLOBAL_OVF_CTRL
+        call wr
+        RD IA32_PERF_GLOBAL_STATUS
+        CHECK "390H resets them", 0
+        RD IA32_PERF_GLOBAL_INUSE
+        CHECK "nothing in use", 0
+        WR IA32_PERFEVTSEL0, INSTRUCTIONS
+        WR IA32_FIXED_CTR_CTRL, 0x20
+        RD IA32_PERF_GLOBAL_INUSE
+        mov rdx, 0x200000001
+        CHECK "in use: PMC0, fixed counter 1", rdx
+        WR IA32_PERFEVTSEL0, SEL_INT + INSTRUCTIONS
+        RD IA32_PERF_GLOBAL_INUSE
+        shr rax, 63
+        CHECK "in use: PMI", 1
+        call clear_pmu
+        ret
+
+; ---- interrupts of counters -----------------------------------------------------------------------------------
+test_pmi:
+        call clear_pmu
+        mov dword [lvt_perf], VECTOR_PMI
+        APIC_WR APIC_PERF, VECTOR_PMI
+        mov qword [pmis], 0
+        mov qword [pmi_hook], hook_once
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        sti
+        mov r8d, 1
+        mov edi, body_loop
+        call count_run
+        call linger
+        cli
+        mov rax, [pmis]
+        CHECK "PMI by vector", 1
+        mov rax, [pmi_status]
+        and eax, 1
+        CHECK "its cause, in its handler", 1
+        mov eax, [pmi_lvt]
+        CHECK "delivery masks the LVT entry", 0x10000 + VECTOR_PMI
+        mov rax, [pmi_rip]
+        CHECK_IN "it comes inside the loop", body_loop, body_loop_end
+        mov rax, [pmi_ctrl]
+        CHECK "without freezing GLOBAL_CTRL stays", 1
+
+        call clear_pmu                  ; NMI, with IF 0, and frozen
+        mov dword [lvt_perf], 0x400
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmis], 0
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        WR IA32_DEBUGCTL, 0x1000        ; FREEZE_PERFMON_ON_PMI
+        mov r8d, 1
+        mov edi, body_loop
+        call count_run
+        mov rax, [pmis]
+        CHECK "PMI as NMI while IF is 0", 1
+        mov eax, [pmi_lvt]
+        CHECK "delivery masks the LVT entry of the NMI", 0x10400
+        cmp dword [version], 4
+        jae .streamlined
+        mov rax, [pmi_ctrl]
+        CHECK "freeze: GLOBAL_CTRL is cleared", 0
+        jmp .frozen
+.streamlined:
+        mov rax, [pmi_status]
+        shr rax, 59
+        and eax, 1
+        CHECK "freeze: CTR_FRZ", 1
+        mov rax, [pmi_ctrl]
+        CHECK "freeze: GLOBAL_CTRL stays", 1
+.frozen:
+        mov rax, [pmi_pmc0]
+        CHECK_IN "freeze: the counter stands near 0", 0, 100
+
+        call clear_pmu                  ; a fixed counter
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmis], 0
+        WR IA32_FIXED_CTR_CTRL, 9
+        mov rax, -500
+        and rax, [fixed_mask]
+        mov ecx, IA32_FIXED_CTR0
+        call wr
+        mov r8, 0x100000000
+        mov edi, body_loop
+        call count_run
+        mov rax, [pmis]
+        CHECK "PMI of fixed counter 0", 1
+        mov rax, [pmi_status]
+        shr rax, 32
+        and eax, 1
+        CHECK "status bit 32", 1
+
+        call clear_pmu                  ; masked: no interrupt, but the status
+        APIC_WR APIC_PERF, 0x10400
+        mov qword [pmis], 0
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        mov r8d, 1
+        mov edi, body_loop
+        call count_run
+        mov rax, [pmis]
+        CHECK "masked LVT: no PMI", 0
+        RD IA32_PERF_GLOBAL_STATUS
+        and eax, 1
+        CHECK "masked LVT: the status bit all the same", 1
+        call clear_pmu
+        ret
+
+; Keeps what the interrupt found; counting stays off.
+hook_once:
+        mov rax, [rdi + FRAME_RIP]
+        mov [pmi_rip], rax
+        mov qword [ctrl_after], 0
+        mov qword [debugctl_after], 0
+        RD IA32_PMC0
+        mov [pmi_pmc0], rax
+        call acknowledge
+        ret
+
+; ---- the APIC timer beside a counter --------------------------------------------------------------------------
+; A counter sees the loop and the handlers of all ticks, no more and no less. Whether a hardware interrupt itself
+; counts as an instruction is not promised, hence one for each tick.
+test_timer_beside_counters:
+        call clear_pmu
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
+        mov r8d, 1
+        mov edi, body_empty
+        call measure
+        mov r12, rax
+        mov qword [ticks], 0
+        APIC_WR APIC_DIVIDE, 0xB
+        APIC_WR APIC_TIMER, 0x20000 + VECTOR_TIMER
+        WR IA32_PMC0, 0
+        APIC_WR APIC_INITIAL, 2000
+        mov r8d, 1
+        mov edi, body_long
+        call count_run_open
+        APIC_WR APIC_TIMER, 0x10000 + VECTOR_TIMER
+        APIC_WR APIC_INITIAL, 0
+        mov r13, [ticks]
+        RD IA32_PMC0
+        sub rax, r12
+        mov r14, rax
+        sti                             ; one that came too late
+        call linger
+        cli
+        mov rax, r13
+        CHECK_IN "ticks beside the counter", 1, 1000000
+        mov rcx, r13
+        mov eax, timer_length_x2
+        cmp dword [apic_x2], 1
+        je .x2
+        mov eax, timer_length_x
+.x2:    imul rcx, rax
+        add rcx, 400003                 ; two more: STI and CLI
+        mov rdx, rcx
+        add rcx, r13
+        mov rax, r14
+        mov rbx, rdx
+        mov rbp, rcx
+        CHECK_IN "counter saw the loop and every handler", rbx, rbp
+        call clear_pmu
+
+        mov qword [irq_log], 0          ; a self-IPI, a PMI and a counter
+        mov qword [pmis], 0
+        mov dword [lvt_perf], VECTOR_PMI
+        APIC_WR APIC_PERF, VECTOR_PMI
+        mov qword [pmi_hook], hook_order
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        mov r8d, 1
+        mov edi, body_loop
+        call count_run
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        call linger
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "self-IPI 50H goes before PMI 41H", VECTOR_LOW * 256 + VECTOR_PMI
+        call clear_pmu
+        ret
+
+hook_order:
+        mov rax, [irq_log]
+        shl rax, 8
+        or rax, VECTOR_PMI
+        mov [irq_log], rax
+        mov qword [ctrl_after], 0
+        mov qword [debugctl_after], 0
+        call acknowledge
+        ret
+
+; ---- rings ----------------------------------------------------------------------------------------------------
+test_rings:
+        call clear_pmu
+        mov eax, TSS
+        cmp byte [tss_loaded], 0
+        jne .loaded
+        ltr ax
+        mov byte [tss_loaded], 1
+.loaded:
+        WR IA32_PERFEVTSEL0, SEL_EN_USR + INSTRUCTIONS
+        mov edi, 500
+        call user_run
+        mov r12, rax
+        mov edi, 1500
+        call user_run
+        sub rax, r12
+        CHECK "ring 3: 1000 more rounds are 2000 instructions", 2000
+        mov rax, r12
+        CHECK_IN "ring 3: nothing of ring 0", 1000, 1003
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
+        mov edi, 500
+        call user_run
+        mov r12, rax
+        mov edi, 1500
+        call user_run
+        sub rax, r12
+        CHECK "ring 0: ring 3 does not count", 0
+        call clear_pmu
+        mov dword [lvt_perf], 0x400     ; a PMI out of ring 3
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmi_hook], hook_once
+        mov qword [pmis], 0
+        WR IA32_PERFEVTSEL0, SEL_EN_USR + SEL_INT + INSTRUCTIONS
+        mov edi, 1500
+        mov qword [user_start], -1000
+        call user_run
+        mov qword [user_start], 0
+        mov rax, [pmis]
+        CHECK "PMI out of ring 3", 1
+        mov rax, [pmi_rip]
+        CHECK_IN "its address is in the loop of ring 3", user_code, user_code_end
+        call clear_pmu
+        ret
+
+; Runs RDI rounds in ring 3 and returns PMC0 in RAX.
+user_run:
+        mov [kernel_rsp], rsp
+        mov rax, [user_start]
+        mov ecx, IA32_PMC0
+        call wr
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov eax, 1
+        xor edx, edx
+        wrmsr
+        push USER_DATA
+        push STACK_USER
+        push 2
+        push USER_CODE
+        push user_code
+        iretq
+user_back:                              ; INT 80H
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov rsp, [kernel_rsp]
+        mov eax, DATA
+        mov ss, eax
+        RD IA32_PMC0
+        ret
+user_code:
+        dec edi
+        jnz user_code
+        int VECTOR_BACK
+user_code_end:
+
+; ---- a sampling profiler --------------------------------------------------------------------------------------
+; Three functions whose work is 1 : 2 : 4. Each counter interrupts after its own period; the NMI handler enters
+; the address it interrupted.
+PROFILE_ROUNDS  equ 20
+PROFILE_WORK    equ 1000
+PERIOD_0        equ 1009
+PERIOD_1        equ 211
+PERIOD_F        equ 1511
+PROFILE_TOTAL   equ PROFILE_ROUNDS * PROFILE_WORK * 7 * 8
+
+test_profiler:
+        call clear_pmu
+        mov edi, HISTOGRAM
+        xor eax, eax
+        mov ecx, 64
+        rep stosq
+        mov qword [pmis], 0
+        mov qword [pmi_hook], hook_profile
+        mov dword [lvt_perf], 0x400
+        APIC_WR APIC_PERF, 0x400
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -PERIOD_0
+        mov r12, 1
+        cmp dword [gp_counters], 2
+        jb .fixed
+        WR IA32_PERFEVTSEL0 + 1, SEL_EN_OS + SEL_INT + BRANCHES
+        WR IA32_PMC0 + 1, -PERIOD_1
+        or r12, 2
+.fixed: WR IA32_FIXED_CTR_CTRL, 9
+        mov rax, -PERIOD_F
+        and rax, [fixed_mask]
+        mov ecx, IA32_FIXED_CTR0
+        call wr
+        bts r12, 32
+        mov [profile_ctrl], r12
+        WR IA32_DEBUGCTL, 0x1000
+        mov r8, r12
+        mov edi, profiled
+        call count_run
+        WR IA32_DEBUGCTL, 0
+        mov ebx, HISTOGRAM
+        SAY "samples by instructions:", 10
+        call print_histogram
+        mov ebx, HISTOGRAM + 0x80
+        SAY "samples by fixed counter 0:", 10
+        call print_histogram
+        mov ebx, HISTOGRAM
+        mov r14, PROFILE_TOTAL / PERIOD_0
+        SAY "of instructions: "
+        call check_histogram
+        mov ebx, HISTOGRAM + 0x80
+        mov r14, PROFILE_TOTAL / PERIOD_F
+        SAY "of fixed counter 0: "
+        call check_histogram
+        cmp dword [gp_counters], 2
+        jb .end
+        mov ebx, HISTOGRAM + 0x40
+        mov r14, PROFILE_ROUNDS * PROFILE_WORK * 7 / PERIOD_1
+        SAY "of branches: "
+        call check_histogram
+.end:   call clear_pmu
+        ret
+
+hook_profile:
+        mov r8, [pmi_status]
+        mov rax, [rdi + FRAME_RIP]
+        mov ecx, 3                      ; outside
+        cmp rax, light
+        jb .place
+        cmp rax, profiled_end
+        jae .place
+        xor ecx, ecx
+        cmp rax, medium
+        jb .place
+        inc ecx
+        cmp rax, heavy
+        jb .place
+        inc ecx
+.place: bt r8, 0
+        jnc .one
+        inc qword [HISTOGRAM + rcx * 8]
+        push rcx
+        WR IA32_PMC0, -PERIOD_0
+        pop rcx
+.one:   bt r8, 1
+        jnc .fixed
+        inc qword [HISTOGRAM + 0x40 + rcx * 8]
+        push rcx
+        WR IA32_PMC0 + 1, -PERIOD_1
+        pop rcx
+.fixed: bt r8, 32
+        jnc .end
+        inc qword [HISTOGRAM + 0x80 + rcx * 8]
+        mov rax, -PERIOD_F
+        and rax, [fixed_mask]
+        mov ecx, IA32_FIXED_CTR0
+        call wr
+.end:   mov rax, [profile_ctrl]
+        mov [ctrl_after], rax
+        mov qword [debugctl_after], 0x1000
+        call acknowledge
+        ret
+
+print_histogram:                        ; RBX: four numbers
+        xor r12d, r12d
+        xor r13d, r13d
+.sum:   add r13, [rbx + r12 * 8]
+        inc r12d
+        cmp r12d, 4
+        jb .sum
+        test r13, r13
+        jz .end
+        xor r12d, r12d
+.line:  mov esi, [names + r12 * 4]
+        call print
+        mov rax, [rbx + r12 * 8]
+        call print_decimal
+        SAY " "
+        imul rax, [rbx + r12 * 8], 50
+        xor edx, edx
+        div r13
+        mov r14, rax
+        test r14, r14
+        jz .full
+.star:  mov al, '#'
+        call print_char
+        dec r14
+        jnz .star
+.full:  SAY 10
+        inc r12d
+        cmp r12d, 4
+        jb .line
+.end:   ret
+
+check_histogram:                        ; RBX: four numbers; R14: how many samples a perfect profiler takes
+        mov r13, [rbx]
+        add r13, [rbx + 8]
+        add r13, [rbx + 16]
+        mov r12, r14
+        shr r12, 3
+        mov rdx, r14
+        sub rdx, r12
+        mov rcx, r14
+        add rcx, 3
+        mov rax, r13
+        mov rbp, rdx
+        mov r15, rcx
+        CHECK_IN "samples taken", rbp, r15
+        inc r13
+        imul rax, [rbx], 1000
+        xor edx, edx
+        div r13
+        CHECK_IN "per mille in the light function, 143", 103, 183
+        imul rax, [rbx + 8], 1000
+        xor edx, edx
+        div r13
+        CHECK_IN "per mille in the medium function, 286", 236, 336
+        imul rax, [rbx + 16], 1000
+        xor edx, edx
+        div r13
+        CHECK_IN "per mille in the heavy function, 571", 511, 631
+        ret
+
+        align 64
+light:  mov ecx, PROFILE_WORK
+.round: add eax, ecx
+        xor edx, eax
+        lea eax, [eax + edx + 1]
+        rol edx, 3
+        nop
+        nop
+        dec ecx
+        jnz .round
+        ret
+medium: mov ecx, PROFILE_WORK * 2
+.round: add eax, ecx
+        xor edx, eax
+        lea eax, [eax + edx + 2]
+        rol edx, 5
+        nop
+        nop
+        dec ecx
+        jnz .round
+        ret
+heavy:  mov ecx, PROFILE_WORK * 4
+.round: add eax, ecx
+        xor edx, eax
+        lea eax, [eax + edx + 3]
+        rol edx, 7
+        nop
+        nop
+        dec ecx
+        jnz .round
+        ret
+profiled_end:
+profiled:
+        mov r9d, PROFILE_ROUNDS
+.round: call light
+        call medium
+        call heavy
+        dec r9d
+        jnz .round
+        ret
+
+; ---- PEBS -----------------------------------------------------------------------------------------------------
+; A loop that calls: conditional branches and near calls, each with a counter and a period of its own. R15 counts
+; the rounds down, so that a record tells when it was taken. Format 0 has one PEBS counter: instructions.
+PEBS_ROUNDS     equ 2000
+PEBS_PERIOD_0   equ 97
+PEBS_PERIOD_1   equ 61
+PEBS_ROOM       equ 16
+PEBS_THRESHOLD  equ 8
+PEBS_SHADOW     equ 8                   ; how late a record may come, in rounds
+
+test_pebs:
+        call clear_pmu
+        cmp byte [have_pebs], 0
+        jne .there
+        NOT_HERE "PEBS"
+        ret
+.there: WR IA32_DS_AREA, DS_AREA
+        call pebs_record_size
+        cmp dword [pebs_format], 0
+        je .format0
+        mov dword [pebs_select_0], SEL_EN_OS + 0x01C4 ; BR_INST_RETIRED: conditional (taken, on newer ones)
+        mov dword [pebs_select_1], SEL_EN_OS + 0x02C4 ; BR_INST_RETIRED.NEAR_CALL
+        mov eax, [model]                ; Goldmont numbers its branches otherwise: JCC
+        mov edi, goldmonts
+        mov ecx, goldmonts_end - goldmonts
+        repne scasb
+        jne .umask
+        mov dword [pebs_select_0], SEL_EN_OS + 0x7EC4
+.umask: mov qword [profile_ctrl], 3
+        mov ecx, IA32_PEBS_ENABLE       ; some have one PEBS counter only
+        mov eax, 3
+        call wr_faults
+        test eax, eax
+        jz .setup
+        mov qword [profile_ctrl], 1
+        jmp .setup
+.format0:
+        mov dword [pebs_select_0], SEL_EN_OS + INSTRUCTIONS
+        mov qword [profile_ctrl], 1
+.setup: call pebs_buffer
+        mov qword [pebs_seen_0], 0
+        mov qword [pebs_seen_1], 0
+        mov qword [pebs_last_0], 0
+        mov qword [pebs_last_1], 0
+        mov qword [pebs_wrong_place], 0
+        mov qword [pebs_wrong_distance], 0
+        mov qword [pebs_wrong_cause], 0
+        mov qword [pebs_wrong_size], 0
+        mov qword [pebs_short], 0
+        mov qword [pebs_no_status], 0
+        mov qword [pebs_tsc_back], 0
+        mov qword [pebs_last_tsc], 0
+        mov qword [pmis], 0
+        mov qword [pmi_hook], hook_pebs
+        mov dword [lvt_perf], 0x400
+        APIC_WR APIC_PERF, 0x400
+        mov rax, -PEBS_PERIOD_0
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x40], rax
+        mov rax, -PEBS_PERIOD_1
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x48], rax
+        WR IA32_PMC0, -PEBS_PERIOD_0
+        mov eax, [pebs_select_0]
+        or rax, [pebs_adaptive]
+        mov ecx, IA32_PERFEVTSEL0
+        call wr
+        cmp qword [profile_ctrl], 1
+        je .one
+        WR IA32_PMC0 + 1, -PEBS_PERIOD_1
+        mov eax, [pebs_select_1]
+        or rax, [pebs_adaptive]
+        mov ecx, IA32_PERFEVTSEL0 + 1
+        call wr
+.one:   mov rax, [profile_ctrl]
+        mov ecx, IA32_PEBS_ENABLE
+        call wr
+        RD IA32_PEBS_ENABLE
+        CHECK "PEBS_ENABLE reads back", [profile_ctrl]
+        mov r8, [profile_ctrl]
+        mov edi, pebs_work
+        call count_run
+        RD IA32_PMC0
+        mov [pebs_pmc0], rax
+        RD IA32_PMC0 + 1
+        mov [pebs_pmc1], rax
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [pmis]
+        mov [pebs_pmis], rax
+        call pebs_drain                 ; what has not reached the threshold
+
+        cmp dword [pebs_format], 0
+        je .expect0
+        mov rax, [pebs_seen_0]
+        CHECK_IN "records of conditional branches", PEBS_ROUNDS / (PEBS_PERIOD_0 + PEBS_SHADOW), PEBS_ROUNDS / PEBS_PERIOD_0
+        cmp qword [profile_ctrl], 1
+        je .both
+        mov rax, [pebs_seen_1]
+        CHECK_IN "records of near calls", PEBS_ROUNDS / (PEBS_PERIOD_1 + PEBS_SHADOW), PEBS_ROUNDS / PEBS_PERIOD_1
+        mov rax, [pebs_pmc1]
+        call signed_counter
+        CHECK_IN "PMC1 was reloaded from its own slot", -PEBS_PERIOD_1, PEBS_SHADOW
+        jmp .both
+.expect0:
+        mov rax, [pebs_seen_0]
+        CHECK_IN "records of instructions", PEBS_ROUNDS * 4 / (PEBS_PERIOD_0 + PEBS_SHADOW), PEBS_ROUNDS * 5 / PEBS_PERIOD_0
+.both:  mov rax, [pebs_pmc0]
+        call signed_counter
+        CHECK_IN "PMC0 was reloaded from its own slot", -PEBS_PERIOD_0, PEBS_SHADOW
+        mov rax, [pebs_wrong_place]
+        CHECK "records with an address elsewhere", 0
+        mov rax, [pebs_wrong_distance]
+        CHECK "records not one period after the last", 0
+        mov rax, [pebs_pmis]
+        CHECK_IN "threshold interrupts", 1, 20
+        mov rax, [pebs_short]
+        CHECK "interrupts before the threshold", 0
+        mov rax, [pebs_no_status]
+        CHECK "interrupts without OvfBuf in the status", 0
+        cmp dword [pebs_format], 3
+        jb .no_cause
+        mov rax, [pebs_wrong_cause]
+        CHECK "records that name another counter", 0
+        mov rax, [pebs_tsc_back]
+        CHECK "records whose TSC goes back", 0
+.no_cause:
+        cmp dword [pebs_format], 4
+        jb .no_groups
+        mov rax, [pebs_wrong_size]
+        CHECK "adaptive records of another size", 0
+        call test_pebs_groups
+        call test_pebs_fixed
+.no_groups:
+        call clear_pmu
+        call test_pebs_full
+        ret
+
+; A full buffer takes no record more and nothing lies behind it.
+test_pebs_full:
+        cmp byte [have_pebs], 0
+        je .end
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        mov rax, [DS_AREA + 0x30]
+        mov qword [DS_AREA + 0x38], rax ; threshold at the end
+        mov r12, rax
+        mov rdi, rax
+        mov eax, 0x5A5A5A5A
+        mov ecx, 256
+        rep stosd
+        mov rax, -11
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x40], rax
+        WR IA32_PMC0, -11
+        mov eax, [pebs_select_0]
+        or rax, [pebs_adaptive]
+        mov ecx, IA32_PERFEVTSEL0
+        call wr
+        WR IA32_PEBS_ENABLE, 1
+        mov r8d, 1
+        mov edi, pebs_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [DS_AREA + 0x28]
+        CHECK "full buffer: the index is at its end", r12
+        xor eax, eax
+        mov ecx, 128
+        mov rdi, r12
+        mov rdx, 0x5A5A5A5A5A5A5A5A
+.look:  cmp [rdi], rdx
+        je .same
+        inc eax
+.same:  add rdi, 8
+        loop .look
+        CHECK "full buffer: words changed behind it", 0
+        call clear_pmu
+.end:   ret
+
+; Every group of an adaptive record, and none.
+test_pebs_groups:
+        call clear_pmu
+        cmp dword [pebs_baseline], 0
+        je .end
+        mov dword [group_case], 0
+.case:  mov eax, [group_case]
+        mov r12d, [group_config + rax * 8]
+        mov r13d, [group_config + rax * 8 + 4]
+        mov eax, r12d
+        mov ecx, MSR_PEBS_DATA_CFG
+        call wr
+        mov [pebs_size], r13d
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        mov rax, -97
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x40], rax
+        WR IA32_PMC0, -97
+        mov eax, [pebs_select_0]
+        bts rax, 34
+        mov ecx, IA32_PERFEVTSEL0
+        call wr
+        WR IA32_PEBS_ENABLE, 1
+        mov r8d, 1
+        mov edi, pebs_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [PEBS_BUFFER]
+        mov rcx, rax
+        shr rax, 48
+        CHECK "size of the record in its first word", r13
+        mov eax, [PEBS_BUFFER]
+        and eax, r12d
+        and eax, 15
+        mov edx, r12d
+        and edx, 15
+        CHECK "its groups", rdx
+        mov rax, [PEBS_BUFFER + 8]
+        mov rdx, pebs_jnz
+        CHECK "its address is that of the branch", rdx
+        inc dword [group_case]
+        cmp dword [group_case], 5
+        jb .case
+        call clear_pmu                  ; without Adaptive_Record only the basic group
+        WR MSR_PEBS_DATA_CFG, 3
+        mov dword [pebs_size], 32
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        WR IA32_PMC0, -97
+        mov eax, [pebs_select_0]
+        mov ecx, IA32_PERFEVTSEL0
+        call wr
+        WR IA32_PEBS_ENABLE, 1
+        mov r8d, 1
+        mov edi, pebs_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [PEBS_BUFFER]
+        shr rax, 48
+        CHECK "no Adaptive_Record: the basic group alone", 32
+        call pebs_record_size
+.end:   ret
+
+; PEBS of fixed counter 0, with the reset slot of its own (PEBS_BASELINE).
+test_pebs_fixed:
+        call clear_pmu
+        cmp dword [pebs_baseline], 0
+        je .end
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        mov rax, -301
+        and rax, [fixed_mask]
+        mov edx, 0x80                   ; behind eight general slots; behind 32 from format 5 on
+        cmp dword [pebs_format], 5
+        jb .slot
+        mov edx, 0x140
+.slot:  mov [DS_AREA + rdx], rax
+        mov ecx, IA32_FIXED_CTR0
+        call wr
+        mov rax, 0x100000001            ; OS, and Adaptive_Record of fixed counter 0
+        mov ecx, IA32_FIXED_CTR_CTRL
+        call wr
+        mov rax, 0x100000000
+        mov ecx, IA32_PEBS_ENABLE
+        call wr
+        mov r8, 0x100000000
+        mov edi, pebs_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [DS_AREA + 0x28]
+        sub rax, PEBS_BUFFER
+        xor edx, edx
+        div dword [pebs_size]
+        CHECK "fixed counter 0: records until the buffer is full", PEBS_ROOM
+        mov rax, [PEBS_BUFFER + 0x10]
+        mov rdx, 0x100000000
+        CHECK "fixed counter 0: named in the record", rdx
+        mov rax, [PEBS_BUFFER + 8]
+        CHECK_IN "fixed counter 0: its address", pebs_work, pebs_work_end
+.end:   call clear_pmu
+        ret
+
+pebs_work:
+        mov r15d, PEBS_ROUNDS
+pebs_loop:
+        call pebs_leaf
+        dec r15
+pebs_jnz:
+        jnz pebs_loop
+        ret
+pebs_leaf:
+        ret
+pebs_work_end:
+
+; The size of a record by format; for adaptive ones what MSR_PEBS_DATA_CFG asks for: memory and registers.
+pebs_record_size:
+        mov eax, [pebs_format]
+        cmp eax, 4
+        jae .adaptive
+        movzx eax, byte [record_sizes + rax]
+        mov [pebs_size], eax
+        mov qword [pebs_adaptive], 0
+        ret
+.adaptive:
+        mov dword [pebs_size], 32 + 32 + 144
+        mov rax, 1 << 34
+        mov [pebs_adaptive], rax
+        WR MSR_PEBS_DATA_CFG, 3
+        ret
+
+pebs_buffer:
+        mov edi, PEBS_BUFFER
+        xor eax, eax
+        mov ecx, 0x8000 / 8
+        rep stosq
+        mov qword [DS_AREA + 0x20], PEBS_BUFFER
+        mov qword [DS_AREA + 0x28], PEBS_BUFFER
+        mov eax, [pebs_size]
+        imul eax, eax, PEBS_ROOM
+        add eax, PEBS_BUFFER
+        mov [DS_AREA + 0x30], rax
+        mov eax, [pebs_size]
+        imul eax, eax, PEBS_THRESHOLD
+        add eax, PEBS_BUFFER
+        mov [DS_AREA + 0x38], rax
+        ret
+
+hook_pebs:
+        mov rax, [DS_AREA + 0x28]
+        cmp rax, [DS_AREA + 0x38]
+        jae .reached
+        inc qword [pebs_short]
+.reached:
+        bt qword [pmi_status], 62
+        jc .status
+        inc qword [pebs_no_status]
+.status:
+        call pebs_drain
+        mov rax, [profile_ctrl]
+        mov [ctrl_after], rax
+        mov qword [debugctl_after], 0
+        call acknowledge
+        ret
+
+pebs_drain:
+        mov esi, PEBS_BUFFER
+.next:  cmp rsi, [DS_AREA + 0x28]
+        jae .end
+        call pebs_parse
+        cmp dword [pebs_format], 0
+        je .format0
+        ; which of the two, by the address
+        mov rax, [record_ip]
+        cmp rax, pebs_loop
+        je .cond
+        cmp rax, pebs_leaf
+        je .call
+        inc qword [pebs_wrong_place]
+        jmp .advance
+.cond:  inc qword [pebs_seen_0]
+        cmp qword [record_event_ip], 0
+        je .cond_place
+        cmp qword [record_event_ip], pebs_jnz
+        je .cond_place
+        inc qword [pebs_wrong_place]
+.cond_place:
+        mov rdx, 1
+        call .cause
+        mov rax, [pebs_last_0]
+        mov rdx, [record_r15]
+        mov [pebs_last_0], rdx
+        mov ecx, PEBS_PERIOD_0
+        jmp .distance
+.call:  inc qword [pebs_seen_1]
+        cmp qword [record_event_ip], 0
+        je .call_place
+        cmp qword [record_event_ip], pebs_loop
+        je .call_place
+        inc qword [pebs_wrong_place]
+.call_place:
+        mov rdx, 2
+        call .cause
+        mov rax, [pebs_last_1]
+        mov rdx, [record_r15]
+        mov [pebs_last_1], rdx
+        mov ecx, PEBS_PERIOD_1
+.distance:
+        test rax, rax
+        jnz .later
+        mov eax, PEBS_ROUNDS + 1
+.later: sub rax, rdx
+        cmp rax, rcx
+        jb .wrong
+        add ecx, PEBS_SHADOW
+        cmp rax, rcx
+        jbe .advance
+.wrong: inc qword [pebs_wrong_distance]
+.advance:
+        cmp dword [pebs_format], 3
+        jb .no_tsc
+        mov rax, [record_tsc]
+        cmp rax, [pebs_last_tsc]
+        jae .forward
+        inc qword [pebs_tsc_back]
+.forward:
+        mov [pebs_last_tsc], rax
+.no_tsc:
+        mov eax, [pebs_size]
+        add rsi, rax
+        jmp .next
+.end:   mov qword [DS_AREA + 0x28], PEBS_BUFFER
+        ret
+.cause: cmp dword [pebs_format], 3      ; from here on 90H is the counter that applies
+        jb .caused
+        cmp rdx, [record_status]
+        je .caused
+        inc qword [pebs_wrong_cause]
+.caused:
+        ret
+.format0:
+        inc qword [pebs_seen_0]
+        mov rax, [record_ip]
+        cmp rax, pebs_loop
+        jb .elsewhere
+        cmp rax, pebs_work_end
+        jb .advance
+.elsewhere:
+        inc qword [pebs_wrong_place]
+        jmp .advance
+
+; RSI: a record. What all formats have in common goes to record_...
+pebs_parse:
+        mov qword [record_event_ip], 0
+        cmp dword [pebs_format], 4
+        jae .adaptive
+        mov rax, [rsi + 0x08]
+        mov [record_ip], rax
+        mov rax, [rsi + 0x18]
+        mov [record_bx], rax
+        mov rax, [rsi + 0x88]
+        mov [record_r15], rax
+        cmp dword [pebs_format], 1
+        jb .end
+        mov rax, [rsi + 0x90]
+        mov [record_status], rax
+        mov rax, [rsi + 0x98]
+        mov [record_address], rax
+        mov rax, [rsi + 0xA8]
+        mov [record_latency], rax
+        cmp dword [pebs_format], 2
+        jb .end
+        mov rax, [rsi + 0xB0]
+        mov [record_event_ip], rax
+        cmp dword [pebs_format], 3
+        jb .end
+        mov rax, [rsi + 0xC0]
+        mov [record_tsc], rax
+.end:   ret
+.adaptive:                              ; basic 0, memory 20H, registers 40H
+        mov rax, [rsi]
+        shr rax, 48
+        cmp eax, [pebs_size]
+        je .size
+        inc qword [pebs_wrong_size]
+.size:  mov rax, [rsi + 0x08]
+        mov [record_event_ip], rax
+        mov rax, [rsi + 0x10]
+        mov [record_status], rax
+        mov rax, [rsi + 0x18]
+        mov [record_tsc], rax
+        mov rax, [rsi + 0x20]
+        mov [record_address], rax
+        movzx eax, word [rsi + 0x30]    ; a format may put more above
+        mov [record_latency], rax
+        mov rax, [rsi + 0x48]
+        mov [record_ip], rax
+        mov rax, [rsi + 0x40 + 0x28]
+        mov [record_bx], rax
+        mov rax, [rsi + 0x40 + 0x88]
+        mov [record_r15], rax
+        ret
+
+; ---- load latency ---------------------------------------------------------------------------------------------
+; A walk round a ring of pointers, one to a line: what a record says was loaded from its data address is what lies
+; there. PMC3 can do it on every processor that has the facility in general counters.
+LOADS           equ 3000
+LOAD_PERIOD     equ 53
+LOAD_THRESHOLD  equ 3
+test_load_latency:
+        call clear_pmu
+        cmp byte [have_pebs], 0
+        je .none
+        cmp dword [pebs_format], 1
+        jb .none
+        cmp dword [gp_counters], 4
+        jae .threshold
+.none:  NOT_HERE "load latency"
+        ret
+.threshold:
+        mov ecx, MSR_PEBS_LD_LAT
+        mov eax, LOAD_THRESHOLD
+        call wr_faults
+        test eax, eax
+        jz .there
+        jmp .none
+.there: mov edi, LOAD_BUFFER
+        mov ecx, 1023
+        mov eax, LOAD_BUFFER            ; each line points 37 lines on, so that no prefetcher helps
+.ring:  add eax, 37 * 64
+        and eax, 0xFFFF
+        add eax, LOAD_BUFFER
+        mov [rdi], rax
+        mov rdi, rax
+        loop .ring
+        mov qword [rdi], LOAD_BUFFER
+        WR IA32_DS_AREA, DS_AREA
+        call pebs_record_size
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        mov r12d, 0x01CD                ; MEM_TRANS_RETIRED.LOAD_LATENCY
+        mov r13, 8
+        mov eax, [model]                ; Nehalem and Westmere: MEM_INST_RETIRED.LATENCY_ABOVE_THRESHOLD
+        mov edi, nehalems
+        mov ecx, nehalems_end - nehalems
+        repne scasb
+        jne .event
+        mov r12d, 0x100B
+.event: cmp dword [version], 5          ; LL_EN bits went when their places became the fixed counters'
+        jae .no_enable
+        bts r13, 35
+.no_enable:
+        mov rax, -LOAD_PERIOD
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x58], rax
+        RD MSR_PEBS_LD_LAT
+        CHECK "latency threshold reads back", LOAD_THRESHOLD
+        WR IA32_PMC0 + 3, -LOAD_PERIOD
+        mov eax, r12d
+        or eax, SEL_EN_OS
+        or rax, [pebs_adaptive]
+        mov ecx, IA32_PERFEVTSEL0 + 3
+        call wr
+        mov r8, 8
+        cmp byte [arch_lbr], 0          ; Golden Cove wants its helper event beside it
+        je .alone
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + 0x8203
+        mov r8, 9
+.alone: mov rax, r13
+        mov ecx, IA32_PEBS_ENABLE
+        call wr
+        RD IA32_PEBS_ENABLE
+        CHECK "PEBS_ENABLE for load latency reads back", r13
+        mov edi, load_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [DS_AREA + 0x28]
+        sub rax, PEBS_BUFFER
+        xor edx, edx
+        div dword [pebs_size]
+        mov r12, rax
+        CHECK_IN "load latency: records", 1, PEBS_ROOM
+        xor r13d, r13d                  ; wrong address
+        xor r14d, r14d                  ; wrong value
+        xor ebx, ebx                    ; too fast
+        mov esi, PEBS_BUFFER
+.record:
+        test r12, r12
+        jz .done
+        call pebs_parse
+        mov rax, [record_address]
+        cmp rax, LOAD_BUFFER
+        jb .elsewhere
+        cmp rax, LOAD_BUFFER + 0x10000
+        jae .elsewhere
+        mov rdx, [rax]
+        cmp rdx, [record_bx]
+        je .latency
+        inc r14
+        jmp .latency
+.elsewhere:
+        inc r13
+.latency:
+        mov rax, [record_latency]       ; 0: a unit that does not know
+        test rax, rax
+        jz .advance
+        cmp rax, LOAD_THRESHOLD
+        jae .advance
+        inc ebx
+.advance:
+        mov eax, [pebs_size]
+        add rsi, rax
+        dec r12
+        jmp .record
+.done:  mov rax, r13
+        CHECK "load latency: data address elsewhere", 0
+        mov rax, r14
+        CHECK "load latency: another value than lies there", 0
+        mov eax, ebx
+        CHECK "load latency: below the threshold", 0
+        call clear_pmu
+        ret
+
+load_work:
+        mov ebx, LOAD_BUFFER
+        mov r15d, LOADS
+.next:  mov rbx, [rbx]
+        dec r15d
+        jnz .next
+        ret
+
+; ---- last-branch records --------------------------------------------------------------------------------------
+%macro LBR_ON 0                         ; no branch of its own
+        mov ecx, [lbr_control]
+        mov eax, [lbr_on]
+        xor edx, edx
+        wrmsr
+%endmacro
+%macro LBR_OFF 0
+        mov ecx, [lbr_control]
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+%endmacro
+
+test_lbr:
+        call clear_pmu
+        call find_lbr
+        SAY_NUMBER "last-branch records: ", [lbr_depth]
+        SAY 10
+        mov eax, [lbr_depth]
+        CHECK_IN "last-branch records", 4, 64
+
+        xor eax, eax
+        call lbr_select
+        LBR_ON
+        jmp .a
+.a:     call lbr_leaf
+.back:  jmp .b
+.b:     LBR_OFF
+        mov edi, .plain
+        mov r12d, 4
+        call lbr_compare
+        CHECK "plain branches: records that differ", 0
+        jmp .filters
+[section .data]
+        align 8
+.plain: dq .back, .b, lbr_leaf, .back, .a, lbr_leaf, .a - 2, .a
+__SECT__
+.filters:
+        cmp byte [lbr_filters], 0
+        jne .can_filter
+        NOT_HERE "LBR filters"
+        jmp .freeze
+.can_filter:
+        mov eax, 1                      ; calls only
+        call lbr_select
+        LBR_ON
+        call lbr_leaf
+        jmp .c
+.c:     mov ecx, 3
+.spin:  dec ecx
+        jnz .spin
+        LBR_OFF
+        mov edi, .calls
+        mov r12d, 1
+        call lbr_compare
+        CHECK "filter for near calls: records that differ", 0
+        jmp .stack
+[section .data]
+        align 8
+.calls: dq .c - 7, lbr_leaf
+__SECT__
+.stack:
+        mov eax, 2                      ; call stack
+        call lbr_select_faults
+        test eax, eax
+        jz .can_stack
+        NOT_HERE "LBR call stack"
+        jmp .freeze
+.can_stack:
+        LBR_ON
+        call lbr_leaf                   ; comes and goes
+        call nest_a
+.after_a:
+        LBR_OFF
+        mov rax, [nest_wrong]
+        CHECK "call stack in the third call: records that differ", 0
+.freeze:
+        xor eax, eax
+        call lbr_select
+        call clear_pmu                  ; FREEZE_LBRS_ON_PMI
+        mov dword [lvt_perf], 0x400
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmis], 0
+        mov qword [pmi_hook], hook_freeze
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        WR IA32_DEBUGCTL, 0x800
+        cmp byte [arch_lbr], 0
+        jne .arch
+        WR IA32_DEBUGCTL, 0x801
+        jmp .run
+.arch:  LBR_ON
+.run:   mov r8d, 1
+        mov edi, body_loop
+        call count_run
+        LBR_OFF
+        mov rax, [pmis]
+        CHECK "freeze of last-branch records: PMI", 1
+        cmp dword [version], 4
+        jae .streamlined
+        mov rax, [pmi_debugctl]
+        and eax, 1
+        CHECK "freeze: DEBUGCTL.LBR is cleared", 0
+        jmp .frozen
+.streamlined:
+        mov rax, [pmi_status]
+        shr rax, 58
+        and eax, 1
+        CHECK "freeze: LBR_FRZ", 1
+.frozen:
+        mov rax, [lbr_at_pmi]
+        mov rdx, body_loop_jnz
+        CHECK "freeze: the youngest record is the loop's", rdx
+        call clear_pmu
+        ret
+
+hook_freeze:
+        xor ecx, ecx
+        call lbr_read
+        mov [lbr_at_pmi], rax
+        mov qword [ctrl_after], 0
+        mov qword [debugctl_after], 0
+        call acknowledge
+        ret
+
+lbr_leaf:
+        ret
+nest_a: test ecx, ecx
+        jz .on
+.on:    call nest_b
+.back:  ret
+nest_b: xor eax, eax
+        jz .on
+.on:    call lbr_leaf
+        call nest_c
+.back:  ret
+nest_c: jmp .on
+.on:    LBR_OFF
+        mov edi, .stack
+        mov r12d, 3
+        call lbr_compare
+        mov [nest_wrong], rax
+        ret
+[section .data]
+        align 8
+.stack: dq nest_b.back - 5, nest_c, nest_a.back - 5, nest_b, test_lbr.after_a - 5, nest_a
+__SECT__
+
+; How many there are, and where. The number of a model's records is found by reading: an MSR that is not there faults.
+find_lbr:
+        push rbx
+        mov byte [arch_lbr], 0
+        cmp dword [max_leaf], 0x1C
+        jb .legacy
+        mov eax, 7
+        xor ecx, ecx
+        cpuid
+        bt edx, 19
+        jnc .legacy
+        mov byte [arch_lbr], 1
+        mov eax, 0x1C
+        xor ecx, ecx
+        cpuid
+        mov r9d, ebx
+        movzx eax, al                   ; bit n: depth 8 * (n + 1)
+        bsr eax, eax
+        inc eax
+        shl eax, 3
+        mov [lbr_depth], eax
+        mov ecx, IA32_LBR_DEPTH
+        call wr
+        mov dword [lbr_control], IA32_LBR_CTL
+        mov dword [lbr_from], 0x1500
+        mov dword [lbr_to], 0x1600
+        shr r9d, 1                      ; branch filtering
+        and r9d, 1
+        mov [lbr_filters], r9b
+        pop rbx
+        ret
+.legacy:
+        mov dword [lbr_control], IA32_DEBUGCTL
+        mov dword [lbr_on], 1
+        mov dword [lbr_from], 0x680
+        mov dword [lbr_to], 0x6C0
+        mov ecx, 0x680
+        call rd_faults
+        test edx, edx
+        jnz .core2
+        mov dword [lbr_depth], 16
+        mov ecx, 0x690
+        call rd_faults
+        test edx, edx
+        jnz .found
+        mov dword [lbr_depth], 32
+        jmp .found
+.core2: mov dword [lbr_from], 0x40
+        mov dword [lbr_to], 0x60
+        mov dword [lbr_depth], 4
+        mov ecx, 0x44
+        call rd_faults
+        test edx, edx
+        jnz .found
+        mov dword [lbr_depth], 8
+.found: mov ecx, MSR_LBR_SELECT
+        call rd_faults
+        xor dl, 1
+        mov [lbr_filters], dl
+        pop rbx
+        ret
+
+; EAX: 0 all branches, 1 near calls, 2 call stack. Returns 1 in EAX if the processor does not take it.
+lbr_select_faults:
+        cmp byte [arch_lbr], 0
+        jne .arch
+        cmp byte [lbr_filters], 0
+        je .none
+        mov eax, [lbr_legacy_modes + rax * 4]
+        mov ecx, MSR_LBR_SELECT
+        jmp wr_faults
+.arch:  mov eax, [lbr_arch_modes + rax * 4]
+        mov [lbr_on], eax
+        mov ecx, IA32_LBR_CTL
+        call wr_faults
+        push rax
+        xor eax, eax
+        mov ecx, IA32_LBR_CTL
+        call wr
+        pop rax
+        ret
+.none:  xor eax, eax
+        ret
+lbr_select:
+        jmp lbr_select_faults
+
+; ECX: which, 0 the youngest. RAX from, RDX to; without the flags that some formats keep above.
+lbr_read:
+        push rcx
+        push rbx
+        cmp byte [arch_lbr], 0
+        jne .index
+        mov ebx, ecx
+        RD MSR_LASTBRANCH_TOS
+        sub eax, ebx
+        mov ecx, [lbr_depth]
+        dec ecx
+        and ecx, eax
+.index: mov ebx, ecx
+        add ecx, [lbr_to]
+        call rd
+        shl rax, 16
+        sar rax, 16
+        push rax
+        mov ecx, ebx
+        add ecx, [lbr_from]
+        call rd
+        shl rax, 16
+        sar rax, 16
+        pop rdx
+        pop rbx
+        pop rcx
+        ret
+
+; RDI: pairs that the youngest R12 records need to be. RAX: how many differ.
+lbr_compare:
+        push rcx
+        push r13
+        xor ecx, ecx
+        xor r13d, r13d
+.next:  call lbr_read
+        cmp rax, [rdi]
+        jne .other
+        cmp rdx, [rdi + 8]
+        je .same
+.other: inc r13
+        call lbr_tell
+.same:  add rdi, 16
+        inc ecx
+        cmp ecx, r12d
+        jb .next
+        mov rax, r13
+        pop r13
+        pop rcx
+        ret
+lbr_tell:                               ; a record that differs
+        push rax
+        push rdx
+        SAY "  record "
+        mov rax, [rsp + 8]
+        call print_hex
+        SAY " -> "
+        mov rax, [rsp]
+        call print_hex
+        SAY " needed "
+        mov rax, [rdi]
+        call print_hex
+        SAY " -> "
+        mov rax, [rdi + 8]
+        call print_hex
+        SAY 10
+        pop rdx
+        pop rax
+        ret
+
+; ---- branch trace store ---------------------------------------------------------------------------------------
+BTS_ROOM        equ 24
+BTS_THRESHOLD   equ 8
+BTS_ROUNDS      equ 40
+test_bts:
+        call clear_pmu
+        cmp byte [have_bts], 0
+        jne .there
+        NOT_HERE "BTS"
+        ret
+.there: WR IA32_DS_AREA, DS_AREA
+        call bts_buffer
+        mov dword [lvt_perf], 0x400
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmis], 0
+        mov qword [pmi_hook], hook_bts
+        mov qword [bts_edges], 0
+        mov qword [bts_wrong], 0
+        mov qword [bts_short], 0
+        mov ecx, IA32_DEBUGCTL
+        mov eax, 0x1C0                  ; TR, BTS, BTINT
+        xor edx, edx
+        wrmsr
+        mov r15d, BTS_ROUNDS
+bts_loop:
+        call bts_leaf
+bts_back:
+        dec r15d
+bts_jnz:
+        jnz bts_loop
+        mov ecx, IA32_DEBUGCTL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov rax, [pmis]
+        mov [bts_pmis], rax
+        call bts_drain
+        mov rax, [bts_edges]
+        CHECK "BTS: branches of the loop", BTS_ROUNDS * 3 - 1
+        mov rax, [bts_wrong]
+        CHECK "BTS: other branches", 0
+        mov rax, [bts_pmis]
+        CHECK_IN "BTS: interrupts", (BTS_ROUNDS * 3 - 1) / BTS_ROOM, (BTS_ROUNDS * 3 - 1) / (BTS_THRESHOLD - 2)
+        mov rax, [bts_short]
+        CHECK "BTS: interrupts before the threshold", 0
+
+        call clear_pmu                  ; without BTINT the buffer is a ring
+        call bts_buffer
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmis], 0
+        mov ecx, IA32_DEBUGCTL
+        mov eax, 0xC0                   ; TR, BTS
+        xor edx, edx
+        wrmsr
+        mov r15d, BTS_ROUNDS
+.ring:  dec r15d
+.jnz:   jnz .ring
+        mov ecx, IA32_DEBUGCTL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov rax, [pmis]
+        CHECK "BTS as a ring: no interrupt", 0
+        mov rax, [DS_AREA + 8]
+        CHECK "BTS as a ring: index", BTS_BUFFER + 24 * ((BTS_ROUNDS - 1) % BTS_ROOM)
+        xor ecx, ecx
+        mov edi, BTS_BUFFER
+        xor eax, eax
+.look:  cmp qword [rdi], .jnz
+        jne .other
+        cmp qword [rdi + 8], .ring
+        je .same
+.other: inc eax
+.same:  add edi, 24
+        inc ecx
+        cmp ecx, BTS_ROOM
+        jb .look
+        CHECK "BTS as a ring: other branches", 0
+
+        bt dword [leaf1_ecx], 4         ; DS-CPL
+        jc .filter
+        NOT_HERE "BTS by ring"
+        ret
+.filter:
+        call bts_buffer                 ; BTS_OFF_OS: ring 3 alone
+        mov ecx, IA32_DEBUGCTL
+        mov eax, 0x2C0
+        xor edx, edx
+        wrmsr
+        mov edi, 10
+        call user_run
+        mov ecx, IA32_DEBUGCTL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov edi, BTS_BUFFER
+        xor eax, eax
+.count: cmp rdi, [DS_AREA + 8]
+        jae .counted
+        cmp qword [rdi], user_code
+        jb .next
+        cmp qword [rdi], user_code_end
+        jae .next
+        cmp qword [rdi + 8], user_code
+        jne .next
+        inc eax
+.next:  add edi, 24
+        jmp .count
+.counted:
+        CHECK "BTS_OFF_OS: branches inside ring 3", 9
+        mov rax, [DS_AREA + 8]
+        sub rax, BTS_BUFFER
+        CHECK_IN "BTS_OFF_OS: bytes, with at most the ways in and out", 9 * 24, 11 * 24
+        call clear_pmu
+        ret
+
+bts_leaf:
+        ret
+
+bts_buffer:
+        mov edi, BTS_BUFFER
+        xor eax, eax
+        mov ecx, 0x1000 / 8
+        rep stosq
+        mov qword [DS_AREA + 0x00], BTS_BUFFER
+        mov qword [DS_AREA + 0x08], BTS_BUFFER
+        mov qword [DS_AREA + 0x10], BTS_BUFFER + 24 * BTS_ROOM
+        mov qword [DS_AREA + 0x18], BTS_BUFFER + 24 * BTS_THRESHOLD
+        ret
+
+hook_bts:
+        mov rax, [DS_AREA + 8]
+        cmp rax, [DS_AREA + 0x18]
+        jae .reached
+        inc qword [bts_short]
+.reached:
+        call bts_drain
+        mov qword [ctrl_after], 0
+        mov qword [debugctl_after], 0x1C0
+        call acknowledge
+        ret
+
+; Records of the loop are counted. The way into and out of the handler is allowed, anything else is not.
+bts_drain:
+        mov esi, BTS_BUFFER
+.next:  cmp rsi, [DS_AREA + 8]
+        jae .end
+        mov rax, [rsi]
+        mov rdx, [rsi + 8]
+        cmp rdx, nmi_entry
+        je .advance
+        cmp rax, nmi_iret
+        je .advance
+        mov rcx, rdx
+        cmp rax, bts_loop
+        je .call
+        cmp rax, bts_leaf
+        je .return
+        cmp rax, bts_jnz
+        jne .wrong
+        cmp rdx, bts_loop
+        jne .wrong
+        jmp .edge
+.call:  cmp rdx, bts_leaf
+        je .edge
+        jmp .wrong
+.return:
+        cmp rdx, bts_back
+        jne .wrong
+.edge:  inc qword [bts_edges]
+        jmp .advance
+.wrong: inc qword [bts_wrong]
+.advance:
+        add rsi, 24
+        jmp .next
+.end:   mov qword [DS_AREA + 8], BTS_BUFFER
+        ret
+
+; ---- bodies, and how they are measured ------------------------------------------------------------------------
+body_empty:
+        ret
+body_loop:
+        mov ecx, 1000
+body_loop_next:
+        dec ecx
+body_loop_jnz:
+        jnz body_loop_next
+        ret
+body_loop_end:
+body_long:
+        mov ecx, 200000
+.next:  dec ecx
+        jnz .next
+        ret
+
+; Runs RDI with GLOBAL_CTRL R8.
+count_run:
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov rax, r8
+        mov rdx, r8
+        shr rdx, 32
+        wrmsr
+        call rdi
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        ret
+count_run_open:                         ; the same with interrupts let in: STI and CLI are counted
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov rax, r8
+        mov rdx, r8
+        shr rdx, 32
+        wrmsr
+        sti
+        call rdi
+        cli
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        ret
+measure:                                ; PMC0 from 0, in RAX
+        push rdi
+        WR IA32_PMC0, 0
+        pop rdi
+        call count_run
+        RD IA32_PMC0
+        ret
+measure_loop:                           ; the loop, without what surrounds it
+        mov edi, body_empty
+        call measure
+        push rax
+        mov edi, body_loop
+        call measure
+        pop rdx
+        sub rax, rdx
+        ret
+
+signed_counter:                         ; RAX from the width of a general counter to 64 bits
+        mov ecx, 64
+        sub ecx, [gp_width]
+        shl rax, cl
+        sar rax, cl
+        ret
+
+clear_pmu:
+        PUSH_ALL
+        WR IA32_PERF_GLOBAL_CTRL, 0
+        WR IA32_DEBUGCTL, 0
+        cmp byte [have_pebs], 0
+        je .no_pebs
+        WR IA32_PEBS_ENABLE, 0
+.no_pebs:
+        WR IA32_FIXED_CTR_CTRL, 0
+        xor ebx, ebx
+.general:
+        lea ecx, [rbx + IA32_PERFEVTSEL0]
+        xor eax, eax
+        call wr
+        lea ecx, [rbx + IA32_PMC0]
+        xor eax, eax
+        call wr
+        inc ebx
+        cmp ebx, [gp_counters]
+        jb .general
+        xor ebx, ebx
+.fixed: bt [fixed_bitmap], ebx
+        jnc .absent
+        lea ecx, [rbx + IA32_FIXED_CTR0]
+        xor eax, eax
+        call wr
+.absent:
+        inc ebx
+        cmp ebx, 16
+        jb .fixed
+        RD IA32_PERF_GLOBAL_STATUS
+        mov ecx, IA32_PERF_GLOBAL_OVF_CTRL
+        call wr
+        APIC_WR APIC_PERF, 0x10000
+        POP_ALL
+        ret
+
+; What every PMI handler does at its end.
+acknowledge:
+        APIC_RD APIC_PERF
+        mov [pmi_lvt], eax
+        mov rax, [pmi_status]
+        mov ecx, IA32_PERF_GLOBAL_OVF_CTRL
+        call wr
+        APIC_WR APIC_PERF, [lvt_perf]
+        ret
+
+; ---- interrupts -----------------------------------------------------------------------------------------------
+; The first instructions stop counting and tracing without a branch of their own: what follows is not measured.
+%macro PMI_ENTRY 0
+        PUSH_ALL
+        mov ecx, IA32_DEBUGCTL
+        rdmsr
+        mov [pmi_debugctl], eax
+        mov [pmi_debugctl + 4], edx
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        rdmsr
+        mov [pmi_ctrl], eax
+        mov [pmi_ctrl + 4], edx
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov ecx, IA32_PERF_GLOBAL_STATUS
+        rdmsr
+        mov [pmi_status], eax
+        mov [pmi_status + 4], edx
+        inc qword [pmis]
+        mov rdi, rsp
+        call [pmi_hook]
+%endmacro
+%macro PMI_EXIT 0
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov eax, [ctrl_after]
+        mov edx, [ctrl_after + 4]
+        wrmsr
+        mov ecx, IA32_DEBUGCTL
+        mov eax, [debugctl_after]
+        mov edx, [debugctl_after + 4]
+        wrmsr
+        POP_ALL
+%endmacro
+
+nmi_entry:
+        PMI_ENTRY
+        PMI_EXIT
+nmi_iret:
+        iretq
+pmi_entry:
+        PMI_ENTRY
+        call end_of_interrupt
+        PMI_EXIT
+        iretq
+
+timer_x2:
+        push rax
+        push rcx
+        push rdx
+        inc qword [ticks]
+        mov ecx, 0x80B
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        pop rdx
+        pop rcx
+        pop rax
+        iretq
+timer_length_x2 equ 15                  ; with the three of timer_entry
+timer_x:
+        push rax
+        inc qword [ticks]
+        mov eax, 0xFEE00000 + APIC_EOI
+        mov dword [rax], 0
+        pop rax
+        iretq
+timer_length_x  equ 8
+timer_entry:
+        cmp dword [apic_x2], 0
+        je timer_x
+        jmp timer_x2
+
+%macro IPI_ENTRY 1
+        PUSH_ALL
+        mov rax, [irq_log]
+        shl rax, 8
+        or rax, %1
+        mov [irq_log], rax
+        APIC_RD APIC_ISR + (%1 / 32) * 16
+        shr eax, %1 % 32
+        and eax, 1
+        mov [irq_isr], rax
+        APIC_RD APIC_PPR
+        mov [irq_ppr], rax
+        call end_of_interrupt
+        POP_ALL
+        iretq
+%endmacro
+ipi_low:        IPI_ENTRY VECTOR_LOW
+ipi_high:       IPI_ENTRY VECTOR_HIGH
+spurious:       iretq
+
+end_of_interrupt:
+        APIC_WR APIC_EOI, 0
+        ret
+
+; An exception that was asked for continues at [fixup]; any other ends the run.
+%assign vector 0
+%rep 32
+exception_%[vector]:
+%if vector = 8 || vector = 10 || vector = 11 || vector = 12 || vector = 13 || vector = 14 || vector = 17 || vector = 21
+%else
+        push 0
+%endif
+        push vector
+        jmp exception
+        align 16
+%assign vector vector + 1
+%endrep
+exception:
+        push rax
+        mov rax, [rsp + 8]
+        mov [fault_vector], al
+        mov rax, [rsp + 16]
+        mov [fault_error], rax
+        mov rax, [rsp + 24]
+        mov [fault_rip], rax
+        mov rax, cr2
+        mov [fault_cr2], rax
+        mov rax, [fixup]
+        test rax, rax
+        jz .unasked
+        mov [rsp + 24], rax
+        mov qword [fixup], 0
+        pop rax
+        add rsp, 16
+        iretq
+.unasked:
+        mov [fault_rcx], rcx
+        SAY "exception FAILED: vector "
+        movzx eax, byte [fault_vector]
+        call print_hex
+        SAY " at "
+        mov rax, [fault_rip]
+        call print_hex
+        SAY " error "
+        mov rax, [fault_error]
+        call print_hex
+        SAY " rcx "
+        mov rax, [fault_rcx]
+        call print_hex
+        SAY 10
+        mov al, 101
+        out 0xF4, al
+        cli
+        hlt
+        jmp $
+
+fill_idt:
+        xor ebx, ebx
+.exceptions:
+        mov eax, [exceptions + rbx * 4]
+        call .gate
+        inc ebx
+        cmp ebx, 32
+        jb .exceptions
+        mov esi, gates
+.others:
+        movzx ebx, byte [rsi]
+        test ebx, ebx
+        jz .end
+        mov eax, [rsi + 1]
+        call .gate
+        add rsi, 5
+        jmp .others
+.end:   mov byte [IDT + VECTOR_BACK * 16 + 5], 0xEE ; for ring 3
+        ret
+.gate:  mov edx, ebx
+        shl edx, 4
+        mov [IDT + rdx], ax
+        mov word [IDT + rdx + 2], CODE
+        mov word [IDT + rdx + 4], 0x8E00 ; interrupt gate
+        shr eax, 16
+        mov [IDT + rdx + 6], ax
+        ret
+
+; ---- registers ------------------------------------------------------------------------------------------------
+wr:     push rdx                        ; MSR ECX is RAX
+        mov rdx, rax
+        shr rdx, 32
+        wrmsr
+        pop rdx
+        ret
+rd:     push rdx                        ; RAX is MSR ECX
+        rdmsr
+        shl rdx, 32
+        or rax, rdx
+        pop rdx
+        ret
+wr_faults:                              ; EAX is 1 if WRMSR faults
+        mov qword [fixup], .fault
+        mov rdx, rax
+        shr rdx, 32
+        wrmsr
+        mov qword [fixup], 0
+        xor eax, eax
+        ret
+.fault: mov eax, 1
+        ret
+rd_faults:                              ; EDX is 1 if RDMSR faults
+        mov qword [fixup], .fault
+        rdmsr
+        mov qword [fixup], 0
+        xor edx, edx
+        ret
+.fault: mov edx, 1
+        ret
+apic_write:                             ; the register at offset ECX is EAX
+        push rcx
+        push rdx
+        cmp dword [apic_x2], 0
+        je .memory
+        shr ecx, 4
+        add ecx, 0x800
+        xor edx, edx
+        wrmsr
+        pop rdx
+        pop rcx
+        ret
+.memory:
+        mov edx, 0xFEE00000
+        mov [rdx + rcx], eax
+        pop rdx
+        pop rcx
+        ret
+apic_read:
+        push rcx
+        push rdx
+        cmp dword [apic_x2], 0
+        je .memory
+        shr ecx, 4
+        add ecx, 0x800
+        rdmsr
+        pop rdx
+        pop rcx
+        ret
+.memory:
+        mov edx, 0xFEE00000
+        mov eax, [rdx + rcx]
+        pop rdx
+        pop rcx
+        ret
+
+linger: push rcx                        ; long enough for an interrupt that is on its way
+        mov ecx, 2000
+.next:  pause
+        loop .next
+        pop rcx
+        ret
+wait_ticks:                             ; until [ticks] is ESI, but not for ever
+        mov ecx, 3000000
+.next:  cmp [ticks], rsi
+        jae .end
+        pause
+        loop .next
+.end:   ret
+
+; ---- what is told ---------------------------------------------------------------------------------------------
+check_equal:                            ; RSI name, RAX found, RDX needed; keeps RAX
+        PUSH_ALL
+        mov r12, rax
+        mov r13, rdx
+        call check_name
+        cmp r12, r13
+        je .ok
+        call check_found
+        mov rax, r13
+        call print_hex
+        SAY 10
+        POP_ALL
+        ret
+.ok:    SAY "ok", 10
+        POP_ALL
+        ret
+check_range:                            ; RSI name, RAX found, RDX least, RCX most, both signed
+        PUSH_ALL
+        mov r12, rax
+        mov r13, rdx
+        mov r14, rcx
+        call check_name
+        cmp r12, r13
+        jl .failed
+        cmp r12, r14
+        jg .failed
+        SAY "ok", 10
+        POP_ALL
+        ret
+.failed:
+        call check_found
+        mov rax, r13
+        call print_hex
+        SAY ".."
+        mov rax, r14
+        call print_hex
+        SAY 10
+        POP_ALL
+        ret
+check_name:
+        inc dword [checks]
+        call print
+        SAY ": "
+        ret
+check_found:
+        inc dword [failures]
+        SAY "FAILED found "
+        mov rax, r12
+        call print_hex
+        SAY " needed "
+        ret
+
+print_decimal:
+        push rbx
+        push rcx
+        push rdx
+        mov ebx, 10
+        xor ecx, ecx
+        mov eax, eax
+.digit: xor edx, edx
+        div rbx
+        push rdx
+        inc ecx
+        test rax, rax
+        jnz .digit
+.out:   pop rax
+        add al, '0'
+        call print_char
+        loop .out
+        pop rdx
+        pop rcx
+        pop rbx
+        ret
+print_hex:                              ; without zeros in front
+        push rbx
+        push rcx
+        mov rbx, rax
+        bsr rcx, rax
+        jnz .some
+        xor ecx, ecx
+.some:  and ecx, ~3
+.digit: mov rax, rbx
+        shr rax, cl
+        and eax, 15
+        mov al, [digits + rax]
+        call print_char
+        sub ecx, 4
+        jns .digit
+        pop rcx
+        pop rbx
+        ret
+print:  push rax
+        push rsi
+.next:  mov al, [rsi]
+        test al, al
+        jz .end
+        call print_char
+        inc rsi
+        jmp .next
+.end:   pop rsi
+        pop rax
+        ret
+print_char:                             ; AL, on the screen and to COM1
+        push rax
+        push rcx
+        push rdx
+        push rsi
+        push rdi
+        push rax
+        mov ecx, 100000
+.wait:  mov dx, 0x3FD
+        in al, dx
+        test al, 0x20
+        jnz .ready
+        loop .wait
+.ready: pop rax
+        mov dx, 0x3F8
+        out dx, al
+        mov ecx, [column]
+        cmp al, 10
+        je .line
+        mov edx, [row]
+        imul edx, edx, 80
+        add edx, ecx
+        mov ah, 7
+        mov [0xB8000 + rdx * 2], ax
+        inc ecx
+        cmp ecx, 80
+        jb .placed
+.line:  xor ecx, ecx
+        inc dword [row]
+        cmp dword [row], 25
+        jb .placed
+        mov dword [row], 24
+        push rcx
+        mov edi, 0xB8000
+        mov esi, 0xB8000 + 160
+        mov ecx, 24 * 20
+        rep movsq
+        mov rax, 0x0720072007200720
+        mov ecx, 20
+        rep stosq
+        pop rcx
+.placed:
+        mov [column], ecx
+        pop rdi
+        pop rsi
+        pop rdx
+        pop rcx
+        pop rax
+        ret
+serial_start:
+        mov esi, serial_setup
+.next:  movzx edx, word [rsi]
+        test edx, edx
+        jz .end
+        mov al, [rsi + 2]
+        out dx, al
+        add rsi, 3
+        jmp .next
+.end:   ret
+
+section .data
+        align 8
+gdt:    dq 0
+        dq 0x00AF9A000000FFFF           ; code, ring 0
+        dq 0x00CF92000000FFFF           ; data, ring 0
+        dq 0x00CFF2000000FFFF           ; data, ring 3
+        dq 0x00AFFA000000FFFF           ; code, ring 3
+gdt_tss: dw 103                         ; where it is, start64 fills in
+        dw 0, 0x8900, 0
+        dq 0
+gdt_end:
+gdtr:   dw gdt_end - gdt - 1
+        dq gdt
+idtr:   dw 0xFFF
+        dq IDT
+        align 8
+tss:    dd 0
+        dq STACK - 0x4000               ; RSP0
+        times 104 - 12 db 0
+
+exceptions:
+%assign vector 0
+%rep 32
+%if vector = 2
+        dd nmi_entry
+%else
+        dd exception_%[vector]
+%endif
+%assign vector vector + 1
+%endrep
+%macro GATE 2
+        db %1
+        dd %2
+%endmacro
+gates:
+        GATE VECTOR_TIMER, timer_entry
+        GATE VECTOR_PMI, pmi_entry
+        GATE VECTOR_LOW, ipi_low
+        GATE VECTOR_HIGH, ipi_high
+        GATE VECTOR_BACK, user_back
+        GATE VECTOR_SPURIOUS, spurious
+        db 0
+serial_setup:                           ; 115200, 8 bits, no parity, one stop bit
+        dw 0x3F9
+        db 0
+        dw 0x3FB
+        db 0x80
+        dw 0x3F8
+        db 1
+        dw 0x3F9
+        db 0
+        dw 0x3FB
+        db 3
+        dw 0x3FA
+        db 0
+        dw 0x3FC
+        db 3
+        dw 0
+digits: db "0123456789abcdef"
+names:  dd .light, .medium, .heavy, .outside
+.light: db "  light   ", 0
+.medium: db "  medium  ", 0
+.heavy: db "  heavy   ", 0
+.outside: db "  outside ", 0
+nehalems: db 0x1A, 0x1E, 0x1F, 0x2E, 0x25, 0x2C, 0x2F
+nehalems_end:
+goldmonts: db 0x5C, 0x5F, 0x7A
+goldmonts_end:
+record_sizes: db 144, 176, 192, 200
+        align 4
+; MSR_PEBS_DATA_CFG and the bytes of a record: 32, memory 32, registers 144, XMM 256, 24 for each last branch
+group_config:
+        dd 0x00000000, 32
+        dd 0x00000001, 32 + 32
+        dd 0x00000002, 32 + 144
+        dd 0x00000007, 32 + 32 + 144 + 256
+        dd 0x0300000F, 32 + 32 + 144 + 256 + 4 * 24
+lbr_legacy_modes:                       ; MSR_LBR_SELECT: a set bit leaves out, but for EN_CALLSTACK
+        dd 0
+        dd 0x1F6                        ; all but CPL_EQ_0 and NEAR_REL_CALL
+        dd 0x3C6                        ; CPL_NEQ_0, JCC, NEAR_IND_JMP, NEAR_REL_JMP, FAR_BRANCH, EN_CALLSTACK
+lbr_arch_modes:                         ; IA32_LBR_CTL: a set bit takes in
+        dd 0x7F0003                     ; LBREn, OS, all kinds
+        dd 0x080003                     ; NEAR_REL_CALL
+        dd 0x38000B                     ; CALL_STACK; relative and indirect calls, returns
+
+absolute VARIABLES                      ; start32 made them 0
+signature:              resq 1
+leaf1_ecx:              resq 1
+leaf1_edx:              resq 1
+model:                  resq 1
+max_leaf:               resq 1
+version:                resq 1
+gp_counters:            resq 1
+gp_width:               resq 1
+gp_mask:                resq 1
+fixed_counters:         resq 1
+fixed_width:            resq 1
+fixed_mask:             resq 1
+fixed_bitmap:           resq 1
+all_counters:           resq 1
+leaf10_ebx:             resq 1
+leaf10_edx:             resq 1
+leaf10_length:          resq 1
+capabilities:           resq 1
+pebs_format:            resq 1
+pebs_baseline:          resq 1
+have_bts:               resq 1
+have_pebs:              resq 1
+arch_lbr:               resq 1
+lbr_filters:            resq 1
+lbr_depth:              resq 1
+lbr_control:            resq 1
+lbr_on:                 resq 1
+lbr_from:               resq 1
+lbr_to:                 resq 1
+lbr_at_pmi:             resq 1
+nest_wrong:             resq 1
+checks:                 resq 1
+failures:               resq 1
+row:                    resq 1
+column:                 resq 1
+apic_x2:                resq 1
+ticks:                  resq 1
+fixup:                  resq 1
+fault_vector:           resq 1
+fault_error:            resq 1
+fault_rip:              resq 1
+fault_cr2:              resq 1
+fault_rcx:              resq 1
+irq_log:                resq 1
+irq_isr:                resq 1
+irq_ppr:                resq 1
+lvt_perf:               resq 1
+pmis:                   resq 1
+pmi_hook:               resq 1
+pmi_ctrl:               resq 1
+pmi_status:             resq 1
+pmi_debugctl:           resq 1
+pmi_lvt:                resq 1
+pmi_rip:                resq 1
+pmi_pmc0:               resq 1
+ctrl_after:             resq 1
+debugctl_after:         resq 1
+kernel_rsp:             resq 1
+user_start:             resq 1
+tss_loaded:             resq 1
+profile_ctrl:           resq 1
+pebs_size:              resq 1
+pebs_adaptive:          resq 1
+pebs_select_0:          resq 1
+pebs_select_1:          resq 1
+pebs_seen_0:            resq 1
+pebs_seen_1:            resq 1
+pebs_last_0:            resq 1
+pebs_last_1:            resq 1
+pebs_pmc0:              resq 1
+pebs_pmc1:              resq 1
+pebs_pmis:              resq 1
+pebs_wrong_place:       resq 1
+pebs_wrong_distance:    resq 1
+pebs_wrong_cause:       resq 1
+pebs_wrong_size:        resq 1
+pebs_short:             resq 1
+pebs_no_status:         resq 1
+pebs_tsc_back:          resq 1
+pebs_last_tsc:          resq 1
+group_case:             resq 1
+record_ip:              resq 1
+record_event_ip:        resq 1
+record_bx:              resq 1
+record_r15:             resq 1
+record_status:          resq 1
+record_address:         resq 1
+record_latency:         resq 1
+record_tsc:             resq 1
+bts_edges:              resq 1
+bts_wrong:              resq 1
+bts_short:              resq 1
+bts_pmis:               resq 1
