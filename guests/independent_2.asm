@@ -176,6 +176,18 @@ __SECT__
         pop rcx
         pop rax
 %endmacro
+%macro LBR_ON 0                         ; no branch of its own
+        mov ecx, [lbr_control]
+        mov eax, [lbr_on]
+        xor edx, edx
+        wrmsr
+%endmacro
+%macro LBR_OFF 0
+        mov ecx, [lbr_control]
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+%endmacro
 FRAME_RIP       equ 15 * 8              ; above PUSH_ALL
 
         org LOAD
@@ -803,6 +815,113 @@ test_counters:
         CHECK "no MSR 4C1H without FW_WRITE", 1
 .full:
         call clear_pmu
+        xor r13d, r13d                  ; each general counter on its own
+        xor ebx, ebx
+.each:  lea ecx, [rbx + IA32_PERFEVTSEL0]
+        mov eax, SEL_EN_OS + INSTRUCTIONS
+        call wr
+        mov r8d, 1
+        mov ecx, ebx
+        shl r8, cl
+        mov edi, body_empty
+        call count_run
+        lea ecx, [rbx + IA32_PMC0]
+        call rd
+        mov r12, rax
+        lea ecx, [rbx + IA32_PMC0]
+        xor eax, eax
+        call wr
+        mov edi, body_loop
+        call count_run
+        mov ecx, ebx
+        rdpmc
+        shl rdx, 32
+        or rax, rdx
+        sub rax, r12
+        cmp rax, 2001
+        je .right
+        inc r13d
+.right: inc ebx
+        cmp ebx, [gp_counters]
+        jb .each
+        mov eax, r13d
+        CHECK "general counters that count otherwise", 0
+        call clear_pmu
+        xor r13d, r13d                  ; fixed counters
+        xor ebx, ebx
+.fixed: bt [fixed_bitmap], ebx
+        jnc .absent
+        lea ecx, [rbx * 4]
+        mov eax, 1
+        shl rax, cl
+        mov ecx, IA32_FIXED_CTR_CTRL
+        call wr
+        lea ecx, [rbx + 32]
+        mov r8d, 1
+        shl r8, cl
+        mov edi, body_long
+        call count_run
+        lea ecx, [rbx + IA32_FIXED_CTR0]
+        call rd
+        cmp rax, 1000
+        jae .absent
+        inc r13d
+.absent:
+        inc ebx
+        cmp ebx, 16
+        jb .fixed
+        mov eax, r13d
+        CHECK "fixed counters that do not count", 0
+        call clear_pmu
+        mov qword [fixup], .rdpmc
+        mov byte [fault_vector], 0
+        mov ecx, [gp_counters]
+        rdpmc
+.rdpmc: mov qword [fixup], 0
+        movzx eax, byte [fault_vector]
+        CHECK "RDPMC of a counter too many faults", 13
+        mov ecx, IA32_DEBUGCTL
+        mov eax, 0x100000
+        CHECK_FAULT "DEBUGCTL bit 20 is reserved", 1
+        bt dword [leaf1_ecx], 15
+        jnc .no_pdcm
+        mov ecx, IA32_PERF_CAPABILITIES
+        mov rax, [capabilities]
+        CHECK_FAULT "PERF_CAPABILITIES is read-only", 1
+.no_pdcm:
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS + 0x1040000
+        mov r8d, 1
+        mov edi, body_loop
+        call measure
+        CHECK_IN "EDGE: times that retiring begins", 1, 2100
+
+        call clear_pmu                  ; HLT: cycles stand, the time stamp does not
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + CYCLES
+        APIC_WR APIC_DIVIDE, 0xB
+        APIC_WR APIC_TIMER, VECTOR_TIMER
+        mov qword [ticks], 0
+        rdtsc
+        shl rdx, 32
+        or rax, rdx
+        mov r12, rax
+        APIC_WR APIC_INITIAL, 5000
+        mov r8d, 1
+        mov edi, body_halt
+        call measure
+        mov r13, rax
+        rdtsc
+        shl rdx, 32
+        or rax, rdx
+        sub rax, r12
+        shr rax, 1
+        mov r12, rax
+        APIC_WR APIC_TIMER, 0x10000 + VECTOR_TIMER
+        mov rax, [ticks]
+        CHECK "HLT was ended by the timer", 1
+        mov rax, r13
+        CHECK_IN "cycles in HLT, less than half of the time stamp's", 1, r12
+
+        call clear_pmu
         WR IA32_PERFEVTSEL0, SEL_EN_OS + INSTRUCTIONS
         WR IA32_PMC0, -10
         mov r8d, 1
@@ -937,6 +1056,51 @@ test_pmi:
         and eax, 1
         CHECK "status bit 32", 1
 
+        cmp dword [gp_counters], 2      ; two at once
+        jb .masked
+        call clear_pmu
+        APIC_WR APIC_PERF, 0x400
+        mov qword [pmis], 0
+        WR IA32_DEBUGCTL, 0x1000
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PERFEVTSEL0 + 1, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        WR IA32_PMC0 + 1, -500
+        mov r8d, 3
+        mov edi, body_loop
+        call count_run
+        mov rax, [pmis]
+        CHECK "two counters overflow at once: PMIs", 1
+        mov rax, [pmi_status]
+        and eax, 3
+        CHECK "two counters overflow at once: status", 3
+        cmp dword [version], 4
+        jb .masked
+        call clear_pmu                  ; clearing CTR_FRZ is enough to go on
+        WR IA32_DEBUGCTL, 0x1000
+        APIC_WR APIC_PERF, 0x10400
+        WR IA32_PERFEVTSEL0, SEL_EN_OS + SEL_INT + INSTRUCTIONS
+        WR IA32_PERFEVTSEL0 + 1, SEL_EN_OS + INSTRUCTIONS
+        WR IA32_PMC0, -500
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        mov eax, 3
+        xor edx, edx
+        wrmsr
+        call body_loop
+        RD IA32_PMC0 + 1
+        mov r12, rax
+        call body_loop
+        RD IA32_PMC0 + 1
+        sub rax, r12
+        CHECK "frozen counters stand", 0
+        WR IA32_PERF_GLOBAL_OVF_CTRL, (1 << 59) + 1
+        RD IA32_PMC0 + 1
+        mov r12, rax
+        call body_loop
+        RD IA32_PMC0 + 1
+        sub rax, r12
+        CHECK_IN "CTR_FRZ cleared: they go on", 2003, 2020
+.masked:
         call clear_pmu                  ; masked: no interrupt, but the status
         APIC_WR APIC_PERF, 0x10400
         mov qword [pmis], 0
@@ -1041,6 +1205,7 @@ hook_order:
 ; ---- rings ----------------------------------------------------------------------------------------------------
 test_rings:
         call clear_pmu
+        mov qword [user_entry], user_code
         mov eax, TSS
         cmp byte [tss_loaded], 0
         jne .loaded
@@ -1080,6 +1245,79 @@ test_rings:
         mov rax, [pmi_rip]
         CHECK_IN "its address is in the loop of ring 3", user_code, user_code_end
         call clear_pmu
+
+        mov qword [user_entry], user_rdpmc ; RDPMC in ring 3 is CR4.PCE's to allow
+        mov qword [fixup], user_rdpmc_end
+        mov byte [fault_vector], 0
+        mov rax, cr4
+        and eax, ~0x100
+        mov cr4, rax
+        call user_run
+        movzx eax, byte [fault_vector]
+        CHECK "ring 3: RDPMC faults without CR4.PCE", 13
+        mov qword [fixup], user_rdpmc_end
+        mov byte [fault_vector], 0
+        mov rax, cr4
+        or eax, 0x100
+        mov cr4, rax
+        call user_run
+        movzx eax, byte [fault_vector]
+        CHECK "ring 3: RDPMC with CR4.PCE", 0
+        mov qword [fixup], 0
+        mov qword [user_entry], user_wrmsr
+        mov qword [fixup], user_rdpmc_end
+        call user_run
+        movzx eax, byte [fault_vector]
+        CHECK "ring 3: RDMSR faults", 13
+        mov qword [user_entry], user_code
+
+        cmp byte [have_pebs], 0         ; PEBS of ring 3 alone
+        je .end
+        WR IA32_DS_AREA, DS_AREA
+        call pebs_record_size
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        call pebs_events
+        mov rax, -101
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x40], rax
+        mov eax, [pebs_select_0]
+        xor eax, 0x30000                ; USR for OS
+        or rax, [pebs_adaptive]
+        mov ecx, IA32_PERFEVTSEL0
+        call wr
+        WR IA32_PEBS_ENABLE, 1
+        mov qword [user_start], -101
+        mov edi, 1500
+        call user_run
+        mov qword [user_start], 0
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [DS_AREA + 0x28]
+        sub rax, PEBS_BUFFER
+        xor edx, edx
+        div dword [pebs_size]
+        CHECK_IN "ring 3: records", 13, PEBS_ROOM
+        mov esi, PEBS_BUFFER
+        xor ebx, ebx
+.record:
+        cmp rsi, [DS_AREA + 0x28]
+        jae .recorded
+        call pebs_parse
+        mov rax, [record_ip]
+        cmp rax, user_code
+        jb .elsewhere
+        cmp rax, user_code_end
+        jb .advance
+.elsewhere:
+        inc ebx
+.advance:
+        mov eax, [pebs_size]
+        add rsi, rax
+        jmp .record
+.recorded:
+        mov eax, ebx
+        CHECK "ring 3: records with an address elsewhere", 0
+.end:   call clear_pmu
         ret
 
 ; Runs RDI rounds in ring 3 and returns PMC0 in RAX.
@@ -1096,7 +1334,7 @@ user_run:
         push STACK_USER
         push 2
         push USER_CODE
-        push user_code
+        push qword [user_entry]
         iretq
 user_back:                              ; INT 80H
         mov ecx, IA32_PERF_GLOBAL_CTRL
@@ -1113,6 +1351,15 @@ user_code:
         jnz user_code
         int VECTOR_BACK
 user_code_end:
+user_wrmsr:
+        mov ecx, IA32_PERF_GLOBAL_CTRL
+        rdmsr
+        int VECTOR_BACK
+user_rdpmc:
+        xor ecx, ecx
+        rdpmc
+user_rdpmc_end:
+        int VECTOR_BACK
 
 ; ---- a sampling profiler --------------------------------------------------------------------------------------
 ; Three functions whose work is 1 : 2 : 4. Each counter interrupts after its own period; the NMI handler enters
@@ -1122,6 +1369,7 @@ PROFILE_WORK    equ 1000
 PERIOD_0        equ 1009
 PERIOD_1        equ 211
 PERIOD_F        equ 1511
+HANDLER_TAIL    equ 24                  ; instructions
 PROFILE_TOTAL   equ PROFILE_ROUNDS * PROFILE_WORK * 7 * 8
 
 test_profiler:
@@ -1161,17 +1409,22 @@ test_profiler:
         SAY "samples by fixed counter 0:", 10
         call print_histogram
         mov ebx, HISTOGRAM
-        mov r14, PROFILE_TOTAL / PERIOD_0
+        mov r14, PROFILE_TOTAL
+        mov r15, PERIOD_0
+        mov ebp, HANDLER_TAIL
         SAY "of instructions: "
         call check_histogram
         mov ebx, HISTOGRAM + 0x80
-        mov r14, PROFILE_TOTAL / PERIOD_F
+        mov r14, PROFILE_TOTAL
+        mov r15, PERIOD_F
         SAY "of fixed counter 0: "
         call check_histogram
         cmp dword [gp_counters], 2
         jb .end
         mov ebx, HISTOGRAM + 0x40
-        mov r14, PROFILE_ROUNDS * PROFILE_WORK * 7 / PERIOD_1
+        mov r14, PROFILE_ROUNDS * PROFILE_WORK * 7
+        mov r15, PERIOD_1
+        mov ebp, 2
         SAY "of branches: "
         call check_histogram
 .end:   call clear_pmu
@@ -1248,20 +1501,26 @@ print_histogram:                        ; RBX: four numbers
         jb .line
 .end:   ret
 
-check_histogram:                        ; RBX: four numbers; R14: how many samples a perfect profiler takes
+; RBX: four numbers; R14: events of the work; R15: period; RBP: events of a handler after it lets counters run again.
+; An interrupt during the handler's tail waits for its IRET, so the sample falls into the work all the same.
+check_histogram:
         mov r13, [rbx]
         add r13, [rbx + 8]
         add r13, [rbx + 16]
-        mov r12, r14
-        shr r12, 3
-        mov rdx, r14
-        sub rdx, r12
-        mov rcx, r14
-        add rcx, 3
+        mov rax, r14
+        xor edx, edx
+        div r15
+        mov r12, rax
+        shr r12, 3                      ; an eighth less: processors take a while to stop and go
+        sub rax, r12
+        mov r12, rax
+        imul rbp, [pmis]
+        lea rax, [r14 + rbp]
+        xor edx, edx
+        div r15
+        lea r14, [rax + 3]
         mov rax, r13
-        mov rbp, rdx
-        mov r15, rcx
-        CHECK_IN "samples taken", rbp, r15
+        CHECK_IN "samples taken", r12, r14
         inc r13
         imul rax, [rbx], 1000
         xor edx, edx
@@ -1336,28 +1595,8 @@ test_pebs:
         ret
 .there: WR IA32_DS_AREA, DS_AREA
         call pebs_record_size
-        cmp dword [pebs_format], 0
-        je .format0
-        mov dword [pebs_select_0], SEL_EN_OS + 0x01C4 ; BR_INST_RETIRED: conditional (taken, on newer ones)
-        mov dword [pebs_select_1], SEL_EN_OS + 0x02C4 ; BR_INST_RETIRED.NEAR_CALL
-        mov eax, [model]                ; Goldmont numbers its branches otherwise: JCC
-        mov edi, goldmonts
-        mov ecx, goldmonts_end - goldmonts
-        repne scasb
-        jne .umask
-        mov dword [pebs_select_0], SEL_EN_OS + 0x7EC4
-.umask: mov qword [profile_ctrl], 3
-        mov ecx, IA32_PEBS_ENABLE       ; some have one PEBS counter only
-        mov eax, 3
-        call wr_faults
-        test eax, eax
-        jz .setup
-        mov qword [profile_ctrl], 1
-        jmp .setup
-.format0:
-        mov dword [pebs_select_0], SEL_EN_OS + INSTRUCTIONS
-        mov qword [profile_ctrl], 1
-.setup: call pebs_buffer
+        call pebs_events
+        call pebs_buffer
         mov qword [pebs_seen_0], 0
         mov qword [pebs_seen_1], 0
         mov qword [pebs_last_0], 0
@@ -1437,10 +1676,12 @@ test_pebs:
         CHECK "interrupts before the threshold", 0
         mov rax, [pebs_no_status]
         CHECK "interrupts without OvfBuf in the status", 0
-        cmp dword [pebs_format], 3
+        cmp dword [pebs_format], 1
         jb .no_cause
         mov rax, [pebs_wrong_cause]
-        CHECK "records that name another counter", 0
+        CHECK "records that do not name their counter", 0
+        cmp dword [pebs_format], 3
+        jb .no_cause
         mov rax, [pebs_tsc_back]
         CHECK "records whose TSC goes back", 0
 .no_cause:
@@ -1450,7 +1691,10 @@ test_pebs:
         CHECK "adaptive records of another size", 0
         call test_pebs_groups
         call test_pebs_fixed
+        call test_pebs_contents
 .no_groups:
+        call test_pebs_registers
+        call test_pebs_addresses
         call clear_pmu
         call test_pebs_full
         ret
@@ -1560,6 +1804,235 @@ test_pebs_groups:
         call pebs_record_size
 .end:   ret
 
+; Every register of a record, each with a value of its own.
+test_pebs_registers:
+        call pebs_record_size
+        call pebs_start_one
+        mov edi, register_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [DS_AREA + 0x28]
+        sub rax, PEBS_BUFFER
+        CHECK_IN "registers: bytes of records", 144, 0x10000
+        xor ebx, ebx                    ; which register
+        xor r12d, r12d                  ; wrong ones
+        mov r13d, PEBS_BUFFER
+        mov r14d, places_plain
+        cmp dword [pebs_format], 4
+        jb .compare
+        mov r14d, places_adaptive
+        add r13d, 0x40
+.compare:
+        movzx ecx, byte [r14 + rbx]
+        mov rax, [r13 + rcx]
+        mov rdx, [register_values + rbx * 8]
+        cmp rax, rdx
+        je .same
+        inc r12d
+        SAY "  register "
+        push rax
+        mov eax, ebx
+        call print_decimal
+        SAY " is "
+        pop rax
+        call print_hex
+        SAY 10
+.same:  inc ebx
+        cmp ebx, 14
+        jb .compare
+        mov eax, r12d
+        CHECK "registers that differ in a record", 0
+        mov rax, [r13]
+        and eax, 0x42                   ; bit 1 is always set; ZF is clear while the loop goes on
+        CHECK "flags in a record", 2
+        movzx ecx, byte [r14 + 14]
+        mov rax, [r13 + rcx]
+        mov rdx, [work_rsp]
+        CHECK "RSP in a record", rdx
+        call clear_pmu
+        ret
+
+register_work:
+        push rbx
+        push r12
+        push r13
+        push r14
+        push rbp
+        mov [work_rsp], rsp
+        mov r15d, 400
+        mov rax, [register_values]
+        mov rbx, [register_values + 8]
+        mov rcx, [register_values + 16]
+        mov rdx, [register_values + 24]
+        mov rsi, [register_values + 32]
+        mov rdi, [register_values + 40]
+        mov rbp, [register_values + 48]
+        mov r8, [register_values + 56]
+        mov r9, [register_values + 64]
+        mov r10, [register_values + 72]
+        mov r11, [register_values + 80]
+        mov r12, [register_values + 88]
+        mov r13, [register_values + 96]
+        mov r14, [register_values + 104]
+.next:  dec r15
+        jnz .next
+        pop rbp
+        pop r14
+        pop r13
+        pop r12
+        pop rbx
+        ret
+
+; One counter, period 97, no interrupt; R8 is what count_run needs.
+pebs_start_one:
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        mov rax, -97
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x40], rax
+        WR IA32_PMC0, -97
+        mov eax, [pebs_select_0]
+        or rax, [pebs_adaptive]
+        mov ecx, IA32_PERFEVTSEL0
+        call wr
+        WR IA32_PEBS_ENABLE, 1
+        mov r8d, 1
+        ret
+
+; Data addresses of stores (format 2 and later): RDI is the address and is moved on by the next instruction.
+test_pebs_addresses:
+        cmp dword [pebs_format], 2
+        jae .there
+        NOT_HERE "data address of stores"
+        ret
+.there: mov eax, [pebs_select_0]
+        push rax
+        mov dword [pebs_select_0], SEL_EN_OS + 0x82D0 ; stores
+        call pebs_start_one
+        mov edi, store_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        pop rax
+        mov [pebs_select_0], eax
+        mov rax, [DS_AREA + 0x28]
+        sub rax, PEBS_BUFFER
+        xor edx, edx
+        div dword [pebs_size]
+        CHECK_IN "records of stores", 8, 10
+        mov esi, PEBS_BUFFER
+        xor ebx, ebx
+.record:
+        cmp rsi, [DS_AREA + 0x28]
+        jae .done
+        call pebs_parse
+        mov rax, [record_address]
+        cmp rax, [record_r15]
+        je .advance
+        inc ebx
+.advance:
+        mov eax, [pebs_size]
+        add rsi, rax
+        jmp .record
+.done:  mov eax, ebx
+        CHECK "stores whose data address is not R15", 0
+        call clear_pmu
+        ret
+store_work:
+        mov r15d, LOAD_BUFFER
+        mov ecx, 1000
+.next:  mov [r15], rcx
+        dec ecx
+        lea r15, [r15 + 8]
+        jnz .next
+        ret
+
+; What the XMM and the LBR groups hold.
+test_pebs_contents:
+        call clear_pmu
+        cmp dword [pebs_baseline], 0
+        je .end
+        call find_lbr
+        mov ebx, 15                     ; XMMn: n + 1 in every byte
+.value: lea eax, [rbx + 1]
+        imul eax, eax, 0x01010101
+        movd xmm0, eax
+        pshufd xmm0, xmm0, 0
+        mov ecx, ebx
+        shl ecx, 4
+        movups [LOAD_BUFFER + rcx], xmm0
+        dec ebx
+        jns .value
+%assign n 0
+%rep 16
+        movups xmm%[n], [LOAD_BUFFER + n * 16]
+%assign n n + 1
+%endrep
+        WR MSR_PEBS_DATA_CFG, 0x0300000F
+        mov dword [pebs_size], 32 + 32 + 144 + 256 + 4 * 24
+        xor eax, eax
+        call lbr_select
+        call pebs_start_one
+        LBR_ON
+        mov r8d, 1
+        mov edi, pebs_work
+        call count_run
+        LBR_OFF
+        WR IA32_PEBS_ENABLE, 0
+        xor eax, eax
+        mov esi, LOAD_BUFFER
+        mov edi, PEBS_BUFFER + 32 + 32 + 144
+        mov ecx, 32
+.xmm:   mov rdx, [rsi]
+        cmp rdx, [rdi]
+        je .same
+        inc eax
+.same:  add esi, 8
+        add edi, 8
+        loop .xmm
+        CHECK "XMM group: quadwords that differ", 0
+        xor eax, eax                    ; youngest first
+        mov esi, pebs_branches
+        mov edi, PEBS_BUFFER + 32 + 32 + 144 + 256
+        mov ecx, 3
+.lbr:   mov rdx, [rsi]
+        cmp rdx, [rdi]
+        jne .other
+        mov rdx, [rsi + 8]
+        cmp rdx, [rdi + 8]
+        je .branch
+.other: inc eax
+        push rax
+        SAY "  branch "
+        mov rax, [rdi]
+        call print_hex
+        SAY " "
+        mov rax, [rdi + 8]
+        call print_hex
+        SAY 10
+        pop rax
+.branch:
+        add esi, 16
+        add edi, 24
+        loop .lbr
+        CHECK "LBR group: branches that differ", 0
+.end:   call clear_pmu
+        call pebs_record_size
+        ret
+[section .data]
+        align 8
+pebs_branches:
+        dq pebs_jnz, pebs_loop, pebs_leaf, pebs_loop + 5, pebs_loop, pebs_leaf
+register_values:
+%assign n 1
+%rep 14
+        dq 0x0101010101010101 * n
+%assign n n + 1
+%endrep
+;                RAX   RBX   RCX   RDX   RSI   RDI   RBP   R8    R9    R10   R11   R12   R13   R14   RSP
+places_plain:    db 0x10, 0x18, 0x20, 0x28, 0x30, 0x38, 0x40, 0x50, 0x58, 0x60, 0x68, 0x70, 0x78, 0x80, 0x48
+places_adaptive: db 0x10, 0x28, 0x18, 0x20, 0x40, 0x48, 0x38, 0x50, 0x58, 0x60, 0x68, 0x70, 0x78, 0x80, 0x30
+__SECT__
+
 ; PEBS of fixed counter 0, with the reset slot of its own (PEBS_BASELINE).
 test_pebs_fixed:
         call clear_pmu
@@ -1610,6 +2083,31 @@ pebs_jnz:
 pebs_leaf:
         ret
 pebs_work_end:
+
+; What the counters sample, and which of them can.
+pebs_events:
+        cmp dword [pebs_format], 0
+        je .format0
+        mov dword [pebs_select_0], SEL_EN_OS + 0x01C4 ; BR_INST_RETIRED: conditional (taken, on newer ones)
+        mov dword [pebs_select_1], SEL_EN_OS + 0x02C4 ; BR_INST_RETIRED.NEAR_CALL
+        mov eax, [model]                ; Goldmont numbers its branches otherwise: JCC
+        mov edi, goldmonts
+        mov ecx, goldmonts_end - goldmonts
+        repne scasb
+        jne .umask
+        mov dword [pebs_select_0], SEL_EN_OS + 0x7EC4
+.umask: mov qword [profile_ctrl], 3
+        mov ecx, IA32_PEBS_ENABLE       ; some have one PEBS counter only
+        mov eax, 3
+        call wr_faults
+        test eax, eax
+        jz .both
+        mov qword [profile_ctrl], 1
+.both:  ret
+.format0:
+        mov dword [pebs_select_0], SEL_EN_OS + INSTRUCTIONS
+        mov qword [profile_ctrl], 1
+        ret
 
 ; The size of a record by format; for adaptive ones what MSR_PEBS_DATA_CFG asks for: memory and registers.
 pebs_record_size:
@@ -1676,44 +2174,52 @@ pebs_drain:
         je .call
         inc qword [pebs_wrong_place]
         jmp .advance
-.cond:  inc qword [pebs_seen_0]
-        cmp qword [record_event_ip], 0
-        je .cond_place
-        cmp qword [record_event_ip], pebs_jnz
-        je .cond_place
+.cond:  mov edx, pebs_jnz
+        mov ecx, 1
+        jmp .place
+.call:  mov edx, pebs_loop
+        mov ecx, 2
+.place: cmp qword [record_event_ip], 0
+        je .placed
+        cmp [record_event_ip], rdx
+        je .placed
         inc qword [pebs_wrong_place]
-.cond_place:
-        mov rdx, 1
-        call .cause
+.placed:
+        ; The record names its counter. When the other one armed meanwhile, one record may name and reload both:
+        ; it then ends a period of both.
+        test [record_status], rcx
+        jnz .named
+        inc qword [pebs_wrong_cause]
+.named: or rcx, [record_status]
+        test ecx, 1
+        jz .not_0
+        inc qword [pebs_seen_0]
         mov rax, [pebs_last_0]
         mov rdx, [record_r15]
         mov [pebs_last_0], rdx
-        mov ecx, PEBS_PERIOD_0
-        jmp .distance
-.call:  inc qword [pebs_seen_1]
-        cmp qword [record_event_ip], 0
-        je .call_place
-        cmp qword [record_event_ip], pebs_loop
-        je .call_place
-        inc qword [pebs_wrong_place]
-.call_place:
-        mov rdx, 2
-        call .cause
+        mov r9d, PEBS_PERIOD_0
+        call .distance
+.not_0: test ecx, 2
+        jz .advance
+        inc qword [pebs_seen_1]
         mov rax, [pebs_last_1]
         mov rdx, [record_r15]
         mov [pebs_last_1], rdx
-        mov ecx, PEBS_PERIOD_1
-.distance:
+        mov r9d, PEBS_PERIOD_1
+        call .distance
+        jmp .advance
+.distance:                              ; from RAX to RDX, not below R9
         test rax, rax
         jnz .later
         mov eax, PEBS_ROUNDS + 1
 .later: sub rax, rdx
-        cmp rax, rcx
+        cmp rax, r9
         jb .wrong
-        add ecx, PEBS_SHADOW
-        cmp rax, rcx
-        jbe .advance
+        add r9d, PEBS_SHADOW
+        cmp rax, r9
+        jbe .right
 .wrong: inc qword [pebs_wrong_distance]
+.right: ret
 .advance:
         cmp dword [pebs_format], 3
         jb .no_tsc
@@ -1728,13 +2234,6 @@ pebs_drain:
         add rsi, rax
         jmp .next
 .end:   mov qword [DS_AREA + 0x28], PEBS_BUFFER
-        ret
-.cause: cmp dword [pebs_format], 3      ; from here on 90H is the counter that applies
-        jb .caused
-        cmp rdx, [record_status]
-        je .caused
-        inc qword [pebs_wrong_cause]
-.caused:
         ret
 .format0:
         inc qword [pebs_seen_0]
@@ -1928,19 +2427,6 @@ load_work:
         ret
 
 ; ---- last-branch records --------------------------------------------------------------------------------------
-%macro LBR_ON 0                         ; no branch of its own
-        mov ecx, [lbr_control]
-        mov eax, [lbr_on]
-        xor edx, edx
-        wrmsr
-%endmacro
-%macro LBR_OFF 0
-        mov ecx, [lbr_control]
-        xor eax, eax
-        xor edx, edx
-        wrmsr
-%endmacro
-
 test_lbr:
         call clear_pmu
         call find_lbr
@@ -1966,11 +2452,70 @@ test_lbr:
 .plain: dq .back, .b, lbr_leaf, .back, .a, lbr_leaf, .a - 2, .a
 __SECT__
 .filters:
+        call lbr_clear                  ; more branches than records
+        xor eax, eax
+        call lbr_select
+        mov ebx, 100
+        LBR_ON
+.many:  dec ebx
+.many_jnz:
+        jnz .many
+        LBR_OFF
+        xor ecx, ecx
+        xor ebx, ebx
+.each:  call lbr_read
+        cmp rax, .many_jnz
+        jne .differs
+        cmp rdx, .many
+        je .as_it_is
+.differs:
+        inc ebx
+.as_it_is:
+        inc ecx
+        cmp ecx, [lbr_depth]
+        jb .each
+        mov eax, ebx
+        CHECK "a hundred branches: records that differ", 0
+        call test_btf
         cmp byte [lbr_filters], 0
         jne .can_filter
         NOT_HERE "LBR filters"
         jmp .freeze
 .can_filter:
+        call lbr_clear                  ; ring 3 alone
+        mov eax, 3
+        call lbr_select
+        LBR_ON
+        mov edi, 4
+        call user_run
+        LBR_OFF
+        xor ecx, ecx
+        xor ebx, ebx                    ; branches of the loop in ring 3
+        xor r13d, r13d                  ; branches with neither end there
+.ring:  call lbr_read
+        mov r8, rax
+        or r8, rdx
+        jz .ring_next
+        cmp rax, user_code + 2
+        jne .not_jnz
+        cmp rdx, user_code
+        jne .not_jnz
+        inc ebx
+        jmp .ring_next
+.not_jnz:
+        cmp rdx, user_code
+        je .ring_next
+        cmp rax, user_code_end - 2
+        je .ring_next
+        inc r13d
+.ring_next:
+        inc ecx
+        cmp ecx, [lbr_depth]
+        jb .ring
+        mov eax, ebx
+        CHECK "filter for ring 3: branches of its loop", 3
+        mov eax, r13d
+        CHECK "filter for ring 3: branches of ring 0", 0
         mov eax, 1                      ; calls only
         call lbr_select
         LBR_ON
@@ -2027,7 +2572,13 @@ __SECT__
         mov rax, [pmis]
         CHECK "freeze of last-branch records: PMI", 1
         cmp dword [version], 4
-        jae .streamlined
+        jb .legacy
+        mov eax, [model]                ; Goldmont streamlines the counters' freeze only
+        mov edi, goldmonts
+        mov ecx, 2
+        repne scasb
+        jne .streamlined
+.legacy:
         mov rax, [pmi_debugctl]
         and eax, 1
         CHECK "freeze: DEBUGCTL.LBR is cleared", 0
@@ -2042,6 +2593,57 @@ __SECT__
         mov rdx, body_loop_jnz
         CHECK "freeze: the youngest record is the loop's", rdx
         call clear_pmu
+        ret
+
+; Single step on branches: #DB comes behind the jump, not before it, and BTF is off then.
+test_btf:
+        mov qword [fixup], .stepped
+        mov ecx, IA32_DEBUGCTL
+        mov eax, 2
+        xor edx, edx
+        wrmsr
+        pushfq
+        or qword [rsp], 0x100
+        popfq
+        nop
+        nop
+        jmp .to
+        nop
+.to:    nop
+        nop
+.stepped:
+        pushfq
+        and qword [rsp], ~0x100
+        popfq
+        mov qword [fixup], 0
+        movzx eax, byte [fault_vector]
+        CHECK "BTF: #DB", 1
+        mov rax, [fault_rip]
+        mov rdx, .to
+        CHECK "BTF: it comes behind the branch", rdx
+        RD IA32_DEBUGCTL
+        and eax, 2
+        CHECK "BTF: #DB clears it", 0
+        mov rax, dr6
+        shr eax, 14
+        and eax, 1
+        CHECK "BTF: DR6.BS", 1
+        WR IA32_DEBUGCTL, 0
+        ret
+
+lbr_clear:
+        xor ebx, ebx
+.next:  mov ecx, [lbr_from]
+        add ecx, ebx
+        xor eax, eax
+        call wr
+        mov ecx, [lbr_to]
+        add ecx, ebx
+        xor eax, eax
+        call wr
+        inc ebx
+        cmp ebx, [lbr_depth]
+        jb .next
         ret
 
 hook_freeze:
@@ -2138,7 +2740,7 @@ find_lbr:
         pop rbx
         ret
 
-; EAX: 0 all branches, 1 near calls, 2 call stack. Returns 1 in EAX if the processor does not take it.
+; EAX: 0 all branches, 1 near calls, 2 call stack, 3 ring 3. Returns 1 in EAX if the processor does not take it.
 lbr_select_faults:
         cmp byte [arch_lbr], 0
         jne .arch
@@ -2278,7 +2880,8 @@ bts_jnz:
         CHECK "BTS: interrupts before the threshold", 0
 
         call clear_pmu                  ; without BTINT the buffer is a ring
-        call bts_buffer
+        call bts_buffer                 ; ... if the threshold is out of reach: BTINT alone does not prevent interrupts
+        mov qword [DS_AREA + 0x18], BTS_BUFFER + 24 * BTS_ROOM + 24
         APIC_WR APIC_PERF, 0x400
         mov qword [pmis], 0
         mov ecx, IA32_DEBUGCTL
@@ -2316,6 +2919,7 @@ bts_jnz:
         ret
 .filter:
         call bts_buffer                 ; BTS_OFF_OS: ring 3 alone
+        mov qword [DS_AREA + 0x18], BTS_BUFFER + 24 * BTS_ROOM + 24
         mov ecx, IA32_DEBUGCTL
         mov eax, 0x2C0
         xor edx, edx
@@ -2344,6 +2948,33 @@ bts_jnz:
         mov rax, [DS_AREA + 8]
         sub rax, BTS_BUFFER
         CHECK_IN "BTS_OFF_OS: bytes, with at most the ways in and out", 9 * 24, 11 * 24
+        call bts_buffer                 ; BTS_OFF_USR: none of ring 3
+        mov qword [DS_AREA + 0x18], BTS_BUFFER + 24 * BTS_ROOM + 24
+        mov ecx, IA32_DEBUGCTL
+        mov eax, 0x4C0
+        xor edx, edx
+        wrmsr
+        mov edi, 10
+        call user_run
+        mov ecx, IA32_DEBUGCTL
+        xor eax, eax
+        xor edx, edx
+        wrmsr
+        mov edi, BTS_BUFFER
+        xor eax, eax
+.usr:   cmp rdi, [DS_AREA + 8]
+        jae .usr_counted
+        cmp qword [rdi], user_code + 2
+        jne .usr_next
+        inc eax
+.usr_next:
+        add edi, 24
+        jmp .usr
+.usr_counted:
+        CHECK "BTS_OFF_USR: branches inside ring 3", 0
+        mov rax, [DS_AREA + 8]
+        sub rax, BTS_BUFFER
+        CHECK_IN "BTS_OFF_USR: bytes", 24, BTS_ROOM * 24
         call clear_pmu
         ret
 
@@ -2420,6 +3051,11 @@ body_loop_jnz:
         jnz body_loop_next
         ret
 body_loop_end:
+body_halt:
+        sti
+        hlt
+        cli
+        ret
 body_long:
         mov ecx, 200000
 .next:  dec ecx
@@ -2651,6 +3287,7 @@ exception:
         test rax, rax
         jz .unasked
         mov [rsp + 24], rax
+        and qword [rsp + 40], ~0x100    ; a single step is over
         mov qword [fixup], 0
         pop rax
         add rsp, 16
@@ -3029,10 +3666,12 @@ lbr_legacy_modes:                       ; MSR_LBR_SELECT: a set bit leaves out, 
         dd 0
         dd 0x1F6                        ; all but CPL_EQ_0 and NEAR_REL_CALL
         dd 0x3C6                        ; CPL_NEQ_0, JCC, NEAR_IND_JMP, NEAR_REL_JMP, FAR_BRANCH, EN_CALLSTACK
+        dd 0x001                        ; CPL_EQ_0
 lbr_arch_modes:                         ; IA32_LBR_CTL: a set bit takes in
         dd 0x7F0003                     ; LBREn, OS, all kinds
         dd 0x080003                     ; NEAR_REL_CALL
         dd 0x38000B                     ; CALL_STACK; relative and indirect calls, returns
+        dd 0x7F0005                     ; LBREn, USR, all kinds
 
 absolute VARIABLES                      ; start32 made them 0
 signature:              resq 1
@@ -3092,6 +3731,8 @@ pmi_rip:                resq 1
 pmi_pmc0:               resq 1
 ctrl_after:             resq 1
 debugctl_after:         resq 1
+user_entry:             resq 1
+work_rsp:               resq 1
 kernel_rsp:             resq 1
 user_start:             resq 1
 tss_loaded:             resq 1
