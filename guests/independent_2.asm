@@ -56,6 +56,7 @@ APIC_TPR        equ 0x080
 APIC_PPR        equ 0x0A0
 APIC_EOI        equ 0x0B0
 APIC_LDR        equ 0x0D0
+APIC_DFR        equ 0x0E0
 APIC_SVR        equ 0x0F0
 APIC_ISR        equ 0x100
 APIC_IRR        equ 0x200
@@ -78,7 +79,9 @@ VECTOR_TIMER    equ 0x40
 VECTOR_PMI      equ 0x41
 VECTOR_LOW      equ 0x50
 VECTOR_HIGH     equ 0x60
+VECTOR_NEST     equ 0x70
 VECTOR_BACK     equ 0x80                ; INT from ring 3
+VECTOR_TOP      equ 0x90
 VECTOR_SPURIOUS equ 0xFF
 
 ; ---- words ----------------------------------------------------------------------------------------------------
@@ -554,6 +557,48 @@ test_x2apic:
         cli
         mov rax, [irq_log]
         CHECK "SELF IPI by MSR 83FH", VECTOR_LOW
+
+        RD IA32_APIC_BASE               ; x2APIC, disabled, xAPIC, x2APIC again
+        mov r12, rax
+        and eax, ~0xC00
+        mov ecx, IA32_APIC_BASE
+        call wr
+        mov eax, 1
+        cpuid
+        shr edx, 9
+        and edx, 1
+        mov eax, edx
+        CHECK "CPUID hides a disabled APIC", 0
+        mov ecx, 0x802
+        call rd_faults
+        mov eax, edx
+        CHECK "disabled: no MSR 802H", 1
+        mov rax, r12
+        and eax, ~0x400
+        mov ecx, IA32_APIC_BASE
+        call wr
+        mov eax, 1
+        cpuid
+        shr edx, 9
+        and edx, 1
+        mov eax, edx
+        CHECK "CPUID shows an enabled APIC", 1
+        mov dword [apic_x2], 0
+        APIC_RD APIC_SVR
+        CHECK "enabled again: SVR is as after reset", 0xFF
+        APIC_RD APIC_PERF
+        CHECK "enabled again: the LVT is masked", 0x10000
+        mov ecx, 0x802
+        call rd_faults
+        mov eax, edx
+        CHECK "xAPIC: no MSR 802H", 1
+        mov rax, r12
+        mov ecx, IA32_APIC_BASE
+        call wr
+        mov dword [apic_x2], 1
+        APIC_WR APIC_SVR, 0x100 + VECTOR_SPURIOUS
+        APIC_RD APIC_SVR
+        CHECK "x2APIC again", 0x100 + VECTOR_SPURIOUS
         ret
 
 ; Interrupts to itself, their order, the task priority, the timer: the same in both modes.
@@ -600,6 +645,72 @@ test_apic_common:
         cli
         mov rax, [irq_log]
         CHECK "TPR 0 lets the rest through", VECTOR_HIGH * 256 + VECTOR_LOW
+
+        mov qword [irq_log], 0          ; one vector, three times, waits once
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "IRR holds a vector once", VECTOR_LOW
+        mov qword [irq_log], 0
+        APIC_WR APIC_ICR, 0x84000 + VECTOR_LOW
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "IPI to all including self", VECTOR_LOW
+        mov qword [irq_log], 0
+        APIC_WR APIC_ICR, 0xC4000 + VECTOR_LOW
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "IPI to all excluding self", 0
+        mov qword [irq_log], 0
+        APIC_RD APIC_ID
+        mov edx, eax
+        mov eax, 0x4000 + VECTOR_LOW
+        call send_ipi
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "IPI to its own physical id", VECTOR_LOW
+        mov qword [irq_log], 0
+        cmp dword [apic_x2], 1
+        je .logical
+        APIC_WR APIC_DFR, -1            ; flat
+        APIC_WR APIC_LDR, 0x40000000
+.logical:
+        APIC_RD APIC_LDR
+        mov edx, eax
+        mov eax, 0x4800 + VECTOR_LOW
+        call send_ipi
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        CHECK "IPI to its own logical id", VECTOR_LOW
+        mov qword [pmis], 0             ; an NMI needs neither IF nor EOI
+        mov qword [pmi_hook], hook_nothing
+        APIC_RD APIC_ID
+        mov edx, eax
+        mov eax, 0x4400
+        call send_ipi
+        call linger
+        mov rax, [pmis]
+        CHECK "NMI by IPI while IF is 0", 1
+        mov qword [irq_log], 0          ; the handler of 70H sends a lower and a higher one
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_NEST
+        sti
+        call linger
+        cli
+        mov rax, [irq_log]
+        mov rdx, 0x7090716050
+        CHECK "nested: 70H in, 90H, 70H out, 60H, 50H", rdx
 
         APIC_WR APIC_ESR, 0
         APIC_WR APIC_ICR, 0x44000 + 5
@@ -868,10 +979,27 @@ test_counters:
         inc r13d
 .absent:
         inc ebx
-        cmp ebx, 16
+        cmp ebx, 3                      ; the next one, slots, below
         jb .fixed
         mov eax, r13d
         CHECK "fixed counters that do not count", 0
+        bt dword [fixed_bitmap], 3
+        jnc .no_slots
+        call clear_pmu
+        WR IA32_FIXED_CTR_CTRL, 0x1010  ; slots beside cycles
+        mov r8, 0xA00000000
+        mov edi, body_long
+        call count_run
+        RD IA32_FIXED_CTR0 + 1
+        mov r12, rax
+        RD IA32_FIXED_CTR0 + 3
+        test rax, rax
+        jz .uncounted
+        CHECK_IN "slots, at least one in each cycle", r12, 1 << 40
+        jmp .no_slots
+.uncounted:
+        SAY "fixed counter 3, slots: does not count here", 10
+.no_slots:
         call clear_pmu
         mov qword [fixup], .rdpmc
         mov byte [fault_vector], 0
@@ -942,6 +1070,18 @@ test_counters:
         mov ecx, IA32_PERF_GLOBAL_CTRL
         mov eax, 0x80000000
         CHECK_FAULT "GLOBAL_CTRL bit 31 is reserved", 1
+        mov ecx, IA32_FIXED_CTR_CTRL
+        mov rax, 0x8000000000000000
+        CHECK_FAULT "FIXED_CTR_CTRL bit 63 is reserved", 1
+        cmp byte [have_pebs], 0
+        je .no_pebs
+        mov ecx, IA32_PEBS_ENABLE
+        mov eax, 0x80000000
+        CHECK_FAULT "PEBS_ENABLE bit 31 is reserved", 1
+        mov ecx, IA32_DS_AREA
+        mov rax, 0x0000800000000000
+        CHECK_FAULT "DS_AREA takes canonical addresses only", 1
+.no_pebs:
         mov ecx, IA32_PERFEVTSEL0
         mov rax, 0x8000000000000000
         CHECK_FAULT "PERFEVTSEL bit 63 is reserved", 1
@@ -969,6 +1109,9 @@ test_counters:
         CHECK "390H resets them", 0
         RD IA32_PERF_GLOBAL_INUSE
         CHECK "nothing in use", 0
+        mov ecx, IA32_PERF_GLOBAL_INUSE
+        xor eax, eax
+        CHECK_FAULT "GLOBAL_INUSE is read-only", 1
         WR IA32_PERFEVTSEL0, INSTRUCTIONS
         WR IA32_FIXED_CTR_CTRL, 0x20
         RD IA32_PERF_GLOBAL_INUSE
@@ -1693,6 +1836,7 @@ test_pebs:
         call test_pebs_fixed
         call test_pebs_contents
 .no_groups:
+        call test_pebs_slots
         call test_pebs_registers
         call test_pebs_addresses
         call clear_pmu
@@ -1802,6 +1946,74 @@ test_pebs_groups:
         shr rax, 48
         CHECK "no Adaptive_Record: the basic group alone", 32
         call pebs_record_size
+.end:   ret
+
+; Each counter that can has a reset slot: the same work, the same records.
+test_pebs_slots:
+        cmp dword [pebs_format], 1
+        jb .end
+        mov ecx, IA32_PEBS_ENABLE
+        mov eax, 3
+        call wr_faults
+        test eax, eax
+        jnz .end
+        WR IA32_PEBS_ENABLE, 0
+        mov r14d, [gp_counters]         ; four at most until format 3, however many count
+        cmp dword [pebs_format], 4
+        jae .all
+        cmp r14d, 4
+        jbe .all
+        mov r14d, 4
+.all:   xor r13d, r13d
+        xor ebx, ebx
+.next:  call clear_pmu
+        call pebs_buffer
+        APIC_WR APIC_PERF, 0x10400
+        lea rcx, [rbx + rbx * 2]        ; a period of its own: 131 and three more for each
+        lea rax, [rcx + 131]
+        mov r12, rax
+        neg rax
+        and rax, [gp_mask]
+        mov [DS_AREA + 0x40 + rbx * 8], rax
+        lea ecx, [rbx + IA32_PMC0]
+        mov rax, r12
+        neg rax
+        call wr
+        mov eax, [pebs_select_0]
+        or rax, [pebs_adaptive]
+        lea ecx, [rbx + IA32_PERFEVTSEL0]
+        call wr
+        mov ecx, ebx
+        mov eax, 1
+        shl eax, cl
+        mov r8, rax
+        mov ecx, IA32_PEBS_ENABLE
+        call wr_faults
+        test eax, eax
+        jnz .wrong
+        mov edi, pebs_work
+        call count_run
+        WR IA32_PEBS_ENABLE, 0
+        mov rax, [DS_AREA + 0x28]
+        sub rax, PEBS_BUFFER
+        xor edx, edx
+        div dword [pebs_size]
+        mov r9, rax
+        mov eax, PEBS_ROUNDS
+        xor edx, edx
+        div r12
+        cmp r9, rax                     ; no more than one period each
+        ja .wrong
+        inc r9                          ; and hardly fewer
+        cmp r9, rax
+        jae .good
+.wrong: inc r13d
+.good:  inc ebx
+        cmp ebx, r14d
+        jb .next
+        mov eax, r13d
+        CHECK "counters that are not reloaded from their slots", 0
+        call clear_pmu
 .end:   ret
 
 ; Every register of a record, each with a value of its own.
@@ -3254,7 +3466,40 @@ timer_entry:
 %endmacro
 ipi_low:        IPI_ENTRY VECTOR_LOW
 ipi_high:       IPI_ENTRY VECTOR_HIGH
+ipi_top:        IPI_ENTRY VECTOR_TOP
+ipi_nest:
+        PUSH_ALL
+        shl qword [irq_log], 8
+        or qword [irq_log], VECTOR_NEST
+        sti
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_LOW
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_HIGH
+        APIC_WR APIC_ICR, 0x44000 + VECTOR_TOP
+        call linger
+        cli
+        shl qword [irq_log], 8
+        or qword [irq_log], VECTOR_NEST + 1
+        call end_of_interrupt
+        POP_ALL
+        iretq
 spurious:       iretq
+hook_nothing:
+        mov qword [ctrl_after], 0
+        mov qword [debugctl_after], 0
+        ret
+
+; EAX: the low half of the ICR; EDX: the id in the form that this mode's id registers have.
+send_ipi:
+        cmp dword [apic_x2], 0
+        je .memory
+        mov ecx, 0x830
+        wrmsr
+        ret
+.memory:
+        mov ecx, 0xFEE00000
+        mov [rcx + APIC_ICR + 0x10], edx
+        mov [rcx + APIC_ICR], eax
+        ret
 
 end_of_interrupt:
         APIC_WR APIC_EOI, 0
@@ -3624,6 +3869,8 @@ gates:
         GATE VECTOR_PMI, pmi_entry
         GATE VECTOR_LOW, ipi_low
         GATE VECTOR_HIGH, ipi_high
+        GATE VECTOR_NEST, ipi_nest
+        GATE VECTOR_TOP, ipi_top
         GATE VECTOR_BACK, user_back
         GATE VECTOR_SPURIOUS, spurious
         db 0
