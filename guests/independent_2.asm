@@ -76,7 +76,6 @@ USER_CODE       equ 0x23
 TSS             equ 0x28
 
 ; ---- registers, by the names of the manual --------------------------------------------------------------------
-IA32_TIME_STAMP_COUNTER equ 0x10
 IA32_APIC_BASE          equ 0x1B
 IA32_PMC0               equ 0xC1
 IA32_PERFEVTSEL0        equ 0x186
@@ -402,7 +401,6 @@ discover:
         mov [gp_width], r8d
         shr eax, 8
         mov [leaf10_length], eax
-        mov [leaf10_edx], edx
         mov eax, edx
         and eax, 31
         mov [fixed_counters], eax
@@ -2197,7 +2195,6 @@ test_pebs_groups:
         call count_run
         WR IA32_PEBS_ENABLE, 0
         mov rax, [PEBS_BUFFER]
-        mov rcx, rax
         shr rax, 48
         CHECK "size of the record in its first word", r13
         mov eax, [PEBS_BUFFER]          ; a reader walks the record by it, the number of last branches included
@@ -4361,7 +4358,6 @@ fixed_mask:             resq 1
 fixed_bitmap:           resq 1
 all_counters:           resq 1
 leaf10_ebx:             resq 1
-leaf10_edx:             resq 1
 leaf10_length:          resq 1
 capabilities:           resq 1
 pebs_format:            resq 1
