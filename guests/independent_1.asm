@@ -5,7 +5,8 @@
 ;
 ; It takes from CPUID what there is, and checks what it finds: each check is a line "name: ok" or "name: FAILED found X needed Y",
 ; also on COM1. The last page, promised below, says what the processor is, and once more what failed and what was left out.
-; Exit status: 0, 1 if a check failed, 2 after an exception nobody expected. It should run on silicon too (a Multiboot loader, text mode).
+; Exit status: 0, 1 if a check failed, 2 after an exception nobody expected. Made for silicon as well (Multiboot loader,
+; text mode), where it has not been tried.
 ;
 ; source: SDM vol. 3A, "Local APIC", "Extended XAPIC (x2APIC)", "CPUID Extensions and Topology Enumeration"; vol. 3B, "Performance
 ;   Monitoring" with "Architectural Performance Monitoring", "Freezing LBR and Performance Counters on PMI", "Last Branch Records",
