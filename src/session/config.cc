@@ -8,7 +8,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096;
 
@@ -73,6 +73,7 @@ void visit_event(Visitor& visit, Event& e) {
   visit(e.period);
   visit(e.frequency);
   visit(e.leader);
+  visit(e.closes_window);
 }
 
 template <typename Visitor, typename Config>
@@ -87,6 +88,10 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.registers);
   visit(c.raw_records);
   visit(c.data_mappings);
+  visit(c.position_event);
+  visit(c.skid);
+  visit(c.skid_instructions);
+  visit(c.skid_event);
   visit(c.inherit);
   visit(c.virtual_time);
   visit(c.vdso);
@@ -99,7 +104,11 @@ void visit_options(Visitor& visit, Config& c) {
 }
 
 bool is_consistent(const RecordingConfig& c) {
-  if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0) return false;
+  if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
+  const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
+  if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;
+  if (c.has_windows() && c.position_event == kNoEvent) return false;
+  if ((c.skid != Skid::None) != (c.skid_event != kNoEvent)) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
     return e.kind <= EventKind::MajorFaults && e.precise <= 3 && e.leader < c.events.size();
   });
@@ -113,6 +122,10 @@ Error damaged(const char* what) {
 
 bool RecordingConfig::samples() const {
   return std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.samples(); });
+}
+
+bool RecordingConfig::has_windows() const {
+  return std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.closes_window; });
 }
 
 std::uint32_t RecordingConfig::records_per_pmi() const {

@@ -35,12 +35,23 @@ struct EventSpec {
   std::uint64_t period = 0;           // 0: only counted
   std::uint32_t frequency = 0;  // samples per nominal second (session/adaptive_period.h); 0: `period` stays as it is
   std::uint32_t leader = 0;     // index of its group's first event; its own index if it stands alone
+  bool closes_window = false;   // every `period` of it end a window; no samples, and precise is 0
 
-  bool samples() const { return period != 0 || frequency != 0; }
+  bool samples() const { return (period != 0 && !closes_window) || frequency != 0; }
   bool operator==(const EventSpec&) const = default;
 };
 
 enum class Callchain : std::uint8_t { None, FramePointers, Dwarf, LbrCallStack };
+
+/// How far a window passes the overflow that closes it, as the handler of a PMI runs late on real processors.
+enum class Skid : std::uint8_t {
+  None,          // it ends exactly there
+  Fixed,         // RecordingConfig::skid_instructions later
+  Distribution,  // as many as were seen on a machine (session/skid.h)
+};
+
+inline constexpr std::uint32_t kNoEvent = UINT32_MAX;
+inline constexpr std::size_t kMostClosers = 64;  // events that close windows; Window::ended_by has a bit for each
 
 struct RecordingConfig {
   std::string cpu_model = "skylake-server@1";
@@ -58,6 +69,11 @@ struct RecordingConfig {
   bool raw_records = false;       // the PEBS record itself into every sample that has one
   bool data_mappings = false;     // report mappings that are not executable too
 
+  std::uint32_t position_event = kNoEvent;  // counts instructions: where windows and regions begin and end
+  Skid skid = Skid::None;
+  std::uint64_t skid_instructions = 0;  // Skid::Fixed
+  std::uint32_t skid_event = kNoEvent;  // counts instructions, to let a window run on; with a skid only
+
   bool inherit = true;  // as engine::Config has them
   bool virtual_time = false;
   bool vdso = false;
@@ -69,6 +85,7 @@ struct RecordingConfig {
   std::int32_t first_private_fd = 1000;
 
   bool samples() const;
+  bool has_windows() const;
   /// A branch stack, a callchain and an adaptive period are taken at the PMI, so each record then needs its own: as Linux
   /// has it, the threshold is one record.
   std::uint32_t records_per_pmi() const;

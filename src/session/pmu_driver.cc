@@ -209,6 +209,15 @@ void PmuDriver::set_period(std::size_t planned, std::uint64_t period) {
   counters_[planned].wanted_period = std::min(period, longest_period(plan_[planned]));
 }
 
+void PmuDriver::restart(std::size_t planned, std::uint64_t events) {
+  CHECK(!plan_[planned].pebs, planned);
+  account(planned);
+  Counter& counter = counters_[planned];
+  counter.period = counter.wanted_period = events;
+  counter.left = static_cast<std::int64_t>(events);
+  reload(planned);
+}
+
 /// Adds what was counted since the counter was last written or accounted for. Differences carry the counter's sign: a
 /// counter that went from -N through 0 to 2 counted N + 2.
 void PmuDriver::account(std::size_t planned) {

@@ -64,6 +64,10 @@ class PmuDriver {
   /// management area that the drain found.
   std::vector<std::byte> excerpt(const PebsFacts& facts);
 
+  /// `planned`, which has no PEBS, counts up to its next overflow anew: `events` of them, and again every `events`. 0: it
+  /// overflows no more. Not from within PmuClient::overflow.
+  void restart(std::size_t planned, std::uint64_t events);
+
   /// The LBR stack, newest first.
   void read_lbr(std::vector<SampledBranch>& branches) const;
 

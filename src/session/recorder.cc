@@ -10,6 +10,8 @@
 
 #include "base/check.h"
 #include "session/callchain.h"
+#include "session/event_counters.h"
+#include "session/window_cutter.h"
 
 namespace zs::session {
 namespace {
@@ -59,6 +61,8 @@ class Recorder::Thread final : public PmuClient {
       if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
     }
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
+    counters_.emplace(drivers_, config.events.size());
+    if (config.has_windows()) windows_.emplace(config, *counters_, recorder.threads_started_);
   }
 
   const ThreadIdentity& who() const { return who_; }
@@ -83,6 +87,12 @@ class Recorder::Thread final : public PmuClient {
     }
     pmi_requested_ = false;
     interrupted_ = nullptr;
+    if (windows_) write(windows_->served());
+  }
+
+  /// The thread ends: its last window is over.
+  void close_window() {
+    if (windows_) write(windows_->rest());
   }
 
   void drain() {
@@ -95,9 +105,7 @@ class Recorder::Thread final : public PmuClient {
   std::vector<std::uint64_t> counts() {
     const auto& events = recorder_.config_.events;
     std::vector<std::uint64_t> values(events.size(), 0);
-    for (auto& driver : drivers_) {
-      for (std::size_t i = 0; i < driver->plan().size(); ++i) values[driver->plan()[i].event] = driver->total(i);
-    }
+    counters_->totals(values);
     if (wants_usage(recorder_.config_)) {
       const ThreadUsage now = thread_usage(host_tid_);
       for (std::size_t i = 0; i < events.size(); ++i) {
@@ -113,13 +121,7 @@ class Recorder::Thread final : public PmuClient {
   /// Instructions retired, by the progress event.
   std::uint64_t progress() {
     CHECK(reported_events(recorder_.config_) < recorder_.config_.events.size());
-    const auto event = static_cast<std::uint32_t>(recorder_.config_.events.size() - 1);
-    for (auto& driver : drivers_) {
-      for (std::size_t i = 0; i < driver->plan().size(); ++i) {
-        if (driver->plan()[i].event == event) return driver->total(i);
-      }
-    }
-    return 0;
+    return counters_->total(recorder_.config_.events.size() - 1);
   }
 
   DriverStatistics statistics() const {
@@ -147,6 +149,10 @@ class Recorder::Thread final : public PmuClient {
 
   void overflow(const PlannedCounter& counter, std::uint64_t period) override {
     CHECK(interrupted_ != nullptr);
+    if (recorder_.config_.events[counter.event].closes_window || counter.event == recorder_.config_.skid_event) {
+      windows_->overflowed(counter.event);
+      return;
+    }
     Sample sample = sample_of(counter, period, *interrupted_);
     sample.time_ns = recorder_.clock_.now_ns();
     finish(sample, counter, *interrupted_);
@@ -157,6 +163,12 @@ class Recorder::Thread final : public PmuClient {
   }
 
  private:
+  void write(std::optional<Window>&& window) {
+    if (!window) return;
+    window->origin = recorder_.origin(who_);
+    recorder_.out_.write(*std::move(window));
+  }
+
   Sample sample_of(const PlannedCounter& counter, std::uint64_t period, const arch::RegisterFile& registers) const {
     Sample sample;
     sample.event = counter.event;
@@ -199,6 +211,8 @@ class Recorder::Thread final : public PmuClient {
   bool pmi_requested_ = false;
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
   std::vector<pmu::Pmu*> pmus_;
+  std::optional<EventCounters> counters_;
+  std::optional<WindowCutter> windows_;
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
   std::uint64_t next_due_ns_ = 0;
@@ -238,6 +252,7 @@ engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
     out_.flush();
     greeted_ = true;
   }
+  ++threads_started_;
   auto& thread = threads_[who.tid];
   thread = std::make_unique<Thread>(*this, who);
   return thread->virtual_cpu();
@@ -247,6 +262,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   Thread* const thread = find(who);
   if (thread == nullptr) return;
   thread->drain();
+  thread->close_window();
   send_counts(*thread, true);
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();

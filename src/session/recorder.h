@@ -63,6 +63,7 @@ class Recorder final : public engine::Observer, public Progress {
   ProgramMemory& memory_;
   pid_t host_pid_;  // identities may be virtual
   MessageWriter out_;
+  std::uint64_t threads_started_ = 0;
   bool exec_;
   bool forked_ = false;   // this process is a copy of one that was recorded
   bool greeted_ = false;  // Hello is said

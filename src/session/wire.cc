@@ -120,12 +120,22 @@ void body(ByteWriter& out, const Sample& s) {
   out.write_bytes(s.raw);
 }
 
+void put(ByteWriter& out, const std::vector<std::uint64_t>& values) {
+  const std::size_t count = std::min(values.size(), kMostCounts);
+  out.write(static_cast<std::uint32_t>(count));
+  out.write_bytes(bytes_of(values, count));
+}
+
 void body(ByteWriter& out, const Counts& m) {
   put(out, m.origin);
   put_flag(out, m.final);
-  const std::size_t count = std::min(m.values.size(), kMostCounts);
-  out.write(static_cast<std::uint32_t>(count));
-  out.write_bytes(bytes_of(m.values, count));
+  put(out, m.values);
+}
+
+void body(ByteWriter& out, const Window& m) {
+  put(out, m.origin);
+  for (const std::uint64_t v : {m.begin, m.end, m.ended_by}) out.write(v);
+  put(out, m.values);
 }
 
 void body(ByteWriter& out, const Lost& m) {
@@ -223,6 +233,12 @@ void read_body(ByteReader& in, Sample& s) {
 void read_body(ByteReader& in, Counts& m) {
   m.origin = get_origin(in);
   m.final = get_flag(in);
+  m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+}
+
+void read_body(ByteReader& in, Window& m) {
+  m.origin = get_origin(in);
+  for (std::uint64_t* v : {&m.begin, &m.end, &m.ended_by}) *v = in.read<std::uint64_t>();
   m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
 }
 

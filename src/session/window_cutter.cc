@@ -1,0 +1,67 @@
+#include "session/window_cutter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "session/pmu_plan.h"
+
+namespace zs::session {
+
+WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream)
+    : config_(config), counters_(counters), skid_(config.seed, stream), before_(reported_events(config), 0) {
+  for (std::uint32_t event = 0; event < config.events.size(); ++event) {
+    if (config.events[event].closes_window) closers_.push_back(event);
+  }
+  CHECK(closers_.size() <= kMostClosers, closers_.size());
+}
+
+void WindowCutter::overflowed(std::uint32_t event) {
+  if (event == config_.skid_event) {
+    due_ = true;
+    return;
+  }
+  const auto at = std::ranges::find(closers_, event) - closers_.begin();
+  ended_by_ |= std::uint64_t{1} << at;
+}
+
+std::optional<Window> WindowCutter::served() {
+  if (ended_by_ == 0) return std::nullopt;
+  if (!due_ && config_.skid != Skid::None) {
+    if (std::exchange(running_on_, true)) return std::nullopt;
+    const std::uint64_t more = config_.skid == Skid::Fixed ? config_.skid_instructions : skid_.next();
+    counters_.restart(config_.skid_event, more);  // 0: never again, and not waited for
+    if (more != 0) return std::nullopt;
+  }
+  Window window = cut();
+  arm();
+  return window;
+}
+
+std::optional<Window> WindowCutter::rest() {
+  Window window = cut();
+  const bool empty = std::ranges::all_of(window.values, [](std::uint64_t value) { return value == 0; });
+  return empty && window.begin == window.end ? std::nullopt : std::optional(std::move(window));
+}
+
+Window WindowCutter::cut() {
+  Window window;
+  window.begin = begin_;
+  window.end = begin_ = counters_.total(config_.position_event);
+  window.ended_by = std::exchange(ended_by_, 0);
+  window.values.resize(before_.size());
+  counters_.totals(window.values);
+  for (std::size_t event = 0; event < before_.size(); ++event) {
+    const std::uint64_t now = window.values[event];
+    window.values[event] = now - std::exchange(before_[event], now);
+  }
+  return window;
+}
+
+void WindowCutter::arm() {
+  due_ = running_on_ = false;
+  for (const std::uint32_t event : closers_) counters_.restart(event, config_.events[event].period);
+  if (config_.skid != Skid::None) counters_.restart(config_.skid_event, 0);
+}
+
+}  // namespace zs::session

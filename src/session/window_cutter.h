@@ -1,0 +1,44 @@
+// Cuts what one thread counts into windows. Counters of some events start at -N; the interrupt of any of them ends the
+// window, and all of them start at -N again, as HPCTool's handler stores and zeroes its counters. The engine stops exactly at
+// an overflow, so a window that an event ends holds N of it; one more only if its last instruction holds two.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "session/config.h"
+#include "session/event_counters.h"
+#include "session/skid.h"
+#include "session/wire.h"
+
+namespace zs::session {
+
+class WindowCutter {
+ public:
+  /// stream  the thread's, for SkidSource. Both references must outlive this.
+  WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream);
+
+  /// `event`, which closes windows or is the skid event, has completed its period.
+  void overflowed(std::uint32_t event);
+  /// All PMUs have been served. returns the window if that ended it, without its origin
+  std::optional<Window> served();
+  /// The thread ends. returns what was counted since the last window, unless nothing was
+  std::optional<Window> rest();
+
+ private:
+  Window cut();
+  void arm();
+
+  const RecordingConfig& config_;
+  const EventCounters& counters_;
+  std::vector<std::uint32_t> closers_;  // events, in their order
+  SkidSource skid_;
+  std::uint64_t ended_by_ = 0;  // as Window::ended_by
+  bool running_on_ = false;     // a closer has overflowed, and the skid event has not
+  bool due_ = false;
+  std::uint64_t begin_ = 0;
+  std::vector<std::uint64_t> before_;  // totals at the window's begin
+};
+
+}  // namespace zs::session
