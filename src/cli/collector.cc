@@ -87,6 +87,7 @@ bool Collector::makes_sense(const Message& message) const {
   if (const auto* sample = std::get_if<session::Sample>(&message)) return sample->event < events_;
   if (const auto* lost = std::get_if<session::Lost>(&message)) return lost->event < events_;
   if (const auto* counts = std::get_if<session::Counts>(&message)) return counts->values.size() == events_;
+  if (const auto* window = std::get_if<session::Window>(&message)) return window->values.size() == events_;
   return true;
 }
 

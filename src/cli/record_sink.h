@@ -42,6 +42,7 @@ class RecordSink final : public RecordingSink {
   void take(session::Statistics& statistics);
   void take(session::Counts&) {}
   void take(session::Notice&) {}
+  void take(session::Window&) {}  // of stat alone
 
   std::uint64_t placed(std::int32_t pid, std::uint64_t time_ns);
   void keep(const Result<void>& result);

@@ -1,0 +1,221 @@
+#include "cli/stat_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "arch/cpu_model.h"
+#include "cli/command_line.h"
+#include "cli/event_selection.h"
+#include "cli/exit_status.h"
+#include "cli/say.h"
+#include "session/pmu_plan.h"
+
+namespace zs::cli {
+namespace {
+
+using session::EventKind;
+
+const std::vector<std::string> kUsualEvents = {"instructions", "branches", "mem_inst_retired.all_loads",
+                                               "mem_inst_retired.all_stores"};
+/// And of whole runs.
+const std::vector<std::string> kUsualMeasured = {"page-faults", "context-switches", "task-clock"};
+/// HPCTool's seven: fixed counters 0, 1 and 2, and its four select words in their order.
+const std::vector<std::string> kHpctoolEvents = {"instructions", "cycles",     "ref-cycles", "0x004100C4",
+                                                 "0x004100C5",   "0x00414F2E", "0x0041412E"};
+constexpr std::string_view kHpctool = "hpctool";
+constexpr std::string_view kHpctoolCsv = "hpctool-csv";
+struct NamedFormat {
+  std::string_view name;
+  WindowFormat format;
+};
+constexpr NamedFormat kFormats[] = {{"csv", WindowFormat::Csv}, {kHpctoolCsv, WindowFormat::HpctoolCsv}};
+/// What perf's -d adds, and the branches that a software PMU knows as well.
+const std::vector<std::string> kDetails = {"br_inst_retired.conditional",
+                                           "br_inst_retired.near_taken",
+                                           "L1-dcache-loads",
+                                           "L1-dcache-load-misses",
+                                           "LLC-loads",
+                                           "LLC-load-misses"};
+
+/// "event list, column 1: not modelled: LLC-loads needs the core model (caches), which this version does not have"
+std::optional<std::string> not_modelled(const Error& error) {
+  constexpr std::string_view kMark = "not modelled: ";
+  const std::size_t at = error.message.find(kMark);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t needs = error.message.find(" needs ", at);
+  const std::size_t comma = error.message.find(',', at);
+  if (needs == std::string::npos || comma == std::string::npos) return error.message.substr(at);
+  return error.message.substr(needs + 1, comma - needs - 1);
+}
+
+void count(const EventSelection& selection, StatOptions& out) {
+  const auto first = static_cast<std::uint32_t>(out.config.events.size());
+  if (const int at = instruction_event(selection); at >= 0 && out.instruction_event < 0) {
+    out.instruction_event = static_cast<int>(first) + at;
+  }
+  for (session::EventSpec event : selection.events) {
+    event.leader += first;
+    out.report.events.push_back(
+        {.name = event.name,
+         .milliseconds = event.kind == EventKind::TaskClock,
+         .number_class = event.kind == EventKind::Hardware ? NumberClass::Exact : NumberClass::Measured});
+    out.counted_as.push_back(out.config.events.size());
+    out.config.events.push_back(std::move(event));
+  }
+}
+
+/// Events that we chose: one without a number gets a row that says so.
+Result<void> count_ours(const std::vector<std::string>& names, const arch::CpuModel& model, StatOptions& out) {
+  for (const std::string& name : names) {
+    const auto selection = select_events({name}, model, {});
+    if (selection) {
+      count(*selection, out);
+    } else if (const auto reason = not_modelled(selection.error())) {
+      out.report.events.push_back({.name = name, .number_class = NumberClass::NotModelled, .reason = *reason});
+      out.counted_as.push_back(kNotCounted);
+    } else {
+      return selection.error();
+    }
+  }
+  return {};
+}
+
+Result<void> choose_events(const arch::CpuModel& model, StatOptions& out) {
+  if (out.events.empty() && out.format == kHpctoolCsv) out.events.emplace_back(kHpctool);
+  if (out.events.empty()) {
+    if (auto chosen = count_ours(kUsualEvents, model, out); !chosen) return chosen;
+    if (out.windows.every.empty()) {
+      if (auto chosen = count_ours(kUsualMeasured, model, out); !chosen) return chosen;
+    }
+  }
+  for (const std::string& list : out.events) {
+    if (list == kHpctool) {
+      if (auto chosen = count_ours(kHpctoolEvents, model, out); !chosen) return chosen;
+      continue;
+    }
+    const auto selection = select_events({list}, model, {});
+    if (!selection) return selection.error();
+    count(*selection, out);
+  }
+  if (out.detailed) {
+    if (auto chosen = count_ours(kDetails, model, out); !chosen) return chosen;
+  }
+  return {};
+}
+
+/// What the kernel counts it counts for zeroskid too: for a whole run that is an upper bound, for a part of it it is noise.
+Result<void> refuse_measured(const std::string& option, const StatOptions& out) {
+  const auto measured =
+      std::ranges::find(out.report.events, NumberClass::Measured, [](const StatEvent& e) { return e.number_class; });
+  if (measured == out.report.events.end()) return {};
+  return Error{option + ": " + measured->name + " is counted by the kernel, with zeroskid's share, for whole runs only",
+               "leave it out of -e"};
+}
+
+profile::ValueClass class_of(NumberClass number_class) {
+  switch (number_class) {
+    case NumberClass::Exact: return profile::ValueClass::Exact;
+    case NumberClass::Measured: return profile::ValueClass::Measured;
+    case NumberClass::NotModelled: break;
+  }
+  return profile::ValueClass::NotModelled;
+}
+
+Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
+  if (!out.format.empty()) {
+    const auto named = std::ranges::find(kFormats, out.format, &NamedFormat::name);
+    if (named == std::end(kFormats)) return Error{"--format " + out.format + ": no such format", "csv or hpctool-csv"};
+    if (out.windows.every.empty()) return Error{"--format " + out.format + ": has rows of windows only", "-I 50000i"};
+    if (out.json || !out.separator.empty()) return Error{"--format, -x and -j exclude each other", ""};
+    out.window_format = named->format;
+  } else if (out.json) {
+    out.window_format = WindowFormat::Json;
+  } else if (!out.separator.empty()) {
+    out.window_format = WindowFormat::Columns;
+  }
+  if (!out.windows.every.empty()) {
+    if (out.repeat > 1) return Error{"-I and -r exclude each other", ""};
+    if (auto exact = refuse_measured("-I", out); !exact) return exact;
+  }
+  auto plan = plan_windows(out.windows, model, out.config);
+  if (!plan) return plan.error();
+  out.window_plan = *std::move(plan);
+  if (out.window_format == WindowFormat::HpctoolCsv) return check_hpctool_events(window_table(out));
+  return {};
+}
+
+Result<void> choose(StatOptions& out) {
+  if (auto supported = check_run_options(out.run); !supported) return supported;
+  if (!parse_colour(out.colour, out.colour_choice)) {
+    return Error{"--color " + out.colour + ": no such choice", "auto, always or never"};
+  }
+  if (out.json && !out.separator.empty()) return Error{"-x and -j exclude each other", ""};
+  if (out.per_thread && out.repeat > 1) return Error{"--per-thread and -r exclude each other", ""};
+  if (out.separator == "\\t") out.separator = "\t";
+  const auto model = choose_cpu_model(out.run.cpu);
+  if (!model) return model.error();
+  out.config.cpu_model = (*model)->name;
+  apply(out.run, out.config);
+  if (auto chosen = choose_events(**model, out); !chosen) return chosen;
+  if (auto cut = choose_windows(**model, out); !cut) return cut;
+  const auto banks = session::plan_banks(session::with_progress_event(out.config).events, **model);
+  if (!banks) return banks.error();
+  out.pmus = banks->size();
+  return {};
+}
+
+}  // namespace
+
+profile::WindowTable window_table(const StatOptions& options) {
+  profile::WindowTable table;
+  table.program = options.report.command;
+  table.cpu_model = options.config.cpu_model;
+  if (options.window_plan.in_time) table.clock = "nominal: 1 ns per retired instruction of the thread";
+  if (!options.window_plan.skid.empty()) table.notes.push_back("windows end late on purpose, by " + options.window_plan.skid);
+  for (const StatEvent& event : options.report.events) {
+    table.events.push_back({.name = event.name, .value_class = class_of(event.number_class)});
+  }
+  return table;
+}
+
+std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
+  CommandLine line("stat", "Runs a program and prints how often events happened.",
+                   "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  line.group("What is counted");
+  line.values("-e,--event", out.events, "EVENTS",
+              "Events, separated by commas; `zeroskid list` shows them [instructions, branches, loads,\n"
+              "stores, page faults, context switches, task clock]; `hpctool`: the seven of that tool");
+  line.flag("-d,--detailed", out.detailed, "Some more events");
+  line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
+  line.flag("--per-thread", out.per_thread, "A line per thread");
+  line.group("When it is counted");
+  line.values("-I,--interval", out.windows.every, "WINDOW",
+              "A row per window of each thread: Ni instructions, N:EVENT, or N ms of nominal time (1 ms is\n"
+              "1,000,000 instructions); given again, whichever comes first ends it");
+  line.value("--skid", out.windows.skid, "N", "Windows end N instructions late, or `dist`: as a real interrupt does");
+  line.group("How it is printed");
+  line.value("-x,--field-separator", out.separator, "SEP", "Columns as perf stat -x has them, with SEP between");
+  line.flag("-j,--json-output", out.json, "A JSON object per line, as perf stat -j");
+  line.value("--format", out.format, "FORMAT", "With -I: csv for `zeroskid plot`, or hpctool-csv");
+  line.value("-o,--output", out.output, "FILE", "Where to [stderr]");
+  line.value("--color", out.colour, "WHEN", "auto, always or never [auto]");
+  line.flag("-q,--quiet", out.quiet, "No progress line");
+  line.flag("-v,--verbose", out.verbose, "A progress line in logs too");
+  add_run_options(line, out.run);
+  line.footer(
+      "Exit status: the program's own; 128+n if signal n killed it; 125 if zeroskid failed, 126 if the program\n"
+      "cannot be executed, 127 if it is not found, 129 for wrong usage.");
+  if (const auto status = line.parse(argc, argv)) return status;
+  if (auto chosen = choose(out); !chosen) {
+    say(chosen.error());
+    return kUsage;
+  }
+  if (line.program().empty()) {
+    say(Error{"no program to count", "zeroskid stat [OPTIONS] PROGRAM [ARGUMENTS]"});
+    return kUsage;
+  }
+  out.program = line.program();
+  return std::nullopt;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,46 @@
+// What `zeroskid stat` was asked for, resolved: which events are counted and printed, what cuts them, how they are printed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/run_options.h"
+#include "cli/stat_page.h"
+#include "cli/terminal.h"
+#include "cli/window_options.h"
+#include "cli/window_page.h"
+#include "session/config.h"
+
+namespace zs::cli {
+
+struct StatOptions {
+  std::vector<std::string> events;
+  std::string separator, output, format, colour = "auto";
+  std::uint64_t repeat = 1;
+  bool json = false, per_thread = false, detailed = false, quiet = false, verbose = false;
+  WindowOptions windows;
+  RunOptions run;
+
+  session::RecordingConfig config;
+  StatReport report;                    // events in the order of printing
+  std::vector<std::size_t> counted_as;  // by printed event: index into config.events, or kNotCounted
+  std::size_t pmus = 0;
+  int instruction_event = -1;
+  ColourChoice colour_choice = ColourChoice::Auto;
+  WindowFormat window_format = WindowFormat::Page;
+  WindowPlan window_plan;
+  std::vector<std::string> program;
+
+  bool has_windows() const { return !window_plan.closers.empty(); }
+};
+inline constexpr std::size_t kNotCounted = SIZE_MAX;
+
+/// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said
+std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out);
+
+/// The table of windows without its rows.
+profile::WindowTable window_table(const StatOptions& options);
+
+}  // namespace zs::cli

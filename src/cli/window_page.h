@@ -1,0 +1,33 @@
+// `zeroskid stat -I`: windows as a table for people, as perf stat -I's columns and JSON, and as the CSV files.
+#pragma once
+
+#include <string>
+
+#include "profile/window_table.h"
+
+namespace zs::cli {
+
+enum class WindowFormat : std::uint8_t { Page, Columns, Json, Csv, HpctoolCsv };
+
+class WindowPage {
+ public:
+  /// table      events and meta lines; rows come later
+  /// separator  WindowFormat::Columns
+  /// threads    Columns and Json name the thread, as with perf's --per-thread
+  WindowPage(WindowFormat format, profile::WindowTable table, std::string separator, bool threads);
+
+  std::string head() const;
+  std::string row(const profile::Window& window) const;
+
+ private:
+  std::string page_row(const profile::Window& window) const;
+  std::string columns_row(const profile::Window& window) const;
+  std::string json_row(const profile::Window& window) const;
+
+  WindowFormat format_;
+  profile::WindowTable table_;
+  std::string separator_;
+  bool threads_;
+};
+
+}  // namespace zs::cli
