@@ -171,7 +171,8 @@ profile::WindowTable window_table(const StatOptions& options) {
   table.program = options.report.command;
   table.cpu_model = options.config.cpu_model;
   if (options.window_plan.in_time) table.clock = "nominal: 1 ns per retired instruction of the thread";
-  if (!options.window_plan.skid.empty()) table.notes.push_back("windows end late on purpose, by " + options.window_plan.skid);
+  if (!options.window_plan.skid.empty())
+    table.notes.push_back("windows end late on purpose, by " + options.window_plan.skid);
   for (const StatEvent& event : options.report.events) {
     table.events.push_back({.name = event.name, .value_class = class_of(event.number_class)});
   }

@@ -125,8 +125,8 @@ void count_positions(const arch::CpuModel& model, session::RecordingConfig& conf
   const EventSpec wanted = instructions(model);
   const auto at =
       std::ranges::find_if(config.events, [&](const EventSpec& event) { return counts_the_same(event, wanted); });
-  config.position_event = at == config.events.end() ? append(wanted, config)
-                                                    : static_cast<std::uint32_t>(at - config.events.begin());
+  config.position_event =
+      at == config.events.end() ? append(wanted, config) : static_cast<std::uint32_t>(at - config.events.begin());
 }
 
 Result<WindowPlan> plan_windows(const WindowOptions& options, const arch::CpuModel& model,

@@ -99,8 +99,7 @@ std::string WindowPage::json_row(const Window& window) const {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
     nlohmann::ordered_json line;
-    line["interval"] =
-        static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
+    line["interval"] = static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
     if (threads_) line["thread"] = thread_name(window);
     line["counter-value"] = number ? std::to_string(window.values[i]) + ".000000" : "<not supported>";
     line["unit"] = "";

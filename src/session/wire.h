@@ -84,8 +84,8 @@ struct Counts {
 /// What one thread counted between two moments.
 struct Window {
   Origin origin;
-  std::uint64_t begin = 0, end = 0;  // instructions that the thread had retired in this image
-  std::uint64_t ended_by = 0;        // bit i: the i-th event that closes windows; none: the thread ended
+  std::uint64_t begin = 0, end = 0;   // instructions that the thread had retired in this image
+  std::uint64_t ended_by = 0;         // bit i: the i-th event that closes windows; none: the thread ended
   std::vector<std::uint64_t> values;  // by event; events of the kernel are 0: nobody reads them here
   bool operator==(const Window&) const = default;
 };
@@ -114,8 +114,7 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice,
-                             Window>;
+using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {
