@@ -88,6 +88,9 @@ bool Collector::makes_sense(const Message& message) const {
   if (const auto* lost = std::get_if<session::Lost>(&message)) return lost->event < events_;
   if (const auto* counts = std::get_if<session::Counts>(&message)) return counts->values.size() == events_;
   if (const auto* window = std::get_if<session::Window>(&message)) return window->values.size() == events_;
+  if (const auto* region = std::get_if<session::Region>(&message)) {
+    return region->sum.size() == events_ && region->least.size() == events_ && region->most.size() == events_;
+  }
   return true;
 }
 

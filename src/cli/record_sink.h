@@ -42,7 +42,9 @@ class RecordSink final : public RecordingSink {
   void take(session::Statistics& statistics);
   void take(session::Counts&) {}
   void take(session::Notice&) {}
-  void take(session::Window&) {}  // of stat alone
+  void take(session::Window&) {}  // this and what follows: of stat alone
+  void take(session::Region&) {}
+  void take(session::RegionSpan&) {}
 
   std::uint64_t placed(std::int32_t pid, std::uint64_t time_ns);
   void keep(const Result<void>& result);

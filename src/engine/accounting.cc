@@ -172,13 +172,7 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   if (extra_exit && form_ == TraceForm::Spaced) end -= 4 * translator_->counts().words(*extra_exit);  // not stored
   const auto ids = recorded(start, end);
   if (ids.empty() && !extra_exit) return;
-  std::fill(totals_.begin(), totals_.end(), 0);
-  translator_->counts().sum(ids, totals_);
-  if (extra_exit) {
-    for (std::size_t lane = 0; lane < lanes_->size(); ++lane)
-      totals_[lane] += translator_->counts().at(*extra_exit, lane);
-  }
-  count(totals_);
+  count_between_marks(ids, extra_exit);
   enter_branches(ids, extra_exit);
 }
 
@@ -246,6 +240,8 @@ void Runtime::begin_step() {
   if (!decode_into(step.insn, thread_->pc, fetch(thread_->pc), config_.virtual_time)) return;
   const Insn& insn = step.insn;
   step.active = true;
+  step.mark = mark(insn);
+  if (step.mark.stepped) step.before = registers();
   step.rcx_before = context_.gpr[kRcx];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
@@ -311,7 +307,10 @@ void Runtime::retire_step(bool taken) {
 
 void Runtime::tell_pmus(const arch::Retired& retired) {
   const arch::RegisterFile after = registers();
+  const arch::RegisterFile* const before = step.mark.stepped ? &step.before : nullptr;
+  if (step.mark.time == MarkTime::Before) reached(insn.pc, before);
   for (pmu::Pmu* pmu : thread_->cpu.pmus) pmu->retire(retired, after);
+  if (step.mark.time == MarkTime::After) reached(insn.pc, before);
   if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer().pmi(shown(thread_->id), after);
 }
 

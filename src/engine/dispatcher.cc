@@ -140,6 +140,8 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       thread.pc = place.pc;
       drain({});
       const Block block = translator_->block(place.block);
+      if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
+        reached(block.pc, nullptr);
       if (block.variant != Variant::Step && place.instruction != 0 && !thread.cpu.pmus.empty()) {
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);
         translator_->count_prefix(block, place.instruction, prefix);
@@ -289,6 +291,10 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (is_far(allowed)) {
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full);
+      if (stop_counting_elements()) {
+        link_from = kNone;
+        continue;
+      }
       if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, *block);
       if (wants_indirect_entry_) {
         const std::uint32_t index = translator_->index_of(*block);

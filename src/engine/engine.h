@@ -67,6 +67,20 @@ struct VirtualCpu {
   const bool* pmi_requested = nullptr;  // some PMU has requested its PMI; Observer::pmi makes it false again
 };
 
+/// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when the
+/// instruction retires, and not of attempts that fault.
+enum class MarkTime : std::uint8_t {
+  None,
+  Before,  // counts are those without the instruction
+  After,   // and with it; only of an instruction that goes straight on
+};
+struct CodeMark {
+  std::uint64_t pc = 0;
+  MarkTime time = MarkTime::None;
+  bool with_registers = false;  // those before the instruction; costs a step each time
+  bool operator==(const CodeMark&) const = default;
+};
+
 /// What a recording wants to hear. Calls come one at a time (under the engine's lock), on an engine stack, and may
 /// use the C++ library freely.
 class Observer {
@@ -90,6 +104,17 @@ class Observer {
   virtual void flush(const ThreadIdentity& who) = 0;
   /// Something the user should know (a refused feature, an unfollowed program). One line, no newline.
   virtual void notice(const std::string& text) = 0;
+
+  /// Marks that the observer has thought of since the last call; asked for after mapped() and reached().
+  virtual std::vector<CodeMark> new_marks() { return {}; }
+  /// Code with `nop dword [rip + d]` at `pc` is about to be translated; it speaks of `operand`. returns when to tell of it
+  virtual MarkTime marker([[maybe_unused]] std::uint64_t pc, [[maybe_unused]] std::uint64_t operand) {
+    return MarkTime::None;
+  }
+  /// The thread has got to the marked instruction at `pc`, and its PMUs have counted everything up to there.
+  /// registers  of marks that asked for them, otherwise null
+  virtual void reached([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] std::uint64_t pc,
+                       [[maybe_unused]] const arch::RegisterFile* registers) {}
 };
 
 /// Loads and runs the program; never returns: ends as the program ends (same exit status, same signal).

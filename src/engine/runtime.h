@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/code_cache.h"
+#include "engine/code_marks.h"
 #include "engine/engine.h"
 #include "engine/engine_lock.h"
 #include "engine/lanes.h"
@@ -81,6 +82,13 @@ class Runtime final : public CodeSource, public CodeListener {
   void retire_plain(std::uint64_t pc);
   void tell_pmus(const arch::Retired& retired);
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
+
+  // ---- marks in the program's code (marks.cc)
+  Mark mark(const Insn& insn) override;
+  void adopt_marks();
+  void reached(std::uint64_t pc, const arch::RegisterFile* registers);
+  bool stop_counting_elements();
+  void count_between_marks(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
 
   // ---- memory of the program (dispatcher.cc)
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
@@ -186,6 +194,8 @@ class Runtime final : public CodeSource, public CodeListener {
   bool quantum_over_ = false;
   std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
+  CodeMarks marks_;
+  bool any_marks_ = false;          // in code that has been translated
   std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};  // last executable mapping fetched from

@@ -231,6 +231,7 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
       mapping.inode = found->file->inode;
     }
     observer().mapped(shown(thread_->id), mapping);
+    adopt_marks();
     address = found->end;
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/code_marks.h"
 #include "engine/decode.h"
 #include "engine/engine.h"
 
@@ -56,6 +57,8 @@ struct StepInProgress {
   Insn insn;
   std::uint64_t rcx_before = 0;
   std::uint64_t addresses[2] = {};
+  Mark mark;
+  arch::RegisterFile before;  // of a mark that wants them
 };
 
 struct Thread {

@@ -67,6 +67,7 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
   blocks_.reserve(std::size_t{1} << 18);
   exits_.reserve(std::size_t{1} << 20);
+  exit_marks_.reserve(std::size_t{1} << 20);
   metas_.reserve(std::size_t{1} << 22);
   counts_.reserve(std::size_t{1} << 20);
   reserve_once();
@@ -118,6 +119,14 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
     }
     if (!fits32(at - pc)) return path.steps.drop_last(), end(ExitKind::Direct, at);
     if (variant != Variant::Step && needs_step(insn)) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
+    if (variant != Variant::Step) {
+      if (const Mark mark = source_.mark(insn)) {
+        if (path.steps.size() > 1) return path.steps.drop_last(), end(ExitKind::Direct, at);
+        if (mark.stepped) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
+        path.mark = mark.time;
+        if (mark.time == MarkTime::After) return end(ExitKind::Direct, insn.next());
+      }
+    }
     if (insn.flow == Flow::Refused) return path.steps.drop_last(), end(ExitKind::Refused, at);
     if (insn.flow == Flow::Breakpoint) {
       path.terminated = true;
@@ -303,9 +312,11 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   if (current_.variant == Variant::Once) {
     CHECK(id < kOnceExits);
     exits_[id] = exit;
+    exit_marks_[id] = instructions == 0 ? MarkTime::None : current_.mark;
     counts_.set_exit(id, counts);
   } else {
     exits_.push_back(exit);
+    exit_marks_.push_back(instructions == 0 ? MarkTime::None : current_.mark);
     counts_.add_exit(counts);
   }
   return id;
@@ -763,6 +774,7 @@ void Translator::reserve_once() {
   none.dead = true;
   blocks_.assign(1, none);
   exits_.assign(kOnceExits, Exit{});
+  exit_marks_.assign(kOnceExits, MarkTime::None);
   metas_.assign(kOnceMetas, InsnMeta{});
   const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
   for (std::size_t exit = 0; exit < kOnceExits; ++exit) counts_.add_exit(nothing);
@@ -772,6 +784,7 @@ void Translator::reserve_once() {
 // What makes up the block that current_ has begun to describe.
 void Translator::emit_block(const Path& path) {
   current_.followed = path.followed;
+  current_.mark = path.mark;
   current_.direct_entry = out_.here();
   out_.load(kRcx, offsetof(Context, slot_rcx));
   current_.entry = out_.here();

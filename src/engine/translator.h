@@ -13,6 +13,7 @@
 #include "engine/block.h"
 #include "engine/block_map.h"
 #include "engine/code_cache.h"
+#include "engine/code_marks.h"
 #include "engine/decode.h"
 #include "engine/emitter.h"
 #include "engine/lanes.h"
@@ -28,6 +29,8 @@ class CodeSource {
   virtual std::span<const std::uint8_t> fetch(std::uint64_t pc) = 0;
   /// Whether the bytes at `pc` may change without notice: executable shared memory, which another view may write.
   virtual bool may_change_unseen(std::uint64_t pc) = 0;
+  /// Whether somebody wants to hear of `insn`, which is about to be translated.
+  virtual Mark mark(const Insn& insn) = 0;
   /// Page number `page` (address / 4096) now has translations.
   virtual void translated(std::uint64_t page) = 0;
 };
@@ -98,7 +101,15 @@ class Translator {
   /// What the registers are before instruction `at` of `block`.
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
 
+  /// REP strings run alone from now on. Drops all translations.
+  void stop_counting_elements() {
+    options_.count_elements = false;
+    flush();
+  }
+
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
+  /// Whether a record of this exit says that a mark was reached.
+  MarkTime mark_of(std::uint32_t exit_id) const { return exit_marks_[exit_id]; }
   const Block& block(std::uint32_t index) const { return blocks_[index]; }
   const CountTable& counts() const { return counts_; }
 
@@ -153,6 +164,7 @@ class Translator {
   struct Path {
     Steps steps;
     std::vector<std::uint64_t> calls;      // return addresses of calls that the path is in
+    MarkTime mark = MarkTime::None;        // of its first instruction
     ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
     std::uint64_t end_pc = 0;
     bool terminated = false;    // the last step leaves by itself
@@ -162,6 +174,7 @@ class Translator {
       calls.clear();
       terminated = false;
       followed = 0;
+      mark = MarkTime::None;
     }
   };
   struct Mapping {
@@ -238,6 +251,7 @@ class Translator {
   std::uint64_t at_;
   std::vector<Block> blocks_;
   std::vector<Exit> exits_;
+  std::vector<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
   std::vector<InsnMeta> metas_;
   CountTable counts_;
   BlockMap by_pc_;

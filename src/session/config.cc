@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
 constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
-constexpr std::uint32_t kMostEvents = 4096;
+constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536;
 
 /// FNV-1a: the memfd is ours and sealed, so this guards against mistakes, not against enemies.
 std::uint64_t checksum(std::span<const std::byte> bytes) {
@@ -28,6 +28,9 @@ class Saver {
     if constexpr (std::is_same_v<T, bool>) {
       out_.write(static_cast<std::uint8_t>(value));
     } else if constexpr (std::is_same_v<T, std::string>) {
+      out_.write(static_cast<std::uint32_t>(value.size()));
+      out_.write_bytes(std::as_bytes(std::span(value)));
+    } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
       out_.write(static_cast<std::uint32_t>(value.size()));
       out_.write_bytes(std::as_bytes(std::span(value)));
     } else {
@@ -51,6 +54,8 @@ class Loader {
     } else if constexpr (std::is_same_v<T, std::string>) {
       const Bytes text = in_.take(in_.read<std::uint32_t>());
       value.assign(reinterpret_cast<const char*>(text.data()), text.size());
+    } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
+      value = in_.read_array<std::uint64_t>(in_.read<std::uint32_t>());
     } else {
       value = in_.read<T>();
     }
@@ -76,6 +81,18 @@ void visit_event(Visitor& visit, Event& e) {
   visit(e.closes_window);
 }
 
+template <typename Visitor, typename Region>
+void visit_region(Visitor& visit, Region& r) {
+  visit(r.name);
+  visit(r.function);
+  visit(r.in_file);
+  visit(r.device_major);
+  visit(r.device_minor);
+  visit(r.inode);
+  visit(r.begins);
+  visit(r.ends);
+}
+
 template <typename Visitor, typename Config>
 void visit_options(Visitor& visit, Config& c) {
   visit(c.cpu_model);
@@ -88,6 +105,8 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.registers);
   visit(c.raw_records);
   visit(c.data_mappings);
+  visit(c.marked_regions);
+  visit(c.region_spans);
   visit(c.position_event);
   visit(c.skid);
   visit(c.skid_instructions);
@@ -107,7 +126,7 @@ bool is_consistent(const RecordingConfig& c) {
   if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
   const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
   if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;
-  if (c.has_windows() && c.position_event == kNoEvent) return false;
+  if ((c.has_windows() || c.region_spans) && c.position_event == kNoEvent) return false;
   if ((c.skid != Skid::None) != (c.skid_event != kNoEvent)) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
     return e.kind <= EventKind::MajorFaults && e.precise <= 3 && e.leader < c.events.size();
@@ -143,6 +162,8 @@ std::vector<std::byte> encode_config(const RecordingConfig& config) {
   visit_options(save, config);
   save(static_cast<std::uint32_t>(config.events.size()));
   for (const EventSpec& event : config.events) visit_event(save, event);
+  save(static_cast<std::uint32_t>(config.regions.size()));
+  for (const RegionSpec& region : config.regions) visit_region(save, region);
   out.patch(12, static_cast<std::uint32_t>(out.size()));
   out.patch(16, checksum(out.bytes().subspan(kHeaderBytes)));
   return out.release();
@@ -169,6 +190,9 @@ Result<RecordingConfig> decode_config(std::span<const std::byte> bytes) {
   const auto count = in.read<std::uint32_t>();
   if (count > kMostEvents) return damaged("too many events");
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) visit_event(load, config.events.emplace_back());
+  const auto regions = in.read<std::uint32_t>();
+  if (regions > kMostRegions) return damaged("too many regions");
+  for (std::uint32_t i = 0; i < regions && in.ok(); ++i) visit_region(load, config.regions.emplace_back());
   if (!in.ok() || in.remaining() != 0) return damaged("ends inside a field");
   if (!is_consistent(config)) return damaged("a field is out of range");
   return config;

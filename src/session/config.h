@@ -53,6 +53,17 @@ enum class Skid : std::uint8_t {
 inline constexpr std::uint32_t kNoEvent = UINT32_MAX;
 inline constexpr std::size_t kMostClosers = 64;  // events that close windows; Window::ended_by has a bit for each
 
+/// A region that the source does not mark. Places are addresses, or offsets in a file wherever that is mapped.
+struct RegionSpec {
+  std::string name;
+  bool function = false;  // `begins` are entries; the region ends where the function returns to
+  bool in_file = false;
+  std::uint32_t device_major = 0, device_minor = 0;  // of the file
+  std::uint64_t inode = 0;
+  std::vector<std::uint64_t> begins, ends;
+  bool operator==(const RegionSpec&) const = default;
+};
+
 struct RecordingConfig {
   std::string cpu_model = "skylake-server@1";
   std::vector<EventSpec> events;
@@ -69,6 +80,9 @@ struct RecordingConfig {
   bool raw_records = false;       // the PEBS record itself into every sample that has one
   bool data_mappings = false;     // report mappings that are not executable too
 
+  bool marked_regions = false;  // count the regions that the source marks (include/zeroskid/region.h)
+  std::vector<RegionSpec> regions;
+  bool region_spans = false;  // say where each entry lay; needs position_event
   std::uint32_t position_event = kNoEvent;  // counts instructions: where windows and regions begin and end
   Skid skid = Skid::None;
   std::uint64_t skid_instructions = 0;  // Skid::Fixed

@@ -62,6 +62,7 @@ class Recorder::Thread final : public PmuClient {
     }
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
     counters_.emplace(drivers_, config.events.size());
+    if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, recorder.marks_, *counters_);
     if (config.has_windows()) windows_.emplace(config, *counters_, recorder.threads_started_);
   }
 
@@ -90,10 +91,20 @@ class Recorder::Thread final : public PmuClient {
     if (windows_) write(windows_->served());
   }
 
-  /// The thread ends: its last window is over.
-  void close_window() {
+  void reached(std::uint64_t pc, const arch::RegisterFile* registers) {
+    if (!regions_) return;
+    regions_->reached(pc, registers, spans_);
+    if (!spans_.empty()) write_spans();
+  }
+
+  /// The thread ends: its regions and its last window are over.
+  void close() {
+    if (regions_) regions_->end(spans_);
+    write_spans();
     if (windows_) write(windows_->rest());
   }
+
+  std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 
   void drain() {
     for (auto& driver : drivers_) {
@@ -169,6 +180,14 @@ class Recorder::Thread final : public PmuClient {
     recorder_.out_.write(*std::move(window));
   }
 
+  void write_spans() {
+    for (RegionSpan& span : spans_) {
+      span.origin = recorder_.origin(who_);
+      recorder_.out_.write(std::move(span));
+    }
+    spans_.clear();
+  }
+
   Sample sample_of(const PlannedCounter& counter, std::uint64_t period, const arch::RegisterFile& registers) const {
     Sample sample;
     sample.event = counter.event;
@@ -213,6 +232,8 @@ class Recorder::Thread final : public PmuClient {
   std::vector<pmu::Pmu*> pmus_;
   std::optional<EventCounters> counters_;
   std::optional<WindowCutter> windows_;
+  std::optional<ThreadRegions> regions_;
+  std::vector<RegionSpan> spans_;  // scratch
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
   std::uint64_t next_due_ns_ = 0;
@@ -229,6 +250,7 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       memory_(memory),
       host_pid_(getpid()),
       out_(channel, host_pid_),
+      marks_(config, memory),
       exec_(exec) {}
 
 Recorder::~Recorder() = default;
@@ -262,7 +284,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   Thread* const thread = find(who);
   if (thread == nullptr) return;
   thread->drain();
-  thread->close_window();
+  thread->close();
   send_counts(*thread, true);
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();
@@ -280,7 +302,16 @@ void Recorder::send_counts(Thread& thread, bool final) {
   const Origin now = origin(thread.who());
   const DriverStatistics s = thread.statistics();
   out_.write(Statistics{.origin = now, .pmis = s.pmis, .records = s.records, .lost = s.lost});
+  for (Region& region : thread.regions()) {
+    region.origin = now;
+    region.final = final;
+    out_.write(std::move(region));
+  }
   out_.write(Counts{.origin = now, .final = final, .values = thread.counts()});
+}
+
+void Recorder::reached(const ThreadIdentity& who, std::uint64_t pc, const arch::RegisterFile* registers) {
+  if (Thread* const thread = find(who)) thread->reached(pc, registers);
 }
 
 void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {
@@ -311,6 +342,7 @@ void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool 
 }
 
 void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
+  marks_.mapped(mapping);
   if ((mapping.protection & PROT_EXEC) == 0 && !config_.data_mappings) return;
   out_.write(Mmap{.origin = origin(who),
                   .start = mapping.start,

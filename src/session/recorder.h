@@ -21,6 +21,7 @@
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
 #include "session/program_memory.h"
+#include "session/regions.h"
 #include "session/thread_usage.h"
 #include "session/wire.h"
 
@@ -44,6 +45,9 @@ class Recorder final : public engine::Observer, public Progress {
   void mapped(const engine::ThreadIdentity& who, const engine::Mapping& mapping) override;
   void flush(const engine::ThreadIdentity& who) override;
   void notice(const std::string& text) override;
+  std::vector<engine::CodeMark> new_marks() override { return marks_.take_new(); }
+  engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand) override { return marks_.marker(pc, operand); }
+  void reached(const engine::ThreadIdentity& who, std::uint64_t pc, const arch::RegisterFile* registers) override;
 
   /// Only if the configuration has the progress event.
   std::uint64_t instructions() override;
@@ -63,6 +67,7 @@ class Recorder final : public engine::Observer, public Progress {
   ProgramMemory& memory_;
   pid_t host_pid_;  // identities may be virtual
   MessageWriter out_;
+  RegionMarks marks_;
   std::uint64_t threads_started_ = 0;
   bool exec_;
   bool forked_ = false;   // this process is a copy of one that was recorded

@@ -12,7 +12,7 @@ constexpr std::uint32_t kMagic = 0x31'4B535A;  // "ZSK1"
 constexpr std::size_t kDatagramHeader = 8;
 constexpr std::size_t kMessageHeader = 8;
 constexpr std::size_t kLongestString = 4096;
-constexpr std::size_t kMostCounts = 4096;
+constexpr std::size_t kMostCounts = 2048;  // three lists of them fit a datagram
 
 /// Scalars of a sample that always travel; lists follow with the lengths given here.
 struct SampleHead {
@@ -138,6 +138,20 @@ void body(ByteWriter& out, const Window& m) {
   put(out, m.values);
 }
 
+void body(ByteWriter& out, const Region& m) {
+  put(out, m.origin);
+  put_flag(out, m.final);
+  put(out, m.name);
+  for (const std::uint64_t v : {m.entries, m.cut, m.ends_alone}) out.write(v);
+  for (const auto* values : {&m.sum, &m.least, &m.most}) put(out, *values);
+}
+
+void body(ByteWriter& out, const RegionSpan& m) {
+  put(out, m.origin);
+  put(out, m.name);
+  for (const std::uint64_t v : {m.begin, m.end}) out.write(v);
+}
+
 void body(ByteWriter& out, const Lost& m) {
   put(out, m.origin);
   out.write(m.event);
@@ -240,6 +254,20 @@ void read_body(ByteReader& in, Window& m) {
   m.origin = get_origin(in);
   for (std::uint64_t* v : {&m.begin, &m.end, &m.ended_by}) *v = in.read<std::uint64_t>();
   m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+}
+
+void read_body(ByteReader& in, Region& m) {
+  m.origin = get_origin(in);
+  m.final = get_flag(in);
+  m.name = get_string(in);
+  for (std::uint64_t* v : {&m.entries, &m.cut, &m.ends_alone}) *v = in.read<std::uint64_t>();
+  for (auto* values : {&m.sum, &m.least, &m.most}) *values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+}
+
+void read_body(ByteReader& in, RegionSpan& m) {
+  m.origin = get_origin(in);
+  m.name = get_string(in);
+  for (std::uint64_t* v : {&m.begin, &m.end}) *v = in.read<std::uint64_t>();
 }
 
 void read_body(ByteReader& in, Lost& m) {

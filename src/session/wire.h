@@ -90,6 +90,26 @@ struct Window {
   bool operator==(const Window&) const = default;
 };
 
+/// What one thread counted in all entries of a region that have ended.
+struct Region {
+  Origin origin;
+  bool final = false;  // as Counts has it
+  std::string name;
+  std::uint64_t entries = 0;
+  std::uint64_t cut = 0;         // of those: ended without an end of their own
+  std::uint64_t ends_alone = 0;  // ends without a begin
+  std::vector<std::uint64_t> sum, least, most;  // by event; least is UINT64_MAX without an entry
+  bool operator==(const Region&) const = default;
+};
+
+/// One entry of a region, in instructions that the thread had retired in this image.
+struct RegionSpan {
+  Origin origin;
+  std::string name;
+  std::uint64_t begin = 0, end = 0;
+  bool operator==(const RegionSpan&) const = default;
+};
+
 /// Samples of one event that could not be kept.
 struct Lost {
   Origin origin;
@@ -114,7 +134,8 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window>;
+using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region,
+                             RegionSpan>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {

@@ -69,6 +69,16 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
       Statistics{.origin = who, .pmis = 1, .records = 64, .lost = 2},
       Notice{.origin = who, .text = "not followed"},
       Window{.origin = who, .begin = 50'000, .end = 100'000, .ended_by = 5, .values = {50'000, 0, 7}},
+      Region{.origin = who,
+             .final = true,
+             .name = "sort",
+             .entries = 3,
+             .cut = 1,
+             .ends_alone = 2,
+             .sum = {30, 1},
+             .least = {9, 0},
+             .most = {11, 1}},
+      RegionSpan{.origin = who, .name = "sort", .begin = 10, .end = 21},
   };
   Datagrams channel;
   MessageWriter writer{channel, 7};

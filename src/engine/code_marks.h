@@ -1,0 +1,31 @@
+// Instructions that the observer has marked, and how translated code keeps them apart: a mark begins a block of its own, so
+// that every exit of that block in the trace says the thread was there (Translator, marks.cc).
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "engine/engine.h"
+
+namespace zs::engine {
+
+struct Mark {
+  MarkTime time = MarkTime::None;
+  bool stepped = false;  // runs as Variant::Step
+  explicit operator bool() const { return time != MarkTime::None; }
+};
+
+class CodeMarks {
+ public:
+  void add(const CodeMark& mark) { marks_[mark.pc] = {.time = mark.time, .stepped = mark.with_registers}; }
+  Mark at(std::uint64_t pc) const {
+    if (marks_.empty()) return {};
+    const auto found = marks_.find(pc);
+    return found == marks_.end() ? Mark{} : found->second;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, Mark> marks_;  // never walked
+};
+
+}  // namespace zs::engine

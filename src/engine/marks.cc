@@ -1,0 +1,85 @@
+// Marks in the program's code: found while it is translated, told of when the trace is drained or an instruction is stepped.
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+/// nop dword [rip + disp32] without prefixes, as include/zeroskid/region.h writes it.
+constexpr std::uint8_t kMarkerNop[] = {0x0F, 0x1F, 0x05};
+constexpr std::uint8_t kMarkerLength = 7;
+
+bool is_marker_nop(const Insn& insn) {
+  return insn.facts.nop && insn.rip_relative && insn.length == kMarkerLength &&
+         std::equal(std::begin(kMarkerNop), std::end(kMarkerNop), insn.bytes.begin());
+}
+
+}  // namespace
+
+Mark Runtime::mark(const Insn& insn) {
+  Mark found = marks_.at(insn.pc);
+  if (!found && is_marker_nop(insn)) {
+    std::int32_t displacement = 0;
+    std::memcpy(&displacement, insn.bytes.data() + insn.disp_at, sizeof displacement);
+    found.time = observer_.marker(insn.pc, insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement}));
+  }
+  // The pointer of a budget trace says how much has retired, but not where.
+  if (form_ == TraceForm::Budget) found.stepped = true;
+  any_marks_ |= static_cast<bool>(found);
+  return found;
+}
+
+void Runtime::adopt_marks() {
+  for (const CodeMark& mark : observer_.new_marks()) {
+    marks_.add(mark);
+    if (translator_) translator_->invalidate(mark.pc, mark.pc + 1);
+  }
+}
+
+void Runtime::reached(std::uint64_t pc, const arch::RegisterFile* registers) {
+  observer().reached(shown(thread_->id), pc, registers);
+  if (registers != nullptr) adopt_marks();
+}
+
+// A trace does not say between which records the elements of a REP string were counted, so where marks are, those run alone.
+bool Runtime::stop_counting_elements() {
+  if (!any_marks_ || !count_elements_) return false;
+  count_elements_ = false;
+  translator_->stop_counting_elements();
+  return true;
+}
+
+// The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
+void Runtime::count_between_marks(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+  const auto count_up_to = [&](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
+    if (from == to && !more) return;
+    std::fill(totals_.begin(), totals_.end(), 0);
+    translator_->counts().sum(ids.subspan(from, to - from), totals_);
+    if (more) {
+      for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);
+    }
+    count(totals_);
+  };
+  const auto tell = [&](std::uint32_t id) { reached(translator_->block(translator_->exit(id).block).pc, nullptr); };
+  std::size_t counted = 0;
+  for (std::size_t i = 0; i < ids.size() && any_marks_; ++i) {
+    const MarkTime time = translator_->mark_of(ids[i]);
+    if (time == MarkTime::None) continue;
+    const std::size_t end = time == MarkTime::Before ? i : i + 1;
+    count_up_to(counted, end, {});
+    counted = end;
+    tell(ids[i]);
+  }
+  if (extra && translator_->mark_of(*extra) == MarkTime::Before) {
+    count_up_to(counted, ids.size(), {});
+    counted = ids.size();
+    tell(*extra);
+  }
+  count_up_to(counted, ids.size(), extra);
+  if (extra && translator_->mark_of(*extra) == MarkTime::After) tell(*extra);
+}
+
+}  // namespace zs::engine

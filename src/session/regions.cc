@@ -1,0 +1,224 @@
+#include "session/regions.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "base/check.h"
+#include "session/pmu_plan.h"
+
+namespace zs::session {
+namespace {
+
+using engine::MarkTime;
+
+/// What a mark of the source leads to: these bytes, 'B' or 'E', the name, a zero byte. See include/zeroskid/region.h.
+constexpr std::string_view kMagic = "zsregion";
+constexpr std::size_t kLongestName = 200;
+
+bool is_end(RegionMarks::Kind kind) {
+  return kind == RegionMarks::Kind::End || kind == RegionMarks::Kind::StretchEnd ||
+         kind == RegionMarks::Kind::FunctionReturn;
+}
+
+}  // namespace
+
+RegionMarks::RegionMarks(const RecordingConfig& config, ProgramMemory& memory) : config_(config), memory_(memory) {
+  for (const RegionSpec& spec : config.regions) {
+    const std::uint32_t number = region(spec.name);
+    if (spec.in_file) continue;
+    for (const std::uint64_t pc : spec.ends) mark(pc, {Kind::StretchEnd, number}, false);
+    for (const std::uint64_t pc : spec.begins) mark(pc, {Kind::StretchBegin, number}, false);
+  }
+}
+
+std::uint32_t RegionMarks::region(const std::string& name) {
+  const auto [at, fresh] = numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+  if (fresh) names_.push_back(name);
+  return at->second;
+}
+
+void RegionMarks::mark(std::uint64_t pc, Action action, bool with_registers) {
+  Actions& actions = actions_[pc];
+  const auto same = [&](const Action& a) { return a.kind == action.kind && a.region == action.region; };
+  if (std::ranges::any_of(actions, same)) return;
+  actions.insert(is_end(action.kind) ? actions.begin() : actions.end(), action);
+  with_registers = with_registers || std::ranges::any_of(actions, [](const Action& a) {
+                     return a.kind == Kind::FunctionEntry || a.kind == Kind::FunctionReturn;
+                   });
+  new_.push_back({.pc = pc, .time = MarkTime::Before, .with_registers = with_registers});
+}
+
+void RegionMarks::mapped(const engine::Mapping& mapping) {
+  if ((mapping.protection & PROT_EXEC) == 0) return;
+  for (const RegionSpec& spec : config_.regions) {
+    if (!spec.in_file || spec.inode != mapping.inode || spec.device_major != mapping.device_major ||
+        spec.device_minor != mapping.device_minor) {
+      continue;
+    }
+    const std::uint32_t number = region(spec.name);
+    const auto mark_all = [&](const std::vector<std::uint64_t>& offsets, Kind kind) {
+      for (const std::uint64_t offset : offsets) {
+        if (offset - mapping.file_offset >= mapping.length) continue;  // of another mapping; also if it lies before
+        mark(mapping.start + (offset - mapping.file_offset), {kind, number}, kind == Kind::FunctionEntry);
+      }
+    };
+    mark_all(spec.ends, Kind::StretchEnd);
+    mark_all(spec.begins, spec.function ? Kind::FunctionEntry : Kind::StretchBegin);
+  }
+}
+
+MarkTime RegionMarks::marker(std::uint64_t pc, std::uint64_t operand) {
+  if (!config_.marked_regions) return MarkTime::None;
+  std::array<char, kMagic.size() + 1 + kLongestName + 1> text{};
+  const std::size_t read = memory_.read(operand, std::as_writable_bytes(std::span(text)));
+  const std::string_view found(text.data(), read);
+  if (!found.starts_with(kMagic) || found.size() < kMagic.size() + 2) return MarkTime::None;
+  const char which = found[kMagic.size()];
+  const std::string_view rest = found.substr(kMagic.size() + 1);
+  const std::size_t length = rest.find('\0');
+  if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return MarkTime::None;
+  // What the code at `pc` said before is gone.
+  actions_[pc] = {{.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(std::string(rest.substr(0, length)))}};
+  return which == 'B' ? MarkTime::After : MarkTime::Before;
+}
+
+std::uint64_t RegionMarks::return_address(const arch::RegisterFile& at_entry) {
+  std::uint64_t pc = 0;
+  if (memory_.read(at_entry.sp, std::as_writable_bytes(std::span(&pc, 1))) != sizeof pc) return 0;
+  mark(pc, {.kind = Kind::FunctionReturn}, true);
+  return pc;
+}
+
+const RegionMarks::Actions& RegionMarks::at(std::uint64_t pc) const {
+  static const Actions none;
+  const auto found = actions_.find(pc);
+  return found == actions_.end() ? none : found->second;
+}
+
+ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters)
+    : config_(config),
+      marks_(marks),
+      counters_(counters),
+      events_(reported_events(config)),
+      now_(events_) {}
+
+Region& ThreadRegions::of(std::uint32_t region) {
+  if (region >= regions_.size()) regions_.resize(region + 1);
+  Region& counted = regions_[region];
+  if (counted.sum.empty()) {
+    counted.name = marks_.name(region);
+    counted.sum.assign(events_, 0);
+    counted.least.assign(events_, UINT64_MAX);
+    counted.most.assign(events_, 0);
+  }
+  return counted;
+}
+
+std::optional<std::size_t> ThreadRegions::newest(std::uint32_t region) const {
+  for (std::size_t i = depth_; i-- > 0;) {
+    if (open_[i].region == region) return i;
+  }
+  return std::nullopt;
+}
+
+void ThreadRegions::begin(std::uint32_t region, const arch::RegisterFile* at_entry) {
+  if (depth_ == open_.size()) open_.emplace_back().before.resize(events_);
+  Open& open = open_[depth_++];
+  open.region = region;
+  open.sp = at_entry == nullptr ? 0 : at_entry->sp;
+  if (config_.region_spans) open.position = counters_.total(config_.position_event);
+  counters_.totals(open.before);
+}
+
+/// The newest open region ends here. now_ holds the totals.
+void ThreadRegions::close(bool cut, std::vector<RegionSpan>& spans) {
+  CHECK(depth_ > 0);
+  const Open& open = open_[--depth_];
+  Region& counted = of(open.region);
+  ++counted.entries;
+  if (cut) ++counted.cut;
+  for (std::size_t event = 0; event < events_; ++event) {
+    const std::uint64_t value = now_[event] - open.before[event];
+    counted.sum[event] += value;
+    counted.least[event] = std::min(counted.least[event], value);
+    counted.most[event] = std::max(counted.most[event], value);
+  }
+  if (!config_.region_spans) return;
+  spans.push_back({.name = counted.name, .begin = open.position, .end = counters_.total(config_.position_event)});
+}
+
+void ThreadRegions::close_down_to(std::size_t open, std::vector<RegionSpan>& spans) {
+  counters_.totals(now_);
+  while (depth_ > open + 1) close(true, spans);
+  close(false, spans);
+}
+
+// The stack grows down: a function whose entry lies below `sp` has been left. The one that returns to `pc` did so properly.
+void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::vector<RegionSpan>& spans) {
+  std::size_t keep = depth_;
+  for (std::size_t i = 0; i < depth_; ++i) {
+    if (open_[i].sp != 0 && open_[i].sp < sp) {
+      keep = i;
+      break;
+    }
+  }
+  if (keep == depth_) return;
+  counters_.totals(now_);
+  while (depth_ > keep) {
+    const Open& open = open_[depth_ - 1];
+    close(open.sp == 0 || open.sp >= sp || open.return_to != pc, spans);
+  }
+}
+
+void ThreadRegions::reached(std::uint64_t pc, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans) {
+  // A copy, because an entry adds the place of its return; they are short.
+  const RegionMarks::Actions actions = marks_.at(pc);
+  const bool function = std::ranges::any_of(actions, [](const RegionMarks::Action& a) {
+    return a.kind == RegionMarks::Kind::FunctionEntry || a.kind == RegionMarks::Kind::FunctionReturn;
+  });
+  if (function && registers != nullptr) leave_frames_below(registers->sp, pc, spans);
+  for (const RegionMarks::Action& action : actions) {
+    switch (action.kind) {
+      case RegionMarks::Kind::Begin: begin(action.region, nullptr); break;
+      case RegionMarks::Kind::StretchBegin:
+        if (!newest(action.region)) begin(action.region, nullptr);
+        break;
+      case RegionMarks::Kind::End:
+        if (const auto open = newest(action.region)) {
+          close_down_to(*open, spans);
+        } else {
+          ++of(action.region).ends_alone;
+        }
+        break;
+      case RegionMarks::Kind::StretchEnd:
+        if (const auto open = newest(action.region)) close_down_to(*open, spans);
+        break;
+      case RegionMarks::Kind::FunctionEntry:
+        begin(action.region, registers);
+        open_[depth_ - 1].return_to = marks_.return_address(*registers);
+        break;
+      case RegionMarks::Kind::FunctionReturn: break;  // seen by its frame
+    }
+  }
+}
+
+void ThreadRegions::end(std::vector<RegionSpan>& spans) {
+  if (depth_ == 0) return;
+  counters_.totals(now_);
+  while (depth_ > 0) close(true, spans);
+}
+
+std::vector<Region> ThreadRegions::counts() const {
+  std::vector<Region> out;
+  for (const Region& region : regions_) {
+    if (!region.sum.empty()) out.push_back(region);
+  }
+  return out;
+}
+
+}  // namespace zs::session

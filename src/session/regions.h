@@ -1,0 +1,104 @@
+// Named regions of a program: what a thread counts between a begin and an end. Marks in the source say where
+// (include/zeroskid/region.h), or the configuration does: functions, and stretches between two places.
+//
+// A thread's regions nest. An end closes the newest open region of its name, and with it those that were begun since and have
+// lost their end: an exception or longjmp went past it. Those are counted up to there and told of as cut short.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "arch/retired.h"
+#include "engine/engine.h"
+#include "session/config.h"
+#include "session/event_counters.h"
+#include "session/program_memory.h"
+#include "session/wire.h"
+
+namespace zs::session {
+
+/// What happens to regions at the marked places of a process.
+class RegionMarks {
+ public:
+  enum class Kind : std::uint8_t {
+    Begin,          // of the source
+    End,            // of the source
+    StretchBegin,   // of the configuration
+    StretchEnd,     // likewise; ends nothing where it is not open
+    FunctionEntry,  // ends where the function returns to
+    FunctionReturn,
+  };
+  struct Action {
+    Kind kind;
+    std::uint32_t region = 0;
+  };
+  using Actions = std::vector<Action>;  // ends first
+
+  RegionMarks(const RecordingConfig& config, ProgramMemory& memory);
+
+  const std::string& name(std::uint32_t region) const { return names_[region]; }
+  /// The code that `mapping` made visible may have places of the configuration.
+  void mapped(const engine::Mapping& mapping);
+  /// As engine::Observer::marker.
+  engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand);
+  /// Where the function that `at_entry` has just entered will return to; that place is marked.
+  std::uint64_t return_address(const arch::RegisterFile& at_entry);
+  std::vector<engine::CodeMark> take_new() { return std::exchange(new_, {}); }
+  const Actions& at(std::uint64_t pc) const;
+
+ private:
+  std::uint32_t region(const std::string& name);
+  void mark(std::uint64_t pc, Action action, bool with_registers);
+
+  const RecordingConfig& config_;
+  ProgramMemory& memory_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::uint32_t> numbers_;
+  std::unordered_map<std::uint64_t, Actions> actions_;  // never walked
+  std::vector<engine::CodeMark> new_;
+};
+
+/// One thread's regions.
+class ThreadRegions {
+ public:
+  /// All references must outlive this.
+  ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters);
+
+  /// The thread got to `pc`. spans: where regions that ended there lay, if the configuration wants them
+  void reached(std::uint64_t pc, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
+  /// The thread ends: so do its regions, cut short.
+  void end(std::vector<RegionSpan>& spans);
+  /// What all entries that have ended counted, one message per region; without origin and `final`.
+  std::vector<Region> counts() const;
+
+ private:
+  struct Open {
+    std::uint32_t region = 0;
+    std::uint64_t sp = 0, return_to = 0;  // of a function: at its entry
+    std::uint64_t position = 0;           // of the thread; only for spans
+    std::vector<std::uint64_t> before;    // totals at its begin
+  };
+
+  void begin(std::uint32_t region, const arch::RegisterFile* at_entry);
+  void close(bool cut, std::vector<RegionSpan>& spans);
+  void close_down_to(std::size_t open, std::vector<RegionSpan>& spans);
+  void leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::vector<RegionSpan>& spans);
+  std::optional<std::size_t> newest(std::uint32_t region) const;
+  Region& of(std::uint32_t region);
+
+  const RecordingConfig& config_;
+  RegionMarks& marks_;
+  const EventCounters& counters_;
+  std::size_t events_;
+  std::vector<Open> open_;        // the first `depth_`; the rest is kept for its memory
+  std::size_t depth_ = 0;
+  std::vector<std::uint64_t> now_;  // scratch
+  std::vector<Region> regions_;     // by number
+};
+
+}  // namespace zs::session
