@@ -137,6 +137,8 @@ Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
     if (out.repeat > 1) return Error{"-I and -r exclude each other", ""};
     if (auto exact = refuse_measured("-I", out); !exact) return exact;
   }
+  out.config.marked_regions = true;
+  out.config.region_spans = out.window_format == WindowFormat::Csv;
   auto plan = plan_windows(out.windows, model, out.config);
   if (!plan) return plan.error();
   out.window_plan = *std::move(plan);
@@ -194,6 +196,9 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
               "A row per window of each thread: Ni instructions, N:EVENT, or N ms of nominal time (1 ms is\n"
               "1,000,000 instructions); given again, whichever comes first ends it");
   line.value("--skid", out.windows.skid, "N", "Windows end N instructions late, or `dist`: as a real interrupt does");
+  line.values("--region", out.regions, "WHERE",
+              "Also between two places: a function, FILE:LINE, or 0xADDR..0xADDR as objdump shows them.\n"
+              "Regions that the source marks (zeroskid/region.h) are counted without asking");
   line.group("How it is printed");
   line.value("-x,--field-separator", out.separator, "SEP", "Columns as perf stat -x has them, with SEP between");
   line.flag("-j,--json-output", out.json, "A JSON object per line, as perf stat -j");

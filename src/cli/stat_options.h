@@ -21,6 +21,7 @@ struct StatOptions {
   std::uint64_t repeat = 1;
   bool json = false, per_thread = false, detailed = false, quiet = false, verbose = false;
   WindowOptions windows;
+  std::vector<std::string> regions;
   RunOptions run;
 
   session::RecordingConfig config;

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -11,10 +12,12 @@
 
 #include "cli/exit_status.h"
 #include "cli/progress_line.h"
+#include "cli/region_options.h"
 #include "cli/run_program.h"
 #include "cli/say.h"
 #include "cli/stat_options.h"
 #include "cli/stat_page.h"
+#include "cli/stat_regions.h"
 #include "cli/stat_totals.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -79,14 +82,16 @@ class Output {
 /// Totals, and windows as they come.
 class StatSink final : public RecordingSink {
  public:
-  StatSink(const StatOptions& options, Output& output)
+  StatSink(const StatOptions& options, Output& output, StatRegions& regions)
       : totals(options.config.events.size()),
         output_(output),
         page_(options.window_format, window_table(options), options.separator, options.per_thread),
         windows_({.closers = options.window_plan.closers,
                   .counted_as = options.counted_as,
                   .times = options.window_plan.in_time},
-                 [this](const profile::Window& window) { output_.add(page_.row(window)); }) {
+                 [this](const profile::Window& window) { output_.add(page_.row(window)); },
+                 [this](const profile::RegionSpan& span) { output_.add(window_csv_region(span)); }),
+        regions_(regions) {
     if (!options.has_windows()) return;
     if (options.window_format == WindowFormat::Page) output_.add(back_end_line(options.config, options.pmus));
     output_.add(page_.head());
@@ -95,6 +100,7 @@ class StatSink final : public RecordingSink {
 
   void receive(session::Message&& message) override {
     windows_.look_at(message);
+    regions_.look_at(message);
     totals.receive(std::move(message));
   }
   void breathe() override { output_.flush(); }
@@ -105,11 +111,13 @@ class StatSink final : public RecordingSink {
   Output& output_;
   WindowPage page_;
   WindowRows windows_;
+  StatRegions& regions_;
 };
 
 /// returns the program's exit status, or what stands for our own failure
-int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& signals, Output& output, bool& go_on) {
-  StatSink sink(options, output);
+int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& signals, Output& output,
+             StatRegions& regions, bool& go_on) {
+  StatSink sink(options, output, regions);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   Collector collector(sink, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
@@ -134,12 +142,39 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
   return exit_status_of(end.wait_status);
 }
 
-std::string printed(const StatOptions& options, int descriptor) {
-  if (options.has_windows()) return "";  // printed as they came
-  if (!options.separator.empty()) return stat_columns(options.report, options.separator);
-  if (options.json) return stat_json(options.report);
+/// What is known at the end; windows were printed as they came.
+std::string printed(const StatOptions& options, const std::vector<RegionTotals>& regions, int descriptor) {
+  const StatReport& report = options.report;
+  const bool windows = options.has_windows();
+  switch (options.window_format) {
+    case WindowFormat::Columns:
+      return (windows ? "" : stat_columns(report, options.separator)) +
+             regions_columns(regions, report.events, options.counted_as, options.separator);
+    case WindowFormat::Json:
+      return (windows ? "" : stat_json(report)) + regions_json(regions, report.events, options.counted_as);
+    case WindowFormat::Csv:
+    case WindowFormat::HpctoolCsv: return "";
+    case WindowFormat::Page: break;
+  }
+  const std::string blocks = regions_page(regions, report.events, options.counted_as);
+  if (windows) return blocks.empty() ? "" : "\n" + blocks;
   return back_end_line(options.config, options.pmus) +
-         stat_page(options.report, use_colour(options.colour_choice, descriptor));
+         stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
+}
+
+/// Regions that were asked for with --region and never entered are told of; if none was, nothing of what was asked for has
+/// been measured.
+int status_for_regions(const StatOptions& options, const std::vector<RegionTotals>& regions, int status) {
+  std::size_t entered = 0;
+  for (const RegionTotals& region : regions) {
+    const bool asked = std::ranges::find(options.regions, region.name) != options.regions.end();
+    if (region.entries != 0) {
+      entered += asked ? 1 : 0;
+    } else if (asked) {
+      say(Error{"--region " + region.name + ": was never entered", "the counts of the whole run are there all the same"});
+    }
+  }
+  return !options.regions.empty() && entered == 0 && status == 0 ? kToolFailed : status;
 }
 
 int run_stat(int argc, char** argv) {
@@ -150,15 +185,27 @@ int run_stat(int argc, char** argv) {
   for (const std::string& word : options.program) {
     options.report.command += (options.report.command.empty() ? "" : " ") + word;
   }
+  auto regions = find_regions(options.regions, program.path);
+  if (!regions) {
+    say(regions.error());
+    return kUsage;
+  }
+  options.config.regions = *std::move(regions);
   Output output;
   if (const auto status = output.open_file(options.output)) return *status;
+  StatRegions counted(options.config.events.size(), options.regions);
   OwnSignals signals;
   int status = 0;
   bool go_on = true;
   for (std::uint64_t i = 0; i < options.repeat && go_on; ++i) {
-    status = run_once(program, options, signals, output, go_on);
+    status = run_once(program, options, signals, output, counted, go_on);
   }
-  if (!options.report.runs.empty()) output.add(printed(options, output.descriptor()));
+  if (!options.report.runs.empty()) {
+    const std::vector<RegionTotals> totals = counted.totals();
+    output.add(printed(options, totals, output.descriptor()));
+    output.flush();
+    status = status_for_regions(options, totals, status);
+  }
   return output.flush() ? status : kToolFailed;
 }
 

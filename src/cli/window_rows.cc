@@ -7,6 +7,13 @@ WindowRows::Thread& WindowRows::thread(std::int32_t pid, std::int32_t tid) { ret
 void WindowRows::look_at(const session::Message& message) {
   if (const auto* window = std::get_if<session::Window>(&message)) {
     add(*window);
+  } else if (const auto* span = std::get_if<session::RegionSpan>(&message)) {
+    const std::uint64_t base = thread(span->origin.pid, span->origin.tid).base;
+    span_({.name = span->name,
+           .pid = span->origin.pid,
+           .tid = span->origin.tid,
+           .begin = base + span->begin,
+           .end = base + span->end});
   } else if (const auto* comm = std::get_if<session::Comm>(&message)) {
     thread(comm->origin.pid, comm->origin.tid).comm = comm->comm;
   } else if (const auto* fork = std::get_if<session::Fork>(&message)) {

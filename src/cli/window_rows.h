@@ -22,8 +22,10 @@ class WindowRows final : public RecordingSink {
   static constexpr std::size_t kNotCounted = SIZE_MAX;
   static constexpr const char* kLeftOver = "end";
 
-  WindowRows(Shape shape, std::function<void(const profile::Window&)> row)
-      : shape_(std::move(shape)), row_(std::move(row)) {}
+  /// row, span  called with each as it comes
+  WindowRows(Shape shape, std::function<void(const profile::Window&)> row,
+             std::function<void(const profile::RegionSpan&)> span)
+      : shape_(std::move(shape)), row_(std::move(row)), span_(std::move(span)) {}
 
   void receive(session::Message&& message) override { look_at(message); }
   void look_at(const session::Message& message);
@@ -43,6 +45,7 @@ class WindowRows final : public RecordingSink {
 
   Shape shape_;
   std::function<void(const profile::Window&)> row_;
+  std::function<void(const profile::RegionSpan&)> span_;
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   std::uint64_t rows_ = 0;
 };

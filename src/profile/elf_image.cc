@@ -89,6 +89,7 @@ class ElfImage::Impl {
   std::unordered_map<std::uint64_t, std::string> slot_names() const;
   std::optional<SourceLine> line_of(ImageAddress address);
   std::vector<InlineFrame> inlines_of(ImageAddress address);
+  void each_line(const LineVisitor& visit);
 
   std::string path_;
   Dwfl* dwfl_;
@@ -238,6 +239,28 @@ std::optional<SourceLine> ElfImage::Impl::line_of(ImageAddress address) {
   return found;
 }
 
+void ElfImage::Impl::each_line(const LineVisitor& visit) {
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr;) {
+    Dwarf_Lines* lines = nullptr;
+    std::size_t count = 0;
+    if (dwarf_getsrclines(unit, &lines, &count) != 0) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      Dwarf_Line* const row = dwarf_onesrcline(lines, i);
+      Dwarf_Addr address = 0;
+      int number = 0;
+      bool statement = false;
+      bool end = false;
+      const char* const file = dwarf_linesrc(row, nullptr, nullptr);
+      if (file == nullptr || dwarf_lineaddr(row, &address) != 0 || dwarf_lineno(row, &number) != 0 ||
+          dwarf_linebeginstatement(row, &statement) != 0 || dwarf_lineendsequence(row, &end) != 0) {
+        continue;
+      }
+      if (statement && !end && number != 0) visit(ImageAddress{address + bias - bias_}, file, number);
+    }
+  }
+}
+
 namespace {
 
 std::string name_of(Dwarf_Die* die) {
@@ -361,6 +384,7 @@ const SymbolTable& ElfImage::symbols() {
 }
 
 std::optional<SourceLine> ElfImage::line_of(ImageAddress address) { return impl_->line_of(address); }
+void ElfImage::each_line(const LineVisitor& visit) { impl_->each_line(visit); }
 std::vector<InlineFrame> ElfImage::inlines_of(ImageAddress address) { return impl_->inlines_of(address); }
 
 Bytes ElfImage::code(ImageAddress start, std::size_t size) const {

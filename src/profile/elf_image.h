@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -49,6 +51,10 @@ class ElfImage {
 
   const SymbolTable& symbols();  // read at the first call
   std::optional<SourceLine> line_of(ImageAddress address);
+  /// Every row of the line tables that begins a statement: where its code starts, and its file and line as the compiler wrote
+  /// them. In the tables' order.
+  using LineVisitor = std::function<void(ImageAddress start, std::string_view file, int line)>;
+  void each_line(const LineVisitor& visit);
   /// Innermost first, the function that was compiled as such last; empty where nothing is inlined.
   std::vector<InlineFrame> inlines_of(ImageAddress address);
   /// The bytes from `start` on, `size` of them or as many as the segment has in the file.

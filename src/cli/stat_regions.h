@@ -1,0 +1,48 @@
+// Adds up what the threads of a program counted in its regions, and prints a block for each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/stat_page.h"
+#include "session/wire.h"
+
+namespace zs::cli {
+
+struct RegionTotals {
+  std::string name;
+  std::uint64_t entries = 0;
+  std::uint64_t cut = 0, ends_alone = 0;        // as session::Region has them
+  std::vector<std::uint64_t> sum, least, most;  // by event; least and most mean nothing without an entry
+};
+
+class StatRegions {
+ public:
+  /// events    of the recording
+  /// expected  regions that were asked for, told of even if nobody enters them
+  StatRegions(std::size_t events, const std::vector<std::string>& expected);
+
+  void look_at(const session::Message& message);
+  /// All threads of all runs, by name. Entries of threads that were killed as they last said.
+  std::vector<RegionTotals> totals() const;
+
+ private:
+  using Key = std::pair<std::pair<std::int32_t, std::int32_t>, std::string>;  // thread and name
+
+  std::size_t events_;
+  std::map<std::string, RegionTotals> ended_;  // of threads and images that have said their last word
+  std::map<Key, session::Region> running_;
+};
+
+/// events, counted_as  by column: what it shows, and of which event of the recording (kNotCounted: of none)
+std::string regions_page(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
+                         const std::vector<std::size_t>& counted_as);
+std::string regions_columns(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
+                            const std::vector<std::size_t>& counted_as, const std::string& separator);
+std::string regions_json(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
+                         const std::vector<std::size_t>& counted_as);
+
+}  // namespace zs::cli
