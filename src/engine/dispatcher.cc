@@ -393,6 +393,7 @@ void Runtime::translated(std::uint64_t page) {
 
 void Runtime::code_changed(std::uint64_t start, std::uint64_t end) {
   fetch_range_ = {};
+  markers_.clear();
   if (translator_) translator_->invalidate(start, end);
 }
 
@@ -404,6 +405,7 @@ bool Runtime::handle_code_write(std::uint64_t address) {
   for (const std::uint64_t page : {first, first + kPageSize}) {
     if (!map_.page_is_write_protected_for_code(page)) continue;
     if (page != first && address + 64 <= page) continue;
+    markers_.clear();
     translator_->invalidate(page, page + kPageSize);
     map_.unprotect_code_page(page);
     if (page == first) {

@@ -21,15 +21,22 @@ bool is_marker_nop(const Insn& insn) {
 
 Mark Runtime::mark(const Insn& insn) {
   Mark found = marks_.at(insn.pc);
-  if (!found && is_marker_nop(insn)) {
-    std::int32_t displacement = 0;
-    std::memcpy(&displacement, insn.bytes.data() + insn.disp_at, sizeof displacement);
-    found.time = observer_.marker(insn.pc, insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement}));
-  }
+  if (!found && is_marker_nop(insn)) found.time = marker(insn);
   // The pointer of a budget trace says how much has retired, but not where.
   if (form_ == TraceForm::Budget) found.stepped = true;
   any_marks_ |= static_cast<bool>(found);
   return found;
+}
+
+// Asked once: the answer is read from the program's memory with a system call, and a step asks each time.
+MarkTime Runtime::marker(const Insn& insn) {
+  const auto [at, fresh] = markers_.try_emplace(insn.pc, MarkTime::None);
+  if (fresh) {
+    std::int32_t displacement = 0;
+    std::memcpy(&displacement, insn.bytes.data() + insn.disp_at, sizeof displacement);
+    at->second = observer_.marker(insn.pc, insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement}));
+  }
+  return at->second;
 }
 
 void Runtime::adopt_marks() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/code_cache.h"
@@ -85,6 +86,7 @@ class Runtime final : public CodeSource, public CodeListener {
 
   // ---- marks in the program's code (marks.cc)
   Mark mark(const Insn& insn) override;
+  MarkTime marker(const Insn& insn);
   void adopt_marks();
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   bool stop_counting_elements();
@@ -195,6 +197,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
   CodeMarks marks_;
+  std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
   bool any_marks_ = false;          // in code that has been translated
   std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;

@@ -22,6 +22,7 @@ using arch::PerfCapabilities;
 using arch::PerfEvtSel;
 
 constexpr DebugCtl kRecordBranches = DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1);
+constexpr std::uint32_t kRdpmcFixed = 1U << 30;  // of ECX: a fixed counter
 constexpr int kMostRounds = 100;  // of one interrupt, as Linux has it; more means that the PMU is stuck
 
 CounterSet pebs_counters_of(const BankPlan& plan) {
@@ -101,6 +102,8 @@ void PmuDriver::program_counters() {
     counters_[i].period = event.frequency != 0 ? AdaptivePeriod{event.frequency}.period() : event.period;
     counters_[i].wanted_period = counters_[i].period;
     counters_[i].left = static_cast<std::int64_t>(counters_[i].period);
+    counters_[i].rdpmc_index = c.index() | (c.is_fixed() ? kRdpmcFixed : 0);
+    counters_[i].sign_shift = 64 - width(c);
     reload(i);
     if (c.is_fixed()) continue;
     // A PEBS counter's overflow arms and interrupts nobody; the buffer's threshold does.
@@ -222,8 +225,9 @@ void PmuDriver::restart(std::size_t planned, std::uint64_t events) {
 /// counter that went from -N through 0 to 2 counted N + 2.
 void PmuDriver::account(std::size_t planned) {
   Counter& counter = counters_[planned];
-  const unsigned shift = 64 - width(plan_[planned]);
-  const std::uint64_t now = rdmsr(value_msr(plan_[planned]));
+  const unsigned shift = counter.sign_shift;
+  std::uint64_t now = 0;
+  CHECK(pmu_.rdpmc(counter.rdpmc_index, now), counter.rdpmc_index);
   const auto delta = static_cast<std::int64_t>((now - counter.accounted) << shift) >> shift;
   counter.accounted = now;
   counter.total += static_cast<std::uint64_t>(delta);

@@ -176,13 +176,10 @@ void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::
 }
 
 void ThreadRegions::reached(std::uint64_t pc, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans) {
-  // A copy, because an entry adds the place of its return; they are short.
-  const RegionMarks::Actions actions = marks_.at(pc);
-  const bool function = std::ranges::any_of(actions, [](const RegionMarks::Action& a) {
-    return a.kind == RegionMarks::Kind::FunctionEntry || a.kind == RegionMarks::Kind::FunctionReturn;
-  });
-  if (function && registers != nullptr) leave_frames_below(registers->sp, pc, spans);
-  for (const RegionMarks::Action& action : actions) {
+  if (registers != nullptr && depth_ != 0) leave_frames_below(registers->sp, pc, spans);
+  const RegionMarks::Actions& actions = marks_.at(pc);
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const RegionMarks::Action action = actions[i];
     switch (action.kind) {
       case RegionMarks::Kind::Begin: begin(action.region, nullptr); break;
       case RegionMarks::Kind::StretchBegin:
@@ -201,7 +198,8 @@ void ThreadRegions::reached(std::uint64_t pc, const arch::RegisterFile* register
       case RegionMarks::Kind::FunctionEntry:
         begin(action.region, registers);
         open_[depth_ - 1].return_to = marks_.return_address(*registers);
-        break;
+        // That added a place to the marks, which may have moved. Entries stand last, and one address has one function.
+        return;
       case RegionMarks::Kind::FunctionReturn: break;  // seen by its frame
     }
   }
