@@ -22,7 +22,7 @@
 #if defined(__x86_64__) && !defined(__ILP32__) && !defined(ZS_REGION_DISABLE)
 #define ZS_REGION_TEXT_(text) #text
 // .byte and not a mnemonic, so that it is the same in both syntaxes of assembly.
-#define ZS_REGION_MARK_(kind, name)                  \
+#define ZS_REGION_MARK_(kind, name) \
   __asm__ volatile(                                  \
       ".pushsection .rodata.zeroskid,\"a\",@progbits\n" \
       "771: .ascii \"zsregion" kind "\"\n"           \
@@ -60,9 +60,11 @@ class RegionEnd {
 
 #define ZS_REGION_JOIN2_(a, b) a##b
 #define ZS_REGION_JOIN_(a, b) ZS_REGION_JOIN2_(a, b)
-#define ZS_REGION(name)    \
-  ZS_REGION_BEGIN(name);   \
-  const ::zs::RegionEnd ZS_REGION_JOIN_(zs_region_end_, __LINE__) { [] { ZS_REGION_END(name); } }
+#define ZS_REGION(name)                                             \
+  ZS_REGION_BEGIN(name);                                            \
+  const ::zs::RegionEnd ZS_REGION_JOIN_(zs_region_end_, __LINE__) { \
+    [] { ZS_REGION_END(name); }                                     \
+  }
 #endif
 
 #endif

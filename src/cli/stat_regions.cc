@@ -115,8 +115,11 @@ std::string regions_columns(const std::vector<RegionTotals>& regions, const std:
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (!is_shown(events[i])) continue;
       const bool number = events[i].number_class != NumberClass::NotModelled && region.entries != 0;
-      std::vector<std::string> columns = {"region", region.name, std::to_string(region.entries),
-                                          std::to_string(region.cut), std::to_string(region.ends_alone),
+      std::vector<std::string> columns = {"region",
+                                          region.name,
+                                          std::to_string(region.entries),
+                                          std::to_string(region.cut),
+                                          std::to_string(region.ends_alone),
                                           events[i].name};
       if (number) {
         const std::size_t event = counted_as[i];

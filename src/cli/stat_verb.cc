@@ -86,11 +86,12 @@ class StatSink final : public RecordingSink {
       : totals(options.config.events.size()),
         output_(output),
         page_(options.window_format, window_table(options), options.separator, options.per_thread),
-        windows_({.closers = options.window_plan.closers,
-                  .counted_as = options.counted_as,
-                  .times = options.window_plan.in_time},
-                 [this](const profile::Window& window) { output_.add(page_.row(window)); },
-                 [this](const profile::RegionSpan& span) { output_.add(window_csv_region(span)); }),
+        windows_(
+            {.closers = options.window_plan.closers,
+             .counted_as = options.counted_as,
+             .times = options.window_plan.in_time},
+            [this](const profile::Window& window) { output_.add(page_.row(window)); },
+            [this](const profile::RegionSpan& span) { output_.add(window_csv_region(span)); }),
         regions_(regions) {
     if (!options.has_windows()) return;
     if (options.window_format == WindowFormat::Page) output_.add(back_end_line(options.config, options.pmus));
@@ -171,7 +172,8 @@ int status_for_regions(const StatOptions& options, const std::vector<RegionTotal
     if (region.entries != 0) {
       entered += asked ? 1 : 0;
     } else if (asked) {
-      say(Error{"--region " + region.name + ": was never entered", "the counts of the whole run are there all the same"});
+      say(Error{"--region " + region.name + ": was never entered",
+                "the counts of the whole run are there all the same"});
     }
   }
   return !options.regions.empty() && entered == 0 && status == 0 ? kToolFailed : status;

@@ -71,7 +71,7 @@ struct Block {
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
-  std::uint8_t followed = 0;  // bit i: the path follows its i-th conditional branch, a forward one, to the target
+  std::uint8_t followed = 0;       // bit i: the path follows its i-th conditional branch, a forward one, to the target
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
   bool unseen_changes = false;  // compared with the program's bytes whenever it is entered (code_check.cc)

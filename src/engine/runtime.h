@@ -198,8 +198,8 @@ class Runtime final : public CodeSource, public CodeListener {
   bool count_elements_ = false;
   CodeMarks marks_;
   std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
-  bool any_marks_ = false;          // in code that has been translated
-  std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
+  bool any_marks_ = false;                               // in code that has been translated
+  std::uint64_t private_page_ = 0;                       // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};  // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;

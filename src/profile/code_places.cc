@@ -12,11 +12,20 @@ namespace {
 
 constexpr std::size_t kSuggestions = 3;
 
-/// "sort_rows" of "app::sort_rows(Table&)": what people type for it.
-std::string_view without_parameters(std::string_view name) { return name.substr(0, name.find('(')); }
+/// "app::sort_rows" of "app::sort_rows(Table&) const".
+std::string_view without_parameters(std::string_view name) {
+  const std::size_t close = name.rfind(')');
+  int depth = 0;
+  for (std::size_t i = close == std::string_view::npos ? 0 : close + 1; i-- > 0;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) return i == 0 ? name : name.substr(0, i);
+  }
+  return name;
+}
 
 bool is_called(const Symbol& symbol, const std::string& name) {
-  return symbol.linkage_name == name || symbol.name() == name || without_parameters(symbol.name()) == name;
+  const std::string_view plain = without_parameters(symbol.name());
+  return symbol.linkage_name == name || symbol.name() == name || plain == name || plain.ends_with("::" + name);
 }
 
 bool is_file(std::string_view path, std::string_view file) {
@@ -35,7 +44,8 @@ std::string similar(ElfImage& image, const std::string& name) {
   }
   std::string text;
   for (const std::string& one : found) {
-    if (std::count(text.begin(), text.end(), ',') + 1 >= static_cast<std::ptrdiff_t>(kSuggestions) && !text.empty()) break;
+    if (std::count(text.begin(), text.end(), ',') + 1 >= static_cast<std::ptrdiff_t>(kSuggestions) && !text.empty())
+      break;
     text += (text.empty() ? "" : ", ") + one;
   }
   return text;
@@ -52,9 +62,9 @@ Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::str
   if (!entries.empty()) return entries;
   const std::string known = similar(image, name);
   return Error{fmt::format("{}: no function is called {}", image.path(), name),
-               !known.empty()                       ? "there is " + known
+               !known.empty()                      ? "there is " + known
                : image.symbols().symbols().empty() ? "it has no symbols: link it without -s"
-                                                    : "nm -C " + image.path() + " lists them"};
+                                                   : "nm -C " + image.path() + " lists them"};
 }
 
 Result<LinePlaces> find_line(ElfImage& image, const std::string& file, int line) {
@@ -69,9 +79,11 @@ Result<LinePlaces> find_line(ElfImage& image, const std::string& file, int line)
     if (const Symbol* const function = image.symbols().find(start)) functions.insert(function);
   });
   if (!any_lines) return Error{image.path() + ": has no line table", "compile it with -g"};
-  if (!file_known) return Error{fmt::format("{}: no code of a file {}", image.path(), file), "addr2line shows its names"};
+  if (!file_known)
+    return Error{fmt::format("{}: no code of a file {}", image.path(), file), "addr2line shows its names"};
   if (functions.empty()) {
-    return Error{fmt::format("{}: no code of line {} in {}", image.path(), line, file), "choose a line with a statement"};
+    return Error{fmt::format("{}: no code of line {} in {}", image.path(), line, file),
+                 "choose a line with a statement"};
   }
   // All rows of those functions, by address: whether the line is the row's own, or what its code was inlined into.
   std::map<ImageAddress, bool> rows;
@@ -103,7 +115,7 @@ Result<LinePlaces> find_line(ElfImage& image, const std::string& file, int line)
 
 Result<std::uint64_t> find_address(ElfImage& image, std::uint64_t address) {
   const auto offset = image.file_offset_of(ImageAddress{address});
-  if (offset && !image.code(ImageAddress{address}, 1).empty()) return value(*offset);
+  if (offset && !image.section_of(ImageAddress{address}).empty()) return value(*offset);
   return Error{fmt::format("{}: 0x{:x} is not in its code", image.path(), address), "objdump -d shows its addresses"};
 }
 

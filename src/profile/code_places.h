@@ -11,8 +11,8 @@
 
 namespace zs::profile {
 
-/// Entries of the functions called `name`: the symbol, or a demangled name with or without its parameters. There may be
-/// several, of several files.
+/// Entries of the functions called `name`: the symbol, or a demangled name with or without its parameters and what it is in.
+/// There may be several.
 /// returns an error that names the nearest ones if there is none
 Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name);
 

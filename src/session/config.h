@@ -82,7 +82,7 @@ struct RecordingConfig {
 
   bool marked_regions = false;  // count the regions that the source marks (include/zeroskid/region.h)
   std::vector<RegionSpec> regions;
-  bool region_spans = false;  // say where each entry lay; needs position_event
+  bool region_spans = false;                // say where each entry lay; needs position_event
   std::uint32_t position_event = kNoEvent;  // counts instructions: where windows and regions begin and end
   Skid skid = Skid::None;
   std::uint64_t skid_instructions = 0;  // Skid::Fixed

@@ -23,7 +23,7 @@ using arch::PerfEvtSel;
 
 constexpr DebugCtl kRecordBranches = DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1);
 constexpr std::uint32_t kRdpmcFixed = 1U << 30;  // of ECX: a fixed counter
-constexpr int kMostRounds = 100;  // of one interrupt, as Linux has it; more means that the PMU is stuck
+constexpr int kMostRounds = 100;                 // of one interrupt, as Linux has it; more means that the PMU is stuck
 
 CounterSet pebs_counters_of(const BankPlan& plan) {
   CounterSet set;

@@ -90,7 +90,8 @@ class PmuDriver {
     std::int64_t left = 0;            // events up to the next sample, without PEBS
     std::uint64_t accounted = 0;      // the register's value that `total` is up to
     std::uint64_t total = 0;
-    std::uint32_t rdpmc_index = 0;  // RDPMC is a tenth of a RDMSR here too, and regions read every counter at every mark
+    std::uint32_t rdpmc_index =
+        0;  // RDPMC is a tenth of a RDMSR here too, and regions read every counter at every mark
     unsigned sign_shift = 0;
   };
 

@@ -233,7 +233,7 @@ class Recorder::Thread final : public PmuClient {
   std::optional<EventCounters> counters_;
   std::optional<WindowCutter> windows_;
   std::optional<ThreadRegions> regions_;
-  std::vector<RegionSpan> spans_;  // scratch
+  std::vector<RegionSpan> spans_;                        // scratch
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
   std::uint64_t next_due_ns_ = 0;

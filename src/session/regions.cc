@@ -83,7 +83,8 @@ MarkTime RegionMarks::marker(std::uint64_t pc, std::uint64_t operand) {
   const std::size_t length = rest.find('\0');
   if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return MarkTime::None;
   // What the code at `pc` said before is gone.
-  actions_[pc] = {{.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(std::string(rest.substr(0, length)))}};
+  actions_[pc] = {
+      {.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(std::string(rest.substr(0, length)))}};
   return which == 'B' ? MarkTime::After : MarkTime::Before;
 }
 
@@ -101,11 +102,7 @@ const RegionMarks::Actions& RegionMarks::at(std::uint64_t pc) const {
 }
 
 ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters)
-    : config_(config),
-      marks_(marks),
-      counters_(counters),
-      events_(reported_events(config)),
-      now_(events_) {}
+    : config_(config), marks_(marks), counters_(counters), events_(reported_events(config)), now_(events_) {}
 
 Region& ThreadRegions::of(std::uint32_t region) {
   if (region >= regions_.size()) regions_.resize(region + 1);

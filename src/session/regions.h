@@ -95,7 +95,7 @@ class ThreadRegions {
   RegionMarks& marks_;
   const EventCounters& counters_;
   std::size_t events_;
-  std::vector<Open> open_;        // the first `depth_`; the rest is kept for its memory
+  std::vector<Open> open_;  // the first `depth_`; the rest is kept for its memory
   std::size_t depth_ = 0;
   std::vector<std::uint64_t> now_;  // scratch
   std::vector<Region> regions_;     // by number

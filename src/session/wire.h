@@ -96,8 +96,8 @@ struct Region {
   bool final = false;  // as Counts has it
   std::string name;
   std::uint64_t entries = 0;
-  std::uint64_t cut = 0;         // of those: ended without an end of their own
-  std::uint64_t ends_alone = 0;  // ends without a begin
+  std::uint64_t cut = 0;                        // of those: ended without an end of their own
+  std::uint64_t ends_alone = 0;                 // ends without a begin
   std::vector<std::uint64_t> sum, least, most;  // by event; least is UINT64_MAX without an entry
   bool operator==(const Region&) const = default;
 };
@@ -134,8 +134,8 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region,
-                             RegionSpan>;
+using Message =
+    std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region, RegionSpan>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {

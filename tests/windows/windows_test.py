@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""Windows and regions hold what arithmetic says, at every length, with one thread and with eight, in every way the engine runs
+a program; and what cannot be measured is refused or told of.
+  windows_test.py ZEROSKID GUESTS
+"""
+import collections
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+ZEROSKID = GUESTS = ""
+
+#: Ways to run the same program: translated with and without records of what ran, in small pieces, instruction by instruction.
+WAYS = (["-e", "instructions"], ["-e", "instructions,branches"], [], ["--max-block", "1"], ["--precise-only"])
+
+
+def guest(name):
+    return os.path.join(GUESTS, name)
+
+
+def stat(*words, status=0):
+    """What stat said, on stderr."""
+    result = subprocess.run([ZEROSKID, "stat", *words], env=ENVIRONMENT, capture_output=True, text=True, check=False,
+                            timeout=300)
+    assert result.returncode == status, (words, result.returncode, result.stderr)
+    return result.stderr
+
+
+def to_file(*words):
+    """The bytes of stat's output file."""
+    with tempfile.NamedTemporaryFile() as file:
+        stat("-o", file.name, *words)
+        return file.read()
+
+
+def windows(*words):
+    """Rows of the CSV, by thread; numbers as numbers."""
+    lines = [line for line in to_file("--format", "csv", *words).decode().splitlines() if not line.startswith("#")]
+    threads = collections.defaultdict(list)
+    for row in csv.DictReader(lines):
+        threads[row["pid"], row["tid"]].append({key: int(value) if value.isdigit() else value
+                                                for key, value in row.items()})
+    return threads
+
+
+def regions(*words):
+    """By name and event: entries, cut short, ends without begin, sum, least, most."""
+    found = {}
+    for line in to_file("-j", *words).decode().splitlines():
+        fields = json.loads(line)
+        if "region" in fields:
+            found[fields["region"], fields["event"]] = tuple(
+                fields.get(key) for key in ("entries", "cut-short", "ends-without-begin", "sum", "min", "max"))
+    return found
+
+
+def place_of(mnemonic):
+    """Addresses of these instructions of known_loop, hexadecimal."""
+    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", guest("known_loop")], capture_output=True, text=True,
+                             check=True).stdout
+    lines = map(str.split, listing[listing.index("<_start>:"):].splitlines())
+    return [words[0].rstrip(":") for words in lines if len(words) > 1 and words[1] == mnemonic]
+
+
+class Windows(unittest.TestCase):
+    #: Of known_loop, without and with an argument.
+    SHORT, LONG = 3 + 2 * 1000 + 3, 4 + 2 * 12_000_000 + 3
+
+    def check(self, rows, length, total):
+        self.assertEqual(len(rows), -(-total // length))
+        at = 0
+        for number, row in enumerate(rows, 1):
+            expected = min(length, total - at)
+            self.assertEqual((row["window"], row["start"], row["end"]), (number, at, at + expected))
+            self.assertEqual(row["instructions"], expected)
+            self.assertEqual(row["reason"], f"{length}i" if expected == length else "end")
+            at += expected
+
+    def test_hold_exactly_their_instructions(self):
+        for way in WAYS:
+            for length in (1, 2, 7, 999, 50_000):
+                (rows,) = windows("-I", f"{length}i", *way, guest("known_loop")).values()
+                self.check(rows, length, self.SHORT)
+
+    def test_of_a_long_run_too(self):
+        for way in WAYS[:3]:
+            for length in (50_000, 10_000_000, 24_000_007):
+                (rows,) = windows("-I", f"{length}i", *way, guest("known_loop"), "long").values()
+                self.check(rows, length, self.LONG)
+
+    def test_branches_in_a_window_are_arithmetic(self):
+        # The first window begins with three instructions of which one is a branch.
+        (rows,) = windows("-I", "100i", "-e", "instructions,branches", guest("known_loop")).values()
+        self.assertEqual([row["branches"] for row in rows], [49] + [50] * 19 + [3])
+
+    def test_end_by_any_event(self):
+        (rows,) = windows("-I", "100:branches", "-e", "instructions", guest("known_loop")).values()
+        # je, then every second instruction from the fifth on: the hundredth branch is instruction 3 + 2 * 99.
+        self.assertEqual(rows[0]["end"], 3 + 2 * 99)
+        self.assertEqual({row["instructions"] for row in rows[1:-1]}, {200})
+        self.assertEqual([row["reason"] for row in rows], ["100:branches"] * 10 + ["end"])
+
+    def test_end_by_whichever_of_several_comes_first(self):
+        (rows,) = windows("-I", "150i", "-I", "100:branches", guest("known_loop")).values()
+        self.assertEqual({row["reason"] for row in rows[:-1]}, {"150i"})
+        (rows,) = windows("-I", "200i", "-I", "100:branches", guest("known_loop")).values()
+        self.assertEqual(rows[0]["reason"], "200i")  # 99 branches
+        self.assertEqual(rows[1]["reason"], "100:branches")  # begins and ends with one
+        self.assertEqual({row["reason"] for row in rows[2:-1]}, {"200i+100:branches"})
+
+    def test_of_threads_are_each_ones_own(self):
+        for count in ("1", "8"):
+            for length in (1 if count == "1" else 2, 999, 50_000, 10_000_000):
+                threads = windows("-I", f"{length}i", guest("region_marks"), count)
+                self.assertEqual(len(threads), 1 + int(count))
+                for rows in threads.values():
+                    at = 0
+                    for row in rows:
+                        self.assertEqual(row["start"], at)
+                        at = row["end"]
+                        self.assertEqual(row["instructions"], at - row["start"])
+                        self.assertEqual(row["instructions"] == length, row["reason"] != "end")
+                    self.assertGreater(at, 20_000)  # every thread works so much
+
+    def test_sum_to_what_is_counted_without_them(self):
+        program = "/bin/ls", "/etc"
+        whole = {event["event"]: float(event["counter-value"])
+                 for event in map(json.loads, to_file("-j", "--virtual-time", *program).decode().splitlines())
+                 if "counter-value" in event}
+        rows = [row for thread in windows("-I", "999i", "--virtual-time", *program).values() for row in thread]
+        for event in ("branches", "mem_inst_retired.all_loads", "mem_inst_retired.all_stores", "instructions"):
+            self.assertEqual(sum(row[event] for row in rows), whole[event])
+
+    def test_of_milliseconds_are_of_nominal_time(self):
+        (rows,) = windows("-I", "5", guest("known_loop"), "long").values()
+        self.assertEqual([row["instructions"] for row in rows], [5_000_000] * 4 + [4_000_007])
+        self.assertEqual((rows[1]["start_ns"], rows[1]["end_ns"]), (5_000_000, 10_000_000))
+
+    def test_with_a_skid_are_late_by_it_and_say_so(self):
+        (rows,) = windows("-I", "500i", "--skid", "7", guest("known_loop")).values()
+        self.assertEqual([row["instructions"] for row in rows], [507, 507, 507, self.SHORT - 3 * 507])
+        text = stat("-I", "500i", "--skid", "dist", guest("known_loop"))
+        self.assertIn("windows end late on purpose", text)
+        late = ["-I", "500i", "--skid", "dist", "--virtual-time", guest("known_loop")]
+        self.assertEqual(stat(*late), stat(*late))
+        self.assertNotEqual(stat(*late), stat("--seed", "2", *late))
+
+    def test_hpctools_csv_has_its_columns_and_line_ends(self):
+        data = to_file("-I", "50000i", "--format", "hpctool-csv", guest("known_loop"), "long")
+        lines = data.split(b"\r\n")
+        self.assertEqual(lines[0], b"ins,l_cycle,ref_cycle,event1,event2,event3,event4")
+        self.assertEqual(lines[-1], b"")
+        self.assertNotIn(b"\n", data.replace(b"\r\n", b""))
+        rows = [line.split(b",") for line in lines[1:-1]]
+        self.assertEqual({len(row) for row in rows}, {7})
+        self.assertEqual({row[0] for row in rows[:-1]}, {b"50000"})
+        self.assertEqual({row[3] for row in rows[1:-1]}, {b"25000"})
+        self.assertEqual(rows[-1][0], b"7")
+
+    def test_of_two_runs_at_once_do_not_mix(self):
+        command = [ZEROSKID, "stat", "-I", "999i", "--virtual-time", "--format", "csv", "-o"]
+        with tempfile.TemporaryDirectory() as folder:
+            programs = {"a": [guest("known_loop")], "b": ["/bin/ls", "/etc"], "c": [guest("known_loop")]}
+            alone = {}
+            for name, program in programs.items():
+                alone[name] = to_file("-I", "999i", "--virtual-time", "--format", "csv", *program)
+            running = [subprocess.Popen([*command, os.path.join(folder, name), *program], env=ENVIRONMENT,
+                                        stdout=subprocess.PIPE) for name, program in programs.items()]
+            for process in running:
+                process.communicate(timeout=60)
+            self.assertEqual([process.returncode for process in running], [0, 0, 0])
+            for name in programs:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertEqual(file.read(), alone[name])
+
+
+class Regions(unittest.TestCase):
+    #: By region: entries, cut short, ends without begin, then instructions: sum, least, most.
+    KNOWN = {
+        "inner": (3, 0, 0, 3 * 201, 201, 201),
+        "outer": (3, 0, 0, 3 * (21 + 1 + 201 + 1 + 41), 265, 265),
+        "handler": (1, 0, 0, 61, 61, 61),
+        "never begun": (0, 0, 1, None, None, None),
+    }
+
+    def test_hold_exactly_what_lies_between_their_marks(self):
+        for count in (1, 8):
+            for way in WAYS:
+                found = regions(*way, guest("region_marks"), str(count))
+                for name, expected in self.KNOWN.items():
+                    self.assertEqual(found[name, "instructions"], expected, (name, way))
+                self.assertEqual(found["thread", "instructions"], (10 * count, 0, 0, 20010 * count, 2001, 2001), way)
+                if ("inner", "branches") in found:
+                    self.assertEqual(found["inner", "branches"], (3, 0, 0, 300, 100, 100))
+                    self.assertEqual(found["outer", "branches"], (3, 0, 0, 390, 130, 130))
+
+    def test_left_by_exceptions_and_jumps_count_the_same_in_every_way(self):
+        answers = [regions(*way, guest("region_marks")) for way in WAYS]
+        for name, entries, cut in (("thrown", 5, 0), ("around", 1, 0), ("jumped", 1, 1), ("signalled", 1, 0),
+                                   ("recursive", 3, 0)):
+            first = answers[0][name, "instructions"]
+            self.assertEqual(first[:3], (entries, cut, 0), name)
+            for answer in answers:
+                self.assertEqual(answer[name, "instructions"], first, name)
+
+    def test_of_functions_reach_from_entry_to_return(self):
+        for way in WAYS:
+            found = regions("--region", "function", *way, guest("region_marks"))
+            self.assertEqual([value[:3] for key, value in found.items() if key[0] == "function"][0], (1, 0, 0))
+            self.assertEqual(found["function", "instructions"][3], 103)  # 101, lea, ret
+
+    def test_of_stretches_lie_between_two_addresses(self):
+        place = "..".join(f"0x{place_of(name)[0]}" for name in ("dec", "xor"))
+        found = regions("--region", place, guest("known_loop"))
+        self.assertEqual(found[place, "instructions"], (1, 0, 0, 2001, 2001, 2001))
+
+    def test_of_lines_hold_the_lines_code(self):
+        with open(os.path.join(os.path.dirname(__file__), "../guests/region_marks.cc"), encoding="utf-8") as file:
+            source = file.readlines()
+        line = 1 + next(i for i, text in enumerate(source) if "WORK(60)" in text)
+        place = f"region_marks.cc:{line}"
+        found = regions("--region", place, guest("region_marks"))
+        self.assertEqual(found[place, "instructions"], (1, 0, 0, 121, 121, 121))
+
+    def test_lie_where_they_lie_in_the_table_of_windows(self):
+        lines = to_file("-I", "10000000i", "--format", "csv", guest("region_marks")).decode().splitlines()
+        spans = [line.split(",") for line in lines if line.startswith("# region,inner")]
+        self.assertEqual([int(end) - int(begin) for *_, begin, end in spans], [201, 201, 201])
+
+    def test_have_a_block_in_the_page_and_columns(self):
+        page = stat(guest("region_marks"))
+        self.assertIn(" Region 'inner': 3 entries\n", page)
+        self.assertIn(" Region 'jumped': 1 entry, 1 of them cut short\n", page)
+        self.assertIn(" Region 'never begun': never entered, 1 end without a begin\n", page)
+        self.assertIn("region;inner;3;0;0;instructions;603;201;201.00;201\n", stat("-x", ";", guest("region_marks")))
+
+    def test_cost_nothing_where_the_tool_is_absent(self):
+        listing = subprocess.run(["objdump", "-d", guest("region_marks")], capture_output=True, text=True,
+                                 check=True).stdout
+        self.assertGreaterEqual(listing.count("0f 1f 05"), 15)
+
+
+class Refusals(unittest.TestCase):
+    HINT = "hint: -I 50000i: instructions; -I 1000:EVENT: of an event; -I 10: milliseconds\n"
+
+    def refused(self, *words):
+        return stat(*words, guest("known_loop"), status=129)
+
+    def test_of_windows_that_are_none(self):
+        for spelling, why in (("0i", "a window of 0 never begins"), ("0", "a window of 0 never begins"),
+                              ("-5i", "a negative number closes no window"), ("i", "no number"),
+                              ("10q", "'q' is no unit")):
+            self.assertEqual(self.refused("-I", spelling), f"zeroskid: -I {spelling}: {why}\n{self.HINT}")
+        for spelling, most in (("99999999999999999999i", 2**60), ("1152921504606846977i", 2**60)):
+            self.assertEqual(self.refused("-I", spelling), f"zeroskid: -I {spelling}: too large\nhint: at most {most}\n")
+        self.assertIn("unknown event 'nonsense'", self.refused("-I", "10:nonsense"))
+
+    def test_of_what_does_not_go_with_windows(self):
+        self.assertEqual(self.refused("--skid", "5"), "zeroskid: --skid: without -I nothing is interrupted\n" + self.HINT)
+        self.assertIn("task-clock is counted by the kernel", self.refused("-I", "10i", "-e", "task-clock"))
+        self.assertIn("interrupts nobody", self.refused("-I", "10:task-clock"))
+        self.assertEqual(self.refused("--format", "csv"),
+                         "zeroskid: --format csv: has rows of windows only\nhint: -I 50000i\n")
+
+    def test_of_regions_that_are_nowhere(self):
+        program = guest("region_marks")
+        self.assertEqual(stat("--region", "functio", program, status=129),
+                         f"zeroskid: --region functio: {program}: no function is called functio\n"
+                         "hint: there is (anonymous namespace)::function\n")
+        self.assertEqual(stat("--region", "nosuch.cc:7", program, status=129),
+                         f"zeroskid: --region nosuch.cc:7: {program}: no code of a file nosuch.cc\n"
+                         "hint: addr2line shows its names\n")
+        self.assertIn("is not in its code", stat("--region", "0x1..0x2", program, status=129))
+
+    def test_a_region_that_is_never_entered_is_told_of_and_the_rest_is_kept(self):
+        text = stat("--region", "__libc_csu_init@/nowhere", guest("known_loop"), status=129)
+        self.assertIn("/nowhere: no such file", text)
+        text = stat("--region", "jumps", "--region", "0x401000..0x401001", guest("known_loop"), status=129)
+        self.assertIn("no function is called jumps", text)
+        # With an argument the jump over the second mov is not taken, without one the mov is never reached.
+        place = f"0x{place_of('mov')[1]}..0x{place_of('xor')[0]}"
+        text = stat("--region", place, guest("known_loop"), status=125)
+        self.assertIn(f"zeroskid: --region {place}: was never entered\n", text)
+        self.assertIn("2,006      instructions", text)
+        self.assertIn("1 entry", stat("--region", place, guest("known_loop"), "long"))
+
+
+if __name__ == "__main__":
+    ZEROSKID, GUESTS = (os.path.abspath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
