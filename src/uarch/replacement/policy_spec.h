@@ -96,4 +96,7 @@ constexpr bool serves(const PolicySpec& spec, unsigned ways) {
 /// Whether touching the line that was touched last changes nothing, so that a filter may skip it.
 constexpr bool second_touch_is_idle(PolicyKind kind) { return kind != PolicyKind::Qlru; }
 
+/// Whether a way without a line is filled before any other; a tree follows its nodes instead.
+constexpr bool prefers_empty_ways(PolicyKind kind) { return kind != PolicyKind::TreePlru; }
+
 }  // namespace zs::uarch
