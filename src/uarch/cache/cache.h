@@ -1,0 +1,100 @@
+// A set-associative cache: tags of 32 bits, four of them compared at once, flags and policy state in arrays of their own.
+// It holds lines and their order; what a miss leads to, hierarchy.h knows.
+//
+// SSE2 and not AVX2: every x86-64 processor has it, so no choice has to be made, and eight tags compared at once measured no
+// faster in the whole hierarchy (cache_bench, docs/models/caches.md).
+#pragma once
+
+#include <emmintrin.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "uarch/cache/line.h"
+#include "uarch/cache/set_index.h"
+#include "uarch/replacement/any_policy.h"
+
+namespace zs::uarch {
+
+template <ReplacementPolicy Policy>
+class Cache {
+ public:
+  /// Where a line is; valid until the cache changes.
+  using Slot = std::uint32_t;
+  static constexpr Slot kNoSlot = ~Slot{0};
+
+  explicit Cache(const CacheParameters& parameters)
+      : index_(parameters),
+        policy_(make_policy(parameters)),
+        ways_(parameters.ways),
+        stride_((parameters.ways + 3) & ~3U),
+        tags_(std::size_t{index_.sets()} * stride_, kNoLine),
+        flags_(tags_.size(), kSharedLine),
+        states_(index_.sets(), policy_.initial()) {}
+
+  Slot find(Line line) const {
+    const Slot first = index_(line) * stride_;
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
+    for (unsigned way = 0; way < stride_; way += 4) {
+      const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[first + way]));
+      const int equal = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, wanted)));
+      if (equal != 0) return first + way + static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(equal)));
+    }
+    return kNoSlot;
+  }
+
+  void touch(Slot slot) { policy_.hit(states_[slot / stride_], slot % stride_); }
+
+  /// Puts in a line that is not there.
+  EvictedLine insert(Line line, LineFlags flags) {
+    const std::uint32_t set = index_(line);
+    const unsigned way = policy_.victim(states_[set], filled(set));
+    const Slot slot = set * stride_ + way;
+    const EvictedLine evicted{tags_[slot], flags_[slot]};
+    tags_[slot] = line;
+    flags_[slot] = flags;
+    policy_.inserted(states_[set], way);
+    return evicted;
+  }
+
+  void remove(Slot slot) {
+    tags_[slot] = kNoLine;
+    flags_[slot] = kSharedLine;
+  }
+
+  LineFlags flags(Slot slot) const { return flags_[slot]; }
+  void set_flags(Slot slot, LineFlags flags) { flags_[slot] = flags; }
+  std::uint32_t set_of(Line line) const { return index_(line); }
+
+ private:
+  static Policy make_policy(const CacheParameters& parameters) {
+    if constexpr (std::is_constructible_v<Policy, PolicySpec, unsigned>) {
+      return Policy(parameters.policy, parameters.ways);
+    } else {
+      return Policy(parameters.ways);
+    }
+  }
+
+  WayMask filled(std::uint32_t set) const {
+    const __m128i none = _mm_set1_epi32(-1);
+    WayMask empty = 0;
+    for (unsigned way = 0; way < stride_; way += 4) {
+      const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[set * stride_ + way]));
+      empty |= static_cast<WayMask>(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, none)))) << way;
+    }
+    return ~empty & all_ways(ways_);
+  }
+
+  SetIndex index_;
+  Policy policy_;
+  unsigned ways_;
+  unsigned stride_;         // ways, rounded up to whole vectors; what is beyond them stays kNoLine
+  std::vector<Line> tags_;  // [set][stride]
+  std::vector<LineFlags> flags_;
+  std::vector<PolicyState> states_;  // [set]
+};
+
+}  // namespace zs::uarch

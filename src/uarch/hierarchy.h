@@ -1,0 +1,807 @@
+// What happens when the inline path of MemorySystem does not answer: the walk through TLBs, L1, L2, LLC, other cores and
+// memory, with everything that a miss sets off. Internal to uarch.
+//
+// `Parts` names the structures it is built of: the fast ones (memory_system.cc), or plain ones that tests compare them with,
+// access by access. The rules are the same then, and only here.
+//
+// Time: every access comes with its cycle. A line is in the tags from its request on; fill buffers and superqueue say until when
+// it is under way. Bandwidth is a least distance between two lines, per core: queues that cores share are not modelled, because
+// cores are told in stretches and a core that is behind would wait for one that is ahead.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "uarch/cache/line.h"
+#include "uarch/coherence/directory.h"
+#include "uarch/memory_system.h"
+#include "uarch/prefetch/l1_prefetchers.h"
+#include "uarch/prefetch/streamer.h"
+#include "uarch/tlb/page_map.h"
+#include "uarch/tlb/tlb.h"
+
+namespace zs::uarch {
+
+template <typename Parts>
+class Hierarchy final : public MemorySystem {
+ public:
+  Hierarchy(const MemoryParameters& parameters, const MemoryOptions& options)
+      : MemorySystem(parameters, options, Parts::kInlinePath),
+        parameters_(parameters),
+        prefetch_(options.prefetch),
+        buffers_stores_(options.store_buffer),
+        several_(options.cores > 1),
+        pages_(options.seed),
+        llc_(parameters.llc) {
+    for (unsigned core = 0; core < options.cores; ++core) cores_.push_back(std::make_unique<Core>(parameters));
+  }
+
+  void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) override {
+    cores_[core]->dispatched = access.now;
+    count(core, MemoryEvent::SoftwarePrefetches);
+    const std::uint64_t page = access.linear >> kPageBits;
+    if (!pages_.known(page)) return;
+    const Translated translated = translate(core, page, access.now, Side::Load);
+    const Line line = line_of(translated.frame, access.linear);
+    const std::uint64_t now = access.now + translated.latency;
+    if (hint == PrefetchHint::T1) {
+      prefetch_into_l2(core, line, now);
+    } else {
+      const bool write = hint == PrefetchHint::W;
+      use_line(core, line, access.linear, now, write ? Use::PrefetchForWrite : Use::Prefetch);
+    }
+  }
+
+  Outcome streaming_store(unsigned core, const Access& access) override {
+    cores_[core]->dispatched = access.now;
+    count(core, MemoryEvent::StreamingStores);
+    Core& own = *cores_[core];
+    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Store);
+    const Line line = line_of(translated.frame, access.linear);
+    const std::uint64_t now = access.now + translated.latency;
+    Outcome outcome{.latency = static_cast<std::uint32_t>(now - access.now) + parameters_.l1d.load_to_use_cycles,
+                    .source = Source::Dram,
+                    .tlb = translated.outcome};
+    if (line == own.combining) return outcome;  // the buffer that combines is open still
+    own.combining = line;
+    invalidate_everywhere(core, line);
+    const std::uint64_t start = wait_for_fill_buffer(core, now);
+    own.fills.add(line, memory_line(core, line, start), own.dispatched);
+    outcome.latency += static_cast<std::uint32_t>(start - now);
+    return outcome;
+  }
+
+  void flush(unsigned core, std::uint64_t linear) override {
+    count(core, MemoryEvent::FlushedLines);
+    if (!pages_.known(linear >> kPageBits)) return;
+    invalidate_everywhere(core, line_of(pages_.translate(linear >> kPageBits).frame, linear));
+  }
+
+  bool is_contended(std::uint64_t linear, std::uint64_t now) override {
+    if (!several_ || contended_.empty() || !pages_.known(linear >> kPageBits)) return false;
+    return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear), now) != nullptr;
+  }
+
+  void use_large_pages(std::uint64_t first, std::uint64_t last) override {
+    large_pages_ = true;
+    pages_.use_large_pages(align_up(first, 1U << kPageBits) >> kPageBits, last >> kPageBits);
+  }
+
+  void unmap(std::uint64_t first, std::uint64_t last) override {
+    pages_.unmap(first >> kPageBits, align_up(last, 1U << kPageBits) >> kPageBits);
+    for (unsigned core = 0; core < cores_.size(); ++core) {
+      Core& own = *cores_[core];
+      for (auto* tlb : {&own.itlb, &own.dtlb, &own.stlb}) tlb->clear();
+      own.dtlb_stores.clear();
+      filters_[core].forget_all();
+    }
+  }
+
+ protected:
+  Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
+    cores_[core]->dispatched = access.now;
+    count(core, MemoryEvent::Loads);
+    const bool locked = kind == LoadKind::Locked;
+    if (locked) count(core, MemoryEvent::LockedLoads);
+    auto& stores = stores_of(core);
+    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load);
+    Outcome outcome{.tlb = translated.outcome};
+    std::uint32_t latency = translated.latency;
+
+    if (buffers_stores_ && !locked) {
+      outcome.forwarding = stores.meet(access.linear, access.bytes, access.now);
+      switch (outcome.forwarding) {
+        case Forwarding::None: break;
+        case Forwarding::Alias:
+          count(core, MemoryEvent::AddressAlias);
+          latency += parameters_.alias_cycles;
+          break;
+        case Forwarding::Forwarded:
+        case Forwarding::Blocked: {
+          const bool blocked = outcome.forwarding == Forwarding::Blocked;
+          count(core, blocked ? MemoryEvent::ForwardBlocked : MemoryEvent::ForwardedLoads);
+          count(core, MemoryEvent::LoadL1Hit);
+          if (translated.outcome == TlbOutcome::Walk) count(core, MemoryEvent::LoadStlbMiss);
+          outcome.latency = latency + parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
+          return outcome;
+        }
+      }
+    }
+
+    std::uint64_t start = access.now + latency;
+    if (locked && buffers_stores_) start = stores.drained_at(start);
+    const Used used = use_lines(core, access, translated, start, locked ? Use::LockedLoad : Use::Load, outcome);
+    outcome.source = used.source;
+    outcome.latency = static_cast<std::uint32_t>(start - access.now) + used.latency;
+    if (locked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
+    if (outcome.split) count(core, MemoryEvent::SplitLoads);
+    if (outcome.tlb == TlbOutcome::Walk) count(core, MemoryEvent::LoadStlbMiss);
+    const bool as_l1 = locked && parameters_.locked_loads_count_as_l1;
+    count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : used.source)]);
+    return outcome;
+  }
+
+  Outcome slow_store(unsigned core, const Access& access) override {
+    cores_[core]->dispatched = access.now;
+    count(core, MemoryEvent::Stores);
+    auto& stores = stores_of(core);
+    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
+    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
+    Outcome outcome{.waited = static_cast<std::uint32_t>(begin - access.now), .tlb = translated.outcome};
+    const Used used = use_lines(core, access, translated, begin + translated.latency, Use::Store, outcome);
+    outcome.source = used.source;
+    outcome.latency = translated.latency + used.latency;
+    if (buffers_stores_) stores.push(access.linear, access.bytes, begin, begin + outcome.latency);
+    if (outcome.split) count(core, MemoryEvent::SplitStores);
+    if (outcome.tlb == TlbOutcome::Walk) count(core, MemoryEvent::StoreStlbMiss);
+    return outcome;
+  }
+
+  Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) override {
+    cores_[core]->dispatched = now;
+    Core& own = *cores_[core];
+    filters_[core].fetched = linear >> kLineBits;
+    const Translated translated = translate(core, linear >> kPageBits, now, Side::Fetch);
+    const Line line = line_of(translated.frame, linear);
+    Outcome outcome{.latency = translated.latency, .tlb = translated.outcome};
+    if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
+      own.l1i.touch(slot);
+      count(core, MemoryEvent::FetchHit);
+      return outcome;
+    }
+    count(core, MemoryEvent::FetchMiss);
+    const std::uint64_t start = now + translated.latency;
+    const Arrival arrival = request(core, line, start, Request::Code);
+    const EvictedLine evicted = own.l1i.insert(line, kSharedLine);
+    if (evicted.line != kNoLine) left_silently(core, evicted.line);
+    outcome.latency += static_cast<std::uint32_t>(arrival.complete - start);
+    outcome.source = arrival.source;
+    return outcome;
+  }
+
+ private:
+  using L1 = typename Parts::L1;
+  using Outer = typename Parts::Outer;
+  using TlbType = BasicTlb<typename Parts::Table>;
+
+  /// What asks for a line.
+  enum class Use : std::uint8_t { Load, LockedLoad, Store, Prefetch, PrefetchForWrite, Walk };
+  static constexpr bool writes(Use use) {
+    return use == Use::Store || use == Use::LockedLoad || use == Use::PrefetchForWrite;
+  }
+  static constexpr bool is_load(Use use) { return use == Use::Load || use == Use::LockedLoad; }
+
+  /// The same, as L2 sees it.
+  enum class Request : std::uint8_t { Read, Rfo, Code, Prefetch, Walk };
+  static constexpr Request request_of(Use use) {
+    if (use == Use::Walk) return Request::Walk;
+    if (use == Use::Prefetch) return Request::Prefetch;
+    return writes(use) ? Request::Rfo : Request::Read;
+  }
+
+  enum class Side : std::uint8_t { Load, Store, Fetch };
+
+  struct HitMiss {
+    MemoryEvent hit, miss;
+  };
+  static constexpr HitMiss kL2Events[] = {
+      {MemoryEvent::L2DemandReadHit, MemoryEvent::L2DemandReadMiss},
+      {MemoryEvent::L2RfoHit, MemoryEvent::L2RfoMiss},
+      {MemoryEvent::L2CodeHit, MemoryEvent::L2CodeMiss},
+      {MemoryEvent::L2PrefetchHit, MemoryEvent::L2PrefetchMiss},
+      {MemoryEvent::L2WalkHit, MemoryEvent::L2WalkMiss},
+  };
+  struct WalkEvents {
+    MemoryEvent stlb_hit, walk, cycles;
+  };
+  static constexpr WalkEvents kWalkEvents[] = {
+      {MemoryEvent::DtlbLoadStlbHit, MemoryEvent::DtlbLoadWalk, MemoryEvent::DtlbLoadWalkCycles},
+      {MemoryEvent::DtlbStoreStlbHit, MemoryEvent::DtlbStoreWalk, MemoryEvent::DtlbStoreWalkCycles},
+      {MemoryEvent::ItlbStlbHit, MemoryEvent::ItlbWalk, MemoryEvent::ItlbWalkCycles},
+  };
+  static constexpr MemoryEvent kLoadFrom[] = {
+      MemoryEvent::LoadL1Hit,     MemoryEvent::LoadFillBuffer, MemoryEvent::LoadL2Hit,  MemoryEvent::LoadL3HitNone,
+      MemoryEvent::LoadL3HitMiss, MemoryEvent::LoadL3SnoopHit, MemoryEvent::LoadL3Hitm, MemoryEvent::LoadDram,
+  };
+
+  struct Translated {
+    Frame frame = 0;
+    std::uint32_t latency = 0;
+    TlbOutcome outcome = TlbOutcome::Hit;
+  };
+  struct Used {
+    std::uint32_t latency = 0;
+    Source source = Source::L1;
+  };
+  struct Arrival {
+    std::uint64_t complete = 0;
+    Source source = Source::L1;
+    LineFlags flags = kExclusive;
+  };
+
+  struct Core {
+    explicit Core(const MemoryParameters& p)
+        : l1i(p.l1i),
+          l1d(p.l1d),
+          l2(p.l2),
+          itlb(p.itlb),
+          dtlb(p.dtlb),
+          stlb(p.stlb),
+          dtlb_stores(TlbParameters{.entries_4k = p.dtlb_stores, .ways_4k = p.dtlb_stores, .shared_2m = true}),
+          walk_caches{Table(p.pde_cache, p.pde_cache), Table(4, 4), Table(4, 4)},
+          walkers(p.page_walkers, 0),
+          fills(p.fill_buffers),
+          requests(p.superqueue),
+          stores(p.store_buffer, p.store_retire_cycles),
+          streamer(p.prefetch) {}
+
+    using Table = typename Parts::Table;
+    Outer l1i;
+    L1 l1d;
+    Outer l2;
+    TlbType itlb, dtlb, stlb, dtlb_stores;
+    // Paging entries by what they map: 2 MiB, 1 GiB, 512 GiB. chosen: 4 entries of the latter two.
+    std::array<Table, 3> walk_caches;
+    std::vector<std::uint64_t> walkers;  // when each is free
+    typename Parts::Pending fills;
+    typename Parts::Pending requests;
+    typename Parts::Stores stores;
+    NextLinePrefetcher next_line;
+    StridePrefetcher strides;
+    Streamer streamer;
+    Line combining = kNoLine;      // of the last streaming store
+    std::uint64_t dispatched = 0;  // `now` of the access that is under way
+    // When the way to each level is free again.
+    std::uint64_t l2_free = 0, llc_free = 0, memory_free = 0;
+    Line open_row = kNoLine;
+  };
+
+  static Line line_of(Frame frame, std::uint64_t linear) {
+    return frame << (kPageBits - kLineBits) | line_in_page(linear >> kLineBits);
+  }
+
+  void count(unsigned core, MemoryEvent event, std::uint64_t n = 1) { counts_[core].add(event, n); }
+
+  auto& stores_of(unsigned core) {
+    if constexpr (Parts::kInlinePath) {
+      return filters_[core].stores;
+    } else {
+      return cores_[core]->stores;
+    }
+  }
+
+  // --- translation ---
+
+  Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
+    Core& own = *cores_[core];
+    const bool own_stores = side == Side::Store && parameters_.dtlb_stores != 0;
+    TlbType& first = side == Side::Fetch ? own.itlb : own_stores ? own.dtlb_stores : own.dtlb;
+    if (const Frame* frame = first.find(page, false)) {
+      if (side != Side::Fetch) remember_page(core, page, own_stores ? 1 : 0);
+      return {.frame = *frame};
+    }
+    const auto within = static_cast<Frame>(page & (kSmallPagesPerLarge - 1));
+    if (large_pages_) {
+      if (const Frame* frame = first.find(page, true)) {
+        if (side != Side::Fetch) forget_pages_of_large(core, page, own_stores ? 1 : 0);
+        return {.frame = *frame | within};
+      }
+    }
+
+    const WalkEvents& events = kWalkEvents[static_cast<std::size_t>(side)];
+    const Translation mapped = pages_.translate(page);
+    const Frame tagged = mapped.large ? mapped.frame & ~static_cast<Frame>(kSmallPagesPerLarge - 1) : mapped.frame;
+    Translated result{mapped.frame, parameters_.stlb_hit_cycles, TlbOutcome::StlbHit};
+    if (own.stlb.find(page, mapped.large) != nullptr) {
+      count(core, events.stlb_hit);
+    } else {
+      const std::uint32_t cycles = walk(core, page, now + result.latency, mapped.large);
+      count(core, events.walk);
+      count(core, events.cycles, cycles);
+      count(core, mapped.large ? MemoryEvent::WalkCompleted2M : MemoryEvent::WalkCompleted4K);
+      result.latency += cycles;
+      result.outcome = TlbOutcome::Walk;
+      own.stlb.insert(page, mapped.large, tagged);
+    }
+    first.insert(page, mapped.large, tagged);
+    if (side != Side::Fetch) {
+      if (mapped.large) {
+        forget_pages_of_large(core, page, own_stores ? 1 : 0);
+      } else {
+        remember_page(core, page, own_stores ? 1 : 0);
+      }
+    }
+    return result;
+  }
+
+  /// Reads the paging entries that no cache of them holds, one after the other. Returns cycles.
+  /// source: paging-structure caches, SDM vol. 3A, "Caching Translation Information"; 2 cycles beside the reads are chosen.
+  std::uint32_t walk(unsigned core, std::uint64_t page, std::uint64_t now, bool large) {
+    Core& own = *cores_[core];
+    const auto walker = std::ranges::min_element(own.walkers);
+    const std::uint64_t start = std::max(now, *walker);
+    std::uint64_t at = start + 2;
+    // walk_caches[i] skips the read of the entries above level i.
+    const unsigned last = large ? 1 : 0;
+    unsigned level = last;
+    while (level < 3 && own.walk_caches[level].find(page >> kLargePageShift * (level + 1)) == nullptr) ++level;
+    for (;; --level) {
+      const Line line = pages_.entry_line(page, static_cast<TableLevel>(level));
+      at += use_line(core, line, kNone, at, Use::Walk).latency;
+      if (level == last) break;
+      own.walk_caches[level - 1].insert(page >> kLargePageShift * level, 0);
+    }
+    *walker = at;
+    return static_cast<std::uint32_t>(at - now);
+  }
+
+  void remember_page(unsigned core, std::uint64_t page, unsigned which) {
+    if constexpr (Parts::kInlinePath) {
+      Filter& filter = filters_[core];
+      filter.pages[which][page & filter.page_masks[which]] = page;
+    }
+  }
+  /// A 2 MiB page is not skipped: a page of 4 KiB says nothing of its place in the order.
+  void forget_pages_of_large(unsigned core, std::uint64_t page, unsigned which) {
+    if constexpr (Parts::kInlinePath) {
+      Filter& filter = filters_[core];
+      filter.pages[which][page >> kLargePageShift & filter.page_masks[which]] = kNone;
+    }
+  }
+
+  // --- L1D ---
+
+  /// All lines of an access: the one that comes last decides.
+  Used use_lines(unsigned core, const Access& access, const Translated& first, std::uint64_t start, Use use,
+                 Outcome& outcome) {
+    Used used = use_line(core, line_of(first.frame, access.linear), access.linear, start, use, access.instruction);
+    const std::uint64_t last = access.linear + access.bytes - 1;
+    for (std::uint64_t linear = (access.linear | (kLineBytes - 1)) + 1; linear <= last; linear += kLineBytes) {
+      outcome.split = true;
+      Translated translated{.frame = first.frame};
+      if (linear >> kPageBits != access.linear >> kPageBits) {
+        translated = translate(core, linear >> kPageBits, start, use == Use::Store ? Side::Store : Side::Load);
+        outcome.tlb = std::max(outcome.tlb, translated.outcome);
+      }
+      const Line line = line_of(translated.frame, linear);
+      const Used next = use_line(core, line, linear, start + translated.latency, use, access.instruction);
+      if (translated.latency + next.latency > used.latency) {
+        used = {translated.latency + next.latency, next.source};
+      }
+    }
+    if (outcome.split) used.latency += parameters_.split_cycles;
+    return used;
+  }
+
+  /// One line through L1D. linear: kNone for page walks, which have none.
+  Used use_line(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, Use use,
+                std::uint32_t instruction = 0) {
+    Core& own = *cores_[core];
+    const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
+    Contention* const contention = several_ ? contended_.find(line, now) : nullptr;
+    if (contention != nullptr && now < contention->grace_until) {
+      const CoreMask allowed = writes(use) ? contention->grace_writer : contention->grace_readers;
+      if ((allowed & core_bit(core)) != 0) return {l1_cycles, Source::L1};
+    }
+
+    if (const auto slot = own.l1d.find(line); slot != L1::kNoSlot) {
+      own.l1d.touch(slot);
+      LineFlags flags = own.l1d.flags(slot);
+      const bool first_use = (flags & kPrefetched) != 0 && use != Use::Walk;
+      std::uint64_t complete = own.fills.complete(line, now);
+      if (writes(use)) {
+        if ((flags & kExclusive) == 0) {
+          count(core, MemoryEvent::L2RfoHit);
+          complete = std::max(complete, upgrade(core, line, wait_for_fill_buffer(core, now)));
+          own.fills.forget(line);
+          own.fills.add(line, complete, own.dispatched);
+        }
+        flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
+      }
+      if (first_use) flags = without(flags, kPrefetched);
+      own.l1d.set_flags(slot, flags);
+      // Later accesses may be dispatched before this one, which has waited for its translation, gets here.
+      const bool settled = complete == 0 && own.fills.complete(line, own.dispatched) == 0;
+      remember_line(core, line, linear, flags, settled && contention == nullptr && !first_use);
+      const bool wants_next = use != Use::Walk && own.next_line.hit(linear);
+      if (first_use && is_load(use)) {
+        own.next_line.missed(linear);
+        prefetch_stride(core, line, linear, now, instruction);
+      }
+      if (wants_next && parameters_.prefetch.next_line) prefetch_into_l1(core, line, linear, linear + kLineBytes, now);
+      if (complete == 0) return {l1_cycles, Source::L1};
+      return {std::max(l1_cycles, static_cast<std::uint32_t>(complete - now)), Source::FillBuffer};
+    }
+
+    const std::uint64_t start = wait_for_fill_buffer(core, now);
+    const Arrival arrival = request(core, line, start, request_of(use));
+    LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that
+    if (writes(use)) flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
+    install(core, line, flags);
+    own.fills.add(line, arrival.complete, own.dispatched);
+    if (is_load(use)) {
+      count(core, MemoryEvent::FillBufferPending, arrival.complete - start);
+      own.next_line.missed(linear);
+      prefetch_stride(core, line, linear, now, instruction);
+    }
+    return {static_cast<std::uint32_t>(arrival.complete - now), arrival.source};
+  }
+
+  std::uint64_t wait_for_fill_buffer(unsigned core, std::uint64_t now) {
+    const std::uint64_t start = cores_[core]->fills.free_at(now);
+    if (start > now) count(core, MemoryEvent::FillBufferFull, start - now);
+    return start;
+  }
+
+  /// The line was touched: it is the newest of its set, and the inline path may answer for it where `settled`.
+  void remember_line(unsigned core, Line line, std::uint64_t linear, LineFlags flags, bool settled) {
+    if constexpr (Parts::kInlinePath) {
+      Filter& filter = filters_[core];
+      const std::size_t set = line & filter.set_mask;
+      const std::uint64_t remembered = settled && linear != kNone ? linear >> kLineBits : kNone;
+      filter.read[set] = remembered;
+      filter.write[set] = (flags & kDirty) != 0 ? remembered : kNone;
+    }
+  }
+  void forget_line(unsigned core, Line line) { remember_line(core, line, kNone, kSharedLine, false); }
+
+  /// Puts a line into L1D; what it throws out goes to L2 if it is modified.
+  void install(unsigned core, Line line, LineFlags flags) {
+    Core& own = *cores_[core];
+    count(core, MemoryEvent::L1dReplacement);
+    const EvictedLine evicted = own.l1d.insert(line, flags);
+    forget_line(core, line);
+    if (evicted.line == kNoLine) return;
+    own.fills.forget(evicted.line);
+    if ((evicted.flags & kDirty) == 0) {
+      left_silently(core, evicted.line);
+      return;
+    }
+    count(core, MemoryEvent::L1dModifiedEvicted);
+    own.l2_free += parameters_.l2_gap_cycles;
+    if (const auto slot = own.l2.find(evicted.line); slot != Outer::kNoSlot) {
+      own.l2.set_flags(slot, without(evicted.flags, kPrefetched));
+    } else {
+      insert_l2(core, evicted.line, without(evicted.flags, kPrefetched));
+    }
+  }
+
+  // --- prefetch ---
+
+  void prefetch_stride(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, std::uint32_t instruction) {
+    if (!prefetch_ || !parameters_.prefetch.ip_stride) return;
+    const std::uint64_t target = cores_[core]->strides.missed(instruction, linear);
+    if (target != 0) prefetch_into_l1(core, line, linear, target, now);
+  }
+
+  /// linear  what asks, in `line`; `target` is prefetched if it lies in the same page, and a fill buffer is free
+  void prefetch_into_l1(unsigned core, Line line, std::uint64_t linear, std::uint64_t target, std::uint64_t now) {
+    Core& own = *cores_[core];
+    if (!prefetch_ || target >> kPageBits != linear >> kPageBits) return;
+    const Line wanted = line - line_in_page(line) + line_in_page(target >> kLineBits);
+    if (own.l1d.find(wanted) != L1::kNoSlot || own.fills.full(now) || owned_elsewhere(core, wanted)) return;
+    const Arrival arrival = request(core, wanted, now, Request::Prefetch);
+    install(core, wanted, without(arrival.flags, kDirty) | kPrefetched);
+    own.fills.add(wanted, arrival.complete, own.dispatched);
+  }
+
+  void prefetch_into_l2(unsigned core, Line line, std::uint64_t now) {
+    Core& own = *cores_[core];
+    if (own.l2.find(line) != Outer::kNoSlot || owned_elsewhere(core, line)) return;
+    if (own.requests.full(now)) return;
+    // source: optimisation manual, the streamer goes to LLC only while L2 has many misses. chosen: from 12 on.
+    constexpr std::size_t kMany = 12;
+    const bool llc_only = parameters_.llc_role == LlcRole::Inclusive && own.requests.outstanding(now) >= kMany;
+    count(core, MemoryEvent::L2PrefetchMiss);
+    const Arrival arrival = beyond_l2(core, line, now, false);
+    own.requests.add(line, arrival.complete, own.dispatched);
+    if (!llc_only) insert_l2(core, line, arrival.flags | kPrefetched);
+  }
+
+  /// chosen: a prefetch takes no line from a core that may write it.
+  bool owned_elsewhere(unsigned core, Line line) const {
+    if (!several_) return false;
+    const Holders holders = directory_.holders(line);
+    return holders.exclusive && holders.others(core) != 0;
+  }
+
+  // --- L2 ---
+
+  /// L1D or L1I asks L2.
+  Arrival request(unsigned core, Line line, std::uint64_t now, Request request) {
+    Core& own = *cores_[core];
+    const HitMiss& events = kL2Events[static_cast<std::size_t>(request)];
+    const bool exclusive = request == Request::Rfo;
+    Arrival arrival{.source = Source::L2};
+    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+      count(core, events.hit);
+      own.l2.touch(slot);
+      arrival.flags = without(own.l2.flags(slot), kPrefetched);
+      own.l2.set_flags(slot, arrival.flags);
+      const std::uint64_t start = std::max(now, own.l2_free);
+      own.l2_free = start + parameters_.l2_gap_cycles;
+      arrival.complete = std::max(start + parameters_.l2.load_to_use_cycles, own.requests.complete(line, now));
+      if (exclusive && (arrival.flags & kExclusive) == 0) {
+        arrival.complete = std::max(arrival.complete, upgrade(core, line, now));
+        arrival.flags = arrival.flags | kExclusive;
+      }
+      prefetch_behind_l2(core, line, now, false);
+      return arrival;
+    }
+    count(core, events.miss);
+    const std::uint64_t start = own.requests.free_at(now);
+    const std::uint64_t under_way = own.requests.complete(line, now);  // to LLC only
+    arrival = beyond_l2(core, line, start, exclusive);
+    arrival.complete = std::max(arrival.complete, under_way);
+    own.requests.forget(line);
+    own.requests.add(line, arrival.complete, own.dispatched);
+    insert_l2(core, line, arrival.flags);
+    prefetch_behind_l2(core, line, now, request != Request::Prefetch);
+    return arrival;
+  }
+
+  /// What an access of L2 sets off.
+  void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, bool demand_miss) {
+    if (!prefetch_) return;
+    if (demand_miss && parameters_.prefetch.adjacent) prefetch_into_l2(core, line ^ 1, now);
+    cores_[core]->streamer.access(line, [this, core, now](Line next) { prefetch_into_l2(core, next, now); });
+  }
+
+  void insert_l2(unsigned core, Line line, LineFlags flags) {
+    Core& own = *cores_[core];
+    count(core, MemoryEvent::L2LinesIn);
+    EvictedLine evicted = own.l2.insert(line, flags);
+    if (evicted.line == kNoLine) return;
+    own.requests.forget(evicted.line);
+    if (parameters_.l2_includes_l1) {
+      if (take_from_l1(core, evicted.line)) evicted.flags = evicted.flags | kDirty;
+    }
+    const bool dirty = (evicted.flags & kDirty) != 0;
+    const bool victim = parameters_.llc_role == LlcRole::Victim;
+    count(core, dirty || victim ? MemoryEvent::L2LinesOutNonSilent : MemoryEvent::L2LinesOutSilent);
+    if (dirty || victim) own.llc_free += parameters_.llc_gap_cycles;
+    if (victim || dirty) write_to_llc(core, evicted.line, dirty);
+    if (victim) left_silently(core, evicted.line);
+  }
+
+  // --- LLC, other cores, memory ---
+
+  /// The line is not in this core's L2: from LLC, from another core, or from memory.
+  Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive) {
+    Core& own = *cores_[core];
+    count(core, MemoryEvent::LlcReference);
+    std::uint64_t start = std::max(now, own.llc_free);
+    own.llc_free = start + parameters_.llc_gap_cycles;
+
+    Snooped snooped;
+    if (several_) {
+      if (const Contention* contention = contended_.find(line, start)) start = std::max(start, contention->busy_until);
+      snooped = snoop(core, line, start, exclusive);
+    }
+
+    Arrival arrival{.flags = snooped.shared ? kSharedLine : kExclusive};
+    const auto slot = llc_.find(line);
+    const bool hit = slot != Outer::kNoSlot;
+    if (hit) {
+      llc_.touch(slot);
+      arrival.source = snooped.asked ? Source::L3SnoopMiss : Source::L3;
+      arrival.complete = start + parameters_.llc.load_to_use_cycles;
+      // A victim cache gives the line away, and what it knew of memory goes with it.
+      if (parameters_.llc_role == LlcRole::Victim && !snooped.shared) {
+        arrival.flags = arrival.flags | (llc_.flags(slot) & kDirty ? kDirty : kSharedLine);
+        llc_.remove(slot);
+      }
+    }
+    if (snooped.found) {
+      arrival.source = snooped.dirty ? Source::L3Hitm : Source::L3SnoopHit;
+      arrival.complete = snooped.complete;
+      if (exclusive && snooped.dirty) arrival.flags = arrival.flags | kDirty;
+    } else if (!hit) {
+      count(core, MemoryEvent::LlcMiss);
+      arrival.source = Source::Dram;
+      arrival.complete = memory_line(core, line, start);
+    }
+    if (!hit && parameters_.llc_role == LlcRole::Inclusive) insert_llc(core, line, kSharedLine);
+    if (several_) {
+      Holders holders = exclusive ? Holders{} : directory_.holders(line);
+      holders.sharers |= core_bit(core);
+      holders.exclusive = !snooped.shared;
+      directory_.set(line, holders);
+    }
+    return arrival;
+  }
+
+  /// What the other cores had to say.
+  struct Snooped {
+    bool asked = false;
+    bool found = false;   // the data comes from a core
+    bool dirty = false;   // which had it modified
+    bool shared = false;  // others still hold the line
+    std::uint64_t complete = 0;
+  };
+
+  Snooped snoop(unsigned core, Line line, std::uint64_t now, bool exclusive) {
+    Snooped snooped;
+    const Holders before = directory_.holders(line);
+    const CoreMask others = before.others(core);
+    if (others == 0) return snooped;
+    // Shared lines are read without asking anybody where LLC has them.
+    if (!exclusive && !before.exclusive && llc_.find(line) != Outer::kNoSlot) {
+      snooped.shared = true;
+      return snooped;
+    }
+    snooped.asked = true;
+    CoreMask present = 0;
+    for (CoreMask left = others; left != 0; left &= left - 1) {
+      const auto other = static_cast<unsigned>(std::countr_zero(left));
+      if (!holds(other, line)) continue;
+      present |= core_bit(other);
+      const bool was_dirty = exclusive ? invalidate(other, line) : before.exclusive && downgrade(other, line);
+      snooped.dirty = snooped.dirty || was_dirty;
+    }
+    Holders after = before;
+    after.sharers = exclusive ? 0 : present | (before.sharers & core_bit(core));
+    after.exclusive = false;
+    directory_.set(line, after);
+    if (present == 0) return snooped;
+    snooped.found = true;
+    snooped.shared = !exclusive;
+    if (!exclusive && snooped.dirty) write_to_llc(core, line, true);
+    const std::uint32_t latency = snooped.dirty ? parameters_.hitm_cycles : parameters_.snoop_hit_cycles;
+    if (exclusive) count(core, snooped.dirty ? MemoryEvent::RfoHitm : MemoryEvent::RfoSnoopHit);
+    const bool by_write = exclusive || snooped.dirty;
+    snooped.complete = by_write ? contended_.transfer(line, now, latency, {present, before.exclusive}) : now + latency;
+    return snooped;
+  }
+
+  /// A core that holds a line shared wants to write it. Returns when it may.
+  std::uint64_t upgrade(unsigned core, Line line, std::uint64_t now) {
+    Core& own = *cores_[core];
+    std::uint64_t start = now;
+    if (const Contention* contention = contended_.find(line, now)) start = std::max(start, contention->busy_until);
+    const Snooped snooped = snoop(core, line, start, true);
+    directory_.set(line, {core_bit(core), true});
+    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+      own.l2.set_flags(slot, own.l2.flags(slot) | kExclusive);
+    }
+    return snooped.found ? snooped.complete : start + parameters_.llc.load_to_use_cycles;
+  }
+
+  /// A line from memory. Lines of the row that was opened last are faster: the latency of a burst, not of an activation.
+  std::uint64_t memory_line(unsigned core, Line line, std::uint64_t now) {
+    Core& own = *cores_[core];
+    const std::uint64_t start = std::max(now, own.memory_free);
+    own.memory_free = start + parameters_.dram_gap_cycles;
+    constexpr unsigned kRowBits = 7;  // chosen: 8 KiB
+    const Line row = line >> kRowBits;
+    const bool open = row == own.open_row;
+    own.open_row = row;
+    return start + (open ? parameters_.dram_cycles * parameters_.dram_row_percent / 100 : parameters_.dram_cycles);
+  }
+
+  void write_to_memory(unsigned core) { cores_[core]->memory_free += parameters_.dram_gap_cycles; }
+
+  void insert_llc(unsigned core, Line line, LineFlags flags) {
+    const EvictedLine evicted = llc_.insert(line, flags);
+    if (evicted.line == kNoLine) return;
+    bool dirty = (evicted.flags & kDirty) != 0;
+    if (parameters_.llc_role == LlcRole::Inclusive) {
+      for (unsigned other = 0; other < cores_.size(); ++other) dirty = invalidate(other, evicted.line) || dirty;
+      if (several_) directory_.forget(evicted.line);
+    }
+    if (dirty) write_to_memory(core);
+  }
+
+  /// A core's line goes to LLC: a victim, a modified line, or both.
+  void write_to_llc(unsigned core, Line line, bool dirty) {
+    const LineFlags flags = dirty ? kDirty : kSharedLine;
+    if (const auto slot = llc_.find(line); slot != Outer::kNoSlot) {
+      llc_.set_flags(slot, llc_.flags(slot) | flags);
+    } else {
+      insert_llc(core, line, flags);
+    }
+  }
+
+  // --- a core's own copies ---
+
+  bool holds(unsigned core, Line line) const {
+    const Core& own = *cores_[core];
+    return own.l1d.find(line) != L1::kNoSlot || own.l2.find(line) != Outer::kNoSlot ||
+           own.l1i.find(line) != Outer::kNoSlot;
+  }
+
+  /// The directory of a victim LLC hears when a core has lost a line; an inclusive one does not, and asks in vain later.
+  void left_silently(unsigned core, Line line) {
+    if (several_ && parameters_.llc_role == LlcRole::Victim && !holds(core, line)) directory_.left(line, core);
+  }
+
+  /// Returns whether L1D had it modified.
+  bool take_from_l1(unsigned core, Line line) {
+    Core& own = *cores_[core];
+    bool dirty = false;
+    if (const auto slot = own.l1d.find(line); slot != L1::kNoSlot) {
+      dirty = (own.l1d.flags(slot) & kDirty) != 0;
+      own.l1d.remove(slot);
+      own.fills.forget(line);
+      forget_line(core, line);
+    }
+    if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) own.l1i.remove(slot);
+    return dirty;
+  }
+
+  /// Takes the line from the core. Returns whether it was modified there.
+  bool invalidate(unsigned core, Line line) {
+    Core& own = *cores_[core];
+    bool dirty = take_from_l1(core, line);
+    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+      dirty = dirty || (own.l2.flags(slot) & kDirty) != 0;
+      own.l2.remove(slot);
+      own.requests.forget(line);
+    }
+    return dirty;
+  }
+
+  /// The core keeps the line, but to read. Returns whether it was modified there.
+  bool downgrade(unsigned core, Line line) {
+    Core& own = *cores_[core];
+    bool dirty = false;
+    if (const auto slot = own.l1d.find(line); slot != L1::kNoSlot) {
+      dirty = (own.l1d.flags(slot) & kDirty) != 0;
+      own.l1d.set_flags(slot, without(own.l1d.flags(slot), kExclusive | kDirty));
+      forget_line(core, line);
+    }
+    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+      dirty = dirty || (own.l2.flags(slot) & kDirty) != 0;
+      own.l2.set_flags(slot, without(own.l2.flags(slot), kExclusive | kDirty));
+    }
+    return dirty;
+  }
+
+  /// No cache holds the line any more; what was modified went to memory.
+  void invalidate_everywhere(unsigned core, Line line) {
+    bool dirty = false;
+    for (unsigned other = 0; other < cores_.size(); ++other) dirty = invalidate(other, line) || dirty;
+    if (const auto slot = llc_.find(line); slot != Outer::kNoSlot) {
+      dirty = dirty || (llc_.flags(slot) & kDirty) != 0;
+      llc_.remove(slot);
+    }
+    if (several_) directory_.forget(line);
+    if (dirty) write_to_memory(core);
+  }
+
+  MemoryParameters parameters_;
+  bool prefetch_;
+  bool buffers_stores_;
+  bool several_;
+  bool large_pages_ = false;
+  PageMap pages_;
+  Outer llc_;
+  Directory directory_;
+  ContendedLines contended_;
+  std::vector<std::unique_ptr<Core>> cores_;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,69 @@
+#include "uarch/memory_system.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "uarch/cache/cache.h"
+#include "uarch/cache/pending_fills.h"
+#include "uarch/hierarchy.h"
+#include "uarch/replacement/any_policy.h"
+
+namespace zs::uarch {
+
+namespace {
+
+template <ReplacementPolicy L1Policy>
+struct FastParts {
+  using L1 = Cache<L1Policy>;
+  using Outer = Cache<AnyPolicy>;
+  using Table = LruTable;
+  using Pending = PendingFills;
+  using Stores = StoreBuffer;
+  static constexpr bool kInlinePath = true;
+};
+
+}  // namespace
+
+MemorySystem::Filter::Filter(const MemoryParameters& parameters)
+    : set_mask(parameters.l1d.sets() - 1),
+      page_masks{std::min<std::uint64_t>(parameters.dtlb.entries_4k / parameters.dtlb.ways_4k, 64) - 1, 0},
+      stores(parameters.store_buffer, parameters.store_retire_cycles) {
+  forget_all();
+}
+
+void MemorySystem::Filter::forget_all() {
+  read.fill(kNone);
+  write.fill(kNone);
+  for (auto& touched : pages) touched.fill(kNone);
+  fetched = kNone;
+}
+
+MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path)
+    : filters_(options.cores, Filter(parameters)),
+      counts_(options.cores),
+      l1_cycles_(parameters.l1d.load_to_use_cycles),
+      store_pages_(parameters.dtlb_stores != 0 ? 1 : 0),
+      store_buffer_(options.store_buffer && inline_path) {
+  CHECK(inconsistency(parameters) == nullptr);
+  CHECK(options.cores >= 1 && options.cores <= kMaxCores, options.cores);
+}
+
+MemoryCounts MemorySystem::counts(unsigned core) const {
+  const Filter& filter = filters_[core];
+  MemoryCounts counts = counts_[core];
+  counts.add(MemoryEvent::Loads, filter.loads);
+  counts.add(MemoryEvent::LoadL1Hit, filter.loads);
+  counts.add(MemoryEvent::Stores, filter.written);
+  return counts;
+}
+
+std::unique_ptr<MemorySystem> MemorySystem::make(const MemoryParameters& parameters, const MemoryOptions& options) {
+  switch (parameters.l1d.policy.kind) {
+    case PolicyKind::TreePlru: return std::make_unique<Hierarchy<FastParts<TreePlruPolicy>>>(parameters, options);
+    case PolicyKind::ThreePlru4: return std::make_unique<Hierarchy<FastParts<ThreePlru4Policy>>>(parameters, options);
+    default: break;  // only a what-if has another one
+  }
+  return std::make_unique<Hierarchy<FastParts<AnyPolicy>>>(parameters, options);
+}
+
+}  // namespace zs::uarch

@@ -1,0 +1,174 @@
+// The memory side of all modelled cores: caches, TLBs, prefetchers, store buffers, coherence. Whoever knows a program's
+// accesses (a batch of the engine's trace) tells them one by one, in program order per core, and gets for each where the data
+// was, what the translation cost and when it arrives.
+//
+// Order between cores: accesses may be told core by core in stretches as long as no contended line is among them; before an
+// access to one (is_contended) the caller goes on with the core whose clock is lowest. Clocks are the caller's: `now` never
+// runs back on a core.
+//
+// The path for a hit is inline: for each set of L1D the line that was touched last, for each set of the data TLB the page.
+// A second touch of either changes no replacement state, so leaving it out is not an approximation. An entry goes whenever
+// another line comes into its set, its line leaves, stops being writable, is contended, or its fill is not complete.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "uarch/memory_events.h"
+#include "uarch/memory_parameters.h"
+#include "uarch/store_buffer/store_buffer.h"
+
+namespace zs::uarch {
+
+/// Where a load's data really was; see MemoryEvent for the retired-load events.
+enum class Source : std::uint8_t {
+  L1,
+  FillBuffer,   // on its way to L1D when the load came
+  L2,           // also: on its way to L2, by prefetch
+  L3,           // no other core asked
+  L3SnoopMiss,  // asked, found nothing
+  L3SnoopHit,   // another core had it clean
+  L3Hitm,       // another core had it modified
+  Dram,
+};
+
+enum class TlbOutcome : std::uint8_t { Hit, StlbHit, Walk };
+
+struct Access {
+  std::uint64_t linear = 0;       // address
+  std::uint64_t now = 0;          // core cycle of its dispatch, when its address is known
+  std::uint32_t bytes = 0;        // 1 or more
+  std::uint32_t instruction = 0;  // a number of the instruction, the same at every execution
+};
+
+struct Outcome {
+  std::uint32_t latency = 0;  // cycles from dispatch to the data; of a store, until its line is writable in L1D
+  std::uint32_t waited =
+      0;  // of a store: cycles that it waited for an entry of the store buffer, not part of `latency`
+  Source source = Source::L1;
+  TlbOutcome tlb = TlbOutcome::Hit;
+  Forwarding forwarding = Forwarding::None;
+  bool split = false;  // crossed a line
+
+  bool operator==(const Outcome&) const = default;
+};
+static_assert(sizeof(Outcome) == 12);
+
+enum class LoadKind : std::uint8_t {
+  Plain,
+  Locked,  // the load of a locked read-modify-write: takes the line for writing
+};
+
+enum class PrefetchHint : std::uint8_t { T0, T1, Nta, W };  // T1: also T2; W: PREFETCHW
+
+struct MemoryOptions {
+  unsigned cores = 1;
+  std::uint64_t seed = 1;    // of the frames' order
+  bool store_buffer = true;  // forwarding, blocking, aliasing; without it stores reach L1D at once
+  bool prefetch = true;      // the hardware prefetchers
+};
+
+class MemorySystem {
+ public:
+  /// parameters  consistent (inconsistency() is null)
+  static std::unique_ptr<MemorySystem> make(const MemoryParameters& parameters, const MemoryOptions& options);
+
+  virtual ~MemorySystem() = default;
+  MemorySystem(const MemorySystem&) = delete;
+  MemorySystem& operator=(const MemorySystem&) = delete;
+
+  Outcome load(unsigned core, const Access& access) {
+    Filter& filter = filters_[core];
+    const bool meets = store_buffer_ && filter.stores.may_meet(access.linear, access.bytes, access.now);
+    if (!meets && filter.skips(access, filter.read, 0)) {
+      ++filter.loads;
+      return {.latency = l1_cycles_};
+    }
+    return slow_load(core, access, LoadKind::Plain);
+  }
+
+  Outcome store(unsigned core, const Access& access) {
+    Filter& filter = filters_[core];
+    if (filter.skips(access, filter.write, store_pages_)) {
+      ++filter.written;
+      if (!store_buffer_) return {.latency = l1_cycles_};
+      const std::uint64_t start = filter.stores.free_at(access.now);
+      filter.stores.push(access.linear, access.bytes, start, start + l1_cycles_);
+      return {.latency = l1_cycles_, .waited = static_cast<std::uint32_t>(start - access.now)};
+    }
+    return slow_store(core, access);
+  }
+
+  /// The load of a locked instruction; its store follows with store().
+  Outcome locked_load(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Locked); }
+
+  /// Instructions of the line of `linear` are fetched; latency: how long the front end waits, 0 for a hit. Sequential fetches
+  /// from one line are one.
+  Outcome fetch(unsigned core, std::uint64_t linear, std::uint64_t now) {
+    const Filter& filter = filters_[core];
+    if (filter.fetched == linear >> kLineBits) return {};
+    return slow_fetch(core, linear, now);
+  }
+
+  /// PREFETCHh. It never walks pages that the program has not touched and never waits for a fill buffer.
+  virtual void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) = 0;
+  /// MOVNT*: past the caches, into a fill buffer that combines writes to one line.
+  virtual Outcome streaming_store(unsigned core, const Access& access) = 0;
+  /// CLFLUSH, CLFLUSHOPT.
+  virtual void flush(unsigned core, std::uint64_t linear) = 0;
+
+  /// Whether cores fight over the line at `linear`: the caller lets the core with the lowest clock go first.
+  virtual bool is_contended(std::uint64_t linear, std::uint64_t now) = 0;
+
+  /// Pages of [first, last) that are touched for the first time from now on lie in 2 MiB pages.
+  virtual void use_large_pages(std::uint64_t first, std::uint64_t last) = 0;
+  /// [first, last) is unmapped or remapped: translations go on every core.
+  virtual void unmap(std::uint64_t first, std::uint64_t last) = 0;
+
+  unsigned cores() const { return static_cast<unsigned>(filters_.size()); }
+  /// Everything that `core` has counted.
+  MemoryCounts counts(unsigned core) const;
+
+ protected:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  /// What a core's inline path needs, together. Lines and pages are linear.
+  struct Filter {
+    std::array<std::uint64_t, 64> read;   // by set of L1D: the line touched last
+    std::array<std::uint64_t, 64> write;  // the same line, if it is modified
+    std::array<std::uint64_t, 64>
+        pages[2];                   // by set of the data TLB: the page touched last; [1]: by stores, of their own TLB
+    std::uint64_t fetched = kNone;  // the line of instructions fetched last
+    std::uint64_t set_mask;         // sets of L1D - 1
+    std::uint64_t page_masks[2];    // sets of the data TLBs - 1, at most 63
+    std::uint64_t loads = 0, written = 0;  // that went this way
+    StoreBuffer stores;
+
+    explicit Filter(const MemoryParameters& parameters);
+    void forget_all();
+
+    bool skips(const Access& access, const std::array<std::uint64_t, 64>& lines, unsigned which) const {
+      const std::uint64_t line = access.linear >> kLineBits;
+      const std::uint64_t page = access.linear >> kPageBits;
+      return lines[line & set_mask] == line && pages[which][page & page_masks[which]] == page &&
+             access.linear % kLineBytes + access.bytes <= kLineBytes;
+    }
+  };
+
+  /// inline_path  false: everything takes the slow functions (tests)
+  MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path);
+
+  virtual Outcome slow_load(unsigned core, const Access& access, LoadKind kind) = 0;
+  virtual Outcome slow_store(unsigned core, const Access& access) = 0;
+  virtual Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) = 0;
+
+  std::vector<Filter> filters_;
+  std::vector<MemoryCounts> counts_;
+  std::uint32_t l1_cycles_;
+  unsigned store_pages_;  // which of Filter::pages stores use
+  bool store_buffer_;
+};
+
+}  // namespace zs::uarch

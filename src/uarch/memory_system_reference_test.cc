@@ -1,0 +1,217 @@
+// The memory system against the same rules on plain structures: every outcome of every access, and all counts at the end.
+//
+// The streams are synthetic: kernels that programs consist of (walks, chases, stacks, random stores, shared lines), mixed by
+// chance. ZEROSKID_FULL=1 in the environment makes them 10^8 accesses per CPU model instead of 10^6 / 4.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "uarch/core_model.h"
+#include "uarch/memory_system.h"
+#include "uarch/plain_parts.h"
+
+namespace zs::uarch {
+namespace {
+
+/// xorshift64*: numbers that are the same everywhere.
+class Chance {
+ public:
+  explicit Chance(std::uint64_t seed) : x_(seed * 2 + 1) {}
+  std::uint64_t next() {
+    x_ ^= x_ >> 12;
+    x_ ^= x_ << 25;
+    x_ ^= x_ >> 27;
+    return x_ * 0x2545'F491'4F6C'DD1D;
+  }
+  std::uint64_t below(std::uint64_t n) { return (next() >> 32) * n >> 32; }
+
+ private:
+  std::uint64_t x_;
+};
+
+/// A program of one core: stretches of some thousand accesses of one kind.
+class Program {
+ public:
+  Program(std::uint64_t seed, bool shares) : chance_(seed), shares_(shares) {}
+
+  struct Step {
+    enum Kind { Load, Store, LockedLoad, Fetch, Prefetch, Streaming, Flush } kind;
+    Access access;
+  };
+
+  /// A core can run ahead of what has arrived by so many accesses.
+  void arrived(const Outcome& outcome) {
+    constexpr std::size_t kAhead = 48;
+    arrivals_.push_back(now_ + outcome.waited + outcome.latency);
+    if (arrivals_.size() <= kAhead) return;
+    now_ = std::max(now_, arrivals_.front());
+    arrivals_.pop_front();
+  }
+
+  Step next() {
+    if (left_ == 0) start_stretch();
+    --left_;
+    now_ += 1 + chance_.below(4);
+    Step step{Step::Load, {.now = now_, .bytes = 1U << chance_.below(4), .instruction = kernel_ * 16}};
+    switch (kernel_) {
+      case 0:  // an ascending walk
+      case 1:
+        at_ += stride_;
+        step.access.linear = base_ + at_ % span_;
+        break;
+      case 2:  // random over the span, loads and stores
+        step.access.linear = base_ + chance_.below(span_);
+        step.kind = chance_.below(3) == 0 ? Step::Store : Step::Load;
+        break;
+      case 3:  // a stack: short distances, stores that loads meet
+        at_ += chance_.below(64) - 32;
+        step.access.linear = kStack + at_ % 2048;
+        step.kind = chance_.below(2) == 0 ? Step::Store : Step::Load;
+        break;
+      case 4:  // lines that conflict in L1
+        step.access.linear = base_ + chance_.below(14) * 4096 + chance_.below(128);
+        step.kind = chance_.below(4) == 0 ? Step::Store : Step::Load;
+        break;
+      case 5:  // descending, and vectors that cross lines
+        at_ -= stride_;
+        step.access.linear = base_ + at_ % span_;
+        step.access.bytes = 32;
+        break;
+      case 6:  // code
+        at_ += chance_.below(8) == 0 ? chance_.below(1 << 16) : 16;
+        step.kind = Step::Fetch;
+        step.access.linear = kCode + at_ % (1 << 20);
+        break;
+      case 7:  // what programs do rarely
+        step.access.linear = base_ + chance_.below(1 << 16);
+        step.kind = static_cast<typename Step::Kind>(chance_.below(7));
+        break;
+      default:  // words that all cores use
+        step.access.linear = kShared + chance_.below(16) * 64 + chance_.below(8) * 8;
+        step.access.bytes = 8;
+        step.kind = std::array{Step::Load, Step::Load, Step::Store, Step::LockedLoad}[chance_.below(4)];
+        break;
+    }
+    return step;
+  }
+
+ private:
+  static constexpr std::uint64_t kStack = 0x7FFF'0000'0000;
+  static constexpr std::uint64_t kCode = 0x40'0000;
+  static constexpr std::uint64_t kShared = 0x2000'0000;
+
+  void start_stretch() {
+    kernel_ = static_cast<std::uint32_t>(chance_.below(shares_ ? 9 : 8));
+    left_ = 100 + chance_.below(4000);
+    stride_ = std::array{4, 8, 16, 64, 128, 256, 512, 4096, 4160}[chance_.below(9)];
+    span_ = std::uint64_t{1} << (10 + chance_.below(16));
+    base_ = 0x1000'0000 + chance_.below(8) * (64 << 20);
+    at_ = chance_.below(span_);
+    now_ += chance_.below(4) == 0 ? 2000 : 0;  // everything under way arrives
+  }
+
+  Chance chance_;
+  bool shares_;
+  std::uint64_t left_ = 0;
+  std::uint32_t kernel_ = 0;
+  std::uint64_t base_ = 0, at_ = 0, span_ = 1;
+  std::uint64_t stride_ = 64;
+  std::uint64_t now_ = 0;
+  std::deque<std::uint64_t> arrivals_;
+};
+
+Outcome perform(MemorySystem& memory, unsigned core, const Program::Step& step) {
+  const Access& access = step.access;
+  switch (step.kind) {
+    case Program::Step::Load: return memory.load(core, access);
+    case Program::Step::Store: return memory.store(core, access);
+    case Program::Step::LockedLoad: return memory.locked_load(core, access);
+    case Program::Step::Fetch: return memory.fetch(core, access.linear, access.now);
+    case Program::Step::Streaming: return memory.streaming_store(core, access);
+    case Program::Step::Prefetch:
+      memory.software_prefetch(core, access, static_cast<PrefetchHint>(access.linear % 4));
+      return {};
+    case Program::Step::Flush: memory.flush(core, access.linear); return {};
+  }
+  return {};
+}
+
+void expect_identities(const MemoryCounts& counts) {
+  using enum MemoryEvent;
+  const std::uint64_t l3 = counts[LoadL3HitNone] + counts[LoadL3HitMiss] + counts[LoadL3SnoopHit] + counts[LoadL3Hitm];
+  EXPECT_EQ(counts[Loads], counts[LoadL1Hit] + counts[LoadFillBuffer] + counts[LoadL2Hit] + l3 + counts[LoadDram]);
+  EXPECT_EQ(counts[WalkCompleted4K] + counts[WalkCompleted2M],
+            counts[DtlbLoadWalk] + counts[DtlbStoreWalk] + counts[ItlbWalk]);
+  EXPECT_LE(counts[LlcMiss], counts[LlcReference]);
+}
+
+bool full() {
+  const char* value = std::getenv("ZEROSKID_FULL");
+  return value != nullptr && std::string(value) == "1";
+}
+
+void compare(const MemoryParameters& parameters, const MemoryOptions& options, std::uint64_t accesses,
+             bool large_pages) {
+  const auto fast = MemorySystem::make(parameters, options);
+  const auto plain = std::make_unique<Hierarchy<PlainParts>>(parameters, options);
+  for (MemorySystem* memory : {fast.get(), static_cast<MemorySystem*>(plain.get())}) {
+    if (large_pages) memory->use_large_pages(0x1000'0000, 0x1000'0000 + (256 << 20));
+  }
+  std::vector<Program> programs;
+  for (unsigned core = 0; core < options.cores; ++core) programs.emplace_back(100 + core, options.cores > 1);
+  for (std::uint64_t i = 0; i < accesses; ++i) {
+    const auto core = static_cast<unsigned>(i / 64 % options.cores);
+    const Program::Step step = programs[core].next();
+    const Outcome outcome = perform(*fast, core, step);
+    const Outcome expected = perform(*plain, core, step);
+    programs[core].arrived(outcome);
+    ASSERT_EQ(outcome, expected) << "access " << i << " of core " << core << ", kind " << step.kind << ", address "
+                                 << step.access.linear << ", latency " << outcome.latency << " and " << expected.latency
+                                 << ", source " << int(outcome.source) << " and " << int(expected.source);
+    if (i % 50'021 == 50'020) {
+      for (MemorySystem* memory : {fast.get(), static_cast<MemorySystem*>(plain.get())}) {
+        memory->unmap(0x1000'0000, 0x1000'0000 + (1 << 20));
+      }
+    }
+  }
+  for (unsigned core = 0; core < options.cores; ++core) {
+    EXPECT_EQ(fast->counts(core), plain->counts(core));
+    expect_identities(fast->counts(core));
+  }
+}
+
+class MemorySystemReference : public testing::TestWithParam<const CoreModel*> {};
+
+TEST_P(MemorySystemReference, OneCore) { compare(GetParam()->memory, {}, full() ? 100'000'000 : 250'000, false); }
+
+TEST_P(MemorySystemReference, OneCoreWithLargePagesAndWithoutStoreBuffer) {
+  compare(GetParam()->memory, {.seed = 7, .store_buffer = false}, full() ? 10'000'000 : 100'000, true);
+}
+
+TEST_P(MemorySystemReference, FourCoresThatShare) {
+  compare(GetParam()->memory, {.cores = 4, .seed = 3}, full() ? 10'000'000 : 200'000, false);
+}
+
+std::vector<const CoreModel*> rows() {
+  std::vector<const CoreModel*> all;
+  for (const CoreModel& model : core_models()) all.push_back(&model);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cores, MemorySystemReference, testing::ValuesIn(rows()), [](const auto& row) {
+  std::string name(row.param->name);
+  for (char& letter : name) {
+    if (letter == '-' || letter == '@') letter = '_';
+  }
+  return name;
+});
+
+}  // namespace
+}  // namespace zs::uarch

@@ -1,0 +1,100 @@
+// Stores that have executed and not yet reached L1D. They commit in order, one a cycle, each when it has retired and its line
+// is owned; until then loads look at them.
+//   forwarded   the youngest older store with the load's bits 11..0 covers the load
+//   blocked     it overlaps the load and does not cover it: the load waits until it has committed
+//   alias       it only has the same bits 11..0: the load is tried again
+// Not modelled: that a store's data may be ready later than its address; forwarding of parts; memory renaming.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace zs::uarch {
+
+enum class Forwarding : std::uint8_t { None, Forwarded, Blocked, Alias };
+
+/// How one older store meets a load; `None`: their bits 11..0 do not overlap.
+constexpr Forwarding meeting(std::uint64_t store, std::uint32_t store_bytes, std::uint64_t load,
+                             std::uint32_t load_bytes) {
+  constexpr std::uint64_t kAliasMask = 0xFFF;
+  if (((load - store) & kAliasMask) >= store_bytes && ((store - load) & kAliasMask) >= load_bytes) {
+    return Forwarding::None;
+  }
+  if (load >= store + store_bytes || store >= load + load_bytes) return Forwarding::Alias;
+  const bool covers = store <= load && load + load_bytes <= store + store_bytes;
+  return covers ? Forwarding::Forwarded : Forwarding::Blocked;
+}
+
+class StoreBuffer {
+ public:
+  StoreBuffer(std::uint32_t entries, std::uint32_t retire_cycles) : entries_(entries), retire_cycles_(retire_cycles) {
+    CHECK(entries >= 1 && entries <= kMost, entries);
+  }
+
+  /// Until when a store that executes at `now` has to wait for an entry.
+  std::uint64_t free_at(std::uint64_t now) const {
+    return count_ < entries_ ? now : std::max(now, at(count_ - entries_).commits);
+  }
+
+  /// A store that executes at `now`, with its line owned at `owned`. Returns when it commits.
+  std::uint64_t push(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t owned) {
+    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned});
+    ++count_;
+    at(count_ - 1) = {linear, last_commit_, bytes};
+    for (std::uint64_t granule = linear >> kGranuleBits; granule <= (linear + bytes - 1) >> kGranuleBits; ++granule) {
+      newest_[granule % kGranules] = count_;
+    }
+    return last_commit_;
+  }
+
+  /// When everything that is in it at `now` has committed.
+  std::uint64_t drained_at(std::uint64_t now) const { return std::max(now, last_commit_); }
+
+  /// Whether a load at `now` may meet a store; false is certain. For the path that every load takes.
+  bool may_meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
+    if (now >= last_commit_) return false;
+    return newest_at(linear) + entries_ > count_ || newest_at(linear + bytes - 1) + entries_ > count_ || bytes > 8;
+  }
+
+  Forwarding meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
+    // No store younger than the newest one of the load's granules can meet it.
+    std::uint64_t newest = 0;
+    for (std::uint64_t granule = linear >> kGranuleBits; granule <= (linear + bytes - 1) >> kGranuleBits; ++granule) {
+      newest = std::max(newest, newest_[granule % kGranules]);
+    }
+    const std::uint64_t oldest = count_ > entries_ ? count_ - entries_ : 0;
+    for (std::uint64_t i = newest; i > oldest; --i) {
+      const Entry& store = at(i - 1);
+      if (store.commits <= now) break;  // in order: all before it have committed too
+      const Forwarding found = meeting(store.linear, store.bytes, linear, bytes);
+      if (found != Forwarding::None) return found;
+    }
+    return Forwarding::None;
+  }
+
+ private:
+  static constexpr std::uint32_t kMost = 128;
+  static constexpr unsigned kGranuleBits = 3;
+  static constexpr std::uint64_t kGranules = 4096 >> kGranuleBits;  // bits 11..3
+  struct Entry {
+    std::uint64_t linear = 0;
+    std::uint64_t commits = 0;
+    std::uint32_t bytes = 0;
+  };
+
+  Entry& at(std::uint64_t i) { return ring_[i % kMost]; }
+  const Entry& at(std::uint64_t i) const { return ring_[i % kMost]; }
+  std::uint64_t newest_at(std::uint64_t linear) const { return newest_[(linear >> kGranuleBits) % kGranules]; }
+
+  std::uint32_t entries_;
+  std::uint32_t retire_cycles_;
+  std::uint64_t count_ = 0;  // stores so far; the i-th, from 0, is ring_[i % kMost]
+  std::uint64_t last_commit_ = 0;
+  std::array<Entry, kMost> ring_{};
+  std::array<std::uint64_t, kGranules> newest_{};  // count_ after the last store there; 0: none
+};
+
+}  // namespace zs::uarch
