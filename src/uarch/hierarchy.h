@@ -508,17 +508,16 @@ class Hierarchy final : public MemorySystem {
     own.fills.add(wanted, arrival.complete, own.dispatched);
   }
 
-  void prefetch_into_l2(unsigned core, Line line, std::uint64_t now) {
+  /// Returns false if there is no room for the request.
+  bool prefetch_into_l2(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
-    if (own.l2.find(line) != Outer::kNoSlot || owned_elsewhere(core, line)) return;
-    if (own.requests.full(now)) return;
-    // source: optimisation manual, the streamer goes to LLC only while L2 has many misses. chosen: from 12 on.
-    constexpr std::size_t kMany = 12;
-    const bool llc_only = parameters_.llc_role == LlcRole::Inclusive && own.requests.outstanding(now) >= kMany;
+    if (own.l2.find(line) != Outer::kNoSlot || owned_elsewhere(core, line)) return true;
+    if (own.requests.full(now)) return false;
     count(core, MemoryEvent::L2PrefetchMiss);
     const Arrival arrival = beyond_l2(core, line, now, false);
     own.requests.add(line, arrival.complete, own.dispatched);
-    if (!llc_only) insert_l2(core, line, arrival.flags | kPrefetched);
+    insert_l2(core, line, arrival.flags | kPrefetched);
+    return true;
   }
 
   /// chosen: a prefetch takes no line from a core that may write it.
@@ -553,10 +552,7 @@ class Hierarchy final : public MemorySystem {
     }
     count(core, events.miss);
     const std::uint64_t start = own.requests.free_at(now);
-    const std::uint64_t under_way = own.requests.complete(line, now);  // to LLC only
     arrival = beyond_l2(core, line, start, exclusive);
-    arrival.complete = std::max(arrival.complete, under_way);
-    own.requests.forget(line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags);
     prefetch_behind_l2(core, line, now, request != Request::Prefetch);
@@ -566,8 +562,12 @@ class Hierarchy final : public MemorySystem {
   /// What an access of L2 sets off.
   void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, bool demand_miss) {
     if (!prefetch_) return;
-    if (demand_miss && parameters_.prefetch.adjacent) prefetch_into_l2(core, line ^ 1, now);
-    cores_[core]->streamer.access(line, [this, core, now](Line next) { prefetch_into_l2(core, next, now); });
+    Core& own = *cores_[core];
+    // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own bandwidth.
+    if (demand_miss && parameters_.prefetch.adjacent && own.memory_free <= now + parameters_.dram_gap_cycles) {
+      prefetch_into_l2(core, line ^ 1, now);
+    }
+    own.streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });
   }
 
   void insert_l2(unsigned core, Line line, LineFlags flags) {

@@ -14,27 +14,12 @@
 #include <vector>
 
 #include "uarch/core_model.h"
+#include "uarch/kernels.h"
 #include "uarch/memory_system.h"
 #include "uarch/plain_parts.h"
 
 namespace zs::uarch {
 namespace {
-
-/// xorshift64*: numbers that are the same everywhere.
-class Chance {
- public:
-  explicit Chance(std::uint64_t seed) : x_(seed * 2 + 1) {}
-  std::uint64_t next() {
-    x_ ^= x_ >> 12;
-    x_ ^= x_ << 25;
-    x_ ^= x_ >> 27;
-    return x_ * 0x2545'F491'4F6C'DD1D;
-  }
-  std::uint64_t below(std::uint64_t n) { return (next() >> 32) * n >> 32; }
-
- private:
-  std::uint64_t x_;
-};
 
 /// A program of one core: stretches of some thousand accesses of one kind.
 class Program {

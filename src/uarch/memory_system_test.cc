@@ -1,0 +1,383 @@
+// What happens to one access after another: where the data comes from, what it costs, what is counted.
+#include "uarch/memory_system.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "uarch/core_model.h"
+
+namespace zs::uarch {
+namespace {
+
+constexpr std::uint64_t kData = 0x5000'0000;
+
+/// One memory system and a clock that waits for every access.
+class Machine {
+ public:
+  explicit Machine(std::string_view model, MemoryOptions options = {.prefetch = false})
+      : parameters_(find_core_model(model)->memory), memory_(MemorySystem::make(parameters_, options)) {}
+
+  Outcome load(std::uint64_t linear, unsigned core = 0, std::uint32_t bytes = 8) {
+    const Outcome outcome = memory_->load(core, {linear, now_, bytes, 1});
+    now_ += outcome.latency;
+    return outcome;
+  }
+  Outcome store(std::uint64_t linear, unsigned core = 0, std::uint32_t bytes = 8) {
+    const Outcome outcome = memory_->store(core, {linear, now_, bytes, 2});
+    now_ += outcome.waited + outcome.latency + 100;  // and has committed
+    return outcome;
+  }
+  void wait(std::uint64_t cycles) { now_ += cycles; }
+
+  MemorySystem& memory() { return *memory_; }
+  const MemoryParameters& parameters() const { return parameters_; }
+  std::uint64_t now() const { return now_; }
+  std::uint64_t count(MemoryEvent event, unsigned core = 0) const { return memory_->counts(core)[event]; }
+
+ private:
+  MemoryParameters parameters_;
+  std::unique_ptr<MemorySystem> memory_;
+  std::uint64_t now_ = 1000;
+};
+
+TEST(MemorySystem, AFirstLoadComesFromMemoryWithAPageWalkAndTheSecondFromL1) {
+  Machine machine("skylake-server");
+  const Outcome first = machine.load(kData);
+  EXPECT_EQ(first.source, Source::Dram);
+  EXPECT_EQ(first.tlb, TlbOutcome::Walk);
+  EXPECT_GT(first.latency, machine.parameters().dram_cycles + machine.parameters().stlb_hit_cycles);
+  for (int i = 0; i < 3; ++i) {
+    const Outcome again = machine.load(kData + 8);
+    EXPECT_EQ(again.source, Source::L1);
+    EXPECT_EQ(again.tlb, TlbOutcome::Hit);
+    EXPECT_EQ(again.latency, 4U);
+  }
+  EXPECT_EQ(machine.count(MemoryEvent::Loads), 4U);
+  EXPECT_EQ(machine.count(MemoryEvent::LoadL1Hit), 3U);
+  EXPECT_EQ(machine.count(MemoryEvent::LoadDram), 1U);
+  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadWalk), 1U);
+  EXPECT_EQ(machine.count(MemoryEvent::LoadStlbMiss), 1U);
+}
+
+TEST(MemorySystem, ALoadOfALineOnItsWayHitsAFillBufferAndWaitsForTheRest) {
+  Machine machine("skylake-server");
+  machine.load(kData + 4032);  // the translation
+  const Outcome first = machine.memory().load(0, {kData, machine.now(), 8, 1});
+  const Outcome second = machine.memory().load(0, {kData + 8, machine.now() + 100, 8, 1});
+  EXPECT_EQ(first.source, Source::Dram);
+  EXPECT_EQ(second.source, Source::FillBuffer);
+  EXPECT_EQ(second.latency, first.latency - 100);
+  EXPECT_EQ(machine.count(MemoryEvent::LoadFillBuffer), 1U);
+}
+
+TEST(MemorySystem, ALoadWaitsForAFillBufferWhenAllAreTaken) {
+  Machine machine("skylake-server");
+  machine.load(kData + 4032);
+  machine.load(kData + 8000);
+  const std::uint64_t now = machine.now();
+  Outcome last;
+  for (unsigned i = 0; i <= machine.parameters().fill_buffers; ++i) {
+    last = machine.memory().load(0, {kData + i * kLineBytes, now, 8, i});
+  }
+  EXPECT_GT(last.latency, 2 * machine.parameters().dram_cycles * machine.parameters().dram_row_percent / 100);
+  EXPECT_GT(machine.count(MemoryEvent::FillBufferFull), 0U);
+}
+
+TEST(MemorySystem, NineLinesOfOneSetMissInL1AndEightDoNot) {
+  for (const unsigned lines : {8U, 9U}) {
+    Machine machine("skylake-server");
+    for (unsigned round = 0; round < 1000; ++round) {
+      for (unsigned i = 0; i < lines; ++i) machine.load(kData + 1088 + i * 4096);
+    }
+    const std::uint64_t replaced = machine.count(MemoryEvent::L1dReplacement);
+    // Each page's line, and the lines of page tables.
+    if (lines == 8) {
+      EXPECT_LE(replaced, 12U);
+    } else {
+      EXPECT_GE(replaced, 9U * 999);
+    }
+  }
+}
+
+TEST(MemorySystem, AVictimLlcHoldsWhatL2ThrewOutAndGivesItBack) {
+  Machine machine("skylake-server");
+  const std::uint64_t bytes = 2 * machine.parameters().l2.bytes;
+  const std::uint64_t lines = bytes / kLineBytes;
+  for (unsigned round = 0; round < 2; ++round) {
+    for (std::uint64_t at = 0; at < bytes; at += kLineBytes) machine.load(kData + at);
+  }
+  EXPECT_EQ(machine.count(MemoryEvent::LoadDram), lines);
+  EXPECT_GT(machine.count(MemoryEvent::LoadL3HitNone), lines / 2);
+  // A line that came back from LLC is in L2, and L2's victim took its place.
+  std::uint64_t at = 0;
+  while (machine.load(kData + at).source != Source::L3) at += kLineBytes;
+  for (unsigned i = 1; i <= 12; ++i) machine.load(kData + at + i * 4096);  // out of L1D
+  EXPECT_EQ(machine.load(kData + at).source, Source::L2);
+}
+
+TEST(MemorySystem, AnInclusiveLlcTakesALineFromL1WhenItEvictsIt) {
+  Machine machine("westmere");
+  machine.load(kData);
+  // L1D and L2 keep what is used again and again, LLC does not see those hits.
+  for (std::uint64_t at = 4096; at < 4 * machine.parameters().llc.bytes; at += kLineBytes) {
+    machine.load(kData + at);
+    if (machine.load(kData).source == Source::Dram) return;
+  }
+  FAIL() << "the line outlived its eviction from LLC";
+}
+
+TEST(MemorySystem, AZenL1HoldsNothingThatItsL2DoesNot) {
+  Machine machine("zen4");
+  machine.load(kData);
+  for (std::uint64_t at = 4096; at < 4 * machine.parameters().l2.bytes; at += kLineBytes) {
+    machine.load(kData + at);
+    if (machine.load(kData).source != Source::L1) return;
+  }
+  FAIL() << "the line outlived its eviction from L2";
+}
+
+TEST(MemorySystem, AModifiedLineGoesDownLevelByLevelAndIsWrittenOnce) {
+  Machine machine("skylake-server");
+  machine.store(kData);
+  EXPECT_EQ(machine.count(MemoryEvent::L2RfoMiss), 1U);
+  for (unsigned i = 1; i <= 8; ++i) machine.load(kData + i * 4096);  // the same set of L1D
+  EXPECT_EQ(machine.count(MemoryEvent::L1dModifiedEvicted), 1U);
+  EXPECT_EQ(machine.load(kData).source, Source::L2);
+}
+
+TEST(MemorySystem, AnAccessAcrossALineIsOneLoadOfTwoLines) {
+  Machine machine("skylake-server");
+  machine.load(kData);
+  machine.load(kData + 64);
+  machine.load(kData);
+  machine.load(kData + 64);
+  const Outcome split = machine.load(kData + 60);
+  EXPECT_TRUE(split.split);
+  EXPECT_EQ(split.source, Source::L1);
+  EXPECT_EQ(split.latency, 4 + machine.parameters().split_cycles);
+  EXPECT_EQ(machine.count(MemoryEvent::SplitLoads), 1U);
+  EXPECT_EQ(machine.count(MemoryEvent::Loads), 5U);
+}
+
+TEST(MemorySystem, AnAccessAcrossAPageTranslatesTwice) {
+  Machine machine("skylake-server");
+  machine.load(kData);
+  const Outcome split = machine.load(kData + 4092);
+  EXPECT_TRUE(split.split);
+  EXPECT_EQ(split.tlb, TlbOutcome::Walk);
+  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadWalk), 2U);
+  EXPECT_EQ(machine.count(MemoryEvent::LoadStlbMiss), 2U);
+}
+
+TEST(MemorySystem, TheStlbAnswersForPagesThatTheDataTlbLost) {
+  Machine machine("skylake-server");
+  for (unsigned round = 0; round < 2; ++round) {
+    for (unsigned page = 0; page < 256; ++page) machine.load(kData + page * 4096 + page % 64 * 64);
+  }
+  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadWalk), 256U);
+  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadStlbHit), 256U);
+}
+
+TEST(MemorySystem, LargePagesNeedOneTranslationPerTwoMebibytes) {
+  Machine machine("skylake-server");
+  machine.memory().use_large_pages(0x4000'0000, 0x8000'0000);
+  for (unsigned page = 0; page < 2048; ++page) machine.load(kData + page * 4096);
+  EXPECT_EQ(machine.count(MemoryEvent::WalkCompleted2M), 4U);
+  EXPECT_EQ(machine.count(MemoryEvent::WalkCompleted4K), 0U);
+}
+
+TEST(MemorySystem, UnmappedPagesAreOtherMemoryWhenTheyComeBack) {
+  Machine machine("skylake-server");
+  machine.load(kData);
+  machine.load(kData);
+  machine.memory().unmap(kData, kData + 4096);
+  const Outcome outcome = machine.load(kData);
+  EXPECT_EQ(outcome.tlb, TlbOutcome::Walk);
+  EXPECT_EQ(outcome.source, Source::Dram);
+}
+
+TEST(MemorySystem, ALoadCoveredByAnOlderStoreIsForwarded) {
+  Machine machine("skylake-server");
+  machine.store(kData);
+  machine.wait(1000);
+  machine.memory().store(0, {kData, machine.now(), 8, 1});
+  const Outcome covered = machine.memory().load(0, {kData + 4, machine.now() + 1, 4, 2});
+  EXPECT_EQ(covered.forwarding, Forwarding::Forwarded);
+  EXPECT_EQ(covered.source, Source::L1);
+  EXPECT_EQ(covered.latency, machine.parameters().forward_cycles);
+  const Outcome partly = machine.memory().load(0, {kData + 4, machine.now() + 1, 8, 3});
+  EXPECT_EQ(partly.forwarding, Forwarding::Blocked);
+  EXPECT_EQ(partly.latency, machine.parameters().forward_cycles + machine.parameters().blocked_forward_cycles);
+  machine.wait(1000);
+  machine.load(kData + 4096);
+  machine.memory().store(0, {kData, machine.now(), 8, 1});
+  const Outcome alias = machine.memory().load(0, {kData + 4096, machine.now() + 1, 8, 4});
+  EXPECT_EQ(alias.forwarding, Forwarding::Alias);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData + 4).forwarding, Forwarding::None);  // committed
+  EXPECT_EQ(machine.count(MemoryEvent::ForwardedLoads), 1U);
+  EXPECT_EQ(machine.count(MemoryEvent::ForwardBlocked), 1U);
+  EXPECT_EQ(machine.count(MemoryEvent::AddressAlias), 1U);
+}
+
+TEST(MemorySystem, WithoutAStoreBufferNothingIsForwarded) {
+  Machine machine("skylake-server", {.store_buffer = false, .prefetch = false});
+  machine.store(kData);
+  machine.memory().store(0, {kData, machine.now(), 8, 1});
+  EXPECT_EQ(machine.memory().load(0, {kData, machine.now(), 8, 2}).forwarding, Forwarding::None);
+}
+
+TEST(MemorySystem, ALockedLoadTakesTheLineForWriting) {
+  Machine machine("skylake-server");
+  machine.load(kData);
+  machine.wait(1000);
+  const Outcome locked = machine.memory().locked_load(0, {kData, machine.now(), 8, 1});
+  EXPECT_EQ(locked.latency, machine.parameters().lock_cycles);
+  EXPECT_EQ(machine.count(MemoryEvent::LockedLoads), 1U);
+  machine.store(kData);
+  EXPECT_EQ(machine.count(MemoryEvent::L2RfoHit) + machine.count(MemoryEvent::L2RfoMiss), 0U);
+}
+
+TEST(MemorySystem, LockedLoadsCountAsL1HitsWhereTheProcessorSaysSo) {
+  for (const bool skylake : {false, true}) {
+    Machine machine(skylake ? "skylake-server" : "haswell");
+    EXPECT_EQ(machine.memory().locked_load(0, {kData, machine.now(), 8, 1}).source, Source::Dram);
+    EXPECT_EQ(machine.count(MemoryEvent::LoadL1Hit), skylake ? 1U : 0U);
+    EXPECT_EQ(machine.count(MemoryEvent::LoadDram), skylake ? 0U : 1U);
+  }
+}
+
+TEST(MemorySystem, ASoftwarePrefetchBringsTheLineAndATouchedPageOnly) {
+  Machine machine("skylake-server");
+  machine.memory().software_prefetch(0, {kData, machine.now(), 1, 1}, PrefetchHint::T0);
+  EXPECT_EQ(machine.load(kData).source, Source::Dram);  // the page was not known
+  machine.memory().software_prefetch(0, {kData + 128, machine.now(), 1, 1}, PrefetchHint::T0);
+  machine.memory().software_prefetch(0, {kData + 256, machine.now(), 1, 1}, PrefetchHint::T1);
+  EXPECT_EQ(machine.memory().load(0, {kData + 128, machine.now(), 8, 1}).source, Source::FillBuffer);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData + 128).source, Source::L1);
+  EXPECT_EQ(machine.load(kData + 256).source, Source::L2);
+}
+
+TEST(MemorySystem, AStreamingStoreTakesTheLineOutOfTheCaches) {
+  Machine machine("skylake-server");
+  machine.load(kData);
+  const std::uint64_t replaced = machine.count(MemoryEvent::L1dReplacement);
+  for (unsigned i = 0; i < 8; ++i) machine.memory().streaming_store(0, {kData + 8 * i, machine.now(), 8, 1});
+  EXPECT_EQ(machine.count(MemoryEvent::L1dReplacement), replaced);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData).source, Source::Dram);
+}
+
+TEST(MemorySystem, AFlushedLineComesFromMemory) {
+  Machine machine("skylake-server");
+  machine.load(kData);
+  machine.memory().flush(0, kData);
+  EXPECT_EQ(machine.load(kData).source, Source::Dram);
+}
+
+TEST(MemorySystem, InstructionLinesAreFetchedOnceAndHitAfterwards) {
+  Machine machine("skylake-server");
+  EXPECT_EQ(machine.memory().fetch(0, 0x40'1000, machine.now()).source, Source::Dram);
+  machine.wait(1000);
+  for (unsigned i = 0; i < 16; ++i) EXPECT_EQ(machine.memory().fetch(0, 0x40'1000 + 4 * i, machine.now()).latency, 0U);
+  EXPECT_EQ(machine.count(MemoryEvent::FetchMiss), 1U);
+  EXPECT_EQ(machine.count(MemoryEvent::FetchHit), 0U);
+  machine.memory().fetch(0, 0x40'1040, machine.now());
+  machine.wait(1000);
+  EXPECT_EQ(machine.memory().fetch(0, 0x40'1000, machine.now()).latency, 0U);
+  EXPECT_EQ(machine.count(MemoryEvent::FetchHit), 1U);
+}
+
+TEST(MemorySystem, TheSecondAscendingAccessToALineBringsTheNextOne) {
+  Machine machine("skylake-server", {});
+  machine.load(kData + 640);
+  machine.load(kData + 640 + 8);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData + 640 + 64).source, Source::L1);
+}
+
+TEST(MemorySystem, TwoEqualStridesOfOneLoadBringTheThird) {
+  Machine machine("skylake-server", {});
+  for (unsigned i = 0; i < 3; ++i) machine.load(kData + i * 320);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData + 3 * 320).source, Source::L1);
+}
+
+TEST(MemorySystem, ALineModifiedElsewhereIsAHitm) {
+  Machine machine("skylake-server", {.cores = 2, .prefetch = false});
+  machine.load(kData + 128, 1);  // the translation
+  machine.store(kData, 0);
+  const Outcome outcome = machine.load(kData, 1);
+  EXPECT_EQ(outcome.source, Source::L3Hitm);
+  EXPECT_EQ(outcome.latency, machine.parameters().hitm_cycles);
+  EXPECT_EQ(machine.count(MemoryEvent::LoadL3Hitm, 1), 1U);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData, 0).source, Source::L1);  // both may read it now
+  EXPECT_EQ(machine.load(kData, 1).source, Source::L1);
+  EXPECT_TRUE(machine.memory().is_contended(kData, machine.now()));
+  EXPECT_FALSE(machine.memory().is_contended(kData + 128, machine.now()));
+}
+
+TEST(MemorySystem, ALineCleanElsewhereIsASnoopHitAndThenShared) {
+  Machine machine("skylake-server", {.cores = 3, .prefetch = false});
+  for (unsigned core = 0; core < 3; ++core) machine.load(kData + 128, core);
+  machine.load(kData, 0);
+  EXPECT_EQ(machine.load(kData, 1).source, Source::L3SnoopHit);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData, 0).source, Source::L1);
+  EXPECT_FALSE(machine.memory().is_contended(kData, machine.now()));  // nobody wrote
+}
+
+TEST(MemorySystem, AStoreToASharedLineTakesItFromTheOthers) {
+  Machine machine("haswell", {.cores = 2, .prefetch = false});
+  machine.load(kData, 0);
+  machine.load(kData, 1);
+  machine.wait(1000);
+  machine.store(kData, 1);
+  EXPECT_EQ(machine.count(MemoryEvent::RfoSnoopHit, 1), 1U);
+  machine.wait(1000);
+  EXPECT_EQ(machine.load(kData, 0).source, Source::L3Hitm);
+}
+
+TEST(MemorySystem, TheOwnerKeepsALineUntilTheTransferReachesIt) {
+  Machine machine("skylake-server", {.cores = 2, .prefetch = false});
+  machine.load(kData + 128, 1);
+  machine.store(kData, 0);
+  const std::uint64_t asked = machine.now();
+  machine.memory().store(1, {kData, asked, 8, 1});
+  const std::uint32_t half = machine.parameters().hitm_cycles / 2;
+  EXPECT_EQ(machine.memory().load(0, {kData + 8, asked + half - 1, 8, 2}).source, Source::L1);
+  const Outcome late = machine.memory().load(0, {kData + 8, asked + half, 8, 2});
+  EXPECT_EQ(late.source, Source::L3Hitm);
+  // The next transfer starts when the first one is over.
+  EXPECT_EQ(late.latency, machine.parameters().hitm_cycles - half + machine.parameters().hitm_cycles);
+}
+
+TEST(MemorySystem, APrivateLineIsNeverContended) {
+  Machine machine("skylake-server", {.cores = 2, .prefetch = false});
+  for (unsigned i = 0; i < 100; ++i) {
+    machine.store(kData + (i % 2) * 4096, i % 2);
+    machine.load(kData + (i % 2) * 4096, i % 2);
+  }
+  EXPECT_EQ(machine.count(MemoryEvent::LoadL3Hitm, 0) + machine.count(MemoryEvent::LoadL3Hitm, 1), 0U);
+  EXPECT_FALSE(machine.memory().is_contended(kData, machine.now()));
+}
+
+TEST(MemorySystem, TheSeedMovesPagesAndNothingElse) {
+  const auto l2_misses = [](std::uint64_t seed) {
+    Machine machine("westmere", {.seed = seed, .prefetch = false});
+    for (unsigned round = 0; round < 4; ++round) {
+      for (std::uint64_t at = 0; at < 200 * 1024; at += kLineBytes) machine.load(kData + at);
+    }
+    return machine.count(MemoryEvent::L2DemandReadMiss);
+  };
+  EXPECT_EQ(l2_misses(1), l2_misses(1));
+  EXPECT_NE(l2_misses(1), l2_misses(2));
+}
+
+}  // namespace
+}  // namespace zs::uarch
