@@ -105,7 +105,10 @@ class Hierarchy final : public MemorySystem {
     cores_[core]->dispatched = access.now;
     count(core, MemoryEvent::Loads);
     const bool locked = kind == LoadKind::Locked;
-    if (locked) count(core, MemoryEvent::LockedLoads);
+    if (locked) {
+      count(core, MemoryEvent::LockedLoads);
+      count(core, MemoryEvent::Stores);
+    }
     auto& stores = stores_of(core);
     const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load);
     Outcome outcome{.tlb = translated.outcome};
@@ -296,11 +299,23 @@ class Hierarchy final : public MemorySystem {
   // --- translation ---
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
+    if constexpr (Parts::kInlinePath) {
+      if (side != Side::Fetch) {
+        const Filter& filter = filters_[core];
+        const unsigned which = side == Side::Store ? store_pages_ : 0;
+        const std::size_t set = page & filter.page_masks[which];
+        if (filter.pages[which][set] == page) return {.frame = filter.frames[which][set]};
+      }
+    }
+    return look_up(core, page, now, side);
+  }
+
+  [[gnu::noinline]] Translated look_up(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
     Core& own = *cores_[core];
     const bool own_stores = side == Side::Store && parameters_.dtlb_stores != 0;
     TlbType& first = side == Side::Fetch ? own.itlb : own_stores ? own.dtlb_stores : own.dtlb;
     if (const Frame* frame = first.find(page, false)) {
-      if (side != Side::Fetch) remember_page(core, page, own_stores ? 1 : 0);
+      if (side != Side::Fetch) remember_page(core, page, *frame, own_stores ? 1 : 0);
       return {.frame = *frame};
     }
     const auto within = static_cast<Frame>(page & (kSmallPagesPerLarge - 1));
@@ -331,7 +346,7 @@ class Hierarchy final : public MemorySystem {
       if (mapped.large) {
         forget_pages_of_large(core, page, own_stores ? 1 : 0);
       } else {
-        remember_page(core, page, own_stores ? 1 : 0);
+        remember_page(core, page, tagged, own_stores ? 1 : 0);
       }
     }
     return result;
@@ -358,10 +373,12 @@ class Hierarchy final : public MemorySystem {
     return static_cast<std::uint32_t>(at - now);
   }
 
-  void remember_page(unsigned core, std::uint64_t page, unsigned which) {
+  void remember_page(unsigned core, std::uint64_t page, Frame frame, unsigned which) {
     if constexpr (Parts::kInlinePath) {
       Filter& filter = filters_[core];
-      filter.pages[which][page & filter.page_masks[which]] = page;
+      const std::size_t set = page & filter.page_masks[which];
+      filter.pages[which][set] = page;
+      filter.frames[which][set] = frame;
     }
   }
   /// A 2 MiB page is not skipped: a page of 4 KiB says nothing of its place in the order.
@@ -375,9 +392,10 @@ class Hierarchy final : public MemorySystem {
   // --- L1D ---
 
   /// All lines of an access: the one that comes last decides.
-  Used use_lines(unsigned core, const Access& access, const Translated& first, std::uint64_t start, Use use,
-                 Outcome& outcome) {
+  [[gnu::always_inline]] Used use_lines(unsigned core, const Access& access, const Translated& first,
+                                        std::uint64_t start, Use use, Outcome& outcome) {
     Used used = use_line(core, line_of(first.frame, access.linear), access.linear, start, use, access.instruction);
+    if (access.linear % kLineBytes + access.bytes <= kLineBytes) return used;
     const std::uint64_t last = access.linear + access.bytes - 1;
     for (std::uint64_t linear = (access.linear | (kLineBytes - 1)) + 1; linear <= last; linear += kLineBytes) {
       outcome.split = true;
@@ -397,8 +415,8 @@ class Hierarchy final : public MemorySystem {
   }
 
   /// One line through L1D. linear: kNone for page walks, which have none.
-  Used use_line(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, Use use,
-                std::uint32_t instruction = 0) {
+  [[gnu::always_inline]] Used use_line(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, Use use,
+                                       std::uint32_t instruction = 0) {
     Core& own = *cores_[core];
     const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
     Contention* const contention = several_ ? contended_.find(line, now) : nullptr;
@@ -436,6 +454,12 @@ class Hierarchy final : public MemorySystem {
       return {std::max(l1_cycles, static_cast<std::uint32_t>(complete - now)), Source::FillBuffer};
     }
 
+    return miss(core, line, linear, now, use, instruction);
+  }
+
+  [[gnu::noinline]] Used miss(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, Use use,
+                              std::uint32_t instruction) {
+    Core& own = *cores_[core];
     const std::uint64_t start = wait_for_fill_buffer(core, now);
     const Arrival arrival = request(core, line, start, request_of(use));
     LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that

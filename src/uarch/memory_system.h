@@ -58,7 +58,7 @@ static_assert(sizeof(Outcome) == 12);
 
 enum class LoadKind : std::uint8_t {
   Plain,
-  Locked,  // the load of a locked read-modify-write: takes the line for writing
+  Locked,  // a locked read-modify-write: takes the line for writing
 };
 
 enum class PrefetchHint : std::uint8_t { T0, T1, Nta, W };  // T1: also T2; W: PREFETCHW
@@ -101,8 +101,8 @@ class MemorySystem {
     return slow_store(core, access);
   }
 
-  /// The load of a locked instruction; its store follows with store().
-  Outcome locked_load(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Locked); }
+  /// A locked read-modify-write, load and store in one: it waits until the store buffer is empty and leaves nothing in it.
+  Outcome locked(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Locked); }
 
   /// Instructions of the line of `linear` are fetched; latency: how long the front end waits, 0 for a hit. Sequential fetches
   /// from one line are one.
@@ -139,11 +139,12 @@ class MemorySystem {
     std::array<std::uint64_t, 64> read;   // by set of L1D: the line touched last
     std::array<std::uint64_t, 64> write;  // the same line, if it is modified
     std::array<std::uint64_t, 64>
-        pages[2];                   // by set of the data TLB: the page touched last; [1]: by stores, of their own TLB
-    std::uint64_t fetched = kNone;  // the line of instructions fetched last
-    std::uint64_t set_mask;         // sets of L1D - 1
-    std::uint64_t page_masks[2];    // sets of the data TLBs - 1, at most 63
-    std::uint64_t loads = 0, written = 0;  // that went this way
+        pages[2];  // by set of the data TLB: the page touched last; [1]: by stores, of their own TLB
+    std::array<std::uint32_t, 64> frames[2];  // of those pages
+    std::uint64_t fetched = kNone;            // the line of instructions fetched last
+    std::uint64_t set_mask;                   // sets of L1D - 1
+    std::uint64_t page_masks[2];              // sets of the data TLBs - 1, at most 63
+    std::uint64_t loads = 0, written = 0;     // that went this way
     StoreBuffer stores;
 
     explicit Filter(const MemoryParameters& parameters);

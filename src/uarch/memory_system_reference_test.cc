@@ -117,7 +117,7 @@ Outcome perform(MemorySystem& memory, unsigned core, const Program::Step& step) 
   switch (step.kind) {
     case Program::Step::Load: return memory.load(core, access);
     case Program::Step::Store: return memory.store(core, access);
-    case Program::Step::LockedLoad: return memory.locked_load(core, access);
+    case Program::Step::LockedLoad: return memory.locked(core, access);
     case Program::Step::Fetch: return memory.fetch(core, access.linear, access.now);
     case Program::Step::Streaming: return memory.streaming_store(core, access);
     case Program::Step::Prefetch:

@@ -234,7 +234,7 @@ TEST(MemorySystem, ALockedLoadTakesTheLineForWriting) {
   Machine machine("skylake-server");
   machine.load(kData);
   machine.wait(1000);
-  const Outcome locked = machine.memory().locked_load(0, {kData, machine.now(), 8, 1});
+  const Outcome locked = machine.memory().locked(0, {kData, machine.now(), 8, 1});
   EXPECT_EQ(locked.latency, machine.parameters().lock_cycles);
   EXPECT_EQ(machine.count(MemoryEvent::LockedLoads), 1U);
   machine.store(kData);
@@ -244,7 +244,7 @@ TEST(MemorySystem, ALockedLoadTakesTheLineForWriting) {
 TEST(MemorySystem, LockedLoadsCountAsL1HitsWhereTheProcessorSaysSo) {
   for (const bool skylake : {false, true}) {
     Machine machine(skylake ? "skylake-server" : "haswell");
-    EXPECT_EQ(machine.memory().locked_load(0, {kData, machine.now(), 8, 1}).source, Source::Dram);
+    EXPECT_EQ(machine.memory().locked(0, {kData, machine.now(), 8, 1}).source, Source::Dram);
     EXPECT_EQ(machine.count(MemoryEvent::LoadL1Hit), skylake ? 1U : 0U);
     EXPECT_EQ(machine.count(MemoryEvent::LoadDram), skylake ? 0U : 1U);
   }

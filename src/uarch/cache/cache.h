@@ -30,15 +30,20 @@ class Cache {
       : index_(parameters),
         policy_(make_policy(parameters)),
         ways_(parameters.ways),
-        stride_((parameters.ways + 3) & ~3U),
-        tags_(std::size_t{index_.sets()} * stride_, kNoLine),
-        flags_(tags_.size(), kSharedLine),
+        vectors_end_((parameters.ways + 3) & ~3U),
+        shift_(static_cast<unsigned>(std::bit_width(parameters.ways - 1))),
+        storage_((std::size_t{index_.sets()} << shift_) + 2 * kLineBytes / sizeof(Line), kNoLine),
+        tags_(aligned(storage_)),
+        flags_(storage_.size(), kSharedLine),
         states_(index_.sets(), policy_.initial()) {}
 
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
   Slot find(Line line) const {
-    const Slot first = index_(line) * stride_;
+    const Slot first = index_(line) << shift_;
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
-    for (unsigned way = 0; way < stride_; way += 4) {
+    for (unsigned way = 0; way < vectors_end_; way += 4) {
       const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[first + way]));
       const int equal = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, wanted)));
       if (equal != 0) return first + way + static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(equal)));
@@ -46,13 +51,13 @@ class Cache {
     return kNoSlot;
   }
 
-  void touch(Slot slot) { policy_.hit(states_[slot / stride_], slot % stride_); }
+  void touch(Slot slot) { policy_.hit(states_[slot >> shift_], slot & ((1U << shift_) - 1)); }
 
   /// Puts in a line that is not there.
   EvictedLine insert(Line line, LineFlags flags) {
     const std::uint32_t set = index_(line);
     const unsigned way = policy_.victim(states_[set], filled(set));
-    const Slot slot = set * stride_ + way;
+    const Slot slot = (set << shift_) + way;
     const EvictedLine evicted{tags_[slot], flags_[slot]};
     tags_[slot] = line;
     flags_[slot] = flags;
@@ -78,11 +83,17 @@ class Cache {
     }
   }
 
+  /// Room for the last vector stays behind.
+  static Line* aligned(std::vector<Line>& storage) {
+    const auto address = reinterpret_cast<std::uintptr_t>(storage.data());
+    return storage.data() + (align_up(address, kLineBytes) - address) / sizeof(Line);
+  }
+
   WayMask filled(std::uint32_t set) const {
     const __m128i none = _mm_set1_epi32(-1);
     WayMask empty = 0;
-    for (unsigned way = 0; way < stride_; way += 4) {
-      const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[set * stride_ + way]));
+    for (unsigned way = 0; way < vectors_end_; way += 4) {
+      const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[(set << shift_) + way]));
       empty |= static_cast<WayMask>(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, none)))) << way;
     }
     return ~empty & all_ways(ways_);
@@ -91,8 +102,10 @@ class Cache {
   SetIndex index_;
   Policy policy_;
   unsigned ways_;
-  unsigned stride_;         // ways, rounded up to whole vectors; what is beyond them stays kNoLine
-  std::vector<Line> tags_;  // [set][stride]
+  unsigned vectors_end_;  // ways, rounded up to whole vectors: what is beyond the ways is kNoLine, or is not looked at
+  unsigned shift_;        // a set has 2^shift_ slots
+  std::vector<Line> storage_;
+  Line* tags_;  // [set][slot] within storage_, so that a set of 16 ways is one line of the host
   std::vector<LineFlags> flags_;
   std::vector<PolicyState> states_;  // [set]
 };
