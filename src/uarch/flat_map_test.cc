@@ -1,0 +1,45 @@
+#include "uarch/flat_map.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+
+#include "uarch/kernels.h"
+
+namespace zs::uarch {
+namespace {
+
+TEST(FlatMap, DoesWhatAnOrderedMapDoes) {
+  FlatMap<std::uint32_t> flat;
+  std::map<std::uint64_t, std::uint32_t> ordered;
+  Chance chance(1);
+  for (std::uint32_t i = 0; i < 300'000; ++i) {
+    // Keys that come again, close together and far apart; the range grows and shrinks.
+    const std::uint64_t range = i / 50'000 % 2 == 0 ? 3000 : 200;
+    const std::uint64_t key = chance.below(range) * (chance.below(2) == 0 ? 1 : 4096);
+    switch (chance.below(3)) {
+      case 0:
+        flat[key] = i;
+        ordered[key] = i;
+        break;
+      case 1:
+        flat.erase(key);
+        ordered.erase(key);
+        break;
+      default: {
+        const std::uint32_t* found = flat.find(key);
+        const auto expected = ordered.find(key);
+        ASSERT_EQ(found != nullptr, expected != ordered.end()) << i;
+        if (found != nullptr) {
+          ASSERT_EQ(*found, expected->second) << i;
+        }
+      }
+    }
+    ASSERT_EQ(flat.size(), ordered.size());
+  }
+  for (const auto& [key, value] : ordered) EXPECT_EQ(*flat.find(key), value);
+}
+
+}  // namespace
+}  // namespace zs::uarch

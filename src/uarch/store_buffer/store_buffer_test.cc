@@ -1,0 +1,68 @@
+#include "uarch/store_buffer/store_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "uarch/kernels.h"
+#include "uarch/plain_parts.h"
+
+namespace zs::uarch {
+namespace {
+
+static_assert(meeting(0x1000, 8, 0x1000, 8) == Forwarding::Forwarded);
+static_assert(meeting(0x1000, 8, 0x1004, 4) == Forwarding::Forwarded);
+static_assert(meeting(0x1000, 8, 0x1004, 8) == Forwarding::Blocked);
+static_assert(meeting(0x1004, 4, 0x1000, 8) == Forwarding::Blocked);
+static_assert(meeting(0x1000, 8, 0x2000, 8) == Forwarding::Alias);
+static_assert(meeting(0x1FFC, 8, 0x3000, 4) == Forwarding::Alias);  // across the end of 4 KiB
+static_assert(meeting(0x1000, 8, 0x1008, 8) == Forwarding::None);
+static_assert(meeting(0x1000, 8, 0x0FF8, 8) == Forwarding::None);
+
+TEST(StoreBuffer, CommitsInOrderOneACycleNotBeforeRetirementAndOwnership) {
+  StoreBuffer stores(4, 20);
+  EXPECT_EQ(stores.push(0, 8, 100, 104), 120U);
+  EXPECT_EQ(stores.push(8, 8, 100, 300), 300U);
+  EXPECT_EQ(stores.push(16, 8, 101, 105), 301U);
+  EXPECT_EQ(stores.free_at(102), 102U);
+  EXPECT_EQ(stores.push(24, 8, 102, 106), 302U);
+  EXPECT_EQ(stores.free_at(103), 120U);
+  EXPECT_EQ(stores.free_at(200), 200U);
+  EXPECT_EQ(stores.drained_at(103), 302U);
+}
+
+TEST(StoreBuffer, TheYoungestStoreWithTheLoadsLowBitsDecides) {
+  StoreBuffer stores(8, 20);
+  stores.push(0x1000, 8, 100, 100);
+  stores.push(0x1000, 4, 101, 101);
+  EXPECT_EQ(stores.meet(0x1000, 8, 102), Forwarding::Blocked);
+  EXPECT_EQ(stores.meet(0x1004, 4, 102), Forwarding::Forwarded);  // the older one
+  stores.push(0x5004, 4, 103, 103);
+  EXPECT_EQ(stores.meet(0x1004, 4, 104), Forwarding::Alias);
+  EXPECT_EQ(stores.meet(0x1004, 4, 1000), Forwarding::None);
+}
+
+TEST(StoreBuffer, AgreesWithThePlainOneAtEveryLoad) {
+  StoreBuffer fast(56, 20);
+  PlainStores plain(56, 20);
+  Chance chance(3);
+  std::uint64_t now = 0;
+  for (unsigned i = 0; i < 1'000'000; ++i) {
+    now += chance.below(5);
+    const std::uint64_t linear = 0x10'0000 + chance.below(3) * 4096 + chance.below(256);
+    const auto bytes = static_cast<std::uint32_t>(1 + chance.below(chance.below(4) == 0 ? 64 : 8));
+    if (chance.below(2) == 0) {
+      ASSERT_EQ(fast.free_at(now), plain.free_at(now));
+      now = fast.free_at(now);
+      const std::uint64_t owned = now + (chance.below(50) == 0 ? 300 : 4);
+      ASSERT_EQ(fast.push(linear, bytes, now, owned), plain.push(linear, bytes, now, owned));
+    } else {
+      const Forwarding met = plain.meet(linear, bytes, now);
+      ASSERT_EQ(fast.meet(linear, bytes, now), met) << i;
+      ASSERT_TRUE(fast.may_meet(linear, bytes, now) || met == Forwarding::None) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace zs::uarch
