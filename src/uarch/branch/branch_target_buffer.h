@@ -1,0 +1,44 @@
+// The branch target buffer: which addresses hold a branch that was taken. The front end follows a taken branch that it finds
+// here without a bubble; one that it does not find, the decoder must find (BACLEARS), which is a resteer, not a mispredict.
+// Targets are not kept: a direct branch has but one, and indirect ones have their own predictor.
+// Invariant: the tags of a set stand in the order of their last use, newest first.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "uarch/branch/branch_parameters.h"
+
+namespace zs::uarch {
+
+class BranchTargetBuffer {
+ public:
+  explicit BranchTargetBuffer(const BranchParameters& p)
+      : ways_(p.btb_ways), set_bits_(std::countr_zero(p.btb_entries / p.btb_ways)), tags_(p.btb_entries, kEmpty) {}
+
+  /// Looks the taken branch at `pc` up, and makes it the newest of its set.
+  /// returns whether it was there
+  bool touch(std::uint64_t pc) {
+    std::uint32_t* const set = &tags_[(pc & ((std::uint64_t{1} << set_bits_) - 1)) * ways_];
+    const auto tag = static_cast<std::uint32_t>(pc >> set_bits_);  // two branches 2^42 bytes apart may share one
+    if (set[0] == tag) return true;
+    std::uint32_t moved = set[0];
+    set[0] = tag;
+    for (unsigned way = 1; way < ways_; ++way) {
+      const std::uint32_t here = set[way];
+      set[way] = moved;
+      if (here == tag) return true;
+      moved = here;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::uint32_t kEmpty = 0xFFFF'FFFF;  // of no address below 2^42
+  unsigned ways_;
+  int set_bits_;
+  std::vector<std::uint32_t> tags_;
+};
+
+}  // namespace zs::uarch

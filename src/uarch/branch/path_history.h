@@ -1,0 +1,90 @@
+// The path register: which taken branches led here. Each one shifts it by two bits and adds a footprint of its address and
+// target, so a branch fades over as many taken branches as the register has bit pairs. Branches not taken leave it alone,
+// as on Intel's processors (source: the Half&Half and Pathfinder papers); the footprint's exact bits are chosen.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "uarch/branch/branch_parameters.h"
+#include "uarch/branch/crc32c.h"
+
+namespace zs::uarch {
+
+/// 16 bits of a taken branch. All of the address's low bits and the target's, so that branches to one place from two, and
+/// from one place to two, differ.
+constexpr std::uint16_t path_footprint(std::uint64_t pc, std::uint64_t target) {
+  return static_cast<std::uint16_t>(pc ^ pc >> 16 ^ target << 3 ^ target >> 13);
+}
+
+class PathHistory {
+ public:
+  /// `longest`: taken branches that any table sees.
+  explicit PathHistory(unsigned longest) : words_((2 * longest + 63) / 64) {}
+
+  void taken(std::uint64_t pc, std::uint64_t target) {
+    for (std::size_t i = words_; i-- > 1;) bits_[i] = bits_[i] << 2 | bits_[i - 1] >> 62;
+    bits_[0] = bits_[0] << 2 ^ path_footprint(pc, target);
+  }
+
+  std::uint64_t word(std::size_t i) const { return bits_[i]; }
+
+ private:
+  std::size_t words_;
+  std::array<std::uint64_t, kMaxPathBranches * 2 / 64> bits_{};
+};
+
+/// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so it
+/// is computed there and a prediction pays nothing for the length of a history; and once for all tables of one length.
+class PathHashes {
+ public:
+  using Ladder = std::array<std::uint16_t, kMaxTaggedTables>;
+
+  explicit PathHashes(const Ladder& first, const Ladder& second) {
+    for (const Ladder* ladder : {&first, &second}) {
+      for (const std::uint16_t history : *ladder) {
+        if (history != 0) histories_[count_++] = history;
+      }
+    }
+    std::sort(histories_.begin(), histories_.begin() + count_);
+    count_ =
+        static_cast<std::size_t>(std::unique(histories_.begin(), histories_.begin() + count_) - histories_.begin());
+    for (std::size_t i = 0; i < count_; ++i) {
+      const unsigned bits = 2U * histories_[i];
+      whole_words_[i] = bits / 64;
+      rest_[i] = (std::uint64_t{1} << bits % 64) - 1;
+    }
+    update(PathHistory(kMaxPathBranches));
+  }
+
+  /// Where of() has the hash of this many branches.
+  std::uint8_t position(std::uint16_t history) const {
+    return static_cast<std::uint8_t>(std::find(histories_.begin(), histories_.begin() + count_, history) -
+                                     histories_.begin());
+  }
+  std::uint32_t of(std::size_t position) const { return hashes_[position]; }
+
+  void update(const PathHistory& path) {
+    std::uint32_t chain = 0;
+    std::size_t word = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      for (; word < whole_words_[i]; ++word) chain = crc32c(chain, path.word(word));
+      hashes_[i] = rest_[i] == 0 ? chain : crc32c(chain, path.word(word) & rest_[i]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = 2 * kMaxTaggedTables;
+  std::size_t count_ = 0;
+  std::array<std::uint16_t, kMost> histories_{};
+  std::array<std::size_t, kMost> whole_words_{};
+  std::array<std::uint64_t, kMost> rest_{};  // mask of the last word's part; 0: no part
+  std::array<std::uint32_t, kMost> hashes_{};
+};
+
+/// The hash of a branch's address that all tables share; a table's own is this XOR its path's.
+inline std::uint32_t address_hash(std::uint64_t pc) { return crc32c(0, pc); }
+
+}  // namespace zs::uarch
