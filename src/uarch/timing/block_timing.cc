@@ -1,0 +1,361 @@
+#include "uarch/timing/block_timing.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace zs::uarch {
+namespace {
+
+using arch::BranchKind;
+using Latency = BlockTiming::Latency;
+
+/// Bounds leave the lowest bits clear, as all times do whose cause is not yet known.
+constexpr std::uint32_t without_cause(std::uint32_t units) { return (units + kCauseBits) & ~kCauseBits; }
+
+constexpr double cycles(std::uint32_t units) { return static_cast<double>(units) / kUnitsPerCycle; }
+
+std::uint32_t round_up(std::uint32_t value, std::uint32_t step) { return (value + step - 1) / step; }
+
+// ---- what an instruction costs here -----------------------------------------------------------------------------------
+
+/// Conditions (low opcode nibbles) with which each kind of head fuses, one bit each.
+/// source: Optimization manual, "Macro-Fusion", table of Sandy Bridge and later.
+constexpr std::uint16_t kFusingConditions[] = {
+    0x0000,  // None
+    0xFFFF,  // Test
+    0xF0FC,  // Compare: not O, S, P
+    0xF030,  // Increment: nor C
+};
+
+bool fuses(Fusion fusion, const InstructionShape& head, const InstructionShape& jump) {
+  if (fusion == Fusion::None || !jump.conditional_jump || head.memory_and_immediate || head.stores != 0) return false;
+  constexpr RegisterSet general = 0xFFFF;
+  if (fusion == Fusion::CompareAndTest && (head.writes & general) != 0) return false;
+  return (kFusingConditions[static_cast<std::size_t>(head.fusion)] >> jump.condition & 1) != 0;
+}
+
+bool vanishes(const TimingParameters& core, const InstructionShape& shape) {
+  return shape.nop || (shape.zero_idiom && core.eliminates_zero_idioms) ||
+         (shape.copy == CopyKind::General && core.eliminates_general_copies) ||
+         (shape.copy == CopyKind::Vector && core.eliminates_vector_copies);
+}
+
+InstructionCost cost_of(const TimingParameters& core, const MemoryLimits& memory, const InstructionShape& shape) {
+  const UopClass& row = UopTable(core.column).of(shape);
+  InstructionCost cost{.slots = row.slots,
+                       .uops = row.uops,
+                       .latency = row.latency,
+                       .divider = row.divider,
+                       .uses = row.uses,
+                       .unknown = row.source == UopSource::Unknown && !shape.nop};
+  if (shape.loads != 0) {
+    cost.load = memory.load_cycles + (shape.vector ? core.vector_load_cycles : 0) +
+                (shape.indexed ? core.indexed_load_cycles : 0);
+  }
+  if (vanishes(core, shape)) {
+    cost.uses = {};
+    cost.uops = shape.nop ? 0 : cost.uops;
+    cost.latency = 0;
+    cost.slots = 1;
+  }
+  if (core.splits_indexed_operands && shape.indexed && shape.three_operands && shape.loads != 0 &&
+      row.uops > row.slots) {
+    cost.slots += 1;
+  }
+  if (shape.indexed && shape.stores != 0) {
+    for (PortUse& use : cost.uses) use.ports &= static_cast<PortSet>(~core.plain_address_ports);
+  }
+  cost.microcoded = cost.slots > 4 || shape.repeats;  // four slots: what a decoder makes, on every core modelled
+  return cost;
+}
+
+/// The pair executes where the jump does; what the head loads stays.
+void join(InstructionCost& head, const InstructionCost& jump) {
+  for (PortUse& use : head.uses) {
+    if ((use.ports & jump.uses[0].ports) != 0) use = {};
+  }
+  const auto free = std::ranges::find(head.uses, 0, &PortUse::cycles);
+  if (free != head.uses.end()) *free = jump.uses[0];
+}
+
+// ---- bounds ---------------------------------------------------------------------------------------------------------
+
+/// Cycles of the predecoder: it looks at one aligned piece of code at a time, and finds so many ends in it per cycle.
+std::uint32_t predecode_cycles(const TimingParameters& core, std::span<const PlacedInstruction> block) {
+  std::uint32_t total = 0;
+  std::size_t i = 0;
+  while (i < block.size()) {
+    std::uint64_t piece = block[i].pc / core.fetch_bytes;
+    std::uint32_t ends = 0;
+    for (;; ++i) {
+      const std::uint64_t last = (block[i].pc + block[i].shape.length - 1) / core.fetch_bytes;
+      if (last != piece) {
+        total += std::max(1U, round_up(ends, core.predecode_width));
+        piece = last;
+        ends = 0;
+      }
+      ++ends;
+      if (block[i].shape.changes_length) total += core.length_change_cycles;
+      const bool goes_on = i + 1 < block.size() && block[i + 1].pc == block[i].pc + block[i].shape.length;
+      if (!goes_on) break;
+    }
+    total += round_up(ends, core.predecode_width);
+    ++i;
+  }
+  return total;
+}
+
+/// Cycles of the decoders, which take instructions in order: one of several slots only in the first.
+std::uint32_t decode_cycles(const TimingParameters& core, std::span<const InstructionCost> costs) {
+  std::uint32_t total = 0;
+  std::uint32_t used = core.decoders;  // of the current cycle
+  for (const InstructionCost& cost : costs) {
+    if (cost.fused_away) continue;
+    if (cost.microcoded) {
+      total += round_up(cost.slots, 4) + core.microcode_cycles;
+      used = core.decoders;
+      continue;
+    }
+    if (used >= core.decoders || (used != 0 && cost.slots > core.other_decoder_slots)) {
+      ++total;
+      used = 0;
+    }
+    ++used;
+  }
+  return total;
+}
+
+/// The bound by ports: for every union of port sets, the cycles that can go nowhere else, by its ports.
+std::uint32_t port_units(std::span<const InstructionCost> costs) {
+  std::vector<PortUse> uses;  // by set; their cycles may exceed a byte, so sums stand beside
+  std::vector<std::uint32_t> sums;
+  for (const InstructionCost& cost : costs) {
+    for (const PortUse& use : cost.uses) {
+      if (use.cycles == 0) continue;
+      const auto at = std::ranges::find(uses, use.ports, &PortUse::ports);
+      if (at == uses.end()) {
+        uses.push_back(use);
+        sums.push_back(use.cycles);
+      } else {
+        sums[static_cast<std::size_t>(at - uses.begin())] += use.cycles;
+      }
+    }
+  }
+  std::vector<PortSet> unions;
+  for (const PortUse& use : uses) {
+    const std::size_t before = unions.size();
+    const auto add = [&unions](PortSet set) {
+      if (std::ranges::find(unions, set) == unions.end()) unions.push_back(set);
+    };
+    add(use.ports);
+    for (std::size_t i = 0; i < before; ++i) add(unions[i] | use.ports);
+  }
+  std::uint32_t most = 0;
+  for (const PortSet set : unions) {
+    std::uint32_t inside = 0;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if ((uses[i].ports & ~set) == 0) inside += sums[i];
+    }
+    most = std::max(most, without_cause(inside * kUnitsPerCycle / static_cast<std::uint32_t>(std::popcount(set))));
+  }
+  return most;
+}
+
+/// Slots that the block takes of the uop cache: whole lines of six for each 32 bytes of code it touches.
+/// source: Optimization manual, "Decoded ICache".
+std::uint32_t lines_of_uop_cache(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs) {
+  constexpr std::uint32_t slots_of_line = 6, bytes_of_window = 32;
+  std::uint32_t lines = 0, inside = 0;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    inside += costs[i].microcoded ? slots_of_line : costs[i].slots;
+    const bool ends = i + 1 == block.size() || block[i + 1].pc / bytes_of_window != block[i].pc / bytes_of_window ||
+                      block[i + 1].pc < block[i].pc;
+    if (ends) {
+      lines += std::max(1U, round_up(inside, slots_of_line));
+      inside = 0;
+    }
+  }
+  return lines * slots_of_line;
+}
+
+std::uint32_t loop_units(const TimingParameters& core, std::uint32_t slots) {
+  std::uint32_t copies = 1;
+  if (core.loop_unrolls) {
+    while (copies < 8 && (copies + 1) * slots <= core.loop_slots) ++copies;
+  }
+  return without_cause(round_up(slots * copies, core.issue_width) * kUnitsPerCycle / copies);
+}
+
+BlockBound bound_of(std::uint32_t issue, std::uint32_t frontend, SlotCause cause) {
+  return frontend > issue ? BlockBound{frontend, cause} : BlockBound{issue, SlotCause::Retired};
+}
+
+bool is_taken_inside(std::span<const PlacedInstruction> block, std::size_t i) {
+  return i + 1 < block.size() && block[i + 1].pc != block[i].pc + block[i].shape.length;
+}
+
+template <typename Visit>
+void each_register(RegisterSet set, const Visit& visit) {
+  for (; set != 0; set &= set - 1) visit(static_cast<std::uint8_t>(std::countr_zero(set)));
+}
+
+}  // namespace
+
+std::vector<InstructionCost> block_costs(const TimingParameters& core, const MemoryLimits& memory,
+                                         std::span<const PlacedInstruction> block) {
+  std::vector<InstructionCost> costs;
+  costs.reserve(block.size());
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    costs.push_back(cost_of(core, memory, block[i].shape));
+    const bool follows = i != 0 && block[i].pc == block[i - 1].pc + block[i - 1].shape.length;
+    if (follows && fuses(core.fusion, block[i - 1].shape, block[i].shape)) {
+      join(costs[i - 1], costs[i]);
+      costs[i] = {.fused_away = true};
+    }
+  }
+  return costs;
+}
+
+BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memory,
+                         std::span<const PlacedInstruction> block, std::uint32_t id, bool taken)
+    : id_(id) {
+  CHECK(!block.empty() && block.size() <= kMostInstructions, block.size());
+  const std::vector<InstructionCost> costs = block_costs(core, memory, block);
+
+  // ---- how many slots, and where each instruction stands among them
+  const std::uint32_t units_of_slot = kUnitsPerCycle / core.issue_width;
+  std::uint32_t divider = 0, jumps_taken = 0, microcoded = 0;
+  RegisterSet read = 0, written = 0;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const InstructionShape& shape = block[i].shape;
+    offsets_.push_back(slots_ * units_of_slot);
+    slots_ += costs[i].slots;
+    uops_ += costs[i].uops;
+    divider += costs[i].divider;
+    if (costs[i].microcoded) {
+      microcode_slots_ += costs[i].slots;
+      ++microcoded;
+    }
+    unknown_ += costs[i].unknown ? 1 : 0;
+    serialises_ |= shape.serialising;
+    read |= (shape.reads | shape.address) & ~written;
+    written |= shape.writes;
+    const auto number = static_cast<std::uint8_t>(i);
+    loads_.insert(loads_.end(), shape.loads, number);
+    stores_.insert(stores_.end(), shape.stores, number);
+    if (shape.branch != BranchKind::None) branches_.push_back(number);
+    if (shape.branch != BranchKind::None && shape.branch != BranchKind::Far &&
+        (is_taken_inside(block, i) || (i + 1 == block.size() && taken))) {
+      ++jumps_taken;
+    }
+  }
+  cache_slots_ = lines_of_uop_cache(block, costs);
+
+  // ---- the bounds
+  const std::uint32_t jumps = jumps_taken * core.taken_branch_cycles * kUnitsPerCycle;
+  const std::uint32_t sequencer = (microcoded * core.microcode_cycles + round_up(microcode_slots_, 4)) * kUnitsPerCycle;
+  const std::uint32_t predecode = predecode_cycles(core, block) * kUnitsPerCycle;
+  const std::uint32_t decode = decode_cycles(core, costs) * kUnitsPerCycle;
+  const std::uint32_t from_decoders = std::max({predecode, decode, jumps});
+  const std::uint32_t from_cache =
+      core.uop_cache_width == 0
+          ? from_decoders
+          : std::max(without_cause((slots_ - microcode_slots_) * kUnitsPerCycle / core.uop_cache_width) + sequencer,
+                     jumps);
+  const bool fits_loop = slots_ <= core.loop_slots && microcoded == 0;
+  const std::uint32_t from_loop =
+      fits_loop ? std::max(loop_units(core, slots_), kUnitsPerCycle * jumps_taken) : from_cache;
+  const std::uint32_t issue = slots_ * units_of_slot;
+  const std::uint32_t ports = port_units(costs);
+  const SlotCause sequenced = microcoded != 0 ? SlotCause::Microcode : SlotCause::UopCache;
+  decoded_ = bound_of(issue, from_decoders, microcoded != 0 ? SlotCause::Microcode : SlotCause::Decode);
+  cached_ = core.uop_cache_width == 0 ? decoded_ : bound_of(issue, from_cache, sequenced);
+  looped_ = fits_loop ? bound_of(issue, from_loop, SlotCause::UopCache) : cached_;
+  executed_ = divider * kUnitsPerCycle > ports ? BlockBound{divider * kUnitsPerCycle, SlotCause::Divider}
+                                               : BlockBound{ports, SlotCause::Ports};
+  scheduler_units_ = without_cause(core.scheduler * executed_.units / std::max(1U, uops_));
+  parts_ = {.predecode = cycles(predecode),
+            .decode = cycles(decode),
+            .uop_cache = cycles(from_cache),
+            .loop_buffer = cycles(from_loop),
+            .issue = cycles(issue),
+            .ports = cycles(ports),
+            .divider = static_cast<double>(divider)};
+
+  // ---- the map: for each register the latest time as a row of the matrix, from start, registers and loads
+  each_register(read, [this](std::uint8_t number) { live_in_.push_back(number); });
+  each_register(written, [this](std::uint8_t number) { written_.push_back(number); });
+  const auto padded = [](std::size_t count) { return (count + kLanesAtOnce - 1) / kLanesAtOnce * kLanesAtOnce; };
+  result_lanes_ = padded(1 + written_.size());
+  lanes_ = padded(result_lanes_ + loads_.size() + branches_.size());
+  const std::size_t shared_rows = 1 + live_in_.size();
+  const std::size_t rows = shared_rows + loads_.size();
+  const std::size_t event_lanes = lanes_ - result_lanes_;
+  results_.assign(shared_rows * result_lanes_, kNever);
+  events_.assign(shared_rows * event_lanes, kNever);
+  from_loads_.assign(loads_.size() * lanes_, kNever);
+  const auto cell = [&](std::size_t row, std::size_t lane) -> Latency& {
+    if (row >= shared_rows) return from_loads_[(row - shared_rows) * lanes_ + lane];
+    return lane < result_lanes_ ? results_[row * result_lanes_ + lane]
+                                : events_[row * event_lanes + lane - result_lanes_];
+  };
+  lane_instructions_.assign(lanes_, 0);
+
+  using Times = std::vector<Latency>;  // one for each row
+  std::array<Times, reg::kCount> state;
+  for (std::size_t i = 0; i < live_in_.size(); ++i) {
+    state[live_in_[i]].assign(rows, kNever);
+    state[live_in_[i]][1 + i] = 0;
+  }
+  const auto join_times = [](Times& into, const Times& from) {
+    for (std::size_t row = 0; row < into.size(); ++row) into[row] = std::max(into[row], from[row]);
+  };
+  const auto later = [](Times times, std::uint32_t by_cycles) {
+    for (Latency& time : times) {
+      if (time != kNever) time += static_cast<Latency>(by_cycles * kUnitsPerCycle);
+    }
+    return times;
+  };
+  const auto write_lane = [this, &cell](std::size_t lane, const Times& times, std::size_t instruction) {
+    for (std::size_t row = 0; row < times.size(); ++row) {
+      Latency& latency = cell(row, lane);
+      latency = std::max(latency, times[row]);
+    }
+    lane_instructions_[lane] = static_cast<std::uint8_t>(instruction);
+  };
+
+  std::size_t load = 0, branch = 0;
+  std::array<std::uint8_t, reg::kCount> writer{};
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const InstructionShape& shape = block[i].shape;
+    Times dispatched(rows, kNever);
+    dispatched[0] = static_cast<Latency>(offsets_[i]);
+    Times addressed = dispatched;
+    each_register(shape.address, [&](std::uint8_t number) { join_times(addressed, state[number]); });
+    Times ready = dispatched;
+    each_register(shape.reads, [&](std::uint8_t number) { join_times(ready, state[number]); });
+    if (shape.loads != 0) {
+      join_times(ready, later(addressed, costs[i].load));
+      for (unsigned k = 0; k < shape.loads; ++k, ++load) {
+        write_lane(load_lane(load), addressed, i);
+        ready[shared_rows + load] = 0;
+      }
+    }
+    const Times result = later(std::move(ready), costs[i].latency);
+    each_register(shape.writes, [&](std::uint8_t number) {
+      state[number] = result;
+      writer[number] = static_cast<std::uint8_t>(i);
+    });
+    if (shape.branch != BranchKind::None) write_lane(branch_lane(branch++), result, i);
+    // Nothing waits for a prefetch, not even retirement.
+    const bool prefetch =
+        shape.loads != 0 && shape.writes == 0 && shape.stores == 0 && shape.branch == BranchKind::None;
+    write_lane(0, prefetch ? dispatched : result, i);
+    if (shape.stores != 0) write_lane(0, later(addressed, 1), i);
+  }
+  for (std::size_t i = 0; i < written_.size(); ++i) write_lane(1 + i, state[written_[i]], writer[written_[i]]);
+}
+
+}  // namespace zs::uarch

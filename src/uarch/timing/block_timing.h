@@ -1,0 +1,135 @@
+// What is known of a block's time before it runs: how many slots it takes, how fast it can be fetched, issued and executed
+// at best, and how late each of its results is when its operands are. Computed once, at translation.
+//
+// The bounds are analytical and hold for any schedule: of dispatch, by predecoder, decoders, uop cache, loop buffer and
+// issue; of execution, by the divider and the ports (over every union of port sets: its uops by its ports). The two meet in the
+// clock, because the scheduler lets dispatch run ahead of the ports. Latency is in neither; it is the map, a
+// matrix in max-plus algebra from the registers that come in (and the start, and each load) to what comes out, and
+// core_clock.h multiplies the blocks' matrices as they run.
+//
+// Left out: how the scheduler assigns ports and so the bubbles of an unlucky order; the slots that a taken branch leaves
+// empty in the uop cache beyond rounding; bypass delays between domains.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "uarch/timing/shape.h"
+#include "uarch/timing/slot_cause.h"
+#include "uarch/timing/timing_parameters.h"
+
+namespace zs::uarch {
+
+/// Time is counted in units. 120 are divisible by every issue width, so slots are whole; times 8, because the lowest bits of
+/// a late time name its cause.
+inline constexpr std::uint32_t kUnitsPerCycle = 960;
+inline constexpr std::uint32_t kCauseBits = 7;  // mask
+
+struct PlacedInstruction {
+  std::uint64_t pc = 0;
+  InstructionShape shape;
+};
+
+/// A throughput in units, and what limits it.
+struct BlockBound {
+  std::uint32_t units = 0;
+  SlotCause cause = SlotCause::Retired;  // Retired: issue itself
+};
+
+/// The bounds behind it, in cycles: for tests and documents.
+struct BoundParts {
+  double predecode = 0, decode = 0, uop_cache = 0, loop_buffer = 0, issue = 0, ports = 0, divider = 0;
+};
+
+class BlockTiming {
+ public:
+  static constexpr std::size_t kMostInstructions = 64;
+
+  /// `block`  in the order of execution, 1 to kMostInstructions; taken branches may lie inside it
+  /// `id`     of the caller's, dense: clocks keep what they know of the block under it
+  /// `taken`  whether the branch at its end, if there is one, is taken
+  BlockTiming(const TimingParameters& core, const MemoryLimits& memory, std::span<const PlacedInstruction> block,
+              std::uint32_t id, bool taken = true);
+
+  std::uint32_t id() const { return id_; }
+  std::uint32_t slots() const { return slots_; }
+  std::uint32_t uops() const { return uops_; }
+  std::uint32_t microcode_slots() const { return microcode_slots_; }
+  std::uint32_t cache_slots() const { return cache_slots_; }  // that it takes of the uop cache
+  std::uint32_t unknown() const { return unknown_; }          // instructions whose cost no source tells
+  bool serialises() const { return serialises_; }
+
+  const BlockBound& decoded() const { return decoded_; }    // its uops come from the decoders,
+  const BlockBound& cached() const { return cached_; }      // from the uop cache,
+  const BlockBound& looped() const { return looped_; }      // or from the loop buffer
+  const BlockBound& executed() const { return executed_; }  // Ports or Divider
+  /// How far execution may lie behind dispatch until uops of this block fill the scheduler.
+  std::uint32_t scheduler_units() const { return scheduler_units_; }
+  const BoundParts& parts() const { return parts_; }
+
+  // The map. Lanes are what comes out: lane 0 is the completion of the whole block, then come the registers written, and from
+  // result_lanes() on the addresses of loads and the branches. Rows are what it comes from: row 0 the start of the block, row
+  // 1 + i the register live_in()[i]. Results and events lie apart, because a block without an event reads results only.
+  // Latencies are units; kNever: no path.
+  using Latency = std::int32_t;
+  static constexpr Latency kNever = -(1 << 30);
+  static constexpr std::size_t kLanesAtOnce = 4;
+
+  std::span<const std::uint8_t> live_in() const { return live_in_; }
+  std::span<const std::uint8_t> written() const { return written_; }  // the registers of lanes 1 ...
+  std::size_t result_lanes() const { return result_lanes_; }          // padded to a multiple of kLanesAtOnce,
+  std::size_t lanes() const { return lanes_; }                        // likewise
+  std::size_t load_lane(std::size_t load) const { return result_lanes_ + load; }
+  std::size_t branch_lane(std::size_t branch) const { return result_lanes_ + loads_.size() + branch; }
+  const Latency* results_of(std::size_t row) const { return &results_[row * result_lanes_]; }
+  const Latency* events_of(std::size_t row) const { return &events_[row * (lanes_ - result_lanes_)]; }
+  /// From the data of a load to every lane.
+  const Latency* from_load(std::size_t load) const { return &from_loads_[load * lanes_]; }
+
+  std::size_t instructions() const { return offsets_.size(); }
+  std::size_t loads() const { return loads_.size(); }
+  std::size_t stores() const { return stores_.size(); }
+  std::size_t branches() const { return branches_.size(); }
+  /// Units from the start of the block to the dispatch of an instruction, at the rate of issue.
+  std::uint32_t offset(std::size_t instruction) const { return offsets_[instruction]; }
+  std::size_t load_instruction(std::size_t load) const { return loads_[load]; }
+  std::size_t store_instruction(std::size_t store) const { return stores_[store]; }
+  std::size_t branch_instruction(std::size_t branch) const { return branches_[branch]; }
+  /// The instruction whose dispatch a lane follows: a stall before it delays the lane.
+  std::size_t lane_instruction(std::size_t lane) const { return lane_instructions_[lane]; }
+
+ private:
+  std::uint32_t id_;
+  std::uint32_t slots_ = 0, uops_ = 0, microcode_slots_ = 0, cache_slots_ = 0, unknown_ = 0;
+  bool serialises_ = false;
+  BlockBound decoded_, cached_, looped_, executed_;
+  std::uint32_t scheduler_units_ = 0;
+  BoundParts parts_;
+  std::size_t lanes_ = 0, result_lanes_ = 0;
+  std::vector<std::uint8_t> live_in_, written_;
+  std::vector<std::uint8_t> loads_, stores_, branches_;  // instruction of each
+  std::vector<std::uint8_t> lane_instructions_;
+  std::vector<std::uint32_t> offsets_;
+  std::vector<Latency> results_, events_, from_loads_;
+};
+
+/// What one instruction costs within a block: the table's class, corrected by what surrounds it.
+struct InstructionCost {
+  std::uint32_t slots = 0, uops = 0;
+  std::uint32_t latency = 0;  // cycles from operands or the loaded value to the result
+  std::uint32_t load = 0;     // cycles of its load, 0 if it has none
+  std::uint32_t divider = 0;
+  std::array<PortUse, 6> uses{};
+  bool fused_away = false;  // the second half of a macro-fused pair
+  bool microcoded = false;
+  bool unknown = false;
+};
+
+/// The costs of `block`, one each.
+std::vector<InstructionCost> block_costs(const TimingParameters& core, const MemoryLimits& memory,
+                                         std::span<const PlacedInstruction> block);
+
+}  // namespace zs::uarch

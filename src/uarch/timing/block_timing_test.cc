@@ -1,0 +1,164 @@
+// Bounds and costs of blocks against arithmetic, and the port bound against a search over all sets of ports.
+#include "uarch/timing/block_timing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "uarch/timing/code_samples.h"
+#include "uarch/timing/kernels.h"
+
+namespace zs::uarch {
+namespace {
+
+using kernels::block_of;
+using kernels::Bytes;
+using kernels::repeated;
+
+constexpr MemoryLimits kMemory{4, 56, 35};
+
+struct Row {
+  const char* name;
+  TimingParameters core;
+};
+const Row kRows[] = {{"westmere", kWestmereTiming},
+                     {"haswell", kHaswellTiming},
+                     {"skylake_server", kSkylakeServerTiming},
+                     {"icelake_server", kIcelakeServerTiming},
+                     {"sapphire_rapids", kSapphireRapidsTiming},
+                     {"zen4", kZen4Timing}};
+
+BlockTiming timing_of(const TimingParameters& core, const Bytes& code, std::uint64_t pc = kernels::kCode) {
+  return BlockTiming(core, kMemory, block_of(code, pc), 0);
+}
+
+class EveryBlockTiming : public testing::TestWithParam<Row> {};
+
+TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
+  std::size_t instructions = 0, unknown = 0;
+  for (const Block& block : libc_blocks(20'000)) {
+    for (const InstructionCost& cost : block_costs(GetParam().core, kMemory, block)) {
+      ++instructions;
+      unknown += cost.unknown ? 1 : 0;
+    }
+  }
+  EXPECT_GT(instructions, 80'000U);
+  EXPECT_LT(static_cast<double>(unknown), static_cast<double>(instructions) * 0.005);
+}
+
+// ---- bounds -----------------------------------------------------------------------------------------------------------------
+
+TEST_P(EveryBlockTiming, BoundsPortsAsASearchOverAllSetsOfPortsDoes) {
+  for (const Block& block : libc_blocks(600)) {
+    const BlockTiming timing(GetParam().core, kMemory, block, 0);
+    std::vector<PortUse> uses;
+    PortSet used = 0;
+    for (const InstructionCost& cost : block_costs(GetParam().core, kMemory, block)) {
+      for (const PortUse& use : cost.uses) {
+        if (use.cycles == 0) continue;
+        uses.push_back(use);
+        used |= use.ports;
+      }
+    }
+    // By Hall's theorem the most loaded set of ports is the bound, whatever the schedule.
+    double most = 0;
+    for (unsigned set = used; set != 0; set = (set - 1) & used) {
+      unsigned inside = 0;
+      for (const PortUse& use : uses) inside += (use.ports & ~set) == 0 ? use.cycles : 0;
+      most = std::max(most, static_cast<double>(inside) / std::popcount(set));
+    }
+    ASSERT_NEAR(timing.parts().ports, most, 0.01);
+  }
+}
+
+TEST_P(EveryBlockTiming, IsNeverFasterThanIssue) {
+  for (const Block& block : libc_blocks(2000)) {
+    const BlockTiming timing(GetParam().core, kMemory, block, 0);
+    const std::uint32_t issue = timing.slots() * kUnitsPerCycle / GetParam().core.issue_width;
+    for (const BlockBound& bound : {timing.decoded(), timing.cached(), timing.looped()}) {
+      ASSERT_GE(bound.units, issue);
+      ASSERT_EQ(bound.units % (kCauseBits + 1), 0U);
+    }
+  }
+}
+
+TEST(BlockTiming, JoinsACompareWithTheJumpBehindIt) {
+  const Bytes compare_jump = {0x48, 0x39, 0xF7, 0x75, 0xFB};  // cmp rdi, rsi; jne
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, compare_jump).slots(), 1U);
+  const Bytes carry = {0x48, 0xFF, 0xC9, 0x72, 0xFB};  // dec rcx; jb: dec leaves the carry alone
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, carry).slots(), 2U);
+  const Bytes add_jump = {0x48, 0x83, 0xC7, 0x01, 0x75, 0xFA};  // add rdi, 1; jne
+  EXPECT_EQ(timing_of(kHaswellTiming, add_jump).slots(), 1U);
+  EXPECT_EQ(timing_of(kWestmereTiming, add_jump).slots(), 2U);
+  const Bytes immediate = {0x83, 0x3F, 0x01, 0x75, 0xFB};  // cmp dword [rdi], 1; jne
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, immediate).slots(), 2U);
+}
+
+TEST(BlockTiming, DropsWhatRenamingDoes) {
+  const Bytes copies = repeated({0x48, 0x89, 0xC8}, 8);  // mov rax, rcx
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, copies).parts().ports, 0.0);
+  EXPECT_GT(timing_of(kIcelakeServerTiming, copies).parts().ports, 0.0);  // its microcode turned elimination off
+  EXPECT_GT(timing_of(kWestmereTiming, copies).parts().ports, 0.0);
+  const Bytes zeros = repeated({0x31, 0xC0}, 8);
+  EXPECT_EQ(timing_of(kHaswellTiming, zeros).parts().ports, 0.0);
+  EXPECT_EQ(timing_of(kHaswellTiming, zeros).slots(), 8U);
+  EXPECT_NEAR(timing_of(kWestmereTiming, zeros).parts().ports, 8 / 3.0, 0.01);
+}
+
+TEST(BlockTiming, PredecodesAlignedPiecesAndStallsForChangedLengths) {
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 16), 0x401000).parts().predecode,
+            4);  // 16 ends, 5 a cycle
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 16), 0x401008).parts().predecode, 4);  // 8 and 8
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 10), 0x40100F).parts().predecode, 3);  // 1 and 9
+  const Bytes changed = repeated({0x66, 0x05, 0x34, 0x12}, 4);
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, changed).parts().predecode, 1 + 4 * 3);
+}
+
+TEST(BlockTiming, DecodesSeveralSlotsInTheFirstDecoderOnly) {
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x48, 0x01, 0xC8}, 8)).parts().decode, 2);  // add rax, rcx
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x48, 0x01, 0x07}, 8)).parts().decode,
+            8);  // add [rdi], rax: two slots
+}
+
+TEST(BlockTiming, NeedsACycleForABranchThatIsTaken) {
+  const Block block = block_of({0x48, 0x39, 0xF7, 0x75, 0xFB});  // cmp rdi, rsi; jne: one slot
+  EXPECT_EQ(BlockTiming(kSkylakeServerTiming, kMemory, block, 0, true).cached().units, kUnitsPerCycle);
+  EXPECT_EQ(BlockTiming(kSkylakeServerTiming, kMemory, block, 0, false).cached().units, kUnitsPerCycle / 4);
+  EXPECT_EQ(BlockTiming(kWestmereTiming, kMemory, block, 0, true).decoded().units, 2 * kUnitsPerCycle);
+}
+
+TEST(BlockTiming, CountsWhatItTakesOfTheUopCache) {
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 6), 0x401000).cache_slots(), 6U);
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 7), 0x401000).cache_slots(), 12U);
+  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 6), 0x40101D).cache_slots(), 12U);  // over a window's end
+}
+
+TEST(BlockTiming, GivesTheMicrocodeSequencerItsSlots) {
+  const auto divide = timing_of(kSkylakeServerTiming, kernels::kDivide);
+  EXPECT_EQ(divide.microcode_slots(), 10U);
+  EXPECT_EQ(divide.executed().cause, SlotCause::Divider);
+  EXPECT_EQ(timing_of(kIcelakeServerTiming, kernels::kDivide).microcode_slots(), 0U);
+}
+
+TEST(BlockTiming, HasALoadOnItsOwnInTheMap) {
+  const auto chase = timing_of(kSkylakeServerTiming, kernels::kChase);
+  ASSERT_EQ(chase.loads(), 1U);
+  ASSERT_EQ(chase.branches(), 1U);
+  const auto written = chase.written();
+  const auto lane = 1 + static_cast<std::size_t>(std::ranges::find(written, 0) - written.begin());
+  const auto inputs = chase.live_in();
+  const auto row = 1 + static_cast<std::size_t>(std::ranges::find(inputs, 0) - inputs.begin());
+  EXPECT_EQ(chase.results_of(row)[lane], 4 * static_cast<int>(kUnitsPerCycle));
+  EXPECT_EQ(chase.events_of(row)[chase.load_lane(0) - chase.result_lanes()], 0);
+  EXPECT_EQ(chase.from_load(0)[lane], 0);
+  EXPECT_LT(chase.from_load(0)[chase.branch_lane(0)], 0) << "the counter does not wait for the load";
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, EveryBlockTiming, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace zs::uarch
