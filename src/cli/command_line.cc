@@ -59,6 +59,12 @@ CLI::Option* CommandLine::number(const std::string& names, std::uint64_t& into, 
   return grouped(option);
 }
 
+void CommandLine::words(std::vector<std::string>& into) {
+  app_.prefix_command(false);
+  app_.allow_extras();                        // an unknown option is refused in our words, by parse()
+  app_.add_option("words", into)->group("");  // the usage line names them
+}
+
 int CommandLine::refuse(const std::string& what) const {
   write_all(STDERR_FILENO,
             "zeroskid " + verb_ + ": " + what + "\nhint: zeroskid " + verb_ + " --help lists the options\n");

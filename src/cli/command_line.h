@@ -31,6 +31,9 @@ class CommandLine {
   CLI::Option* optional_value(const std::string& name, std::string& into, const std::string& placeholder,
                               const std::string& help);
 
+  /// Words among the options, in any order: for verbs that run no program. program() is then empty.
+  void words(std::vector<std::string>& into);
+
   void group(const std::string& name) { group_ = name; }
   void footer(const std::string& text) { app_.footer(text); }
 

@@ -14,6 +14,7 @@ extern const Verb kRecordVerb;
 extern const Verb kReportVerb;
 extern const Verb kAnnotateVerb;
 extern const Verb kScriptVerb;
+extern const Verb kPlotVerb;
 extern const Verb kListVerb;
 extern const Verb kDoctorVerb;
 extern const Verb kBootVerb;

@@ -10,6 +10,7 @@ std::span<const Verb* const> verbs() {
       &kReportVerb,
       &kAnnotateVerb,
       &kScriptVerb,
+      &kPlotVerb,
       &kListVerb,
       &kDoctorVerb,
       &kBootVerb,

@@ -106,7 +106,7 @@ TEST(Segments, AreOneInNoiseAloneNineteenTimesOfTwenty) {
 /// A curve of windows of 1000 instructions whose only event happens as often as `counts` say.
 Curve curve_of(const std::vector<std::uint64_t>& counts) {
   Curve curve;
-  Metric metric{.label = "branches per 1000 instructions"};
+  Metric metric{.name = "branches"};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     curve.points.push_back({.start = i * 1000, .end = (i + 1) * 1000});
     metric.numerators.push_back(counts[i]);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <numeric>
-#include <optional>
 #include <string_view>
 
 #include "base/check.h"
@@ -47,13 +46,14 @@ Plan plan_metrics(const std::vector<WindowEvent>& events) {
   const auto cycles =
       std::find_if(events.begin(), events.end(), [](const WindowEvent& e) { return is_one_of(kCycleNames, e.name); });
   const bool counted = cycles != events.end() && cycles->value_class != ValueClass::NotModelled;
-  plan.metrics.push_back({.label = "instructions per cycle",
+  plan.metrics.push_back({.name = "instructions",
+                          .unit = kPerCycle,
                           .value_class = counted ? cycles->value_class : ValueClass::NotModelled,
                           .scale = 1});
   plan.sources.push_back({.denominator = static_cast<std::size_t>(cycles - events.begin()), .modelled = counted});
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (is_one_of(kInstructionNames, events[i].name) || is_one_of(kCycleNames, events[i].name)) continue;
-    plan.metrics.push_back({.label = events[i].name + " per 1000 instructions", .value_class = events[i].value_class});
+    plan.metrics.push_back({.name = events[i].name, .unit = kPerThousand, .value_class = events[i].value_class});
     plan.sources.push_back({.numerator = i, .modelled = events[i].value_class != ValueClass::NotModelled});
   }
   return plan;
@@ -129,7 +129,8 @@ Curve folded(const Curve& curve, std::size_t most) {
   if (together <= 1) return curve;
   Curve out{.pid = curve.pid, .tid = curve.tid, .comm = curve.comm, .regions = curve.regions};
   for (const Metric& metric : curve.metrics) {
-    out.metrics.push_back({.label = metric.label, .value_class = metric.value_class, .scale = metric.scale});
+    out.metrics.push_back(
+        {.name = metric.name, .unit = metric.unit, .value_class = metric.value_class, .scale = metric.scale});
   }
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const CurvePoint& point = curve.points[i];

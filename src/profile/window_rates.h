@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/window_table.h"
@@ -17,13 +18,19 @@ struct CurvePoint {
   std::size_t windows = 1;
 };
 
+/// The two units of a metric.
+inline constexpr std::string_view kPerThousand = "per 1000 instructions";
+inline constexpr std::string_view kPerCycle = "per cycle";
+
 /// One curve: scale x numerator / denominator.
 struct Metric {
-  std::string label;  // "branches per 1000 instructions", "instructions per cycle"
+  std::string name;       // "branches", as the user spelled it; "instructions"
+  std::string_view unit;  // kPerThousand, kPerCycle
   ValueClass value_class = ValueClass::Exact;
   double scale = 1000;
   std::vector<std::uint64_t> numerators, denominators;  // by point; empty: not modelled
 
+  std::string label() const { return name + " " + std::string(unit); }
   bool modelled() const { return !numerators.empty(); }
   /// Of the points from `first` up to `last`, without it. CHECKs that it is modelled. 0 where the denominator is 0.
   double rate(std::size_t first, std::size_t last) const;

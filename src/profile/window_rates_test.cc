@@ -22,7 +22,7 @@ WindowTable table_of(std::vector<Window> windows) {
 
 std::vector<std::string> labels(const Curve& curve) {
   std::vector<std::string> out;
-  for (const Metric& metric : curve.metrics) out.push_back(metric.label);
+  for (const Metric& metric : curve.metrics) out.push_back(metric.label());
   return out;
 }
 

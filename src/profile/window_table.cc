@@ -44,28 +44,10 @@ constexpr std::array<KeyRow, kKeys> kKeyRows = {{
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
-/// A field of a line: escapes keep every record on one line, quotes keep commas.
-std::string field(std::string_view text) {
-  std::string escaped;
-  bool quote = !text.empty() && (text.front() == ' ' || text.back() == ' ');
-  for (const char c : text) {
-    if (c == '\\') {
-      escaped += "\\\\";
-    } else if (is_control(c)) {
-      escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      if (c == '"') escaped += '"';
-      escaped += c;
-      quote = quote || c == '"' || c == ',';
-    }
-  }
-  return quote ? '"' + escaped + '"' : escaped;
-}
-
 std::string key_line(Key key, std::initializer_list<std::string> fields) {
   CHECK(fields.size() == kKeyRows[key].fields, fields.size());
   std::string line = fmt::format("# {}", kKeyRows[key].name);
-  for (const std::string& one : fields) line += ',' + field(one);
+  for (const std::string& one : fields) line += ',' + csv_field(one);
   return line + '\n';
 }
 
@@ -339,6 +321,23 @@ struct Close {
 
 std::string_view name_of(ValueClass value_class) { return kClassNames[static_cast<std::size_t>(value_class)]; }
 
+std::string csv_field(std::string_view text) {
+  std::string escaped;
+  bool quote = !text.empty() && (text.front() == ' ' || text.back() == ' ');
+  for (const char c : text) {
+    if (c == '\\') {
+      escaped += "\\\\";
+    } else if (is_control(c)) {
+      escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      if (c == '"') escaped += '"';
+      escaped += c;
+      quote = quote || c == '"' || c == ',';
+    }
+  }
+  return quote ? '"' + escaped + '"' : escaped;
+}
+
 std::string window_csv_head(const WindowTable& table) {
   std::string out = fmt::format("{}\n", kFirstLine);
   out += key_line(kProgram, {table.program});
@@ -349,17 +348,17 @@ std::string window_csv_head(const WindowTable& table) {
     out += key_line(kEvent, {event.name, std::string(name_of(event.value_class))});
   }
   out += fmt::format("{}", fmt::join(kColumnNames, ","));
-  for (const WindowEvent& event : table.events) out += ',' + field(event.name);
+  for (const WindowEvent& event : table.events) out += ',' + csv_field(event.name);
   return out + '\n';
 }
 
 std::string window_csv_row(const WindowTable& table, const Window& window) {
   CHECK(window.values.size() == table.events.size(), window.values.size(), table.events.size());
   CHECK(window.time.has_value() == !table.clock.empty(), window.number);
-  std::string out = fmt::format("{},{},{},{},{},{},", window.number, window.pid, window.tid, field(window.comm),
+  std::string out = fmt::format("{},{},{},{},{},{},", window.number, window.pid, window.tid, csv_field(window.comm),
                                 window.start, window.end);
   out += window.time ? fmt::format("{},{},", window.time->start_ns, window.time->end_ns) : ",,";
-  out += field(window.reason);
+  out += csv_field(window.reason);
   for (std::size_t i = 0; i < window.values.size(); ++i) {
     out += ',';
     if (table.events[i].value_class == ValueClass::NotModelled) {

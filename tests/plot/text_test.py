@@ -1,0 +1,140 @@
+"""zeroskid plot in a terminal, word for word.   text_test.py ZEROSKID THREE_PHASES [--update]
+
+After a change that is meant, --update writes the golden plots anew: the change then shows in the diff.
+"""
+import os
+import pathlib
+import pty
+import sys
+import tempfile
+import unittest
+
+import plotting
+from plotting import TABLE, run
+
+GOLDEN = plotting.HERE / "golden"
+PLOTS = {
+    "utf8_80": (["--width", "80"], {}),
+    "utf8_200": (["--width", "200"], {}),
+    "ascii_80": (["--width", "80", "--ascii"], {}),
+    "ascii_200": (["--width", "200", "--ascii"], {}),
+    "phases_and_colour": (["--phases", "--color", "always", "--height", "2"], {"COLUMNS": "100"}),
+    "helper_thread": (["--thread", "1001"], {"LC_ALL": "C"}),
+}
+
+
+class Plot(unittest.TestCase):
+    maxDiff = None
+
+    def test_plots_are_the_golden_ones(self):
+        for name, (words, environment) in PLOTS.items():
+            with self.subTest(plot=name):
+                done = run("plot", TABLE, *words, environment=environment)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout, (GOLDEN / f"{name}.txt").read_text(), "if this is meant: --update")
+
+    def test_no_golden_plot_is_left_over(self):
+        self.assertEqual({path.stem for path in GOLDEN.iterdir()}, set(PLOTS))
+
+    def test_ascii_plots_are_ascii_and_no_plot_passes_its_width(self):
+        for name in PLOTS:
+            text = (GOLDEN / f"{name}.txt").read_text()
+            if name.startswith("ascii") or name == "helper_thread":
+                self.assertTrue(text.isascii(), name)
+        for name, width in (("utf8_80", 80), ("utf8_200", 200), ("ascii_80", 80), ("ascii_200", 200)):
+            _, drawn = (GOLDEN / f"{name}.txt").read_text().split("\n\n", 1)  # what stands before is sentences
+            self.assertEqual(max(map(len, drawn.splitlines())), width, name)
+
+    def test_options_and_the_file_come_in_any_order(self):
+        for words in (["--ascii", TABLE, "--width", "60"], [TABLE, "--width", "60", "--ascii"]):
+            done = run("plot", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("phases [", done.stdout)
+
+    def test_a_table_comes_from_standard_input_too(self):
+        self.assertEqual(run("plot", "-", text=TABLE.read_text()).stdout, run("plot", TABLE).stdout)
+
+    def test_width_follows_columns_and_the_terminal(self):
+        def width(text):
+            return max(len(line) for line in text.splitlines() if line.startswith(" " * 10 + "└"))
+        self.assertEqual(width(run("plot", TABLE).stdout), 80)
+        self.assertEqual(width(run("plot", TABLE, environment={"COLUMNS": "123"}).stdout), 123)
+        self.assertEqual(width(run("plot", TABLE, environment={"COLUMNS": "5"}).stdout), 40)
+        self.assertEqual(width(self.in_a_terminal(columns=97)), 97)
+
+    @staticmethod
+    def in_a_terminal(columns):
+        import fcntl
+        import struct
+        import subprocess
+        import termios
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        child = subprocess.Popen([plotting.ZEROSKID, "plot", TABLE, "--color", "never"], stdout=theirs,
+                                 env=plotting.ENVIRONMENT)
+        os.close(theirs)
+        text = b""
+        try:
+            while more := os.read(ours, 65536):
+                text += more
+        except OSError:  # the terminal's other side is gone
+            pass
+        child.wait()
+        os.close(ours)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_files_are_written_instead_and_the_same_every_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            written = []
+            for turn in ("a", "b"):
+                paths = [pathlib.Path(folder) / f"{turn}.{kind}" for kind in ("html", "svg", "csv")]
+                done = run("plot", TABLE, "--html", paths[0], "--svg", paths[1], "--csv", paths[2])
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+                written.append([path.read_bytes() for path in paths])
+        self.assertEqual(written[0], written[1])
+
+    def test_mistakes_are_told(self):
+        for words, status, message in (
+                ([], 129, "zeroskid: no table of windows to plot\n"),
+                ([TABLE, "other.csv"], 129, "zeroskid: plot: one table at a time, not also 'other.csv'\n"),
+                ([TABLE, "--sgv", "a"], 129, "zeroskid plot: there is no option --sgv\n"),
+                ([TABLE, "--width", "39"], 129, "zeroskid: --width 39: from 40 to 10000 columns\n"),
+                ([TABLE, "--height", "101"], 129, "zeroskid: --height 101: 100 lines at most\n"),
+                ([TABLE, "--color", "red"], 129, "zeroskid: --color red: no such choice\n"),
+                ([TABLE, "--thread", "7"], 125, f"zeroskid: {TABLE}: no window is of thread 7\n"),
+                (["/nowhere.csv"], 125, "zeroskid: /nowhere.csv: cannot open: No such file or directory\n"),
+                ([TABLE, "--svg", "/nowhere/a.svg"], 125,
+                 "zeroskid: /nowhere/a.svg: cannot write: No such file or directory\n"),
+                ([plotting.HERE / "CMakeLists.txt"], 125,
+                 f"zeroskid: {plotting.HERE}/CMakeLists.txt:1:1: not a table of windows: its first line is not "
+                 "'# zeroskid windows 1'\n")):
+            with self.subTest(words=words):
+                done = run("plot", *words)
+                self.assertEqual((done.returncode, done.stdout), (status, ""))
+                self.assertTrue(done.stderr.startswith(message), done.stderr)
+
+    def test_a_program_of_three_phases_has_three(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = plotting.count_three_phases(folder)
+            done = run("plot", table, "--phases", "--csv", os.devnull)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^ +whole +phase 1 +phase 2 +phase 3\n")
+        rates = {line.split()[0]: [float(word) for word in line.split()[2:]] for line in done.stdout.splitlines()
+                 if line.startswith("  ") and not line.endswith("phase 3")}
+        loads, branches = rates["mem_inst_retired.all_loads"], rates["branches"]
+        self.assertEqual(max(loads), loads[1])         # the walk through memory is the second
+        self.assertEqual(max(branches), branches[2])   # the decisions are the third
+        self.assertLess(loads[0], 0.02 * loads[1])
+
+
+def update():
+    for name, (words, environment) in PLOTS.items():
+        (GOLDEN / f"{name}.txt").write_text(run("plot", TABLE, *words, environment=environment).stdout)
+
+
+if __name__ == "__main__":
+    if sys.argv[3:] == ["--update"]:
+        plotting.ZEROSKID = sys.argv[1]
+        update()
+    else:
+        plotting.main()
