@@ -1,10 +1,12 @@
 /* Three kinds of work, one after the other, each with a character of its own: whole numbers without memory, a walk through
  * memory, and branches that nothing can foresee. A program to draw curves of:
- *   gcc -O1 -g -static -o three_phases examples/three_phases.c
+ *   gcc -O1 -g -static -Iinclude -o three_phases examples/three_phases.c
  *   zeroskid stat -I 100000i -o windows.csv --format csv -e instructions,branches ./three_phases
  *   zeroskid plot windows.csv */
 #include <stdint.h>
 #include <stdio.h>
+
+#include "zeroskid/region.h"
 
 enum { kIntegerRounds = 400000, kCells = 1 << 14, kWalks = 40, kBranchRounds = 130000 };
 
@@ -47,9 +49,15 @@ static __attribute__((noinline)) uint64_t branchy_work(uint64_t x) {
 }
 
 int main(void) {
+  ZS_REGION_BEGIN("integer");
   uint64_t x = integer_work(88172645463325252u);
+  ZS_REGION_END("integer");
+  ZS_REGION_BEGIN("memory");
   x = memory_work(x);
+  ZS_REGION_END("memory");
+  ZS_REGION_BEGIN("branchy");
   x = branchy_work(x | 1);
+  ZS_REGION_END("branchy");
   printf("%016llx\n", (unsigned long long)x);
   return 0;
 }

@@ -149,7 +149,7 @@ int run_plot(int argc, char** argv) {
   bool written = true;
   if (!options.html.empty()) written = write_file(options.html, report::plot_html(*figure));
   if (!options.svg.empty()) written = write_file(options.svg, report::plot_svg(*figure)) && written;
-  if (!options.csv.empty()) written = write_file(options.csv, report::rates_csv(*figure)) && written;
+  if (!options.csv.empty()) written = write_file(options.csv, report::rates_csv(*figure, figure->curve)) && written;
   if (!written) return kToolFailed;
 
   Page page;

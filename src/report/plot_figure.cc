@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -32,6 +33,25 @@ double round_up_to(const std::array<double, N>& factors, double number) {
   return 10 * power;
 }
 
+/// The longest stay, in their order.
+void keep_longest(std::vector<profile::RegionSpan>& regions, std::size_t most) {
+  std::vector<std::uint64_t> lengths;
+  for (const profile::RegionSpan& region : regions) lengths.push_back(region.end - region.begin);
+  std::nth_element(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(most), lengths.end(),
+                   std::greater<>());
+  const std::uint64_t longest_left_out = lengths[most];
+  const auto longer = static_cast<std::size_t>(
+      std::count_if(lengths.begin(), lengths.end(), [=](std::uint64_t length) { return length > longest_left_out; }));
+  std::size_t equal_ones = most - longer;  // that have room, first come first served
+  std::erase_if(regions, [&](const profile::RegionSpan& region) {
+    const std::uint64_t length = region.end - region.begin;
+    if (length != longest_left_out) return length < longest_left_out;
+    if (equal_ones == 0) return true;
+    --equal_ones;
+    return false;
+  });
+}
+
 }  // namespace
 
 std::string Figure::subject() const {
@@ -55,6 +75,11 @@ Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std:
   if (all > 1) {
     figure.notes.push_back(fmt::format("one of {} threads, {}; --thread TID shows another", all,
                                        thread ? "as asked" : "with the most instructions"));
+  }
+  if (auto& regions = figure.curve.regions; regions.size() > kMostRegions) {
+    figure.notes.push_back(fmt::format("of {} entries of regions the longest {} are drawn",
+                                       with_thousands(regions.size()), with_thousands(kMostRegions)));
+    keep_longest(regions, kMostRegions);
   }
   return figure;
 }

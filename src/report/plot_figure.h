@@ -28,6 +28,9 @@ struct Figure {
 /// returns an error if the table has no window with an instruction, or none of that thread
 Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std::int32_t> thread);
 
+/// chosen: more entries of regions than a screen has columns; of more, the longest are kept and a note says so.
+inline constexpr std::size_t kMostRegions = 2000;
+
 /// A band across a figure: a phase, or one entry of a region.
 struct Band {
   std::string name;

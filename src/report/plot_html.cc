@@ -64,7 +64,7 @@ Json data_json(const Figure& figure, const Curve& curve) {
   out["phases"] = bands_json(phase_bands(figure));
   out["regions"] = Json::array();
   for (const std::vector<Band>& row : region_bands(figure)) out["regions"].push_back(bands_json(row));
-  out["csv"] = rates_csv(figure);
+  out["csv"] = rates_csv(figure, curve);
   return out;
 }
 

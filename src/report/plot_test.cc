@@ -66,6 +66,18 @@ TEST(Figure, HasABandForEachPhaseAndForEachEntryOfARegionBelowTheOneAroundIt) {
   EXPECT_EQ(regions[1][0].name, "inner");
 }
 
+TEST(Figure, KeepsTheLongestEntriesOfRegionsWhereThereAreVeryMany) {
+  WindowTable table = two_phases();
+  table.regions.assign(kMostRegions + 7, {"short", 7, 7, 100, 101});
+  table.regions[3] = {"long", 7, 7, 100, 200};
+  table.regions.back() = {"last", 7, 7, 19000, 19900};
+  const Figure figure = figure_of(table);
+  EXPECT_EQ(figure.curve.regions.size(), kMostRegions);
+  EXPECT_EQ(figure.curve.regions.front().name, "long");
+  EXPECT_EQ(figure.curve.regions.back().name, "last");
+  EXPECT_EQ(figure.notes.back(), "of 2,007 entries of regions the longest 2,000 are drawn");
+}
+
 TEST(FigureNumbers, AreSpelledWithFourDigitsAndNoExponent) {
   EXPECT_EQ(rate_text(0), "0");
   EXPECT_EQ(rate_text(240.06), "240.1");
@@ -150,12 +162,15 @@ TEST(PhasesText, TakesAsManyBlocksAsTheWidthAsks) {
 }
 
 TEST(RatesCsv, HasALineForEachWindowWithItsPhase) {
-  const std::string csv = rates_csv(figure_of(two_phases()));
+  const Figure figure = figure_of(two_phases());
+  const std::string csv = rates_csv(figure, figure.curve);
   EXPECT_THAT(csv,
               HasSubstr("first_window,windows,start,end,phase,instructions per cycle,branches per 1000 instructions,"
                         "LLC-load-misses per 1000 instructions\n"
                         "1,1,0,1000,1,2,100,not modelled\n"));
   EXPECT_THAT(csv, HasSubstr("\n11,1,10000,11000,2,2,300,not modelled\n"));
+  const std::string folded_csv = rates_csv(figure, folded(figure.curve, 4));
+  EXPECT_THAT(folded_csv, HasSubstr("\n6,5,5000,10000,1,2,100,not modelled\n11,5,10000,15000,2,2,300,not modelled\n"));
 }
 
 TEST(PlotSvg, SaysItsNumbersInWordsAndEscapesNames) {

@@ -141,10 +141,11 @@ class Drawing {
     if (width == 1) return std::string(glyphs_.band_narrow);
     std::string out(glyphs_.band_begin);
     const std::size_t inside = width - 2;
-    const bool named = columns_of(name) + 2 <= inside;
-    const std::size_t line = named ? inside - columns_of(name) - 2 : inside;
+    std::string shown_name = columns_of(name) + 2 <= inside ? " " + name + " " : name;
+    if (columns_of(shown_name) > inside) shown_name.clear();
+    const std::size_t line = inside - columns_of(shown_name);
     for (std::size_t i = 0; i < line / 2; ++i) out += glyphs_.band_line;
-    if (named) out += " " + name + " ";
+    out += shown_name;
     for (std::size_t i = line / 2; i < line; ++i) out += glyphs_.band_line;
     return out + std::string(glyphs_.band_end);
   }
@@ -364,16 +365,16 @@ std::string phases_text(const Figure& figure, std::size_t width) {
   return out + not_modelled(figure.curve);
 }
 
-std::string rates_csv(const Figure& figure) {
-  const Curve& curve = figure.curve;
+std::string rates_csv(const Figure& figure, const Curve& curve) {
+  const std::vector<Band> phases = phase_bands(figure);
   std::string out = "first_window,windows,start,end,phase";
   for (const Metric& metric : curve.metrics) out += "," + profile::csv_field(metric.label());
   out += '\n';
   std::size_t phase = 0;
   std::size_t window = 1;
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
-    while (figure.phases[phase].last <= i) ++phase;
     const profile::CurvePoint& point = curve.points[i];
+    while (phases[phase].end <= point.start) ++phase;
     out += fmt::format("{},{},{},{},{}", window, point.windows, point.start, point.end, phase + 1);
     for (const Metric& metric : curve.metrics) {
       out += metric.modelled() ? fmt::format(",{:.6g}", metric.rate(i, i + 1)) : ",not modelled";

@@ -22,7 +22,7 @@ std::string plot_text(const Figure& figure, const PlotTextStyle& style);
 /// A column for each phase, with its place and its rates, beside one for the whole thread; as many blocks as the width asks.
 std::string phases_text(const Figure& figure, std::size_t width);
 
-/// The figure's numbers: a line for each window (or several that were taken together), its phase, and every rate.
-std::string rates_csv(const Figure& figure);
+/// The numbers of a figure's curve, or of that curve folded: a line for each point, with its phase and every rate.
+std::string rates_csv(const Figure& figure, const profile::Curve& curve);
 
 }  // namespace zs::report

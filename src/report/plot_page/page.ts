@@ -117,8 +117,6 @@ function show(point: number): void {
 // ---- bands above the strips
 
 const bands = element("div", "bands");
-const kMostNarrowBands = 2000; // a row with more leaves out those narrower than a pixel
-
 function drawBandRow(row: HTMLElement, of: Band[], kind: string): void {
   const scale = row.clientWidth / (shown[1] - shown[0]);
   row.replaceChildren();
@@ -126,7 +124,7 @@ function drawBandRow(row: HTMLElement, of: Band[], kind: string): void {
     const begin = Math.max(band.begin, shown[0]);
     const end = Math.min(band.end, shown[1]);
     const width = (end - begin) * scale;
-    if (end <= begin || (of.length > kMostNarrowBands && width < 1)) return;
+    if (end <= begin) return;
     const name = kind === "phase" ? `phase ${band.name}` : band.name;
     const drawn = element("span", `band ${kind} ${i % 2 === 0 ? "even" : "odd"}`, width > 24 ? name : "");
     drawn.title = `${name}: instructions ${count(band.begin)} to ${count(band.end)}`;
