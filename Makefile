@@ -2,14 +2,16 @@
 #   make            build zeroskid            make demo     record a program here and now, show its hot lines
 #   make test       build, test, check        make install  PREFIX=/usr/local, DESTDIR=
 #   make bench      speed against native      make fuzz     FUZZ_RUNS=10000 inputs to each fuzz target
-#   make format     lay out every file        make clean
+#   make format     lay out every file        make docs     the pages that show real runs, anew
+#   make clean
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_RUNS ?= 10000
+PAGES := docs/tutorial-counters.md
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 BUILD := build/release
 
-.PHONY: all demo test install bench fuzz format check clean packages
+.PHONY: all demo test install bench fuzz docs format check clean packages
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --parallel $(JOBS)
@@ -43,6 +45,12 @@ bench: packages
 fuzz: packages
 	@tools/setup fuzz
 	@tools/fuzz $(FUZZ_RUNS) $(JOBS)
+
+docs: packages
+	@tools/setup bench
+	@$(MAKE) --no-print-directory all
+	@tools/pages --write --build $(BUILD) $(PAGES)
+	@bench/strings/compare --zeroskid $(BUILD)/zeroskid --strings $(BUILD)/tests/strings --write docs/string-programs.md
 
 format:
 	@tools/format
