@@ -36,6 +36,7 @@ double round_up_to(const std::array<double, N>& factors, double number) {
 /// The longest stay, in their order.
 void keep_longest(std::vector<profile::RegionSpan>& regions, std::size_t most) {
   std::vector<std::uint64_t> lengths;
+  lengths.reserve(regions.size());
   for (const profile::RegionSpan& region : regions) lengths.push_back(region.end - region.begin);
   std::nth_element(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(most), lengths.end(),
                    std::greater<>());
