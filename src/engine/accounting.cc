@@ -247,7 +247,7 @@ void Runtime::begin_step() {
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
 }
 
-// An instruction without addresses, at `pc`, has just run among others; the registers are those after it.
+// An instruction without addresses and marks, at `pc`, has just run among others; the registers are those after it.
 void Runtime::retire_plain(std::uint64_t pc) {
   if (thread_->cpu.pmus.empty()) return;
   StepInProgress& step = thread_->step;
@@ -259,6 +259,7 @@ void Runtime::retire_plain(std::uint64_t pc) {
   retired.load_count = step.insn.facts.loads;
   retired.store_count = step.insn.facts.stores;
   tell_pmus(retired);
+  take_pmi();
 }
 
 void Runtime::retire_step(bool taken) {
@@ -302,16 +303,22 @@ void Runtime::retire_step(bool taken) {
     if (operand.write) retired.split_stores += splits;
   }
   if (thread_->cpu.pmus.empty()) return;
+  const Mark mark = step.mark;
+  const arch::RegisterFile* const before = mark.stepped ? &step.before : nullptr;
+  if (mark.time == MarkTime::Before) reached(insn.pc, before);
   tell_pmus(retired);
+  if (mark.time == MarkTime::After) reached(insn.pc, before);
+  take_pmi();
 }
 
 void Runtime::tell_pmus(const arch::Retired& retired) {
   const arch::RegisterFile after = registers();
-  const arch::RegisterFile* const before = step.mark.stepped ? &step.before : nullptr;
-  if (step.mark.time == MarkTime::Before) reached(insn.pc, before);
   for (pmu::Pmu* pmu : thread_->cpu.pmus) pmu->retire(retired, after);
-  if (step.mark.time == MarkTime::After) reached(insn.pc, before);
-  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer().pmi(shown(thread_->id), after);
+}
+
+void Runtime::take_pmi() {
+  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested)
+    observer().pmi(shown(thread_->id), registers());
 }
 
 }  // namespace zs::engine

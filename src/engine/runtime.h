@@ -82,6 +82,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void retire_step(bool taken);
   void retire_plain(std::uint64_t pc);
   void tell_pmus(const arch::Retired& retired);
+  void take_pmi();
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
 
   // ---- marks in the program's code (marks.cc)
