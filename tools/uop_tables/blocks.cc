@@ -4,25 +4,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
+#include "uarch/core_model.h"
 #include "uarch/timing/code_samples.h"
 #include "uarch/timing/core_clock.h"
 
 namespace {
 
 using namespace zs::uarch;
-
-struct Core {
-  const char* name;
-  TimingParameters timing;
-  MemoryLimits memory;
-};
-const Core kCores[] = {{"westmere", kWestmereTiming, {4, 32, 35}},
-                       {"haswell", kHaswellTiming, {4, 42, 35}},
-                       {"skylake-server", kSkylakeServerTiming, {4, 56, 35}},
-                       {"icelake-server", kIcelakeServerTiming, {5, 72, 35}},
-                       {"sapphire-rapids", kSapphireRapidsTiming, {5, 112, 35}},
-                       {"zen4", kZen4Timing, {4, 64, 35}}};
 
 /// llvm-mca knows no stack engine: to it, pushes, pops and calls are a chain through rsp.
 bool uses_stack_engine(const Block& block) {
@@ -33,9 +23,10 @@ bool uses_stack_engine(const Block& block) {
   });
 }
 
-double loop_cycles(const Core& core, const Block& block) {
-  const BlockTiming timing(core.timing, core.memory, block, 0);
-  CoreClock clock(core.timing, core.memory);
+double loop_cycles(const CoreModel& core, const Block& block) {
+  const MemoryLimits memory = memory_limits(core.memory);
+  const BlockTiming timing(core.timing, memory, block, 0);
+  CoreClock clock(core.timing, memory);
   constexpr int iterations = 100;  // from a cold start, as llvm-mca counts
   for (int i = 0; i < iterations; ++i) clock.run(timing);
   return static_cast<double>(clock.drained_cycles()) / iterations;
@@ -46,7 +37,9 @@ double loop_cycles(const Core& core, const Block& block) {
 int main(int argc, char**) {
   constexpr std::size_t step = 30, most = 300;
   std::printf("blocks");
-  for (const Core& core : kCores) std::printf(" %s", core.name);
+  for (const CoreModel& core : core_models()) {
+    std::printf(" %s", std::string(core.name.substr(0, core.name.find('@'))).c_str());
+  }
   std::printf("\n");
   const auto blocks = libc_blocks(60'000);
   const auto code = libc_code();
@@ -57,7 +50,7 @@ int main(int argc, char**) {
     const std::size_t first = block.front().pc - 0x40'0000;
     const std::size_t last = block.back().pc - 0x40'0000 + block.back().shape.length;
     for (std::size_t at = first; at < last; ++at) std::printf("%02x", code[at]);
-    for (const Core& core : kCores) std::printf(" %.3f", loop_cycles(core, block));
+    for (const CoreModel& core : core_models()) std::printf(" %.3f", loop_cycles(core, block));
     std::printf("\n");
     ++printed;
   }

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "uarch/branch/branch_streams.h"
+#include "uarch/core_model.h"
+#include "uarch/test_names.h"
 
 namespace zs::uarch {
 namespace {
@@ -240,17 +242,17 @@ class PlainUnit {
 };
 
 struct Row {
-  const char* name;
+  std::string name;
   BranchParameters parameters;
 };
 
-const Row kRows[] = {{"westmere", kWestmereBranch},
-                     {"haswell", kHaswellBranch},
-                     {"skylake_server", kSkylakeServerBranch},
-                     {"icelake_server", kIcelakeServerBranch},
-                     {"sapphire_rapids", kSapphireRapidsBranch},
-                     {"zen4", kZen4Branch},
-                     {"fast", with_tournament(kSkylakeServerBranch)}};
+/// Every core at depth `full`, and the depth `fast`.
+std::vector<Row> rows() {
+  std::vector<Row> found;
+  for (const CoreModel& model : core_models()) found.push_back({test_name(model), model.branch});
+  found.push_back({"fast", with_tournament(kSkylakeServerBranch)});
+  return found;
+}
 
 class EveryBranchUnit : public testing::TestWithParam<Row> {};
 
@@ -394,8 +396,8 @@ TEST(Crc32c, IsTheSameByInstructionByTableAndBitByBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, EveryBranchUnit, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rows, EveryBranchUnit, testing::ValuesIn(rows()),
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace zs::uarch

@@ -54,6 +54,8 @@ inline constexpr CoreModel kHaswell1{
                          .streamer_distance = 20,
                          .streamer_training = 3},
         },
+    .branch = kHaswellBranch,
+    .timing = kHaswellTiming,
 };
 
 }  // namespace zs::uarch

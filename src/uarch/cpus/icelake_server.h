@@ -55,6 +55,8 @@ inline constexpr CoreModel kIcelakeServer1{
                          .streamer_distance = 20,
                          .streamer_training = 3},
         },
+    .branch = kIcelakeServerBranch,
+    .timing = kIcelakeServerTiming,
 };
 
 }  // namespace zs::uarch

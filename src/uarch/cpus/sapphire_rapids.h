@@ -57,6 +57,8 @@ inline constexpr CoreModel kSapphireRapids1{
                          .streamer_distance = 20,
                          .streamer_training = 3},
         },
+    .branch = kSapphireRapidsBranch,
+    .timing = kSapphireRapidsTiming,
 };
 
 }  // namespace zs::uarch

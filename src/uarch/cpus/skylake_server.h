@@ -56,6 +56,8 @@ inline constexpr CoreModel kSkylakeServer1{
                          .streamer_distance = 20,
                          .streamer_training = 3},
         },
+    .branch = kSkylakeServerBranch,
+    .timing = kSkylakeServerTiming,
 };
 
 }  // namespace zs::uarch

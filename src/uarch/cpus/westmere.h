@@ -50,6 +50,8 @@ inline constexpr CoreModel kWestmere1{
                          .streamer_distance = 20,
                          .streamer_training = 3},
         },
+    .branch = kWestmereBranch,
+    .timing = kWestmereTiming,
 };
 
 }  // namespace zs::uarch

@@ -47,6 +47,8 @@ inline constexpr CoreModel kZen4V1{
                          .streamer_distance = 20,
                          .streamer_training = 2},
         },
+    .branch = kZen4Branch,
+    .timing = kZen4Timing,
 };
 
 }  // namespace zs::uarch

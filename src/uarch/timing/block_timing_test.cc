@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 #include <vector>
 
+#include "uarch/core_model.h"
+#include "uarch/test_names.h"
 #include "uarch/timing/code_samples.h"
 #include "uarch/timing/kernels.h"
 
@@ -18,29 +19,18 @@ using kernels::block_of;
 using kernels::Bytes;
 using kernels::repeated;
 
-constexpr MemoryLimits kMemory{4, 56, 35};
-
-struct Row {
-  const char* name;
-  TimingParameters core;
-};
-const Row kRows[] = {{"westmere", kWestmereTiming},
-                     {"haswell", kHaswellTiming},
-                     {"skylake_server", kSkylakeServerTiming},
-                     {"icelake_server", kIcelakeServerTiming},
-                     {"sapphire_rapids", kSapphireRapidsTiming},
-                     {"zen4", kZen4Timing}};
+constexpr MemoryLimits kMemory{.load_cycles = 4, .store_buffer = 56};
 
 BlockTiming timing_of(const TimingParameters& core, const Bytes& code, std::uint64_t pc = kernels::kCode) {
   return BlockTiming(core, kMemory, block_of(code, pc), 0);
 }
 
-class EveryBlockTiming : public testing::TestWithParam<Row> {};
+class EveryBlockTiming : public testing::TestWithParam<CoreModel> {};
 
 TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
   std::size_t instructions = 0, unknown = 0;
   for (const Block& block : libc_blocks(20'000)) {
-    for (const InstructionCost& cost : block_costs(GetParam().core, kMemory, block)) {
+    for (const InstructionCost& cost : block_costs(GetParam().timing, kMemory, block)) {
       ++instructions;
       unknown += cost.unknown ? 1 : 0;
     }
@@ -53,10 +43,10 @@ TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
 
 TEST_P(EveryBlockTiming, BoundsPortsAsASearchOverAllSetsOfPortsDoes) {
   for (const Block& block : libc_blocks(600)) {
-    const BlockTiming timing(GetParam().core, kMemory, block, 0);
+    const BlockTiming timing(GetParam().timing, kMemory, block, 0);
     std::vector<PortUse> uses;
     PortSet used = 0;
-    for (const InstructionCost& cost : block_costs(GetParam().core, kMemory, block)) {
+    for (const InstructionCost& cost : block_costs(GetParam().timing, kMemory, block)) {
       for (const PortUse& use : cost.uses) {
         if (use.cycles == 0) continue;
         uses.push_back(use);
@@ -76,8 +66,8 @@ TEST_P(EveryBlockTiming, BoundsPortsAsASearchOverAllSetsOfPortsDoes) {
 
 TEST_P(EveryBlockTiming, IsNeverFasterThanIssue) {
   for (const Block& block : libc_blocks(2000)) {
-    const BlockTiming timing(GetParam().core, kMemory, block, 0);
-    const std::uint32_t issue = timing.slots() * kUnitsPerCycle / GetParam().core.issue_width;
+    const BlockTiming timing(GetParam().timing, kMemory, block, 0);
+    const std::uint32_t issue = timing.slots() * kUnitsPerCycle / GetParam().timing.issue_width;
     for (const BlockBound& bound : {timing.decoded(), timing.cached(), timing.looped()}) {
       ASSERT_GE(bound.units, issue);
       ASSERT_EQ(bound.units % (kCauseBits + 1), 0U);
@@ -157,8 +147,8 @@ TEST(BlockTiming, HasALoadOnItsOwnInTheMap) {
   EXPECT_LT(chase.from_load(0)[chase.branch_lane(0)], 0) << "the counter does not wait for the load";
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, EveryBlockTiming, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rows, EveryBlockTiming, testing::ValuesIn(core_models()),
+                         [](const auto& row) { return test_name(row.param); });
 
 }  // namespace
 }  // namespace zs::uarch

@@ -235,7 +235,7 @@ void CoreClock::occupy(std::uint32_t cycles, SlotCause cause) {
 void CoreClock::release_stores() {
   for (std::size_t i = 0; i < block_->stores(); ++i) {
     const std::uint64_t dispatched = now_ + block_->offset(block_->store_instruction(i));
-    std::uint64_t release = dispatched + std::uint64_t{memory_.store_release_cycles} * kUnitsPerCycle;
+    std::uint64_t release = dispatched + std::uint64_t{core_.store_release_cycles} * kUnitsPerCycle;
     release = std::max({release, last_release_ + kUnitsPerCycle, time_of(retired_)});
     if (i < lines_owned_.size()) release = std::max(release, lines_owned_[i]);
     released_[stores_++ % released_.size()] = last_release_ = release;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "uarch/branch/branch_streams.h"
+#include "uarch/core_model.h"
+#include "uarch/test_names.h"
 #include "uarch/timing/code_samples.h"
 #include "uarch/timing/kernels.h"
 
@@ -18,19 +20,17 @@ namespace {
 using arch::BranchKind;
 
 struct Row {
-  const char* name;
+  explicit Row(const CoreModel& model) : name(model.name), core(model.timing), memory(memory_limits(model.memory)) {}
+  std::string_view name;
   TimingParameters core;
   MemoryLimits memory;
 };
 
-// The memory side's numbers as its rows have them; store_release_cycles of Skylake as the store buffer case below says.
-const Row kRows[] = {{"westmere", kWestmereTiming, {4, 32, 35}},
-                     {"haswell", kHaswellTiming, {4, 42, 35}},
-                     {"skylake_server", kSkylakeServerTiming, {4, 56, 35}},
-                     {"icelake_server", kIcelakeServerTiming, {5, 72, 35}},
-                     {"sapphire_rapids", kSapphireRapidsTiming, {5, 112, 35}},
-                     {"zen4", kZen4Timing, {4, 64, 35}}};
-const Row& skylake() { return kRows[2]; }
+Row row_of(std::string_view name) { return Row(*find_core_model(name)); }
+const Row& skylake() {
+  static const Row row = row_of("skylake-server");
+  return row;
+}
 
 // ---- the plain clock: every instruction has its times in a map; no matrix, no relative time, no cause in low bits ---------
 
@@ -165,7 +165,7 @@ class PlainClock {
     if (!retired_.empty()) complete = std::max(complete, retired_.back().second);
     retired_.emplace_back(slots_, complete);
     for (std::size_t i = 0; i < store_offsets.size(); ++i) {
-      std::uint64_t release = start + store_offsets[i] + memory_.store_release_cycles * kUnitsPerCycle;
+      std::uint64_t release = start + store_offsets[i] + core_.store_release_cycles * kUnitsPerCycle;
       if (!released_.empty()) release = std::max(release, released_.back() + kUnitsPerCycle);
       release = std::max(release, complete.time);
       if (const auto owned = events.owned.find(i); owned != events.owned.end()) {
@@ -214,10 +214,13 @@ class PlainClock {
   std::map<std::uint32_t, std::uint64_t> filled_at_;
 };
 
-class EveryCoreClock : public testing::TestWithParam<Row> {};
+class EveryCoreClock : public testing::TestWithParam<CoreModel> {
+ protected:
+  const Row row_{GetParam()};
+};
 
 TEST_P(EveryCoreClock, AgreesWithThePlainClockOnBlocksOfTheCLibraryWithRandomEvents) {
-  const auto& [name, core, memory] = GetParam();
+  const auto& [name, core, memory] = row_;
   auto blocks = libc_blocks(400, 20);
   ASSERT_EQ(blocks.size(), 400U);
   // The last are loops that the ports limit.
@@ -300,7 +303,7 @@ TEST_P(EveryCoreClock, AgreesWithThePlainClockOnBlocksOfTheCLibraryWithRandomEve
 }
 
 TEST_P(EveryCoreClock, SplitsEverySlotIntoOneNodeOfEachTopDownLevel) {
-  const auto& [name, core, memory] = GetParam();
+  const auto& [name, core, memory] = row_;
   const auto blocks = libc_blocks(200);
   CoreClock clock(core, memory);
   std::uint32_t id = 0;
@@ -362,30 +365,30 @@ TEST(CoreClock, TakesFourCyclesForFourMultiplicationsOnSkylake) {
 
 TEST(CoreClock, TakesEightCyclesForSixteenLoadsOnTwoPorts) {
   // validation: 8.02 cycles on Ivy Bridge, 2 %; Haswell is the modelled core that loads alike
-  EXPECT_NEAR(cycles_per_iteration(kRows[1], kernels::kLoads), 8.02, 8.02 * 0.02);
-  EXPECT_NEAR(cycles_per_iteration(kRows[0], kernels::kLoads), 16.0, 0.1);  // one load port
+  EXPECT_NEAR(cycles_per_iteration(row_of("haswell"), kernels::kLoads), 8.02, 8.02 * 0.02);
+  EXPECT_NEAR(cycles_per_iteration(row_of("westmere"), kernels::kLoads), 16.0, 0.1);  // one load port
 }
 
 TEST_P(EveryCoreClock, TakesALoadsLatencyForEachStepOfAPointerChase) {
-  EXPECT_NEAR(cycles_per_iteration(GetParam(), kernels::kChase), GetParam().memory.load_cycles, 0.01);
-  EXPECT_NEAR(cycles_per_iteration(GetParam(), kernels::kChase,
-                                   [](CoreClock& clock) { clock.load_done(0, 75, SlotCause::L3); }),
-              75, 0.01);
+  EXPECT_NEAR(cycles_per_iteration(row_, kernels::kChase), row_.memory.load_cycles, 0.01);
+  EXPECT_NEAR(
+      cycles_per_iteration(row_, kernels::kChase, [](CoreClock& clock) { clock.load_done(0, 75, SlotCause::L3); }), 75,
+      0.01);
 }
 
 TEST_P(EveryCoreClock, TakesAnAdditionsLatencyForEachStepOfASum) {
   const auto sum = kernels::block_of(kernels::kSum);
-  const auto costs = block_costs(GetParam().core, GetParam().memory, sum);
-  EXPECT_NEAR(cycles_per_iteration(GetParam(), kernels::kSum), costs[0].latency, 0.01);
+  const auto costs = block_costs(row_.core, row_.memory, sum);
+  EXPECT_NEAR(cycles_per_iteration(row_, kernels::kSum), costs[0].latency, 0.01);
   EXPECT_GE(costs[0].latency, 3U);
 }
 
 TEST_P(EveryCoreClock, OverlapsIndependentMissesUntilTheReorderBufferIsFull) {
   // Each iteration misses once; a loop of `slots` slots has reorder_buffer / slots misses in flight.
   constexpr std::uint32_t latency = 400;
-  const auto& core = GetParam().core;
-  const BlockTiming timing(core, GetParam().memory, kernels::block_of(kernels::kLoads), 0);
-  const double cycles = cycles_per_iteration(GetParam(), kernels::kLoads,
+  const auto& core = row_.core;
+  const BlockTiming timing(core, row_.memory, kernels::block_of(kernels::kLoads), 0);
+  const double cycles = cycles_per_iteration(row_, kernels::kLoads,
                                              [](CoreClock& clock) { clock.load_done(0, latency, SlotCause::Dram); });
   const double in_flight = static_cast<double>(core.reorder_buffer) / timing.slots();
   EXPECT_NEAR(cycles, latency / in_flight, latency / in_flight * 0.12);
@@ -484,8 +487,8 @@ TEST(CoreClock, KeepsItsResultsOverAMillionOfCyclesAndMore) {
   EXPECT_NEAR(static_cast<double>(clock.drained_cycles()), 12e6, 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, EveryCoreClock, testing::ValuesIn(kRows),
-                         [](const auto& row) { return std::string(row.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rows, EveryCoreClock, testing::ValuesIn(core_models()),
+                         [](const auto& row) { return test_name(row.param); });
 
 }  // namespace
 }  // namespace zs::uarch

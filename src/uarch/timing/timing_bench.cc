@@ -8,7 +8,7 @@
 namespace zs::uarch {
 namespace {
 
-constexpr MemoryLimits kMemory{4, 56, 35};
+constexpr MemoryLimits kMemory{.load_cycles = 4, .store_buffer = 56};
 
 double per(benchmark::State& state, std::size_t count) {
   return static_cast<double>(state.iterations()) * static_cast<double>(count);

@@ -35,9 +35,13 @@ struct TimingParameters {
   std::uint8_t queue_slots = 0;  // between decoding and issue: hides that much of a fetch miss
   std::uint8_t taken_branch_cycles = 0;
 
-  std::uint8_t mispredict_cycles = 0;    // from resolution to the first right uop
-  std::uint8_t resteer_cycles = 0;       // a taken branch that only the decoder found
-  std::uint8_t microcode_cycles = 0;     // switch to the microcode sequencer
+  std::uint8_t mispredict_cycles = 0;  // from resolution to the first right uop
+  std::uint8_t resteer_cycles = 0;     // a taken branch that only the decoder found
+  std::uint8_t microcode_cycles = 0;   // switch to the microcode sequencer
+  // From dispatch until a store that hits L1D leaves the store buffer, at the earliest.
+  // chosen: 35 on every core, which meets the one published count: RESOURCE_STALLS.SB on Skylake (docs/models/timing.md).
+  std::uint8_t store_release_cycles = 35;
+
   std::uint8_t vector_load_cycles = 0;   // what a load into a vector register takes longer,
   std::uint8_t indexed_load_cycles = 0;  // and one whose address has an index
   PortSet plain_address_ports = 0;       // make store addresses without an index only
