@@ -75,14 +75,13 @@ void CoreClock::wait_for_reorder_buffer() {
 }
 
 void CoreClock::wait_for_store_buffer() {
-  const std::size_t count = block_->stores();
-  if (count == 0 || stores_ + count <= memory_.store_buffer) return;
-  const std::size_t free = memory_.store_buffer > stores_ ? memory_.store_buffer - stores_ : 0;
-  for (std::size_t i = free; i < count; ++i) {
-    const std::uint64_t older = stores_ + i - memory_.store_buffer;
-    if (older >= stores_) break;  // one of this very block: it stands for the last before it
-    const std::uint64_t offset = block_->offset(block_->store_instruction(i));
-    const std::uint64_t release = released_[older % released_.size()];
+  // Stores leave in order: if the block's last finds an entry free, all do. What needs more than the whole buffer waits for
+  // stores of its own block, and the last before it stands for those.
+  const std::uint64_t last = stores_ + std::min<std::uint64_t>(block_->stores(), memory_.store_buffer);
+  if (last <= memory_.store_buffer || released_[(last - 1 - memory_.store_buffer) % released_.size()] <= now_) return;
+  for (std::uint64_t store = std::max<std::uint64_t>(stores_, memory_.store_buffer); store < last; ++store) {
+    const std::uint64_t release = released_[(store - memory_.store_buffer) % released_.size()];
+    const std::uint64_t offset = block_->offset(block_->store_instruction(store - stores_));
     if (release > now_ + offset) wait_until(release - offset, SlotCause::StoreBuffer);
   }
 }
