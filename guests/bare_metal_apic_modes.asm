@@ -3,7 +3,7 @@
 ; source: SDM vol. 3A, "Local APIC", "Extended XAPIC (x2APIC)"; vol. 3B, "Performance Monitoring".
 ; Each mode: fixed counter 0 overflows once (PMI), a PEBS record of a store is taken, the LBR stack holds the last jump.
 ;
-; cpu    westmere nehalem haswell skylake-client skylake-server icelake-server
+; cpu    westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server
 ; screen xAPIC:  version 15, counter PMI 1, IRR clear 1, EOI done
 ; screen         PEBS record 1, its counter reloaded 1
 ; screen         LBR newest jump found 1

@@ -4,7 +4,7 @@
 ; source: SDM vol. 3A, "Local APIC", "Nonmaskable Interrupt"; vol. 3B, "Performance Monitoring".
 ; The user code is two loops, 6001 and 2001 instructions: sampled every 997, six and two samples. INT 80H leaves it.
 ;
-; cpu    westmere nehalem haswell skylake-client skylake-server icelake-server
+; cpu    westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server
 ; screen xAPIC
 ; screen samples: first loop 6, second loop 2, elsewhere 0
 ; screen PEBS: 4 records, 4 of them in ring 3, buffer interrupts 1

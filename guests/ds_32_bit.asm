@@ -2,7 +2,7 @@
 ; source: SDM vol. 3B, "DS Save Area", figure of the 32-bit layout.
 ; Eleven jumps into a circular buffer for ten; then a PEBS record of the NOP behind the 100th instruction.
 ;
-; cpu     nehalem westmere haswell
+; cpu     nehalem westmere ivybridge haswell
 ; options --quirk ds32
 ; screen BTS index 0040010C
 ; screen record 0: 00009014 -> 00009016

@@ -4,7 +4,7 @@
 ; PMC0 overflows after 100 instructions; PMC1 counts the same and must have stopped with it.
 ;
 ; cpu    all
-; screen [core2 westmere nehalem haswell] frozen: GLOBAL_CTRL 00000000, CTR_Frz 0
+; screen [core2 westmere nehalem ivybridge haswell] frozen: GLOBAL_CTRL 00000000, CTR_Frz 0
 ; screen [skylake-client skylake-server goldmont icelake-server sapphire-rapids] frozen: GLOBAL_CTRL 00000003, CTR_Frz 1
 ; screen PMC1 counted 103
         bits 32

@@ -2,7 +2,7 @@
 ; jumps and returns are all that the stack holds. TOS points at the newest.
 ; source: SDM vol. 3B, "MSR_LBR_SELECT" and "LBR Stack and IA32_LASTBRANCH_TOS".
 ;
-; cpu    westmere nehalem haswell skylake-client skylake-server icelake-server
+; cpu    westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server goldmont
 ; screen TOS 2
 ; screen newest:   00009013 -> 0000901C
 ; screen before:   00009000 -> 0000901C

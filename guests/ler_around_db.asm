@@ -3,7 +3,7 @@
 ; source: SDM vol. 3B, "Last Exception Records" and "LBR Stack": #DB clears DEBUGCTL.LBR.
 ; A trap after each instruction: the first comes behind the POPFD's successor, after the jump at 9009H.
 ;
-; cpu    westmere nehalem haswell skylake-client skylake-server icelake-server
+; cpu    westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server goldmont
 ; screen last branch before the #DB: 00009009 -> 00009010
 ; screen DEBUGCTL.LBR in the handler: 0
 ; screen newest LBR entry: 00009009 -> 00009010

@@ -3,12 +3,12 @@
 ; Branches are counted from -9: the ninth jump arms, the tenth is recorded and is the tenth BTS record too.
 ; Goldmont and Sapphire Rapids are left out: on their PMC0 the overflowing jump itself is recorded, one jump earlier.
 ;
-; cpu    core2 westmere nehalem haswell skylake-client skylake-server icelake-server
+; cpu    core2 westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server
 ; screen PMI 1 at 00009014 status 40000000 00000000
 ; screen BTS index 004001F0
 ; screen PEBS records 1
 ; ds     bts 9 9012 9014
-; ds     [core2 westmere nehalem haswell skylake-client skylake-server] pebs 0 RIP 9014
+; ds     [core2 westmere nehalem ivybridge haswell skylake-client skylake-server] pebs 0 RIP 9014
 ; ds     [haswell skylake-client skylake-server icelake-server] pebs 0 eventing_ip 9012
         bits 32
 %define ORIGIN 0x8000

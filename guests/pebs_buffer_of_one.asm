@@ -5,10 +5,10 @@
 ; On Goldmont and Sapphire Rapids PMC0 records the overflowing instruction itself: one NOP earlier each time.
 ;
 ; cpu    all
-; screen [core2 westmere nehalem haswell skylake-client skylake-server icelake-server] PMI 1 at 00009064 status 40000000 00000000
+; screen [core2 westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server] PMI 1 at 00009064 status 40000000 00000000
 ; screen [goldmont sapphire-rapids] PMI 1 at 00009063 status 40000000 00000000
 ; screen records: 1
-; ds     [core2 westmere nehalem haswell skylake-client skylake-server] pebs 0 RIP 9064
+; ds     [core2 westmere nehalem ivybridge haswell skylake-client skylake-server] pebs 0 RIP 9064
 ; ds     [haswell skylake-client skylake-server] pebs 0 eventing_ip 9063
 ; ds     [icelake-server] pebs 0 eventing_ip 9063 counters 1
 ; ds     [goldmont sapphire-rapids] pebs 0 eventing_ip 9062

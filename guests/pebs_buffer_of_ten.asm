@@ -5,12 +5,12 @@
 ; On Goldmont and Sapphire Rapids PMC0 records the overflowing instruction itself: one NOP earlier each time.
 ;
 ; cpu    all
-; screen [core2 westmere nehalem haswell skylake-client skylake-server icelake-server] PMI 1 at 000093F1 status 40000000 00000000
+; screen [core2 westmere nehalem ivybridge haswell skylake-client skylake-server icelake-server] PMI 1 at 000093F1 status 40000000 00000000
 ; screen [goldmont sapphire-rapids] PMI 1 at 000093E7 status 40000000 00000000
 ; screen records: 10
-; ds     [core2 westmere nehalem haswell skylake-client skylake-server] pebs 0 RIP 9064
-; ds     [core2 westmere nehalem haswell skylake-client skylake-server] pebs 1 RIP 90c9
-; ds     [core2 westmere nehalem haswell skylake-client skylake-server] pebs 9 RIP 93f1
+; ds     [core2 westmere nehalem ivybridge haswell skylake-client skylake-server] pebs 0 RIP 9064
+; ds     [core2 westmere nehalem ivybridge haswell skylake-client skylake-server] pebs 1 RIP 90c9
+; ds     [core2 westmere nehalem ivybridge haswell skylake-client skylake-server] pebs 9 RIP 93f1
 ; ds     [icelake-server] pebs 9 eventing_ip 93f0 counters 1
 ; ds     [goldmont sapphire-rapids] pebs 9 eventing_ip 93e6
         bits 32

@@ -6,7 +6,7 @@
 ;
 ; cpu    all
 ; screen [core2] PMC0 000000FF FFFFFFF8
-; screen [westmere nehalem haswell skylake-client skylake-server goldmont icelake-server sapphire-rapids] PMC0 0000FFFF FFFFFFF8
+; screen [westmere nehalem ivybridge haswell skylake-client skylake-server goldmont icelake-server sapphire-rapids] PMC0 0000FFFF FFFFFFF8
 ; screen interrupt 1 at 00009141: counter
 ; screen interrupt 2 at 00009141: BTS buffer
 ; screen 1: 00009133 -> 00009135

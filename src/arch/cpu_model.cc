@@ -7,6 +7,7 @@
 #include "arch/cpus/goldmont.h"
 #include "arch/cpus/haswell.h"
 #include "arch/cpus/icelake_server.h"
+#include "arch/cpus/ivybridge.h"
 #include "arch/cpus/nehalem.h"
 #include "arch/cpus/sapphire_rapids.h"
 #include "arch/cpus/skylake_client.h"
@@ -19,8 +20,8 @@ namespace zs::arch {
 namespace {
 
 constexpr CpuModel kModels[] = {
-    kCore2V1,         kGoldmont1,      kHaswell1,       kIcelakeServer1, kNehalem1,
-    kSapphireRapids1, kSkylakeClient1, kSkylakeServer1, kWestmere1,
+    kCore2V1,  kGoldmont1,       kHaswell1,       kIcelakeServer1, kIvybridge1,
+    kNehalem1, kSapphireRapids1, kSkylakeClient1, kSkylakeServer1, kWestmere1,
 };
 static_assert(std::ranges::is_sorted(kModels, {}, &CpuModel::name));
 

@@ -55,6 +55,7 @@ struct CpuModel {
   PebsServes pebs_serves;
   bool pebs_of_any_event = false;  // an event that is not precise is recorded at the overflow, not at the next event
   bool load_latency = false;       // the load-latency facility, MSR_PEBS_LD_LAT
+  bool precise_store = false;      // the precise-store facility, MSR_PEBS_ENABLE[63], on PMC3
   std::uint8_t reset_slots;        // of the DS management area, for general counters
 
   std::uint8_t lbr_entries;  // a power of two
@@ -69,6 +70,8 @@ struct CpuModel {
   std::uint64_t frontend_bits = 0;     // MSR_PEBS_FRONTEND
   std::uint8_t offcore_registers = 0;  // MSR_OFFCORE_RSP_0, _1
   std::uint64_t offcore_bits = 0;
+
+  std::uint8_t metrics_fields = 0;  // MSR_PERF_METRICS: how many of its bytes mean something
 
   QuirkSet quirks{};  // those that are part of it
 
@@ -115,6 +118,9 @@ constexpr bool is_consistent(const CpuModel& m) {
   if (m.fixed_reset_slot() < m.reset_slots && m.pebs_baseline()) return false;
   if (!m.capabilities.has(PerfCapabilities::pebs_trap)) return false;  // no fault-like record is modelled
   if (m.load_latency && m.perfmon_version < 5 && m.pebs_counters.empty()) return false;
+  if (m.precise_store && (m.pebs_baseline() || !m.pebs_counters.has(3))) return false;
+  if (m.capabilities.has(PerfCapabilities::metrics) != (m.metrics_fields != 0) || m.metrics_fields > 8) return false;
+  if (m.metrics_fields != 0 && m.fixed_counters < 4) return false;  // FIXED_CTR3 is their base
   if (!std::has_single_bit(m.lbr_entries) || m.lbr_entries > LbrFrom::msrs.count) return false;
   switch (m.lbr_kind) {
     case LbrKind::Small:

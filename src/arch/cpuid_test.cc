@@ -14,7 +14,8 @@ TEST(Cpuid, AnswersLeaf0AHAsThePartsDo) {
     CpuidLeaf leaf;
   } rows[] = {{"westmere", {0x0730'0403, 0x4, 0, 0x603}},        {"nehalem", {0x0730'0403, 0x44, 0, 0x603}},
               {"haswell", {0x0730'0403, 0, 0, 0x603}},           {"skylake-client", {0x0730'0404, 0, 0, 0x603}},
-              {"icelake-server", {0x0830'0805, 0, 0xF, 0x8604}}, {"sapphire-rapids", {0x0830'0805, 0, 0xF, 0x8604}}};
+              {"ivybridge", {0x0730'0403, 0, 0, 0x603}},         {"icelake-server", {0x0830'0805, 0, 0xF, 0x8604}},
+              {"sapphire-rapids", {0x0830'0805, 0, 0xF, 0x8604}}};
   for (const auto& row : rows) {
     const auto leaf = pmu_leaf(model(row.name), 0x0A, 0);
     ASSERT_TRUE(leaf) << row.name;

@@ -52,6 +52,7 @@ std::uint64_t general_width(const CpuModel& m, unsigned) { return low_bits(m.gen
 std::uint64_t fixed_width(const CpuModel& m, unsigned) { return low_bits(m.fixed_width); }
 std::uint64_t frontend_bits(const CpuModel& m, unsigned) { return m.frontend_bits; }
 std::uint64_t offcore_bits(const CpuModel& m, unsigned) { return m.offcore_bits; }
+std::uint64_t metrics_bits(const CpuModel& m, unsigned) { return kAll >> (64 - 8 * m.metrics_fields); }
 std::uint64_t latency_bits(const CpuModel&, unsigned) { return LoadLatency::fields.mask; }
 std::uint64_t data_cfg_bits(const CpuModel&, unsigned) { return PebsDataCfg::fields.mask; }
 
@@ -61,7 +62,8 @@ std::uint64_t control_bits(const CpuModel& m, unsigned) {
 
 std::uint64_t pebs_bits(const CpuModel& m, unsigned) {
   const bool latency = m.load_latency && !m.pebs_baseline();
-  return m.pebs_counters.bits | (latency ? PebsEnable::load_latency.mask : 0);
+  return m.pebs_counters.bits | (latency ? PebsEnable::load_latency.mask : 0) |
+         (m.precise_store ? PebsEnable::precise_store.mask : 0);
 }
 
 std::uint64_t select_bits(const CpuModel& m, unsigned index) {
@@ -160,7 +162,7 @@ constexpr MsrFact kFacts[] = {
     {Msr::FixedCounter,     "IA32_FIXED_CTR",              FixedCounter::msrs.first,
      fixed_counters,      fixed_width,          ReadWrite,   Truncated},
     {Msr::PerfMetrics,      "MSR_PERF_METRICS",            PerfMetrics::msrs.first,
-     one_with_metrics,    all,                  ReadWrite,   Bits},
+     one_with_metrics,    metrics_bits,         ReadWrite,   Bits},
     {Msr::PerfCapabilities, "IA32_PERF_CAPABILITIES",      PerfCapabilities::msrs.first,
      one,                 none,                 ReadOnly,    Bits,    capabilities},
     {Msr::FixedCtrCtrl,     "IA32_FIXED_CTR_CTRL",         FixedCtrCtrl::msrs.first,

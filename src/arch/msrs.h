@@ -164,9 +164,22 @@ struct OffcoreResponse {
   static constexpr MsrBlock msrs{.first = 0x1A6, .count = 2};
 };
 
-/// MSR_PERF_METRICS: shares of issue slots, a byte each. Kept as written: slots are not modelled.
-struct PerfMetrics {
+/// MSR_PERF_METRICS: shares of the issue slots in FIXED_CTR3, a byte each, FFH for all of them. The upper four are parts of the
+/// lower four, from Sapphire Rapids on.
+/// source: Ice Lake's "Performance Metrics", figure "MSR_PERF_METRICS Definition".
+struct PerfMetrics : Register64<PerfMetrics> {
+  using Register64::Register64;
   static constexpr MsrBlock msrs{.first = 0x329};
+  static constexpr Bits<7, 0> retiring{"RETIRING"};
+  static constexpr Bits<15, 8> bad_speculation{"BAD_SPECULATION"};
+  static constexpr Bits<23, 16> frontend_bound{"FRONTEND_BOUND"};
+  static constexpr Bits<31, 24> backend_bound{"BACKEND_BOUND"};
+  static constexpr Bits<39, 32> heavy_operations{"HEAVY_OPERATIONS"};
+  static constexpr Bits<47, 40> branch_mispredict{"BRANCH_MISPREDICT"};
+  static constexpr Bits<55, 48> fetch_latency{"FETCH_LATENCY"};
+  static constexpr Bits<63, 56> memory_bound{"MEMORY_BOUND"};
+  static constexpr auto fields = field_list(retiring, bad_speculation, frontend_bound, backend_bound, heavy_operations,
+                                            branch_mispredict, fetch_latency, memory_bound);
 };
 
 /// IA32_DS_AREA: linear address of the Debug Store management area (arch/records/ds_area.h).

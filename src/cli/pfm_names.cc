@@ -22,11 +22,11 @@ struct Processor {
   const char* prefix;
 };
 constexpr std::array kProcessors{
-    Processor{"core2@", PFM_PMU_INTEL_CORE, "core::"},        Processor{"goldmont@", PFM_PMU_INTEL_GLM, "glm::"},
-    Processor{"haswell@", PFM_PMU_INTEL_HSW, "hsw::"},        Processor{"icelake-server@", PFM_PMU_INTEL_ICX, "icx::"},
-    Processor{"nehalem@", PFM_PMU_INTEL_NHM, "nhm::"},        Processor{"sapphire-rapids@", PFM_PMU_INTEL_SPR, "spr::"},
-    Processor{"skylake-client@", PFM_PMU_INTEL_SKL, "skl::"}, Processor{"skylake-server@", PFM_PMU_INTEL_SKX, "skx::"},
-    Processor{"westmere@", PFM_PMU_INTEL_WSM, "wsm::"},
+    Processor{"core2@", PFM_PMU_INTEL_CORE, "core::"},         Processor{"goldmont@", PFM_PMU_INTEL_GLM, "glm::"},
+    Processor{"haswell@", PFM_PMU_INTEL_HSW, "hsw::"},         Processor{"ivybridge@", PFM_PMU_INTEL_IVB, "ivb::"},
+    Processor{"icelake-server@", PFM_PMU_INTEL_ICX, "icx::"},  Processor{"nehalem@", PFM_PMU_INTEL_NHM, "nhm::"},
+    Processor{"sapphire-rapids@", PFM_PMU_INTEL_SPR, "spr::"}, Processor{"skylake-client@", PFM_PMU_INTEL_SKL, "skl::"},
+    Processor{"skylake-server@", PFM_PMU_INTEL_SKX, "skx::"},  Processor{"westmere@", PFM_PMU_INTEL_WSM, "wsm::"},
 };
 
 const Processor* processor_of(const arch::CpuModel& cpu) {

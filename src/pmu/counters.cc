@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "arch/events/tables.h"
@@ -47,7 +48,7 @@ void Counters::reset() {
   set_fixed_control(FixedCtrCtrl{});
   control_ = arch::GlobalCtrl{model_.enabled_at_reset().bits};
   status_ = GlobalStatus{};
-  pebs_ = latency_ = armed_ = pending_ = {};
+  pebs_ = latency_ = precise_stores_ = armed_ = pending_ = {};
   latency_threshold_ = 0;
   stale_ = true;
 }
@@ -75,6 +76,7 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
 
   put(with_address_, counter.bit, row != nullptr && row->data_address);
   put(of_stores_, counter.bit, row != nullptr && row->of_store);
+  put(facility_stores_, counter.bit, arch::is_precise_store(model_, event, umask));
   put(at_overflow_, counter.bit, records_the_overflow(n, row));
   put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
 }
@@ -128,10 +130,11 @@ void Counters::clear_status(std::uint64_t bits) {
   status_ = GlobalStatus{status_.raw() & ~bits};
 }
 
-void Counters::set_pebs(CounterSet enabled, CounterSet latency) {
+void Counters::set_pebs(CounterSet enabled, CounterSet latency, CounterSet stores) {
   pebs_ = enabled;
   armed_ = armed_ & enabled;
   pending_ = pending_ & enabled;
+  precise_stores_ = stores;
   if (latency_ == latency) return;
   latency_ = latency;
   stale_ = true;
@@ -278,6 +281,7 @@ std::uint64_t Elapsed::*Counters::ticks(arch::Tick tick) {
   switch (tick) {
     case arch::Tick::Reference: return &Elapsed::reference;
     case arch::Tick::Bus: return &Elapsed::bus;
+    case arch::Tick::Slots: return &Elapsed::slots;
     case arch::Tick::Core:
     case arch::Tick::None: break;
   }
@@ -300,10 +304,17 @@ Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
   return step;
 }
 
+bool Counters::ticks_in(unsigned counter, Ring ring) {
+  refresh();
+  const Lanes& lanes = of(ring);
+  const auto ticking = std::span{lanes.ticking}.first(lanes.ticking_count);
+  return std::ranges::any_of(ticking, [&](const Counter* c) { return c == &slot(counter); });
+}
+
 Elapsed Counters::time_headroom(Ring ring) {
   refresh();
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-  Elapsed room{kNever, kNever, kNever};
+  Elapsed room{kNever, kNever, kNever, kNever};
   const Lanes& lanes = of(ring);
   for (unsigned i = 0; i < lanes.ticking_count; ++i) {
     const Counter& counter = *lanes.ticking[i];

@@ -54,7 +54,7 @@ class Counters {
   arch::CounterSet interrupting() const { return interrupting_; }
 
   /// Counters that PEBS is enabled for, and those of them with load latency. One that leaves the set is disarmed.
-  void set_pebs(arch::CounterSet enabled, arch::CounterSet latency);
+  void set_pebs(arch::CounterSet enabled, arch::CounterSet latency, arch::CounterSet stores);
   arch::CounterSet pebs() const { return pebs_; }
   arch::CounterSet armed() const { return armed_; }
   void disarm(arch::CounterSet counters) { armed_.bits &= ~counters.bits; }
@@ -69,9 +69,15 @@ class Counters {
   /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if none
   /// of their events has one.
   std::uint64_t address(arch::CounterSet counters, const arch::Retired& retired) const {
-    const arch::CounterSet addressed = counters & with_address_;
+    const arch::CounterSet unprepared{facility_stores_.bits & ~precise_stores_.bits};
+    const arch::CounterSet addressed{(counters & with_address_).bits & ~unprepared.bits};
     if (addressed.empty()) return 0;
     return addressed.subset_of(of_stores_) && retired.store_address != 0 ? retired.store_address : retired.data_address;
+  }
+
+  /// Whether all of these sample stores by the precise-store facility.
+  bool are_precise_stores(arch::CounterSet counters) const {
+    return counters.subset_of(facility_stores_ & precise_stores_);
   }
 
   // What retires: the meaning of these is pmu.h's.
@@ -90,6 +96,8 @@ class Counters {
   /// Time. A PEBS counter that wraps here is recorded at the next retirement.
   Step advance(const Elapsed& elapsed, Ring ring);
   Elapsed time_headroom(Ring ring);
+  /// Whether this counter of time, named by its bit, runs in that ring.
+  bool ticks_in(unsigned counter, Ring ring);
 
  private:
   static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed;
@@ -151,7 +159,9 @@ class Counters {
   arch::GlobalCtrl control_;
   arch::GlobalStatus status_;
   arch::CounterSet interrupting_, with_address_, of_stores_;
-  arch::CounterSet at_overflow_;  // PEBS records the overflowing instruction itself, or at the overflow
+  arch::CounterSet facility_stores_;  // count the event of the precise-store facility
+  arch::CounterSet precise_stores_;   // are enabled for it
+  arch::CounterSet at_overflow_;      // PEBS records the overflowing instruction itself, or at the overflow
   arch::CounterSet pebs_, latency_, armed_;
   arch::CounterSet pending_;  // to be recorded at the next retirement
   std::uint64_t latency_threshold_ = 0;

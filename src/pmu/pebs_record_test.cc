@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/events/tables.h"
 #include "arch/records/pebs_decode.h"
 #include "pmu/fakes.h"
 
@@ -142,7 +143,7 @@ class CountingXmms : public VectorRegisters {
 
 /// Two loads at 401000H and 401004H; the second one is recorded, the first on a processor whose PMC0 is exact.
 void record_a_load(TestPmu& t, const arch::RegisterFile& after = kAfter) {
-  const bool old_loads = t.model.pebs_format() == arch::PebsFormat::V1;
+  const bool old_loads = arch::find_event(t.model, std::uint8_t{0x0B}, std::uint8_t{0x01}) != nullptr;
   const bool no_loads = t.model.pebs_format() == arch::PebsFormat::V0;
   t.wr(kSelect0, (no_loads    ? kCountInstructions
                   : old_loads ? 0x41'010B
@@ -177,6 +178,7 @@ TEST(PebsFormats, OfFixedSizeDecodeToWhatWasRecorded) {
   for (const auto& [name, size] : {std::pair{"core2", 144U},
                                    {"nehalem", 176U},
                                    {"westmere", 176U},
+                                   {"ivybridge", 176U},
                                    {"haswell", 192U},
                                    {"skylake-client", 200U},
                                    {"skylake-server", 200U}}) {

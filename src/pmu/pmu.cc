@@ -23,6 +23,7 @@
 #include "pmu/debug_store.h"
 #include "pmu/lbr_stack.h"
 #include "pmu/pebs_record.h"
+#include "pmu/perf_metrics.h"
 
 namespace zs::pmu {
 
@@ -34,6 +35,9 @@ using arch::Msr;
 using arch::PerfEvtSel;
 using arch::Quirk;
 
+/// FIXED_CTR3, the base of the metrics.
+constexpr unsigned kSlotsCounter = arch::kFirstFixedBit + 3;
+
 class Pmu::Impl {
  public:
   Impl(const arch::CpuModel& model, LinearMemory& memory, PmiSink& pmi, Clock& clock, arch::QuirkSet quirks)
@@ -42,7 +46,8 @@ class Pmu::Impl {
         clock_(clock),
         counters_(model_),
         lbr_(model_, clock),
-        store_(memory, model_) {
+        store_(memory, model_),
+        metrics_(model_.fixed_width, model_.metrics_fields) {
     CHECK(arch::is_consistent(model_));
   }
   Impl(const Impl&) = delete;  // the counters refer to model_
@@ -64,6 +69,7 @@ class Pmu::Impl {
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   void advance(const Elapsed& elapsed, Ring ring);
+  void issue(const IssuedSlots& issued, Ring ring);
 
   arch::LbrSelect branch_filter() const {
     if (bts_on_) return {};
@@ -91,6 +97,7 @@ class Pmu::Impl {
 
  private:
   arch::GlobalInUse in_use() const;
+  std::uint64_t metrics() const { return metrics_.value(counters_.value(kSlotsCounter)); }
   void set_debugctl(DebugCtl value);
   void set_pebs_enable(std::uint64_t value);
   void choose_branches();
@@ -120,7 +127,8 @@ class Pmu::Impl {
   std::uint64_t pebs_enable_ = 0;
   arch::PebsDataCfg data_cfg_;
   arch::LoadLatency latency_;
-  std::uint64_t frontend_ = 0, metrics_ = 0;
+  std::uint64_t frontend_ = 0;
+  PerfMetrics metrics_;
   std::array<std::uint64_t, arch::OffcoreResponse::msrs.count> offcore_{};
 
   // What may be recorded now.
@@ -170,7 +178,7 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::LoadLatency: value = latency_.raw(); break;
     case Msr::PebsFrontend: value = frontend_; break;
     case Msr::OffcoreResponse: value = offcore_[i]; break;
-    case Msr::PerfMetrics: value = metrics_; break;
+    case Msr::PerfMetrics: value = metrics(); break;
     case Msr::DsArea: value = store_.address(); break;
     case Msr::DebugCtl: value = debugctl_.raw(); break;
     case Msr::LbrSelect: value = lbr_.select().raw(); break;
@@ -219,7 +227,7 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
       break;
     case Msr::PebsFrontend: frontend_ = value; break;
     case Msr::OffcoreResponse: offcore_[i] = value; break;
-    case Msr::PerfMetrics: metrics_ = value; break;
+    case Msr::PerfMetrics: metrics_.set_value(value, counters_.value(kSlotsCounter)); break;
     case Msr::DsArea:
       // Without 64-bit words there is no upper half.
       if (store_.layout() == arch::DsLayout::Words32 && value >> 32 != 0) return false;
@@ -255,7 +263,7 @@ bool Pmu::Impl::rdpmc(std::uint32_t ecx, std::uint64_t& value) const {
   constexpr std::uint32_t kFast = 1U << 31, kFixed = 1U << 30, kMetrics = 1U << 29;
   if ((ecx & kFast) != 0) return false;
   if (ecx == kMetrics && model_.capabilities.has(arch::PerfCapabilities::metrics)) {
-    value = metrics_;
+    value = metrics();
     return true;
   }
   const std::uint32_t index = ecx & (kFixed - 1);
@@ -288,7 +296,8 @@ void Pmu::Impl::set_pebs_enable(std::uint64_t value) {
   pebs_stopped_ = false;
   const CounterSet enabled{value & model_.pebs_counters.bits};
   const CounterSet latency = model_.pebs_baseline() ? enabled.general() : enabled & CounterSet{value >> 32};
-  counters_.set_pebs(enabled, latency);
+  const bool stores = model_.precise_store && arch::PebsEnable{value}.has(arch::PebsEnable::precise_store);
+  counters_.set_pebs(enabled, latency, stores ? enabled & arch::only(3) : CounterSet{});
 }
 
 /// Which branches are recorded follows from DEBUGCTL, IA32_LBR_CTL, LBR_Frz, SMM and machine checks.
@@ -366,6 +375,13 @@ void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) {
   if ((step.wrapped.bits & ~counters_.pebs().bits & counters_.interrupting().bits) != 0) request_pmi();
 }
 
+void Pmu::Impl::issue(const IssuedSlots& issued, Ring ring) {
+  if (!counters_.control().has(arch::GlobalCtrl::metrics) || !counters_.ticks_in(kSlotsCounter, ring)) return;
+  if (!metrics_.add(issued)) return;
+  counters_.set_status(GlobalStatus::metrics.mask);
+  if (counters_.interrupting().has(kSlotsCounter)) request_pmi();
+}
+
 void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, const arch::RegisterFile& after) {
   counters_.set_status(step.wrapped.bits);
   std::uint64_t overflow_pmi = step.wrapped.bits & ~counters_.pebs().bits;
@@ -405,6 +421,10 @@ CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired,
                       .data_source = retired.data_source,
                       .latency = retired.load_latency};
   content.data_address = counters_.address(triggered, retired);
+  if (counters_.are_precise_stores(triggered)) {
+    // Where the store went only a core model would know; what Retired says is the load's.
+    content.data_source = content.latency = 0;
+  }
   if (format >= arch::PebsFormat::V3) content.tsc = clock_.tsc();
 
   const Bytes bytes = record_.lay_out(shape, content, mode_.code64, lbr_, vector_registers_);
@@ -504,7 +524,8 @@ void Pmu::Impl::reset(bool warm) {
   lbr_.reset(warm);
   data_cfg_ = {};
   latency_ = {};
-  frontend_ = metrics_ = 0;
+  frontend_ = 0;
+  metrics_.set_value(0, 0);
   offcore_ = {};
   choose_branches();
 }
@@ -537,6 +558,7 @@ bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 
 void Pmu::advance(const Elapsed& elapsed, Ring ring) { impl_->advance(elapsed, ring); }
+void Pmu::issue(const IssuedSlots& issued, Ring ring) { impl_->issue(issued, ring); }
 Elapsed Pmu::time_headroom(Ring ring) const { return impl_->counters().time_headroom(ring); }
 
 void Pmu::set_mode(Mode mode) { impl_->set_mode(mode); }

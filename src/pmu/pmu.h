@@ -7,6 +7,7 @@
 // SMM, #MC, INIT and RESET; one that has not (an engine) never calls those, and stays at CPL 3 in 64-bit mode.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,7 +55,12 @@ struct Elapsed {
   std::uint64_t core = 0;       // core cycles
   std::uint64_t reference = 0;  // ticks at the rate of the time-stamp counter
   std::uint64_t bus = 0;        // ticks of the crystal or bus clock (architectural event 3CH/01H)
+  std::uint64_t slots = 0;      // issue slots; 0 without a core model
 };
+
+/// What became of issue slots, in the order of MSR_PERF_METRICS: retiring, bad speculation, front end, back end, then parts of
+/// these: heavy operations, branch mispredicts, fetch latency, memory.
+using IssuedSlots = std::array<std::uint64_t, 8>;
 
 class Pmu {
  public:
@@ -123,6 +129,9 @@ class Pmu {
   /// time_headroom() is how much may pass before one of them wraps.
   void advance(const Elapsed& elapsed, Ring ring = Ring::User);
   Elapsed time_headroom(Ring ring = Ring::User) const;
+
+  /// What became of the slots of the advance() before. Kept while IA32_PERF_GLOBAL_CTRL[48] and FIXED_CTR3 count in that ring.
+  void issue(const IssuedSlots& issued, Ring ring = Ring::User);
 
   // The processor around it.
   void set_mode(Mode mode);

@@ -41,6 +41,7 @@ inline constexpr CpuModel kIcelakeServer1{
     .frontend_bits = 0x7F'FF17,
     .offcore_registers = 2,
     .offcore_bits = 0x3F'FFFF'BFFF,
+    .metrics_fields = 4,
     .events = icelake_server_events,
 };
 static_assert(is_consistent(kIcelakeServer1) && kIcelakeServer1.capabilities.raw() == 0xF4C5);

@@ -33,6 +33,7 @@ enum class Tick : std::uint8_t {
   Core,       // core cycles
   Reference,  // ticks at the rate of the time-stamp counter
   Bus,        // ticks of the crystal or bus clock
+  Slots,      // issue slots, if a core model tells of them
 };
 
 struct Event {

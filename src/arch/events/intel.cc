@@ -28,10 +28,11 @@ enum Cpus : unsigned {
   Icx = 1U << 6,
   Spr = 1U << 7,
   Glm = 1U << 8,
+  Ivb = 1U << 9,
   NhmWsm = Nhm | Wsm,
   SklSkx = Skl | Skx,
   IcxSpr = Icx | Spr,
-  Big = Nhm | Wsm | Hsw | Skl | Skx | Icx | Spr,
+  Big = Nhm | Wsm | Ivb | Hsw | Skl | Skx | Icx | Spr,
   All = Core2 | Big | Glm,
 };
 constexpr Cpus operator|(Cpus a, Cpus b) { return static_cast<Cpus>(static_cast<unsigned>(a) | b); }
@@ -64,23 +65,23 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("assists.fp", 0xF7, 0x01, every, Yes,
         "cycles with a floating-point assist")
         .also("fp_assist.any fp_assist.all")},
-    {Hsw, not_modelled("br_inst_exec.all_branches", 0x88, 0xFF, every, No,
+    {Ivb | Hsw, not_modelled("br_inst_exec.all_branches", 0x88, 0xFF, every, No,
         "branches executed (speculative)")
         .also("br_inst_exec.any")},
     {NhmWsm, not_modelled("br_inst_exec.any", 0x88, 0x7F, every, No,
         "branches executed (speculative)")
         .also("br_inst_exec.all_branches")},
-    {Hsw, not_modelled("br_inst_exec.taken_conditional", 0x88, 0x81, every, No,
+    {Ivb | Hsw, not_modelled("br_inst_exec.taken_conditional", 0x88, 0x81, every, No,
         "taken conditionals executed")},
     {NhmWsm, exact("br_inst_retired.all_branches", 0xC4, 0x04, every, Yes, kBranches,
         "branch instructions retired, far ones included")},
-    {Hsw | SklSkx, exact("br_inst_retired.all_branches", 0xC4, 0x00, every, No, kBranches,
+    {Ivb | Hsw | SklSkx, exact("br_inst_retired.all_branches", 0xC4, 0x00, every, No, kBranches,
         "branch instructions retired, far ones included")},
     {IcxSpr | Glm, exact("br_inst_retired.all_branches", 0xC4, 0x00, every, Yes, kBranches,
         "branch instructions retired, far ones included")},
     {NhmWsm, exact("br_inst_retired.all_branches_arch", 0xC4, 0x00, every, No, kBranches,
         "branch instructions retired, the architectural encoding")},
-    {Hsw | SklSkx, exact("br_inst_retired.all_branches_pebs", 0xC4, 0x04, every, Always, kBranches,
+    {Ivb | Hsw | SklSkx, exact("br_inst_retired.all_branches_pebs", 0xC4, 0x04, every, Always, kBranches,
         "branch instructions retired, the precise encoding")},
     {Glm, exact("br_inst_retired.all_taken_branches", 0xC4, 0x80, every, Yes, kNearTaken,
         "near branches retired that were taken")
@@ -102,13 +103,13 @@ constexpr Row kRows[] = {
         "is zeroskid's own").own_encoding()},
     {IcxSpr, exact("br_inst_retired.cond_taken", 0xC4, 0x01, every, Yes, kConditionalsTaken,
         "conditional branch instructions retired that were taken")},
-    {NhmWsm | Hsw | SklSkx, exact("br_inst_retired.conditional", 0xC4, 0x01, every, Yes, kConditionals,
+    {NhmWsm | Ivb | Hsw | SklSkx, exact("br_inst_retired.conditional", 0xC4, 0x01, every, Yes, kConditionals,
         "conditional branch instructions retired, taken or not")
         .also("br_inst_retired.cond")},
     {IcxSpr, exact("br_inst_retired.conditional", 0xC4, 0x11, every, Yes, kConditionals,
         "conditional branch instructions retired, taken or not")
         .also("br_inst_retired.cond")},
-    {Hsw, exact("br_inst_retired.far_branch", 0xC4, 0x40, every, No, kFarBranches,
+    {Ivb | Hsw, exact("br_inst_retired.far_branch", 0xC4, 0x40, every, No, kFarBranches,
         "far branches retired: SYSCALL, INT n, IRET, far JMP, CALL and RET, interrupts")},
     {SklSkx | IcxSpr, exact("br_inst_retired.far_branch", 0xC4, 0x40, every, Yes, kFarBranches,
         "far branches retired: SYSCALL, INT n, IRET, far JMP, CALL and RET, interrupts")},
@@ -127,7 +128,7 @@ constexpr Row kRows[] = {
     {Core2, not_modelled("br_inst_retired.mispred", 0xC5, 0x00, every, Yes,
         "mispredicted branch instructions retired")
         .also("br_misp_retired.all_branches")},
-    {NhmWsm | Hsw, exact("br_inst_retired.near_call", 0xC4, 0x02, every, Yes, kNearCalls,
+    {NhmWsm | Ivb | Hsw, exact("br_inst_retired.near_call", 0xC4, 0x02, every, Yes, kNearCalls,
         "near calls retired, direct and indirect")
         .also("br_inst_retired.near_call_r3")},
     {SklSkx | IcxSpr, exact("br_inst_retired.near_call", 0xC4, 0x02, every, Yes, kNearCalls,
@@ -141,7 +142,7 @@ constexpr Row kRows[] = {
     {Glm, exact("br_inst_retired.non_return_ind", 0xC4, 0xEB, every, Yes, kIndirects,
         "indirect near jumps and calls retired, returns excluded")
         .also("br_inst_retired.indirect")},
-    {Hsw, exact("br_inst_retired.not_taken", 0xC4, 0x10, every, No, kConditionalsNotTaken,
+    {Ivb | Hsw, exact("br_inst_retired.not_taken", 0xC4, 0x10, every, No, kConditionalsNotTaken,
         "conditional branch instructions retired that were not taken")
         .also("br_inst_retired.cond_ntaken")},
     {Glm, exact("br_inst_retired.rel_call", 0xC4, 0xFD, every, Yes, kRelativeCalls,
@@ -154,19 +155,19 @@ constexpr Row kRows[] = {
     {Glm, exact("br_inst_retired.taken_jcc", 0xC4, 0xFE, every, Yes, kConditionalsTaken,
         "conditional branch instructions retired that were taken")
         .also("br_inst_retired.cond_taken")},
-    {Hsw | SklSkx, not_modelled("br_misp_exec.all_branches", 0x89, 0xFF, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("br_misp_exec.all_branches", 0x89, 0xFF, every, No,
         "mispredicted branches executed, retired or not")
         .also("br_misp_exec.any")},
     {NhmWsm, not_modelled("br_misp_exec.any", 0x89, 0x7F, every, No,
         "mispredicted branches executed, retired or not")
         .also("br_misp_exec.all_branches")},
-    {Nhm | Hsw | SklSkx, not_modelled("br_misp_retired.all_branches", 0xC5, 0x00, every, No,
+    {Nhm | Ivb | Hsw | SklSkx, not_modelled("br_misp_retired.all_branches", 0xC5, 0x00, every, No,
         "mispredicted branch instructions retired")},
     {Wsm, not_modelled("br_misp_retired.all_branches", 0xC5, 0x04, every, Yes,
         "mispredicted branch instructions retired")},
     {IcxSpr | Glm, not_modelled("br_misp_retired.all_branches", 0xC5, 0x00, every, Yes,
         "mispredicted branch instructions retired")},
-    {Hsw | SklSkx, not_modelled("br_misp_retired.all_branches_pebs", 0xC5, 0x04, every, Always,
+    {Ivb | Hsw | SklSkx, not_modelled("br_misp_retired.all_branches_pebs", 0xC5, 0x04, every, Always,
         "mispredicted branch instructions retired, the precise encoding")},
     {Wsm, not_modelled("br_misp_retired.cond", 0xC5, 0x01, every, Yes,
         "mispredicted conditional branch instructions retired")
@@ -176,7 +177,7 @@ constexpr Row kRows[] = {
         .also("br_misp_retired.not_taken")},
     {IcxSpr, not_modelled("br_misp_retired.cond_taken", 0xC5, 0x01, every, Yes,
         "mispredicted, taken conditional")},
-    {Hsw | SklSkx, not_modelled("br_misp_retired.conditional", 0xC5, 0x01, every, Yes,
+    {Ivb | Hsw | SklSkx, not_modelled("br_misp_retired.conditional", 0xC5, 0x01, every, Yes,
         "mispredicted conditional branch instructions retired")
         .also("br_misp_retired.cond")},
     {IcxSpr, not_modelled("br_misp_retired.conditional", 0xC5, 0x11, every, Yes,
@@ -193,7 +194,7 @@ constexpr Row kRows[] = {
         .also("br_misp_retired.conditional br_misp_retired.cond")},
     {NhmWsm | SklSkx, not_modelled("br_misp_retired.near_call", 0xC5, 0x02, every, Yes,
         "mispredicted near calls retired")},
-    {Hsw | SklSkx | IcxSpr, not_modelled("br_misp_retired.near_taken", 0xC5, 0x20, every, Yes,
+    {Ivb | Hsw | SklSkx | IcxSpr, not_modelled("br_misp_retired.near_taken", 0xC5, 0x20, every, Yes,
         "mispredicted near branches retired that were taken")
         .also("br_misp_retired.taken")},
     {Glm, not_modelled("br_misp_retired.non_return_ind", 0xC5, 0xEB, every, Yes,
@@ -217,19 +218,19 @@ constexpr Row kRows[] = {
     {Core2 | Glm, not_modelled("cpu_clk_unhalted.core_p", 0x3C, 0x00, every, No,
         "core cycles while not halted").ticking(Tick::Core)
         .also("cpu_clk_unhalted.thread_p")},
-    {Hsw | SklSkx | IcxSpr, not_modelled("cpu_clk_unhalted.one_thread_active", 0x3C, 0x02, every, No,
+    {Ivb | Hsw | SklSkx | IcxSpr, not_modelled("cpu_clk_unhalted.one_thread_active", 0x3C, 0x02, every, No,
         "reference cycles in which only this hyper-thread is active")},
     {Glm, not_modelled("cpu_clk_unhalted.ref", 0x3C, 0x01, every, No,
         "reference cycles of the crystal or bus clock").ticking(Tick::Bus)
         .also("cpu_clk_unhalted.ref_xclk cpu_clk_unhalted.ref_p")},
-    {Core2 | NhmWsm | Hsw | SklSkx | IcxSpr, not_modelled("cpu_clk_unhalted.ref_tsc", 0x00, 0x03, fixed(2), No,
+    {Core2 | NhmWsm | Ivb | Hsw | SklSkx | IcxSpr, not_modelled("cpu_clk_unhalted.ref_tsc", 0x00, 0x03, fixed(2), No,
         "reference cycles at the rate of the time-stamp counter (fixed counter 2)").ticking(Tick::Reference)
         .also("cpu_clk_unhalted.ref")},
     {Glm, not_modelled("cpu_clk_unhalted.ref_tsc", 0x00, 0x03, fixed(2), No,
         "reference cycles at the rate of the time-stamp counter (fixed counter 2)").ticking(Tick::Reference)},
     {Spr, not_modelled("cpu_clk_unhalted.ref_tsc_p", 0x3C, 0x01, every, No,
         "reference cycles, programmable").ticking(Tick::Reference)},
-    {Hsw | SklSkx | Icx, not_modelled("cpu_clk_unhalted.ref_xclk", 0x3C, 0x01, every, No,
+    {Ivb | Hsw | SklSkx | Icx, not_modelled("cpu_clk_unhalted.ref_xclk", 0x3C, 0x01, every, No,
         "reference cycles of the crystal or bus clock").ticking(Tick::Bus)
         .also("cpu_clk_unhalted.ref_p cpu_clk_thread_unhalted.ref_xclk")},
     {Big, not_modelled("cpu_clk_unhalted.thread", 0x00, 0x02, fixed(1), No,
@@ -238,7 +239,7 @@ constexpr Row kRows[] = {
     {Big, not_modelled("cpu_clk_unhalted.thread_p", 0x3C, 0x00, every, No,
         "core cycles while not halted").ticking(Tick::Core)
         .also("cpu_clk_unhalted.core_p")},
-    {Hsw | SklSkx, not_modelled("cpu_clk_unhalted.thread_p_any", 0x3C, 0x00, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("cpu_clk_unhalted.thread_p_any", 0x3C, 0x00, every, No,
         "core cycles while either hyper-thread is not halted").any_thread().ticking(Tick::Core)},
     {Hsw, not_modelled("cycle_activity.cycles_l1d_miss", 0xA3, 0x08, only(2), No,
         "cycles with a first-level data miss outstanding").cycles(8)
@@ -296,10 +297,15 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("dtlb_load_misses.any", 0x08, 0x01, every, No,
         "loads whose TLB miss started a page walk")
         .also("dtlb_load_misses.miss_causes_a_walk")},
+    {Ivb, not_modelled("dtlb_load_misses.miss_causes_a_walk", 0x08, 0x81, every, No,
+        "loads whose TLB miss started a page walk")
+        .also("dtlb_load_misses.any")},
     {Hsw | SklSkx, not_modelled("dtlb_load_misses.miss_causes_a_walk", 0x08, 0x01, every, No,
         "loads whose TLB miss started a page walk")
         .also("dtlb_load_misses.any")},
     {NhmWsm, not_modelled("dtlb_load_misses.stlb_hit", 0x08, 0x10, every, No,
+        "loads that missed the first TLB and hit the second")},
+    {Ivb, not_modelled("dtlb_load_misses.stlb_hit", 0x5F, 0x04, every, No,
         "loads that missed the first TLB and hit the second")},
     {Hsw, not_modelled("dtlb_load_misses.stlb_hit", 0x08, 0x60, every, No,
         "loads that missed the first TLB and hit the second")},
@@ -310,6 +316,8 @@ constexpr Row kRows[] = {
     {Spr, not_modelled("dtlb_load_misses.stlb_hit", 0x12, 0x20, any_of(4), No,
         "loads that missed the first TLB and hit the second")},
     {NhmWsm, not_modelled("dtlb_load_misses.walk_completed", 0x08, 0x02, every, No,
+        "page walks completed for loads, any page size")},
+    {Ivb, not_modelled("dtlb_load_misses.walk_completed", 0x08, 0x82, every, No,
         "page walks completed for loads, any page size")},
     {Hsw | SklSkx, not_modelled("dtlb_load_misses.walk_completed", 0x08, 0x0E, every, No,
         "page walks completed for loads, any page size")},
@@ -332,6 +340,9 @@ constexpr Row kRows[] = {
     {Wsm, not_modelled("dtlb_load_misses.walk_cycles", 0x08, 0x04, every, No,
         "page walks for loads under way, summed over cycles")
         .also("dtlb_load_misses.walk_pending dtlb_load_misses.walk_duration")},
+    {Ivb, not_modelled("dtlb_load_misses.walk_pending", 0x08, 0x84, every, No,
+        "page walks for loads under way, summed over cycles")
+        .also("dtlb_load_misses.walk_duration dtlb_load_misses.walk_cycles")},
     {Hsw | SklSkx, not_modelled("dtlb_load_misses.walk_pending", 0x08, 0x10, every, No,
         "page walks for loads under way, summed over cycles")
         .also("dtlb_load_misses.walk_duration dtlb_load_misses.walk_cycles")},
@@ -343,8 +354,10 @@ constexpr Row kRows[] = {
         .also("dtlb_load_misses.walk_duration dtlb_load_misses.walk_cycles")},
     {NhmWsm, not_modelled("dtlb_misses.any", 0x49, 0x01, every, No,
         "any DTLB miss (NHM/WSM)")},
-    {Hsw | SklSkx, not_modelled("dtlb_store_misses.miss_causes_a_walk", 0x49, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("dtlb_store_misses.miss_causes_a_walk", 0x49, 0x01, every, No,
         "stores whose TLB miss started a page walk")},
+    {Ivb, not_modelled("dtlb_store_misses.stlb_hit", 0x49, 0x10, every, No,
+        "stores that missed the first TLB and hit the second")},
     {Hsw, not_modelled("dtlb_store_misses.stlb_hit", 0x49, 0x60, every, No,
         "stores that missed the first TLB and hit the second")},
     {SklSkx, not_modelled("dtlb_store_misses.stlb_hit", 0x49, 0x20, every, No,
@@ -353,6 +366,8 @@ constexpr Row kRows[] = {
         "stores that missed the first TLB and hit the second")},
     {Spr, not_modelled("dtlb_store_misses.stlb_hit", 0x13, 0x20, any_of(4), No,
         "stores that missed the first TLB and hit the second")},
+    {Ivb, not_modelled("dtlb_store_misses.walk_completed", 0x49, 0x02, every, No,
+        "page walks completed for stores, any page size")},
     {Hsw | SklSkx, not_modelled("dtlb_store_misses.walk_completed", 0x49, 0x0E, every, No,
         "page walks completed for stores, any page size")},
     {Icx, not_modelled("dtlb_store_misses.walk_completed", 0x49, 0x0E, any_of(4), No,
@@ -493,7 +508,7 @@ constexpr Row kRows[] = {
         "hardware lock elisions that aborted")},
     {SklSkx | Spr, not_modelled("hw_interrupts.received", 0xCB, 0x01, every, No,
         "hardware interrupts taken")},
-    {Hsw, not_modelled("icache.misses", 0x80, 0x02, every, No,
+    {Ivb | Hsw, not_modelled("icache.misses", 0x80, 0x02, every, No,
         "instruction fetches that missed the first-level instruction cache")
         .also("icache_64b.iftag_miss l1i.misses")},
     {Icx, not_modelled("icache.misses", 0x83, 0x02, any_of(4), No,
@@ -502,9 +517,9 @@ constexpr Row kRows[] = {
     {SklSkx, not_modelled("icache_64b.iftag_miss", 0x83, 0x02, every, No,
         "instruction fetches that missed the first-level instruction cache")
         .also("icache.misses l1i.misses")},
-    {Hsw | SklSkx | IcxSpr, not_modelled("idq_uops_not_delivered.core", 0x9C, 0x01, every, No,
+    {Ivb | Hsw | SklSkx | IcxSpr, not_modelled("idq_uops_not_delivered.core", 0x9C, 0x01, every, No,
         "issue slots that the front end left empty while the back end could take uops")},
-    {Hsw | SklSkx, not_modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,
         "cycles in which the front end delivered no uop while the back end could take some").cycles(4)},
     {Icx, not_modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,
         "cycles in which the front end delivered no uop while the back end could take some").cycles(5)},
@@ -516,7 +531,7 @@ constexpr Row kRows[] = {
         "instructions retired; a REP string instruction is one")},
     {NhmWsm, exact("inst_retired.any_p", 0xC0, 0x01, every, Yes, kInstructions,
         "instructions retired; a REP string instruction is one")},
-    {Hsw | SklSkx, exact("inst_retired.any_p", 0xC0, 0x00, every, No, kInstructions,
+    {Ivb | Hsw | SklSkx, exact("inst_retired.any_p", 0xC0, 0x00, every, No, kInstructions,
         "instructions retired; a REP string instruction is one")},
     {Spr, exact("inst_retired.any_p", 0xC0, 0x00, but_pmc0, Yes, kInstructions,
         "instructions retired; a REP string instruction is one")},
@@ -529,7 +544,7 @@ constexpr Row kRows[] = {
         "no-operations retired (90H and 0FH 1FH)")},
     {Spr, exact("inst_retired.nop", 0xC0, 0x02, but_pmc0, Yes, kNops,
         "no-operations retired (90H and 0FH 1FH)")},
-    {Hsw | SklSkx, exact("inst_retired.prec_dist", 0xC0, 0x01, only(1), Distribution, kInstructions,
+    {Ivb | Hsw | SklSkx, exact("inst_retired.prec_dist", 0xC0, 0x01, only(1), Distribution, kInstructions,
         "instructions retired; with PEBS on PMC1 the overflowing instruction itself is sampled")},
     {IcxSpr, exact("inst_retired.prec_dist", 0x00, 0x01, fixed(0), Distribution, kInstructions,
         "instructions retired; with PEBS on fixed counter 0 the overflowing instruction itself is sampled")},
@@ -546,13 +561,13 @@ constexpr Row kRows[] = {
         "x87 instructions retired")},
     {Hsw, not_modelled("inst_retired.x87", 0xC0, 0x02, every, No,
         "x87 instructions retired")},
-    {Hsw, not_modelled("int_misc.recovery_cycles", 0x0D, 0x03, every, No,
+    {Ivb | Hsw, not_modelled("int_misc.recovery_cycles", 0x0D, 0x03, every, No,
         "allocator recovery cycles after a clear").cycles(1)},
     {SklSkx | Icx, not_modelled("int_misc.recovery_cycles", 0x0D, 0x01, every, No,
         "cycles the allocator recovers after a clear")},
     {Spr, not_modelled("int_misc.recovery_cycles", 0xAD, 0x01, every, No,
         "cycles the allocator recovers after a clear")},
-    {Hsw | SklSkx, not_modelled("itlb.itlb_flush", 0xAE, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("itlb.itlb_flush", 0xAE, 0x01, every, No,
         "flushes of the instruction TLB")
         .also("itlb_flush")},
     {NhmWsm, not_modelled("itlb_flush", 0xAE, 0x01, every, No,
@@ -563,9 +578,11 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("itlb_misses.miss_caused_walk", 0x85, 0x01, every, No,
         "instruction fetches whose TLB miss started a page walk")
         .also("itlb_misses.miss_causes_a_walk itlb_misses.any")},
-    {Hsw | SklSkx, not_modelled("itlb_misses.miss_causes_a_walk", 0x85, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("itlb_misses.miss_causes_a_walk", 0x85, 0x01, every, No,
         "instruction fetches whose TLB miss started a page walk")
         .also("itlb_misses.any itlb_misses.miss_caused_walk")},
+    {Ivb, not_modelled("itlb_misses.stlb_hit", 0x85, 0x10, every, No,
+        "instruction fetches that missed the first TLB and hit the second")},
     {Hsw, not_modelled("itlb_misses.stlb_hit", 0x85, 0x60, every, No,
         "instruction fetches that missed the first TLB and hit the second")},
     {SklSkx, not_modelled("itlb_misses.stlb_hit", 0x85, 0x20, every, No,
@@ -576,6 +593,8 @@ constexpr Row kRows[] = {
         "instruction fetches that missed the first TLB and hit the second")},
     {NhmWsm, not_modelled("itlb_misses.walk_completed", 0x85, 0x02, every, No,
         "page walks completed for instruction fetches, any page size")},
+    {Ivb, not_modelled("itlb_misses.walk_completed", 0x85, 0x02, every, No,
+        "page walks completed for instruction fetches, any page size")},
     {Hsw | SklSkx, not_modelled("itlb_misses.walk_completed", 0x85, 0x0E, every, No,
         "page walks completed for instruction fetches, any page size")},
     {Icx, not_modelled("itlb_misses.walk_completed", 0x85, 0x0E, any_of(4), No,
@@ -585,7 +604,7 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("l1d.repl", 0x51, 0x01, any_of(2), No,
         "lines brought into the first-level data cache")
         .also("l1d.replacement")},
-    {Hsw | SklSkx, not_modelled("l1d.replacement", 0x51, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("l1d.replacement", 0x51, 0x01, every, No,
         "lines brought into the first-level data cache")
         .also("l1d.repl")},
     {IcxSpr, not_modelled("l1d.replacement", 0x51, 0x01, any_of(4), No,
@@ -593,19 +612,19 @@ constexpr Row kRows[] = {
         .also("l1d.repl")},
     {Nhm, not_modelled("l1d_cache_ld.mesi", 0x40, 0x0F, any_of(2), No,
         "L1D load references by state (NHM)")},
-    {Hsw, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, every, No,
+    {Ivb | Hsw, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, every, No,
         "cycles blocked on full fill buffers").cycles(1)},
     {SklSkx, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, every, No,
         "requests that found all fill buffers taken")},
     {IcxSpr, not_modelled("l1d_pend_miss.fb_full", 0x48, 0x02, any_of(4), No,
         "requests that found all fill buffers taken")},
-    {Hsw, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, only(2), No,
+    {Ivb | Hsw, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, only(2), No,
         "first-level data misses outstanding, summed over cycles")},
     {SklSkx, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, every, No,
         "first-level data misses outstanding, summed over cycles")},
     {IcxSpr, not_modelled("l1d_pend_miss.pending", 0x48, 0x01, any_of(4), No,
         "first-level data misses outstanding, summed over cycles")},
-    {Hsw, not_modelled("l1d_pend_miss.pending_cycles", 0x48, 0x01, only(2), No,
+    {Ivb | Hsw, not_modelled("l1d_pend_miss.pending_cycles", 0x48, 0x01, only(2), No,
         "cycles with a first-level data miss outstanding").cycles(1)},
     {SklSkx, not_modelled("l1d_pend_miss.pending_cycles", 0x48, 0x01, every, No,
         "cycles with a first-level data miss outstanding").cycles(1)},
@@ -614,7 +633,7 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("l1i.misses", 0x80, 0x02, every, No,
         "instruction fetches that missed the first-level instruction cache")
         .also("icache.misses icache_64b.iftag_miss")},
-    {Hsw, not_modelled("l2_lines_in.all", 0xF1, 0x07, every, No,
+    {Ivb | Hsw, not_modelled("l2_lines_in.all", 0xF1, 0x07, every, No,
         "lines brought into the second-level cache")
         .also("l2_lines_in.any")},
     {SklSkx, not_modelled("l2_lines_in.all", 0xF1, 0x1F, every, No,
@@ -629,12 +648,18 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("l2_lines_in.any", 0xF1, 0x07, every, No,
         "lines brought into the second-level cache")
         .also("l2_lines_in.all")},
+    {Ivb, not_modelled("l2_rqsts.all_code_rd", 0x24, 0x30, every, No,
+        "code reads of the second-level cache")
+        .also("l2_rqsts.ifetches")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.all_code_rd", 0x24, 0xE4, every, No,
         "code reads of the second-level cache")
         .also("l2_rqsts.ifetches")},
     {IcxSpr, not_modelled("l2_rqsts.all_code_rd", 0x24, 0xE4, any_of(4), No,
         "code reads of the second-level cache")
         .also("l2_rqsts.ifetches")},
+    {Ivb, not_modelled("l2_rqsts.all_demand_data_rd", 0x24, 0x03, every, No,
+        "demand data reads of the second-level cache")
+        .also("l2_rqsts.loads")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.all_demand_data_rd", 0x24, 0xE1, every, No,
         "demand data reads of the second-level cache")
         .also("l2_rqsts.loads")},
@@ -644,24 +669,36 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("l2_rqsts.all_hwpf", 0x24, 0xC0, every, No,
         "prefetches of the second-level cache")
         .also("l2_rqsts.all_pf l2_rqsts.prefetches")},
+    {Ivb, not_modelled("l2_rqsts.all_pf", 0x24, 0xC0, every, No,
+        "prefetches of the second-level cache")
+        .also("l2_rqsts.prefetches l2_rqsts.all_hwpf")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.all_pf", 0x24, 0xF8, every, No,
         "prefetches of the second-level cache")
         .also("l2_rqsts.prefetches l2_rqsts.all_hwpf")},
     {Spr, not_modelled("l2_rqsts.all_pf", 0x24, 0xF0, any_of(4), No,
         "prefetches of the second-level cache")
         .also("l2_rqsts.prefetches l2_rqsts.all_hwpf")},
+    {Ivb, not_modelled("l2_rqsts.all_rfo", 0x24, 0x0C, every, No,
+        "reads for ownership of the second-level cache")
+        .also("l2_rqsts.rfos")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.all_rfo", 0x24, 0xE2, every, No,
         "reads for ownership of the second-level cache")
         .also("l2_rqsts.rfos")},
     {IcxSpr, not_modelled("l2_rqsts.all_rfo", 0x24, 0xE2, any_of(4), No,
         "reads for ownership of the second-level cache")
         .also("l2_rqsts.rfos")},
+    {Ivb, not_modelled("l2_rqsts.code_rd_miss", 0x24, 0x20, every, No,
+        "code reads that missed the second-level cache")
+        .also("l2_rqsts.ifetch_miss")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.code_rd_miss", 0x24, 0x24, every, No,
         "code reads that missed the second-level cache")
         .also("l2_rqsts.ifetch_miss")},
     {IcxSpr, not_modelled("l2_rqsts.code_rd_miss", 0x24, 0x24, any_of(4), No,
         "code reads that missed the second-level cache")
         .also("l2_rqsts.ifetch_miss")},
+    {Ivb, not_modelled("l2_rqsts.demand_data_rd_hit", 0x24, 0x01, every, No,
+        "demand data reads that hit the second-level cache")
+        .also("l2_rqsts.ld_hit")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.demand_data_rd_hit", 0x24, 0xC1, every, No,
         "demand data reads that hit the second-level cache")
         .also("l2_rqsts.ld_hit")},
@@ -701,11 +738,15 @@ constexpr Row kRows[] = {
         "requests to the second-level cache of any kind")},
     {NhmWsm, not_modelled("l2_rqsts.rfo_hit", 0x24, 0x04, every, No,
         "reads for ownership that hit the second-level cache")},
+    {Ivb, not_modelled("l2_rqsts.rfo_hit", 0x24, 0x04, every, No,
+        "reads for ownership that hit the second-level cache")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.rfo_hit", 0x24, 0xC2, every, No,
         "reads for ownership that hit the second-level cache")},
     {IcxSpr, not_modelled("l2_rqsts.rfo_hit", 0x24, 0xC2, any_of(4), No,
         "reads for ownership that hit the second-level cache")},
     {NhmWsm, not_modelled("l2_rqsts.rfo_miss", 0x24, 0x08, every, No,
+        "reads for ownership that missed the second-level cache")},
+    {Ivb, not_modelled("l2_rqsts.rfo_miss", 0x24, 0x08, every, No,
         "reads for ownership that missed the second-level cache")},
     {Hsw | SklSkx, not_modelled("l2_rqsts.rfo_miss", 0x24, 0x22, every, No,
         "reads for ownership that missed the second-level cache")},
@@ -714,7 +755,7 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("l2_rqsts.rfos", 0x24, 0x0C, every, No,
         "reads for ownership of the second-level cache")
         .also("l2_rqsts.all_rfo")},
-    {Hsw | SklSkx, not_modelled("l2_trans.l2_wb", 0xF0, 0x40, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("l2_trans.l2_wb", 0xF0, 0x40, every, No,
         "lines written back from the second-level cache")
         .also("l2_transactions.wb")},
     {Icx, not_modelled("l2_trans.l2_wb", 0xF0, 0x40, any_of(4), No,
@@ -733,13 +774,13 @@ constexpr Row kRows[] = {
         "loads blocked for any reason")},
     {Glm, not_modelled("ld_blocks.data_unknown", 0x03, 0x01, every, Yes,
         "loads blocked by an older store whose data was not there yet")},
-    {Hsw | SklSkx, not_modelled("ld_blocks.no_sr", 0x03, 0x08, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("ld_blocks.no_sr", 0x03, 0x08, every, No,
         "split loads blocked for want of a split register")},
     {Icx, not_modelled("ld_blocks.no_sr", 0x03, 0x08, any_of(4), No,
         "split loads blocked for want of a split register")},
     {Spr, not_modelled("ld_blocks.no_sr", 0x03, 0x88, any_of(4), No,
         "split loads blocked for want of a split register")},
-    {Hsw | SklSkx, not_modelled("ld_blocks.store_forward", 0x03, 0x02, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("ld_blocks.store_forward", 0x03, 0x02, every, No,
         "loads blocked by an older store that could not be forwarded")},
     {Icx, not_modelled("ld_blocks.store_forward", 0x03, 0x02, any_of(4), No,
         "loads blocked by an older store that could not be forwarded")},
@@ -749,7 +790,7 @@ constexpr Row kRows[] = {
         "loads blocked by an older store that could not be forwarded")},
     {Glm, not_modelled("ld_blocks.utlb_miss", 0x03, 0x08, every, Yes,
         "loads blocked by a miss of the first TLB")},
-    {Hsw | SklSkx, not_modelled("ld_blocks_partial.address_alias", 0x07, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("ld_blocks_partial.address_alias", 0x07, 0x01, every, No,
         "loads delayed by an older store at the same offset in a 4 KB page")
         .also("ld_blocks.address_alias")},
     {Icx, not_modelled("ld_blocks_partial.address_alias", 0x07, 0x01, any_of(4), No,
@@ -762,16 +803,16 @@ constexpr Row kRows[] = {
         "misses of the last-level cache")},
     {All, not_modelled("longest_lat_cache.reference", 0x2E, 0x4F, every, No,
         "references to the last-level cache")},
-    {Hsw | SklSkx | IcxSpr, not_modelled("machine_clears.count", 0xC3, 0x01, every, No,
+    {Ivb | Hsw | SklSkx | IcxSpr, not_modelled("machine_clears.count", 0xC3, 0x01, every, No,
         "machine clears of any kind").cycles(1).rising()},
     {NhmWsm | Hsw, not_modelled("machine_clears.cycles", 0xC3, 0x01, every, No,
         "cycles of machine-clear activity")},
-    {Hsw, not_modelled("machine_clears.maskmov", 0xC3, 0x20, every, No,
+    {Ivb | Hsw, not_modelled("machine_clears.maskmov", 0xC3, 0x20, every, No,
         "AVX masked-move clears")},
     {NhmWsm, not_modelled("machine_clears.mem_order", 0xC3, 0x02, every, No,
         "machine clears for memory ordering")
         .also("machine_clears.memory_ordering")},
-    {Hsw | SklSkx | IcxSpr | Glm, not_modelled("machine_clears.memory_ordering", 0xC3, 0x02, every, No,
+    {Ivb | Hsw | SklSkx | IcxSpr | Glm, not_modelled("machine_clears.memory_ordering", 0xC3, 0x02, every, No,
         "machine clears for memory ordering")
         .also("machine_clears.mem_order")},
     {Big, not_modelled("machine_clears.smc", 0xC3, 0x04, every, No,
@@ -988,20 +1029,38 @@ constexpr Row kRows[] = {
         .also("mem_load_retired.l3_hit mem_load_uops_retired.l3_hit mem_load_uops_retired.llc_hit")},
     {NhmWsm, not_modelled("mem_load_retired.other_core_l2_hit_hitm", 0xCB, 0x08, every, Yes,
         "L3 hit with another core snooped")},
+    {Ivb, not_modelled("mem_load_uops_l3_hit_retired.xsnp_hit", 0xD2, 0x02, every, Yes,
+        "loads retired that hit the third-level cache with the line clean in another core")
+        .also("mem_load_l3_hit_retired.xsnp_hit mem_load_uops_llc_hit_retired.xsnp_hit "
+              "mem_load_l3_hit_retired.xsnp_no_fwd")},
     {Hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_hit", 0xD2, 0x02, every, Yes,
         "loads retired that hit the third-level cache with the line clean in another core").with_address()
         .also("mem_load_l3_hit_retired.xsnp_hit mem_load_uops_llc_hit_retired.xsnp_hit "
               "mem_load_l3_hit_retired.xsnp_no_fwd")},
+    {Ivb, not_modelled("mem_load_uops_l3_hit_retired.xsnp_hitm", 0xD2, 0x04, every, Yes,
+        "loads retired that hit the third-level cache with the line modified in another core")
+        .also("mem_load_l3_hit_retired.xsnp_hitm mem_load_uops_llc_hit_retired.xsnp_hitm "
+              "mem_load_l3_hit_retired.xsnp_fwd")},
     {Hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_hitm", 0xD2, 0x04, every, Yes,
         "loads retired that hit the third-level cache with the line modified in another core").with_address()
         .also("mem_load_l3_hit_retired.xsnp_hitm mem_load_uops_llc_hit_retired.xsnp_hitm "
               "mem_load_l3_hit_retired.xsnp_fwd")},
+    {Ivb, not_modelled("mem_load_uops_l3_hit_retired.xsnp_miss", 0xD2, 0x01, every, Yes,
+        "loads retired that hit the third-level cache and whose snoop of other cores missed")
+        .also("mem_load_l3_hit_retired.xsnp_miss mem_load_uops_llc_hit_retired.xsnp_miss")},
     {Hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_miss", 0xD2, 0x01, every, Yes,
         "loads retired that hit the third-level cache and whose snoop of other cores missed").with_address()
         .also("mem_load_l3_hit_retired.xsnp_miss mem_load_uops_llc_hit_retired.xsnp_miss")},
+    {Ivb, not_modelled("mem_load_uops_l3_hit_retired.xsnp_none", 0xD2, 0x08, every, Yes,
+        "loads retired that hit the third-level cache without a snoop")
+        .also("mem_load_l3_hit_retired.xsnp_none mem_load_uops_llc_hit_retired.xsnp_none")},
     {Hsw, not_modelled("mem_load_uops_l3_hit_retired.xsnp_none", 0xD2, 0x08, every, Yes,
         "loads retired that hit the third-level cache without a snoop").with_address()
         .also("mem_load_l3_hit_retired.xsnp_none mem_load_uops_llc_hit_retired.xsnp_none")},
+    {Ivb, not_modelled("mem_load_uops_l3_miss_retired.local_dram", 0xD3, 0x01, every, Yes,
+        "loads retired that missed the third-level cache and were served from local memory")
+        .also("mem_load_l3_miss_retired.local_dram mem_load_uops_llc_miss_retired.local_dram "
+              "mem_uncore_retired.local_dram")},
     {Hsw, not_modelled("mem_load_uops_l3_miss_retired.local_dram", 0xD3, 0x01, every, Yes,
         "loads retired that missed the third-level cache and were served from local memory").with_address()
         .also("mem_load_l3_miss_retired.local_dram mem_load_uops_llc_miss_retired.local_dram "
@@ -1012,29 +1071,51 @@ constexpr Row kRows[] = {
               "mem_load_retired.llc_miss")},
     {Glm, not_modelled("mem_load_uops_retired.dram_hit", 0xD1, 0x80, every, Yes,
         "loads retired that were served from memory").with_address()},
+    {Ivb, not_modelled("mem_load_uops_retired.hit_lfb", 0xD1, 0x40, every, Yes,
+        "loads retired that found their line already on its way in a fill buffer")
+        .also("mem_load_retired.fb_hit mem_load_retired.hit_lfb")},
     {Hsw, not_modelled("mem_load_uops_retired.hit_lfb", 0xD1, 0x40, every, Yes,
         "loads retired that found their line already on its way in a fill buffer").with_address()
         .also("mem_load_retired.fb_hit mem_load_retired.hit_lfb")},
     {Glm, not_modelled("mem_load_uops_retired.hitm", 0xD1, 0x20, every, Yes,
         "loads retired served from a modified line of another core").with_address()},
+    {Ivb, not_modelled("mem_load_uops_retired.l1_hit", 0xD1, 0x01, every, Yes,
+        "loads retired that hit the first-level data cache")
+        .also("mem_load_retired.l1_hit mem_load_retired.l1d_hit")},
     {Hsw | Glm, not_modelled("mem_load_uops_retired.l1_hit", 0xD1, 0x01, every, Yes,
         "loads retired that hit the first-level data cache").with_address()
         .also("mem_load_retired.l1_hit mem_load_retired.l1d_hit")},
+    {Ivb, not_modelled("mem_load_uops_retired.l1_miss", 0xD1, 0x08, every, Yes,
+        "loads retired that missed the first-level data cache")
+        .also("mem_load_retired.l1_miss")},
     {Hsw | Glm, not_modelled("mem_load_uops_retired.l1_miss", 0xD1, 0x08, every, Yes,
         "loads retired that missed the first-level data cache").with_address()
         .also("mem_load_retired.l1_miss")},
     {NhmWsm, not_modelled("mem_load_uops_retired.l2_hit", 0xCB, 0x02, every, Yes,
         "loads retired that hit the second-level cache")
         .also("mem_load_retired.l2_hit")},
+    {Ivb, not_modelled("mem_load_uops_retired.l2_hit", 0xD1, 0x02, every, Yes,
+        "loads retired that hit the second-level cache")
+        .also("mem_load_retired.l2_hit")},
     {Hsw | Glm, not_modelled("mem_load_uops_retired.l2_hit", 0xD1, 0x02, every, Yes,
         "loads retired that hit the second-level cache").with_address()
         .also("mem_load_retired.l2_hit")},
+    {Ivb, not_modelled("mem_load_uops_retired.l2_miss", 0xD1, 0x10, every, Yes,
+        "loads retired that missed the second-level cache")
+        .also("mem_load_retired.l2_miss")},
     {Hsw | Glm, not_modelled("mem_load_uops_retired.l2_miss", 0xD1, 0x10, every, Yes,
         "loads retired that missed the second-level cache").with_address()
         .also("mem_load_retired.l2_miss")},
+    {Ivb, not_modelled("mem_load_uops_retired.l3_hit", 0xD1, 0x04, every, Yes,
+        "loads retired that hit the third-level cache")
+        .also("mem_load_retired.l3_hit mem_load_uops_retired.llc_hit mem_load_retired.llc_unshared_hit")},
     {Hsw, not_modelled("mem_load_uops_retired.l3_hit", 0xD1, 0x04, every, Yes,
         "loads retired that hit the third-level cache").with_address()
         .also("mem_load_retired.l3_hit mem_load_uops_retired.llc_hit mem_load_retired.llc_unshared_hit")},
+    {Ivb, not_modelled("mem_load_uops_retired.l3_miss", 0xD1, 0x20, every, Yes,
+        "loads retired that missed the third-level cache")
+        .also("mem_load_retired.l3_miss mem_load_uops_retired.llc_miss mem_load_retired.llc_miss "
+              "mem_load_uops_misc_retired.llc_miss")},
     {Hsw, not_modelled("mem_load_uops_retired.l3_miss", 0xD1, 0x20, every, Yes,
         "loads retired that missed the third-level cache").with_address()
         .also("mem_load_retired.l3_miss mem_load_uops_retired.llc_miss mem_load_retired.llc_miss "
@@ -1046,54 +1127,72 @@ constexpr Row kRows[] = {
         .also("mem_inst_retired.stlb_miss_stores mem_uops_retired.stlb_miss_stores")},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_1024", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 1024 cycles").with_address().selecting(1024)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_128", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_16", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_256", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_32", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_4", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_512", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_64", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
+    {Ivb, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, only(3), Always,
+        "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
     {Hsw | SklSkx, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, any_of(4), Always,
         "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
     {Icx, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, every, Yes,
         "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
     {Spr, not_modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, but_pmc0, Yes,
         "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
+    {Ivb, exact("mem_trans_retired.precise_store", 0xCD, 0x02, only(3), Always, kStores,
+        "stores retired, sampled with their addresses by the precise-store facility").with_store_address()},
     {Spr, not_modelled("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes,
         "store latency sampling").with_address()},
     {Nhm, not_modelled("mem_uncore_retired.local_dram", 0x0F, 0x20, every, Yes,
@@ -1113,9 +1212,15 @@ constexpr Row kRows[] = {
     {Glm, exact("mem_uops_retired.all", 0xD0, 0x83, every, Yes, kLoadsAndStores,
         "loads and stores retired").with_address()
         .also("mem_inst_retired.any")},
+    {Ivb, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
+        "loads retired: one per memory operand read, per element with REP")
+        .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
     {Hsw | Glm, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
         "loads retired: one per memory operand read, per element with REP").with_address()
         .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
+    {Ivb, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
+        "stores retired: one per memory operand written, per element with REP")
+        .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
     {Hsw | Glm, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
         "stores retired: one per memory operand written, per element with REP").with_store_address()
         .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
@@ -1127,33 +1232,48 @@ constexpr Row kRows[] = {
     {Glm, not_modelled("mem_uops_retired.dtlb_miss_stores", 0xD0, 0x12, every, Yes,
         "stores retired that walked the page tables").with_store_address()
         .also("mem_inst_retired.stlb_miss_stores")},
+    {Ivb, exact("mem_uops_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
+        "loads retired of instructions with a LOCK prefix or of XCHG with memory")
+        .also("mem_inst_retired.lock_loads")},
     {Hsw | Glm, exact("mem_uops_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
         "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
         .also("mem_inst_retired.lock_loads")},
+    {Ivb, exact("mem_uops_retired.split_loads", 0xD0, 0x41, every, Yes, kSplitLoads,
+        "loads retired that crossed a 64-byte line")
+        .also("mem_inst_retired.split_loads")},
     {Hsw | Glm, exact("mem_uops_retired.split_loads", 0xD0, 0x41, every, Yes, kSplitLoads,
         "loads retired that crossed a 64-byte line").with_address()
         .also("mem_inst_retired.split_loads")},
+    {Ivb, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
+        "stores retired that crossed a 64-byte line")
+        .also("mem_inst_retired.split_stores")},
     {Hsw | Glm, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
         "stores retired that crossed a 64-byte line").with_store_address()
         .also("mem_inst_retired.split_stores")},
+    {Ivb, not_modelled("mem_uops_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
+        "loads retired that walked the page tables")
+        .also("mem_inst_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
     {Hsw, not_modelled("mem_uops_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
         "loads retired that walked the page tables").with_address()
         .also("mem_inst_retired.stlb_miss_loads mem_load_retired.dtlb_miss")},
+    {Ivb, not_modelled("mem_uops_retired.stlb_miss_stores", 0xD0, 0x12, every, Yes,
+        "stores retired that walked the page tables")
+        .also("mem_inst_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
     {Hsw, not_modelled("mem_uops_retired.stlb_miss_stores", 0xD0, 0x12, every, Yes,
         "stores retired that walked the page tables").with_store_address()
         .also("mem_inst_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
-    {Hsw, not_modelled("misalign_mem_ref.loads", 0x05, 0x01, every, No,
+    {Ivb | Hsw, not_modelled("misalign_mem_ref.loads", 0x05, 0x01, every, No,
         "line-split speculative loads")},
     {Wsm, not_modelled("misalign_mem_ref.store", 0x05, 0x02, every, No,
         "line-split speculative stores")
         .also("misalign_mem_ref.stores")},
-    {Hsw, not_modelled("misalign_mem_ref.stores", 0x05, 0x02, every, No,
+    {Ivb | Hsw, not_modelled("misalign_mem_ref.stores", 0x05, 0x02, every, No,
         "line-split speculative stores")
         .also("misalign_mem_ref.store")},
     {Wsm, not_modelled("offcore_requests.demand.read_data", 0xB0, 0x01, every, No,
         "demand data reads that left the core")
         .also("offcore_requests.demand_data_rd")},
-    {Hsw | SklSkx, not_modelled("offcore_requests.demand_data_rd", 0xB0, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("offcore_requests.demand_data_rd", 0xB0, 0x01, every, No,
         "demand data reads that left the core")
         .also("offcore_requests.demand.read_data")},
     {Icx, not_modelled("offcore_requests.demand_data_rd", 0xB0, 0x01, any_of(4), No,
@@ -1165,7 +1285,7 @@ constexpr Row kRows[] = {
     {Wsm, not_modelled("offcore_requests_outstanding.demand.read_data", 0x60, 0x01, only(0), No,
         "demand data reads outstanding outside the core, summed over cycles")
         .also("offcore_requests_outstanding.demand_data_rd")},
-    {Hsw | SklSkx, not_modelled("offcore_requests_outstanding.demand_data_rd", 0x60, 0x01, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("offcore_requests_outstanding.demand_data_rd", 0x60, 0x01, every, No,
         "demand data reads outstanding outside the core, summed over cycles")
         .also("offcore_requests_outstanding.demand.read_data")},
     {Icx, not_modelled("offcore_requests_outstanding.demand_data_rd", 0x60, 0x01, any_of(4), No,
@@ -1196,7 +1316,7 @@ constexpr Row kRows[] = {
     {NhmWsm, not_modelled("resource_stalls.store", 0xA2, 0x08, every, No,
         "cycles in which the allocator waited for the store buffer")
         .also("resource_stalls.sb")},
-    {Hsw | SklSkx, not_modelled("rob_misc_events.lbr_inserts", 0xCC, 0x20, every, No,
+    {Ivb | Hsw | SklSkx, not_modelled("rob_misc_events.lbr_inserts", 0xCC, 0x20, every, No,
         "branches entered into the LBR stack")},
     {Hsw | IcxSpr, not_modelled("rtm_retired.aborted", 0xC9, 0x04, every, Yes,
         "restricted transactions that aborted")},
@@ -1215,17 +1335,17 @@ constexpr Row kRows[] = {
     {Spr, not_modelled("topdown.memory_bound_slots", 0xA4, 0x10, every, No,
         "back-end slots lost to memory")},
     {IcxSpr, not_modelled("topdown.slots", 0x00, 0x04, fixed(3), No,
-        "issue slots, fixed counter 3")},
+        "issue slots, fixed counter 3").ticking(Tick::Slots)},
     {IcxSpr, not_modelled("topdown.slots_p", 0xA4, 0x01, every, No,
-        "issue slots, programmable")},
+        "issue slots, programmable").ticking(Tick::Slots)},
     {SklSkx | IcxSpr, not_modelled("uops_executed.thread", 0xB1, 0x01, every, No,
         "uops executed for this hyper-thread")
         .also("uops_dispatched.thread")},
-    {NhmWsm | Hsw | SklSkx | Icx, not_modelled("uops_issued.any", 0x0E, 0x01, every, No,
+    {NhmWsm | Ivb | Hsw | SklSkx | Icx, not_modelled("uops_issued.any", 0x0E, 0x01, every, No,
         "uops issued by the renamer")},
     {Spr, not_modelled("uops_issued.any", 0xAE, 0x01, every, No,
         "uops issued by the renamer")},
-    {Hsw, not_modelled("uops_retired.all", 0xC2, 0x01, every, Yes,
+    {Ivb | Hsw, not_modelled("uops_retired.all", 0xC2, 0x01, every, Yes,
         "uops retired (this is C2/01 on SNB..BDW)")
         .also("uops_retired.any")},
     {NhmWsm, not_modelled("uops_retired.any", 0xC2, 0x01, every, Yes,
@@ -1300,6 +1420,7 @@ std::span<const Event> table() {
 std::span<const Event> core2_events() { return table<Core2, 2, 3>(); }
 std::span<const Event> nehalem_events() { return table<Nhm, 4, 3>(); }
 std::span<const Event> westmere_events() { return table<Wsm, 4, 3>(); }
+std::span<const Event> ivybridge_events() { return table<Ivb, 4, 3>(); }
 std::span<const Event> haswell_events() { return table<Hsw, 4, 3>(); }
 std::span<const Event> skylake_client_events() { return table<Skl, 4, 3>(); }
 std::span<const Event> skylake_server_events() { return table<Skx, 8, 3>(); }

@@ -50,6 +50,10 @@ const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
   return row != nullptr ? row->meaning : nullptr;
 }
 
+bool is_precise_store(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+  return model.precise_store && event == 0xCD && umask == 0x02;
+}
+
 bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
   if (!model.load_latency) return false;
   // 0BH/10H on Nehalem and Westmere, CDH/01H since.

@@ -32,6 +32,10 @@ const Event* fixed_event(const CpuModel& model, unsigned index);
 /// What fixed counter `index` counts. Null: nothing (not modelled).
 const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index);
 
+/// Whether the event is that of the precise-store facility: it counts stores, and with MSR_PEBS_ENABLE[63] its records on PMC3
+/// have the store's address.
+bool is_precise_store(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
+
 /// Whether the event is that of the load-latency facility.
 bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
 
@@ -40,6 +44,7 @@ std::span<const Event> core2_events();
 std::span<const Event> goldmont_events();
 std::span<const Event> haswell_events();
 std::span<const Event> icelake_server_events();
+std::span<const Event> ivybridge_events();
 std::span<const Event> nehalem_events();
 std::span<const Event> sapphire_rapids_events();
 std::span<const Event> skylake_client_events();

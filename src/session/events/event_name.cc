@@ -24,6 +24,7 @@ constexpr std::array kPfmPrefixes{
     PfmPrefix{"icelake-server@", " icx icl ix86arch "},
     PfmPrefix{"nehalem@", " nhm nhm_ex ix86arch "},
     PfmPrefix{"sapphire-rapids@", " spr ix86arch "},
+    PfmPrefix{"ivybridge@", " ivb ivb_ep ix86arch "},
     PfmPrefix{"haswell", " hsw hsw_ep ix86arch "},
     PfmPrefix{"westmere", " wsm wsm_dp ix86arch "},
 };
