@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs every guest of guests/*.asm on every CPU model it names, and compares screen, exit status and Debug Store with the
-head of its source. Each guest also runs one instruction at a time (--trace), which must change nothing.
+head of its source. Each guest also runs one instruction at a time (--trace), which must change nothing. Every quirk has a guest
+that shows it: quirk_NAME.asm, or one that asks for it by --quirk.
 
   guest_test.py ZEROSKID SOURCES BINARIES [NAME]...
 """
@@ -11,10 +12,23 @@ import sys
 import guest
 
 
+def names(zeroskid, option, kind):
+    """All values of an option, as the message about a wrong one lists them."""
+    said = subprocess.run([zeroskid, "boot", "--kernel", "x", option, "?"], capture_output=True, text=True).stderr
+    return said.split(f"{kind}: ")[-1].strip().split(", ")
+
+
 def models(zeroskid):
-    """The CPU models, without versions, as a message lists them."""
-    said = subprocess.run([zeroskid, "boot", "--kernel", "x", "--cpu", "?"], capture_output=True, text=True).stderr
-    return [name.split("@")[0] for name in said.split("models: ")[1].strip().split(", ")]
+    """The CPU models, without versions."""
+    return [name.split("@")[0] for name in names(zeroskid, "--cpu", "models")]
+
+
+def quirks_without_a_guest(zeroskid, sources):
+    shown = {path.stem.removeprefix("quirk_").replace("_", "-") for path in sources.glob("quirk_*.asm")}
+    for source in sources.glob("*.asm"):
+        options = guest.read_story(source).options
+        shown |= {value for word, value in zip(options, options[1:]) if word == "--quirk"}
+    return [name for name in names(zeroskid, "--quirk", "quirks") if name not in shown]
 
 
 def main():
@@ -22,6 +36,9 @@ def main():
     every_cpu = models(zeroskid)
     wanted = sys.argv[4:]
     failed = runs = 0
+    for name in quirks_without_a_guest(zeroskid, sources):
+        failed += 1
+        print(f"FAILED: no guest shows quirk {name}")
     for source in sorted(sources.glob("*.asm")):
         if wanted and source.stem not in wanted:
             continue

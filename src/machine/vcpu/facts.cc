@@ -69,6 +69,17 @@ BranchKind branch_kind(const ZydisDecodedInstruction& raw, const ZydisDecodedOpe
   }
 }
 
+/// Those that some processors count as a store: arch/quirks.h, fence-stores.
+bool counts_as_fence(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_CPUID:
+    case ZYDIS_MNEMONIC_SFENCE:
+    case ZYDIS_MNEMONIC_MFENCE:
+    case ZYDIS_MNEMONIC_CLFLUSH: return true;
+    default: return false;
+  }
+}
+
 bool accesses_nothing(const ZydisDecodedInstruction& raw) {
   switch (raw.meta.category) {
     case ZYDIS_CATEGORY_NOP:
@@ -85,11 +96,11 @@ bool accesses_nothing(const ZydisDecodedInstruction& raw) {
   }
 }
 
-std::uint64_t key_of(const arch::InsnFacts& f) {
+std::uint64_t key_of(const arch::Retired& f) {
   return static_cast<std::uint64_t>(f.branch) | static_cast<std::uint64_t>(f.fp) << 8 |
          static_cast<std::uint64_t>(f.loads) << 16 | static_cast<std::uint64_t>(f.stores) << 24 |
          static_cast<std::uint64_t>(f.nop) << 32 | static_cast<std::uint64_t>(f.locked) << 33 |
-         static_cast<std::uint64_t>(f.fp_weight) << 40;
+         static_cast<std::uint64_t>(f.fp_weight) << 40 | static_cast<std::uint64_t>(f.fence) << 48;
 }
 
 }  // namespace
@@ -100,6 +111,7 @@ std::uint16_t intern_facts(Core& core, const ZydisDecodedInstruction& raw, const
   row.fp = fp_class(raw.mnemonic);
   row.fp_weight = row.fp == FpArith::None ? 0 : 1;
   row.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
+  row.fence = counts_as_fence(raw.mnemonic);
   if (!accesses_nothing(raw)) {
     for (unsigned n = 0; n < raw.operand_count; ++n) {
       const ZydisDecodedOperand& operand = operands[n];
