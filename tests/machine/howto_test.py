@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs docs/how-to/pmu-programming.md: writes its files (```asm NAME) and runs its commands (```console), whose output has to be
-what the page shows.
+"""Runs the pages that show the virtual PC: writes their files (```asm NAME) and runs their commands (```console), whose output has
+to be what the page shows. Of the README those blocks that boot something; the guests are where it says.
 
-  howto_test.py ZEROSKID SOURCES BINARIES        with the page beside SOURCES, in docs/how-to
+  howto_test.py ZEROSKID SOURCES BINARIES        with the pages beside SOURCES
 """
 import pathlib
 import re
@@ -11,17 +11,22 @@ import sys
 import tempfile
 
 ZEROSKID = pathlib.Path(sys.argv[1]).resolve()
-PAGE = pathlib.Path(sys.argv[2]).resolve().parent / "docs/how-to/pmu-programming.md"
+ROOT = pathlib.Path(sys.argv[2]).resolve().parent
+GUESTS = pathlib.Path(sys.argv[3]).resolve()
+PAGES = {"docs/how-to/pmu-programming.md": "", "README.md": "$ zeroskid boot "}  # how a block to be run begins
 
 
-def main():
-    blocks = re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def run(page, begins):
+    """(commands that ran, blocks that differ)"""
+    blocks = re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     wrong = ran = 0
     with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "build/release").mkdir(parents=True)
+        (pathlib.Path(folder) / "build/release/guests").symlink_to(GUESTS)
         for kind, name, body in blocks:
             if kind == "asm":
                 (pathlib.Path(folder) / name).write_text(body)
-            elif kind == "console":
+            elif kind == "console" and body.startswith(begins):
                 commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
                 shown = "".join(line + "\n" for line in body.splitlines() if not line.startswith("$ "))
                 script = f'zeroskid() {{ "{ZEROSKID}" "$@"; }}\n' + "\n".join(commands)
@@ -31,8 +36,13 @@ def main():
                 if done.stdout != shown:
                     wrong += 1
                     print("FAILED", *commands, "the page shows:", shown, "but it printed:", done.stdout, sep="\n")
-    print(f"{ran} commands of {PAGE.name}, {wrong} blocks differ")
-    return 1 if wrong or not ran else 0
+    print(f"{ran} commands of {page.name}, {wrong} blocks differ")
+    return ran, wrong
+
+
+def main():
+    results = [run(ROOT / page, begins) for page, begins in PAGES.items()]
+    return 1 if any(wrong or not ran for ran, wrong in results) else 0
 
 
 if __name__ == "__main__":
