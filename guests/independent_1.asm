@@ -17,6 +17,7 @@
 ; screen [core2] model 15: PMU version 2, general counters 2 of 40, fixed 3 of 40 bits
 ; screen [nehalem] model 26: PMU version 3, general counters 4 of 48, fixed 3 of 48 bits
 ; screen [westmere] model 37: PMU version 3, general counters 4 of 48, fixed 3 of 48 bits
+; screen [ivybridge] model 58: PMU version 3, general counters 4 of 48, fixed 3 of 48 bits
 ; screen [haswell] model 60: PMU version 3, general counters 4 of 48, fixed 3 of 48 bits
 ; screen [skylake-client] model 94: PMU version 4, general counters 4 of 48, fixed 3 of 48 bits
 ; screen [skylake-server] model 85: PMU version 4, general counters 8 of 48, fixed 3 of 48 bits
@@ -24,18 +25,19 @@
 ; screen [sapphire-rapids] model 143: PMU version 5, general counters 8 of 48, fixed 4 of 48 bits
 ; screen [goldmont] model 92: PMU version 4, general counters 4 of 48, fixed 3 of 48 bits
 ; screen [core2] x2APIC 1, LBR 4, PEBS 1, format 0
-; screen [nehalem westmere] x2APIC 1, LBR 16, PEBS 1, format 1
+; screen [nehalem westmere ivybridge] x2APIC 1, LBR 16, PEBS 1, format 1
 ; screen [haswell] x2APIC 1, LBR 16, PEBS 1, format 2
 ; screen [skylake-client skylake-server goldmont] x2APIC 1, LBR 32, PEBS 1, format 3
 ; screen [icelake-server sapphire-rapids] x2APIC 1, LBR 32, PEBS 1, format 4
-; screen [core2 nehalem westmere haswell] registers: STATUS_SET, INUSE: skipped, before version 4
+; screen [core2 nehalem westmere ivybridge haswell] registers: STATUS_SET, INUSE: skipped, before version 4
 ; screen [core2] lbr: filters: skipped, no LBR_SELECT
-; screen [nehalem westmere] lbr: call stack: skipped, no such mode
+; screen [nehalem westmere ivybridge] lbr: call stack: skipped, no such mode
 ; screen [goldmont] pebs: counter 1: skipped, precise events have counter 0 alone
-; screen [nehalem westmere] pebs: address of a load: skipped, the format has none for plain loads
-; screen [nehalem westmere haswell skylake-client skylake-server goldmont] pebs: fixed counter 0: skipped, no extended PEBS
+; screen [nehalem westmere ivybridge] pebs: address of a load: skipped, the format has none for plain loads
+; screen [nehalem westmere ivybridge haswell skylake-client skylake-server goldmont] pebs: fixed counter 0: skipped, no extended PEBS
 ; screen [core2] passed 262, failed 0, skipped 2
 ; screen [nehalem westmere] passed 296, failed 0, skipped 4
+; screen [ivybridge] passed 298, failed 0, skipped 4
 ; screen [haswell] passed 302, failed 0, skipped 2
 ; screen [skylake-client skylake-server] passed 313, failed 0, skipped 1
 ; screen [icelake-server] passed 322, failed 0, skipped 0

@@ -18,7 +18,7 @@
 ; cpu    all
 ; screen [core2] perfmon 2, general 2 x 40, fixed 3 x 40, PEBS format 0, last branches 4
 ; screen [goldmont] perfmon 4, general 4 x 48, fixed 3 x 48, PEBS format 3, last branches 32
-; screen [nehalem westmere] perfmon 3, general 4 x 48, fixed 3 x 48, PEBS format 1, last branches 16
+; screen [nehalem westmere ivybridge] perfmon 3, general 4 x 48, fixed 3 x 48, PEBS format 1, last branches 16
 ; screen [haswell] perfmon 3, general 4 x 48, fixed 3 x 48, PEBS format 2, last branches 16
 ; screen [skylake-client] perfmon 4, general 4 x 48, fixed 3 x 48, PEBS format 3, last branches 32
 ; screen [skylake-server] perfmon 4, general 8 x 48, fixed 3 x 48, PEBS format 3, last branches 32
@@ -34,7 +34,7 @@
 ; screen sampling profiler: ok
 ; screen PEBS: ok
 ; screen [core2 goldmont] load latency: not on this processor
-; screen [nehalem westmere haswell skylake-client skylake-server icelake-server sapphire-rapids] load latency: ok
+; screen [nehalem westmere ivybridge haswell skylake-client skylake-server icelake-server sapphire-rapids] load latency: ok
 ; screen last-branch records: ok
 ; screen branch trace store: ok
 ; screen   light 14% #######
@@ -43,7 +43,7 @@
 ; screen   outside 0%
 ; screen [core2] checks 224, failed 0
 ; screen [goldmont] checks 257, failed 0
-; screen [nehalem westmere] checks 252, failed 0
+; screen [nehalem westmere ivybridge] checks 252, failed 0
 ; screen [haswell] checks 257, failed 0
 ; screen [skylake-client skylake-server] checks 267, failed 0
 ; screen [icelake-server sapphire-rapids] checks 289, failed 0
