@@ -300,12 +300,10 @@ class Hierarchy final : public MemorySystem {
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
     if constexpr (Parts::kInlinePath) {
-      if (side != Side::Fetch) {
-        const Filter& filter = filters_[core];
-        const unsigned which = side == Side::Store ? store_pages_ : 0;
-        const std::size_t set = page & filter.page_masks[which];
-        if (filter.pages[which][set] == page) return {.frame = filter.frames[which][set]};
-      }
+      const Filter& filter = filters_[core];
+      const unsigned which = pages_of(side);
+      const std::size_t set = page & filter.page_masks[which];
+      if (filter.pages[which][set] == page) return {.frame = filter.frames[which][set]};
     }
     return look_up(core, page, now, side);
   }
@@ -315,13 +313,13 @@ class Hierarchy final : public MemorySystem {
     const bool own_stores = side == Side::Store && parameters_.dtlb_stores != 0;
     TlbType& first = side == Side::Fetch ? own.itlb : own_stores ? own.dtlb_stores : own.dtlb;
     if (const Frame* frame = first.find(page, false)) {
-      if (side != Side::Fetch) remember_page(core, page, *frame, own_stores ? 1 : 0);
+      remember_page(core, page, *frame, side);
       return {.frame = *frame};
     }
     const auto within = static_cast<Frame>(page & (kSmallPagesPerLarge - 1));
     if (large_pages_) {
       if (const Frame* frame = first.find(page, true)) {
-        if (side != Side::Fetch) forget_pages_of_large(core, page, own_stores ? 1 : 0);
+        forget_pages_of_large(core, page, side);
         return {.frame = *frame | within};
       }
     }
@@ -342,12 +340,10 @@ class Hierarchy final : public MemorySystem {
       own.stlb.insert(page, mapped.large, tagged);
     }
     first.insert(page, mapped.large, tagged);
-    if (side != Side::Fetch) {
-      if (mapped.large) {
-        forget_pages_of_large(core, page, own_stores ? 1 : 0);
-      } else {
-        remember_page(core, page, tagged, own_stores ? 1 : 0);
-      }
+    if (mapped.large) {
+      forget_pages_of_large(core, page, side);
+    } else {
+      remember_page(core, page, tagged, side);
     }
     return result;
   }
@@ -373,18 +369,23 @@ class Hierarchy final : public MemorySystem {
     return static_cast<std::uint32_t>(at - now);
   }
 
-  void remember_page(unsigned core, std::uint64_t page, Frame frame, unsigned which) {
+  /// Which of Filter::pages.
+  unsigned pages_of(Side side) const { return side == Side::Fetch ? 2 : side == Side::Store ? store_pages_ : 0; }
+
+  void remember_page(unsigned core, std::uint64_t page, Frame frame, Side side) {
     if constexpr (Parts::kInlinePath) {
       Filter& filter = filters_[core];
+      const unsigned which = pages_of(side);
       const std::size_t set = page & filter.page_masks[which];
       filter.pages[which][set] = page;
       filter.frames[which][set] = frame;
     }
   }
   /// A 2 MiB page is not skipped: a page of 4 KiB says nothing of its place in the order.
-  void forget_pages_of_large(unsigned core, std::uint64_t page, unsigned which) {
+  void forget_pages_of_large(unsigned core, std::uint64_t page, Side side) {
     if constexpr (Parts::kInlinePath) {
       Filter& filter = filters_[core];
+      const unsigned which = pages_of(side);
       filter.pages[which][page >> kLargePageShift & filter.page_masks[which]] = kNone;
     }
   }

@@ -123,7 +123,9 @@ constexpr const char* inconsistency(const MemoryParameters& m) {
   for (const TlbParameters& tlb : {m.itlb, m.dtlb, m.stlb}) {
     if (!detail::is_consistent(tlb)) return "a TLB is a whole number of sets, at most 8192 entries";
   }
-  if (!is_power_of_two(m.dtlb.entries_4k / m.dtlb.ways_4k)) return "the data TLB has a power of two of sets";
+  for (const TlbParameters& tlb : {m.itlb, m.dtlb}) {
+    if (!is_power_of_two(tlb.entries_4k / tlb.ways_4k)) return "a first-level TLB has a power of two of sets";
+  }
   if (m.pde_cache == 0 || m.page_walkers == 0) return "there are a PDE cache and a page walker";
   if (m.fill_buffers == 0 || m.fill_buffers > 32 || m.superqueue == 0 || m.superqueue > 64) {
     return "there are 1 to 32 fill buffers and a superqueue of 1 to 64";

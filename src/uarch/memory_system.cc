@@ -22,11 +22,15 @@ struct FastParts {
   static constexpr bool kInlinePath = true;
 };
 
+constexpr std::uint64_t page_mask(const TlbParameters& tlb) {
+  return std::min<std::uint64_t>(tlb.entries_4k / tlb.ways_4k, 64) - 1;
+}
+
 }  // namespace
 
 MemorySystem::Filter::Filter(const MemoryParameters& parameters)
     : set_mask(parameters.l1d.sets() - 1),
-      page_masks{std::min<std::uint64_t>(parameters.dtlb.entries_4k / parameters.dtlb.ways_4k, 64) - 1, 0},
+      page_masks{page_mask(parameters.dtlb), 0, page_mask(parameters.itlb)},
       stores(parameters.store_buffer, parameters.store_retire_cycles) {
   forget_all();
 }

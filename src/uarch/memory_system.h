@@ -138,12 +138,12 @@ class MemorySystem {
   struct Filter {
     std::array<std::uint64_t, 64> read;   // by set of L1D: the line touched last
     std::array<std::uint64_t, 64> write;  // the same line, if it is modified
-    std::array<std::uint64_t, 64>
-        pages[2];  // by set of the data TLB: the page touched last; [1]: by stores, of their own TLB
-    std::array<std::uint32_t, 64> frames[2];  // of those pages
+    // By set of a TLB, the page touched last: of loads, of stores where they have a TLB of their own, of instructions.
+    std::array<std::uint64_t, 64> pages[3];
+    std::array<std::uint32_t, 64> frames[3];  // of those pages
     std::uint64_t fetched = kNone;            // the line of instructions fetched last
     std::uint64_t set_mask;                   // sets of L1D - 1
-    std::uint64_t page_masks[2];              // sets of the data TLBs - 1, at most 63
+    std::uint64_t page_masks[3];              // sets of those TLBs - 1, at most 63
     std::uint64_t loads = 0, written = 0;     // that went this way
     StoreBuffer stores;
 

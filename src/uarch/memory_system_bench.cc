@@ -1,5 +1,6 @@
 // What one access costs. The tables of docs/models/memory.md hold these numbers.
 #include <benchmark/benchmark.h>
+#include <immintrin.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -115,6 +116,44 @@ void BM_Cache_Hit(benchmark::State& state) {
 BENCHMARK(BM_Cache_Hit<TreePlruPolicy>);
 BENCHMARK(BM_Cache_Hit<LruPolicy>);
 BENCHMARK(BM_Cache_Hit<AnyPolicy>);
+
+// Why caches compare four tags at once: the same search with eight, which not every host has.
+alignas(64) std::uint32_t tags_of_16[1024][16];
+
+[[gnu::noinline, gnu::target("avx2")]] unsigned equal_by_eight(const std::uint32_t* tags, std::uint32_t wanted) {
+  const __m256i value = _mm256_set1_epi32(static_cast<int>(wanted));
+  unsigned mask = 0;
+  for (unsigned way = 0; way < 16; way += 8) {
+    const __m256i some = _mm256_load_si256(reinterpret_cast<const __m256i*>(tags + way));
+    mask |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(some, value)))) << way;
+  }
+  return mask;
+}
+
+[[gnu::noinline]] unsigned equal_by_four(const std::uint32_t* tags, std::uint32_t wanted) {
+  const __m128i value = _mm_set1_epi32(static_cast<int>(wanted));
+  unsigned mask = 0;
+  for (unsigned way = 0; way < 16; way += 4) {
+    const __m128i some = _mm_load_si128(reinterpret_cast<const __m128i*>(tags + way));
+    mask |= static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(some, value)))) << way;
+  }
+  return mask;
+}
+
+template <unsigned (*equal)(const std::uint32_t*, std::uint32_t)>
+void BM_Cache_Compare16(benchmark::State& state) {
+  if (equal == equal_by_eight && !__builtin_cpu_supports("avx2")) {
+    state.SkipWithError("this host has no AVX2");
+    return;
+  }
+  std::uint32_t set = 0;
+  for (auto _ : state) {
+    set = (set + 67) % 1024;
+    benchmark::DoNotOptimize(equal(tags_of_16[set], 12345));
+  }
+}
+BENCHMARK(BM_Cache_Compare16<equal_by_eight>);
+BENCHMARK(BM_Cache_Compare16<equal_by_four>);
 
 /// Eleven ways and a hashed index, with QLRU: a victim LLC's lookup and insertion.
 void BM_Cache_LlcMissAndInsert(benchmark::State& state) {

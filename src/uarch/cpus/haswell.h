@@ -8,9 +8,9 @@ namespace zs::uarch {
 /// source:   geometry, LLC inclusive and hashed, TLBs: CPUID leaves 2 and 4 of a Core i7-4770. L1 policies: nanoBench papers.
 ///           Snoop and HITM cycles, STLB penalty: constants of the published top-down model. Buffers: Travis Downs.
 /// measured: latencies from published stride matrices of an i7-4770: LLC and DRAM are what the random chase of the modelled
-///           memory must have to reach 41 and 279 cycles; DRAM gap from their stride 64. Streamer: fitted to the matrix.
+///           memory must have to reach 41 and 279 cycles. DRAM gap, row discount, streamer: fitted to the matrix.
 /// chosen:   L2 policy of the generation; the LLC's adaptive policy without its set duel; superqueue, PDE cache, gaps of L2
-///           and LLC, row discount, cycles of splits and aliases.
+///           and LLC, when a store retires, cycles of blocked forwarding, splits and aliases.
 inline constexpr CoreModel kHaswell1{
     .name = "haswell@1",
     .description = "Intel Core i7-4770, Haswell client",
@@ -34,7 +34,7 @@ inline constexpr CoreModel kHaswell1{
             .fill_buffers = 10,
             .superqueue = 16,
             .store_buffer = 42,
-            .store_retire_cycles = 20,
+            .store_retire_cycles = 35,
             .snoop_hit_cycles = 43,
             .hitm_cycles = 60,
             .dram_cycles = 245,

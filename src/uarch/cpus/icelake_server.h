@@ -8,8 +8,8 @@ namespace zs::uarch {
 /// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon Gold 6336Y. L1 policy and latency:
 ///           nanoBench papers, client part. LLC, snoop, HITM, DRAM: 23, 47.5, 48 and 66.5 ns of the published top-down model.
 /// chosen:   3.1 GHz to turn those into cycles; L2 and LLC policies as on the client part; STLB 2048/8 for pages of both
-///           sizes, where the part has a half that takes no 2 MiB pages; streamer as fitted for Skylake server; superqueue,
-///           PDE cache, gaps, row discount, cycles of splits and aliases.
+///           sizes, where the part has a half that takes no 2 MiB pages; streamer as fitted for Skylake server; gaps and the time
+///           until a store retires as there; superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases.
 inline constexpr CoreModel kIcelakeServer1{
     .name = "icelake-server@1",
     .description = "Intel Xeon Gold 6336Y, Ice Lake server",
@@ -34,7 +34,7 @@ inline constexpr CoreModel kIcelakeServer1{
             .fill_buffers = 12,
             .superqueue = 48,
             .store_buffer = 72,
-            .store_retire_cycles = 20,
+            .store_retire_cycles = 35,
             .snoop_hit_cycles = 147,
             .hitm_cycles = 149,
             .dram_cycles = 206,

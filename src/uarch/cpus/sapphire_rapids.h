@@ -9,8 +9,8 @@ namespace zs::uarch {
 ///           manual, Golden Cove.
 /// chosen:   LLC, snoop, HITM and DRAM of Ice Lake server, because published models carry the client part's for this one; L1D
 ///           policy of Ice Lake's 12 ways, L2 and LLC policies as there; loads' TLB 96/6 as client parts report it; STLB as
-///           on Ice Lake server; streamer as fitted for Skylake server; superqueue, PDE cache, gaps, row discount, cycles of
-///           splits and aliases.
+///           on Ice Lake server; streamer as fitted for Skylake server; gaps and the time until a store retires as there;
+///           superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases.
 /// The LLC and array-of-pointers prefetchers of this generation are not modelled.
 inline constexpr CoreModel kSapphireRapids1{
     .name = "sapphire-rapids@1",
@@ -36,7 +36,7 @@ inline constexpr CoreModel kSapphireRapids1{
             .fill_buffers = 16,
             .superqueue = 48,
             .store_buffer = 114,
-            .store_retire_cycles = 20,
+            .store_retire_cycles = 35,
             .snoop_hit_cycles = 147,
             .hitm_cycles = 149,
             .dram_cycles = 206,

@@ -8,9 +8,9 @@ namespace zs::uarch {
 /// source:   geometry, LLC inclusive, TLBs: CPUID leaves 2 and 4 of a Core i5-650. L1 policies, MRU in the LLC: nanoBench
 ///           papers. Snoop and HITM cycles, store buffer: Sniper's nehalem.cfg. Fill buffers: optimisation manual.
 /// measured: latencies from published stride matrices of an i5-650: LLC and DRAM are what the random chase of the modelled
-///           memory must have to reach 50 and 358 cycles; DRAM gap from their stride 64. Streamer: fitted to the matrix.
-/// chosen:   L1I policy, L2 policy of the generation, superqueue, PDE cache, gaps of L2 and LLC, row discount, cycles of
-///           splits and aliases; ITLB 128/4 as one thread alone has it.
+///           memory must have to reach 50 and 358 cycles. DRAM gap, row discount, streamer: fitted to the matrix.
+/// chosen:   L1I policy, L2 policy of the generation, superqueue, PDE cache, gaps of L2 and LLC, when a store retires,
+///           forwarding, locks, splits and aliases as measured on later parts; ITLB 128/4 as one thread alone has it.
 inline constexpr CoreModel kWestmere1{
     .name = "westmere@1",
     .description = "Intel Core i5-650, Westmere client with its memory controller on the second die",
@@ -30,7 +30,7 @@ inline constexpr CoreModel kWestmere1{
             .fill_buffers = 10,
             .superqueue = 16,
             .store_buffer = 32,
-            .store_retire_cycles = 20,
+            .store_retire_cycles = 35,
             .snoop_hit_cycles = 65,
             .hitm_cycles = 75,
             .dram_cycles = 325,

@@ -5,10 +5,10 @@
 namespace zs::uarch {
 
 /// Zen 4 (19_61H), one thread per core, the cores of one complex. It has no PEBS, so no CPU model of its name exists.
-/// source:   geometry, L2 inclusive of L1, LLC a victim cache, TLBs: CPUID leaves 8000'001DH and 8000'0019H of a Ryzen 9 7950X.
+/// source:   geometry, L2 inclusive of L1, LLC a victim cache, TLBs: CPUID leaves 8000'0005H, 8000'0006H and 8000'001DH of a Ryzen 9 7950X.
 /// measured: latencies from published memory-latency matrices of that part: 14, 50 to 54 and 404 to 423 cycles.
 /// chosen:   replacement (trees in L1 and L2, SRRIP in L3); snoop and HITM cycles; fill buffers, superqueue, store buffer's
-///           times, gaps; prefetch as next line, stride and a streamer like Intel's, where the part also has regional ones.
+///           times, row discount, gaps; prefetch as next line, stride and a streamer like Intel's, where the part also has regional ones.
 inline constexpr CoreModel kZen4V1{
     .name = "zen4@1",
     .description = "AMD Ryzen 9 7950X, Zen 4, one core complex",
@@ -29,7 +29,7 @@ inline constexpr CoreModel kZen4V1{
             .fill_buffers = 24,
             .superqueue = 48,
             .store_buffer = 64,
-            .store_retire_cycles = 20,
+            .store_retire_cycles = 35,
             .snoop_hit_cycles = 80,
             .hitm_cycles = 100,
             .dram_cycles = 370,
