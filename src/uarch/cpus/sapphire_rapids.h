@@ -1,6 +1,8 @@
 #pragma once
 
+#include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
+#include "uarch/timing/timing_parameters.h"
 
 namespace zs::uarch {
 
