@@ -152,7 +152,14 @@ Result<void> choose(StatOptions& out) {
     return Error{"--color " + out.colour + ": no such choice", "auto, always or never"};
   }
   if (out.json && !out.separator.empty()) return Error{"-x and -j exclude each other", ""};
-  if (out.per_thread && out.repeat > 1) return Error{"--per-thread and -r exclude each other", ""};
+  if (out.per_thread && out.per_process) return Error{"--per-thread and --per-process exclude each other", ""};
+  if ((out.per_thread || out.per_process) && out.repeat > 1) {
+    return Error{out.per_thread ? "--per-thread and -r exclude each other" : "--per-process and -r exclude each other",
+                 ""};
+  }
+  if (auto follow = parse_follow(out.follow_list, out.follow); !follow) return follow;
+  constexpr std::size_t kLongestComm = 15;  // the kernel keeps so much of a name
+  if (out.follow.comm.size() > kLongestComm) out.follow.comm.resize(kLongestComm);
   if (out.separator == "\\t") out.separator = "\t";
   const auto model = choose_cpu_model(out.run.cpu);
   if (!model) return model.error();
@@ -191,6 +198,10 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
   line.flag("-d,--detailed", out.detailed, "Some more events");
   line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
   line.flag("--per-thread", out.per_thread, "A line per thread");
+  line.flag("--per-process", out.per_process, "A line per process");
+  line.value("--follow", out.follow_list, "WHAT",
+             "Which of fork, exec and thread is followed, or none: the others run uncounted [fork,exec,thread]");
+  line.value("--comm", out.follow.comm, "NAME", "Only while a process runs the program NAME (15 letters at most)");
   line.group("When it is counted");
   line.values("-I,--interval", out.windows.every, "WINDOW",
               "A row per window of each thread: Ni instructions, N:EVENT, or N ms of nominal time (1 ms is\n"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/follow_filter.h"
 #include "cli/run_options.h"
 #include "cli/stat_page.h"
 #include "cli/terminal.h"
@@ -19,9 +20,11 @@ struct StatOptions {
   std::vector<std::string> events;
   std::string separator, output, format, colour = "auto";
   std::uint64_t repeat = 1;
-  bool json = false, per_thread = false, detailed = false, quiet = false, verbose = false;
+  bool json = false, per_thread = false, per_process = false, detailed = false, quiet = false, verbose = false;
   WindowOptions windows;
   std::vector<std::string> regions;
+  std::string follow_list;  // --follow
+  FollowOptions follow;
   RunOptions run;
 
   session::RecordingConfig config;

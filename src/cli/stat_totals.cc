@@ -60,6 +60,20 @@ std::vector<ThreadTotals> StatTotals::threads() const {
   return out;
 }
 
+std::vector<ThreadTotals> StatTotals::processes() const {
+  std::vector<ThreadTotals> out;
+  for (ThreadTotals& t : threads()) {
+    const auto at = std::ranges::find(out, t.pid, &ThreadTotals::pid);
+    if (at == out.end()) {
+      t.tid = t.pid;
+      out.push_back(std::move(t));
+    } else {
+      add(at->values, t.values);
+    }
+  }
+  return out;
+}
+
 std::vector<std::uint64_t> StatTotals::totals() const {
   std::vector<std::uint64_t> sum(events_);
   for (const ThreadTotals& t : threads()) add(sum, t.values);

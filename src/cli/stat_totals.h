@@ -26,6 +26,8 @@ class StatTotals final : public RecordingSink {
   std::vector<std::uint64_t> totals() const;
   /// In the order in which they appeared. A program that execs goes on being the same thread.
   std::vector<ThreadTotals> threads() const;
+  /// The same by process: the sums of their threads, named as the first of them.
+  std::vector<ThreadTotals> processes() const;
   /// Some thread never said its last word: it was killed, or it still runs.
   bool incomplete() const;
 

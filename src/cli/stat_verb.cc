@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/exit_status.h"
+#include "cli/follow_filter.h"
 #include "cli/progress_line.h"
 #include "cli/region_options.h"
 #include "cli/run_program.h"
@@ -120,7 +121,8 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
              StatRegions& regions, bool& go_on) {
   StatSink sink(options, output, regions);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
-  Collector collector(sink, options.config, options.instruction_event,
+  FollowFilter followed(options.follow, sink);
+  Collector collector(followed, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
   ProgramEnd end;
   go_on = run_and_collect(program, options.config, collector, signals, end);
@@ -130,14 +132,18 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
   output.flush();
   say_how_it_ended(program, end);
   if (!end.ran) return exit_status_of(end.wait_status);  // zeroskid-run has said why, unless it was killed
+  if (!followed.any() && !options.follow.comm.empty()) {
+    say(Error{"--comm " + options.follow.comm + ": no process ran a program of that name", "nothing was counted"});
+    return kToolFailed;
+  }
   StatReport& report = options.report;
   report.runs.push_back({.values = as_printed(sink.totals.totals(), options),
                          .elapsed = end.elapsed_seconds,
                          .user = seconds(end.usage.ru_utime),
                          .system = seconds(end.usage.ru_stime)});
   report.incomplete = report.incomplete || sink.totals.incomplete();
-  if (options.per_thread) {
-    report.threads = sink.totals.threads();
+  if (options.per_thread || options.per_process) {
+    report.threads = options.per_thread ? sink.totals.threads() : sink.totals.processes();
     for (ThreadTotals& thread : report.threads) thread.values = as_printed(thread.values, options);
   }
   return exit_status_of(end.wait_status);
