@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/say.h"
@@ -76,6 +77,7 @@ std::vector<RegionTotals> StatRegions::totals() const {
     add(sum, region);
   }
   std::vector<RegionTotals> out;
+  out.reserve(all.size());
   for (auto& [name, region] : all) out.push_back(std::move(region));
   return out;
 }
@@ -98,7 +100,7 @@ std::string regions_page(const std::vector<RegionTotals>& regions, const std::ve
         page += fmt::format("{:>18} {:54} {:32} # {}\n", "<not modelled>", "", events[i].name, events[i].reason);
         continue;
       }
-      const std::uint64_t hundredths = static_cast<std::uint64_t>(mean(region, event) * 100 + 0.5);
+      const std::uint64_t hundredths = static_cast<std::uint64_t>(std::llround(mean(region, event) * 100));
       page += fmt::format("{:>18} {:>16} {:>16}.{:02} {:>16} {:32} # exact\n", with_separators(region.sum[event]),
                           with_separators(region.least[event]), with_separators(hundredths / 100), hundredths % 100,
                           with_separators(region.most[event]), events[i].name);

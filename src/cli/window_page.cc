@@ -1,5 +1,7 @@
 #include "cli/window_page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -81,14 +83,14 @@ std::string WindowPage::page_row(const Window& window) const {
 }
 
 std::string WindowPage::columns_row(const Window& window) const {
-  const std::string& s = separator_;
   std::string text;
+  const std::string where = seconds(window) + separator_ + (threads_ ? thread_name(window) + separator_ : "");
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
-    text += seconds(window) + s + (threads_ ? thread_name(window) + s : "") +
-            (number ? std::to_string(window.values[i]) : "<not supported>") + s + s + event.name + s +
-            (number ? std::to_string(window.instructions()) : "0") + s + "100.00" + s + s + "\n";
+    text += fmt::format("{0}{1}{2}{2}{3}{2}{4}{2}100.00{2}{2}\n", where,
+                        number ? std::to_string(window.values[i]) : "<not supported>", separator_, event.name,
+                        number ? window.instructions() : 0);
   }
   return text;
 }
