@@ -36,9 +36,13 @@ int main(void) {
   printf("reaped %d, statuses %d\n", reaped, statuses);
 
   signal(SIGCHLD, SIG_DFL);
+  int go_on[2];  // a child that has ended has not been continued any more
+  GUEST_CHECK(pipe(go_on) == 0);
   const pid_t child = fork();
   if (child == 0) {
     raise(SIGSTOP);
+    char byte;
+    GUEST_CHECK(read(go_on[0], &byte, 1) == 1);
     _exit(5);
   }
   siginfo_t info = {0};
@@ -47,6 +51,7 @@ int main(void) {
   kill(child, SIGCONT);
   waitid(P_PID, (id_t)child, &info, WCONTINUED);
   printf("continued: code %d status %d\n", info.si_code, info.si_status);
+  GUEST_CHECK(write(go_on[1], "", 1) == 1);
   waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
   printf("exited: code %d status %d\n", info.si_code, info.si_status);
   int status;
