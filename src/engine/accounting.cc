@@ -160,6 +160,7 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   std::uint64_t end = context_.trace_pointer;
   const std::uint64_t start = trace_start_;
   trace_start_ = end;
+  ran_ += end - start;
   if (thread_->cpu.pmus.empty() || lanes_->size() == 0) return;
   if (form_ == TraceForm::Budget) {
     if (end != start) {

@@ -67,6 +67,7 @@ struct Context {
   std::uint16_t stop_index;     // 124h  instructions of the block before it
   std::uint8_t stop_observes;   // 126h  1: the last of them is the one that overflows
   std::uint8_t stop_covers[5];  // 127h  what the jump covers
+  std::uint8_t no_stop;         // 12Ch  1: a block that may not run as a whole leaves
 };
 
 /// REP string instructions by what one element does to memory.

@@ -24,8 +24,8 @@ namespace {
 /// Fewer records than this are not worth a guard fault; shorter blocks get there cheaper.
 constexpr std::uint64_t kFewestRecords = 8;
 constexpr std::uint64_t kFewestBudget = 128;
-/// With other threads waiting, a thread runs at most so long between two turns.
-constexpr std::uint64_t kQuantumRecords = 32768;
+/// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
+constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
 
 }  // namespace
@@ -58,6 +58,7 @@ std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
   entering_.store(false);
   zs_lift_stop(&context_);
+  stopped_ = {};
   if (tripped_.exchange(false))
     window_.untrip();
   else
@@ -138,11 +139,13 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       const Translator::Place place = translator_->locate(thread.fault.cache_pc);
       CHECK(place.block != kNone);
       thread.pc = place.pc;
-      drain({});
       const Block block = translator_->block(place.block);
+      const bool budget = form_ == TraceForm::Budget && block.variant != Variant::Step;
+      if (budget) context_.trace_pointer += place.instruction;
+      drain({});
       if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
         reached(block.pc, nullptr);
-      if (block.variant != Variant::Step && place.instruction != 0 && !thread.cpu.pmus.empty()) {
+      if (!budget && block.variant != Variant::Step && place.instruction != 0 && !thread.cpu.pmus.empty()) {
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);
         translator_->count_prefix(block, place.instruction, prefix);
         const std::vector<std::uint64_t> events(prefix.begin(), prefix.end());
@@ -283,12 +286,17 @@ bool Runtime::is_far(const Allowance& allowed) const {
 std::uint64_t Runtime::choose(std::uint32_t link_from) {
   Thread& thread = *thread_;
   while (true) {
-    if (std::exchange(quantum_over_, false) && lock_.contended()) yield();
+    const std::uint64_t quantum = form_ == TraceForm::Budget ? kQuantumBudget : kQuantumRecords;
+    if (std::exchange(quantum_over_, false) && ran_ >= quantum) {
+      ran_ = 0;
+      if (lock_.contended()) yield();
+    }
     if (deliver_waiting()) link_from = kNone;
     if (config_.precise_only || private_page_ != 0) break;
 
     Allowance allowed = allowance();
     if (is_far(allowed)) {
+      if (const std::uint64_t at = leave_near(); at != 0) return at;
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full);
       if (stop_counting_elements()) {
@@ -305,12 +313,11 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       allowed = allowance();                // the block may have raised the most that one record can mean
       if (is_far(allowed)) {
         std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
-        const bool waiting = lock_.contended();
-        if (form_ == TraceForm::Budget) {
-          bytes = std::min({bytes, allowed.budget, waiting ? kQuantumBudget : UINT64_MAX});
-        } else {
-          bytes = std::min(bytes / 4, std::min(allowed.records, waiting ? kQuantumRecords : UINT64_MAX)) * 4;
-        }
+        if (lock_.contended()) bytes = std::min(bytes, ran_ + kFewestBudget < quantum ? quantum - ran_ : kFewestBudget);
+        if (form_ == TraceForm::Budget)
+          bytes = std::min(bytes, allowed.budget);
+        else
+          bytes = std::min(bytes / 4, allowed.records) * 4;
         context_.trace_pointer = trace_start_ = window_.trace_end() - bytes;
         return block->entry;
       }
@@ -342,7 +349,26 @@ std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from)
   if (wants_indirect_entry_) translator_->add_near_entry(translator_->index_of(block));
   distance = std::min(distance, window_.trace_end() - window_.trace_begin());
   context_.trace_pointer = trace_start_ = translator_->near_end() - distance;
+  context_.no_stop = 0;
   return block.entry;
+}
+
+// After a sample in the middle of a block: on through the rest of that block, and back here at its end, where most likely a whole
+// block begins. Otherwise each sample would leave a translation behind that begins where it was taken.
+// returns where to enter the cache, or 0
+std::uint64_t Runtime::leave_near() {
+  const auto stopped = std::exchange(stopped_, {});
+  if (stopped.block == kNone || stopped.pc != thread_->pc) return 0;
+  const Block& block = translator_->block(stopped.block);
+  const InsnMeta& meta = translator_->meta(block, stopped.index);
+  const bool addressed = meta.far_register != 0 && meta.far_register != kRcxSpilled;
+  if (block.dead || addressed || translator_->find(thread_->pc, Variant::Full) != nullptr) return 0;
+  if (meta.map_register != 0)
+    context_.slot_map = std::exchange(gpr(static_cast<Gpr>(meta.map_register)), gpr(kTracePointer));
+  trace_start_ = translator_->near_end();  // nothing fits behind the block
+  context_.trace_pointer = trace_start_ - stopped.index;
+  context_.no_stop = 1;
+  return block.entry + meta.code_offset;
 }
 
 // The glue in front of the instruction has run: its registers go back. What an indirect branch spills, it spills later.
@@ -357,6 +383,7 @@ void Runtime::leave_stop() {
     return block.pc + static_cast<std::uint64_t>(std::int64_t{of.pc_delta});
   };
   thread_->pc = pc_of(meta);
+  stopped_ = {context_.stop_block, context_.stop_index, thread_->pc};
   context_.trace_pointer += context_.stop_index - context_.stop_observes;
   quantum_over_ = true;
   drain({});

@@ -25,7 +25,7 @@ extern "C" std::uint64_t zs_plant_stop(zs::engine::Context* context, std::uint64
   const auto* words = reinterpret_cast<const std::uint32_t*>(table + 1);
   // So many instructions may run, and the one after them has to be told of alone.
   const std::uint64_t distance = table->end - context->trace_pointer;
-  if (distance == 0 || distance >= table->instructions) return table->leave;
+  if (context->no_stop != 0 || distance == 0 || distance >= table->instructions) return table->leave;
   // Where it is a plain one, it runs too: what it did shows in the registers behind it.
   const bool observes = (words[distance] & NearTable::kPlain) != 0 && distance + 1 < table->instructions;
   const std::uint64_t index = observes ? distance + 1 : distance;

@@ -57,6 +57,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t resume(std::uint32_t link_from);
   std::uint64_t choose(std::uint32_t link_from);
   std::uint64_t approach(std::uint64_t distance, std::uint32_t link_from);
+  std::uint64_t leave_near();
   void leave_stop();
   void handle_exit(const Exit& exit);
   void emulate(const Exit& exit);
@@ -195,6 +196,13 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t indirect_target_ = 0;           // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;           // the next block was reached by an indirect branch
   bool quantum_over_ = false;
+  std::uint64_t ran_ = 0;  // bytes of trace since the lock was last given away
+  /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.
+  struct {
+    std::uint32_t block = kNone;
+    std::uint16_t index = 0;
+    std::uint64_t pc = 0;
+  } stopped_;
   std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
   CodeMarks marks_;

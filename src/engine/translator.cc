@@ -108,6 +108,9 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
   };
   while (true) {
     if (path.steps.size() >= limit) return end(ExitKind::Direct, at);
+    // Whoever comes out of here after a sample is to find a block.
+    if (variant == Variant::Near && as == nullptr && !path.steps.empty() && by_pc_.find(at, Variant::Full) != kNone)
+      return end(ExitKind::Direct, at);
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at);
     PathStep& step = path.steps.add();
