@@ -14,8 +14,9 @@ static long passed[2];
 static void* player(void* raw) {
   const int me = (int)(intptr_t)raw;
   for (int i = 0; i < ROUNDS; ++i) {
-    while (__atomic_load_n(&token, __ATOMIC_ACQUIRE) % 2 != me) {
-      syscall(SYS_futex, &token, FUTEX_WAIT_PRIVATE, token % 2 == me ? -1 : token, NULL, NULL, 0);
+    int seen;  // one reading: what was looked at is what the kernel compares with
+    while ((seen = __atomic_load_n(&token, __ATOMIC_ACQUIRE)) % 2 != me) {
+      syscall(SYS_futex, &token, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
     }
     ++passed[me];
     __atomic_fetch_add(&token, 1, __ATOMIC_RELEASE);
