@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "arch/core_signals.h"
+
 namespace zs::arch {
 
 /// Kinds of control transfer that BR_INST_RETIRED and LBR_SELECT tell apart.
@@ -64,8 +66,9 @@ struct Retired : InsnFacts {
   bool fence = false;  // CPUID, SFENCE, MFENCE or CLFLUSH: some processors count a store there (arch/quirks.h)
 
   // What only a core model knows; 0: there is none, and records say so.
-  std::uint32_t load_latency = 0;  // core cycles from dispatch to the data
-  std::uint8_t data_source = 0;    // as PEBS records encode it
+  std::uint32_t load_latency = 0;        // core cycles from dispatch to the data
+  std::uint32_t data_source = 0;         // as PEBS records encode it
+  const CoreSignals* signals = nullptr;  // what this instruction added
 
   static constexpr std::uint8_t kSameCpl = 0xFF;
 };
@@ -101,6 +104,8 @@ struct EventMeaning {
   std::uint32_t (*count)(const Retired&) = nullptr;  // occurrences in one retirement, saturating at 2^32-1
   bool memory = false;     // depends on load_count/store_count, which a REP string instruction sets at run time
   bool addresses = false;  // depends on split_loads/split_stores, so on data addresses
+  /// Of a modelled event: the same of a core model's signals, whose sum it is. Null: `count` needs no core model.
+  std::uint64_t (*of_signals)(const CoreSignals&) = nullptr;
 };
 
 }  // namespace zs::arch

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/core_feed.h"
 #include "pmu/pmu.h"
 
 namespace zs::engine {
@@ -65,6 +66,7 @@ struct Mapping {
 struct VirtualCpu {
   std::span<pmu::Pmu* const> pmus;
   const bool* pmi_requested = nullptr;  // some PMU has requested its PMI; Observer::pmi makes it false again
+  arch::CoreFeed* core = nullptr;       // wants to be told of all that the thread does; null: nothing is modelled
 };
 
 /// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when the

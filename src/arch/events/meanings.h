@@ -94,6 +94,13 @@ inline constexpr EventMeaning kSplitLoads{
 inline constexpr EventMeaning kSplitStores{
     .count = [](const Retired& r) { return r.split_stores; }, .memory = true, .addresses = true};
 
+/// What a core model has to tell: a sum of its signals.
+template <CoreSignal... Signal>
+inline constexpr EventMeaning kModelled{
+    .count =
+        [](const Retired& r) { return r.signals == nullptr ? 0U : meanings::saturated(((*r.signals)[Signal] + ...)); },
+    .of_signals = [](const CoreSignals& signals) -> std::uint64_t { return (signals[Signal] + ...); }};
+
 /// FP_ARITH_INST_RETIRED by UMASK, whose bits may be combined. Entry 0 counts nothing.
 inline constexpr std::array<EventMeaning, 256> kFpArith = meanings::fp_arith_table(std::make_index_sequence<256>{});
 

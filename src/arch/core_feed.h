@@ -1,0 +1,102 @@
+// How whoever runs a program tells a modelled core what the program did. The runner knows its code as paths: stretches of
+// instructions that run from the first to the last. It describes each path once; from then on one execution is the path's
+// number and the addresses of its accesses.
+//
+// All of a thread's retired instructions come, in program order, each in exactly one path. How they are cut into paths is the
+// runner's affair: what a core makes of a program does not depend on it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "arch/core_signals.h"
+#include "arch/records/data_source.h"
+#include "arch/retired.h"
+
+namespace zs::arch {
+
+/// How an access's words follow in the list of addresses.
+enum class AccessForm : std::uint8_t {
+  One,       // its linear address
+  Repeated,  // of a REP string instruction: the address of the first element, then the number of elements; bit 63 of that is
+             // set if they go downwards. The elements of two accesses of one instruction take turns.
+  Listed,  // of a gather or scatter: the number of elements, then their addresses
+};
+
+enum class AccessKind : std::uint8_t {
+  Load,
+  Store,
+  LockedLoad,  // of a locked read-modify-write; a Store to the same place follows, and is the same access
+  Prefetch,    // PREFETCHT0, and T1, T2, NTA, W
+  PrefetchT1,
+  PrefetchNta,
+  PrefetchW,
+  StreamingStore,
+  Flush,  // CLFLUSH, CLFLUSHOPT; CLWB
+};
+
+/// One access of a path. A read-modify-write is a Load and a Store, in this order.
+struct PathAccess {
+  AccessKind kind = AccessKind::Load;
+  AccessForm form = AccessForm::One;
+  std::uint16_t bytes = 0;        // of one element
+  std::uint16_t instruction = 0;  // index into PathDescription::instructions
+};
+
+struct PathInstruction {
+  std::uint64_t pc = 0;
+  std::uint64_t target = 0;  // of a taken direct branch
+  InsnFacts facts;
+  bool taken = false;  // a branch, on this path
+  std::uint8_t length = 0;
+  std::uint8_t bytes[15] = {};
+};
+
+struct PathDescription {
+  std::span<const PathInstruction> instructions;  // 1 or more
+  std::span<const PathAccess> accesses;           // in program order
+};
+
+/// One execution of a path.
+struct PathRun {
+  std::uint32_t path = 0;   // as describe() was told
+  std::uint32_t words = 0;  // of the list of addresses, for all its accesses together
+  std::uint64_t next = 0;   // where the program went on: the target of an indirect branch at the path's end
+};
+
+/// What became of the last load of a single instruction.
+struct LoadOutcome {
+  bool present = false;
+  std::uint32_t latency = 0;  // core cycles from dispatch to the data
+  DataSource source;
+};
+
+/// One thread of a program on its modelled core.
+class CoreFeed {
+ public:
+  virtual ~CoreFeed() = default;
+
+  /// `path` is the runner's number, dense and shared by all its threads; a number that is told again names the new path from
+  /// then on, and no run of the old one is outstanding. What the description points to is gone when this returns.
+  virtual void describe(std::uint32_t path, const PathDescription& description) = 0;
+
+  /// What ran, oldest first. `addresses` are the words of all accesses of all runs.
+  virtual void run(std::span<const PathRun> runs, std::span<const std::uint64_t> addresses) = 0;
+
+  /// Totals of this thread since it started; the reference stays good, and run() changes what it shows.
+  virtual const CoreSignals& signals() const = 0;
+
+  /// Of the newest run, which was a single instruction.
+  virtual LoadOutcome last_load() const = 0;
+  /// Whether the branch that ended the newest run was mispredicted.
+  virtual bool last_mispredicted() const = 0;
+
+  /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it: the most
+  /// that is worth planning for.
+  virtual std::uint32_t most_per_instruction(CoreSignal signal) const = 0;
+
+  /// [first, last) is unmapped or remapped; both are linear addresses.
+  virtual void unmapped(std::uint64_t first, std::uint64_t last) = 0;
+};
+
+}  // namespace zs::arch

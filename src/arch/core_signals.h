@@ -1,0 +1,129 @@
+// What a core model tells a PMU of: occurrences that do not follow from the architecture alone. The modelled events of every
+// CPU model are sums of these (events/meanings.h); `uarch` counts them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace zs::arch {
+
+enum class CoreSignal : std::uint8_t {
+  // Retired loads by where their data was. They sum to Loads.
+  Loads,
+  LoadL1Hit,
+  LoadFillBuffer,
+  LoadL2Hit,
+  LoadL3HitNone,   // no other core was asked
+  LoadL3HitMiss,   // asked, found nothing
+  LoadL3SnoopHit,  // another core had it clean
+  LoadL3Hitm,      // another core had it modified
+  LoadDram,
+  LockedLoads,
+  SplitLoads,
+  LoadStlbMiss,  // loads that needed a page walk
+  Stores,
+  SplitStores,
+  StoreStlbMiss,
+  StreamingStores,
+  SoftwarePrefetches,
+  FlushedLines,
+  // L1D
+  L1dReplacement,  // lines put in, for whatever reason
+  L1dModifiedEvicted,
+  FillBufferPending,  // cycles x entries of demand loads
+  FillBufferFull,     // cycles that a request waited for an entry
+  // L2 by request
+  L2DemandReadHit,
+  L2DemandReadMiss,
+  L2RfoHit,
+  L2RfoMiss,
+  L2CodeHit,
+  L2CodeMiss,
+  L2PrefetchHit,  // of L1D's prefetchers and the L2's own
+  L2PrefetchMiss,
+  L2WalkHit,  // of page walks: no part of L2_RQSTS
+  L2WalkMiss,
+  L2LinesIn,
+  L2LinesOutSilent,
+  L2LinesOutNonSilent,
+  // Last-level cache: requests of the cores, prefetches included
+  LlcReference,
+  LlcMiss,
+  // What RFOs found elsewhere
+  RfoSnoopHit,
+  RfoHitm,
+  // Address translation
+  DtlbLoadStlbHit,
+  DtlbLoadWalk,
+  DtlbLoadWalkCycles,
+  DtlbStoreStlbHit,
+  DtlbStoreWalk,
+  DtlbStoreWalkCycles,
+  ItlbStlbHit,
+  ItlbWalk,
+  ItlbWalkCycles,
+  WalkCompleted4K,
+  WalkCompleted2M,
+  // Instruction side, by line
+  FetchHit,
+  FetchMiss,
+  // Store buffer
+  ForwardedLoads,
+  ForwardBlocked,
+  AddressAlias,
+  // Retired branches that were mispredicted, by kind
+  MispredictedTaken,     // conditional ones
+  MispredictedNotTaken,  // likewise
+  MispredictedIndirectJump,
+  MispredictedIndirectCall,
+  MispredictedReturn,
+  Resteers,  // taken branches that the BTB did not know
+  // Time. Slots are issue slots: cycles x width; those by cause sum to Slots.
+  Cycles,
+  Slots,
+  SlotsRetired,  // fused uops; with those of the microcode sequencer
+  SlotsMicrocode,
+  SlotsMispredict,
+  SlotsMachineClear,
+  SlotsInstructionCache,
+  SlotsInstructionTlb,
+  SlotsResteer,
+  SlotsMicrocodeSwitch,
+  SlotsDecode,
+  SlotsUopCache,
+  SlotsLatency,
+  SlotsL1,
+  SlotsL2,
+  SlotsL3,
+  SlotsDram,
+  SlotsPorts,
+  SlotsDivider,
+  SlotsStoreBuffer,
+  SlotsSerialising,
+  Uops,              // retired, unfused
+  MacroFused,        // pairs of instructions that retired as one uop
+  CyclesL1dPending,  // with at least one demand load outstanding that missed L1D,
+  CyclesL2Pending,   // L2,
+  CyclesL3Pending,   // the last-level cache
+  StallsL1dPending,  // of those, in which no uop was issued
+  StallsL2Pending,
+  StallsL3Pending,
+  StallsMemory,  // no uop issued, some load outstanding
+  StallsTotal,   // no uop issued
+  StallsStoreBuffer,
+  kCount,
+};
+
+inline constexpr std::size_t kCoreSignals = static_cast<std::size_t>(CoreSignal::kCount);
+
+/// A count of each. Totals only grow; what happened between two moments is the difference.
+struct CoreSignals {
+  std::array<std::uint64_t, kCoreSignals> counts{};
+
+  constexpr std::uint64_t operator[](CoreSignal signal) const { return counts[static_cast<std::size_t>(signal)]; }
+  constexpr std::uint64_t& operator[](CoreSignal signal) { return counts[static_cast<std::size_t>(signal)]; }
+  friend constexpr bool operator==(const CoreSignals&, const CoreSignals&) = default;
+};
+
+}  // namespace zs::arch
