@@ -64,13 +64,6 @@ struct PathRun {
   std::uint64_t next = 0;   // where the program went on: the target of an indirect branch at the path's end
 };
 
-/// What became of the last load of a single instruction.
-struct LoadOutcome {
-  bool present = false;
-  std::uint32_t latency = 0;  // core cycles from dispatch to the data
-  DataSource source;
-};
-
 /// One thread of a program on its modelled core.
 class CoreFeed {
  public:
@@ -86,10 +79,15 @@ class CoreFeed {
   /// Totals of this thread since it started; the reference stays good, and run() changes what it shows.
   virtual const CoreSignals& signals() const = 0;
 
-  /// Of the newest run, which was a single instruction.
-  virtual LoadOutcome last_load() const = 0;
+  /// Of the newest run, which was a single instruction: its last load, its last store. A locked read-modify-write has both.
+  virtual AccessOutcome last_load() const = 0;
+  virtual AccessOutcome last_store() const = 0;
   /// Whether the branch that ended the newest run was mispredicted.
   virtual bool last_mispredicted() const = 0;
+
+  /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load is
+  /// tagged at a time; when it has its data, a seeded pseudo-random few of those that follow are passed over.
+  virtual void set_latency_threshold(std::uint32_t cycles) = 0;
 
   /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it: the most
   /// that is worth planning for.

@@ -22,6 +22,7 @@ enum class CoreSignal : std::uint8_t {
   LockedLoads,
   SplitLoads,
   LoadStlbMiss,  // loads that needed a page walk
+  LatencyLoads,  // loads that the load-latency facility tagged and that took longer than its threshold
   Stores,
   SplitStores,
   StoreStlbMiss,

@@ -12,6 +12,7 @@
 #include "arch/events/event.h"
 #include "arch/msrs.h"
 #include "arch/quirks.h"
+#include "arch/records/data_source.h"
 #include "arch/records/lbr.h"
 #include "arch/records/pebs.h"
 
@@ -56,7 +57,9 @@ struct CpuModel {
   bool pebs_of_any_event = false;  // an event that is not precise is recorded at the overflow, not at the next event
   bool load_latency = false;       // the load-latency facility, MSR_PEBS_LD_LAT
   bool precise_store = false;      // the precise-store facility, MSR_PEBS_ENABLE[63], on PMC3
-  std::uint8_t reset_slots;        // of the DS management area, for general counters
+  DataSourceFormat data_source = DataSourceFormat::None;
+  bool store_latency = false;  // an event CDH/02H whose records have a store's latency and place
+  std::uint8_t reset_slots;    // of the DS management area, for general counters
 
   std::uint8_t lbr_entries;  // a power of two
   LbrKind lbr_kind = LbrKind::Stack;
@@ -118,6 +121,8 @@ constexpr bool is_consistent(const CpuModel& m) {
   if (m.fixed_reset_slot() < m.reset_slots && m.pebs_baseline()) return false;
   if (!m.capabilities.has(PerfCapabilities::pebs_trap)) return false;  // no fault-like record is modelled
   if (m.load_latency && m.perfmon_version < 5 && m.pebs_counters.empty()) return false;
+  if (m.load_latency != (m.data_source != DataSourceFormat::None)) return false;
+  if (m.store_latency && (m.precise_store || !m.load_latency)) return false;
   if (m.precise_store && (m.pebs_baseline() || !m.pebs_counters.has(3))) return false;
   if (m.capabilities.has(PerfCapabilities::metrics) != (m.metrics_fields != 0) || m.metrics_fields > 8) return false;
   if (m.metrics_fields != 0 && m.fixed_counters < 4) return false;  // FIXED_CTR3 is their base

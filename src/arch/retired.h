@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "arch/core_signals.h"
+#include "arch/records/data_source.h"
 
 namespace zs::arch {
 
@@ -65,9 +66,8 @@ struct Retired : InsnFacts {
 
   bool fence = false;  // CPUID, SFENCE, MFENCE or CLFLUSH: some processors count a store there (arch/quirks.h)
 
-  // What only a core model knows; 0: there is none, and records say so.
-  std::uint32_t load_latency = 0;        // core cycles from dispatch to the data
-  std::uint32_t data_source = 0;         // as PEBS records encode it
+  // What only a core model knows. Absent: there is none, and records say so.
+  AccessOutcome load, store;             // the last of each
   const CoreSignals* signals = nullptr;  // what this instruction added
 
   static constexpr std::uint8_t kSameCpl = 0xFF;

@@ -49,7 +49,6 @@ void Counters::reset() {
   control_ = arch::GlobalCtrl{model_.enabled_at_reset().bits};
   status_ = GlobalStatus{};
   pebs_ = latency_ = precise_stores_ = armed_ = pending_ = {};
-  latency_threshold_ = 0;
   stale_ = true;
 }
 
@@ -77,8 +76,34 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
   put(with_address_, counter.bit, row != nullptr && row->data_address);
   put(of_stores_, counter.bit, row != nullptr && row->of_store);
   put(facility_stores_, counter.bit, arch::is_precise_store(model_, event, umask));
+  source_words_[n] = arch::source_word(model_, row);
   put(at_overflow_, counter.bit, records_the_overflow(n, row));
   put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
+}
+
+arch::SourceWord Counters::source_word(CounterSet counters) const {
+  using arch::SourceWord;
+  SourceWord store = SourceWord::None;
+  bool only_stores = true;
+  for (CounterSet rest = counters; !rest.empty(); rest.bits &= rest.bits - 1) {
+    const unsigned n = rest.first();
+    const SourceWord word = n < kMaxGeneral ? source_words_[n] : SourceWord::None;
+    switch (word) {
+      case SourceWord::LoadLatency:
+        if (latency_.has(n)) return word;
+        only_stores = false;
+        break;
+      case SourceWord::PreciseStore:
+        only_stores = only_stores && precise_stores_.has(n);
+        store = word;
+        break;
+      case SourceWord::StoreHit:
+      case SourceWord::StoreLatency: store = word; break;
+      case SourceWord::None:
+      case SourceWord::PlainLoad: only_stores = false; break;
+    }
+  }
+  return only_stores ? store : SourceWord::None;
 }
 
 /// What PMCn counts, which for load latency depends on PEBS too.
@@ -86,8 +111,8 @@ void Counters::choose_meaning(unsigned n) {
   Counter& counter = slots_[n];
   const auto event = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::event));
   const auto umask = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::umask));
-  counter.load_latency = arch::is_load_latency(model_, event, umask) && latency_.has(n);
-  counter.meaning = counter.load_latency ? &arch::kLoadInstructions : arch::meaning_of(model_, event, umask);
+  const bool load_latency = arch::is_load_latency(model_, event, umask) && latency_.has(n);
+  counter.meaning = load_latency ? &arch::kLatencyLoads : arch::meaning_of(model_, event, umask);
   if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) {
     if (counter.meaning == &arch::kStores) counter.meaning = &arch::kStoresAndFences;
     if (counter.meaning == &arch::kLoadsAndStores) counter.meaning = &arch::kLoadsStoresAndFences;
@@ -252,8 +277,7 @@ void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
 }
 
 void Counters::add_conditionally(Counter& counter, const arch::Retired& retired, Step& step) {
-  std::uint32_t events = counter.meaning->count(retired);
-  if (counter.load_latency && retired.load_latency != 0 && retired.load_latency <= latency_threshold_) events = 0;
+  const std::uint32_t events = counter.meaning->count(retired);
   const bool reached = events >= std::max<std::uint32_t>(counter.cmask, 1);
   const bool holds = counter.cmask != 0 && counter.invert ? !reached : reached;
   if (holds && !(counter.edge && counter.condition_held)) add(counter, 1, step);

@@ -62,8 +62,6 @@ class Counters {
   bool has_pending() const { return !pending_.empty(); }
   /// Software set their overflow bits: where an event that is not precise is recorded, that makes a record.
   void overflow_by_software(arch::CounterSet counters);
-  /// A load counts for the load-latency facility if it took longer; one of unknown latency counts always.
-  void set_latency_threshold(std::uint64_t cycles) { latency_threshold_ = cycles; }
   /// Whether PEBS records the overflowing instruction of this counter, named by its bit.
   bool records_the_overflow(unsigned counter) const { return at_overflow_.has(counter); }
   /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if none
@@ -75,10 +73,9 @@ class Counters {
     return addressed.subset_of(of_stores_) && retired.store_address != 0 ? retired.store_address : retired.data_address;
   }
 
-  /// Whether all of these sample stores by the precise-store facility.
-  bool are_precise_stores(arch::CounterSet counters) const {
-    return counters.subset_of(facility_stores_ & precise_stores_);
-  }
+  /// What the data-source word of a record for these counters describes: for load latency the load, whatever else is among
+  /// them; a store if only events of stores are; else nothing.
+  arch::SourceWord source_word(arch::CounterSet counters) const;
 
   // What retires: the meaning of these is pmu.h's.
   std::span<const arch::EventMeaning> lanes(Ring ring);
@@ -113,8 +110,7 @@ class Counters {
     bool invert = false, edge = false;
     bool condition_held = false;         // at the previous retirement; for E
     arch::Tick tick = arch::Tick::None;  // counts time; `meaning` is null then
-    bool load_latency = false;           // with PEBS enabled for it, `meaning` counts tagged loads
-    bool conditional() const { return cmask != 0 || edge || load_latency; }
+    bool conditional() const { return cmask != 0 || edge; }
   };
 
   /// The running counters of one ring, by what they count.
@@ -155,6 +151,7 @@ class Counters {
   const arch::CpuModel& model_;
   std::array<Counter, kSlots> slots_;
   std::array<arch::PerfEvtSel, kMaxGeneral> selects_;
+  std::array<arch::SourceWord, kMaxGeneral> source_words_{};
   arch::FixedCtrCtrl fixed_control_;
   arch::GlobalCtrl control_;
   arch::GlobalStatus status_;
@@ -164,7 +161,6 @@ class Counters {
   arch::CounterSet at_overflow_;      // PEBS records the overflowing instruction itself, or at the overflow
   arch::CounterSet pebs_, latency_, armed_;
   arch::CounterSet pending_;  // to be recorded at the next retirement
-  std::uint64_t latency_threshold_ = 0;
 
   bool stale_ = true;  // a register that decides which counters run has changed since resolve()
   Lanes& of(Ring ring) { return rings_[static_cast<std::size_t>(ring)]; }

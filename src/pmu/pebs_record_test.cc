@@ -141,24 +141,37 @@ class CountingXmms : public VectorRegisters {
   }
 };
 
-/// Two loads at 401000H and 401004H; the second one is recorded, the first on a processor whose PMC0 is exact.
+/// What a core model says of a load that another core had modified.
+constexpr arch::AccessOutcome kSlowLoad{
+    .present = true,
+    .latency = 77,
+    .source = {.level = arch::DataLevel::L3, .snoop = arch::DataSnoop::Hitm, .tlb = arch::DataTlb::Walk}};
+
+/// Two loads at 401000H and 401004H; the second one is recorded, the first on a processor whose PMC0 is exact. By the
+/// load-latency facility where there is one.
 void record_a_load(TestPmu& t, const arch::RegisterFile& after = kAfter) {
-  const bool old_loads = arch::find_event(t.model, std::uint8_t{0x0B}, std::uint8_t{0x01}) != nullptr;
-  const bool no_loads = t.model.pebs_format() == arch::PebsFormat::V0;
-  t.wr(kSelect0, (no_loads    ? kCountInstructions
-                  : old_loads ? 0x41'010B
-                              : kCountLoads) |
+  const bool old_loads = t.model.pebs_format() <= arch::PebsFormat::V1 && !t.model.precise_store;
+  const std::uint64_t plain = t.model.pebs_format() == arch::PebsFormat::V0 ? kCountInstructions : kCountLoads;
+  t.wr(kSelect0, (!t.model.load_latency ? plain
+                  : old_loads           ? 0x41'100B
+                                        : 0x41'01CD) |
                      (t.model.pebs_baseline() ? std::uint64_t{1} << 34 : 0));
   t.wr(kPmc0, 0xFFFF'FFFF);
-  t.wr(kPebsEnable, 1);
+  t.wr(kPebsEnable, t.model.load_latency && !t.model.pebs_baseline() ? 0x1'0000'0001 : 1);
   arch::Retired load = load_at(0x40'1000, 0x7FFF'1234'5678);
   load.next_ip = 0x40'1004;
-  load.load_latency = 77;
-  load.data_source = 0x06;
+  load.load = kSlowLoad;
   t.pmu.retire(load, after);
   load.ip = 0x40'1004;
   load.next_ip = 0x40'1008;
   t.pmu.retire(load, after);
+}
+
+/// The code of a modified line is 6 on Nehalem, 7 later; bit 4 is the page walk.
+std::uint64_t word_of_slow_load(const arch::CpuModel& model) {
+  if (!model.load_latency) return 0;
+  if (model.data_source == arch::DataSourceFormat::Nehalem) return 0x06;
+  return model.data_source == arch::DataSourceFormat::Westmere ? 0x16 : 0x17;
 }
 
 std::optional<arch::PebsFields> decoded(TestPmu& t) {
@@ -194,9 +207,9 @@ TEST(PebsFormats, OfFixedSizeDecodeToWhatWasRecorded) {
     EXPECT_EQ(fields->status, status ? 1U : 0U) << name;
     EXPECT_EQ(fields->counters, format >= arch::PebsFormat::V3 ? 1U : 0U) << name;
     EXPECT_EQ(fields->eventing_ip, format >= arch::PebsFormat::V2 ? 0x40'1004U : 0U) << name;
-    EXPECT_EQ(fields->data_address, format >= arch::PebsFormat::V2 ? 0x7FFF'1234'5678U : 0U) << name;
-    EXPECT_EQ(fields->latency, format >= arch::PebsFormat::V1 ? 77U : 0U) << name;
-    EXPECT_EQ(fields->data_source, format >= arch::PebsFormat::V1 ? 6U : 0U) << name;
+    EXPECT_EQ(fields->data_address, t.model.load_latency ? 0x7FFF'1234'5678U : 0U) << name;
+    EXPECT_EQ(fields->latency, t.model.load_latency ? 77U : 0U) << name;
+    EXPECT_EQ(fields->data_source, word_of_slow_load(t.model)) << name;
     EXPECT_EQ(fields->transaction, 0U) << name;
     EXPECT_EQ(fields->tsc != 0, format >= arch::PebsFormat::V3) << name;
   }
@@ -229,8 +242,9 @@ TEST(PebsFormats, OfEverySetOfGroupsDecodeToWhatWasRecorded) {
           EXPECT_EQ(fields->counters, 1U);
           EXPECT_NE(fields->tsc, 0U);
           EXPECT_EQ(fields->data_address, memory ? 0x7FFF'1234'5678U : 0U);
-          EXPECT_EQ(fields->data_source, memory ? 6U : 0U);
-          EXPECT_EQ(fields->latency, memory ? 77U : 0U);
+          const std::uint64_t latency = t.model.store_latency ? std::uint64_t{77} << 32 | 77 : 77;
+          EXPECT_EQ(fields->data_source, memory ? word_of_slow_load(t.model) : 0);
+          EXPECT_EQ(fields->latency, memory ? latency : 0);
           EXPECT_TRUE(same(fields->registers, gprs ? kAfter : arch::RegisterFile{}));
           EXPECT_EQ(fields->xmms.registers[255], static_cast<std::byte>(vectors ? 255 : 0));
           ASSERT_EQ(fields->lbr_count, lbrs ? entries : 0U);
@@ -401,17 +415,79 @@ TEST(LoadLatency, SaysThatItKnowsNeitherSourceNorLatencyWithoutACoreModel) {
   EXPECT_EQ(t.record(0).v2.v1.latency, 0U);
 }
 
-TEST(LoadLatency, LeavesOutLoadsThatTookNoLongerThanTheThreshold) {
+TEST(LoadLatency, CountsWhatACoreModelSaysOfTheThresholdThatSoftwareSet) {
   TestPmu t;
   t.wr(kSelect0, 0x41'01CD);
   t.wr(0x3F6, 30);
+  EXPECT_EQ(t.pmu.latency_threshold(), 30U);
   t.wr(kPebsEnable, 0x1'0000'0001);
-  for (const std::uint32_t cycles : {4U, 30U, 31U, 200U}) {
+  for (const std::uint64_t slow : {0U, 0U, 1U, 1U}) {
     arch::Retired load = load_at(0x1000, 0x9000);
-    load.load_latency = cycles;
+    arch::CoreSignals signals;
+    signals[arch::CoreSignal::LatencyLoads] = slow;
+    load.signals = &signals;
     t.retire(load);
   }
   EXPECT_EQ(t.rd(kPmc0), 2U);
+}
+
+TEST(LoadLatency, IsALaneThatCanBeCountedInBulk) {
+  TestPmu t;
+  t.wr(kSelect0, 0x41'01CD);
+  t.wr(kPebsEnable, 0x1'0000'0001);
+  t.wr(kPmc0, 0xFFFF'FFFF - 9);
+  ASSERT_EQ(t.pmu.lanes().size(), 1U);
+  ASSERT_NE(t.pmu.lanes()[0].of_signals, nullptr);
+  EXPECT_EQ(t.pmu.headroom(0), 9U);
+  t.pmu.count(0, 9);
+  EXPECT_EQ(t.pmu.headroom(0), 0U);
+  arch::CoreSignals signals;
+  signals[arch::CoreSignal::LatencyLoads] = 5;
+  EXPECT_EQ(t.pmu.lanes()[0].of_signals(signals), 5U);
+}
+
+/// The record of the second of two read-modify-writes whose halves went different ways.
+arch::PebsFields record_of_two_ways(TestPmu& t, std::uint64_t select, std::uint64_t pebs_enable) {
+  t.set_up_ds(4, 5);
+  t.wr(kSelect0, select | (t.model.pebs_baseline() ? std::uint64_t{1} << 34 : 0));
+  if (t.model.pebs_baseline()) t.wr(0x3F2, 1);
+  t.wr(kPmc0, 0xFFFF'FFFF);
+  t.wr(kPebsEnable, pebs_enable);
+  arch::Retired both = load_at(0x40'1000, 0x9000);
+  both.store_count = both.stores = 1;
+  both.store_address = 0x9000;
+  both.load = kSlowLoad;
+  both.store = {.present = true,
+                .latency = 5,
+                .source = {.level = arch::DataLevel::L1, .tlb = arch::DataTlb::L1, .locked = true}};
+  t.retire(both);
+  t.retire(both);
+  return decoded(t).value();
+}
+
+TEST(DataSource, OfAStoreEventSaysWhetherTheStoresLineWasInL1) {
+  for (const char* name : {"haswell", "skylake-client", "skylake-server", "icelake-server"}) {
+    TestPmu t{name};
+    const arch::PebsFields fields = record_of_two_ways(t, 0x41'82D0, 1);
+    EXPECT_EQ(fields.data_source, 1U) << name;
+    EXPECT_EQ(fields.latency, 0U) << name;
+  }
+}
+
+TEST(DataSource, OfAStoreLatencyEventSaysWhereTheLineWasAndHowLongItTook) {
+  TestPmu t{"sapphire-rapids"};
+  const arch::PebsFields fields = record_of_two_ways(t, 0x41'02CD, 1);
+  EXPECT_EQ(fields.data_source, 0x21U);
+  EXPECT_EQ(fields.latency, std::uint64_t{5} << 32 | 5);
+}
+
+TEST(DataSource, OfAPlainLoadEventSaysNothing) {
+  for (const char* name : {"haswell", "skylake-server", "icelake-server", "sapphire-rapids"}) {
+    TestPmu t{name};
+    const arch::PebsFields fields = record_of_two_ways(t, kCountLoads, 1);
+    EXPECT_EQ(fields.data_source, 0U) << name;
+    EXPECT_EQ(fields.latency, 0U) << name;
+  }
 }
 
 }  // namespace

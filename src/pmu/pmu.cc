@@ -58,6 +58,7 @@ class Pmu::Impl {
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
 
   Counters& counters() { return counters_; }
+  std::uint64_t latency_threshold() const { return latency_.get(arch::LoadLatency::threshold); }
   std::uint32_t generation(Ring ring);
   bool records_branches() const { return lbr_on_ || bts_on_; }
   void enter_branch(const arch::TakenBranch& branch) {
@@ -221,10 +222,7 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
       break;
     case Msr::PebsEnable: set_pebs_enable(value); break;
     case Msr::PebsDataCfg: data_cfg_ = arch::PebsDataCfg{value}; break;
-    case Msr::LoadLatency:
-      latency_ = arch::LoadLatency{value};
-      counters_.set_latency_threshold(value);
-      break;
+    case Msr::LoadLatency: latency_ = arch::LoadLatency{value}; break;
     case Msr::PebsFrontend: frontend_ = value; break;
     case Msr::OffcoreResponse: offcore_[i] = value; break;
     case Msr::PerfMetrics: metrics_.set_value(value, counters_.value(kSlotsCounter)); break;
@@ -414,16 +412,14 @@ CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired,
   const arch::PebsFormat format = model_.pebs_format();
   arch::PebsShape shape{.format = format, .layout = store_.layout()};
   if (arch::is_adaptive(format)) shape.groups = groups_of(triggered);
-  PebsContent content{.after = after,
-                      .eventing_ip = retired.ip,
-                      .status = counters_.status().raw(),
-                      .counters = triggered.bits,
-                      .data_source = retired.data_source,
-                      .latency = retired.load_latency};
+  PebsContent content{
+      .after = after, .eventing_ip = retired.ip, .status = counters_.status().raw(), .counters = triggered.bits};
   content.data_address = counters_.address(triggered, retired);
-  if (counters_.are_precise_stores(triggered)) {
-    // Where the store went only a core model would know; what Retired says is the load's.
-    content.data_source = content.latency = 0;
+  const arch::SourceWord word = counters_.source_word(triggered);
+  const arch::AccessOutcome& access = word == arch::SourceWord::LoadLatency ? retired.load : retired.store;
+  if (access.present) {
+    content.data_source = arch::encode_source(model_.data_source, word, access.source);
+    content.latency = arch::encode_latency(model_.data_source, word, access.latency);
   }
   if (format >= arch::PebsFormat::V3) content.tsc = clock_.tsc();
 
@@ -553,6 +549,7 @@ void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) 
 bool Pmu::wants_branches() const { return impl_->records_branches(); }
 void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(branch); }
 arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
+std::uint64_t Pmu::latency_threshold() const { return impl_->latency_threshold(); }
 bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().records_the_overflow(counter); }
 bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }

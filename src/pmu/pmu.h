@@ -87,6 +87,10 @@ class Pmu {
   std::span<const arch::EventMeaning> lanes(Ring ring = Ring::User) const;
   std::uint32_t lanes_generation(Ring ring = Ring::User) const;
 
+  /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set). Which
+  /// loads are tagged, and how long they take, the core model knows that feeds this.
+  std::uint64_t latency_threshold() const;
+
   /// How many events of `lane` may be passed to count() before something other than a counter value would
   /// change (an overflow, a PEBS record of an armed counter). 0: the next instruction with such an event needs retire().
   /// A counter at 0 leaves room for 2^48 - 1. Always 0 for a lane with a counter that uses CMASK or E.

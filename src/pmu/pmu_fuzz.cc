@@ -123,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         r.load_count = in.take<std::uint64_t>();
         r.store_count = in.take<std::uint16_t>();
         r.store_address = in.take<std::uint8_t>();
-        r.load_latency = in.take<std::uint8_t>();
+        r.load = r.store = {.present = (action & 128) != 0, .latency = in.take<std::uint8_t>()};
         r.next_cpl = static_cast<std::uint8_t>(in.take<std::uint8_t>() % 4);
         r.ip = in.take<std::uint32_t>();
         t.retire(r);

@@ -20,8 +20,14 @@ arch::Retired store_at(std::uint64_t ip, std::uint64_t address) {
   return r;
 }
 
+/// What a core model says of a locked store that missed L1D and walked the page tables.
+constexpr arch::AccessOutcome kFarStore{
+    .present = true,
+    .latency = 200,
+    .source = {.level = arch::DataLevel::Dram, .tlb = arch::DataTlb::Walk, .locked = true}};
+
 /// The record of the second of two read-modify-writes; their loads have a latency and a source.
-std::optional<arch::PebsFields> recorded(TestPmu& t, std::uint64_t enable) {
+std::optional<arch::PebsFields> recorded(TestPmu& t, std::uint64_t enable, const arch::AccessOutcome& store = {}) {
   t.set_up_ds(4, 5);
   t.wr(kSelect3, kPreciseStore);
   t.wr(kPmc3, 0xFFFF'FFFF);
@@ -31,8 +37,8 @@ std::optional<arch::PebsFields> recorded(TestPmu& t, std::uint64_t enable) {
     arch::Retired r = store_at(ip, 0x7000 + ip);
     r.load_count = r.loads = 1;
     r.data_address = 0x9000;
-    r.load_latency = 99;
-    r.data_source = 6;
+    r.load = {.present = true, .latency = 99, .source = {.level = arch::DataLevel::L3}};
+    r.store = store;
     t.retire(r);
   }
   std::vector<std::byte> bytes(176);
@@ -48,6 +54,16 @@ TEST(PreciseStore, RecordsTheStoresAddressAndSaysThatItsWayIsNotKnown) {
   EXPECT_EQ(fields->data_address, 0x8004U) << "the store's, not the load's";
   EXPECT_EQ(fields->data_source, 0U);
   EXPECT_EQ(fields->latency, 0U);
+}
+
+TEST(PreciseStore, SaysWhetherTheStoreHitWalkedAndWasLockedIfACoreModelKnows) {
+  TestPmu t{"ivybridge"};
+  EXPECT_EQ(recorded(t, 8 | kFacility, kFarStore)->data_source, 0x30U);
+  TestPmu near{"ivybridge"};
+  EXPECT_EQ(recorded(near, 8 | kFacility, {.present = true, .source = {.level = arch::DataLevel::L1}})->data_source,
+            0x01U);
+  TestPmu unprepared{"ivybridge"};
+  EXPECT_EQ(recorded(unprepared, 8, kFarStore)->data_source, 0U);
 }
 
 TEST(PreciseStore, WithoutTheFacilityTheEventsRecordHasNoAddress) {

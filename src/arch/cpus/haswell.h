@@ -30,6 +30,7 @@ inline constexpr CpuModel kHaswell1{
     .distribution_counters = only(1),
     .pebs_serves = PebsServes::Overflowed,
     .load_latency = true,
+    .data_source = DataSourceFormat::SandyBridge,
     .reset_slots = 4,
     .lbr_entries = 16,
     .lbr_call_stack = true,

@@ -32,6 +32,7 @@ inline constexpr CpuModel kIcelakeServer1{
     .pebs_serves = PebsServes::Applicable,
     .pebs_of_any_event = true,
     .load_latency = true,
+    .data_source = DataSourceFormat::SkylakeServer,
     .reset_slots = 8,
     .lbr_entries = 32,
     .lbr_call_stack = true,

@@ -31,6 +31,7 @@ inline constexpr CpuModel kIvybridge1{
     .pebs_serves = PebsServes::Overflowed,
     .load_latency = true,
     .precise_store = true,
+    .data_source = DataSourceFormat::SandyBridge,
     .reset_slots = 4,
     .lbr_entries = 16,
     .lbr_call_stack = false,

@@ -29,6 +29,7 @@ inline constexpr CpuModel kNehalem1{
     .distribution_counters = {},
     .pebs_serves = PebsServes::Overflowed,
     .load_latency = true,
+    .data_source = DataSourceFormat::Nehalem,
     .reset_slots = 4,
     .lbr_entries = 16,
     .lbr_call_stack = false,

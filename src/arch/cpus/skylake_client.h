@@ -29,6 +29,7 @@ inline constexpr CpuModel kSkylakeClient1{
     .distribution_counters = only(1),
     .pebs_serves = PebsServes::Applicable,
     .load_latency = true,
+    .data_source = DataSourceFormat::Skylake,
     .reset_slots = 4,
     .lbr_entries = 32,
     .lbr_call_stack = true,

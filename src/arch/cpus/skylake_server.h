@@ -16,6 +16,7 @@ inline constexpr CpuModel kSkylakeServer1 = [] {
   model.name = "skylake-server@1";
   model.description = "Intel Xeon, Skylake server (06_55H), hyper-threading off";
   model.signature = 0x0005'0654;
+  model.data_source = DataSourceFormat::SkylakeServer;
   model.general_counters = 8;
   model.reset_slots = 8;
   model.events = skylake_server_events;

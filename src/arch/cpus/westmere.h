@@ -15,6 +15,7 @@ inline constexpr CpuModel kWestmere1 = [] {
   model.description = "Intel Core, Westmere client (06_25H), hyper-threading on";
   model.signature = 0x0002'0652;
   model.absent_architectural_events = 0x4;
+  model.data_source = DataSourceFormat::Westmere;
   model.offcore_registers = 2;
   model.events = westmere_events;
   return model;

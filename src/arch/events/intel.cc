@@ -1193,8 +1193,8 @@ constexpr Row kRows[] = {
         "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
     {Ivb, exact("mem_trans_retired.precise_store", 0xCD, 0x02, only(3), Always, kStores,
         "stores retired, sampled with their addresses by the precise-store facility").with_store_address()},
-    {Spr, not_modelled("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes,
-        "store latency sampling").with_address()},
+    {Spr, exact("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes, kStores,
+        "stores retired, sampled with their addresses, where the line was and how long it took").with_store_address()},
     {Nhm, not_modelled("mem_uncore_retired.local_dram", 0x0F, 0x20, every, Yes,
         "loads retired that missed the third-level cache and were served from local memory")
         .also("mem_load_l3_miss_retired.local_dram mem_load_uops_l3_miss_retired.local_dram "

@@ -101,6 +101,16 @@ inline constexpr EventMeaning kModelled{
         [](const Retired& r) { return r.signals == nullptr ? 0U : meanings::saturated(((*r.signals)[Signal] + ...)); },
     .of_signals = [](const CoreSignals& signals) -> std::uint64_t { return (signals[Signal] + ...); }};
 
+/// The load-latency facility's event. Without a core model a load's latency is unknown, and each counts.
+inline constexpr EventMeaning kLatencyLoads{
+    .count =
+        [](const Retired& r) {
+          return r.signals == nullptr ? std::uint32_t{r.load_count != 0}
+                                      : meanings::saturated((*r.signals)[CoreSignal::LatencyLoads]);
+        },
+    .memory = true,
+    .of_signals = kModelled<CoreSignal::LatencyLoads>.of_signals};
+
 /// FP_ARITH_INST_RETIRED by UMASK, whose bits may be combined. Entry 0 counts nothing.
 inline constexpr std::array<EventMeaning, 256> kFpArith = meanings::fp_arith_table(std::make_index_sequence<256>{});
 

@@ -61,4 +61,8 @@ bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t uma
          (event == 0x0B && umask == 0x10 && find_event(model, std::uint8_t{0xCD}, std::uint8_t{0x01}) == nullptr);
 }
 
+bool is_store_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+  return model.store_latency && event == 0xCD && umask == 0x02;
+}
+
 }  // namespace zs::arch

@@ -39,6 +39,9 @@ bool is_precise_store(const CpuModel& model, std::uint8_t event, std::uint8_t um
 /// Whether the event is that of the load-latency facility.
 bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
 
+/// Whether the event is that of sampled stores with latency and place.
+bool is_store_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
+
 // The tables, in intel.cc.
 std::span<const Event> core2_events();
 std::span<const Event> goldmont_events();
