@@ -64,8 +64,10 @@ enum class CoreSignal : std::uint8_t {
   ItlbStlbHit,
   ItlbWalk,
   ItlbWalkCycles,
-  WalkCompleted4K,
+  WalkCompleted4K,  // of loads, stores and fetches
   WalkCompleted2M,
+  DtlbLoadWalk4K,  // of loads alone; these two sum to DtlbLoadWalk
+  DtlbLoadWalk2M,
   // Instruction side, by line
   FetchHit,
   FetchMiss,
@@ -83,8 +85,8 @@ enum class CoreSignal : std::uint8_t {
   // Time. Slots are issue slots: cycles x width; those by cause sum to Slots.
   Cycles,
   Slots,
-  SlotsRetired,  // fused uops; with those of the microcode sequencer
-  SlotsMicrocode,
+  SlotsRetired,    // fused uops, but for
+  SlotsMicrocode,  // those that the microcode sequencer makes
   SlotsMispredict,
   SlotsMachineClear,
   SlotsInstructionCache,
@@ -113,6 +115,10 @@ enum class CoreSignal : std::uint8_t {
   StallsMemory,  // no uop issued, some load outstanding
   StallsTotal,   // no uop issued
   StallsStoreBuffer,
+  StallsPorts,  // SlotsPorts, as cycles
+  CyclesNotDelivered,  // the front end delivered nothing and the back end could have taken some
+  RecoveryCycles,      // of the allocator after a clear
+  WrongPathUops,  // issued and not retired; with width x RecoveryCycles they are SlotsMispredict + SlotsMachineClear
   kCount,
 };
 

@@ -68,9 +68,10 @@ ListedEvent from_perf(const session::PerfName& name, const arch::CpuModel& cpu) 
 ListedEvent from_pfm(const PfmEvent& pfm, const arch::CpuModel& cpu) {
   const PerfEvtSel select{pfm.config};
   const bool counts_events = !select.has(PerfEvtSel::cmask) && !select.has(PerfEvtSel::edge);
-  const bool exact =
-      counts_events && arch::meaning_of(cpu, static_cast<std::uint8_t>(select.get(PerfEvtSel::event)),
-                                        static_cast<std::uint8_t>(select.get(PerfEvtSel::umask))) != nullptr;
+  const arch::EventMeaning* const meaning =
+      arch::meaning_of(cpu, static_cast<std::uint8_t>(select.get(PerfEvtSel::event)),
+                       static_cast<std::uint8_t>(select.get(PerfEvtSel::umask)));
+  const bool exact = counts_events && meaning != nullptr && meaning->of_signals == nullptr;
   ListedEvent event;
   for (const char c : pfm.name) event.name += arch::lower(c);
   event.kind = exact ? ListedClass::Exact : ListedClass::NotModelled;

@@ -65,11 +65,12 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
   Counter& counter = slots_[n];
   const auto event = static_cast<std::uint8_t>(select.get(PerfEvtSel::event));
   const auto umask = static_cast<std::uint8_t>(select.get(PerfEvtSel::umask));
-  const arch::Event* row = arch::find_event(model_, event, umask);
+  const arch::Event* const whole = arch::find_whole_event(model_, select);
+  const arch::Event* const row = whole != nullptr ? whole : arch::find_event(model_, event, umask);
   counter.tick = row != nullptr ? row->tick : arch::Tick::None;
-  counter.cmask = static_cast<std::uint8_t>(select.get(PerfEvtSel::cmask));
-  counter.invert = select.has(PerfEvtSel::invert);
-  counter.edge = select.has(PerfEvtSel::edge);
+  counter.cmask = whole != nullptr ? std::uint8_t{0} : static_cast<std::uint8_t>(select.get(PerfEvtSel::cmask));
+  counter.invert = whole == nullptr && select.has(PerfEvtSel::invert);
+  counter.edge = whole == nullptr && select.has(PerfEvtSel::edge);
   counter.condition_held = false;
   choose_meaning(n);
 
@@ -112,7 +113,10 @@ void Counters::choose_meaning(unsigned n) {
   const auto event = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::event));
   const auto umask = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::umask));
   const bool load_latency = arch::is_load_latency(model_, event, umask) && latency_.has(n);
-  counter.meaning = load_latency ? &arch::kLatencyLoads : arch::meaning_of(model_, event, umask);
+  const arch::Event* const whole = arch::find_whole_event(model_, selects_[n]);
+  counter.meaning = load_latency       ? &arch::kLatencyLoads
+                    : whole != nullptr ? whole->meaning
+                                       : arch::meaning_of(model_, event, umask);
   if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) {
     if (counter.meaning == &arch::kStores) counter.meaning = &arch::kStoresAndFences;
     if (counter.meaning == &arch::kLoadsAndStores) counter.meaning = &arch::kLoadsStoresAndFences;

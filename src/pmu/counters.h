@@ -8,7 +8,8 @@
 // triggers at the next retirement. source: SDM vol. 3B, "PEBS Record Format" of Nehalem: "an overflow condition in the
 // counter will arm PEBS"; "Precise Distribution of Instructions Retired (PDIR)"; Goldmont on non-precise events.
 //
-// CMASK, INV and E compare events per cycle. Here one retirement is one cycle: there is no finer clock yet.
+// CMASK, INV and E compare events per cycle. Here one retirement is one cycle: there is no finer clock yet. Where the table has
+// a row for the encoding with them, a core model has done the comparing and the row is counted as it is.
 // ANY is taken and changes nothing: the other hyper-thread sleeps.
 #pragma once
 

@@ -53,9 +53,65 @@ TEST(Counters, CountInstructionsOnFixedCounter0AndNothingOnTheUnmodelledOnes) {
 
 TEST(Counters, CountNothingForAnEventThatIsNotModelled) {
   TestPmu t;
-  t.wr(kSelect0, 0x41'20D1);
+  t.wr(kSelect0, 0x41'04C3);  // machine_clears.smc
   t.run(5);
   EXPECT_EQ(t.rd(kPmc0), 0U);
+  EXPECT_THAT(t.pmu.lanes(), IsEmpty());
+}
+
+// ---- modelled events
+
+constexpr std::uint32_t kMispredicts = 0x41'00C5, kMispredictsPrecise = 0x41'04C5, kL3Misses = 0x41'20D1;
+
+TEST(ModelledEvents, CountNothingWhereNoCoreModelTellsOfThem) {
+  TestPmu t;
+  t.wr(kSelect0, kL3Misses);
+  t.run(5);
+  EXPECT_EQ(t.rd(kPmc0), 0U);
+}
+
+TEST(ModelledEvents, CountWhatTheCoreModelSaysOfAnInstruction) {
+  TestPmu t;
+  t.wr(kSelect0, kL3Misses);
+  arch::CoreSignals signals;
+  arch::Retired load;
+  load.load_count = 2;
+  load.signals = &signals;
+  t.retire(load);
+  EXPECT_EQ(t.rd(kPmc0), 0U);
+  signals[arch::CoreSignal::LoadDram] = 2;
+  t.retire(load);
+  EXPECT_EQ(t.rd(kPmc0), 2U);
+}
+
+TEST(ModelledEvents, ShareALaneBetweenEncodingsThatMeanTheSame) {
+  TestPmu t;
+  t.wr(kSelect0, kMispredicts);
+  t.wr(kSelect0 + 1, kMispredictsPrecise);
+  ASSERT_EQ(t.pmu.lanes().size(), 1U);
+  ASSERT_NE(t.pmu.lanes()[0].of_signals, nullptr);
+  arch::CoreSignals signals;
+  signals[arch::CoreSignal::MispredictedTaken] = 3;
+  signals[arch::CoreSignal::MispredictedReturn] = 4;
+  EXPECT_EQ(t.pmu.lanes()[0].of_signals(signals), 7U);
+  t.pmu.count(0, 7);
+  EXPECT_EQ(t.rd(kPmc0), 7U);
+  EXPECT_EQ(t.rd(kPmc0 + 1), 7U);
+}
+
+// CYCLE_ACTIVITY's encodings have a CMASK of their own, which is no comparison with what one instruction did.
+TEST(ModelledEvents, TakeACmaskThatBelongsToTheEncodingForNoCondition) {
+  TestPmu t;
+  t.wr(kSelect0, 0x0841'08A3);  // cycle_activity.cycles_l1d_miss
+  ASSERT_EQ(t.pmu.lanes().size(), 1U);
+  EXPECT_EQ(t.pmu.headroom(0), kWidth48);
+  arch::CoreSignals signals;
+  signals[arch::CoreSignal::CyclesL1dPending] = 5;
+  arch::Retired load;
+  load.signals = &signals;
+  t.retire(load);
+  EXPECT_EQ(t.rd(kPmc0), 5U);
+  t.wr(kSelect0, 0x0741'08A3);  // another CMASK: no such event
   EXPECT_THAT(t.pmu.lanes(), IsEmpty());
 }
 

@@ -16,6 +16,7 @@ namespace zs::arch {
 /// How much a number of this event is worth.
 enum class EventClass : std::uint8_t {
   Exact,        // follows from the architecture: `meaning` counts it
+  Modelled,     // a core model tells of it, where the processor has one: `meaning` sums its signals, or it is time
   NotModelled,  // known by name and encoding, but there is no number to give
 };
 
@@ -42,7 +43,7 @@ struct Event {
   std::uint8_t code, umask;  // of IA32_PERFEVTSELx; code 00H: of a fixed counter only, umask as perf numbers those
   CounterSet counters;       // that can count it
   Precise precise;
-  const EventMeaning* meaning;  // null: NotModelled
+  const EventMeaning* meaning;  // null: NotModelled, or time
   std::string_view description;
 
   std::uint8_t cmask = 0;
@@ -53,7 +54,12 @@ struct Event {
   Tick tick = Tick::None;      // what Pmu::advance() adds to; `meaning` is null then
   std::uint32_t selector = 0;  // to be written to MSR_PEBS_LD_LAT (code CDH) or MSR_PEBS_FRONTEND (C6H) too
 
-  constexpr EventClass kind() const { return meaning != nullptr ? EventClass::Exact : EventClass::NotModelled; }
+  constexpr EventClass kind() const {
+    if (meaning == nullptr) return tick != Tick::None ? EventClass::Modelled : EventClass::NotModelled;
+    return meaning->of_signals != nullptr ? EventClass::Modelled : EventClass::Exact;
+  }
+  /// Whether CMASK, INV, E or ANY are part of what is encoded, and not a condition upon it.
+  constexpr bool has_condition() const { return cmask != 0 || edge || any; }
 
   /// IA32_PERFEVTSELx without rings, INT and EN: what perf calls the raw config.
   constexpr std::uint64_t config() const {
@@ -71,13 +77,26 @@ struct Event {
   constexpr Event with_store_address() const;
   constexpr Event own_encoding() const;
   constexpr Event selecting(std::uint32_t value) const;
-  constexpr Event ticking(Tick clock) const;
 };
 
 /// A row whose events `meaning` counts.
 constexpr Event exact(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
                       Precise precise, const EventMeaning& meaning, std::string_view description) {
   return {name, "", code, umask, counters, precise, &meaning, description};
+}
+
+/// A row of which a core model tells: `meaning` is a kModelled.
+constexpr Event modelled(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
+                         Precise precise, const EventMeaning& meaning, std::string_view description) {
+  return {name, "", code, umask, counters, precise, &meaning, description};
+}
+
+/// A row of time. It counts where the processor reports time to its PMU.
+constexpr Event time(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters, Tick clock,
+                     std::string_view description) {
+  Event event{name, "", code, umask, counters, Precise::No, nullptr, description};
+  event.tick = clock;
+  return event;
 }
 
 /// A row known by name only.
@@ -129,12 +148,6 @@ constexpr Event Event::own_encoding() const {
 constexpr Event Event::selecting(std::uint32_t value) const {
   Event event = *this;
   event.selector = value;
-  return event;
-}
-
-constexpr Event Event::ticking(Tick clock) const {
-  Event event = *this;
-  event.tick = clock;
   return event;
 }
 

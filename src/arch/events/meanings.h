@@ -1,5 +1,6 @@
-// What the exact events count in one retired instruction. Each is a small function over facts, resolved once when a
-// select register is written; two encodings that mean the same share one function.
+// What events count in one retired instruction: the exact ones a small function over facts, resolved once when a select
+// register is written; the modelled ones a sum of a core model's signals. Two encodings that mean the same share one
+// function.
 #pragma once
 
 #include <algorithm>
@@ -110,6 +111,49 @@ inline constexpr EventMeaning kLatencyLoads{
         },
     .memory = true,
     .of_signals = kModelled<CoreSignal::LatencyLoads>.of_signals};
+
+// Sums that have a name of their own.
+inline constexpr const EventMeaning& kLoadsPastL1 =
+    kModelled<CoreSignal::LoadL2Hit, CoreSignal::LoadL3HitNone, CoreSignal::LoadL3HitMiss, CoreSignal::LoadL3SnoopHit,
+              CoreSignal::LoadL3Hitm, CoreSignal::LoadDram>;
+inline constexpr const EventMeaning& kLoadsPastL2 =
+    kModelled<CoreSignal::LoadL3HitNone, CoreSignal::LoadL3HitMiss, CoreSignal::LoadL3SnoopHit, CoreSignal::LoadL3Hitm,
+              CoreSignal::LoadDram>;
+inline constexpr const EventMeaning& kLoadsOfL3 =
+    kModelled<CoreSignal::LoadL3HitNone, CoreSignal::LoadL3HitMiss, CoreSignal::LoadL3SnoopHit, CoreSignal::LoadL3Hitm>;
+inline constexpr const EventMeaning& kL2DemandReads =
+    kModelled<CoreSignal::L2DemandReadHit, CoreSignal::L2DemandReadMiss>;
+inline constexpr const EventMeaning& kL2Prefetches = kModelled<CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss>;
+inline constexpr const EventMeaning& kL2Misses =
+    kModelled<CoreSignal::L2DemandReadMiss, CoreSignal::L2RfoMiss, CoreSignal::L2CodeMiss, CoreSignal::L2PrefetchMiss>;
+inline constexpr const EventMeaning& kL2References =
+    kModelled<CoreSignal::L2DemandReadHit, CoreSignal::L2DemandReadMiss, CoreSignal::L2RfoHit, CoreSignal::L2RfoMiss,
+              CoreSignal::L2CodeHit, CoreSignal::L2CodeMiss, CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss>;
+inline constexpr const EventMeaning& kMispredictedConditionals =
+    kModelled<CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken>;
+inline constexpr const EventMeaning& kMispredictedIndirects =
+    kModelled<CoreSignal::MispredictedIndirectJump, CoreSignal::MispredictedIndirectCall>;
+inline constexpr const EventMeaning& kMispredictedNearTaken =
+    kModelled<CoreSignal::MispredictedTaken, CoreSignal::MispredictedIndirectJump, CoreSignal::MispredictedIndirectCall,
+              CoreSignal::MispredictedReturn>;
+inline constexpr const EventMeaning& kMispredicted =
+    kModelled<CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedIndirectJump,
+              CoreSignal::MispredictedIndirectCall, CoreSignal::MispredictedReturn>;
+inline constexpr const EventMeaning& kUsedSlots = kModelled<CoreSignal::SlotsRetired, CoreSignal::SlotsMicrocode>;
+/// With the formulas of top-down analysis these uops make what is lost to mispredicts and clears the share that it is.
+inline constexpr const EventMeaning& kIssuedUops =
+    kModelled<CoreSignal::SlotsRetired, CoreSignal::SlotsMicrocode, CoreSignal::WrongPathUops>;
+/// The refill after a mispredict is none of them: the allocator could take nothing then.
+inline constexpr const EventMeaning& kSlotsNotDelivered =
+    kModelled<CoreSignal::SlotsInstructionCache, CoreSignal::SlotsInstructionTlb, CoreSignal::SlotsResteer,
+              CoreSignal::SlotsMicrocodeSwitch, CoreSignal::SlotsDecode, CoreSignal::SlotsUopCache>;
+inline constexpr const EventMeaning& kSlotsMemory =
+    kModelled<CoreSignal::SlotsL1, CoreSignal::SlotsL2, CoreSignal::SlotsL3, CoreSignal::SlotsDram,
+              CoreSignal::SlotsStoreBuffer>;
+inline constexpr const EventMeaning& kSlotsBackend =
+    kModelled<CoreSignal::SlotsL1, CoreSignal::SlotsL2, CoreSignal::SlotsL3, CoreSignal::SlotsDram,
+              CoreSignal::SlotsStoreBuffer, CoreSignal::SlotsLatency, CoreSignal::SlotsPorts, CoreSignal::SlotsDivider,
+              CoreSignal::SlotsSerialising>;
 
 /// FP_ARITH_INST_RETIRED by UMASK, whose bits may be combined. Entry 0 counts nothing.
 inline constexpr std::array<EventMeaning, 256> kFpArith = meanings::fp_arith_table(std::make_index_sequence<256>{});

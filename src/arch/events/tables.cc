@@ -29,6 +29,16 @@ const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t 
   return nullptr;
 }
 
+const Event* find_whole_event(const CpuModel& model, PerfEvtSel select) {
+  constexpr std::uint64_t kConditions = PerfEvtSel::cmask.mask | PerfEvtSel::invert.mask | PerfEvtSel::edge.mask;
+  constexpr std::uint64_t kWhole = kConditions | PerfEvtSel::event.mask | PerfEvtSel::umask.mask;
+  if ((select.raw() & kConditions) == 0 || !select.has(PerfEvtSel::event)) return nullptr;
+  for (const Event& row : events(model)) {
+    if (row.config() == (select.raw() & kWhole) && row.kind() != EventClass::NotModelled) return &row;
+  }
+  return nullptr;
+}
+
 const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
   if (const Event* row = find_event(model, event, umask); row != nullptr) return row->meaning;
   // A generation that has the event lists its lowest class.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "arch/events/event.h"
+#include "arch/msrs.h"
 
 namespace zs::arch {
 
@@ -21,7 +22,11 @@ const Event* find_event(const CpuModel& model, std::string_view name);
 /// null if there is none. The counter itself asks meaning_of().
 const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
 
-/// What a general-purpose counter with this EVENT and UMASK counts. Null: nothing (not modelled, or no such event).
+/// The row whose encoding holds all of this select's CMASK, INV and E: there they are no condition upon the event. Null if
+/// there is none, and for a select without any.
+const Event* find_whole_event(const CpuModel& model, PerfEvtSel select);
+
+/// What a general-purpose counter with this EVENT and UMASK counts. Null: nothing (not modelled, no such event, or time).
 /// UMASK bits of FP_ARITH_INST_RETIRED may be combined; no others.
 const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask);
 

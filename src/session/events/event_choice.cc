@@ -126,7 +126,7 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
   } else {
     choose_row(draft.named.row, cpu, event);
   }
-  if (event.meaning == nullptr) return cannot_count(draft, event, cpu);
+  if (event.meaning == nullptr || event.meaning->of_signals != nullptr) return cannot_count(draft, event, cpu);
 
   event.select = PerfEvtSel{event.select.raw() | modifiers.added.raw()}.with(PerfEvtSel::user, 1);
   if (event.select.has(PerfEvtSel::cmask) || event.select.has(PerfEvtSel::edge))
