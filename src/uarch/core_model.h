@@ -22,7 +22,7 @@ struct CoreModel {
 
 /// What timing needs of the memory side.
 constexpr MemoryLimits memory_limits(const MemoryParameters& memory) {
-  return {.load_cycles = memory.l1d.load_to_use_cycles, .store_buffer = memory.store_buffer};
+  return {.load_cycles = memory.l1d.load_to_use_cycles};
 }
 
 /// What keeps a row from being a core; null if nothing does.

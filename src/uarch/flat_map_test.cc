@@ -13,7 +13,7 @@ namespace {
 TEST(FlatMap, DoesWhatAnOrderedMapDoes) {
   FlatMap<std::uint32_t> flat;
   std::map<std::uint64_t, std::uint32_t> ordered;
-  Chance chance(1);
+  Random chance(1);
   for (std::uint32_t i = 0; i < 300'000; ++i) {
     // Keys that come again, close together and far apart; the range grows and shrinks.
     const std::uint64_t range = i / 50'000 % 2 == 0 ? 3000 : 200;

@@ -40,8 +40,8 @@ class Hierarchy final : public MemorySystem {
   }
 
   void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) override {
-    cores_[core]->dispatched = access.now;
-    count(core, MemoryEvent::SoftwarePrefetches);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::SoftwarePrefetches);
     const std::uint64_t page = access.linear >> kPageBits;
     if (!pages_.known(page)) return;
     const Translated translated = translate(core, page, access.now, Side::Load);
@@ -56,8 +56,8 @@ class Hierarchy final : public MemorySystem {
   }
 
   Outcome streaming_store(unsigned core, const Access& access) override {
-    cores_[core]->dispatched = access.now;
-    count(core, MemoryEvent::StreamingStores);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::StreamingStores);
     Core& own = *cores_[core];
     const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Store);
     const Line line = line_of(translated.frame, access.linear);
@@ -75,7 +75,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   void flush(unsigned core, std::uint64_t linear) override {
-    count(core, MemoryEvent::FlushedLines);
+    count(core, CoreSignal::FlushedLines);
     if (!pages_.known(linear >> kPageBits)) return;
     invalidate_everywhere(core, line_of(pages_.translate(linear >> kPageBits).frame, linear));
   }
@@ -102,12 +102,12 @@ class Hierarchy final : public MemorySystem {
 
  protected:
   Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
-    cores_[core]->dispatched = access.now;
-    count(core, MemoryEvent::Loads);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::Loads);
     const bool locked = kind == LoadKind::Locked;
     if (locked) {
-      count(core, MemoryEvent::LockedLoads);
-      count(core, MemoryEvent::Stores);
+      count(core, CoreSignal::LockedLoads);
+      count(core, CoreSignal::Stores);
     }
     auto& stores = stores_of(core);
     const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load);
@@ -119,15 +119,15 @@ class Hierarchy final : public MemorySystem {
       switch (outcome.forwarding) {
         case Forwarding::None: break;
         case Forwarding::Alias:
-          count(core, MemoryEvent::AddressAlias);
+          count(core, CoreSignal::AddressAlias);
           latency += parameters_.alias_cycles;
           break;
         case Forwarding::Forwarded:
         case Forwarding::Blocked: {
           const bool blocked = outcome.forwarding == Forwarding::Blocked;
-          count(core, blocked ? MemoryEvent::ForwardBlocked : MemoryEvent::ForwardedLoads);
-          count(core, MemoryEvent::LoadL1Hit);
-          if (translated.outcome == TlbOutcome::Walk) count(core, MemoryEvent::LoadStlbMiss);
+          count(core, blocked ? CoreSignal::ForwardBlocked : CoreSignal::ForwardedLoads);
+          count(core, CoreSignal::LoadL1Hit);
+          if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
           outcome.latency = latency + parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
           return outcome;
         }
@@ -140,16 +140,16 @@ class Hierarchy final : public MemorySystem {
     outcome.source = used.source;
     outcome.latency = static_cast<std::uint32_t>(start - access.now) + used.latency;
     if (locked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
-    if (outcome.split) count(core, MemoryEvent::SplitLoads);
-    if (outcome.tlb == TlbOutcome::Walk) count(core, MemoryEvent::LoadStlbMiss);
+    if (outcome.split) count(core, CoreSignal::SplitLoads);
+    if (outcome.tlb == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
     const bool as_l1 = locked && parameters_.locked_loads_count_as_l1;
     count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : used.source)]);
     return outcome;
   }
 
   Outcome slow_store(unsigned core, const Access& access) override {
-    cores_[core]->dispatched = access.now;
-    count(core, MemoryEvent::Stores);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::Stores);
     auto& stores = stores_of(core);
     const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
     const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
@@ -157,9 +157,11 @@ class Hierarchy final : public MemorySystem {
     const Used used = use_lines(core, access, translated, begin + translated.latency, Use::Store, outcome);
     outcome.source = used.source;
     outcome.latency = translated.latency + used.latency;
-    if (buffers_stores_) stores.push(access.linear, access.bytes, begin, begin + outcome.latency);
-    if (outcome.split) count(core, MemoryEvent::SplitStores);
-    if (outcome.tlb == TlbOutcome::Walk) count(core, MemoryEvent::StoreStlbMiss);
+    if (buffers_stores_) {
+      stores.push(access.linear, access.bytes, begin, std::max(begin + outcome.latency, access.retires));
+    }
+    if (outcome.split) count(core, CoreSignal::SplitStores);
+    if (outcome.tlb == TlbOutcome::Walk) count(core, CoreSignal::StoreStlbMiss);
     return outcome;
   }
 
@@ -172,10 +174,10 @@ class Hierarchy final : public MemorySystem {
     Outcome outcome{.latency = translated.latency, .tlb = translated.outcome};
     if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
       own.l1i.touch(slot);
-      count(core, MemoryEvent::FetchHit);
+      count(core, CoreSignal::FetchHit);
       return outcome;
     }
-    count(core, MemoryEvent::FetchMiss);
+    count(core, CoreSignal::FetchMiss);
     const std::uint64_t start = now + translated.latency;
     const Arrival arrival = request(core, line, start, Request::Code);
     const EvictedLine evicted = own.l1i.insert(line, kSharedLine);
@@ -208,26 +210,26 @@ class Hierarchy final : public MemorySystem {
   enum class Side : std::uint8_t { Load, Store, Fetch };
 
   struct HitMiss {
-    MemoryEvent hit, miss;
+    CoreSignal hit, miss;
   };
   static constexpr HitMiss kL2Events[] = {
-      {MemoryEvent::L2DemandReadHit, MemoryEvent::L2DemandReadMiss},
-      {MemoryEvent::L2RfoHit, MemoryEvent::L2RfoMiss},
-      {MemoryEvent::L2CodeHit, MemoryEvent::L2CodeMiss},
-      {MemoryEvent::L2PrefetchHit, MemoryEvent::L2PrefetchMiss},
-      {MemoryEvent::L2WalkHit, MemoryEvent::L2WalkMiss},
+      {CoreSignal::L2DemandReadHit, CoreSignal::L2DemandReadMiss},
+      {CoreSignal::L2RfoHit, CoreSignal::L2RfoMiss},
+      {CoreSignal::L2CodeHit, CoreSignal::L2CodeMiss},
+      {CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss},
+      {CoreSignal::L2WalkHit, CoreSignal::L2WalkMiss},
   };
   struct WalkEvents {
-    MemoryEvent stlb_hit, walk, cycles;
+    CoreSignal stlb_hit, walk, cycles;
   };
   static constexpr WalkEvents kWalkEvents[] = {
-      {MemoryEvent::DtlbLoadStlbHit, MemoryEvent::DtlbLoadWalk, MemoryEvent::DtlbLoadWalkCycles},
-      {MemoryEvent::DtlbStoreStlbHit, MemoryEvent::DtlbStoreWalk, MemoryEvent::DtlbStoreWalkCycles},
-      {MemoryEvent::ItlbStlbHit, MemoryEvent::ItlbWalk, MemoryEvent::ItlbWalkCycles},
+      {CoreSignal::DtlbLoadStlbHit, CoreSignal::DtlbLoadWalk, CoreSignal::DtlbLoadWalkCycles},
+      {CoreSignal::DtlbStoreStlbHit, CoreSignal::DtlbStoreWalk, CoreSignal::DtlbStoreWalkCycles},
+      {CoreSignal::ItlbStlbHit, CoreSignal::ItlbWalk, CoreSignal::ItlbWalkCycles},
   };
-  static constexpr MemoryEvent kLoadFrom[] = {
-      MemoryEvent::LoadL1Hit,     MemoryEvent::LoadFillBuffer, MemoryEvent::LoadL2Hit,  MemoryEvent::LoadL3HitNone,
-      MemoryEvent::LoadL3HitMiss, MemoryEvent::LoadL3SnoopHit, MemoryEvent::LoadL3Hitm, MemoryEvent::LoadDram,
+  static constexpr CoreSignal kLoadFrom[] = {
+      CoreSignal::LoadL1Hit,     CoreSignal::LoadFillBuffer, CoreSignal::LoadL2Hit,  CoreSignal::LoadL3HitNone,
+      CoreSignal::LoadL3HitMiss, CoreSignal::LoadL3SnoopHit, CoreSignal::LoadL3Hitm, CoreSignal::LoadDram,
   };
 
   struct Translated {
@@ -276,17 +278,19 @@ class Hierarchy final : public MemorySystem {
     StridePrefetcher strides;
     Streamer streamer;
     Line combining = kNoLine;      // of the last streaming store
-    std::uint64_t dispatched = 0;  // `now` of the access that is under way
+    std::uint64_t dispatched = 0;  // no access from now on is dispatched before that
     // When the way to each level is free again.
     std::uint64_t l2_free = 0, llc_free = 0, memory_free = 0;
     Line open_row = kNoLine;
   };
 
+  static std::uint64_t earliest_of(const Access& access) { return access.earliest != 0 ? access.earliest : access.now; }
+
   static Line line_of(Frame frame, std::uint64_t linear) {
     return frame << (kPageBits - kLineBits) | line_in_page(linear >> kLineBits);
   }
 
-  void count(unsigned core, MemoryEvent event, std::uint64_t n = 1) { counts_[core].add(event, n); }
+  void count(unsigned core, CoreSignal event, std::uint64_t n = 1) { (*counts_[core])[event] += n; }
 
   auto& stores_of(unsigned core) {
     if constexpr (Parts::kInlinePath) {
@@ -334,7 +338,8 @@ class Hierarchy final : public MemorySystem {
       const std::uint32_t cycles = walk(core, page, now + result.latency, mapped.large);
       count(core, events.walk);
       count(core, events.cycles, cycles);
-      count(core, mapped.large ? MemoryEvent::WalkCompleted2M : MemoryEvent::WalkCompleted4K);
+      count(core, mapped.large ? CoreSignal::WalkCompleted2M : CoreSignal::WalkCompleted4K);
+      if (side == Side::Load) count(core, mapped.large ? CoreSignal::DtlbLoadWalk2M : CoreSignal::DtlbLoadWalk4K);
       result.latency += cycles;
       result.outcome = TlbOutcome::Walk;
       own.stlb.insert(page, mapped.large, tagged);
@@ -433,7 +438,7 @@ class Hierarchy final : public MemorySystem {
       std::uint64_t complete = own.fills.complete(line, now);
       if (writes(use)) {
         if ((flags & kExclusive) == 0) {
-          count(core, MemoryEvent::L2RfoHit);
+          count(core, CoreSignal::L2RfoHit);
           complete = std::max(complete, upgrade(core, line, wait_for_fill_buffer(core, now)));
           own.fills.forget(line);
           own.fills.add(line, complete, own.dispatched);
@@ -468,7 +473,7 @@ class Hierarchy final : public MemorySystem {
     install(core, line, flags);
     own.fills.add(line, arrival.complete, own.dispatched);
     if (is_load(use)) {
-      count(core, MemoryEvent::FillBufferPending, arrival.complete - start);
+      count(core, CoreSignal::FillBufferPending, arrival.complete - start);
       own.next_line.missed(linear);
       prefetch_stride(core, line, linear, now, instruction);
     }
@@ -477,7 +482,7 @@ class Hierarchy final : public MemorySystem {
 
   std::uint64_t wait_for_fill_buffer(unsigned core, std::uint64_t now) {
     const std::uint64_t start = cores_[core]->fills.free_at(now);
-    if (start > now) count(core, MemoryEvent::FillBufferFull, start - now);
+    if (start > now) count(core, CoreSignal::FillBufferFull, start - now);
     return start;
   }
 
@@ -496,7 +501,7 @@ class Hierarchy final : public MemorySystem {
   /// Puts a line into L1D; what it throws out goes to L2 if it is modified.
   void install(unsigned core, Line line, LineFlags flags) {
     Core& own = *cores_[core];
-    count(core, MemoryEvent::L1dReplacement);
+    count(core, CoreSignal::L1dReplacement);
     const EvictedLine evicted = own.l1d.insert(line, flags);
     forget_line(core, line);
     if (evicted.line == kNoLine) return;
@@ -505,7 +510,7 @@ class Hierarchy final : public MemorySystem {
       left_silently(core, evicted.line);
       return;
     }
-    count(core, MemoryEvent::L1dModifiedEvicted);
+    count(core, CoreSignal::L1dModifiedEvicted);
     own.l2_free += parameters_.l2_gap_cycles;
     if (const auto slot = own.l2.find(evicted.line); slot != Outer::kNoSlot) {
       own.l2.set_flags(slot, without(evicted.flags, kPrefetched));
@@ -538,7 +543,7 @@ class Hierarchy final : public MemorySystem {
     Core& own = *cores_[core];
     if (own.l2.find(line) != Outer::kNoSlot || owned_elsewhere(core, line)) return true;
     if (own.requests.full(now)) return false;
-    count(core, MemoryEvent::L2PrefetchMiss);
+    count(core, CoreSignal::L2PrefetchMiss);
     const Arrival arrival = beyond_l2(core, line, now, false);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags | kPrefetched);
@@ -597,7 +602,7 @@ class Hierarchy final : public MemorySystem {
 
   void insert_l2(unsigned core, Line line, LineFlags flags) {
     Core& own = *cores_[core];
-    count(core, MemoryEvent::L2LinesIn);
+    count(core, CoreSignal::L2LinesIn);
     EvictedLine evicted = own.l2.insert(line, flags);
     if (evicted.line == kNoLine) return;
     own.requests.forget(evicted.line);
@@ -606,7 +611,7 @@ class Hierarchy final : public MemorySystem {
     }
     const bool dirty = (evicted.flags & kDirty) != 0;
     const bool victim = parameters_.llc_role == LlcRole::Victim;
-    count(core, dirty || victim ? MemoryEvent::L2LinesOutNonSilent : MemoryEvent::L2LinesOutSilent);
+    count(core, dirty || victim ? CoreSignal::L2LinesOutNonSilent : CoreSignal::L2LinesOutSilent);
     if (dirty || victim) own.llc_free += parameters_.llc_gap_cycles;
     if (victim || dirty) write_to_llc(core, evicted.line, dirty);
     if (victim) left_silently(core, evicted.line);
@@ -617,7 +622,7 @@ class Hierarchy final : public MemorySystem {
   /// The line is not in this core's L2: from LLC, from another core, or from memory.
   Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive) {
     Core& own = *cores_[core];
-    count(core, MemoryEvent::LlcReference);
+    count(core, CoreSignal::LlcReference);
     std::uint64_t start = std::max(now, own.llc_free);
     own.llc_free = start + parameters_.llc_gap_cycles;
 
@@ -645,7 +650,7 @@ class Hierarchy final : public MemorySystem {
       arrival.complete = snooped.complete;
       if (exclusive && snooped.dirty) arrival.flags = arrival.flags | kDirty;
     } else if (!hit) {
-      count(core, MemoryEvent::LlcMiss);
+      count(core, CoreSignal::LlcMiss);
       arrival.source = Source::Dram;
       arrival.complete = memory_line(core, line, start);
     }
@@ -696,7 +701,7 @@ class Hierarchy final : public MemorySystem {
     snooped.shared = !exclusive;
     if (!exclusive && snooped.dirty) write_to_llc(core, line, true);
     const std::uint32_t latency = snooped.dirty ? parameters_.hitm_cycles : parameters_.snoop_hit_cycles;
-    if (exclusive) count(core, snooped.dirty ? MemoryEvent::RfoHitm : MemoryEvent::RfoSnoopHit);
+    if (exclusive) count(core, snooped.dirty ? CoreSignal::RfoHitm : CoreSignal::RfoSnoopHit);
     const bool by_write = exclusive || snooped.dirty;
     snooped.complete = by_write ? contended_.transfer(line, now, latency, {present, before.exclusive}) : now + latency;
     return snooped;

@@ -7,25 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "uarch/chance.h"
 #include "uarch/memory_system.h"
 
 namespace zs::uarch {
-
-/// xorshift64*: numbers that are the same everywhere.
-class Chance {
- public:
-  explicit Chance(std::uint64_t seed) : x_(seed * 2 + 1) {}
-  std::uint64_t next() {
-    x_ ^= x_ >> 12;
-    x_ ^= x_ << 25;
-    x_ ^= x_ >> 27;
-    return x_ * 0x2545'F491'4F6C'DD1D;
-  }
-  std::uint64_t below(std::uint64_t n) { return (next() >> 32) * n >> 32; }
-
- private:
-  std::uint64_t x_;
-};
 
 inline constexpr std::uint64_t kKernelBase = 0x10'0000'0000;
 
@@ -45,7 +30,7 @@ inline std::vector<std::uint64_t> strided_lines(std::uint64_t bytes, std::uint64
 /// Every line of `bytes` once, in random order.
 inline std::vector<std::uint64_t> shuffled_lines(std::uint64_t bytes, std::uint64_t seed) {
   std::vector<std::uint64_t> offsets = strided_lines(bytes, kLineBytes);
-  Chance chance(seed);
+  Random chance(seed);
   for (std::uint64_t i = offsets.size() - 1; i > 0; --i) std::swap(offsets[i], offsets[chance.below(i + 1)]);
   return offsets;
 }
@@ -69,7 +54,7 @@ inline double chase(MemorySystem& memory, const std::vector<std::uint64_t>& offs
 
 /// One 64-byte store a cycle to a random line of `bytes`, as fast as the store buffer takes them.
 inline double random_stores(MemorySystem& memory, std::uint64_t bytes, std::uint64_t warm, std::uint64_t stores) {
-  Chance chance(1);
+  Random chance(1);
   const std::uint64_t lines = bytes / kLineBytes;
   std::uint64_t now = 0;
   std::uint64_t began = 0;

@@ -44,21 +44,28 @@ void MemorySystem::Filter::forget_all() {
 
 MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path)
     : filters_(options.cores, Filter(parameters)),
-      counts_(options.cores),
+      own_counts_(options.cores),
       l1_cycles_(parameters.l1d.load_to_use_cycles),
       store_pages_(parameters.dtlb_stores != 0 ? 1 : 0),
       store_buffer_(options.store_buffer && inline_path) {
   CHECK(inconsistency(parameters) == nullptr);
   CHECK(options.cores >= 1 && options.cores <= kMaxCores, options.cores);
+  for (CoreSignals& signals : own_counts_) counts_.push_back(&signals);
 }
 
-MemoryCounts MemorySystem::counts(unsigned core) const {
-  const Filter& filter = filters_[core];
-  MemoryCounts counts = counts_[core];
-  counts.add(MemoryEvent::Loads, filter.loads);
-  counts.add(MemoryEvent::LoadL1Hit, filter.loads);
-  counts.add(MemoryEvent::Stores, filter.written);
+const CoreSignals& MemorySystem::counts(unsigned core) {
+  Filter& filter = filters_[core];
+  CoreSignals& counts = *counts_[core];
+  counts[CoreSignal::Loads] += filter.loads;
+  counts[CoreSignal::LoadL1Hit] += filter.loads;
+  counts[CoreSignal::Stores] += filter.written;
+  filter.loads = filter.written = 0;
   return counts;
+}
+
+void MemorySystem::count_into(unsigned core, CoreSignals* signals) {
+  counts(core);
+  counts_[core] = signals != nullptr ? signals : &own_counts_[core];
 }
 
 std::unique_ptr<MemorySystem> MemorySystem::make(const MemoryParameters& parameters, const MemoryOptions& options) {

@@ -11,18 +11,22 @@
 // another line comes into its set, its line leaves, stops being writable, is contended, or its fill is not complete.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "uarch/memory_events.h"
+#include "arch/core_signals.h"
 #include "uarch/memory_parameters.h"
 #include "uarch/store_buffer/store_buffer.h"
 
 namespace zs::uarch {
 
-/// Where a load's data really was; see MemoryEvent for the retired-load events.
+using arch::CoreSignal;
+using arch::CoreSignals;
+
+/// Where a load's data really was; see CoreSignal for the retired-load events.
 enum class Source : std::uint8_t {
   L1,
   FillBuffer,   // on its way to L1D when the load came
@@ -41,6 +45,9 @@ struct Access {
   std::uint64_t now = 0;          // core cycle of its dispatch, when its address is known
   std::uint32_t bytes = 0;        // 1 or more
   std::uint32_t instruction = 0;  // a number of the instruction, the same at every execution
+  // Program order is not the order of dispatch: an older load may wait for its address. 0 stands for `now`.
+  std::uint64_t earliest = 0;  // no later access of this core is dispatched before that
+  std::uint64_t retires = 0;   // of a store: everything older is complete
 };
 
 struct Outcome {
@@ -95,7 +102,7 @@ class MemorySystem {
       ++filter.written;
       if (!store_buffer_) return {.latency = l1_cycles_};
       const std::uint64_t start = filter.stores.free_at(access.now);
-      filter.stores.push(access.linear, access.bytes, start, start + l1_cycles_);
+      filter.stores.push(access.linear, access.bytes, start, std::max(start + l1_cycles_, access.retires));
       return {.latency = l1_cycles_, .waited = static_cast<std::uint32_t>(start - access.now)};
     }
     return slow_store(core, access);
@@ -128,8 +135,11 @@ class MemorySystem {
   virtual void unmap(std::uint64_t first, std::uint64_t last) = 0;
 
   unsigned cores() const { return static_cast<unsigned>(filters_.size()); }
-  /// Everything that `core` has counted.
-  MemoryCounts counts(unsigned core) const;
+  /// Everything that `core` has counted since it began, or since it counts elsewhere.
+  const CoreSignals& counts(unsigned core);
+  /// From now on `core` adds what it counts to `signals`, which are up to date whenever counts(core) was asked for. null: to
+  /// its own again.
+  void count_into(unsigned core, CoreSignals* signals);
 
  protected:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -144,7 +154,7 @@ class MemorySystem {
     std::uint64_t fetched = kNone;            // the line of instructions fetched last
     std::uint64_t set_mask;                   // sets of L1D - 1
     std::uint64_t page_masks[3];              // sets of those TLBs - 1, at most 63
-    std::uint64_t loads = 0, written = 0;     // that went this way
+    std::uint64_t loads = 0, written = 0;     // that went this way and are not counted yet
     StoreBuffer stores;
 
     explicit Filter(const MemoryParameters& parameters);
@@ -166,7 +176,8 @@ class MemorySystem {
   virtual Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) = 0;
 
   std::vector<Filter> filters_;
-  std::vector<MemoryCounts> counts_;
+  std::vector<CoreSignals> own_counts_;  // of cores that do not count elsewhere
+  std::vector<CoreSignals*> counts_;
   std::uint32_t l1_cycles_;
   unsigned store_pages_;  // which of Filter::pages stores use
   bool store_buffer_;

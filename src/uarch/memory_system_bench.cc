@@ -50,7 +50,7 @@ BENCHMARK(BM_Memory_L1Hit)->Arg(0)->Arg(1);
 void BM_Memory_Program(benchmark::State& state) {
   const CoreModel& model = core_models()[static_cast<std::size_t>(state.range(0))];
   const auto memory = MemorySystem::make(model.memory, {.store_buffer = state.range(1) != 0});
-  Chance chance(1);
+  Random chance(1);
   std::vector<std::uint64_t> addresses(1 << 16);
   for (std::uint64_t& address : addresses) {
     const std::uint64_t kind = chance.below(100);

@@ -102,7 +102,7 @@ class Program {
     now_ += chance_.below(4) == 0 ? 2000 : 0;  // everything under way arrives
   }
 
-  Chance chance_;
+  Random chance_;
   bool shares_;
   std::uint64_t left_ = 0;
   std::uint32_t kernel_ = 0;
@@ -128,8 +128,8 @@ Outcome perform(MemorySystem& memory, unsigned core, const Program::Step& step) 
   return {};
 }
 
-void expect_identities(const MemoryCounts& counts) {
-  using enum MemoryEvent;
+void expect_identities(const CoreSignals& counts) {
+  using enum arch::CoreSignal;
   const std::uint64_t l3 = counts[LoadL3HitNone] + counts[LoadL3HitMiss] + counts[LoadL3SnoopHit] + counts[LoadL3Hitm];
   EXPECT_EQ(counts[Loads], counts[LoadL1Hit] + counts[LoadFillBuffer] + counts[LoadL2Hit] + l3 + counts[LoadDram]);
   EXPECT_EQ(counts[WalkCompleted4K] + counts[WalkCompleted2M],

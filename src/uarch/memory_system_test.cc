@@ -35,7 +35,7 @@ class Machine {
   MemorySystem& memory() { return *memory_; }
   const MemoryParameters& parameters() const { return parameters_; }
   std::uint64_t now() const { return now_; }
-  std::uint64_t count(MemoryEvent event, unsigned core = 0) const { return memory_->counts(core)[event]; }
+  std::uint64_t count(CoreSignal event, unsigned core = 0) const { return memory_->counts(core)[event]; }
 
  private:
   MemoryParameters parameters_;
@@ -55,11 +55,11 @@ TEST(MemorySystem, AFirstLoadComesFromMemoryWithAPageWalkAndTheSecondFromL1) {
     EXPECT_EQ(again.tlb, TlbOutcome::Hit);
     EXPECT_EQ(again.latency, 4U);
   }
-  EXPECT_EQ(machine.count(MemoryEvent::Loads), 4U);
-  EXPECT_EQ(machine.count(MemoryEvent::LoadL1Hit), 3U);
-  EXPECT_EQ(machine.count(MemoryEvent::LoadDram), 1U);
-  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadWalk), 1U);
-  EXPECT_EQ(machine.count(MemoryEvent::LoadStlbMiss), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::Loads), 4U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadL1Hit), 3U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadDram), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::DtlbLoadWalk), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadStlbMiss), 1U);
 }
 
 TEST(MemorySystem, ALoadOfALineOnItsWayHitsAFillBufferAndWaitsForTheRest) {
@@ -70,7 +70,7 @@ TEST(MemorySystem, ALoadOfALineOnItsWayHitsAFillBufferAndWaitsForTheRest) {
   EXPECT_EQ(first.source, Source::Dram);
   EXPECT_EQ(second.source, Source::FillBuffer);
   EXPECT_EQ(second.latency, first.latency - 100);
-  EXPECT_EQ(machine.count(MemoryEvent::LoadFillBuffer), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadFillBuffer), 1U);
 }
 
 TEST(MemorySystem, ALoadWaitsForAFillBufferWhenAllAreTaken) {
@@ -83,7 +83,7 @@ TEST(MemorySystem, ALoadWaitsForAFillBufferWhenAllAreTaken) {
     last = machine.memory().load(0, {kData + i * kLineBytes, now, 8, i});
   }
   EXPECT_GT(last.latency, 2 * machine.parameters().dram_cycles * machine.parameters().dram_row_percent / 100);
-  EXPECT_GT(machine.count(MemoryEvent::FillBufferFull), 0U);
+  EXPECT_GT(machine.count(CoreSignal::FillBufferFull), 0U);
 }
 
 TEST(MemorySystem, NineLinesOfOneSetMissInL1AndEightDoNot) {
@@ -92,7 +92,7 @@ TEST(MemorySystem, NineLinesOfOneSetMissInL1AndEightDoNot) {
     for (unsigned round = 0; round < 1000; ++round) {
       for (unsigned i = 0; i < lines; ++i) machine.load(kData + 1088 + i * 4096);
     }
-    const std::uint64_t replaced = machine.count(MemoryEvent::L1dReplacement);
+    const std::uint64_t replaced = machine.count(CoreSignal::L1dReplacement);
     // Each page's line, and the lines of page tables.
     if (lines == 8) {
       EXPECT_LE(replaced, 12U);
@@ -109,8 +109,8 @@ TEST(MemorySystem, AVictimLlcHoldsWhatL2ThrewOutAndGivesItBack) {
   for (unsigned round = 0; round < 2; ++round) {
     for (std::uint64_t at = 0; at < bytes; at += kLineBytes) machine.load(kData + at);
   }
-  EXPECT_EQ(machine.count(MemoryEvent::LoadDram), lines);
-  EXPECT_GT(machine.count(MemoryEvent::LoadL3HitNone), lines / 2);
+  EXPECT_EQ(machine.count(CoreSignal::LoadDram), lines);
+  EXPECT_GT(machine.count(CoreSignal::LoadL3HitNone), lines / 2);
   // A line that came back from LLC is in L2, and L2's victim took its place.
   std::uint64_t at = 0;
   while (machine.load(kData + at).source != Source::L3) at += kLineBytes;
@@ -142,9 +142,9 @@ TEST(MemorySystem, AZenL1HoldsNothingThatItsL2DoesNot) {
 TEST(MemorySystem, AModifiedLineGoesDownLevelByLevelAndIsWrittenOnce) {
   Machine machine("skylake-server");
   machine.store(kData);
-  EXPECT_EQ(machine.count(MemoryEvent::L2RfoMiss), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::L2RfoMiss), 1U);
   for (unsigned i = 1; i <= 8; ++i) machine.load(kData + i * 4096);  // the same set of L1D
-  EXPECT_EQ(machine.count(MemoryEvent::L1dModifiedEvicted), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::L1dModifiedEvicted), 1U);
   EXPECT_EQ(machine.load(kData).source, Source::L2);
 }
 
@@ -158,8 +158,8 @@ TEST(MemorySystem, AnAccessAcrossALineIsOneLoadOfTwoLines) {
   EXPECT_TRUE(split.split);
   EXPECT_EQ(split.source, Source::L1);
   EXPECT_EQ(split.latency, 4 + machine.parameters().split_cycles);
-  EXPECT_EQ(machine.count(MemoryEvent::SplitLoads), 1U);
-  EXPECT_EQ(machine.count(MemoryEvent::Loads), 5U);
+  EXPECT_EQ(machine.count(CoreSignal::SplitLoads), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::Loads), 5U);
 }
 
 TEST(MemorySystem, AnAccessAcrossAPageTranslatesTwice) {
@@ -168,8 +168,8 @@ TEST(MemorySystem, AnAccessAcrossAPageTranslatesTwice) {
   const Outcome split = machine.load(kData + 4092);
   EXPECT_TRUE(split.split);
   EXPECT_EQ(split.tlb, TlbOutcome::Walk);
-  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadWalk), 2U);
-  EXPECT_EQ(machine.count(MemoryEvent::LoadStlbMiss), 2U);
+  EXPECT_EQ(machine.count(CoreSignal::DtlbLoadWalk), 2U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadStlbMiss), 2U);
 }
 
 TEST(MemorySystem, TheStlbAnswersForPagesThatTheDataTlbLost) {
@@ -177,16 +177,16 @@ TEST(MemorySystem, TheStlbAnswersForPagesThatTheDataTlbLost) {
   for (unsigned round = 0; round < 2; ++round) {
     for (unsigned page = 0; page < 256; ++page) machine.load(kData + page * 4096 + page % 64 * 64);
   }
-  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadWalk), 256U);
-  EXPECT_EQ(machine.count(MemoryEvent::DtlbLoadStlbHit), 256U);
+  EXPECT_EQ(machine.count(CoreSignal::DtlbLoadWalk), 256U);
+  EXPECT_EQ(machine.count(CoreSignal::DtlbLoadStlbHit), 256U);
 }
 
 TEST(MemorySystem, LargePagesNeedOneTranslationPerTwoMebibytes) {
   Machine machine("skylake-server");
   machine.memory().use_large_pages(0x4000'0000, 0x8000'0000);
   for (unsigned page = 0; page < 2048; ++page) machine.load(kData + page * 4096);
-  EXPECT_EQ(machine.count(MemoryEvent::WalkCompleted2M), 4U);
-  EXPECT_EQ(machine.count(MemoryEvent::WalkCompleted4K), 0U);
+  EXPECT_EQ(machine.count(CoreSignal::WalkCompleted2M), 4U);
+  EXPECT_EQ(machine.count(CoreSignal::WalkCompleted4K), 0U);
 }
 
 TEST(MemorySystem, UnmappedPagesAreOtherMemoryWhenTheyComeBack) {
@@ -218,9 +218,9 @@ TEST(MemorySystem, ALoadCoveredByAnOlderStoreIsForwarded) {
   EXPECT_EQ(alias.forwarding, Forwarding::Alias);
   machine.wait(1000);
   EXPECT_EQ(machine.load(kData + 4).forwarding, Forwarding::None);  // committed
-  EXPECT_EQ(machine.count(MemoryEvent::ForwardedLoads), 1U);
-  EXPECT_EQ(machine.count(MemoryEvent::ForwardBlocked), 1U);
-  EXPECT_EQ(machine.count(MemoryEvent::AddressAlias), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::ForwardedLoads), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::ForwardBlocked), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::AddressAlias), 1U);
 }
 
 TEST(MemorySystem, WithoutAStoreBufferNothingIsForwarded) {
@@ -236,17 +236,17 @@ TEST(MemorySystem, ALockedLoadTakesTheLineForWriting) {
   machine.wait(1000);
   const Outcome locked = machine.memory().locked(0, {kData, machine.now(), 8, 1});
   EXPECT_EQ(locked.latency, machine.parameters().lock_cycles);
-  EXPECT_EQ(machine.count(MemoryEvent::LockedLoads), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::LockedLoads), 1U);
   machine.store(kData);
-  EXPECT_EQ(machine.count(MemoryEvent::L2RfoHit) + machine.count(MemoryEvent::L2RfoMiss), 0U);
+  EXPECT_EQ(machine.count(CoreSignal::L2RfoHit) + machine.count(CoreSignal::L2RfoMiss), 0U);
 }
 
 TEST(MemorySystem, LockedLoadsCountAsL1HitsWhereTheProcessorSaysSo) {
   for (const bool skylake : {false, true}) {
     Machine machine(skylake ? "skylake-server" : "haswell");
     EXPECT_EQ(machine.memory().locked(0, {kData, machine.now(), 8, 1}).source, Source::Dram);
-    EXPECT_EQ(machine.count(MemoryEvent::LoadL1Hit), skylake ? 1U : 0U);
-    EXPECT_EQ(machine.count(MemoryEvent::LoadDram), skylake ? 0U : 1U);
+    EXPECT_EQ(machine.count(CoreSignal::LoadL1Hit), skylake ? 1U : 0U);
+    EXPECT_EQ(machine.count(CoreSignal::LoadDram), skylake ? 0U : 1U);
   }
 }
 
@@ -265,9 +265,9 @@ TEST(MemorySystem, ASoftwarePrefetchBringsTheLineAndATouchedPageOnly) {
 TEST(MemorySystem, AStreamingStoreTakesTheLineOutOfTheCaches) {
   Machine machine("skylake-server");
   machine.load(kData);
-  const std::uint64_t replaced = machine.count(MemoryEvent::L1dReplacement);
+  const std::uint64_t replaced = machine.count(CoreSignal::L1dReplacement);
   for (unsigned i = 0; i < 8; ++i) machine.memory().streaming_store(0, {kData + 8 * i, machine.now(), 8, 1});
-  EXPECT_EQ(machine.count(MemoryEvent::L1dReplacement), replaced);
+  EXPECT_EQ(machine.count(CoreSignal::L1dReplacement), replaced);
   machine.wait(1000);
   EXPECT_EQ(machine.load(kData).source, Source::Dram);
 }
@@ -284,12 +284,12 @@ TEST(MemorySystem, InstructionLinesAreFetchedOnceAndHitAfterwards) {
   EXPECT_EQ(machine.memory().fetch(0, 0x40'1000, machine.now()).source, Source::Dram);
   machine.wait(1000);
   for (unsigned i = 0; i < 16; ++i) EXPECT_EQ(machine.memory().fetch(0, 0x40'1000 + 4 * i, machine.now()).latency, 0U);
-  EXPECT_EQ(machine.count(MemoryEvent::FetchMiss), 1U);
-  EXPECT_EQ(machine.count(MemoryEvent::FetchHit), 0U);
+  EXPECT_EQ(machine.count(CoreSignal::FetchMiss), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::FetchHit), 0U);
   machine.memory().fetch(0, 0x40'1040, machine.now());
   machine.wait(1000);
   EXPECT_EQ(machine.memory().fetch(0, 0x40'1000, machine.now()).latency, 0U);
-  EXPECT_EQ(machine.count(MemoryEvent::FetchHit), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::FetchHit), 1U);
 }
 
 TEST(MemorySystem, TheSecondAscendingAccessToALineBringsTheNextOne) {
@@ -314,7 +314,7 @@ TEST(MemorySystem, ALineModifiedElsewhereIsAHitm) {
   const Outcome outcome = machine.load(kData, 1);
   EXPECT_EQ(outcome.source, Source::L3Hitm);
   EXPECT_EQ(outcome.latency, machine.parameters().hitm_cycles);
-  EXPECT_EQ(machine.count(MemoryEvent::LoadL3Hitm, 1), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadL3Hitm, 1), 1U);
   machine.wait(1000);
   EXPECT_EQ(machine.load(kData, 0).source, Source::L1);  // both may read it now
   EXPECT_EQ(machine.load(kData, 1).source, Source::L1);
@@ -338,7 +338,7 @@ TEST(MemorySystem, AStoreToASharedLineTakesItFromTheOthers) {
   machine.load(kData, 1);
   machine.wait(1000);
   machine.store(kData, 1);
-  EXPECT_EQ(machine.count(MemoryEvent::RfoSnoopHit, 1), 1U);
+  EXPECT_EQ(machine.count(CoreSignal::RfoSnoopHit, 1), 1U);
   machine.wait(1000);
   EXPECT_EQ(machine.load(kData, 0).source, Source::L3Hitm);
 }
@@ -363,7 +363,7 @@ TEST(MemorySystem, APrivateLineIsNeverContended) {
     machine.store(kData + (i % 2) * 4096, i % 2);
     machine.load(kData + (i % 2) * 4096, i % 2);
   }
-  EXPECT_EQ(machine.count(MemoryEvent::LoadL3Hitm, 0) + machine.count(MemoryEvent::LoadL3Hitm, 1), 0U);
+  EXPECT_EQ(machine.count(CoreSignal::LoadL3Hitm, 0) + machine.count(CoreSignal::LoadL3Hitm, 1), 0U);
   EXPECT_FALSE(machine.memory().is_contended(kData, machine.now()));
 }
 
@@ -373,7 +373,7 @@ TEST(MemorySystem, TheSeedMovesPagesAndNothingElse) {
     for (unsigned round = 0; round < 4; ++round) {
       for (std::uint64_t at = 0; at < 200 * 1024; at += kLineBytes) machine.load(kData + at);
     }
-    return machine.count(MemoryEvent::L2DemandReadMiss);
+    return machine.count(CoreSignal::L2DemandReadMiss);
   };
   EXPECT_EQ(l2_misses(1), l2_misses(1));
   EXPECT_NE(l2_misses(1), l2_misses(2));

@@ -30,7 +30,7 @@ struct Operation {
 using Thread = std::function<Operation(std::uint64_t i)>;
 
 struct Result {
-  std::vector<MemoryCounts> counts;
+  std::vector<CoreSignals> counts;
   std::vector<std::uint64_t> operations;  // done by each core
   std::uint64_t hitm = 0;                 // of loads and RFOs, of all cores
   double mean_hitm_latency = 0;           // of loads
@@ -77,7 +77,7 @@ Result run(const std::vector<Thread>& threads, std::uint64_t quantum, std::uint6
   }
   for (unsigned core = 0; core < threads.size(); ++core) {
     result.counts.push_back(memory->counts(core));
-    result.hitm += result.counts.back()[MemoryEvent::LoadL3Hitm] + result.counts.back()[MemoryEvent::RfoHitm];
+    result.hitm += result.counts.back()[CoreSignal::LoadL3Hitm] + result.counts.back()[CoreSignal::RfoHitm];
   }
   result.mean_hitm_latency = loads == 0 ? 0 : static_cast<double>(latencies) / static_cast<double>(loads);
   return result;
@@ -153,7 +153,7 @@ TEST(Sharing, AnAtomicAddCostsALockAloneAndATransferInCompany) {
   const double cycles_alone = static_cast<double>(kEnd) / static_cast<double>(alone.operations[0]);
   EXPECT_NEAR(cycles_alone, 18.2, 0.35 * 18.2);
   const Result both = run({adds, adds}, 20'000, kEnd);
-  const std::uint64_t handed_over = both.counts[0][MemoryEvent::RfoHitm] + both.counts[1][MemoryEvent::RfoHitm];
+  const std::uint64_t handed_over = both.counts[0][CoreSignal::RfoHitm] + both.counts[1][CoreSignal::RfoHitm];
   EXPECT_GT(handed_over, 1000U);
   EXPECT_GE(static_cast<double>(kEnd) / static_cast<double>(handed_over), 70.0);
 }

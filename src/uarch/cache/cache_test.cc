@@ -25,7 +25,7 @@ TEST(Cache, AgreesWithThePlainOneAtEveryAccess) {
   for (const CacheParameters& parameters : kCaches) {
     Cache<AnyPolicy> fast(parameters);
     PlainCache plain(parameters);
-    Chance chance(parameters.ways);
+    Random chance(parameters.ways);
     const std::uint64_t lines = parameters.bytes / kLineBytes;
     for (unsigned i = 0; i < 300'000; ++i) {
       const auto line = static_cast<Line>(i / 5000 % 2 == 0 ? chance.below(lines * 5 / 4) : i % (lines + lines / 8));

@@ -45,7 +45,7 @@ TEST(StoreBuffer, TheYoungestStoreWithTheLoadsLowBitsDecides) {
 TEST(StoreBuffer, AgreesWithThePlainOneAtEveryLoad) {
   StoreBuffer fast(56, 20);
   PlainStores plain(56, 20);
-  Chance chance(3);
+  Random chance(3);
   std::uint64_t now = 0;
   for (unsigned i = 0; i < 1'000'000; ++i) {
     now += chance.below(5);

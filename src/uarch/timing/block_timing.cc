@@ -238,6 +238,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
       microcode_slots_ += costs[i].slots;
       ++microcoded;
     }
+    fused_ += costs[i].fused_away ? 1 : 0;
     unknown_ += costs[i].unknown ? 1 : 0;
     serialises_ |= shape.serialising;
     read |= (shape.reads | shape.address) & ~written;

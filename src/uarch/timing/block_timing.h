@@ -59,6 +59,7 @@ class BlockTiming {
   std::uint32_t uops() const { return uops_; }
   std::uint32_t microcode_slots() const { return microcode_slots_; }
   std::uint32_t cache_slots() const { return cache_slots_; }  // that it takes of the uop cache
+  std::uint32_t fused() const { return fused_; }              // pairs of instructions that became one uop
   std::uint32_t unknown() const { return unknown_; }          // instructions whose cost no source tells
   bool serialises() const { return serialises_; }
 
@@ -103,7 +104,7 @@ class BlockTiming {
 
  private:
   std::uint32_t id_;
-  std::uint32_t slots_ = 0, uops_ = 0, microcode_slots_ = 0, cache_slots_ = 0, unknown_ = 0;
+  std::uint32_t slots_ = 0, uops_ = 0, microcode_slots_ = 0, cache_slots_ = 0, fused_ = 0, unknown_ = 0;
   bool serialises_ = false;
   BlockBound decoded_, cached_, looped_, executed_;
   std::uint32_t scheduler_units_ = 0;

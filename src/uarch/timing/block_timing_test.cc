@@ -19,7 +19,7 @@ using kernels::block_of;
 using kernels::Bytes;
 using kernels::repeated;
 
-constexpr MemoryLimits kMemory{.load_cycles = 4, .store_buffer = 56};
+constexpr MemoryLimits kMemory{.load_cycles = 4};
 
 BlockTiming timing_of(const TimingParameters& core, const Bytes& code, std::uint64_t pc = kernels::kCode) {
   return BlockTiming(core, kMemory, block_of(code, pc), 0);

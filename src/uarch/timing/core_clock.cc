@@ -44,10 +44,8 @@ constexpr std::uint64_t time_of(std::uint64_t late_time) { return late_time & ~s
 
 }  // namespace
 
-CoreClock::CoreClock(const TimingParameters& core, const MemoryLimits& memory)
-    : core_(core), memory_(memory), units_of_slot_(kUnitsPerCycle / core.issue_width) {
+CoreClock::CoreClock(const TimingParameters& core) : core_(core), units_of_slot_(kUnitsPerCycle / core.issue_width) {
   CHECK(inconsistency(core) == nullptr);
-  CHECK(memory.store_buffer != 0 && memory.store_buffer <= released_.size(), memory.store_buffer);
 }
 
 std::uint64_t CoreClock::ready(unsigned number) const {
@@ -60,30 +58,17 @@ std::uint64_t CoreClock::drained_cycles() const {
 
 void CoreClock::wait_until(std::uint64_t time, SlotCause cause) {
   if (time <= now_) return;
-  account_.add(cause, time - now_);
+  account_->add(cause, time - now_);
   now_ = time;
 }
 
+/// The block's first uop needs the place of the one that is a reorder buffer's size older.
 void CoreClock::wait_for_reorder_buffer() {
-  if (slots_ <= core_.reorder_buffer) return;
-  const std::uint64_t leaves = slots_ - core_.reorder_buffer;  // slots up to this one must be free
-  while (oldest_ != newest_ && in_flight_[oldest_ % kRing].last_slot <= leaves) {
+  while (oldest_ != newest_ && in_flight_[oldest_ % kRing].first_slot + core_.reorder_buffer <= slots_ + 1) {
     room_since_ = in_flight_[oldest_ % kRing].retired;
     ++oldest_;
   }
   wait_until(time_of(room_since_), cause_of(room_since_));
-}
-
-void CoreClock::wait_for_store_buffer() {
-  // Stores leave in order: if the block's last finds an entry free, all do. What needs more than the whole buffer waits for
-  // stores of its own block, and the last before it stands for those.
-  const std::uint64_t last = stores_ + std::min<std::uint64_t>(block_->stores(), memory_.store_buffer);
-  if (last <= memory_.store_buffer || released_[(last - 1 - memory_.store_buffer) % released_.size()] <= now_) return;
-  for (std::uint64_t store = std::max<std::uint64_t>(stores_, memory_.store_buffer); store < last; ++store) {
-    const std::uint64_t release = released_[(store - memory_.store_buffer) % released_.size()];
-    const std::uint64_t offset = block_->offset(block_->store_instruction(store - stores_));
-    if (release > now_ + offset) wait_until(release - offset, SlotCause::StoreBuffer);
-  }
 }
 
 void CoreClock::wait_for_scheduler() {
@@ -94,7 +79,7 @@ void CoreClock::wait_for_scheduler() {
 void CoreClock::execute(std::uint64_t start) {
   const BlockBound& work = block_->executed();
   executed_ = std::max(executed_, start) + work.units;
-  if (work.units > bound_.units) {
+  if (work.units > bound().units) {
     executed_behind_ = block_->scheduler_units();
     executed_cause_ = work.cause;
   }
@@ -129,15 +114,44 @@ void CoreClock::join_rows(Latency* lane, std::size_t count, const RowOf& row_of)
 void CoreClock::begin(const BlockTiming& block) {
   CHECK(block_ == nullptr && block.lanes() <= kLanes, block.lanes());
   block_ = &block;
-  slots_ += block.slots();
   wait_for_reorder_buffer();
-  wait_for_store_buffer();
   wait_for_scheduler();
-  bound_ = delivered();
+  bound_ = nullptr;
   shift_ = 0;
-  events_joined_ = false;
+  events_.clear();
   if (now_ - base_ > 1U << 28) rebase();
-  join_rows(lane_.data(), block.result_lanes(), [&block](std::size_t row) { return block.results_of(row); });
+  join_results();
+}
+
+void CoreClock::join_results() {
+  events_joined_ = false;
+  join_rows(lane_.data(), block_->result_lanes(), [this](std::size_t row) { return block_->results_of(row); });
+}
+
+void CoreClock::continue_with(const BlockTiming& longer) {
+  CHECK(block_ != nullptr && bound_ == nullptr && longer.lanes() <= kLanes, longer.lanes());
+  block_ = &longer;
+  shift_ = 0;
+  join_results();
+  for (const Event& event : events_) {
+    if (event.is_load) {
+      join_load(event);
+    } else {
+      delay_lanes(event.at, event.time);
+    }
+  }
+}
+
+const BlockBound& CoreClock::bound() {
+  if (bound_ == nullptr) bound_ = &delivered();
+  return *bound_;
+}
+
+void CoreClock::switch_to(SlotAccount& account) {
+  CHECK(block_ == nullptr);
+  account_ = &account;
+  const auto now = static_cast<Latency>(now_ - base_);
+  for (Latency& time : ready_) time = std::min(time, now);
 }
 
 void CoreClock::join_events() {
@@ -156,29 +170,36 @@ std::uint64_t CoreClock::load_dispatch(std::size_t load) {
 
 void CoreClock::load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level) {
   CHECK(load < block_->loads() && level <= SlotCause::Dram, load);
-  join_events();
-  const auto dispatched = lane_[block_->load_lane(load)] & ~static_cast<Latency>(kCauseBits);
-  const auto done = static_cast<Latency>(dispatched + static_cast<Latency>(latency_cycles * kUnitsPerCycle)) |
-                    static_cast<Latency>(level);
-  join_row(lane_.data(), block_->from_load(load), done, block_->lanes());
+  events_.push_back({static_cast<std::uint32_t>(load), latency_cycles, level, true});
+  join_load(events_.back());
 }
 
-void CoreClock::store_line_owned_after(std::size_t store, std::uint32_t cycles) {
-  CHECK(store < block_->stores(), store);
-  lines_owned_.resize(block_->stores(), 0);
-  const std::uint64_t dispatched = now_ + shift_ + block_->offset(block_->store_instruction(store));
-  lines_owned_[store] = dispatched + std::uint64_t{cycles} * kUnitsPerCycle;
+void CoreClock::join_load(const Event& event) {
+  join_events();
+  const auto dispatched = lane_[block_->load_lane(event.at)] & ~static_cast<Latency>(kCauseBits);
+  const auto done = static_cast<Latency>(dispatched + static_cast<Latency>(event.time * kUnitsPerCycle)) |
+                    static_cast<Latency>(event.cause);
+  join_row(lane_.data(), block_->from_load(event.at), done, block_->lanes());
+}
+
+void CoreClock::store_stall(std::size_t instruction, std::uint32_t cycles) {
+  delay_from(instruction, cycles * kUnitsPerCycle, SlotCause::StoreBuffer);
 }
 
 /// When the instruction behind `after` would be dispatched if nothing held it.
-std::uint64_t CoreClock::next_dispatch(std::size_t after) const {
-  const std::uint32_t units = after + 1 < block_->instructions() ? block_->offset(after + 1) : bound_.units;
+std::uint64_t CoreClock::next_dispatch(std::size_t after) {
+  const std::uint32_t units = after + 1 < block_->instructions() ? block_->offset(after + 1) : bound().units;
   return now_ + shift_ + units;
 }
 
 void CoreClock::delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause) {
+  account_->add(cause, units);
+  events_.push_back({static_cast<std::uint32_t>(instruction), units, cause, false});
+  delay_lanes(instruction, units);
+}
+
+void CoreClock::delay_lanes(std::size_t instruction, std::uint32_t units) {
   join_events();
-  account_.add(cause, units);
   shift_ += units;
   const auto start = static_cast<Latency>(now_ - base_ + shift_);
   const std::size_t first = block_->result_lanes();
@@ -231,35 +252,25 @@ void CoreClock::occupy(std::uint32_t cycles, SlotCause cause) {
   delay_from(block_->instructions(), cycles * kUnitsPerCycle, cause);
 }
 
-void CoreClock::release_stores() {
-  for (std::size_t i = 0; i < block_->stores(); ++i) {
-    const std::uint64_t dispatched = now_ + block_->offset(block_->store_instruction(i));
-    std::uint64_t release = dispatched + std::uint64_t{core_.store_release_cycles} * kUnitsPerCycle;
-    release = std::max({release, last_release_ + kUnitsPerCycle, time_of(retired_)});
-    if (i < lines_owned_.size()) release = std::max(release, lines_owned_[i]);
-    released_[stores_++ % released_.size()] = last_release_ = release;
-  }
-  lines_owned_.clear();
-}
-
 void CoreClock::end() {
   const BlockTiming& block = *block_;
+  const BlockBound& bound = this->bound();
   retired_ = std::max(retired_, base_ + static_cast<std::uint64_t>(lane_[0]));
   const auto written = block.written();
   for (std::size_t i = 0; i < written.size(); ++i) ready_[written[i]] = lane_[1 + i];
-  release_stores();
   execute(now_);
 
   const std::uint32_t issue = block.slots() * units_of_slot_;
   const std::uint32_t microcode = block.microcode_slots() * units_of_slot_;
-  account_.add(SlotCause::Retired, issue - microcode);
-  account_.add(SlotCause::RetiredMicrocode, microcode);
-  account_.add(bound_.cause, bound_.units - issue);
-  now_ += bound_.units + shift_;
+  account_->add(SlotCause::Retired, issue - microcode);
+  account_->add(SlotCause::RetiredMicrocode, microcode);
+  account_->add(bound.cause, bound.units - issue);
+  now_ += bound.units + shift_;
   if (time_of(retired_) > now_) {
     CHECK(newest_ - oldest_ < kRing);
-    in_flight_[newest_++ % kRing] = {slots_, retired_};
+    in_flight_[newest_++ % kRing] = {slots_ + 1, retired_};
   }
+  slots_ += block.slots();
   block_ = nullptr;
 }
 

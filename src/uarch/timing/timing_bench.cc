@@ -8,7 +8,7 @@
 namespace zs::uarch {
 namespace {
 
-constexpr MemoryLimits kMemory{.load_cycles = 4, .store_buffer = 56};
+constexpr MemoryLimits kMemory{.load_cycles = 4};
 
 double per(benchmark::State& state, std::size_t count) {
   return static_cast<double>(state.iterations()) * static_cast<double>(count);
@@ -48,7 +48,7 @@ void over_blocks(benchmark::State& state, const TimingParameters& core, std::uin
   for (const Block& block : blocks) {
     timings.emplace_back(core, kMemory, block, static_cast<std::uint32_t>(timings.size()));
   }
-  CoreClock clock(core, kMemory);
+  CoreClock clock(core);
   Random random(5);
   for (auto _ : state) {
     for (const BlockTiming& timing : timings) {

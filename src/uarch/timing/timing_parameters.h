@@ -38,9 +38,6 @@ struct TimingParameters {
   std::uint8_t mispredict_cycles = 0;  // from resolution to the first right uop
   std::uint8_t resteer_cycles = 0;     // a taken branch that only the decoder found
   std::uint8_t microcode_cycles = 0;   // switch to the microcode sequencer
-  // From dispatch until a store that hits L1D leaves the store buffer, at the earliest.
-  // chosen: 35 on every core, which meets the one published count: RESOURCE_STALLS.SB on Skylake (docs/models/timing.md).
-  std::uint8_t store_release_cycles = 35;
 
   std::uint8_t vector_load_cycles = 0;   // what a load into a vector register takes longer,
   std::uint8_t indexed_load_cycles = 0;  // and one whose address has an index
@@ -55,9 +52,7 @@ struct TimingParameters {
 
 /// What timing needs of the memory side.
 struct MemoryLimits {
-  std::uint32_t load_cycles = 0;           // L1D, load to use
-  std::uint32_t store_buffer = 0;          // entries
-  std::uint32_t store_release_cycles = 0;  // from dispatch until a store that hits L1D frees its entry, at the earliest
+  std::uint32_t load_cycles = 0;  // L1D, load to use
 };
 
 /// What keeps the numbers from being a core; null if nothing does.

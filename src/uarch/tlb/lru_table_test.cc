@@ -18,7 +18,7 @@ TEST(LruTable, AgreesWithThePlainOneAtEveryLookup) {
        {Shape{64, 4}, Shape{96, 6}, Shape{72, 72}, Shape{7, 7}, Shape{3072, 8}, Shape{0, 0}}) {
     LruTable fast(entries, ways);
     PlainTable plain(entries, ways);
-    Chance chance(entries + 1);
+    Random chance(entries + 1);
     for (unsigned i = 0; i < 300'000; ++i) {
       const std::uint64_t key = chance.below(i / 1000 % 2 == 0 ? entries + entries / 8 + 1 : 4096);
       const Frame* found = fast.find(key);

@@ -1,0 +1,174 @@
+#include "uarch/machine/code_book.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace zs::uarch {
+namespace {
+
+using arch::AccessKind;
+using arch::BranchKind;
+
+/// What cannot be decoded here is as long as the runner says and does nothing.
+PlacedInstruction placed(const arch::PathInstruction& told) {
+  const auto shape = shape_of({told.bytes, told.length});
+  PlacedInstruction placed{told.pc, shape.value_or(InstructionShape{})};
+  placed.shape.length = told.length;
+  placed.shape.branch = told.facts.branch;
+  return placed;
+}
+
+/// The instruction as a part of a block's key.
+std::string key_of(const arch::PathInstruction& told) {
+  std::string key;
+  for (unsigned shift = 0; shift < 64; shift += 8) key.push_back(static_cast<char>(told.pc >> shift));
+  key.push_back(static_cast<char>(told.length));
+  key.append(reinterpret_cast<const char*>(told.bytes), told.length);
+  return key;
+}
+
+bool is_indirect(BranchKind kind) {
+  return kind == BranchKind::IndirectJump || kind == BranchKind::IndirectCall || kind == BranchKind::Return;
+}
+
+constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
+
+}  // namespace
+
+void CodeBook::describe(std::uint32_t path, const arch::PathDescription& description) {
+  CHECK(!description.instructions.empty(), path);
+  if (path >= paths_.size()) {
+    paths_.resize(path + 1U);
+    at_block_start_.resize(path + 1U, nullptr);
+  }
+  Path& told = paths_[path];
+  told = {};
+  at_block_start_[path] = nullptr;
+  for (const arch::PathInstruction& instruction : description.instructions) {
+    told.instructions.push_back({placed(instruction), key_of(instruction), instruction.target, instruction.taken});
+  }
+  told.accesses.assign(description.accesses.begin(), description.accesses.end());
+}
+
+const Plan& CodeBook::find_or_make(std::uint32_t path, const KnownBlock* open) {
+  Path& known = paths_[path];
+  CHECK(!known.instructions.empty(), path);
+  std::unique_ptr<Plan>& plan = known.plans[open];
+  if (plan == nullptr) plan = make(known, open);
+  if (open == nullptr) at_block_start_[path] = plan.get();
+  return *plan;
+}
+
+KnownBlock& CodeBook::block(std::span<const PlacedInstruction> instructions, const std::string& bytes) {
+  std::unique_ptr<KnownBlock>& known = blocks_[bytes];
+  if (known == nullptr) {
+    known = std::make_unique<KnownBlock>();
+    known->instructions.assign(instructions.begin(), instructions.end());
+    known->bytes = bytes;
+    known->id = static_cast<std::uint32_t>(blocks_.size() - 1);
+  }
+  return *known;
+}
+
+const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
+  std::unique_ptr<BlockTiming>& timing = block.timing[taken ? 1 : 0];
+  if (timing == nullptr) {
+    timing = std::make_unique<BlockTiming>(timing_, limits_, block.instructions, block.id, taken);
+  }
+  return *timing;
+}
+
+std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
+  auto plan = std::make_unique<Plan>();
+  std::vector<PlacedInstruction> instructions;  // of the block under way
+  std::string bytes;
+  std::size_t loads = 0, branches = 0;
+  Segment segment;
+  if (open != nullptr && open->next_pc() != path.instructions.front().placed.pc) {
+    plan->closes_open = true;
+  } else if (open != nullptr) {
+    instructions = open->instructions;
+    bytes = open->bytes;
+    segment.continues = true;
+    for (const PlacedInstruction& before : instructions) {
+      loads += before.shape.loads;
+      branches += before.shape.branch != BranchKind::None ? 1 : 0;
+    }
+  }
+
+  std::size_t access = 0;
+  std::uint64_t line = 0;
+  const auto fetch = [&](std::uint64_t linear, bool first) {
+    if (!first && linear >> kLineBits == line) return;
+    line = linear >> kLineBits;
+    plan->steps.push_back(
+        {.kind = StepKind::Fetch, .instruction = static_cast<std::uint8_t>(instructions.size()), .at = linear});
+  };
+  for (std::size_t i = 0; i < path.instructions.size(); ++i) {
+    const Instruction& now = path.instructions[i];
+    const InstructionShape& shape = now.placed.shape;
+    fetch(now.placed.pc, i == 0);
+    fetch(now.placed.pc + shape.length - 1, false);
+    const auto number = static_cast<std::uint8_t>(instructions.size());
+    std::size_t read = 0;
+    for (; access < path.accesses.size() && path.accesses[access].instruction == i; ++access) {
+      const arch::PathAccess& told = path.accesses[access];
+      if (told.kind == AccessKind::Store && access != 0 && path.accesses[access - 1].kind == AccessKind::LockedLoad &&
+          path.accesses[access - 1].instruction == i) {
+        plan->steps.back().with_next = true;  // one access with it
+        continue;
+      }
+      const bool paired = told.form == arch::AccessForm::Repeated && access + 1 < path.accesses.size() &&
+                          path.accesses[access + 1].instruction == i;
+      // An instruction may load more often than its shape says (XSAVE and its kin are one load there): the last stands for the rest.
+      const bool has_lane = shape.loads != 0 && reads(told.kind);
+      const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLoad;
+      plan->steps.push_back({.kind = StepKind::Access,
+                             .access = told.kind,
+                             .form = told.form,
+                             .instruction = number,
+                             .load = static_cast<std::uint8_t>(lane),
+                             .with_next = paired,
+                             .bytes = told.bytes,
+                             .at = now.placed.pc});
+    }
+    loads += shape.loads;
+    branches += shape.branch != BranchKind::None ? 1 : 0;
+    instructions.push_back(now.placed);
+    bytes += now.bytes;
+
+    const bool last = i + 1 == path.instructions.size();
+    const bool ends = shape.branch != BranchKind::None || shape.serialising || shape.repeats ||
+                      instructions.size() == kBlockInstructions;
+    if (!ends && !last) continue;
+    KnownBlock& known = block(instructions, bytes);
+    segment.timing = &timing_of(known, ends && now.taken);
+    segment.steps_end = static_cast<std::uint32_t>(plan->steps.size());
+    segment.ends = ends;
+    if (ends) {
+      plan->uops += segment.timing->uops();
+      plan->fused += segment.timing->fused();
+      segment.serialises = shape.serialising;
+      segment.kind = shape.branch;
+      segment.branch = static_cast<std::uint8_t>(branches - 1);
+      segment.taken = now.taken;
+      segment.pc = now.placed.pc;
+      segment.next = now.placed.pc + shape.length;
+      segment.target_is_next = is_indirect(shape.branch) && last;
+      segment.target = is_indirect(shape.branch) && !last ? path.instructions[i + 1].placed.pc : now.target;
+      instructions.clear();
+      bytes.clear();
+      loads = branches = 0;
+    } else {
+      timing_of(known, false);
+      plan->after = &known;
+    }
+    plan->segments.push_back(segment);
+    segment = {};
+  }
+  CHECK(access == path.accesses.size(), access);
+  return plan;
+}
+
+}  // namespace zs::uarch

@@ -1,0 +1,119 @@
+// What is known of a program's code before it runs: its timing blocks, and for each path what running it consists of. Made
+// when a path first runs where it does; then a run only follows the plan.
+//
+// A timing block begins behind the end of another and goes on up to and including the next branch, serialising instruction
+// or string instruction, and no further than kBlockInstructions. So blocks are the program's, not the runner's. A path that
+// ends inside a block leaves it open, and the next path goes on with it: which plan a path has depends on the block that is
+// open before it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "base/check.h"
+#include "uarch/core_model.h"
+#include "uarch/timing/block_timing.h"
+
+namespace zs::uarch {
+
+inline constexpr std::size_t kBlockInstructions = 32;
+
+/// A timing block, or the beginning of one.
+struct KnownBlock {
+  std::vector<PlacedInstruction> instructions;
+  std::string bytes;  // where each instruction is and what it is, as a key
+  std::uint32_t id = 0;
+  std::unique_ptr<BlockTiming> timing[2];  // by whether the branch at its end is taken; made when wanted
+
+  std::uint64_t next_pc() const { return instructions.back().pc + instructions.back().shape.length; }
+};
+
+/// What a run does to the caches, one after the other.
+enum class StepKind : std::uint8_t { Fetch, Access };
+
+struct Step {
+  StepKind kind = StepKind::Access;
+  arch::AccessKind access = arch::AccessKind::Load;
+  arch::AccessForm form = arch::AccessForm::One;
+  std::uint8_t instruction = 0;  // within its block
+  std::uint8_t load = 0;         // its number among the block's loads, or kNoLoad
+  bool with_next = false;  // Repeated: the next step is of the same instruction; LockedLoad: its store's word follows
+  std::uint16_t bytes = 0;
+  std::uint64_t at = 0;  // Fetch: a linear address in the line; otherwise the instruction's
+};
+inline constexpr std::uint8_t kNoLoad = 0xFF;
+
+/// A part of a path that lies in one block.
+struct Segment {
+  const BlockTiming* timing = nullptr;  // of the block as far as it is known at the segment's end
+  std::uint32_t steps_end = 0;          // in Plan::steps; they begin where those of the segment before end
+  bool continues = false;               // the block was open before
+  bool ends = false;                    // the block ends here:
+  bool serialises = false;
+  bool target_is_next = false;  // its branch is indirect and the path's last: where it went, the run says
+  std::uint8_t branch = 0;      // which of the block's branches it ends with
+  bool taken = false;
+  arch::BranchKind kind = arch::BranchKind::None;  // of the branch that it ends with
+  std::uint64_t pc = 0, next = 0, target = 0;      // of that
+};
+
+/// One way to run a path.
+struct Plan {
+  bool closes_open = false;           // the open block is not gone on with: it ends as it is
+  const KnownBlock* after = nullptr;  // the block that is open behind it
+  std::uint32_t uops = 0, fused = 0;  // of the blocks that end in it
+  std::vector<Segment> segments;
+  std::vector<Step> steps;
+};
+
+class CodeBook {
+ public:
+  explicit CodeBook(const CoreModel& model) : timing_(model.timing), limits_(memory_limits(model.memory)) {}
+
+  void describe(std::uint32_t path, const arch::PathDescription& description);
+
+  /// open  the block that is open before the run; null: none
+  const Plan& plan(std::uint32_t path, const KnownBlock* open) {
+    CHECK(path < at_block_start_.size(), path);
+    if (open == nullptr) {
+      const Plan* const known = at_block_start_[path];
+      if (known != nullptr) return *known;
+    }
+    return find_or_make(path, open);
+  }
+  bool is_single(std::uint32_t path) const { return paths_[path].instructions.size() == 1; }
+
+  /// Of a block that ends where it is, without a branch.
+  const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
+
+ private:
+  struct Instruction {
+    PlacedInstruction placed;
+    std::string bytes;
+    std::uint64_t target = 0;
+    bool taken = false;
+  };
+  struct Path {
+    std::vector<Instruction> instructions;
+    std::vector<arch::PathAccess> accesses;
+    std::unordered_map<const KnownBlock*, std::unique_ptr<Plan>> plans;
+  };
+
+  const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
+  std::unique_ptr<Plan> make(const Path& path, const KnownBlock* open);
+  KnownBlock& block(std::span<const PlacedInstruction> instructions, const std::string& bytes);
+  const BlockTiming& timing_of(KnownBlock& block, bool taken);
+
+  TimingParameters timing_;
+  MemoryLimits limits_;
+  std::vector<Path> paths_;
+  std::vector<const Plan*> at_block_start_;  // by path: what nearly every run needs, apart
+  std::unordered_map<std::string, std::unique_ptr<KnownBlock>> blocks_;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,217 @@
+// A program that never was: blocks of the C library, run in an order, with outcomes and with addresses that are drawn, and a
+// runner that cuts what ran into paths. For tests and benchmarks. The same seeds give the same stream.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "uarch/chance.h"
+#include "uarch/timing/code_samples.h"
+
+namespace zs::uarch {
+
+/// One instruction that ran.
+struct Executed {
+  arch::PathInstruction instruction;
+  InstructionShape shape;
+  std::vector<arch::PathAccess> accesses;  // their `instruction` is 0
+  std::vector<std::uint64_t> words;
+  std::uint64_t next = 0;
+};
+
+/// Accesses as a runner tells them of an instruction.
+inline std::vector<arch::PathAccess> accesses_of(const InstructionShape& shape) {
+  using arch::AccessKind;
+  std::vector<arch::PathAccess> accesses;
+  const auto form = shape.repeats ? arch::AccessForm::Repeated : arch::AccessForm::One;
+  const bool locked = shape.serialising && shape.loads != 0 && shape.stores != 0;
+  const bool prefetch = shape.loads != 0 && shape.writes == 0 && shape.stores == 0 &&
+                        shape.branch == arch::BranchKind::None && shape.reads == 0;
+  for (unsigned i = 0; i < shape.loads; ++i) {
+    const AccessKind kind = locked ? AccessKind::LockedLoad : prefetch ? AccessKind::Prefetch : AccessKind::Load;
+    accesses.push_back({kind, form, static_cast<std::uint16_t>(shape.vector ? 16 : 8), 0});
+  }
+  for (unsigned i = 0; i < shape.stores; ++i) {
+    accesses.push_back({AccessKind::Store, form, static_cast<std::uint16_t>(shape.vector ? 16 : 8), 0});
+  }
+  return accesses;
+}
+
+class MadeUpProgram {
+ public:
+  /// with_strings  whether REP string instructions are among its instructions
+  explicit MadeUpProgram(std::uint64_t seed, std::size_t blocks = 600, bool with_strings = true) : seed_(seed) {
+    for (Block& block : libc_blocks(blocks, 40)) {
+      const bool strings = std::ranges::any_of(block, [](const PlacedInstruction& i) { return i.shape.repeats; });
+      if (with_strings || !strings) blocks_.push_back(std::move(block));
+    }
+  }
+
+  /// `instructions` or a few more.
+  std::vector<Executed> run(std::size_t instructions, std::uint64_t seed) const {
+    Random random(seed);
+    std::vector<Executed> stream;
+    std::map<std::uint64_t, std::uint64_t> walks;  // by instruction: how far
+    std::size_t at = 0, loop_from = 0, loop_left = 0;
+    while (stream.size() < instructions) {
+      const Block& block = blocks_[at];
+      // Mostly loops of a few blocks, sometimes a jump somewhere near, seldom far.
+      std::size_t next = at + 1 < blocks_.size() ? at + 1 : 0;
+      if (loop_left != 0 && at >= loop_from + loop_blocks(loop_from)) {
+        --loop_left;
+        next = loop_from;
+      } else if (loop_left == 0) {
+        next = random.below(8) == 0 ? random.below(blocks_.size()) : std::min(at + random.below(5), blocks_.size() - 1);
+        loop_from = next;
+        loop_left = random.below(30);
+      } else if (random.below(12) == 0) {
+        next = std::min(at + 2, blocks_.size() - 1);
+      }
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const bool last = i + 1 == block.size();
+        const std::uint64_t after = last ? blocks_[next].front().pc : block[i + 1].pc;
+        stream.push_back(executed(block[i], after, random, walks));
+      }
+      at = next;
+    }
+    return stream;
+  }
+
+ private:
+  static std::size_t loop_blocks(std::size_t first) { return first * 7 % 6; }
+
+  Executed executed(const PlacedInstruction& placed, std::uint64_t next, Random& random,
+                    std::map<std::uint64_t, std::uint64_t>& walks) const {
+    Executed done;
+    done.shape = placed.shape;
+    done.next = next;
+    done.instruction.pc = placed.pc;
+    done.instruction.length = placed.shape.length;
+    const auto code = libc_code();
+    std::memcpy(done.instruction.bytes, code.data() + (placed.pc - 0x40'0000), placed.shape.length);
+    done.instruction.facts.branch = placed.shape.branch;
+    if (placed.shape.branch != arch::BranchKind::None) {
+      const std::uint64_t behind = placed.pc + placed.shape.length;
+      done.instruction.taken = placed.shape.branch != arch::BranchKind::Conditional || next != behind;
+      if (done.instruction.taken) done.instruction.target = next;
+    }
+    done.accesses = accesses_of(placed.shape);
+    std::uint64_t locked_at = 0;
+    for (const arch::PathAccess& access : done.accesses) {
+      std::uint64_t linear = address(placed.pc, random, walks);
+      if (access.kind == arch::AccessKind::LockedLoad) locked_at = linear;
+      if (access.kind == arch::AccessKind::Store && locked_at != 0) linear = locked_at;
+      done.words.push_back(linear);
+      if (access.form == arch::AccessForm::Repeated) {
+        done.words.push_back(random.below(40) | (random.below(4) == 0 ? std::uint64_t{1} << 63 : 0));
+      }
+    }
+    return done;
+  }
+
+  /// Of a stack, of a hot table, along a walk, or anywhere: which, the instruction decides.
+  std::uint64_t address(std::uint64_t pc, Random& random, std::map<std::uint64_t, std::uint64_t>& walks) const {
+    const std::uint64_t kind = ((pc * 0x9E37'79B9 + seed_) >> 9) % 32;
+    if (kind < 18) return 0x7FFF'0000'0000 + (pc * 40 + random.below(3) * 8) % 2048;
+    if (kind < 25) return 0x10'0000'0000 + random.below(1024) * 8 + (kind == 20 ? random.below(8) : 0);
+    if (kind < 29) return 0x10'1000'0000 + pc % 97 * 1'000'000 + (walks[pc] += kind == 28 ? 256 : 8) % (1 << 20);
+    if (kind < 31) return 0x10'8000'0000 + random.below(1 << 17) * 8;
+    return 0x11'0000'0000 + random.below(1 << 22) * 16;
+  }
+
+  std::uint64_t seed_;
+  std::vector<Block> blocks_;
+};
+
+enum class Cut : std::uint8_t {
+  AtBranches,  // behind each branch, and where a run ends
+  Anywhere,    // by chance, before and behind branches
+  Everywhere,  // behind each instruction
+};
+
+/// Tells a feed of a stream, as a runner would.
+class Runner {
+ public:
+  struct Options {
+    Cut cut = Cut::AtBranches;
+    std::uint64_t seed = 1;  // of Anywhere
+  };
+
+  /// first_path  the number of the first path that is new
+  explicit Runner(arch::CoreFeed& feed, std::uint32_t first_path = 0) : feed_(feed), first_path_(first_path) {}
+
+  /// The runs that `stream` is, described where they are new.
+  void prepare(std::span<const Executed> stream, const Options& options) {
+    runs_.clear();
+    words_.clear();
+    Random random(options.seed);
+    while (!stream.empty()) {
+      const std::size_t count = length(stream, options.cut, random);
+      runs_.push_back(run_of(stream.first(count)));
+      stream = stream.subspan(count);
+    }
+  }
+  void run_prepared() { feed_.run(runs_, words_); }
+  void run(std::span<const Executed> stream, const Options& options) {
+    prepare(stream, options);
+    run_prepared();
+  }
+  std::size_t runs() const { return runs_.size(); }
+
+ private:
+  static std::size_t length(std::span<const Executed> stream, Cut cut, Random& random) {
+    if (cut == Cut::Everywhere) return 1;
+    if (cut == Cut::Anywhere) return std::min<std::size_t>(stream.size(), 1 + random.below(20));
+    std::size_t count = 0;
+    while (count < stream.size() && count < 32) {
+      const Executed& last = stream[count++];
+      if (last.instruction.facts.branch != arch::BranchKind::None) break;
+      // Nor does a path go on where the program does not.
+      if (last.next != last.instruction.pc + last.instruction.length) break;
+    }
+    return count;
+  }
+
+  arch::PathRun run_of(std::span<const Executed> part) {
+    arch::PathRun run{.next = part.back().next};
+    std::vector<std::uint64_t> key;
+    for (const Executed& one : part) {
+      key.push_back(one.instruction.pc);
+      std::memcpy(&key.emplace_back(), one.instruction.bytes, sizeof(std::uint64_t));
+      key.push_back(one.instruction.taken ? one.instruction.target : 1);
+      words_.insert(words_.end(), one.words.begin(), one.words.end());
+      run.words += static_cast<std::uint32_t>(one.words.size());
+    }
+    const auto [known, is_new] =
+        paths_.try_emplace(std::move(key), first_path_ + static_cast<std::uint32_t>(paths_.size()));
+    run.path = known->second;
+    if (is_new) {
+      std::vector<arch::PathInstruction> instructions;
+      std::vector<arch::PathAccess> accesses;
+      for (const Executed& one : part) {
+        for (arch::PathAccess access : one.accesses) {
+          access.instruction = static_cast<std::uint16_t>(instructions.size());
+          accesses.push_back(access);
+        }
+        instructions.push_back(one.instruction);
+      }
+      feed_.describe(run.path, {instructions, accesses});
+    }
+    return run;
+  }
+
+  arch::CoreFeed& feed_;
+  std::uint32_t first_path_;
+  std::map<std::vector<std::uint64_t>, std::uint32_t> paths_;
+  std::vector<arch::PathRun> runs_;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,87 @@
+#include "uarch/machine/modelled_machine.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "uarch/machine/code_book.h"
+#include "uarch/machine/thread_player.h"
+#include "uarch/memory_system.h"
+#include "uarch/timing/bound_clock.h"
+#include "uarch/timing/core_clock.h"
+
+namespace zs::uarch {
+
+class ModelledMachine::Impl {
+ public:
+  virtual ~Impl() = default;
+  virtual std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) = 0;
+  virtual unsigned cores() const = 0;
+};
+
+namespace {
+
+template <typename Clock>
+class MachineOf final : public ModelledMachine::Impl {
+ public:
+  MachineOf(const CoreModel& model, const MachineOptions& options)
+      : model_(model),
+        book_(model_),
+        seed_(options.seed),
+        memory_(MemorySystem::make(
+            model.memory,
+            {.cores = options.cores, .seed = options.seed, .store_buffer = options.depth == Depth::Full})) {
+    for (unsigned core = 0; core < options.cores; ++core) {
+      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core));
+    }
+  }
+
+  std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) override {
+    const unsigned where = core ? *core : std::exchange(next_, (next_ + 1) % cores());
+    CHECK(where < cores_.size(), where);
+    return std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[where], seed_ + threads_++);
+  }
+  unsigned cores() const override { return static_cast<unsigned>(cores_.size()); }
+
+ private:
+  CoreModel model_;
+  CodeBook book_;
+  std::uint64_t seed_;
+  std::uint64_t threads_ = 0;  // so far
+  std::unique_ptr<MemorySystem> memory_;
+  std::vector<std::unique_ptr<PlayedCore<Clock>>> cores_;
+  unsigned next_ = 0;
+};
+
+}  // namespace
+
+bool covers(Depth depth, arch::CoreSignal signal) {
+  using enum arch::CoreSignal;
+  if (depth == Depth::Full) return true;
+  switch (signal) {
+    case FillBufferPending:
+    case FillBufferFull:
+    case ForwardedLoads:
+    case ForwardBlocked:
+    case AddressAlias:
+    case LatencyLoads: return false;
+    default: return signal < Cycles;
+  }
+}
+
+ModelledMachine::ModelledMachine(const CoreModel& model, const MachineOptions& options) {
+  CHECK(inconsistency(model) == nullptr);
+  if (options.depth == Depth::Full) {
+    impl_ = std::make_unique<MachineOf<CoreClock>>(model, options);
+  } else {
+    impl_ = std::make_unique<MachineOf<BoundClock>>(model, options);
+  }
+}
+ModelledMachine::~ModelledMachine() = default;
+
+std::unique_ptr<arch::CoreFeed> ModelledMachine::attach_thread(std::optional<unsigned> core) {
+  return impl_->attach(core);
+}
+unsigned ModelledMachine::cores() const { return impl_->cores(); }
+
+}  // namespace zs::uarch

@@ -1,0 +1,101 @@
+// The whole machine: that how a program is cut into paths does not matter, that it counts what structures searched from end to
+// end count, and that kernels take the time that is known of them.
+#include "uarch/machine/modelled_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "uarch/core_model.h"
+#include "uarch/machine/made_up_program.h"
+#include "uarch/machine/plain_machine.h"
+#include "uarch/test_names.h"
+
+namespace zs::uarch {
+namespace {
+
+using arch::CoreSignal;
+using arch::CoreSignals;
+
+/// The first signal that differs, and both counts; empty if none does.
+std::string difference(const CoreSignals& one, const CoreSignals& two) {
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    if (one.counts[i] != two.counts[i]) {
+      return "signal " + std::to_string(i) + ": " + std::to_string(one.counts[i]) + " and " +
+             std::to_string(two.counts[i]);
+    }
+  }
+  return {};
+}
+
+class EveryMachine : public testing::TestWithParam<CoreModel> {};
+
+TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
+  const MadeUpProgram program(1, 600, false);
+  const auto stream = program.run(60'000, 7);
+  ModelledMachine machine(GetParam(), {});
+  const auto thread = machine.attach_thread();
+  PlainMachine plain(GetParam(), {});
+  Runner runner(*thread);
+  Random random(3);
+  std::size_t at = 0;
+  while (at < stream.size()) {
+    const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(200));
+    runner.run(std::span(stream).subspan(at, count), {.cut = Cut::AtBranches});
+    for (std::size_t i = 0; i < count; ++i) plain.run(stream[at + i]);
+    at += count;
+    ASSERT_EQ(difference(thread->signals(), plain.signals()), "") << "instruction " << at;
+  }
+  EXPECT_GT(thread->signals()[CoreSignal::LoadDram], 100U);
+  EXPECT_GT(thread->signals()[CoreSignal::MispredictedTaken], 100U);
+}
+
+TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
+  const MadeUpProgram program(2);
+  const auto stream = program.run(40'000, 8);
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    ModelledMachine whole_machine(GetParam(), {.depth = depth}), cut_machine(GetParam(), {.depth = depth}),
+        single_machine(GetParam(), {.depth = depth});
+    const auto whole = whole_machine.attach_thread();
+    const auto cut = cut_machine.attach_thread();
+    const auto single = single_machine.attach_thread();
+    Runner whole_runner(*whole), cut_runner(*cut), single_runner(*single);
+    Random random(5);
+    std::size_t at = 0;
+    while (at < stream.size()) {
+      const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
+      const auto part = std::span(stream).subspan(at, count);
+      whole_runner.run(part, {.cut = Cut::AtBranches});
+      cut_runner.run(part, {.cut = Cut::Anywhere, .seed = at});
+      // One by one, with all that one instruction tells.
+      std::size_t wrong = 0;
+      for (const auto& instruction : part) {
+        const CoreSignals before = single->signals();
+        single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+        const CoreSignals& after = single->signals();
+        const bool missed = after[CoreSignal::LoadDram] != before[CoreSignal::LoadDram];
+        if (missed && single->last_load().source.level != arch::DataLevel::Dram) ++wrong;
+        std::uint64_t mispredicted = 0;
+        for (const CoreSignal signal :
+             {CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedIndirectJump,
+              CoreSignal::MispredictedIndirectCall, CoreSignal::MispredictedReturn}) {
+          mispredicted += after[signal] - before[signal];
+        }
+        if (single->last_mispredicted() != (mispredicted != 0)) ++wrong;
+      }
+      at += count;
+      ASSERT_EQ(difference(whole->signals(), cut->signals()), "") << "instruction " << at;
+      ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
+      ASSERT_EQ(wrong, 0U) << "instruction " << at;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, EveryMachine, testing::ValuesIn(core_models()),
+                         [](const auto& row) { return test_name(row.param); });
+
+}  // namespace
+}  // namespace zs::uarch

@@ -1,0 +1,130 @@
+// Plays what a thread did on a core of the machine: follows the plans of the code book, asks the memory system and the branch
+// unit in program order, and tells the clock what they said.
+//
+// `Clock`: CoreClock, or BoundClock where nobody asks for time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "arch/core_feed.h"
+#include "uarch/branch/branch_unit.h"
+#include "uarch/chance.h"
+#include "uarch/machine/code_book.h"
+#include "uarch/machine/time_signals.h"
+#include "uarch/memory_system.h"
+#include "uarch/timing/bound_clock.h"
+#include "uarch/timing/core_clock.h"
+
+namespace zs::uarch {
+
+template <typename Clock>
+class ThreadPlayer;
+
+/// What a core has beside its part of the memory system.
+template <typename Clock>
+struct PlayedCore {
+  PlayedCore(const CoreModel& model, unsigned which) : number(which), branches(model.branch), clock(model.timing) {}
+  unsigned number;
+  BranchUnit branches;
+  Clock clock;
+  ThreadPlayer<Clock>* owner = nullptr;  // whose run came last
+};
+
+template <typename Clock>
+class ThreadPlayer final : public arch::CoreFeed {
+ public:
+  static constexpr bool kTimed = std::is_same_v<Clock, CoreClock>;
+
+  /// seed  of which loads the load-latency facility tags
+  ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
+               std::uint64_t seed)
+      : model_(model), book_(book), memory_(memory), core_(core), random_(seed) {}
+  ~ThreadPlayer() override {
+    if (core_.owner == this) leave();
+  }
+  ThreadPlayer(const ThreadPlayer&) = delete;
+  ThreadPlayer& operator=(const ThreadPlayer&) = delete;
+
+  void describe(std::uint32_t path, const arch::PathDescription& description) override {
+    book_.describe(path, description);
+  }
+
+  void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override {
+    if (core_.owner != this) take_over();
+    const std::uint64_t* words = addresses.data();
+    for (const arch::PathRun& run : runs) {
+      const Plan& plan = book_.plan(run.path, open_);
+      last_ = {};
+      const std::uint64_t* const end = play(plan, run, words);
+      CHECK(end == words + run.words, run.path, run.words);
+      words = end;
+    }
+    CHECK(words == addresses.data() + addresses.size());
+    tell();
+  }
+
+  const arch::CoreSignals& signals() const override { return signals_; }
+  arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
+  arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store); }
+  bool last_mispredicted() const override { return last_.mispredicted; }
+  void set_latency_threshold(std::uint32_t cycles) override {
+    tags_ = true;
+    threshold_ = cycles;
+  }
+  std::uint32_t most_per_instruction(arch::CoreSignal signal) const override {
+    return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
+  }
+  void unmapped(std::uint64_t first, std::uint64_t last) override { memory_.unmap(first, last); }
+
+ private:
+  struct Last {
+    Outcome load, store;
+    bool loaded = false, stored = false, locked = false, mispredicted = false;
+  };
+
+  arch::AccessOutcome told(bool present, const Outcome& outcome) const;
+  void take_over();
+  void leave();
+  void tell();
+  const std::uint64_t* play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words);
+  void end_block(const Segment& segment, std::uint64_t next);
+  void close_open();
+  void fetch(const Step& step);
+  const std::uint64_t* access(const Step& step, const std::uint64_t* words);
+  void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
+  void stored(const Step& step, const Outcome& outcome);
+  void tag(std::uint64_t now, std::uint32_t latency);
+  const std::uint64_t* gather(const Step& step, const std::uint64_t* words);
+  const std::uint64_t* repeat(const Step* step, const std::uint64_t* words);
+  std::uint64_t dispatch_of(const Step& step) {
+    return step.load != kNoLoad ? core_.clock.load_dispatch(step.load) : core_.clock.dispatch_cycle(step.instruction);
+  }
+  Access access_of(const Step& step, std::uint64_t linear, std::uint64_t now) const {
+    return {linear, now, step.bytes, static_cast<std::uint32_t>(step.at), start_cycle_, retired_cycle_};
+  }
+  SlotCause level_of(const Outcome& outcome) const;
+
+  const CoreModel& model_;
+  CodeBook& book_;
+  MemorySystem& memory_;
+  PlayedCore<Clock>& core_;
+  const KnownBlock* open_ = nullptr;                   // the block that goes on with the next run
+  std::uint64_t start_cycle_ = 0, retired_cycle_ = 0;  // of the block under way
+  arch::CoreSignals signals_;
+  SlotAccount account_;
+  TimeCounts counts_;
+  Last last_;
+  // The load-latency facility.
+  bool tags_ = false;
+  std::uint32_t threshold_ = 0;
+  std::uint64_t tagged_until_ = 0;  // the tagged load has its data
+  std::uint64_t passed_over_ = 0;   // loads that will not be tagged after that
+  Random random_;
+  std::uint32_t repeat_cycles_ = 0;  // of a string instruction, until its block ends
+  SlotCause repeat_cause_ = SlotCause::Ports;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,81 @@
+// A clock without registers, for the depth `fast`, where time is asked for only so that the caches know what is still on its way:
+// every load is dispatched with its instruction, and a miss holds nothing up until the reorder buffer is full. It answers to
+// the same calls as CoreClock. Its time is no estimate of a program's: nothing reports it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "uarch/timing/block_timing.h"
+#include "uarch/timing/slot_cause.h"
+#include "uarch/timing/timing_parameters.h"
+
+namespace zs::uarch {
+
+class BoundClock {
+ public:
+  explicit BoundClock(const TimingParameters& core)
+      : reorder_buffer_(core.reorder_buffer),
+        mispredict_units_(core.mispredict_cycles * kUnitsPerCycle),
+        resteer_units_(core.resteer_cycles * kUnitsPerCycle),
+        hidden_units_(core.queue_slots * (kUnitsPerCycle / core.issue_width)) {}
+
+  void begin(const BlockTiming& block) {
+    while (oldest_ != newest_ && misses_[oldest_ % kRing].first_slot + reorder_buffer_ <= slots_ + 1) {
+      now_ = std::max(now_, misses_[oldest_ % kRing].complete);
+      ++oldest_;
+    }
+    block_ = &block;
+    shift_ = 0;
+    complete_ = 0;
+  }
+  void continue_with(const BlockTiming& longer) { block_ = &longer; }
+  bool under_way() const { return block_ != nullptr; }
+
+  std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }
+  std::uint64_t retired_cycle() const { return 0; }  // there is no store buffer that would ask
+  std::uint64_t dispatch_cycle(std::size_t instruction) const {
+    return (now_ + shift_ + block_->offset(instruction)) / kUnitsPerCycle;
+  }
+  std::uint64_t load_dispatch(std::size_t load) const { return dispatch_cycle(block_->load_instruction(load)); }
+  void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause) {
+    const std::uint64_t at = now_ + shift_ + block_->offset(block_->load_instruction(load));
+    complete_ = std::max(complete_, at + std::uint64_t{latency_cycles} * kUnitsPerCycle);
+  }
+  void store_stall(std::size_t, std::uint32_t cycles) { shift_ += cycles * kUnitsPerCycle; }
+  void fetch_stall(std::size_t, std::uint32_t cycles, SlotCause) {
+    const std::uint32_t units = cycles * kUnitsPerCycle;
+    if (units > hidden_units_) shift_ += units - hidden_units_;
+  }
+  void mispredict(std::size_t) { shift_ += mispredict_units_; }
+  void resteer(std::size_t) { shift_ += resteer_units_; }
+  void serialise(std::uint32_t cycles) { shift_ += cycles * kUnitsPerCycle; }
+  void occupy(std::uint32_t cycles, SlotCause) { shift_ += cycles * kUnitsPerCycle; }
+  void end() {
+    now_ += block_->cached().units + shift_;
+    if (complete_ > now_) {
+      if (newest_ - oldest_ == kRing) ++oldest_;  // as many blocks as no reorder buffer holds
+      misses_[newest_++ % kRing] = {slots_ + 1, complete_};
+    }
+    slots_ += block_->slots();
+    block_ = nullptr;
+  }
+  void switch_to(SlotAccount&) {}
+
+ private:
+  static constexpr std::size_t kRing = 1024;
+  struct Miss {
+    std::uint64_t first_slot, complete;
+  };
+
+  std::uint32_t reorder_buffer_, mispredict_units_, resteer_units_, hidden_units_;
+  const BlockTiming* block_ = nullptr;
+  std::uint64_t now_ = 0, slots_ = 0, complete_ = 0;
+  std::uint64_t shift_ = 0;
+  std::array<Miss, kRing> misses_{};
+  std::size_t oldest_ = 0, newest_ = 0;
+};
+
+}  // namespace zs::uarch
