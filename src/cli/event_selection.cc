@@ -63,6 +63,8 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
                        .precise = static_cast<std::uint8_t>(event.precise),
                        .precise_distribution = event.precise_distribution,
                        .has_address = event.has_address,
+                       .detail = event.detail,
+                       .latency_threshold = event.latency_threshold,
                        .leader = leader};
         if (sampling.sample) {
           if (auto set = set_sampling(spec, event, sampling, model); !set) return set.error();

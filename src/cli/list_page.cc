@@ -10,8 +10,10 @@
 
 #include "arch/events/tables.h"
 #include "base/check.h"
+#include "session/core_choice.h"
 #include "session/events/core_model_needs.h"
 #include "session/events/event_parser.h"
+#include "session/events/measured_error.h"
 #include "session/events/perf_names.h"
 
 namespace zs::cli {
@@ -29,19 +31,33 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+ListedClass class_of(arch::EventClass kind, const arch::CpuModel& cpu) {
+  switch (kind) {
+    case arch::EventClass::Exact: return ListedClass::Exact;
+    case arch::EventClass::Modelled:
+      return session::core_of(cpu) != nullptr ? ListedClass::Modelled : ListedClass::NotModelled;
+    case arch::EventClass::NotModelled: break;
+  }
+  return ListedClass::NotModelled;
+}
+
+void explain(ListedEvent& event, std::string_view vendors_name) {
+  if (event.kind == ListedClass::NotModelled) event.needs = session::core_model_part_of(vendors_name);
+  if (event.kind == ListedClass::Modelled) event.error = session::measured_error(vendors_name);
+}
+
 ListedEvent from_row(const arch::Event& row, const arch::CpuModel& cpu) {
-  const bool exact = row.kind() == arch::EventClass::Exact;
   ListedEvent event{.name = std::string(row.name),
                     .aliases = words_of(row.aliases),
-                    .kind = exact ? ListedClass::Exact : ListedClass::NotModelled,
-                    .needs = exact ? std::string_view{} : session::core_model_part_of(row.name),
+                    .kind = class_of(row.kind(), cpu),
                     .config = row.config(),
                     .counters = row.counters,
                     .precise = row.precise,
                     .data_address = row.data_address,
                     .extension = row.extension,
                     .description = std::string(row.description)};
-  if (!exact) return event;
+  explain(event, row.name);
+  if (event.kind == ListedClass::NotModelled) return event;
   // As -e would count it: INST_RETIRED.ANY may have a general counter too.
   const auto parsed = session::parse_events(row.name, cpu);
   CHECK(parsed.has_value());
@@ -53,29 +69,36 @@ ListedEvent from_row(const arch::Event& row, const arch::CpuModel& cpu) {
 
 ListedEvent from_perf(const session::PerfName& name, const arch::CpuModel& cpu) {
   ListedEvent event;
-  if (const arch::Event* row = arch::find_event(cpu, name.row); !name.row.empty() && row != nullptr) {
+  if (const arch::Event* const row = session::row_of(name, cpu)) {
     event = from_row(*row, cpu);
     event.aliases = {std::string(row->name)};
+  } else if (name.kind == session::EventKind::Hardware && name.needs.empty()) {
+    event.needs = "an event of this CPU model";
   }
   event.name = name.name;
   for (std::string& alias : words_of(name.aliases)) event.aliases.push_back(std::move(alias));
   event.description = name.description;
   if (name.kind != session::EventKind::Hardware) event.kind = ListedClass::Software;
-  event.needs = name.needs;
+  if (!name.needs.empty()) event.needs = name.needs;
   return event;
 }
 
+/// "EVENT.UMASK" as libpfm4 spells it.
+std::string spelled_with_colon(std::string name) {
+  std::replace(name.begin(), name.end(), '.', ':');
+  return name;
+}
+
+/// As a raw config would be counted.
 ListedEvent from_pfm(const PfmEvent& pfm, const arch::CpuModel& cpu) {
-  const PerfEvtSel select{pfm.config};
-  const bool counts_events = !select.has(PerfEvtSel::cmask) && !select.has(PerfEvtSel::edge);
-  const arch::EventMeaning* const meaning =
-      arch::meaning_of(cpu, static_cast<std::uint8_t>(select.get(PerfEvtSel::event)),
-                       static_cast<std::uint8_t>(select.get(PerfEvtSel::umask)));
-  const bool exact = counts_events && meaning != nullptr && meaning->of_signals == nullptr;
+  const auto parsed = session::parse_events(fmt::format("r{:x}", pfm.config), cpu);
   ListedEvent event;
   for (const char c : pfm.name) event.name += arch::lower(c);
-  event.kind = exact ? ListedClass::Exact : ListedClass::NotModelled;
-  event.needs = exact ? std::string_view{} : session::core_model_part_of(event.name);
+  if (parsed) {
+    const bool exact = parsed->front().events.front().detail == session::Detail::Exact;
+    event.kind = exact ? ListedClass::Exact : ListedClass::Modelled;
+  }
+  explain(event, event.name);
   event.config = pfm.config;
   event.counters = arch::any_of(cpu.general_counters);
   event.description = pfm.description;
@@ -188,6 +211,7 @@ std::string field_line(const arch::FieldFact& field, std::uint64_t word) {
 const char* name_of(ListedClass kind) {
   switch (kind) {
     case ListedClass::Exact: return "exact";
+    case ListedClass::Modelled: return "modelled";
     case ListedClass::Software: return "software";
     case ListedClass::NotModelled: return "not modelled";
   }
@@ -211,7 +235,8 @@ std::vector<ListedEvent> list_events(const arch::CpuModel& cpu, const PfmNames& 
     const bool known =
         std::any_of(rows.begin(), rows.end(), [&](const arch::Event& row) { return row.config() == further.config; }) ||
         arch::find_event(cpu, further.name) != nullptr;
-    if (!known) events.push_back(from_pfm(further, cpu));
+    // Umasks E and I are attributes to libpfm4's own parser: -e cannot take those names.
+    if (!known && pfm.config_of(cpu, spelled_with_colon(further.name))) events.push_back(from_pfm(further, cpu));
   }
   std::sort(events.begin() + static_cast<std::ptrdiff_t>(ours), events.end(),
             [](const ListedEvent& a, const ListedEvent& b) { return a.name < b.name; });
@@ -257,10 +282,11 @@ std::string list_page(const std::vector<ListedEvent>& events, bool verbose) {
     page += line + "\n";
     if (!verbose) continue;
     if (!event.aliases.empty()) page += "    also: " + joined(event.aliases) + "\n";
+    if (!event.error.empty()) page += fmt::format("    error: {}\n", event.error);
     if (event.needs == "kernel") {
       page += "    needs: the kernel's own counting\n";
     } else if (!event.needs.empty()) {
-      page += fmt::format("    needs: the core model ({})\n", event.needs);
+      page += fmt::format("    needs: more of the core ({})\n", event.needs);
     }
   }
   return page;
@@ -272,6 +298,7 @@ std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
   for (const ListedEvent& event : events) {
     Json json = {{"name", event.name}, {"class", name_of(event.kind)}, {"aliases", event.aliases}};
     if (!event.needs.empty()) json["needs"] = event.needs;
+    if (!event.error.empty()) json["error"] = event.error;
     if (event.config) {
       const PerfEvtSel select{*event.config};
       json["config"] = fmt::format("{:#x}", *event.config);
@@ -310,8 +337,10 @@ std::string select_page(std::string_view word, const arch::CpuModel& cpu) {
     return page;
   }
   const arch::Event* row = parsed->front().events.front().row;
+  const char* const number_class =
+      parsed->front().events.front().detail == session::Detail::Exact ? "exact" : "modelled";
   page += row == nullptr ? std::string("Counts FP_ARITH_INST_RETIRED with these umask bits together, exact\n")
-                         : fmt::format("Counts {}, exact: {}\n", row->name, row->description);
+                         : fmt::format("Counts {}, {}: {}\n", row->name, number_class, row->description);
   return page;
 }
 

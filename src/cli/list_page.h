@@ -13,14 +13,15 @@
 
 namespace zs::cli {
 
-enum class ListedClass { Exact, Software, NotModelled };
-const char* name_of(ListedClass kind);  // "exact" "software" "not modelled"
+enum class ListedClass { Exact, Modelled, Software, NotModelled };
+const char* name_of(ListedClass kind);  // "exact" "modelled" "software" "not modelled"
 
 struct ListedEvent {
   std::string name;
   std::vector<std::string> aliases;
   ListedClass kind = ListedClass::NotModelled;
-  std::string_view needs;               // NotModelled: the part of the core model that is missing
+  std::string_view needs;               // NotModelled: the part of the core that no model has
+  std::string_view error;               // Modelled: how far off it was measured to be
   std::optional<std::uint64_t> config;  // none for what the kernel counts
   arch::CounterSet counters;
   std::optional<arch::Precise> precise;  // none for what the kernel counts, and for libpfm4's

@@ -38,7 +38,9 @@ TEST(ListVerb, TakesGlobsAndOptionsInAnyOrder) {
 TEST(ListVerb, LeavesOutWhatIsNotModelledUnlessAskedForIt) {
   EXPECT_EQ(run({}).out.find("not modelled"), std::string::npos);
   EXPECT_THAT(run({"-v"}).out, HasSubstr("not modelled"));
-  EXPECT_THAT(run({"l3_miss"}).out, HasSubstr("not modelled"));
+  EXPECT_THAT(run({"remote_dram"}).out, HasSubstr("not modelled"));
+  EXPECT_THAT(run({}).out, HasSubstr("\nmem_load_retired.l3_miss "));
+  EXPECT_EQ(run({"--cpu", "nehalem"}).out.find("modelled"), std::string::npos);
 }
 
 TEST(ListVerb, ExplainsItself) {

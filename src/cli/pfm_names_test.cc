@@ -61,9 +61,9 @@ TEST(ParseWithPfmNames, TakesLibpfmsDefaultUmasksAndArchitecturalNames) {
 
 TEST(ParseWithPfmNames, ExplainsWhatIsNotModelled) {
   EXPECT_EQ(
-      row_of("EXE_ACTIVITY.BOUND_ON_STORES"),
-      "event list, column 1: not modelled: EXE_ACTIVITY.BOUND_ON_STORES needs the core model (cycles), which this "
-      "version does not have");
+      row_of("EXE_ACTIVITY.2_PORTS_UTIL"),
+      "event list, column 1: not modelled: EXE_ACTIVITY.2_PORTS_UTIL needs more of the core (cycles) than its models "
+      "have");
 }
 
 TEST(ParseWithPfmNames, OffersItsNamesToWhoeverMistypes) {

@@ -83,6 +83,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .frequency = event.frequency != 0,
                                       .precise_ip = event.precise});
   }
+  if (auto detail = choose_detail(words.run, model, out.config); !detail) return detail;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
   if (!banks) return banks.error();
   out.pmus = banks->size();

@@ -1,13 +1,36 @@
 #include "cli/run_options.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "arch/cpu_model.h"
+#include "session/core_choice.h"
 
 namespace zs::cli {
+namespace {
+
+using session::Detail;
+
+constexpr std::uint32_t kUsualCores = 8;  // chosen: as many threads as most programs have at work
+
+struct NamedDetail {
+  std::string_view name;
+  Detail detail;
+};
+constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::Fast}, {"full", Detail::Full}};
+
+}  // namespace
 
 void add_run_options(CommandLine& line, RunOptions& options) {
   options.cpu = arch::kDefaultCpuModel;
   line.group("The run");
   line.value("--cpu,--model", options.cpu, "NAME", "CPU model, NAME@VERSION [" + options.cpu + "]");
+  line.values("--model-set", options.model_settings, "KEY=VALUE",
+              "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
+  line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
+  line.value("--detail", options.detail, "DEPTH",
+             "What is played of the core: exact (nothing), fast (caches, TLBs, branch prediction) or\n"
+             "full (its time too) [as much as the events need]");
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids and random numbers depend on the run alone, so that it\nrepeats exactly");
@@ -38,6 +61,41 @@ void apply(const RunOptions& options, session::RecordingConfig& config) {
   config.inherit = !options.no_inherit;
   config.precise_only = options.precise_only;
   config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
+}
+
+Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config) {
+  Detail needed = options.least_detail;
+  for (const session::EventSpec& event : config.events) needed = std::max(needed, event.detail);
+  config.detail = needed;
+  if (!options.detail.empty()) {
+    const auto named = std::ranges::find(kDetails, options.detail, &NamedDetail::name);
+    if (named == std::end(kDetails))
+      return Error{"--detail " + options.detail + ": no such depth", "exact, fast or full"};
+    for (const session::EventSpec& event : config.events) {
+      if (event.detail <= named->detail) continue;
+      return Error{event.name + ": not modelled at --detail " + options.detail,
+                   "--detail " + std::string(name_of(event.detail)) + ", or leave --detail out"};
+    }
+    config.detail = named->detail;
+  }
+  if (config.detail == Detail::Exact && !options.model_settings.empty()) {
+    return Error{"--model-set " + options.model_settings.front() + ": no event asks anything of the core",
+                 "cycles does; `zeroskid list` shows the others as modelled"};
+  }
+  config.model_settings = options.model_settings;
+  config.cores = options.cores == 0 ? kUsualCores : static_cast<std::uint32_t>(options.cores);
+  if (options.cores > uarch::kMaxCores) {
+    return Error{"--cores " + std::to_string(options.cores) + ": too many",
+                 "at most " + std::to_string(uarch::kMaxCores)};
+  }
+  if (config.detail == Detail::Exact) return {};
+  if (const auto core = session::chosen_core(config, model); !core) return core.error();
+  return {};
+}
+
+std::string_view name_of(session::Detail detail) {
+  const auto named = std::ranges::find(kDetails, detail, &NamedDetail::detail);
+  return named == std::end(kDetails) ? "" : named->name;
 }
 
 }  // namespace zs::cli

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "arch/cpu_model.h"
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "session/config.h"
@@ -12,6 +15,10 @@ namespace zs::cli {
 
 struct RunOptions {
   std::string cpu;
+  std::vector<std::string> model_settings;
+  std::uint64_t cores = 0;                                // 0: as many as usual
+  std::string detail;                                     // "": as much as the events need, and
+  session::Detail least_detail = session::Detail::Exact;  // as the verb needs
   std::uint64_t seed = 1;
   bool virtual_time = false;
   bool vdso = false;
@@ -28,5 +35,11 @@ void add_run_options(CommandLine& line, RunOptions& options);
 Result<void> check_run_options(const RunOptions& options);
 
 void apply(const RunOptions& options, session::RecordingConfig& config);
+
+/// What is played of the core: as --detail says, or as the events that the configuration has by now need it.
+Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config);
+
+/// "exact", "fast", "full"
+std::string_view name_of(session::Detail detail);
 
 }  // namespace zs::cli

@@ -37,15 +37,21 @@ const std::vector<std::string> kDetails = {"br_inst_retired.conditional",
                                            "LLC-loads",
                                            "LLC-load-misses"};
 
-/// "event list, column 1: not modelled: LLC-loads needs the core model (caches), which this version does not have"
+/// "event list, column 1: not modelled: LLC-loads needs a model of the core (caches), which nehalem@1 does not have": from
+/// "needs" to the comma.
 std::optional<std::string> not_modelled(const Error& error) {
   constexpr std::string_view kMark = "not modelled: ";
   const std::size_t at = error.message.find(kMark);
   if (at == std::string::npos) return std::nullopt;
   const std::size_t needs = error.message.find(" needs ", at);
   const std::size_t comma = error.message.find(',', at);
-  if (needs == std::string::npos || comma == std::string::npos) return error.message.substr(at);
-  return error.message.substr(needs + 1, comma - needs - 1);
+  if (needs == std::string::npos) return error.message.substr(at + kMark.size());
+  return error.message.substr(needs + 1, comma == std::string::npos ? comma : comma - needs - 1);
+}
+
+NumberClass class_of(const session::EventSpec& event) {
+  if (event.kind != EventKind::Hardware) return NumberClass::Measured;
+  return event.detail == session::Detail::Exact ? NumberClass::Exact : NumberClass::Modelled;
 }
 
 void count(const EventSelection& selection, StatOptions& out) {
@@ -56,9 +62,7 @@ void count(const EventSelection& selection, StatOptions& out) {
   for (session::EventSpec event : selection.events) {
     event.leader += first;
     out.report.events.push_back(
-        {.name = event.name,
-         .milliseconds = event.kind == EventKind::TaskClock,
-         .number_class = event.kind == EventKind::Hardware ? NumberClass::Exact : NumberClass::Measured});
+        {.name = event.name, .milliseconds = event.kind == EventKind::TaskClock, .number_class = class_of(event)});
     out.counted_as.push_back(out.config.events.size());
     out.config.events.push_back(std::move(event));
   }
@@ -115,6 +119,7 @@ Result<void> refuse_measured(const std::string& option, const StatOptions& out) 
 profile::ValueClass class_of(NumberClass number_class) {
   switch (number_class) {
     case NumberClass::Exact: return profile::ValueClass::Exact;
+    case NumberClass::Modelled: return profile::ValueClass::Modelled;
     case NumberClass::Measured: return profile::ValueClass::Measured;
     case NumberClass::NotModelled: break;
   }
@@ -167,6 +172,7 @@ Result<void> choose(StatOptions& out) {
   apply(out.run, out.config);
   if (auto chosen = choose_events(**model, out); !chosen) return chosen;
   if (auto cut = choose_windows(**model, out); !cut) return cut;
+  if (auto detail = choose_detail(out.run, **model, out.config); !detail) return detail;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, **model);
   if (!banks) return banks.error();
   out.pmus = banks->size();

@@ -42,6 +42,7 @@ Spread spread_of(const StatReport& report, std::size_t event) {
 const char* word_for(NumberClass number_class) {
   switch (number_class) {
     case NumberClass::Exact: return "exact";
+    case NumberClass::Modelled: return "modelled";
     case NumberClass::Measured: return "measured";
     case NumberClass::NotModelled: return "not modelled";
   }

@@ -12,6 +12,7 @@ namespace zs::cli {
 
 enum class NumberClass : std::uint8_t {
   Exact,        // architectural: what any processor would count
+  Modelled,     // by a model of the core
   Measured,     // by the kernel, of the program and zeroskid together
   NotModelled,  // no number
 };

@@ -13,7 +13,7 @@ StatReport report() {
                      {.name = "task-clock", .milliseconds = true, .number_class = NumberClass::Measured},
                      {.name = "LLC-loads",
                       .number_class = NumberClass::NotModelled,
-                      .reason = "needs the core model (caches)"}},
+                      .reason = "needs a model of the core (caches)"}},
           .runs = {{.values = {1234567, 89, 2500000, 0}, .elapsed = 0.0123456, .user = 0.01, .system = 0.002}}};
 }
 
@@ -31,7 +31,7 @@ TEST(StatPage, IsPerfsLayoutWithEachNumbersClass) {
          1,234,567      instructions                     # exact
                 89      BR_INST_RETIRED.NEAR_TAKEN:u     # exact
               2.50 msec task-clock                       # measured, zeroskid's share included
-    <not modelled>      LLC-loads                        # needs the core model (caches)
+    <not modelled>      LLC-loads                        # needs a model of the core (caches)
 
        0.012345600 seconds time elapsed
 
@@ -48,7 +48,7 @@ TEST(StatPage, RepeatedRunsGiveTheMeanAndItsDeviation) {
          1,234,567      instructions                     # exact  ( +-  0.00% )
                 91      BR_INST_RETIRED.NEAR_TAKEN:u     # exact  ( +-  1.27% )
               2.60 msec task-clock                       # measured, zeroskid's share included  ( +-  2.22% )
-    <not modelled>      LLC-loads                        # needs the core model (caches)
+    <not modelled>      LLC-loads                        # needs a model of the core (caches)
 
          0.0133456 +- 0.0005774 seconds time elapsed  ( +-  4.33% )
 

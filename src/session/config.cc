@@ -8,9 +8,9 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
-constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536;
+constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
 /// FNV-1a: the memfd is ours and sealed, so this guards against mistakes, not against enemies.
 std::uint64_t checksum(std::span<const std::byte> bytes) {
@@ -33,6 +33,9 @@ class Saver {
     } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
       out_.write(static_cast<std::uint32_t>(value.size()));
       out_.write_bytes(std::as_bytes(std::span(value)));
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      out_.write(static_cast<std::uint32_t>(value.size()));
+      for (const std::string& text : value) (*this)(text);
     } else {
       out_.write(value);
     }
@@ -56,6 +59,10 @@ class Loader {
       value.assign(reinterpret_cast<const char*>(text.data()), text.size());
     } else if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>) {
       value = in_.read_array<std::uint64_t>(in_.read<std::uint32_t>());
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      const auto count = in_.read<std::uint32_t>();
+      if (count > kMostSettings) in_.fail("too many");
+      for (std::uint32_t i = 0; i < count && in_.ok(); ++i) (*this)(value.emplace_back());
     } else {
       value = in_.read<T>();
     }
@@ -75,6 +82,8 @@ void visit_event(Visitor& visit, Event& e) {
   visit(e.precise);
   visit(e.precise_distribution);
   visit(e.has_address);
+  visit(e.detail);
+  visit(e.latency_threshold);
   visit(e.period);
   visit(e.frequency);
   visit(e.leader);
@@ -96,6 +105,9 @@ void visit_region(Visitor& visit, Region& r) {
 template <typename Visitor, typename Config>
 void visit_options(Visitor& visit, Config& c) {
   visit(c.cpu_model);
+  visit(c.detail);
+  visit(c.model_settings);
+  visit(c.cores);
   visit(c.ds_records);
   visit(c.callchain);
   visit(c.max_stack);
@@ -123,13 +135,14 @@ void visit_options(Visitor& visit, Config& c) {
 }
 
 bool is_consistent(const RecordingConfig& c) {
+  if (c.detail > Detail::Full || c.cores == 0) return false;
   if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
   const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
   if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;
   if ((c.has_windows() || c.region_spans) && c.position_event == kNoEvent) return false;
   if ((c.skid != Skid::None) != (c.skid_event != kNoEvent)) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::MajorFaults && e.precise <= 3 && e.leader < c.events.size();
+    return e.kind <= EventKind::MajorFaults && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
   });
 }
 

@@ -22,6 +22,13 @@ enum class EventKind : std::uint8_t {
   MajorFaults,
 };
 
+/// How much of a processor is played beside what follows from the architecture.
+enum class Detail : std::uint8_t {
+  Exact,  // nothing
+  Fast,   // caches, TLBs, branch prediction
+  Full,   // the core's time and store buffer too
+};
+
 /// One event of the recording, with all that assigning it to a counter needs. The event table is not consulted again.
 struct EventSpec {
   std::string name;  // as the user spelled it
@@ -32,7 +39,9 @@ struct EventSpec {
   std::uint8_t precise = 0;           // 0 PMI sampling; 1 :p (IP after); 2 :pp (the instruction); 3 :ppp
   bool precise_distribution = false;  // INST_RETIRED.PREC_DIST on PMC1: the overflowing instruction itself is recorded
   bool has_address = false;           // its PEBS records carry a data linear address
-  std::uint64_t period = 0;           // 0: only counted
+  Detail detail = Detail::Exact;      // the least that counts it; above Exact its number is modelled
+  std::uint16_t latency_threshold = 0;  // load latency: MSR_PEBS_LD_LAT, core cycles
+  std::uint64_t period = 0;             // 0: only counted
   std::uint32_t frequency = 0;  // samples per nominal second (session/adaptive_period.h); 0: `period` stays as it is
   std::uint32_t leader = 0;     // index of its group's first event; its own index if it stands alone
   bool closes_window = false;   // every `period` of it end a window; no samples, and precise is 0
@@ -65,7 +74,10 @@ struct RegionSpec {
 };
 
 struct RecordingConfig {
-  std::string cpu_model = "skylake-server@1";
+  std::string cpu_model = "skylake-server@1";  // and its core, which has the same name
+  Detail detail = Detail::Exact;
+  std::vector<std::string> model_settings;  // "l2.bytes=2M" (uarch/overrides.h), in the order in which they are made
+  std::uint32_t cores = 1;                  // that threads are placed on
   std::vector<EventSpec> events;
 
   /// PEBS records a buffer takes before its PMI. measured: CPU seconds for 156,000 samples (qsort of 20,000 numbers, 20

@@ -54,8 +54,20 @@ TEST(RecordingConfig, AnotherVersionIsNamed) {
   bytes[8] = std::byte{9};
   const auto back = decode_config(bytes);
   ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 2");
+  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 3");
   EXPECT_THAT(back.error().hint, HasSubstr("same build"));
+}
+
+TEST(RecordingConfig, AnEventThatNeedsMoreOfTheCoreThanIsPlayedIsRefused) {
+  auto config = two_events();
+  config.model_settings = {"l2.bytes=2M", "l2.ways=16"};
+  config.cores = 3;
+  config.events[0].detail = Detail::Fast;
+  EXPECT_FALSE(decode_config(encode_config(config)));
+  config.detail = Detail::Fast;
+  const auto back = decode_config(encode_config(config));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, config);
 }
 
 TEST(RecordingConfig, OneRecordPerPmiWhenASampleNeedsTheStateAtItsPmi) {

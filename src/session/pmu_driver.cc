@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "session/adaptive_period.h"
+#include "session/core_choice.h"
 
 namespace zs::session {
 namespace {
@@ -78,7 +79,8 @@ void PmuDriver::start() {
   if (!pebs_counters_.empty()) wrmsr(arch::DsArea::msrs[0], DsArea::kAddress);
   program_counters();
   if (model_.pebs_baseline()) wrmsr(arch::PebsDataCfg::msrs[0], groups_of(model_.pebs_format()).raw());
-  if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits);
+  program_load_latency();
+  if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits | latency_enables());
   if (lbr_on_) program_lbr(config_.lbr_select);
   FixedCtrCtrl fixed;
   CounterSet running;
@@ -113,6 +115,24 @@ void PmuDriver::program_counters() {
                                   .with(PerfEvtSel::enable, 1);
     wrmsr(PerfEvtSel::msrs[c.index()], select.raw());
   }
+}
+
+/// One threshold holds for all counters (plan_banks).
+void PmuDriver::program_load_latency() {
+  for (const PlannedCounter& c : plan_) {
+    const EventSpec& event = config_.events[c.event];
+    if (is_load_latency(event, model_)) wrmsr(arch::LoadLatency::msrs[0], event.latency_threshold);
+  }
+}
+
+/// Before PEBS baseline, load latency has enables of its own, beside those of PEBS.
+std::uint64_t PmuDriver::latency_enables() const {
+  std::uint64_t enables = 0;
+  for (const PlannedCounter& c : plan_) {
+    if (c.pebs && !model_.pebs_baseline() && is_load_latency(config_.events[c.event], model_))
+      enables |= arch::only(c.counter).bits << 32;
+  }
+  return enables;
 }
 
 /// select  in the bits of MSR_LBR_SELECT; Core 2 has no filter and records everything

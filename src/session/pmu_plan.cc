@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arch/msrs.h"
+#include "session/core_choice.h"
 
 namespace zs::session {
 namespace {
@@ -88,9 +89,25 @@ void place(std::vector<Bank>& banks, std::span<const Demand> group) {
   for (const Demand& member : group) place(banks, std::span(&member, 1));  // more than a whole PMU holds
 }
 
+/// All loads of a thread have one threshold.
+Result<void> check_thresholds(std::span<const EventSpec> events, const arch::CpuModel& model) {
+  const EventSpec* first = nullptr;
+  for (const EventSpec& event : events) {
+    if (!is_load_latency(event, model)) continue;
+    if (first == nullptr) first = &event;
+    if (event.latency_threshold == first->latency_threshold) continue;
+    return Error{event.name + ": asks for loads of more than " + std::to_string(event.latency_threshold) +
+                     " cycles, and " + first->name + " for those of more than " +
+                     std::to_string(first->latency_threshold) + ": there is one threshold register",
+                 "record them one after the other"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, const arch::CpuModel& model) {
+  if (auto agree = check_thresholds(events, model); !agree) return agree.error();
   std::vector<Bank> banks;
   std::vector<bool> placed(events.size(), false);
   for (std::uint32_t first = 0; first < events.size(); ++first) {

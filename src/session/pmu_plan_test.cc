@@ -84,6 +84,21 @@ TEST(PmuPlan, SoftwareEventsNeedNoCounter) {
   EXPECT_THAT(banks_of(alone({e})), SizeIs(0));
 }
 
+TEST(PmuPlan, TwoThresholdsOfLoadLatencyAreRefused) {
+  const auto latency = [](const char* name, std::uint16_t threshold) {
+    EventSpec e = precise(name);
+    e.select = 0x1'01CD;
+    e.latency_threshold = threshold;
+    return e;
+  };
+  EXPECT_TRUE(plan_banks(alone({latency("a", 30), latency("b", 30), precise("c")}), model()));
+  const auto plan = plan_banks(alone({latency("a", 30), precise("c"), latency("b", 64)}), model());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(
+      plan.error().message,
+      "b: asks for loads of more than 64 cycles, and a for those of more than 30: there is one threshold register");
+}
+
 TEST(PmuPlan, AnEventThatNoCounterCanSamplePreciselyIsNamed) {
   auto e = precise("br_inst_retired.not_taken:pp");
   e.precise_counters = {};

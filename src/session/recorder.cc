@@ -60,6 +60,7 @@ class Recorder::Thread final : public PmuClient {
     for (std::size_t i = 0; i < config.events.size(); ++i) {
       if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
     }
+    if (recorder.machine_ != nullptr) core_ = recorder.machine_->attach_thread();
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
     counters_.emplace(drivers_, config.events.size());
     if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, recorder.marks_, *counters_);
@@ -78,7 +79,9 @@ class Recorder::Thread final : public PmuClient {
     return true;
   }
 
-  engine::VirtualCpu virtual_cpu() const { return {.pmus = pmus_, .pmi_requested = &pmi_requested_}; }
+  engine::VirtualCpu virtual_cpu() const {
+    return {.pmus = pmus_, .pmi_requested = &pmi_requested_, .core = core_.get()};
+  }
 
   void take_pmi(const arch::RegisterFile& registers) {
     interrupted_ = &registers;
@@ -230,6 +233,7 @@ class Recorder::Thread final : public PmuClient {
   bool pmi_requested_ = false;
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
   std::vector<pmu::Pmu*> pmus_;
+  std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;
   std::optional<WindowCutter> windows_;
   std::optional<ThreadRegions> regions_;
@@ -242,10 +246,12 @@ class Recorder::Thread final : public PmuClient {
 };
 
 Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks,
-                   Channel& channel, RecordingClock& clock, ProgramMemory& memory, bool exec)
+                   uarch::ModelledMachine* machine, Channel& channel, RecordingClock& clock, ProgramMemory& memory,
+                   bool exec)
     : config_(config),
       model_(model),
       banks_(std::move(banks)),
+      machine_(machine),
       clock_(clock),
       memory_(memory),
       host_pid_(getpid()),

@@ -24,16 +24,18 @@
 #include "session/regions.h"
 #include "session/thread_usage.h"
 #include "session/wire.h"
+#include "uarch/machine/modelled_machine.h"
 
 namespace zs::session {
 
 class Recorder final : public engine::Observer, public Progress {
  public:
-  /// banks  of plan_recording(), for this model
-  /// exec   this image replaced another one in a process that was recorded already
+  /// banks    of plan_banks(), for this model
+  /// machine  that the threads are placed on; null: nothing is modelled
+  /// exec     this image replaced another one in a process that was recorded already
   /// All references must outlive the Recorder.
-  Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks, Channel& channel,
-           RecordingClock& clock, ProgramMemory& memory, bool exec);
+  Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks,
+           uarch::ModelledMachine* machine, Channel& channel, RecordingClock& clock, ProgramMemory& memory, bool exec);
   ~Recorder() override;
 
   engine::VirtualCpu thread_started(const engine::ThreadIdentity& who) override;
@@ -63,6 +65,7 @@ class Recorder final : public engine::Observer, public Progress {
   const RecordingConfig& config_;
   const arch::CpuModel& model_;
   const std::vector<BankPlan> banks_;
+  uarch::ModelledMachine* const machine_;
   RecordingClock& clock_;
   ProgramMemory& memory_;
   pid_t host_pid_;  // identities may be virtual

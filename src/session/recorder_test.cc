@@ -10,6 +10,7 @@
 #include "arch/msrs.h"
 #include "arch/records/ds_excerpt.h"
 #include "arch/records/pebs_decode.h"
+#include "session/core_choice.h"
 #include "session/fake_program.h"
 
 namespace zs::session {
@@ -93,7 +94,7 @@ class FakeStack final : public ProgramMemory {
 class Recorded final : public Channel {
  public:
   explicit Recorded(const RecordingConfig& asked, bool exec = false)
-      : config_(with_progress_event(asked)), recorder(config_, model(), banks(), *this, clock, stack, exec) {}
+      : config_(with_progress_event(asked)), recorder(config_, model(), banks(), nullptr, *this, clock, stack, exec) {}
 
   void send(std::span<const std::byte> datagram) override {
     const auto result = decode_datagram(datagram, [&](Message&& m) { messages.push_back(std::move(m)); });
@@ -147,6 +148,47 @@ TEST(Recorder, ThePreciseDistributionRecordsTheLastOfEachPeriod) {
   thread.run_straight(kText, 39);
   thread.exit();
   EXPECT_THAT(out.ips(), ElementsAre(kText + 4 * 9, kText + 4 * 19, kText + 4 * 29));
+}
+
+std::uint64_t msr_of(const engine::VirtualCpu& cpu, std::uint32_t msr) {
+  std::uint64_t value = 0;
+  EXPECT_TRUE(cpu.pmus.front()->rdmsr(msr, value)) << msr;
+  return value;
+}
+
+TEST(Recorder, ProgramsLoadLatencyWithItsThresholdAndWhereThereIsOneItsEnable) {
+  EventSpec latency = loads(10, 2);
+  latency.select = select(0xCD, 0x01);
+  latency.latency_threshold = 30;
+  for (const bool baseline : {false, true}) {
+    Recorded out{recording({latency}, baseline ? "icelake-server@1" : "haswell@1")};
+    const engine::VirtualCpu cpu = out.recorder.thread_started(kMain);
+    EXPECT_EQ(msr_of(cpu, arch::LoadLatency::msrs[0]), 30U);
+    EXPECT_EQ(msr_of(cpu, arch::PebsEnable::msrs[0]), baseline ? 1U : 0x1'0000'0001U);
+  }
+}
+
+TEST(Recorder, GivesEachThreadItsCoreAndSaysThatItEndsBeforeTheMachineDoes) {
+  RecordingConfig config = recording({instructions(0, 0)});
+  config.detail = Detail::Fast;
+  const arch::CpuModel& model = *arch::find_cpu_model(config.cpu_model);
+  const auto machine = make_machine(config, model);
+  ASSERT_TRUE(machine);
+  struct Silent final : Channel {
+    void send(std::span<const std::byte>) override {}
+  } channel;
+  TickingClock clock;
+  FakeStack stack;
+  Recorder recorder{config, model, *plan_banks(config.events, model), machine->get(), channel, clock, stack, false};
+  const engine::VirtualCpu first = recorder.thread_started(kMain);
+  engine::ThreadIdentity other = kMain;
+  ++other.tid;
+  const engine::VirtualCpu second = recorder.thread_started(other);
+  ASSERT_NE(first.core, nullptr);
+  ASSERT_NE(second.core, nullptr);
+  EXPECT_NE(first.core, second.core);
+  EXPECT_EQ(first.core->signals(), arch::CoreSignals{});
+  recorder.thread_exited(other);
 }
 
 TEST(Recorder, AnInterruptWithoutPebsIsTakenAtTheNextInstruction) {
@@ -500,7 +542,7 @@ TEST(Recorder, VirtualTimeIsTheInstructionsOfAllThreads) {
   } sink;
   ProgressClock clock;
   FakeStack stack;
-  Recorder recorder{config, model, *plan_banks(config.events, model), sink, clock, stack, false};
+  Recorder recorder{config, model, *plan_banks(config.events, model), nullptr, sink, clock, stack, false};
   clock.follow(recorder);
   FakeThread one{recorder, kMain};
   one.run_straight(kText, 10);

@@ -22,6 +22,7 @@
 #include "engine/loader/held_environment.h"
 #include "session/clock.h"
 #include "session/config.h"
+#include "session/core_choice.h"
 #include "session/pmu_plan.h"
 #include "session/program_memory.h"
 #include "session/recorder.h"
@@ -185,7 +186,9 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   SteadyClock steady;
   ProgressClock virtual_time;
   RecordingClock& clock = recording.virtual_time ? static_cast<RecordingClock&>(virtual_time) : steady;
-  Recorder recorder(recording, *model, *std::move(banks), channel, clock, memory, arguments->exec);
+  Result<std::unique_ptr<uarch::ModelledMachine>> machine = make_machine(recording, *model);
+  if (!machine) fail(machine.error());
+  Recorder recorder(recording, *model, *std::move(banks), machine->get(), channel, clock, memory, arguments->exec);
   virtual_time.follow(recorder);
   engine::run(engine_config(*arguments, recording), recorder);
 }

@@ -59,9 +59,34 @@ class Arguments(unittest.TestCase):
                          r"hint: nearest: instructions, \S+, \S+; `zeroskid list` shows every event\n\Z")
 
     def test_an_event_without_a_model_is_refused_with_what_it_would_need(self):
-        self.assertEqual(self.refused("stat", "-e", "instructions,LLC-loads", "true"),
-                         "zeroskid: event list, column 14: not modelled: LLC-loads needs the core model (caches), "
-                         "which this version does not have\nhint: `zeroskid list` shows what is counted exactly\n")
+        self.assertEqual(self.refused("stat", "-e", "instructions,node-loads", "true"),
+                         "zeroskid: event list, column 14: not modelled: node-loads needs more of the core (caches) "
+                         "than its models have\nhint: `zeroskid list` shows what is counted\n")
+
+    def test_a_cpu_model_without_a_core_names_those_with_one(self):
+        self.assertEqual(self.refused("stat", "--cpu", "nehalem", "-e", "cycles", "true"),
+                         "zeroskid: event list, column 1: not modelled: cycles (cpu_clk_unhalted.thread) needs a model "
+                         "of the core (cycles), which nehalem@1 does not have\n"
+                         "hint: CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, "
+                         "skylake-server@1, westmere@1\n")
+
+    def test_a_depth_that_does_not_cover_an_event_refuses_it_by_name(self):
+        self.assertEqual(self.refused("stat", "--detail", "fast", "-e", "cache-misses,cycles", "true"),
+                         "zeroskid: cycles: not modelled at --detail fast\n"
+                         "hint: --detail full, or leave --detail out\n")
+        self.assertEqual(self.refused("stat", "--detail", "exact", "-e", "cache-misses", "true"),
+                         "zeroskid: cache-misses: not modelled at --detail exact\n"
+                         "hint: --detail fast, or leave --detail out\n")
+
+    def test_a_wrong_core_is_refused(self):
+        for options, message in {
+                ("--model-set", "l2.bites=2M", "-e", "cycles"): "l2.bites",
+                ("--model-set", "l2.bytes=3", "-e", "cycles"): "l2.bytes=3",
+                ("--model-set", "l2.bytes=2M", "-e", "instructions"): "no event asks anything of the core",
+                ("--cores", "65", "-e", "cycles"): "at most 64",
+                ("--detail", "most", "-e", "cycles"): "exact, fast or full",
+        }.items():
+            self.assertIn(message, self.refused("stat", *options, "true"))
 
 
 class Programs(tool.InFolder):

@@ -123,7 +123,9 @@ class Layouts(tool.InFolder):
     def test_details_say_what_has_no_number(self):
         outcome = self.run_here("stat", "-d", "-e", "instructions", "true")
         self.assertRegex(outcome.err, r"\n +[\d,]+ +br_inst_retired\.near_taken +# exact\n")
-        self.assertRegex(outcome.err, r"\n +<not modelled> +LLC-loads +# needs the core model \(caches\)\n")
+        self.assertRegex(outcome.err, r"\n +[\d,]+ +LLC-loads +# modelled\n")
+        outcome = self.run_here("stat", "-d", "--cpu", "nehalem", "-e", "instructions", "true")
+        self.assertRegex(outcome.err, r"\n +<not modelled> +LLC-load-misses +# needs a model of the core \(caches\)\n")
 
     def test_threads_have_rows_of_their_own_that_add_up(self):
         program = ["sh", "-c", "ls >/dev/null; true"]

@@ -894,35 +894,50 @@ constexpr Row kRows[] = {
         "loads and stores retired").with_address()
         .also("mem_uops_retired.all")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_0", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 0 cycles").with_address().selecting(0)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 0 cycles").with_address().selecting(0)
+        .also("mem_trans_retired.load_latency_gt_0")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_1024", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 1024 cycles").with_address().selecting(1024)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 1024 cycles").with_address().selecting(1024)
+        .also("mem_trans_retired.load_latency_gt_1024")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_128", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 128 cycles").with_address().selecting(128)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 128 cycles").with_address().selecting(128)
+        .also("mem_trans_retired.load_latency_gt_128")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_16", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 16 cycles").with_address().selecting(16)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 16 cycles").with_address().selecting(16)
+        .also("mem_trans_retired.load_latency_gt_16")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_16384", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 16384 cycles").with_address().selecting(16384)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 16384 cycles").with_address().selecting(16384)
+        .also("mem_trans_retired.load_latency_gt_16384")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_2048", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 2048 cycles").with_address().selecting(2048)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 2048 cycles").with_address().selecting(2048)
+        .also("mem_trans_retired.load_latency_gt_2048")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_256", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 256 cycles").with_address().selecting(256)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 256 cycles").with_address().selecting(256)
+        .also("mem_trans_retired.load_latency_gt_256")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_32", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 32 cycles").with_address().selecting(32)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 32 cycles").with_address().selecting(32)
+        .also("mem_trans_retired.load_latency_gt_32")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_32768", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 32768 cycles").with_address().selecting(32768)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 32768 cycles").with_address().selecting(32768)
+        .also("mem_trans_retired.load_latency_gt_32768")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_4", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 4 cycles").with_address().selecting(4)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 4 cycles").with_address().selecting(4)
+        .also("mem_trans_retired.load_latency_gt_4")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_4096", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 4096 cycles").with_address().selecting(4096)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 4096 cycles").with_address().selecting(4096)
+        .also("mem_trans_retired.load_latency_gt_4096")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_512", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 512 cycles").with_address().selecting(512)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 512 cycles").with_address().selecting(512)
+        .also("mem_trans_retired.load_latency_gt_512")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_64", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 64 cycles").with_address().selecting(64)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 64 cycles").with_address().selecting(64)
+        .also("mem_trans_retired.load_latency_gt_64")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_8", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 8 cycles").with_address().selecting(8)
+        .also("mem_trans_retired.load_latency_gt_8")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_8192", 0x0B, 0x10, every, Always,
-        kModelled<LatencyLoads>, "tagged loads retired that took more than 8192 cycles").with_address().selecting(8192)},
+        kModelled<LatencyLoads>, "tagged loads retired that took more than 8192 cycles").with_address().selecting(8192)
+        .also("mem_trans_retired.load_latency_gt_8192")},
     {NhmWsm, exact("mem_inst_retired.loads", 0x0B, 0x01, every, Yes, kLoads,
         "loads retired: one per memory operand read, per element with REP")
         .also("mem_inst_retired.all_loads mem_uops_retired.all_loads")},

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "arch/events/tables.h"
+#include "session/core_choice.h"
 #include "session/events/core_model_needs.h"
 #include "session/events/event_draft.h"
 
@@ -10,11 +11,11 @@ namespace {
 
 using arch::PerfEvtSel;
 
-const arch::Event* row_of(std::uint64_t config, const arch::CpuModel& cpu) {
+const arch::Event* row_of_config(std::uint64_t config, const arch::CpuModel& cpu) {
   const arch::Event* found = nullptr;
   for (const arch::Event& row : arch::events(cpu)) {
     if (row.config() != config || row.counters.general().empty()) continue;
-    if (row.kind() == arch::EventClass::Exact) return &row;
+    if (row.kind() != arch::EventClass::NotModelled) return &row;
     if (found == nullptr) found = &row;
   }
   return found;
@@ -22,6 +23,22 @@ const arch::Event* row_of(std::uint64_t config, const arch::CpuModel& cpu) {
 
 /// INST_RETIRED as a general-purpose counter counts it.
 const arch::Event* plain_instructions(const arch::CpuModel& cpu) { return arch::find_event(cpu, "inst_retired.any_p"); }
+
+/// The row by which a general-purpose counter counts what a fixed one does: instructions, or time. Null if there is none.
+const arch::Event* general_twin(const arch::Event& fixed, const arch::CpuModel& cpu) {
+  if (fixed.meaning == &arch::kInstructions) return plain_instructions(cpu);
+  for (const arch::Event& row : arch::events(cpu)) {
+    const bool general = !row.counters.general().empty() && !row.has_condition();
+    if (fixed.tick != arch::Tick::None && row.tick == fixed.tick && general) return &row;
+  }
+  return nullptr;
+}
+
+/// Whether the row counts what that fixed counter does.
+bool counts_as(const arch::Event& row, const arch::Event& fixed) {
+  return row.tick == fixed.tick && row.meaning == fixed.meaning &&
+         (row.meaning != nullptr || row.tick != arch::Tick::None);
+}
 
 Result<ParsedEvent> choose_software(const Draft& draft, ParsedEvent event) {
   if (event.precise > 0)
@@ -43,20 +60,23 @@ Result<const arch::Event*> row_of_perf(const Draft& draft, const arch::CpuModel&
                   " is not among the kernel's events that this version counts",
               "task-clock, cpu-clock, page-faults, minor-faults, major-faults and context-switches are");
   if (!perf.needs.empty()) return not_modelled(draft.typed, "", perf.needs);
-  const arch::Event* row = arch::find_event(cpu, perf.row);
+  const arch::Event* row = row_of(perf, cpu);
   if (row == nullptr)
-    return at(draft.typed.column, std::string(cpu.name) + " has no event for " + quoted(draft.typed.bytes));
+    return at(draft.typed.column,
+              "not modelled: " + std::string(cpu.name) + " has no event for " + quoted(draft.typed.bytes));
   return row;
 }
 
 /// A raw select is taken as it is.
 void choose_select(PerfEvtSel select, const arch::CpuModel& cpu, ParsedEvent& event) {
   event.select = select;
-  event.row = row_of(select.raw() & ~PerfEvtSel::pin.mask, cpu);
-  if (event.row == nullptr) event.row = row_of(select.raw() & (PerfEvtSel::event.mask | PerfEvtSel::umask.mask), cpu);
+  event.row = row_of_config(select.raw() & ~PerfEvtSel::pin.mask, cpu);
+  if (event.row == nullptr)
+    event.row = row_of_config(select.raw() & (PerfEvtSel::event.mask | PerfEvtSel::umask.mask), cpu);
   event.meaning = event.row != nullptr ? event.row->meaning
                                        : arch::meaning_of(cpu, static_cast<std::uint8_t>(select.get(PerfEvtSel::event)),
                                                           static_cast<std::uint8_t>(select.get(PerfEvtSel::umask)));
+  if (event.row != nullptr) event.tick = event.row->tick;
 }
 
 /// A named event is counted by whatever counts it best: instructions by PREC_DIST where :ppp asks for that.
@@ -66,16 +86,43 @@ void choose_row(const arch::Event* row, const arch::CpuModel& cpu, ParsedEvent& 
     if (const arch::Event* distribution = arch::find_event(cpu, "inst_retired.prec_dist")) row = distribution;
   }
   const bool fixed_only = row->counters.general().empty();
-  const arch::Event* encoded = fixed_only && row->meaning == &arch::kInstructions ? plain_instructions(cpu) : row;
+  const arch::Event* const twin = fixed_only ? general_twin(*row, cpu) : nullptr;
   event.row = row;
   event.meaning = row->meaning;
-  if (encoded != nullptr) event.select = PerfEvtSel{encoded->config()};
+  event.tick = row->tick;
+  event.select = PerfEvtSel{twin != nullptr ? twin->config() : row->config()};
+}
+
+/// What the event is called in the vendor's list or in libpfm4's; "" if nobody has a name for it.
+std::string_view vendors_name(const Draft& draft, const ParsedEvent& event) {
+  return event.row != nullptr ? event.row->name : std::string_view(draft.named.known_as);
+}
+
+/// The load-latency facility's threshold: what ldlat= says, or the name.
+Result<void> choose_threshold(const Draft& draft, const arch::CpuModel& cpu, ParsedEvent& event) {
+  const bool latency = arch::is_load_latency(cpu, static_cast<std::uint8_t>(event.select.get(PerfEvtSel::event)),
+                                             static_cast<std::uint8_t>(event.select.get(PerfEvtSel::umask)));
+  if (!latency) {
+    if (!draft.latency_threshold) return {};
+    return at(draft.threshold_column,
+              "ldlat= is of events that measure the latency of loads, and " + quoted(draft.typed.bytes) + " does not",
+              "mem-loads does");
+  }
+  if (draft.latency_threshold) {
+    event.latency_threshold = *draft.latency_threshold;
+  } else if (draft.named.perf != nullptr) {
+    event.latency_threshold = draft.named.perf->latency_threshold;
+  } else if (draft.named.row != nullptr) {
+    event.latency_threshold = static_cast<std::uint16_t>(draft.named.row->selector);
+  }
+  return {};
 }
 
 Error cannot_count(const Draft& draft, const ParsedEvent& event, const arch::CpuModel& cpu) {
-  if (event.row != nullptr) return not_modelled(draft.typed, event.row->name, core_model_part_of(event.row->name));
-  if (!draft.named.known_as.empty())
-    return not_modelled(draft.typed, draft.named.known_as, core_model_part_of(draft.named.known_as));
+  if (const std::string_view name = vendors_name(draft, event); !name.empty()) {
+    const std::string_view part = core_model_part_of(name);
+    return core_of(cpu) == nullptr ? no_core(draft.typed, name, part, cpu) : not_modelled(draft.typed, name, part);
+  }
   return at(draft.typed.column,
             "not modelled: " + std::string(cpu.name) + " has no event " +
                 in_hex(event.select.get(PerfEvtSel::event), 2) + "H with umask " +
@@ -84,15 +131,16 @@ Error cannot_count(const Draft& draft, const ParsedEvent& event, const arch::Cpu
 }
 
 void choose_counters(const arch::CpuModel& cpu, ParsedEvent& event) {
-  const arch::Event* plain = plain_instructions(cpu);
   event.counters = event.row != nullptr ? event.row->counters : arch::any_of(cpu.general_counters);
-  // INST_RETIRED.ANY is fixed counter 0, INST_RETIRED.ANY_P any general one: either name may have either counter.
-  const bool instructions = event.row != nullptr && (event.row == plain || event.row->counters.general().empty());
-  if (instructions && plain != nullptr) {
-    event.counters = event.counters | plain->counters;
-    for (unsigned i = 0; i < cpu.fixed_counters; ++i) {
-      if (arch::fixed_meaning(cpu, i) == event.meaning) event.counters = event.counters | arch::fixed(i);
-    }
+  // INST_RETIRED.ANY is fixed counter 0, INST_RETIRED.ANY_P any general one: either name may have either counter. So with
+  // time.
+  for (unsigned i = 0; i < cpu.fixed_counters && event.row != nullptr; ++i) {
+    const arch::Event* const fixed = arch::fixed_event(cpu, i);
+    if (fixed == nullptr || !counts_as(*event.row, *fixed)) continue;
+    const arch::Event* const twin = general_twin(*fixed, cpu);
+    if (event.row != twin && !event.row->counters.general().empty()) continue;
+    event.counters = event.counters | arch::fixed(i);
+    if (twin != nullptr) event.counters = event.counters | twin->counters;
   }
   event.precise_counters = event.counters & cpu.pebs_counters;
   event.has_address = event.row != nullptr && event.row->data_address;
@@ -118,7 +166,7 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
 
   if (modifiers.most_precise) event.precise = 3;
   if (draft.named.select) {
-    choose_select(*draft.named.select, cpu, event);
+    choose_select(PerfEvtSel{draft.named.select->raw() | modifiers.added.raw()}, cpu, event);
   } else if (draft.named.perf != nullptr) {
     const auto row = row_of_perf(draft, cpu);
     if (!row) return row.error();
@@ -126,14 +174,19 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
   } else {
     choose_row(draft.named.row, cpu, event);
   }
-  if (event.meaning == nullptr || event.meaning->of_signals != nullptr) return cannot_count(draft, event, cpu);
+  if (event.meaning == nullptr && event.tick == arch::Tick::None) return cannot_count(draft, event, cpu);
+  event.detail = least_detail(event.meaning, event.tick);
+  if (event.detail != Detail::Exact && core_of(cpu) == nullptr) return cannot_count(draft, event, cpu);
 
   event.select = PerfEvtSel{event.select.raw() | modifiers.added.raw()}.with(PerfEvtSel::user, 1);
-  if (event.select.has(PerfEvtSel::cmask) || event.select.has(PerfEvtSel::edge))
+  // Where the vendor's encoding has a mask of its own, the core model has done the comparing.
+  const bool whole = event.row != nullptr && event.row == arch::find_whole_event(cpu, event.select);
+  if (!whole && (event.select.has(PerfEvtSel::cmask) || event.select.has(PerfEvtSel::edge)))
     return at(modifiers.added_column != 0 ? modifiers.added_column : draft.typed.column,
               "not modelled: a counter mask or edge makes " + std::string(draft.typed.bytes.substr(0, 80)) +
-                  " count cycles, which needs the core model (cycles), which this version does not have",
+                  " count cycles, which needs more of the core (cycles) than its models have",
               kListHint);
+  if (auto set = choose_threshold(draft, cpu, event); !set) return set.error();
   choose_counters(cpu, event);
   if (event.precise > 0 && event.precise_counters.empty())
     return at(modifiers.precise_column,

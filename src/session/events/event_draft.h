@@ -40,6 +40,8 @@ struct Draft {
   Modifiers modifiers;
   std::string name;  // name=TEXT
   std::optional<std::uint64_t> period, frequency;
+  std::optional<std::uint16_t> latency_threshold;  // ldlat=
+  std::size_t threshold_column = 0;
 };
 
 /// segments  the event's text, split at its colons; those behind the name are left alone
@@ -58,9 +60,11 @@ Result<Draft> read_terms(Text text, const Vocabulary& vocabulary);
 /// text  the whole event as typed
 Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& cpu);
 
-inline constexpr const char* kListHint = "`zeroskid list` shows what is counted exactly";
+inline constexpr const char* kListHint = "`zeroskid list` shows what is counted";
 
-/// "not modelled: TYPED (KNOWN_AS) needs the core model (PART), which this version does not have"
+/// "not modelled: TYPED (KNOWN_AS) needs more of the core (PART) than its models have"
 Error not_modelled(Text typed, std::string_view known_as, std::string_view part);
+/// "not modelled: TYPED (KNOWN_AS) needs a model of the core (PART), which nehalem@1 does not have"
+Error no_core(Text typed, std::string_view known_as, std::string_view part, const arch::CpuModel& cpu);
 
 }  // namespace zs::session::event_list

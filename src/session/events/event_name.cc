@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "arch/events/tables.h"
+#include "session/core_choice.h"
 #include "session/events/event_draft.h"
 #include "session/events/nearest_names.h"
 
@@ -103,6 +104,13 @@ Result<PerfEvtSel> select_word(Text text) {
   return PerfEvtSel{number.value & kConfigBits};
 }
 
+/// "r20d1 (mem_load_retired.l3_miss)"
+std::string both_names(Text typed, std::string_view known_as) {
+  std::string names(typed.size() > 80 ? typed.bytes.substr(0, 80) : typed.bytes);
+  if (!known_as.empty() && !arch::equal_case_blind(names, known_as)) names += " (" + std::string(known_as) + ")";
+  return names;
+}
+
 /// Asks the further names with as many segments as can belong to a name: from all of them down to the first.
 std::optional<Named> resolve_further(const std::vector<Text>& segments, const Vocabulary& vocabulary) {
   constexpr std::size_t kMostSegments = 9, kLongest = 256;  // an event, and each of eight umask bits by name
@@ -124,12 +132,17 @@ std::optional<Named> resolve_further(const std::vector<Text>& segments, const Vo
 }  // namespace
 
 Error not_modelled(Text typed, std::string_view known_as, std::string_view part) {
-  std::string event(typed.size() > 80 ? typed.bytes.substr(0, 80) : typed.bytes);
-  if (!known_as.empty() && !arch::equal_case_blind(event, known_as)) event += " (" + std::string(known_as) + ")";
-  return at(
-      typed.column,
-      "not modelled: " + event + " needs the core model (" + std::string(part) + "), which this version does not have",
-      kListHint);
+  return at(typed.column,
+            "not modelled: " + both_names(typed, known_as) + " needs more of the core (" + std::string(part) +
+                ") than its models have",
+            kListHint);
+}
+
+Error no_core(Text typed, std::string_view known_as, std::string_view part, const arch::CpuModel& cpu) {
+  return at(typed.column,
+            "not modelled: " + both_names(typed, known_as) + " needs a model of the core (" + std::string(part) +
+                "), which " + std::string(cpu.name) + " does not have",
+            "CPU models with one are " + cores_by_name());
 }
 
 /// perf's raw config. The kernel ignores USR, OS, INT and EN there, because modifiers say them; so do we.

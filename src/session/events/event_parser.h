@@ -34,17 +34,20 @@ struct ParsedEvent {
   std::string name;                      // what output calls it: name=TEXT, else the spelling
   EventKind kind = EventKind::Hardware;  // anything else: the kernel counts it, and what follows is empty
 
-  const arch::Event* row = nullptr;  // null also for FP_ARITH umasks that no row names
-  const arch::EventMeaning* meaning = nullptr;
+  const arch::Event* row = nullptr;             // null also for FP_ARITH umasks that no row names
+  const arch::EventMeaning* meaning = nullptr;  // null also for time
+  arch::Tick tick = arch::Tick::None;
   arch::PerfEvtSel select;            // EVENT, UMASK, E, PC, ANY, INV, CMASK, USR; neither EN nor INT
   arch::CounterSet counters;          // that can count it, fixed ones included
   arch::CounterSet precise_counters;  // that can sample it through PEBS
 
-  bool user = true;                   // ring 3; always, so far
-  bool kernel = false;                // ring 0; never, so far
-  int precise = 0;                    // 0: PMI; 1 :p, 2 :pp, 3 :ppp
-  bool precise_distribution = false;  // :ppp on instructions
-  bool has_address = false;           // its PEBS records carry a data address
+  bool user = true;                     // ring 3; always, so far
+  bool kernel = false;                  // ring 0; never, so far
+  int precise = 0;                      // 0: PMI; 1 :p, 2 :pp, 3 :ppp
+  bool precise_distribution = false;    // :ppp on instructions
+  bool has_address = false;             // its PEBS records carry a data address
+  Detail detail = Detail::Exact;        // the least that counts it
+  std::uint16_t latency_threshold = 0;  // load latency: core cycles
   std::optional<std::uint64_t> period;
   std::optional<std::uint64_t> frequency;
 };

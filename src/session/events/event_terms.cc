@@ -12,7 +12,20 @@ using arch::PerfEvtSel;
 
 constexpr std::uint64_t kLongestPeriod = (std::uint64_t{1} << 47) - 1;  // as Linux: half a 48-bit counter
 
-enum class TermKind : std::uint8_t { Event, Umask, Config, Cmask, Invert, Edge, Any, Pin, Name, Period, Frequency };
+enum class TermKind : std::uint8_t {
+  Event,
+  Umask,
+  Config,
+  Cmask,
+  Invert,
+  Edge,
+  Any,
+  Pin,
+  Name,
+  Period,
+  Frequency,
+  LatencyThreshold,
+};
 
 struct Term {
   std::string_view name;
@@ -36,7 +49,7 @@ constexpr std::array kTerms{
     Term{"name",        TermKind::Name,      0,                   false, "name=loads",   ""},
     Term{"period",      TermKind::Period,    kLongestPeriod,      false, "period=10007", ""},
     Term{"freq",        TermKind::Frequency, 0xFFFF'FFFF,         false, "freq=999",     ""},
-    Term{"ldlat",       TermKind::Cmask,     0,                   false, "",             "caches"},
+    Term{"ldlat",       TermKind::LatencyThreshold, 0xFFFF,       false, "ldlat=30",     ""},
     Term{"offcore_rsp", TermKind::Cmask,     0,                   false, "",             "caches"},
     Term{"frontend",    TermKind::Cmask,     0,                   false, "",             "cycles"},
     Term{"in_tx",       TermKind::Cmask,     0,                   false, "",             "transactional memory"},
@@ -90,6 +103,10 @@ Result<void> apply_term(const Term& term, Text key, std::uint64_t number, Terms&
     case TermKind::Frequency:
       if (number == 0) return at(key.column, std::string(term.name) + "=0: at least 1 is needed");
       (term.kind == TermKind::Period ? draft.period : draft.frequency) = number;
+      return {};
+    case TermKind::LatencyThreshold:
+      draft.latency_threshold = static_cast<std::uint16_t>(number);
+      draft.threshold_column = key.column;
       return {};
     case TermKind::Pin: added = added.with(PerfEvtSel::pin, number); return {};
     case TermKind::Cmask: added = added.with(PerfEvtSel::cmask, number); break;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "arch/events/event.h"
+#include "arch/events/tables.h"
 
 namespace zs::session {
 namespace {
@@ -27,7 +27,10 @@ constexpr std::array kNames{
     counts("instructions",        "",                    "inst_retired.any",             "instructions retired; :ppp is INST_RETIRED.PREC_DIST"),
     counts("branch-instructions", "branches branch-loads", "br_inst_retired.all_branches", "branch instructions retired"),
     counts("L1-dcache-loads",     "dTLB-loads",          "mem_inst_retired.all_loads",   "loads retired"),
-    counts("L1-dcache-stores",    "dTLB-stores mem-stores", "mem_inst_retired.all_stores", "stores retired"),
+    counts("L1-dcache-stores",    "dTLB-stores",         "mem_inst_retired.all_stores",  "stores retired"),
+    counts("mem-stores",          "",
+           "mem_trans_retired.precise_store mem_trans_retired.store_sample mem_inst_retired.all_stores",
+           "stores retired, by the event whose records say most of them"),
 
     kernel_counts("task-clock",       "",       EventKind::TaskClock,       "CPU time of the thread, nanoseconds"),
     kernel_counts("cpu-clock",        "",       EventKind::TaskClock,        "CPU time of the thread, nanoseconds"),
@@ -36,23 +39,30 @@ constexpr std::array kNames{
     kernel_counts("major-faults",     "page-faults-maj", EventKind::MajorFaults, "page faults that waited for input"),
     kernel_counts("context-switches", "cs",     EventKind::ContextSwitches, "times the thread left its CPU"),
 
-    needs("cycles", "cpu-cycles", "cycles"),
-    needs("cycles", "ref-cycles"),
-    needs("cycles", "bus-cycles"),
+    counts("cycles",              "cpu-cycles",          "cpu_clk_unhalted.thread",      "core cycles while not halted"),
+    counts("ref-cycles",          "",                    "cpu_clk_unhalted.ref_tsc",     "reference cycles, at the rate of the time-stamp counter"),
+    counts("bus-cycles",          "",                    "cpu_clk_unhalted.ref_xclk",    "cycles of the crystal or bus clock"),
+    counts("slots",               "",                    "topdown.slots",                "issue slots"),
+    counts("branch-misses",       "branch-load-misses",  "br_misp_retired.all_branches", "mispredicted branch instructions retired"),
+    counts("cache-references",    "",                    "longest_lat_cache.reference",  "requests that reached the last-level cache, those of prefetchers included"),
+    counts("cache-misses",        "",                    "longest_lat_cache.miss",       "requests that missed the last-level cache, those of prefetchers included"),
+    counts("L1-dcache-load-misses", "",                  "l1d.replacement",              "lines brought into the first-level data cache, for whatever reason: what perf counts by this name"),
+    counts("L1-icache-load-misses", "",                  "icache_64b.iftag_miss",        "instruction fetches that missed the first-level instruction cache, by line"),
+    counts("LLC-loads",           "",                    "offcore_requests.demand_data_rd", "demand data reads that left the core"),
+    counts("LLC-load-misses",     "",                    "mem_load_retired.l3_miss",     "loads retired that missed the last-level cache"),
+    counts("dTLB-load-misses",    "",                    "dtlb_load_misses.walk_completed", "page walks completed for loads"),
+    counts("dTLB-store-misses",   "",                    "dtlb_store_misses.walk_completed", "page walks completed for stores"),
+    counts("iTLB-load-misses",    "",                    "itlb_misses.walk_completed",   "page walks completed for instruction fetches"),
+    counts("iTLB-loads",          "",                    "itlb_misses.stlb_hit",         "instruction fetches that missed the first TLB and hit the second"),
+    PerfName{"mem-loads", "", "mem_trans_retired.load_latency_gt_4", EventKind::Hardware, "",
+             "tagged loads retired that took more cycles than ldlat= says, 3 without it", 3},
+
     needs("cycles", "stalled-cycles-frontend", "idle-cycles-frontend"),
     needs("cycles", "stalled-cycles-backend", "idle-cycles-backend"),
-    needs("cycles", "slots"),
-    needs("branch predictor", "branch-misses", "branch-load-misses"),
-    needs("caches", "cache-references"),
-    needs("caches", "cache-misses"),
-    needs("caches", "L1-dcache-load-misses"),
     needs("caches", "L1-dcache-store-misses"),
     needs("caches", "L1-dcache-prefetches"),
     needs("caches", "L1-dcache-prefetch-misses"),
     needs("caches", "L1-icache-loads"),
-    needs("caches", "L1-icache-load-misses"),
-    needs("caches", "LLC-loads"),
-    needs("caches", "LLC-load-misses"),
     needs("caches", "LLC-stores"),
     needs("caches", "LLC-store-misses"),
     needs("caches", "LLC-prefetches"),
@@ -61,11 +71,6 @@ constexpr std::array kNames{
     needs("caches", "node-load-misses"),
     needs("caches", "node-stores"),
     needs("caches", "node-store-misses"),
-    needs("caches", "mem-loads"),
-    needs("TLBs", "dTLB-load-misses"),
-    needs("TLBs", "dTLB-store-misses"),
-    needs("TLBs", "iTLB-loads"),
-    needs("TLBs", "iTLB-load-misses"),
 
     needs("kernel", "cpu-migrations", "migrations"),
     needs("kernel", "alignment-faults"),
@@ -86,6 +91,15 @@ bool lists(std::string_view words, std::string_view name) {
 }
 
 }  // namespace
+
+const arch::Event* row_of(const PerfName& name, const arch::CpuModel& cpu) {
+  for (std::string_view rest = name.row; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (const arch::Event* const row = arch::find_event(cpu, rest.substr(0, end))) return row;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return nullptr;
+}
 
 std::span<const PerfName> perf_names() { return kNames; }
 

@@ -1,9 +1,11 @@
 // perf's own event names: which event of the CPU model's table each is, or what it would need.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "arch/cpu_model.h"
 #include "session/config.h"
 
 namespace zs::session {
@@ -11,11 +13,16 @@ namespace zs::session {
 struct PerfName {
   std::string_view name;
   std::string_view aliases;  // separated by one space
-  std::string_view row;      // name in the CPU model's table; "" if none
+  std::string_view
+      row;  // name in the CPU model's table, or names separated by one space, the first of which it has; "" if none
   EventKind kind = EventKind::Hardware;
   std::string_view needs;  // not modelled: the part of the core model that is missing, or "kernel"
   std::string_view description;
+  std::uint16_t latency_threshold = 0;  // of mem-loads, core cycles
 };
+
+/// The row of this CPU model that it means; null if the model has none.
+const arch::Event* row_of(const PerfName& name, const arch::CpuModel& cpu);
 
 /// In the order in which people expect them listed.
 std::span<const PerfName> perf_names();

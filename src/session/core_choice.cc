@@ -1,0 +1,66 @@
+#include "session/core_choice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "arch/events/tables.h"
+#include "arch/msrs.h"
+#include "uarch/overrides.h"
+
+namespace zs::session {
+
+const uarch::CoreModel* core_of(const arch::CpuModel& model) { return uarch::find_core_model(model.name); }
+
+std::string cores_by_name() {
+  std::string names;
+  for (const arch::CpuModel& model : arch::cpu_models()) {
+    if (core_of(model) != nullptr) names += (names.empty() ? "" : ", ") + std::string(model.name);
+  }
+  return names;
+}
+
+Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick) {
+  if (tick != arch::Tick::None) return Detail::Full;
+  if (meaning == nullptr || meaning->of_signals == nullptr) return Detail::Exact;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    const auto signal = static_cast<arch::CoreSignal>(i);
+    arch::CoreSignals only;
+    only[signal] = 1;
+    if (meaning->of_signals(only) != 0 && !uarch::covers(uarch::Depth::Fast, signal)) return Detail::Full;
+  }
+  return Detail::Fast;
+}
+
+bool is_load_latency(const EventSpec& event, const arch::CpuModel& model) {
+  const arch::PerfEvtSel select{event.select};
+  return event.kind == EventKind::Hardware &&
+         arch::is_load_latency(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
+                               static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask)));
+}
+
+Result<uarch::CoreModel> chosen_core(const RecordingConfig& config, const arch::CpuModel& model) {
+  const uarch::CoreModel* const core = core_of(model);
+  if (core == nullptr) {
+    return Error{std::string(model.name) + " has no model of its core", "CPU models with one are " + cores_by_name()};
+  }
+  uarch::CoreModel chosen = *core;
+  for (const std::string& setting : config.model_settings) {
+    auto changed = uarch::with_override(chosen, setting);
+    if (!changed) return changed.error();
+    chosen = *std::move(changed);
+  }
+  return chosen;
+}
+
+Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConfig& config,
+                                                             const arch::CpuModel& model) {
+  if (config.detail == Detail::Exact) return std::unique_ptr<uarch::ModelledMachine>();
+  const auto core = chosen_core(config, model);
+  if (!core) return core.error();
+  return std::make_unique<uarch::ModelledMachine>(
+      *core, uarch::MachineOptions{.cores = config.cores,
+                                   .seed = config.seed,
+                                   .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full});
+}
+
+}  // namespace zs::session
