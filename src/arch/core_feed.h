@@ -69,7 +69,7 @@ class CoreFeed {
  public:
   virtual ~CoreFeed() = default;
 
-  /// `path` is the runner's number, dense and shared by all its threads; a number that is told again names the new path from
+  /// `path` is the runner's number, dense and shared by all its threads, of which only one is told; a number that is told again names the new path from
   /// then on, and no run of the old one is outstanding. What the description points to is gone when this returns.
   virtual void describe(std::uint32_t path, const PathDescription& description) = 0;
 

@@ -37,6 +37,14 @@ std::uint32_t most_per_instruction(const arch::EventMeaning& meaning) {
   return most;
 }
 
+/// The same of a modelled event: no instruction adds more to any of the signals that it sums.
+std::uint32_t most_per_instruction(const arch::EventMeaning& meaning, const arch::CoreFeed& core) {
+  arch::CoreSignals most;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+    most.counts[i] = core.most_per_instruction(static_cast<arch::CoreSignal>(i));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(meaning.of_signals(most), 1, UINT32_MAX));
+}
+
 /// Whether the event happens exactly once in every instruction, so that its count is also a bound on time.
 bool counts_instructions(const arch::EventMeaning& meaning) {
   if (most_per_instruction(meaning) != 1) return false;
@@ -65,26 +73,39 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   }
   lanes_ = std::make_unique<LaneSet>(std::move(meanings));
   totals_.assign(lanes_->size(), 0);
+  before_.assign(lanes_->size(), 0);
+  models_ = cpu.core != nullptr;
   per_instruction_.clear();
-  for (std::size_t lane = 0; lane < lanes_->size(); ++lane)
-    per_instruction_.push_back(most_per_instruction((*lanes_)[lane]));
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
+    const arch::EventMeaning& meaning = (*lanes_)[lane];
+    CHECK(meaning.of_signals == nullptr || models_);
+    per_instruction_.push_back(meaning.of_signals != nullptr ? most_per_instruction(meaning, *cpu.core)
+                                                             : most_per_instruction(meaning));
+  }
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
   count_elements_ = lanes_->any_memory();
   constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
   // A block has about nine instructions; of what only some instructions do, fewer.
-  constexpr std::uint32_t kInstructionsPerWord = 8, kOthersPerWord = 2;
+  // Where registers are stored too, these take a word for two instructions anyway.
+  const std::uint32_t instructions_per_word = models_ ? 2 : 8, others_per_word = models_ ? 1 : 2;
   units_.clear();
+  words_per_instruction_ = 0;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
       const arch::EventMeaning& meaning = pmu->lanes()[lane];
       const bool near = pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements_ = false;
-      units_.push_back(!near ? 0 : counts_instructions(meaning) ? kInstructionsPerWord : kOthersPerWord);
+      if (meaning.of_signals != nullptr) {
+        if (near) words_per_instruction_ = 1;
+        units_.push_back(near ? per_instruction_[units_.size()] : 0);
+      } else {
+        units_.push_back(!near ? 0 : counts_instructions(meaning) ? instructions_per_word : others_per_word);
+      }
     }
   }
-  const bool budget = lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
+  const bool budget = !models_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
-  form_ = budget ? TraceForm::Budget : any_near ? TraceForm::Spaced : TraceForm::Records;
+  form_ = budget ? TraceForm::Budget : any_near || models_ ? TraceForm::Spaced : TraceForm::Records;
 }
 
 Runtime::Allowance Runtime::allowance() const {
@@ -145,12 +166,14 @@ void Runtime::drain_elements() {
 std::span<const std::uint32_t> Runtime::recorded(std::uint64_t start, std::uint64_t end) {
   if (form_ == TraceForm::Records) return {reinterpret_cast<const std::uint32_t*>(start), (end - start) / 4};
   ids_.resize((end - start) / 4);
+  if (models_) slots_.resize(ids_.size());
   std::size_t first = ids_.size();
   while (end > start) {
     std::uint32_t record;
     std::memcpy(&record, reinterpret_cast<const void*>(end), sizeof record);
     ids_[--first] = SpacedRecord::exit(record);
     end -= 4 * SpacedRecord::words(record);
+    if (models_) slots_[first] = static_cast<std::uint32_t>(window_.slots_at(end));
   }
   CHECK(end == start, end, start);
   return std::span(ids_).subspan(first);
@@ -161,7 +184,8 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   const std::uint64_t start = trace_start_;
   trace_start_ = end;
   ran_ += end - start;
-  if (thread_->cpu.pmus.empty() || lanes_->size() == 0) return;
+  const bool models = thread_->cpu.core != nullptr;
+  if (!models && (thread_->cpu.pmus.empty() || lanes_->size() == 0)) return;
   if (form_ == TraceForm::Budget) {
     if (end != start) {
       const std::uint64_t events = end - start;
@@ -171,6 +195,7 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   }
   if (count_elements_) drain_elements();
   if (extra_exit && form_ == TraceForm::Spaced) end -= 4 * translator_->counts().words(*extra_exit);  // not stored
+  extra_slots_ = static_cast<std::uint32_t>(window_.slots_at(end));
   const auto ids = recorded(start, end);
   if (ids.empty() && !extra_exit) return;
   count_between_marks(ids, extra_exit);
@@ -246,6 +271,8 @@ void Runtime::begin_step() {
   step.rcx_before = context_.gpr[kRcx];
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
+  step.told_core = false;
+  if (thread_->cpu.core != nullptr) begin_core_step(step);
 }
 
 // An instruction without addresses and marks, at `pc`, has just run among others; the registers are those after it.
@@ -268,6 +295,8 @@ void Runtime::retire_step(bool taken) {
   if (!step.active) return;
   step.active = false;
   const Insn& insn = step.insn;
+  arch::CoreFeed* const core = thread_->cpu.core;
+  if (core != nullptr && !step.told_core) run_core_step(taken, thread_->pc);
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.taken =
@@ -303,6 +332,7 @@ void Runtime::retire_step(bool taken) {
     if (operand.read) retired.split_loads += splits;
     if (operand.write) retired.split_stores += splits;
   }
+  if (core != nullptr) tell_of_core(retired);
   if (thread_->cpu.pmus.empty()) return;
   const Mark mark = step.mark;
   const arch::RegisterFile* const before = mark.stepped ? &step.before : nullptr;

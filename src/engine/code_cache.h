@@ -49,6 +49,11 @@ class Window {
   bool in_trace_or_guard(std::uint64_t address) const {
     return address >= trace_ && address < trace_end() + kGuardBytes;
   }
+  /// Where a block entered with the trace pointer at `pointer` stores the registers that addresses are made of: two words of
+  /// eight bytes for each two of the trace, so that it stays ahead of both.
+  std::uint64_t slots_at(std::uint64_t pointer) const { return 2 * pointer + slots_bias(); }
+  std::uint64_t slots_bias() const { return slots_ - 2 * trace_; }
+
   /// Makes the next append fault (async-signal-safe), and back.
   void trip() const;
   void untrip() const;
@@ -68,7 +73,7 @@ class Window {
  private:
   void map_alias();
 
-  std::uint64_t base_, table_, trace_, stubs_, code_, end_;
+  std::uint64_t base_, table_, trace_, stubs_, code_, end_, slots_;
   std::size_t trace_bytes_;
   bool aliased_ = false;
   bool direct_ = false;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/fast_decode.h"
+#include "engine/zydis_decode.h"
 
 namespace zs::engine {
 namespace {
@@ -106,10 +107,14 @@ class GprTable {
   std::array<std::int8_t, ZYDIS_REGISTER_MAX_VALUE + 1> numbers_{};
 };
 
+}  // namespace
+
 int gpr_number(ZydisRegister reg) {
   static const GprTable table;
   return table.of(reg);
 }
+
+namespace {
 
 bool accesses_nothing(const ZydisDecodedInstruction& raw) {
   switch (raw.meta.category) {
@@ -154,56 +159,65 @@ bool is_bit_test(ZydisMnemonic mnemonic) {
          mnemonic == ZYDIS_MNEMONIC_BTC;
 }
 
+}  // namespace
+
+MemoryOperand memory_operand(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands,
+                             const ZydisDecodedOperand& operand) {
+  MemoryOperand memory;
+  memory.read = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+  memory.write = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  const StateArea area = state_area(raw.mnemonic);
+  if (area == StateArea::Saves) {
+    memory.read = false;
+    memory.write = true;
+  }
+  if (area == StateArea::Restores) {
+    memory.read = true;
+    memory.write = false;
+  }
+  memory.rip_relative = operand.mem.base == ZYDIS_REGISTER_RIP || operand.mem.base == ZYDIS_REGISTER_EIP;
+  memory.base = memory.rip_relative ? std::int8_t{-1} : static_cast<std::int8_t>(gpr_number(operand.mem.base));
+  memory.index = static_cast<std::int8_t>(gpr_number(operand.mem.index));
+  memory.vector_index = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
+  memory.plus_al = raw.mnemonic == ZYDIS_MNEMONIC_XLAT;
+  if (is_bit_test(raw.mnemonic) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+    memory.bit_register = static_cast<std::int8_t>(gpr_number(operands[1].reg.value));
+  }
+  memory.scale = operand.mem.scale;
+  memory.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
+  // With 67h and REX.B Zydis 4.0 takes a SIB byte without a base for one whose base is r13d, and drops the displacement.
+  const bool no_base = (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw.raw.modrm.mod == 0 && raw.raw.sib.base == 5;
+  if (no_base && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM && memory.base >= 0) {
+    memory.base = -1;
+    memory.displacement = raw.raw.disp.value;
+  }
+  memory.fs = operand.mem.segment == ZYDIS_REGISTER_FS;
+  memory.gs = operand.mem.segment == ZYDIS_REGISTER_GS;
+  memory.address32 = raw.address_width == 32;
+  memory.bytes = operand.size / 8u;
+  // Hidden stack operands name rsp without the displacement a push applies first.
+  if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && memory.write && memory.base == kRsp) {
+    memory.displacement = -static_cast<std::int64_t>(memory.bytes);
+  }
+  // POP [rsp+n] addresses memory with the stack pointer that it leaves behind.
+  if (raw.mnemonic == ZYDIS_MNEMONIC_POP && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM &&
+      memory.base == kRsp) {
+    memory.displacement += memory.bytes;
+  }
+  return memory;
+}
+
+namespace {
+
 void collect_memory(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, Insn& insn) {
   if (accesses_nothing(raw)) return;
-  const StateArea area = state_area(raw.mnemonic);
   for (unsigned i = 0; i < raw.operand_count; ++i) {
     const ZydisDecodedOperand& operand = operands[i];
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
         operand.mem.type == ZYDIS_MEMOP_TYPE_MIB) {
       continue;
     }
-    MemoryOperand memory;
-    memory.read = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
-    memory.write = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-    if (area == StateArea::Saves) {
-      memory.read = false;
-      memory.write = true;
-    }
-    if (area == StateArea::Restores) {
-      memory.read = true;
-      memory.write = false;
-    }
-    memory.rip_relative = operand.mem.base == ZYDIS_REGISTER_RIP || operand.mem.base == ZYDIS_REGISTER_EIP;
-    memory.base = memory.rip_relative ? std::int8_t{-1} : static_cast<std::int8_t>(gpr_number(operand.mem.base));
-    memory.index = static_cast<std::int8_t>(gpr_number(operand.mem.index));
-    memory.vector_index = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
-    memory.plus_al = raw.mnemonic == ZYDIS_MNEMONIC_XLAT;
-    if (is_bit_test(raw.mnemonic) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-      memory.bit_register = static_cast<std::int8_t>(gpr_number(operands[1].reg.value));
-    }
-    memory.scale = operand.mem.scale;
-    memory.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
-    // With 67h and REX.B Zydis 4.0 takes a SIB byte without a base for one whose base is r13d, and drops the displacement.
-    const bool no_base =
-        (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw.raw.modrm.mod == 0 && raw.raw.sib.base == 5;
-    if (no_base && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM && memory.base >= 0) {
-      memory.base = -1;
-      memory.displacement = raw.raw.disp.value;
-    }
-    memory.fs = operand.mem.segment == ZYDIS_REGISTER_FS;
-    memory.gs = operand.mem.segment == ZYDIS_REGISTER_GS;
-    memory.address32 = raw.address_width == 32;
-    memory.bytes = operand.size / 8u;
-    // Hidden stack operands name rsp without the displacement a push applies first.
-    if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && memory.write && memory.base == kRsp) {
-      memory.displacement = -static_cast<std::int64_t>(memory.bytes);
-    }
-    // POP [rsp+n] addresses memory with the stack pointer that it leaves behind.
-    if (raw.mnemonic == ZYDIS_MNEMONIC_POP && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM &&
-        memory.base == kRsp) {
-      memory.displacement += memory.bytes;
-    }
+    const MemoryOperand memory = memory_operand(raw, operands, operand);
     if (memory.read && insn.facts.loads < 255) ++insn.facts.loads;
     if (memory.write && insn.facts.stores < 255) ++insn.facts.stores;
     if (insn.memory_count < insn.memory.size()) insn.memory[insn.memory_count++] = memory;
@@ -310,7 +324,9 @@ std::uint8_t vvvv_offset(const ZydisDecodedInstruction& raw) {
   return 0;
 }
 
-const ZydisDecoder& decoder() {
+}  // namespace
+
+const ZydisDecoder& zydis_decoder() {
   static const ZydisDecoder instance = [] {
     ZydisDecoder made;
     ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -319,12 +335,11 @@ const ZydisDecoder& decoder() {
   return instance;
 }
 
-}  // namespace
-
 std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code.data(), code.size(), &raw, operands))) return std::nullopt;
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands)))
+    return std::nullopt;
 
   Insn insn;
   insn.pc = pc;
@@ -394,7 +409,8 @@ std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code,
 bool is_truncated(std::span<const std::uint8_t> code) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  return ZydisDecoderDecodeFull(&decoder(), code.data(), code.size(), &raw, operands) == ZYDIS_STATUS_NO_MORE_DATA;
+  return ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands) ==
+         ZYDIS_STATUS_NO_MORE_DATA;
 }
 
 }  // namespace zs::engine

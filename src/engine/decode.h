@@ -1,6 +1,6 @@
 // One guest instruction, decoded once: what the translator must know to copy it, what the PMU must know to count it,
-// and where it touches memory. decode.cc is the only place in the engine that knows Zydis; what compiled code consists of
-// does not get that far (fast_decode.h).
+// and where it touches memory. Only decode.cc and accesses.cc know Zydis (zydis_decode.h); what compiled code consists of does
+// not get that far here (fast_decode.h).
 #pragma once
 
 #include <array>

@@ -141,15 +141,23 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       thread.pc = place.pc;
       const Block block = translator_->block(place.block);
       const bool budget = form_ == TraceForm::Budget && block.variant != Variant::Step;
+      indirect_target_ = block.pc;  // in case an indirect branch led there
       if (budget) context_.trace_pointer += place.instruction;
       drain({});
       if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
         reached(block.pc, nullptr);
-      if (!budget && block.variant != Variant::Step && place.instruction != 0 && !thread.cpu.pmus.empty()) {
+      if (!budget && block.variant != Variant::Step && place.instruction != 0 &&
+          (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr)) {
+        std::fill(totals_.begin(), totals_.end(), 0);
+        if (thread.cpu.core != nullptr) {
+          note_signals(before_);
+          run_core_into(block, place.instruction, place.pc);
+          add_signals(before_);
+        }
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);
         translator_->count_prefix(block, place.instruction, prefix);
-        const std::vector<std::uint64_t> events(prefix.begin(), prefix.end());
-        count(events);
+        for (std::size_t lane = 0; lane < prefix.size(); ++lane) totals_[lane] += prefix[lane];
+        count(totals_);
       }
       thread.step.active = false;
       Fault& fault = thread.fault;
@@ -326,12 +334,14 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     context_.trace_pointer = trace_start_ = window_.trace_begin();
     if (allowed.instructions >= 2) {
       const Block& once = translator_->once(thread.pc, allowed.instructions);
+      core_paths_.forget(Translator::kFirstKept);
       if (once.instructions != 0) return once.entry;
     }
     break;
   }
   context_.trace_pointer = trace_start_ = window_.trace_begin();
   const Block& single = translator_->get(thread.pc, Variant::Step);
+  thread_->step.first_exit = single.first_exit;
   if (single.instructions != 0) begin_step();
   return single.entry;
 }

@@ -39,6 +39,14 @@ class Emitter {
   void store(std::size_t offset, Gpr reg) { context_operand(0x89, reg, offset); }
   /// mov reg, [context+offset]
   void load(Gpr reg, std::size_t offset) { context_operand(0x8B, reg, offset); }
+  /// mov [base*2 + disp], reg; base other than rsp
+  void store_scaled(Gpr base, std::int32_t disp, Gpr reg) {
+    u8(0x48u | (reg >= 8 ? 4u : 0u) | (base >= 8 ? 2u : 0u));
+    u8(0x89);
+    u8(0x04u | ((reg & 7u) << 3));
+    u8(0x45u | ((base & 7u) << 3));
+    u32(static_cast<std::uint32_t>(disp));
+  }
   /// mov dword [context+offset], imm32
   void store_imm32(std::size_t offset, std::uint32_t value) {
     u8(0xC7);

@@ -91,6 +91,8 @@ void Runtime::start(ProgramPlan plan) {
   options.virtual_time = config_.virtual_time;
   options.form = form_;
   options.count_elements = count_elements_;
+  options.addresses = models_;
+  options.words_per_instruction = words_per_instruction_;
   options.brakes = has_lahf() && std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
   if (form_ == TraceForm::Budget) window_.use_budget_view(true);
   translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, units_, options);

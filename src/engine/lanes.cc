@@ -29,21 +29,21 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
   return {counts, lanes_.size()};
 }
 
-void CountTable::add_exit(std::span<const std::uint32_t> counts) {
+void CountTable::add_exit(std::span<const std::uint32_t> counts, unsigned least_words) {
   const std::size_t exit = rows_.size() / groups_;
   rows_.resize(rows_.size() + groups_);
   words_.push_back(1);
-  set_exit(static_cast<std::uint32_t>(exit), counts);
+  set_exit(static_cast<std::uint32_t>(exit), counts, least_words);
 }
 
-void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts) {
+void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts, unsigned least_words) {
   CHECK(counts.size() == lanes_);
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
     CHECK(counts[lane] < 256);
     rows_[exit * groups_ + lane / 8].lane[lane % 8] = static_cast<std::uint16_t>(counts[lane]);
     most_[lane] = std::max(most_[lane], counts[lane]);
   }
-  std::uint32_t words = 1;
+  std::uint32_t words = std::max(least_words, 1u);
   for (std::size_t lane = 0; lane < lanes_; ++lane) {
     if (units_[lane] != 0) words = std::max(words, (counts[lane] + units_[lane] - 1) / units_[lane]);
   }

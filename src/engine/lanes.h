@@ -55,8 +55,9 @@ class CountTable {
   CountTable(const LaneSet& lanes, std::span<const std::uint32_t> units)
       : groups_(lanes.groups()), lanes_(lanes.size()), most_(lanes.size(), 0), units_(units.begin(), units.end()) {}
 
-  void add_exit(std::span<const std::uint32_t> counts);
-  void set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts);
+  /// least_words: what the exit's record takes whatever it counts
+  void add_exit(std::span<const std::uint32_t> counts, unsigned least_words = 1);
+  void set_exit(std::uint32_t exit, std::span<const std::uint32_t> counts, unsigned least_words = 1);
   void clear() {
     rows_.clear();
     words_.clear();

@@ -63,11 +63,17 @@ bool Runtime::stop_counting_elements() {
 void Runtime::count_between_marks(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
   const auto count_up_to = [&](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
     if (from == to && !more) return;
+    const bool models = thread_->cpu.core != nullptr;
+    if (models) {
+      note_signals(before_);
+      run_core(ids, from, to, more, extra);
+    }
     std::fill(totals_.begin(), totals_.end(), 0);
     translator_->counts().sum(ids.subspan(from, to - from), totals_);
     if (more) {
       for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);
     }
+    if (models) add_signals(before_);
     count(totals_);
   };
   const auto tell = [&](std::uint32_t id) { reached(translator_->block(translator_->exit(id).block).pc, nullptr); };

@@ -12,6 +12,7 @@
 
 #include "engine/code_cache.h"
 #include "engine/code_marks.h"
+#include "engine/core_paths.h"
 #include "engine/engine.h"
 #include "engine/engine_lock.h"
 #include "engine/lanes.h"
@@ -85,6 +86,22 @@ class Runtime final : public CodeSource, public CodeListener {
   void tell_pmus(const arch::Retired& retired);
   void take_pmi();
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
+
+  // ---- a core model that runs along (core_feeding.cc)
+  CorePaths::Bases segment_bases() const;
+  const CorePaths::Path& core_path(std::uint32_t exit_id);
+  void note_gs(std::span<const Translator::PathInsn> insns);
+  void run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
+  void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
+  void note_signals(std::span<std::uint64_t> counts) const;
+  void add_signals(std::span<const std::uint64_t> before);
+  void begin_core_step(StepInProgress& step);
+  void run_core_step(bool taken, std::uint64_t next);
+  void tell_of_core(arch::Retired& retired) const;
+  void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
+  void forget_flushed_paths();
+  void tell_core_unmapped(std::uint64_t address, std::uint64_t length);
 
   // ---- marks in the program's code (marks.cc)
   Mark mark(const Insn& insn) override;
@@ -193,8 +210,18 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction
   std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
   std::vector<std::uint32_t> ids_;              // scratch of drain()
-  std::uint64_t indirect_target_ = 0;           // of the last record drained, if it ends in an indirect branch
-  bool wants_indirect_entry_ = false;           // the next block was reached by an indirect branch
+  CorePaths core_paths_;
+  std::vector<std::uint32_t> slots_;    // scratch of drain(): with ids_, where each record's slots are
+  std::uint32_t extra_slots_ = 0;       // and those of the record that was not stored
+  std::vector<arch::PathRun> runs_;     // scratch of run_core()
+  std::vector<std::uint64_t> words_;    // likewise
+  std::vector<std::uint64_t> before_;   // scratch: what modelled lanes had counted
+  bool models_ = false;                 // threads have a core model
+  bool uses_gs_ = false;                // some address was relative to GS
+  std::uint64_t paths_of_flush_ = 0;    // Translator::flushes() when core_paths_ was begun
+  unsigned words_per_instruction_ = 0;  // Translator::Options
+  std::uint64_t indirect_target_ = 0;   // of the last record drained, if it ends in an indirect branch
+  bool wants_indirect_entry_ = false;   // the next block was reached by an indirect branch
   bool quantum_over_ = false;
   std::uint64_t ran_ = 0;  // bytes of trace since the lock was last given away
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.

@@ -164,6 +164,8 @@ void Runtime::handle_syscall(const Exit& exit) {
   thread.pc = exit.target;
   gpr(kRcx) = exit.target;
   gpr(kR11) = context_.flags;
+  // Before the call: another thread may run during it, and it may take memory away.
+  if (thread.step.active && thread.cpu.core != nullptr) run_core_step(true, exit.target);
   if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||
       number == SYS_rt_sigreturn) {
     retire_step(true);  // it may not come back
@@ -244,14 +246,28 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_mmap: {
       const long result = map_.mmap(u(0), u(1), i32(2), i32(3), i32(4), u(5));
       fetch_range_ = {};
+      if (!is_error(result) && (i32(3) & MAP_FIXED) != 0) tell_core_unmapped(u(0), u(1));
       if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(1));
       return {result};
     }
-    case SYS_munmap: fetch_range_ = {}; return {map_.munmap(u(0), u(1))};
+    case SYS_munmap: {
+      fetch_range_ = {};
+      const long result = map_.munmap(u(0), u(1));
+      if (result == 0) tell_core_unmapped(u(0), u(1));
+      return {result};
+    }
     case SYS_mremap: {
       const long result = map_.mremap(u(0), u(1), u(2), i32(3), u(4));
       fetch_range_ = {};
-      if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(2));
+      if (!is_error(result)) {
+        const auto moved_to = static_cast<std::uint64_t>(result);
+        if (moved_to != u(0))
+          tell_core_unmapped(u(0), u(1));
+        else if (u(2) < u(1))
+          tell_core_unmapped(u(0) + u(2), u(1) - u(2));
+        if ((i32(3) & MREMAP_FIXED) != 0) tell_core_unmapped(moved_to, u(2));
+        report_mapping(moved_to, u(2));
+      }
       return {result};
     }
     case SYS_mprotect:
@@ -264,9 +280,20 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     }
     case SYS_madvise: return {map_.madvise(u(0), u(1), i32(2))};
     case SYS_msync: return {map_.msync(u(0), u(1), i32(2))};
-    case SYS_brk: return {map_.brk(u(0))};
+    case SYS_brk: {
+      const std::uint64_t before = map_.brk_end();
+      const long result = map_.brk(u(0));
+      if (map_.brk_end() < before) tell_core_unmapped(map_.brk_end(), before - map_.brk_end());
+      return {result};
+    }
     case SYS_shmat: return {map_.shmat(i32(0), u(1), i32(2))};
-    case SYS_shmdt: return {map_.shmdt(u(0))};
+    case SYS_shmdt: {
+      const GuestMapping* const attached = map_.find(u(0));
+      const AddressRange range = attached == nullptr ? AddressRange{} : attached->range();
+      const long result = map_.shmdt(u(0));
+      if (result == 0) tell_core_unmapped(range.start, range.size());
+      return {result};
+    }
     case SYS_remap_file_pages: return {map_.remap_file_pages(u(0), u(1), i32(2), u(3), i32(4))};
 
     // --- signals

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/address_slots.h"
 #include "engine/code_marks.h"
 #include "engine/decode.h"
 #include "engine/engine.h"
@@ -59,6 +60,17 @@ struct StepInProgress {
   std::uint64_t addresses[2] = {};
   Mark mark;
   arch::RegisterFile before;  // of a mark that wants them
+
+  // With a core model:
+  std::uint32_t first_exit = 0;  // of the translation
+  bool told_core = false;
+  Effects effects;
+  InsnSlots slots;
+  std::uint64_t values[8] = {};       // of the slots
+  std::vector<std::uint64_t> listed;  // words of AccessForm::Listed
+  arch::CoreSignals signals;          // what the instruction added
+  arch::AccessOutcome load, store;
+  bool mispredicted = false;
 };
 
 struct Thread {

@@ -307,6 +307,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
     // The collector does not wait for it.
     raw_syscall(SYS_close_range, config_.first_private_fd, config_.first_private_fd + kPrivateDescriptors - 1, 0);
   }
+  core_paths_.forget_all();
   announce_thread(thread);
   return 0;
 }

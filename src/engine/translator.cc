@@ -88,6 +88,7 @@ const Translator::Path& Translator::replay(const Block& block, unsigned instruct
 const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
   Path& path = path_;
   path.clear();
+  planner_.clear();
   unsigned conditionals = 0;
   unsigned side_exits = 0;
   std::uint64_t at = pc;
@@ -119,6 +120,12 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
       path.steps.drop_last();
       const bool cut = code.size() < 15 && is_truncated(code);
       return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at);
+    }
+    if (options_.addresses) {
+      effects_of(insn, effects_);
+      const bool alone = variant != Variant::Step && (effects_.alone || unseen);
+      if (alone) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
+      if (!planner_.add(effects_, step.slots)) return path.steps.drop_last(), end(ExitKind::Direct, at);
     }
     if (!fits32(at - pc)) return path.steps.drop_last(), end(ExitKind::Direct, at);
     if (variant != Variant::Step && needs_step(insn)) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
@@ -316,13 +323,26 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
     CHECK(id < kOnceExits);
     exits_[id] = exit;
     exit_marks_[id] = instructions == 0 ? MarkTime::None : current_.mark;
-    counts_.set_exit(id, counts);
+    counts_.set_exit(id, counts, least_words(instructions));
   } else {
     exits_.push_back(exit);
     exit_marks_.push_back(instructions == 0 ? MarkTime::None : current_.mark);
-    counts_.add_exit(counts);
+    counts_.add_exit(counts, least_words(instructions));
   }
   return id;
+}
+
+// Words of a record that an exit takes for what it stores, and for what it may count and only a core model knows.
+unsigned Translator::least_words(std::uint16_t instructions) const {
+  return std::max<unsigned>(slots_used_, instructions * options_.words_per_instruction);
+}
+
+void Translator::emit_slots(std::span<const InsnSlots::Store> stores) {
+  for (const InsnSlots::Store& store : stores) {
+    const int reg = store.reg == kTracePointer ? mapping_.reg : store.reg;
+    out_.store_scaled(kTracePointer, static_cast<std::int32_t>(window_.slots_bias() + 8 * store.slot),
+                      static_cast<Gpr>(reg));
+  }
 }
 
 void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
@@ -455,9 +475,9 @@ void Translator::emit_near_table(std::uint64_t leave) {
   }
 }
 
-void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target) {
+void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken) {
   unmap();
-  const std::uint32_t id = new_exit(kind, pc, target, current_.instructions, false, running_);
+  const std::uint32_t id = new_exit(kind, pc, target, current_.instructions, taken, running_);
   emit_append(running_, id);
   emit_leave(id, false);
 }
@@ -569,6 +589,10 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     return emit_special_exit(insn.flow == Flow::Syscall ? ExitKind::Syscall : ExitKind::Emulated, insn.pc, insn.next());
   }
   map_trace_register(path, index);
+  if (options_.addresses && current_.variant != Variant::Step) {
+    emit_slots(std::span(step.slots.before).first(step.slots.stores_before));
+    slots_used_ = step.slots.used;
+  }
   switch (insn.flow) {
     case Flow::Plain:
     case Flow::Stop:
@@ -632,6 +656,7 @@ Translator::SideExit& Translator::add_side_exit(std::uint64_t target, bool taken
   side.counts = side_counts_.size();
   side_counts_.insert(side_counts_.end(), running_.begin(), running_.end());
   side.instructions = current_.instructions;
+  side.slots = slots_used_;
   side.taken = taken;
   return side_exits_.emplace_back(side);
 }
@@ -648,6 +673,7 @@ void Translator::emit_side_exits() {
     const std::uint16_t instructions = current_.instructions;
     std::ranges::copy(counts_of(side), running_.begin());
     current_.instructions = side.instructions;
+    slots_used_ = side.slots;
     if (side.brake) {
       emit_brake_exit(side);
     } else if (side.unexpected_return != nullptr) {
@@ -776,11 +802,11 @@ void Translator::reserve_once() {
   none.entry = window_.code_begin();
   none.dead = true;
   blocks_.assign(1, none);
-  exits_.assign(kOnceExits, Exit{});
-  exit_marks_.assign(kOnceExits, MarkTime::None);
+  exits_.assign(kFirstKept, Exit{});
+  exit_marks_.assign(kFirstKept, MarkTime::None);
   metas_.assign(kOnceMetas, InsnMeta{});
   const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
-  for (std::size_t exit = 0; exit < kOnceExits; ++exit) counts_.add_exit(nothing);
+  for (std::size_t exit = 0; exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
   at_ = window_.code_begin() + kOnceBytes;
 }
 
@@ -793,6 +819,7 @@ void Translator::emit_block(const Path& path) {
   current_.entry = out_.here();
   mapping_ = {};
   running_.assign(lanes_.size(), 0);
+  slots_used_ = 0;
   literals_.clear();
 
   braked_ = false;
@@ -803,18 +830,15 @@ void Translator::emit_block(const Path& path) {
     emit_step(path, i);
   }
   if (!path.terminated) {
-    switch (path.end_kind) {
-      case ExitKind::Direct: {
-        bool taken = false;
-        if (!path.steps.empty()) {
-          const PathStep& last = path.steps.back();
-          taken = last.follow_taken || last.insn.flow == Flow::Jump || last.insn.flow == Flow::Call;
-        }
-        emit_direct_exit(path.end_pc, taken);
-        break;
-      }
-      default: emit_special_exit(path.end_kind, path.end_pc, path.end_pc);
+    bool taken = false;
+    if (!path.steps.empty()) {
+      const PathStep& last = path.steps.back();
+      taken = last.follow_taken || last.insn.flow == Flow::Jump || last.insn.flow == Flow::Call;
     }
+    if (path.end_kind == ExitKind::Direct)
+      emit_direct_exit(path.end_pc, taken);
+    else
+      emit_special_exit(path.end_kind, path.end_pc, path.end_pc, taken);
   }
   emit_side_exits();
   emit_stale_exit();
@@ -1003,6 +1027,35 @@ void Translator::count_prefix(const Block& block, unsigned instructions, std::sp
     const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
     add_counts(step.insn, unconditional || step.follow_taken, counts);
   }
+}
+
+std::span<const Translator::PathInsn> Translator::path_to(std::uint32_t exit_id) {
+  const Exit& exit = exits_[exit_id];
+  if (exit.instructions == 0) return {};
+  return describe(replay(blocks_[exit.block], exit.instructions), &exit);
+}
+
+std::span<const Translator::PathInsn> Translator::path_into(const Block& block, unsigned instructions) {
+  return describe(replay(block, instructions), nullptr);
+}
+
+std::span<const Translator::PathInsn> Translator::describe(const Path& path, const Exit* exit) {
+  path_insns_.clear();
+  for (std::size_t i = 0; i < path.steps.size(); ++i) {
+    const PathStep& step = path.steps[i];
+    const arch::BranchKind kind = step.insn.facts.branch;
+    // A side exit leaves by the branch itself; any other goes the way that the path follows.
+    const bool leaves =
+        exit != nullptr && i + 1 == exit->instructions && exit->kind == ExitKind::Direct && exit->pc != 0;
+    PathInsn& insn = path_insns_.emplace_back();
+    insn.insn = &step.insn;
+    insn.slots = &step.slots;
+    insn.taken = kind == arch::BranchKind::Conditional ? (leaves ? exit->taken : step.follow_taken)
+                                                       : kind != arch::BranchKind::None;
+    const bool unknown = exit != nullptr && i + 1 == exit->instructions && exit->kind == ExitKind::Indirect;
+    if (insn.taken && !unknown) insn.went_to = step.follow_return != 0 ? step.follow_return : step.insn.target;
+  }
+  return path_insns_;
 }
 
 const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t exit_id) {

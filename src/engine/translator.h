@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "engine/address_slots.h"
 #include "engine/block.h"
 #include "engine/block_map.h"
 #include "engine/code_cache.h"
@@ -46,6 +47,7 @@ enum class TraceForm : std::uint8_t {
 /// per record, not for a table as well.
 struct SpacedRecord {
   static constexpr unsigned kWordBits = 6;
+  static constexpr std::size_t kMostExits = std::size_t{1} << (32 - kWordBits);
   static std::uint32_t make(std::uint32_t exit, std::uint32_t words) {
     CHECK(words < 1u << kWordBits && exit < 1u << (32 - kWordBits), words, exit);
     return exit << kWordBits | words;
@@ -65,6 +67,9 @@ class Translator {
     bool count_elements = false;  // REP strings add to Context::elements instead of running alone
     bool brakes = false;  // an overflow may be near: leave before the guard is hit where that costs next to nothing
     TraceForm form = TraceForm::Records;
+    bool addresses =
+        false;  // with TraceForm::Spaced: what is needed to tell all addresses is stored too (address_slots.h)
+    unsigned words_per_instruction = 0;  // the least that a record takes in a spaced trace
   };
   /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
   Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
@@ -90,7 +95,9 @@ class Translator {
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
   void flush();
-  bool nearly_full() const { return at_ + (256 << 10) > window_.code_end(); }
+  bool nearly_full() const {
+    return at_ + (256 << 10) > window_.code_end() || exits_.size() + 64 > SpacedRecord::kMostExits;
+  }
   std::uint64_t flushes() const { return flushes_; }
 
   /// Whether Variant::Near exists: in the budget form, with brakes.
@@ -132,9 +139,26 @@ class Translator {
   };
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
 
+  /// One instruction on a path, as it was translated.
+  struct PathInsn {
+    const Insn* insn = nullptr;
+    const InsnSlots* slots = nullptr;
+    bool taken = false;         // a branch, on this path
+    std::uint64_t went_to = 0;  // of one that is taken, if that is known
+  };
+  /// The path to an exit, and the first `instructions` of a block's. With Options::addresses. Hold until the next call of either
+  /// or until something is translated.
+  std::span<const PathInsn> path_to(std::uint32_t exit_id);
+  std::span<const PathInsn> path_into(const Block& block, unsigned instructions);
+  /// An id that no exit has, for a path that was left in its middle; the smallest of those that name something else each time.
+  static constexpr std::uint32_t kPathLeft = 8;
+  /// Those below name something else each time too, whenever once() has been called.
+  static constexpr std::uint32_t kFirstKept = kPathLeft + 1;
+
  private:
   struct PathStep {
     Insn insn;
+    InsnSlots slots;  // with Options::addresses
     bool follow_taken = false;
     std::uint64_t follow_return = 0;  // of a RET whose CALL is on the path: where it must lead for the path to go on
   };
@@ -186,6 +210,7 @@ class Translator {
     Mapping mapping;
     std::size_t counts;  // where its lanes start in side_counts_
     std::uint16_t instructions;
+    std::uint8_t slots;
     bool taken;
     std::uint64_t branch = 0;                 // the conditional branch that leaves
     const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
@@ -214,7 +239,10 @@ class Translator {
   void emit_near_exit();
   void emit_near_table(std::uint64_t leave);
   std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
-  void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target);
+  void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
+  void emit_slots(std::span<const InsnSlots::Store> stores);
+  unsigned least_words(std::uint16_t instructions) const;
+  std::span<const PathInsn> describe(const Path& path, const Exit* exit);
   void emit_plain(const Insn& insn);
   void emit_rep_string(const Insn& insn);
   void emit_indirect_exit(const Insn& insn);
@@ -267,7 +295,7 @@ class Translator {
   std::uint64_t flushes_ = 0;
   // The block that is made once has the first index, ids and bytes of all.
   static constexpr std::uint32_t kOnceBlock = 0;
-  static constexpr std::size_t kOnceExits = 8, kOnceMetas = 40, kOnceBytes = 8192;
+  static constexpr std::size_t kOnceExits = kPathLeft, kOnceMetas = 40, kOnceBytes = 8192;
   std::uint16_t once_metas_ = 0;
   bool hashed_lookups_ = false;  // some block uses the hashed table
   FactCounts fact_counts_;
@@ -279,6 +307,10 @@ class Translator {
   std::uint32_t current_index_ = 0;
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
+  std::uint8_t slots_used_ = 0;  // of the path so far
+  AddressSlots planner_;
+  Effects effects_;
+  std::vector<PathInsn> path_insns_;  // scratch of describe()
   std::vector<SideExit> side_exits_;
   bool braked_ = false;                 // the block has its brake
   std::uint64_t near_jump_after_ = 0;   // Variant::Near: the jump of its check

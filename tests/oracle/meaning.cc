@@ -1,5 +1,8 @@
 #include "meaning.h"
 
+#include <cpuid.h>
+
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -90,6 +93,22 @@ bool touches_no_memory(const ZydisDecodedInstruction& insn) {
   }
 }
 
+bool is_streaming_store(std::string_view name) {
+  if (name.starts_with('v')) name.remove_prefix(1);
+  return (name.starts_with("movnt") && name != "movntdqa") || name == "maskmovq" || name == "maskmovdqu";
+}
+
+/// What an instruction does that names a line and loads or stores nothing.
+std::optional<arch::AccessKind> line_kind(std::string_view name) {
+  using arch::AccessKind;
+  if (name == "clflush" || name == "clflushopt" || name == "clwb") return AccessKind::Flush;
+  if (name == "prefetcht1" || name == "prefetcht2") return AccessKind::PrefetchT1;
+  if (name == "prefetchnta") return AccessKind::PrefetchNta;
+  if (name == "prefetchw" || name == "prefetchwt1") return AccessKind::PrefetchW;
+  if (name == "prefetcht0" || name == "prefetch") return AccessKind::Prefetch;
+  return {};
+}
+
 bool is_nop(const ZydisDecodedInstruction& insn) {
   if (insn.mnemonic != ZYDIS_MNEMONIC_NOP) return false;
   return (insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && insn.opcode == 0x90) ||
@@ -166,6 +185,38 @@ MemoryOperand memory_operand(const ZydisDecodedInstruction& insn, const ZydisDec
   return memory;
 }
 
+/// By the last letters of the name: the size of an index, then of an element.
+Elements elements_of(const ZydisDecodedInstruction& insn, const ZydisDecodedOperand* operands) {
+  static constexpr struct {
+    std::string_view ending;
+    std::uint8_t index_bytes, element_bytes;
+  } kForms[] = {{"dps", 4, 4}, {"dpd", 4, 8}, {"qps", 8, 4}, {"qpd", 8, 8},
+                {"dd", 4, 4},  {"dq", 4, 8},  {"qd", 8, 4},  {"qq", 8, 8}};
+  Elements elements;
+  const std::string_view name = ZydisMnemonicGetString(insn.mnemonic);
+  for (const auto& form : kForms) {
+    if (!name.ends_with(form.ending)) continue;
+    elements.index_bytes = form.index_bytes;
+    elements.element_bytes = form.element_bytes;
+    break;
+  }
+  unsigned data_bits = 0;
+  for (std::size_t i = 0; i < insn.operand_count_visible; ++i) {
+    const ZydisDecodedOperand& op = operands[i];
+    if (op.type == ZYDIS_OPERAND_TYPE_MEMORY) elements.indices = op.mem.index;
+    if (op.type != ZYDIS_OPERAND_TYPE_REGISTER) continue;
+    const bool is_k = ZydisRegisterGetClass(op.reg.value) == ZYDIS_REGCLASS_MASK;
+    // VEX forms end with their mask, which is as wide as the data.
+    if (is_k || insn.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX) elements.mask = op.reg.value;
+    if (!is_k) data_bits = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, op.reg.value);
+  }
+  const unsigned by_index =
+      ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, elements.indices) / 8U / elements.index_bytes;
+  const unsigned by_data = data_bits / 8U / elements.element_bytes;
+  elements.count = static_cast<std::uint8_t>(by_index < by_data ? by_index : by_data);
+  return elements;
+}
+
 bool flag(const Registers& r, unsigned bit) { return ((r.eflags >> bit) & 1U) != 0; }
 
 }  // namespace
@@ -214,6 +265,11 @@ std::optional<Meaning> Decoder::decode(std::span<const std::byte> code) const {
   meaning.has_66_prefix = (insn.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0;
   if (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) meaning.relative_target = operands[0].imm.value.s;
   if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) meaning.target_register = operands[0].reg.value;
+  meaning.streams = is_streaming_store(ZydisMnemonicGetString(insn.mnemonic));
+  if (const auto kind = line_kind(ZydisMnemonicGetString(insn.mnemonic))) {
+    meaning.line = memory_operand(insn, operands.data(), operands[0]);
+    meaning.line_kind = *kind;
+  }
   if (touches_no_memory(insn)) return meaning;
 
   for (std::size_t i = 0; i < insn.operand_count; ++i) {
@@ -223,6 +279,7 @@ std::optional<Meaning> Decoder::decode(std::span<const std::byte> code) const {
     const MemoryOperand memory = memory_operand(insn, operands.data(), op);
     meaning.facts.loads = static_cast<std::uint8_t>(meaning.facts.loads + memory.load);
     meaning.facts.stores = static_cast<std::uint8_t>(meaning.facts.stores + memory.store);
+    if (memory.place == MemoryOperand::Place::PerElement) meaning.elements = elements_of(insn, operands.data());
     meaning.operand[meaning.operands++] = memory;
   }
   meaning.facts.locked =
@@ -253,6 +310,45 @@ std::optional<std::uint64_t> address_of(const Meaning& meaning, const MemoryOper
   if (operand.segment == ZYDIS_REGISTER_FS) address += before.fs_base;
   if (operand.segment == ZYDIS_REGISTER_GS) address += before.gs_base;
   return address;
+}
+
+std::vector<std::uint64_t> element_addresses(const Elements& elements, const MemoryOperand& operand,
+                                             const Registers& before, std::span<const std::byte> state) {
+  // Parts of vector registers lie in different components; those in their initial state are zero and may hold anything.
+  const auto byte_at = [&](unsigned component, std::size_t offset) -> std::uint8_t {
+    std::uint64_t present = 0;
+    std::memcpy(&present, state.data() + 512, sizeof present);
+    if ((present >> component & 1) == 0) return 0;
+    std::size_t start = 160;  // XMM, in the legacy region
+    if (component > 1) {
+      unsigned a = 0, b = 0, c = 0, d = 0;
+      __get_cpuid_count(0xD, component, &a, &b, &c, &d);
+      start = b;
+    }
+    return std::to_integer<std::uint8_t>(state[start + offset]);
+  };
+  const auto vector_byte = [&](unsigned number, std::size_t at) -> std::uint8_t {
+    if (number >= 16) return byte_at(7, 64 * std::size_t{number - 16} + at);
+    if (at < 16) return byte_at(1, 16 * std::size_t{number} + at);
+    return at < 32 ? byte_at(2, 16 * std::size_t{number} + at - 16) : byte_at(6, 32 * std::size_t{number} + at - 32);
+  };
+  const auto number_of = [](ZydisRegister reg) { return static_cast<unsigned>(ZydisRegisterGetId(reg)); };
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t i = 0; i < elements.count; ++i) {
+    const bool by_k = ZydisRegisterGetClass(elements.mask) == ZYDIS_REGCLASS_MASK;
+    const bool wanted = by_k
+                            ? (byte_at(5, 8 * std::size_t{number_of(elements.mask)} + i / 8) >> (i % 8) & 1) != 0
+                            : (vector_byte(number_of(elements.mask), (i + 1) * elements.element_bytes - 1) & 0x80) != 0;
+    if (!wanted) continue;
+    std::uint64_t index = 0;
+    for (std::size_t at = 0; at < elements.index_bytes; ++at)
+      index |= std::uint64_t{vector_byte(number_of(elements.indices), i * elements.index_bytes + at)} << (8 * at);
+    if (elements.index_bytes == 4) index = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(index)});
+    const ZydisRegister base = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.base);
+    addresses.push_back(register_value(base, before) + index * operand.scale +
+                        static_cast<std::uint64_t>(operand.displacement));
+  }
+  return addresses;
 }
 
 bool condition_holds(const Meaning& meaning, const Registers& before) {

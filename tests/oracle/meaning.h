@@ -23,7 +23,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "arch/core_feed.h"
 #include "arch/retired.h"
 
 namespace zs::oracle {
@@ -50,7 +52,19 @@ struct MemoryOperand {
   ZydisRegister bit_offset = ZYDIS_REGISTER_NONE;  // BT m, r addresses the word that holds the bit
 };
 
+/// Where a gather or scatter has its indices and its mask.
+struct Elements {
+  ZydisRegister indices = ZYDIS_REGISTER_NONE, mask = ZYDIS_REGISTER_NONE;
+  std::uint8_t index_bytes = 0, element_bytes = 0, count = 0;
+};
+
+/// Addresses of the elements that the mask lets through.
+/// state   an XSAVE area of the standard form, before the instruction
+std::vector<std::uint64_t> element_addresses(const Elements& elements, const MemoryOperand& operand,
+                                             const Registers& before, std::span<const std::byte> state);
+
 struct Meaning {
+  Elements elements;
   arch::InsnFacts facts;
   ZydisMnemonic mnemonic = ZYDIS_MNEMONIC_INVALID;
   std::uint8_t length = 0;
@@ -60,6 +74,9 @@ struct Meaning {
   std::array<MemoryOperand, 4> operand{};
   std::int64_t relative_target = 0;                     // of a relative branch, from the next instruction
   ZydisRegister target_register = ZYDIS_REGISTER_NONE;  // of an indirect branch through a register
+  bool streams = false;                                 // a non-temporal store
+  std::optional<MemoryOperand> line;                    // of a prefetch, flush or write-back, which is no load or store
+  arch::AccessKind line_kind = arch::AccessKind::Prefetch;
 };
 
 /// One memory operand's address under `before`, the registers as the instruction finds them; none for PerElement.

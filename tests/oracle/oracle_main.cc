@@ -4,6 +4,7 @@
 // done before belongs to no retired instruction. The system call that ends the program counts: it has retired.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "meaning.h"
+#include "stream_format.h"
 #include "trace_format.h"
 #include "tracee.h"
 
@@ -34,6 +36,7 @@ constexpr const char* kHelp =
     "Single-steps PROGRAM and counts what it retires, as `name count` lines.\n"
     "  -o FILE          write the counts to FILE (default: standard error)\n"
     "  --trace FILE     write one record per instruction: registers, addresses, facts\n"
+    "  --accesses FILE  write what every instruction did to memory, as tests/core_feed/stream_format.h says\n"
     "  --runner WORDS   start `WORDS PROGRAM ARGUMENTS` (words split at blanks), which loads PROGRAM at the\n"
     "                   addresses of a translated run and reports its entry by INT3 with rax = 5A45524F534B4944H\n"
     "  --max-steps N    give up after N instructions (default 50000000)\n"
@@ -45,6 +48,7 @@ struct Options {
   Launch launch;
   std::string counts_file;
   std::string trace_file;
+  std::string accesses_file;
   std::uint64_t max_steps = 50'000'000;
 };
 
@@ -188,10 +192,56 @@ void add_accesses(TraceRecord& record, const Meaning& meaning, const Registers& 
   }
 }
 
+/// The same one by one: loads, then stores; what is wider than a line in pieces of a line.
+/// state  the XSAVE area before, of a gather or scatter
+void list_accesses(std::vector<StreamAccess>& list, const Meaning& meaning, const Registers& before,
+                   std::span<const std::byte> state, std::uint32_t elements) {
+  constexpr std::uint32_t kLine = 64;
+  using arch::AccessKind;
+  const bool downwards = (before.eflags & (1U << 10)) != 0;
+  for (std::uint32_t element = 0; element < elements; ++element) {
+    for (const bool stores : {false, true}) {
+      for (std::size_t i = 0; i < meaning.operands; ++i) {
+        const MemoryOperand& operand = meaning.operand[i];
+        if (operand.place == MemoryOperand::Place::PerElement) {
+          if (!(stores ? operand.store : operand.load)) continue;
+          for (const std::uint64_t address : element_addresses(meaning.elements, operand, before, state)) {
+            StreamAccess access;
+            access.address = address;
+            access.bytes = meaning.elements.element_bytes;
+            access.kind = static_cast<std::uint8_t>(stores ? AccessKind::Store : AccessKind::Load);
+            list.push_back(access);
+          }
+          continue;
+        }
+        const auto address = address_of(meaning, operand, before);
+        if (!address || !(stores ? operand.store : operand.load)) continue;
+        const std::uint64_t stride = downwards ? -std::uint64_t{operand.bytes} : operand.bytes;
+        const AccessKind kind = stores ? (meaning.streams ? AccessKind::StreamingStore : AccessKind::Store)
+                                       : (meaning.facts.locked ? AccessKind::LockedLoad : AccessKind::Load);
+        for (std::uint32_t at = 0; at < operand.bytes; at += kLine) {
+          StreamAccess access;
+          access.address = *address + element * stride + at;
+          access.bytes = static_cast<std::uint16_t>(std::min(operand.bytes - at, kLine));
+          access.kind = static_cast<std::uint8_t>(kind);
+          list.push_back(access);
+        }
+      }
+    }
+  }
+  if (meaning.line) {
+    StreamAccess access;
+    access.address = address_of(meaning, *meaning.line, before).value_or(0);
+    access.bytes = 1;
+    access.kind = static_cast<std::uint8_t>(meaning.line_kind);
+    list.push_back(access);
+  }
+}
+
 class Run {
  public:
-  Run(Tracee tracee, std::FILE* trace, std::uint64_t max_steps)
-      : tracee_(std::move(tracee)), trace_(trace), max_steps_(max_steps) {}
+  Run(Tracee tracee, std::FILE* trace, std::FILE* accesses, std::uint64_t max_steps)
+      : tracee_(std::move(tracee)), trace_(trace), accesses_file_(accesses), max_steps_(max_steps) {}
 
   Result<void> to_the_end() {
     std::array<std::byte, 15> code{};
@@ -202,6 +252,7 @@ class Run {
       if (next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_MOV && loads_stack_segment(code)) {
         return Error{"the program loads SS, which delays the step trap", "no other program does; leave it out"};
       }
+      if (accesses_file_ != nullptr && next != nullptr && next->elements.count != 0) state_ = tracee_.extended_state();
       auto outcome = tracee_.step(next);
       if (!outcome) return outcome.error();
       switch (*outcome) {
@@ -230,11 +281,15 @@ class Run {
 
   Result<void> retire(const Meaning& meaning, const Registers& before) {
     const Registers& after = tracee_.registers();
-    if (!is_open_) open_ = {};
+    if (!is_open_) {
+      open_ = {};
+      accesses_.clear();
+    }
     open_.ip = before.rip;
     std::uint32_t elements = 1;
     if (meaning.facts.rep_string) elements = static_cast<std::uint32_t>(before.rcx - after.rcx);
     add_accesses(open_, meaning, before, elements);
+    if (accesses_file_ != nullptr) list_accesses(accesses_, meaning, before, state_, elements);
     is_open_ = meaning.facts.rep_string && after.rip == before.rip;
     if (is_open_) return {};
 
@@ -258,6 +313,7 @@ class Run {
     after.rip = after.rcx = before.rip + meaning.length;
     after.r11 = before.eflags;
     open_ = {};
+    accesses_.clear();
     open_.ip = before.rip;
     open_.after = register_file(after);
     open_.facts = fact_bits(meaning.facts) | trace_bit::kTaken | trace_bit::kNeverReturned;
@@ -268,15 +324,27 @@ class Run {
   void write(const Meaning& meaning) {
     counts_.add(open_, meaning.facts);
     if (trace_ != nullptr) std::fwrite(&open_, sizeof open_, 1, trace_);
+    if (accesses_file_ != nullptr) {
+      StreamInstruction head;
+      head.pc = open_.ip;
+      head.length = meaning.length;
+      head.taken = (open_.facts & trace_bit::kTaken) != 0;
+      head.accesses = static_cast<std::uint32_t>(accesses_.size());
+      std::fwrite(&head, sizeof head, 1, accesses_file_);
+      std::fwrite(accesses_.data(), sizeof(StreamAccess), accesses_.size(), accesses_file_);
+    }
     open_ = {};
   }
 
   Tracee tracee_;
   std::FILE* trace_;
+  std::FILE* accesses_file_;
   std::uint64_t max_steps_;
   DecodeCache cache_;
   Counts counts_;
-  TraceRecord open_;  // the instruction being stepped; more than one step only for REP
+  std::vector<std::byte> state_;        // before a gather or scatter
+  std::vector<StreamAccess> accesses_;  // of the instruction being stepped
+  TraceRecord open_;                    // the instruction being stepped; more than one step only for REP
   bool is_open_ = false;
 };
 
@@ -302,13 +370,14 @@ Result<Options> parse(int argc, char** argv) {
       options.launch.hardware_steps = true;
       continue;
     }
-    if (word != "-o" && word != "--trace" && word != "--runner" && word != "--max-steps") {
+    if (word != "-o" && word != "--trace" && word != "--runner" && word != "--max-steps" && word != "--accesses") {
       return Error{"unknown option " + std::string(word), "zs-oracle --help lists them"};
     }
     auto text = value(word);
     if (!text) return text.error();
     if (word == "-o") options.counts_file = *text;
     if (word == "--trace") options.trace_file = *text;
+    if (word == "--accesses") options.accesses_file = *text;
     if (word == "--runner") {
       std::istringstream words(*text);
       for (std::string part; words >> part;) options.launch.runner.push_back(part);
@@ -346,10 +415,16 @@ int run(const Options& options) {
     header.record_bytes = sizeof(TraceRecord);
     std::fwrite(&header, sizeof header, 1, trace.get());
   }
+  File accesses;
+  if (!options.accesses_file.empty()) {
+    accesses.reset(std::fopen(options.accesses_file.c_str(), "we"));
+    if (!accesses) return fail(options.accesses_file, Error{std::strerror(errno), ""}, kOwnFailure);
+    std::setvbuf(accesses.get(), nullptr, _IOFBF, 1 << 20);
+  }
   auto tracee = Tracee::start(options.launch);
   if (!tracee) return fail(name, tracee.error(), kOwnFailure);
 
-  Run steps(std::move(tracee).value(), trace.get(), options.max_steps);
+  Run steps(std::move(tracee).value(), trace.get(), accesses.get(), options.max_steps);
   if (auto result = steps.to_the_end(); !result) {
     char where[80];
     std::snprintf(where, sizeof where, " (after %llu instructions, at 0x%llx)",

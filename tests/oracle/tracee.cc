@@ -1,10 +1,12 @@
 #include "tracee.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +140,15 @@ bool Tracee::resume_and_wait(int request, int signal) {
   else
     pid_ = -1;
   return true;
+}
+
+std::vector<std::byte> Tracee::extended_state() const {
+  constexpr std::size_t kLargest = 16384;
+  std::vector<std::byte> area(kLargest);
+  iovec part{.iov_base = area.data(), .iov_len = area.size()};
+  ptrace(PTRACE_GETREGSET, pid_, reinterpret_cast<void*>(NT_X86_XSTATE), &part);
+  area.resize(part.iov_len);
+  return area;
 }
 
 void Tracee::fetch_registers() { ptrace(PTRACE_GETREGS, pid_, nullptr, &registers_); }

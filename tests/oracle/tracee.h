@@ -59,6 +59,8 @@ class Tracee {
   const Registers& registers() const { return registers_; }
   /// Up to into.size() bytes at the instruction pointer. returns how many were readable
   std::size_t read_code(std::span<std::byte> into) const;
+  /// The XSAVE area of the standard form, as PTRACE_GETREGSET gives it.
+  std::vector<std::byte> extended_state() const;
   /// Executes `next`, the instruction at registers().rip.
   Result<Outcome> step(const Meaning* next);
   pid_t process_id() const { return process_id_; }

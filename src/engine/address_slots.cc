@@ -1,0 +1,70 @@
+#include "engine/address_slots.h"
+
+namespace zs::engine {
+
+AddressSlots::Value AddressSlots::value_of(int reg, InsnSlots& out) {
+  if (reg < 0) return {.known = true};
+  Value& value = values_[static_cast<std::size_t>(reg)];
+  if (!value.known) {
+    value = {.known = true, .slot = static_cast<std::uint8_t>(used_++)};
+    out.before[out.stores_before++] = {static_cast<std::uint8_t>(reg), value.slot};
+  }
+  return value;
+}
+
+bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
+  constexpr unsigned kMostPerInstruction = 6;
+  if (used_ + kMostPerInstruction > kMost) return false;
+  out.stores_before = out.stores_after = 0;
+  out.terms.clear();
+  for (const Access& access : effects.accesses) {
+    const MemoryOperand& operand = access.operand;
+    const Value base = value_of(operand.base, out);
+    AddressTerm term;
+    term.displacement = operand.displacement + base.delta;
+    term.base = base.slot;
+    const auto add_index = [&](int reg, std::uint8_t scale) {
+      const Value index = value_of(reg, out);
+      term.displacement += index.delta * scale;
+      term.index = index.slot;
+      term.scale = scale;
+    };
+    // Of these only a part counts, so the slot must hold them as they are.
+    const auto add_part = [&](int reg, AddressTerm::Flags flag) {
+      Value& value = values_[static_cast<std::size_t>(reg)];
+      if (value.delta != 0 || value.slot == AddressTerm::kNoSlot) value = {};
+      term.part = value_of(reg, out).slot;
+      term.flags |= flag;
+    };
+    if (operand.index >= 0 && !operand.vector_index) add_index(operand.index, operand.scale);
+    if (operand.plus_al) add_part(kRax, AddressTerm::kLowByte);
+    if (operand.bit_register >= 0) add_part(operand.bit_register, AddressTerm::kBitString);
+    if (operand.fs) term.flags |= AddressTerm::kFs;
+    if (operand.gs) term.flags |= AddressTerm::kGs;
+    if (operand.address32) term.flags |= AddressTerm::kAddress32;
+    term.bytes = access.bytes;
+    if (access.form == arch::AccessForm::Listed) term.flags |= AddressTerm::kListed;
+    if (access.form == arch::AccessForm::Repeated) term.flags |= AddressTerm::kRepeated;
+    out.terms.push_back({.term = term, .kind = access.kind, .form = access.form});
+  }
+  const Value summed = effects.source >= 0 ? values_[static_cast<std::size_t>(effects.source)] : Value{.known = true};
+  for (unsigned reg = 0; reg < values_.size(); ++reg) {
+    if ((effects.written >> reg & 1u) != 0) values_[reg] = {};
+  }
+  if (effects.target >= 0 && summed.known)
+    values_[static_cast<std::size_t>(effects.target)] = {
+        .known = true, .slot = summed.slot, .delta = summed.delta + effects.delta};
+  // Registers that count through memory: what they are afterwards says how many elements there were, and which way.
+  for (std::size_t i = 0; i < out.terms.size(); ++i) {
+    if (out.terms[i].form != arch::AccessForm::Repeated) continue;
+    const auto reg = static_cast<std::uint8_t>(effects.accesses[i].operand.base);
+    const auto slot = static_cast<std::uint8_t>(used_++);
+    out.after[out.stores_after++] = {reg, slot};
+    out.terms[i].term.index = slot;
+    values_[reg] = {.known = true, .slot = slot};
+  }
+  out.used = static_cast<std::uint8_t>(used_);
+  return true;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,272 @@
+// Trace to core model: the records that say what ran, with the registers that were stored on the way, become paths and addresses,
+// and what the model makes of them goes to the modelled lanes.
+
+#include <asm/prctl.h>
+#include <cpuid.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+// A batch stays in the second-level cache between the two who touch it.
+constexpr std::size_t kBatchRuns = 1024, kBatchWords = 8192;
+
+}  // namespace
+
+CorePaths::Bases Runtime::segment_bases() const {
+  CorePaths::Bases bases{.fs = context_.guest_fs};
+  // The engine leaves GS alone, so it is what the program made it; nearly none does.
+  if (uses_gs_) raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &bases.gs);
+  return bases;
+}
+
+// Ids are given out anew when the translator has forgotten everything.
+void Runtime::forget_flushed_paths() {
+  if (std::exchange(paths_of_flush_, translator_->flushes()) != translator_->flushes()) core_paths_.forget_all();
+}
+
+const CorePaths::Path& Runtime::core_path(std::uint32_t exit_id) {
+  if (const CorePaths::Path* known = core_paths_.find(exit_id)) return *known;
+  const Exit& exit = translator_->exit(exit_id);
+  const auto insns = translator_->path_to(exit_id);
+  note_gs(insns);
+  return core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
+                              exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
+}
+
+void Runtime::note_gs(std::span<const Translator::PathInsn> insns) {
+  for (const Translator::PathInsn& insn : insns) {
+    for (std::size_t i = 0; i < insn.insn->memory_count; ++i) uses_gs_ |= insn.insn->memory[i].gs;
+  }
+}
+
+// Records [from, to) of those that are being drained, then `extra`, whose record was not stored. `more`: the one behind them all.
+void Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                       std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more) {
+  if (from == to && !extra) return;
+  forget_flushed_paths();
+  arch::CoreFeed& core = *thread_->cpu.core;
+  bool with_gs = uses_gs_;
+  CorePaths::Bases bases = segment_bases();
+  const std::span<const std::uint32_t> slots = std::span(slots_).last(ids.size());
+  words_.resize(kBatchWords);
+  runs_.clear();
+  std::uint64_t* out = words_.data();
+  const auto flush = [&] {
+    if (!runs_.empty()) core.run(runs_, {words_.data(), out});
+    runs_.clear();
+    out = words_.data();
+  };
+  const auto add = [&](const CorePaths::Path& path, std::uint32_t number, std::uint64_t next, std::uint64_t at) {
+    if (path.instructions == 0) return;
+    if (with_gs != uses_gs_) bases = segment_bases();
+    with_gs = uses_gs_;
+    std::uint64_t* const begin = out;
+    out = core_paths_.expand(path, reinterpret_cast<const std::uint64_t*>(at), bases, {}, out);
+    runs_.push_back({.path = number, .words = static_cast<std::uint32_t>(out - begin), .next = next});
+    constexpr std::size_t kMostInOne = 4096;
+    if (runs_.size() == kBatchRuns || static_cast<std::size_t>(out - words_.data()) + kMostInOne > kBatchWords) flush();
+  };
+  for (std::size_t i = from; i < to; ++i) {
+    std::uint64_t next = core_path(ids[i]).next;
+    if (next == 0)
+      next = i + 1 < ids.size() ? core_path(ids[i + 1]).first : more ? core_path(*more).first : indirect_target_;
+    add(core_path(ids[i]), ids[i], next, slots[i]);
+  }
+  if (extra) {
+    const CorePaths::Path& path = core_path(*extra);
+    add(path, *extra, path.next != 0 ? path.next : indirect_target_, extra_slots_);
+  }
+  flush();
+}
+
+// The first instructions of a block that was left in its middle; they have stored what they need, but no record.
+void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint64_t next) {
+  if (instructions == 0) return;
+  forget_flushed_paths();
+  const auto insns = translator_->path_into(block, instructions);
+  note_gs(insns);
+  arch::CoreFeed& core = *thread_->cpu.core;
+  const CorePaths::Path& path = core_paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
+  words_.resize(kBatchWords);
+  const std::uint64_t* const end =
+      core_paths_.expand(path, reinterpret_cast<const std::uint64_t*>(window_.slots_at(context_.trace_pointer)),
+                         segment_bases(), {}, words_.data());
+  const arch::PathRun run{
+      .path = Translator::kPathLeft, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
+  core.run({&run, 1}, {words_.data(), end});
+}
+
+// What the modelled lanes have counted so far.
+void Runtime::note_signals(std::span<std::uint64_t> counts) const {
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
+    const arch::EventMeaning& meaning = (*lanes_)[lane];
+    if (meaning.of_signals != nullptr) counts[lane] = meaning.of_signals(thread_->cpu.core->signals());
+  }
+}
+
+void Runtime::add_signals(std::span<const std::uint64_t> before) {
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
+    const arch::EventMeaning& meaning = (*lanes_)[lane];
+    if (meaning.of_signals != nullptr) totals_[lane] += meaning.of_signals(thread_->cpu.core->signals()) - before[lane];
+  }
+}
+
+// ---- one instruction alone ----------------------------------------------------------------------------------------
+
+void Runtime::begin_core_step(StepInProgress& step) {
+  effects_of(step.insn, step.effects);
+  AddressSlots planner;
+  CHECK(planner.add(step.effects, step.slots));
+  for (const InsnSlots::Store& store : std::span(step.slots.before).first(step.slots.stores_before))
+    step.values[store.slot] = context_.gpr[store.reg];
+  step.listed.clear();
+  for (const Access& access : step.effects.accesses) {
+    if (access.form == arch::AccessForm::Listed) list_elements(step.effects.elements, access, step);
+  }
+}
+
+// The instruction has run; `next` is where the thread goes on.
+void Runtime::run_core_step(bool taken, std::uint64_t next) {
+  forget_flushed_paths();
+  StepInProgress& step = thread_->step;
+  const bool conditional = step.insn.facts.branch == arch::BranchKind::Conditional;
+  const std::uint32_t number = conditional ? context_.exit_id : step.first_exit;
+  arch::CoreFeed& core = *thread_->cpu.core;
+  const CorePaths::Path* path = core_paths_.find(number);
+  if (path == nullptr) {
+    const bool branch = step.insn.facts.branch != arch::BranchKind::None;
+    const Translator::PathInsn insn{.insn = &step.insn,
+                                    .slots = &step.slots,
+                                    .taken = branch && (!conditional || taken),
+                                    .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
+    note_gs({&insn, 1});
+    path = &core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core);
+  }
+  for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))
+    step.values[store.slot] = context_.gpr[store.reg];
+  words_.resize(std::max(kBatchWords, CorePaths::most_words(*path, step.listed.size())));
+  const std::uint64_t* const end = core_paths_.expand(*path, step.values, segment_bases(), step.listed, words_.data());
+  const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
+  const arch::CoreSignals before = core.signals();
+  core.run({&run, 1}, {words_.data(), end});
+  const arch::CoreSignals& now = core.signals();
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
+  step.load = core.last_load();
+  step.store = core.last_store();
+  step.mispredicted = core.last_mispredicted();
+  step.told_core = true;
+}
+
+// What only the model knows of the instruction that has just run alone.
+void Runtime::tell_of_core(arch::Retired& retired) const {
+  const StepInProgress& step = thread_->step;
+  retired.signals = &step.signals;
+  retired.load = step.load;
+  retired.store = step.store;
+  retired.mispredicted = step.mispredicted;
+}
+
+void Runtime::tell_core_unmapped(std::uint64_t address, std::uint64_t length) {
+  if (thread_->cpu.core != nullptr && length != 0)
+    thread_->cpu.core->unmapped(page_down(address), page_up(address + length));
+}
+
+// ---- elements of gathers and scatters -----------------------------------------------------------------------------
+
+namespace {
+
+/// A vector or mask register in an XSAVE area of the standard form.
+/// source: SDM vol. 1, "XSAVE Area"; offsets of all but the legacy region by CPUID leaf 0DH.
+class SavedVectors {
+ public:
+  explicit SavedVectors(const std::byte* area) : area_(area) { std::memcpy(&present_, area + 512, sizeof present_); }
+
+  /// The first `bytes` of vector register `number`, then zeros to 64.
+  std::array<std::byte, 64> vector(unsigned number, std::size_t bytes) const {
+    std::array<std::byte, 64> value{};
+    if (number >= 16) {
+      copy(kHi16Zmm, 64 * (number - 16), value.data(), 64);
+      return value;
+    }
+    constexpr std::size_t kXmmAt = 160;
+    if ((present_ >> kSse & 1) != 0) std::memcpy(value.data(), area_ + kXmmAt + 16 * std::size_t{number}, 16);
+    if (bytes > 16) copy(kAvx, 16 * std::size_t{number}, value.data() + 16, 16);
+    if (bytes > 32) copy(kZmmHi256, 32 * std::size_t{number}, value.data() + 32, 32);
+    return value;
+  }
+  std::uint64_t mask(unsigned number) const {
+    std::uint64_t value = 0;
+    copy(kOpmask, 8 * std::size_t{number}, reinterpret_cast<std::byte*>(&value), 8);
+    return value;
+  }
+
+ private:
+  enum Component : unsigned { kSse = 1, kAvx = 2, kOpmask = 5, kZmmHi256 = 6, kHi16Zmm = 7 };
+
+  /// A component in its initial state is not written: all zeros.
+  void copy(Component component, std::size_t offset, std::byte* to, std::size_t bytes) const {
+    if ((present_ >> component & 1) == 0) return;
+    static const std::array<std::uint32_t, 8> offsets = [] {
+      std::array<std::uint32_t, 8> at{};
+      for (unsigned i = 2; i < at.size(); ++i) {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        __get_cpuid_count(0xD, i, &a, &b, &c, &d);
+        at[i] = b;
+      }
+      return at;
+    }();
+    std::memcpy(to, area_ + offsets[component] + offset, bytes);
+  }
+
+  const std::byte* area_;
+  std::uint64_t present_ = 0;  // XSTATE_BV
+};
+
+}  // namespace
+
+// Before the instruction: afterwards its mask is empty.
+void Runtime::list_elements(const ElementList& list, const Access& access, StepInProgress& step) const {
+  const SavedVectors saved(reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset);
+  const auto indices = saved.vector(list.index_register, 64);
+  const std::uint64_t mask_register =
+      list.mask_register >= 0 ? saved.mask(static_cast<unsigned>(list.mask_register)) : 0;
+  const auto mask_vector =
+      list.mask_vector >= 0 ? saved.vector(static_cast<unsigned>(list.mask_vector), 64) : std::array<std::byte, 64>{};
+  const std::size_t count_at = step.listed.size();
+  step.listed.push_back(0);
+  const CorePaths::Bases bases = segment_bases();
+  for (unsigned i = 0; i < list.elements; ++i) {
+    const bool wanted = list.mask_register >= 0
+                            ? (mask_register >> i & 1) != 0
+                            : (std::to_integer<unsigned>(mask_vector[(i + 1u) * access.bytes - 1]) & 0x80u) != 0;
+    if (!wanted) continue;
+    std::int64_t index = 0;
+    if (list.index_bytes == 4) {
+      std::int32_t narrow = 0;
+      std::memcpy(&narrow, indices.data() + 4 * std::size_t{i}, 4);
+      index = narrow;
+    } else {
+      std::memcpy(&index, indices.data() + 8 * std::size_t{i}, 8);
+    }
+    const MemoryOperand& operand = access.operand;
+    std::uint64_t address = static_cast<std::uint64_t>(operand.displacement + index * operand.scale);
+    if (operand.base >= 0) address += context_.gpr[operand.base];
+    if (operand.address32) address &= UINT32_MAX;
+    if (operand.fs) address += bases.fs;
+    if (operand.gs) address += bases.gs;
+    step.listed.push_back(address);
+    ++step.listed[count_at];
+  }
+}
+
+}  // namespace zs::engine

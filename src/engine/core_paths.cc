@@ -1,0 +1,114 @@
+#include "engine/core_paths.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace zs::engine {
+namespace {
+
+/// Bit 63 of the number of elements: downwards.
+constexpr std::uint64_t kDownwards = std::uint64_t{1} << 63;
+
+std::uint64_t address(const AddressTerm& term, const std::uint64_t* values, CorePaths::Bases bases) {
+  std::uint64_t sum = static_cast<std::uint64_t>(term.displacement) + values[term.base];
+  if ((term.flags & AddressTerm::kRepeated) == 0) sum += values[term.index] * term.scale;
+  if ((term.flags & AddressTerm::kLowByte) != 0) sum += values[term.part] & 0xFF;
+  if ((term.flags & AddressTerm::kBitString) != 0) {
+    const unsigned bits = 8u * term.bytes;
+    const std::int64_t offset = static_cast<std::int64_t>(values[term.part] << (64 - bits)) >> (64 - bits);
+    sum += static_cast<std::uint64_t>(offset >> std::countr_zero(bits)) * term.bytes;
+  }
+  if ((term.flags & AddressTerm::kAddress32) != 0) sum &= UINT32_MAX;
+  if ((term.flags & AddressTerm::kFs) != 0) sum += bases.fs;
+  if ((term.flags & AddressTerm::kGs) != 0) sum += bases.gs;
+  return sum;
+}
+
+/// Elements of a REP string instruction, from how far its register moved.
+std::uint64_t elements(const AddressTerm& term, const std::uint64_t* values) {
+  std::uint64_t moved = values[term.index] - values[term.base] - static_cast<std::uint64_t>(term.displacement);
+  if ((term.flags & AddressTerm::kAddress32) != 0)
+    moved = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(moved)});
+  const auto distance = static_cast<std::int64_t>(moved);
+  return distance < 0 ? (0 - moved) / term.bytes | kDownwards : moved / term.bytes;
+}
+
+}  // namespace
+
+const CorePaths::Path& CorePaths::describe(std::uint32_t number, std::uint64_t first,
+                                           std::span<const Translator::PathInsn> insns, std::uint64_t next,
+                                           arch::CoreFeed& core) {
+  if (paths_.size() <= number) paths_.resize(std::max<std::size_t>(number + 1u, 2 * paths_.size()));
+  Path& path = paths_[number];
+  path = {};
+  path.described = true;
+  path.first = first;
+  path.next = next;
+  path.instructions = static_cast<std::uint16_t>(insns.size());
+  if (insns.empty()) return path;
+  path.plain = true;
+  const bool passing = number < Translator::kFirstKept;
+  std::vector<AddressTerm>& terms = passing ? passing_[number] : terms_;
+  if (passing) terms.clear();
+  path.terms_at = static_cast<std::uint32_t>(terms.size());
+  instructions_.clear();
+  accesses_.clear();
+  for (const Translator::PathInsn& from : insns) {
+    arch::PathInstruction& insn = instructions_.emplace_back();
+    insn.pc = from.insn->pc;
+    insn.target = from.went_to;
+    insn.facts = from.insn->facts;
+    insn.taken = from.taken;
+    insn.length = from.insn->length;
+    std::memcpy(insn.bytes, from.insn->bytes.data(), sizeof insn.bytes);
+    for (const InsnSlots::Term& access : from.slots->terms) {
+      terms.push_back(access.term);
+      path.plain &= access.term.flags == 0;
+      accesses_.push_back({.kind = access.kind,
+                           .form = access.form,
+                           .bytes = access.term.bytes,
+                           .instruction = static_cast<std::uint16_t>(instructions_.size() - 1)});
+    }
+    path.slots = std::max(path.slots, from.slots->used);
+  }
+  path.terms = static_cast<std::uint16_t>(accesses_.size());
+  core.describe(number, {.instructions = instructions_, .accesses = accesses_});
+  return path;
+}
+
+void CorePaths::forget(std::uint32_t end) {
+  for (std::size_t number = 0; number < std::min<std::size_t>(end, paths_.size()); ++number)
+    paths_[number].described = false;
+}
+
+std::uint64_t* CorePaths::expand(const Path& path, const std::uint64_t* slots, Bases bases,
+                                 std::span<const std::uint64_t> listed, std::uint64_t* out) const {
+  if (path.terms == 0) return out;
+  const auto number = static_cast<std::size_t>(&path - paths_.data());
+  const AddressTerm* terms =
+      (number < Translator::kFirstKept ? passing_[number].data() : terms_.data()) + path.terms_at;
+  alignas(64) std::uint64_t values[AddressTerm::kNoSlot + 1];
+  std::memcpy(values, slots, sizeof(std::uint64_t) * path.slots);
+  values[AddressTerm::kNoSlot] = 0;
+  if (path.plain) {
+    for (std::size_t i = 0; i < path.terms; ++i) {
+      const AddressTerm& term = terms[i];
+      out[i] = static_cast<std::uint64_t>(term.displacement) + values[term.base] + values[term.index] * term.scale;
+    }
+    return out + path.terms;
+  }
+  for (std::size_t i = 0; i < path.terms; ++i) {
+    const AddressTerm& term = terms[i];
+    if ((term.flags & AddressTerm::kListed) != 0) {
+      out = std::copy_n(listed.begin(), listed[0] + 1, out);
+      listed = listed.subspan(listed[0] + 1);
+      continue;
+    }
+    *out++ = address(term, values, bases);
+    if ((term.flags & AddressTerm::kRepeated) != 0) *out++ = elements(term, values);
+  }
+  return out;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,59 @@
+// What a core model is told of translated code: each path once, and from then on the addresses of its accesses, computed from the
+// registers that the path stored.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "engine/translator.h"
+
+namespace zs::engine {
+
+class CorePaths {
+ public:
+  /// One path, numbered as the exit that it leads to.
+  struct Path {
+    std::uint64_t first = 0;  // pc, also where there is no instruction
+    std::uint64_t next = 0;   // where it goes on; 0: an indirect branch decides
+    std::uint32_t terms_at = 0;
+    std::uint16_t terms = 0;
+    std::uint16_t instructions = 0;
+    std::uint8_t slots = 0;
+    bool described = false;
+    bool plain = false;  // every access is one address, in no segment
+  };
+  /// What addresses depend on besides the slots.
+  struct Bases {
+    std::uint64_t fs = 0, gs = 0;
+  };
+
+  /// The path, if `number` is described.
+  const Path* find(std::uint32_t number) const {
+    return number < paths_.size() && paths_[number].described ? &paths_[number] : nullptr;
+  }
+  /// Describes it to the engine and to `core`.
+  const Path& describe(std::uint32_t number, std::uint64_t first, std::span<const Translator::PathInsn> insns,
+                       std::uint64_t next, arch::CoreFeed& core);
+  /// Numbers below `end` name something new from now on.
+  void forget(std::uint32_t end);
+  void forget_all() { forget(static_cast<std::uint32_t>(paths_.size())), terms_.clear(); }
+
+  /// Appends the words of one execution of `path` to `out`, which has room for most_words(path).
+  /// listed  the words of AccessForm::Listed, in order
+  /// returns the end
+  std::uint64_t* expand(const Path& path, const std::uint64_t* slots, Bases bases,
+                        std::span<const std::uint64_t> listed, std::uint64_t* out) const;
+  static std::size_t most_words(const Path& path, std::size_t listed) { return 2u * path.terms + listed + 4; }
+
+ private:
+  std::vector<Path> paths_;
+  std::vector<AddressTerm> terms_;
+  std::vector<AddressTerm> passing_[Translator::kFirstKept];  // of numbers that name something else each time
+  // scratch of describe()
+  std::vector<arch::PathInstruction> instructions_;
+  std::vector<arch::PathAccess> accesses_;
+};
+
+}  // namespace zs::engine
