@@ -175,12 +175,14 @@ class Hierarchy final : public MemorySystem {
     if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
       own.l1i.touch(slot);
       count(core, CoreSignal::FetchHit);
+      remember_code(core, line, linear >> kLineBits);
       return outcome;
     }
     count(core, CoreSignal::FetchMiss);
     const std::uint64_t start = now + translated.latency;
     const Arrival arrival = request(core, line, start, Request::Code);
     const EvictedLine evicted = own.l1i.insert(line, kSharedLine);
+    remember_code(core, line, kNone);
     if (evicted.line != kNoLine) left_silently(core, evicted.line);
     outcome.latency += static_cast<std::uint32_t>(arrival.complete - start);
     outcome.source = arrival.source;
@@ -496,6 +498,13 @@ class Hierarchy final : public MemorySystem {
       filter.write[set] = (flags & kDirty) != 0 ? remembered : kNone;
     }
   }
+  /// The same for a line of instructions, where a second touch changes nothing in L1I.
+  void remember_code(unsigned core, Line line, std::uint64_t linear_line) {
+    if constexpr (Parts::kInlinePath) {
+      const bool idle = second_touch_is_idle(parameters_.l1i.policy.kind);
+      filters_[core].code[line_in_page(line)] = idle ? linear_line : kNone;
+    }
+  }
   void forget_line(unsigned core, Line line) { remember_line(core, line, kNone, kSharedLine, false); }
 
   /// Puts a line into L1D; what it throws out goes to L2 if it is modified.
@@ -778,7 +787,10 @@ class Hierarchy final : public MemorySystem {
       own.fills.forget(line);
       forget_line(core, line);
     }
-    if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) own.l1i.remove(slot);
+    if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
+      own.l1i.remove(slot);
+      remember_code(core, line, kNone);
+    }
     return dirty;
   }
 

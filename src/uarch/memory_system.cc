@@ -39,6 +39,7 @@ void MemorySystem::Filter::forget_all() {
   read.fill(kNone);
   write.fill(kNone);
   for (auto& touched : pages) touched.fill(kNone);
+  code.fill(kNone);
   fetched = kNone;
 }
 
@@ -59,7 +60,8 @@ const CoreSignals& MemorySystem::counts(unsigned core) {
   counts[CoreSignal::Loads] += filter.loads;
   counts[CoreSignal::LoadL1Hit] += filter.loads;
   counts[CoreSignal::Stores] += filter.written;
-  filter.loads = filter.written = 0;
+  counts[CoreSignal::FetchHit] += filter.fetches;
+  filter.loads = filter.written = filter.fetches = 0;
   return counts;
 }
 

@@ -87,26 +87,42 @@ class MemorySystem {
   MemorySystem& operator=(const MemorySystem&) = delete;
 
   Outcome load(unsigned core, const Access& access) {
-    Filter& filter = filters_[core];
-    const bool meets = store_buffer_ && filter.stores.may_meet(access.linear, access.bytes, access.now);
-    if (!meets && filter.skips(access, filter.read, 0)) {
-      ++filter.loads;
-      return {.latency = l1_cycles_};
-    }
-    return slow_load(core, access, LoadKind::Plain);
+    const std::uint32_t cycles = plain_load(core, access.linear, access.bytes, access.now);
+    return cycles != 0 ? Outcome{.latency = cycles} : slow_load(core, access, LoadKind::Plain);
   }
+  /// The load, if the inline path answers for it: an L1 hit without further ado. Returns its cycles; 0: nothing happened yet, and
+  /// other_load() is to be asked.
+  std::uint32_t plain_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) {
+    Filter& filter = filters_[core];
+    if (!filter.skips(linear, bytes, filter.read, 0)) return 0;
+    if (store_buffer_ && filter.stores.may_meet(linear, bytes, now)) return 0;
+    ++filter.loads;
+    return l1_cycles_;
+  }
+  Outcome other_load(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Plain); }
 
   Outcome store(unsigned core, const Access& access) {
-    Filter& filter = filters_[core];
-    if (filter.skips(access, filter.write, store_pages_)) {
-      ++filter.written;
-      if (!store_buffer_) return {.latency = l1_cycles_};
-      const std::uint64_t start = filter.stores.free_at(access.now);
-      filter.stores.push(access.linear, access.bytes, start, std::max(start + l1_cycles_, access.retires));
-      return {.latency = l1_cycles_, .waited = static_cast<std::uint32_t>(start - access.now)};
+    std::uint32_t waited = 0;
+    if (plain_store(core, access.linear, access.bytes, access.now, access.retires, waited)) {
+      return {.latency = l1_cycles_, .waited = waited};
     }
     return slow_store(core, access);
   }
+  /// The store, if the inline path answers for it. waited: as Outcome has it; false: nothing happened yet, and other_store() is
+  /// to be asked.
+  bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
+                   std::uint32_t& waited) {
+    Filter& filter = filters_[core];
+    if (!filter.skips(linear, bytes, filter.write, store_pages_)) return false;
+    ++filter.written;
+    if (store_buffer_) {
+      const std::uint64_t start = filter.stores.free_at(now);
+      filter.stores.push(linear, bytes, start, std::max(start + l1_cycles_, retires));
+      waited = static_cast<std::uint32_t>(start - now);
+    }
+    return true;
+  }
+  Outcome other_store(unsigned core, const Access& access) { return slow_store(core, access); }
 
   /// A locked read-modify-write, load and store in one: it waits until the store buffer is empty and leaves nothing in it.
   Outcome locked(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Locked); }
@@ -114,8 +130,15 @@ class MemorySystem {
   /// Instructions of the line of `linear` are fetched; latency: how long the front end waits, 0 for a hit. Sequential fetches
   /// from one line are one.
   Outcome fetch(unsigned core, std::uint64_t linear, std::uint64_t now) {
-    const Filter& filter = filters_[core];
-    if (filter.fetched == linear >> kLineBits) return {};
+    Filter& filter = filters_[core];
+    const std::uint64_t line = linear >> kLineBits;
+    if (filter.fetched == line) return {};
+    const std::uint64_t page = linear >> kPageBits;
+    if (filter.code[line % kLinesPerPage] == line && filter.pages[2][page & filter.page_masks[2]] == page) {
+      filter.fetched = line;
+      ++filter.fetches;
+      return {};
+    }
     return slow_fetch(core, linear, now);
   }
 
@@ -150,21 +173,23 @@ class MemorySystem {
     std::array<std::uint64_t, 64> write;  // the same line, if it is modified
     // By set of a TLB, the page touched last: of loads, of stores where they have a TLB of their own, of instructions.
     std::array<std::uint64_t, 64> pages[3];
-    std::array<std::uint32_t, 64> frames[3];  // of those pages
-    std::uint64_t fetched = kNone;            // the line of instructions fetched last
-    std::uint64_t set_mask;                   // sets of L1D - 1
-    std::uint64_t page_masks[3];              // sets of those TLBs - 1, at most 63
-    std::uint64_t loads = 0, written = 0;     // that went this way and are not counted yet
+    std::array<std::uint32_t, 64> frames[3];            // of those pages
+    std::array<std::uint64_t, kLinesPerPage> code;      // by place in its page: the line of instructions fetched last
+    std::uint64_t fetched = kNone;                      // of all of them
+    std::uint64_t set_mask;                             // sets of L1D - 1
+    std::uint64_t page_masks[3];                        // sets of those TLBs - 1, at most 63
+    std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet
     StoreBuffer stores;
 
     explicit Filter(const MemoryParameters& parameters);
     void forget_all();
 
-    bool skips(const Access& access, const std::array<std::uint64_t, 64>& lines, unsigned which) const {
-      const std::uint64_t line = access.linear >> kLineBits;
-      const std::uint64_t page = access.linear >> kPageBits;
+    bool skips(std::uint64_t linear, std::uint32_t bytes, const std::array<std::uint64_t, 64>& lines,
+               unsigned which) const {
+      const std::uint64_t line = linear >> kLineBits;
+      const std::uint64_t page = linear >> kPageBits;
       return lines[line & set_mask] == line && pages[which][page & page_masks[which]] == page &&
-             access.linear % kLineBytes + access.bytes <= kLineBytes;
+             linear % kLineBytes + bytes <= kLineBytes;
     }
   };
 

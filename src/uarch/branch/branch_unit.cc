@@ -34,7 +34,10 @@ BranchUnit::BranchUnit(const BranchParameters& parameters)
 }
 
 bool BranchUnit::conditional_is_wrong(const BranchFacts& branch) {
-  if (by_path_) return by_path_->predict_and_update(branch.pc, hashes_, branch.taken);
+  if (by_path_) {
+    hashes_.update(path_);
+    return by_path_->predict_and_update(branch.pc, hashes_, branch.taken);
+  }
   return tournament_->predict_and_update(branch.pc, branch.taken);
 }
 
@@ -46,6 +49,7 @@ BranchOutcome BranchUnit::predict_and_update(const BranchFacts& branch) {
     case BranchKind::RelativeCall: break;
     case BranchKind::IndirectJump:
     case BranchKind::IndirectCall:
+      hashes_.update(path_);
       outcome.mispredicted = indirect_.predict_and_update(branch.pc, hashes_, branch.target);
       break;
     case BranchKind::Return: outcome.mispredicted = returns_.pop() != branch.target; break;
@@ -58,7 +62,7 @@ BranchOutcome BranchUnit::predict_and_update(const BranchFacts& branch) {
   if (call && branch.target != branch.next) returns_.push(branch.next);
   outcome.btb_miss = !targets_.touch(branch.pc) && !outcome.mispredicted;
   path_.taken(branch.pc, branch.target);
-  hashes_.update(path_);
+  hashes_.outdate();
   return outcome;
 }
 

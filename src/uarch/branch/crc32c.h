@@ -37,12 +37,16 @@ constexpr std::uint32_t crc32c_by_table(std::uint32_t seed, std::uint64_t value)
   return crc;
 }
 
-inline std::uint32_t crc32c(std::uint32_t seed, std::uint64_t value) {
-  if (!detail::kHasCrcInstruction) return crc32c_by_table(seed, value);
+/// Where the processor has it.
+inline std::uint32_t crc32c_by_instruction(std::uint32_t seed, std::uint64_t value) {
   std::uint64_t crc = seed;
   // An intrinsic would need the whole caller compiled for SSE4.2.
   asm("crc32q %1, %0" : "+r"(crc) : "rm"(value));
   return static_cast<std::uint32_t>(crc);
+}
+
+inline std::uint32_t crc32c(std::uint32_t seed, std::uint64_t value) {
+  return detail::kHasCrcInstruction ? crc32c_by_instruction(seed, value) : crc32c_by_table(seed, value);
 }
 
 }  // namespace zs::uarch

@@ -37,7 +37,7 @@ class PathHistory {
 };
 
 /// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so it
-/// is computed there and a prediction pays nothing for the length of a history; and once for all tables of one length.
+/// is computed for the first prediction behind one, and once for all tables of one length.
 class PathHashes {
  public:
   using Ladder = std::array<std::uint16_t, kMaxTaggedTables>;
@@ -56,7 +56,6 @@ class PathHashes {
       whole_words_[i] = bits / 64;
       rest_[i] = (std::uint64_t{1} << bits % 64) - 1;
     }
-    update(PathHistory(kMaxPathBranches));
   }
 
   /// Where of() has the hash of this many branches.
@@ -66,22 +65,36 @@ class PathHashes {
   }
   std::uint32_t of(std::size_t position) const { return hashes_[position]; }
 
+  /// A branch was taken: update() before the next of().
+  void outdate() { outdated_ = true; }
   void update(const PathHistory& path) {
-    std::uint32_t chain = 0;
-    std::size_t word = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      for (; word < whole_words_[i]; ++word) chain = crc32c(chain, path.word(word));
-      hashes_[i] = rest_[i] == 0 ? chain : crc32c(chain, path.word(word) & rest_[i]);
+    if (!outdated_) return;
+    outdated_ = false;
+    if (detail::kHasCrcInstruction) {
+      compute<crc32c_by_instruction>(path);
+    } else {
+      compute<crc32c_by_table>(path);
     }
   }
 
  private:
+  template <std::uint32_t (*crc)(std::uint32_t, std::uint64_t)>
+  void compute(const PathHistory& path) {
+    std::uint32_t chain = 0;
+    std::size_t word = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      for (; word < whole_words_[i]; ++word) chain = crc(chain, path.word(word));
+      hashes_[i] = rest_[i] == 0 ? chain : crc(chain, path.word(word) & rest_[i]);
+    }
+  }
+
   static constexpr std::size_t kMost = 2 * kMaxTaggedTables;
   std::size_t count_ = 0;
   std::array<std::uint16_t, kMost> histories_{};
   std::array<std::size_t, kMost> whole_words_{};
   std::array<std::uint64_t, kMost> rest_{};  // mask of the last word's part; 0: no part
   std::array<std::uint32_t, kMost> hashes_{};
+  bool outdated_ = true;
 };
 
 /// The hash of a branch's address that all tables share; a table's own is this XOR its path's.

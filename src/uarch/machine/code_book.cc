@@ -124,7 +124,10 @@ std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
       // An instruction may load more often than its shape says (XSAVE and its kin are one load there): the last stands for the rest.
       const bool has_lane = shape.loads != 0 && reads(told.kind);
       const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLoad;
-      plan->steps.push_back({.kind = StepKind::Access,
+      const bool one = told.form == arch::AccessForm::One;
+      plan->steps.push_back({.kind = one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
+                                     : one && told.kind == AccessKind::Store          ? StepKind::Store
+                                                                                      : StepKind::Other,
                              .access = told.kind,
                              .form = told.form,
                              .instruction = number,

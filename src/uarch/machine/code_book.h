@@ -34,10 +34,15 @@ struct KnownBlock {
 };
 
 /// What a run does to the caches, one after the other.
-enum class StepKind : std::uint8_t { Fetch, Access };
+enum class StepKind : std::uint8_t {
+  Fetch,
+  Load,   // one address, as nearly all have,
+  Store,  // likewise
+  Other,
+};
 
 struct Step {
-  StepKind kind = StepKind::Access;
+  StepKind kind = StepKind::Other;
   arch::AccessKind access = arch::AccessKind::Load;
   arch::AccessForm form = arch::AccessForm::One;
   std::uint8_t instruction = 0;  // within its block
@@ -86,8 +91,6 @@ class CodeBook {
     }
     return find_or_make(path, open);
   }
-  bool is_single(std::uint32_t path) const { return paths_[path].instructions.size() == 1; }
-
   /// Of a block that ends where it is, without a branch.
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
 

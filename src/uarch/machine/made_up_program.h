@@ -47,10 +47,17 @@ inline std::vector<arch::PathAccess> accesses_of(const InstructionShape& shape) 
 class MadeUpProgram {
  public:
   /// with_strings  whether REP string instructions are among its instructions
-  explicit MadeUpProgram(std::uint64_t seed, std::size_t blocks = 600, bool with_strings = true) : seed_(seed) {
-    for (Block& block : libc_blocks(blocks, 40)) {
+  /// mild          whether nearly all of its accesses hit L1D and its loops are long, as programs are on average; otherwise much
+  ///               of everything happens
+  explicit MadeUpProgram(std::uint64_t seed, std::size_t blocks = 600, bool with_strings = true, bool mild = false)
+      : seed_(seed), mild_(mild) {
+    // What stands first in the library is hardly code of its functions.
+    for (Block& block : libc_blocks(mild ? 3 * blocks : blocks, 40, mild ? 0x4'0000 : 0)) {
       const bool strings = std::ranges::any_of(block, [](const PlacedInstruction& i) { return i.shape.repeats; });
-      if (with_strings || !strings) blocks_.push_back(std::move(block));
+      const bool common = block.size() >= 3 && block.size() <= 20 && !block.back().shape.serialising;
+      if ((with_strings || !strings) && (common || !mild) && blocks_.size() < blocks) {
+        blocks_.push_back(std::move(block));
+      }
     }
   }
 
@@ -70,8 +77,8 @@ class MadeUpProgram {
       } else if (loop_left == 0) {
         next = random.below(8) == 0 ? random.below(blocks_.size()) : std::min(at + random.below(5), blocks_.size() - 1);
         loop_from = next;
-        loop_left = random.below(30);
-      } else if (random.below(12) == 0) {
+        loop_left = random.below(mild_ ? 100 : 30);
+      } else if (random.below(mild_ ? 100 : 12) == 0) {
         next = std::min(at + 2, blocks_.size() - 1);
       }
       for (std::size_t i = 0; i < block.size(); ++i) {
@@ -119,6 +126,11 @@ class MadeUpProgram {
   /// Of a stack, of a hot table, along a walk, or anywhere: which, the instruction decides.
   std::uint64_t address(std::uint64_t pc, Random& random, std::map<std::uint64_t, std::uint64_t>& walks) const {
     const std::uint64_t kind = ((pc * 0x9E37'79B9 + seed_) >> 9) % 32;
+    if (mild_) {
+      // A frame, a walk of the instruction's own, and now and then one of what follows.
+      if (kind < 16) return 0x7FFF'0000'0000 + pc * 72 % 1024 + random.below(2) * 8;
+      if (random.below(50) != 0) return 0x10'0000'3000 + pc * 328 % 8192 / 64 * 64 + (walks[pc] += 8) % 512;
+    }
     if (kind < 18) return 0x7FFF'0000'0000 + (pc * 40 + random.below(3) * 8) % 2048;
     if (kind < 25) return 0x10'0000'0000 + random.below(1024) * 8 + (kind == 20 ? random.below(8) : 0);
     if (kind < 29) return 0x10'1000'0000 + pc % 97 * 1'000'000 + (walks[pc] += kind == 28 ? 256 : 8) % (1 << 20);
@@ -127,6 +139,7 @@ class MadeUpProgram {
   }
 
   std::uint64_t seed_;
+  bool mild_;
   std::vector<Block> blocks_;
 };
 

@@ -121,27 +121,78 @@ void ThreadPlayer<Clock>::close_open() {
 }
 
 template <typename Clock>
-const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words) {
+void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
+  if (core_.owner != this) take_over();
+  const std::uint64_t* words = addresses.data();
+  const std::uint64_t* const end = words + addresses.size();
+  const auto next = [&]<bool kLast>(const arch::PathRun& run) {
+    const Plan& plan = book_.plan(run.path, open_);
+    const std::uint64_t* const played = play<kLast>(plan, run, words);
+    CHECK(played == words + run.words, run.path, run.words);
+    words = played;
+  };
+  if (runs.empty()) return;
+  for (const arch::PathRun& run : runs.first(runs.size() - 1)) next.template operator()<false>(run);
+  last_ = {};
+  next.template operator()<true>(runs.back());
+  CHECK(words == end);
+  tell();
+}
+
+template <typename Clock>
+template <bool kLast>
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, const arch::PathRun& run,
+                                                                             const std::uint64_t* words) {
   if (plan.closes_open) close_open();
+  Clock& clock = core_.clock;
+  const unsigned core = core_.number;
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
     if (segment.continues) {
-      core_.clock.continue_with(*segment.timing);
+      clock.continue_with(*segment.timing);
     } else {
-      core_.clock.begin(*segment.timing);
-      start_cycle_ = core_.clock.start_cycle();
-      retired_cycle_ = core_.clock.retired_cycle();
+      clock.begin(*segment.timing);
     }
     for (const Step* const end = plan.steps.data() + segment.steps_end; step != end; ++step) {
-      if (step->kind == StepKind::Fetch) {
-        fetch(*step);
-      } else if (step->form == AccessForm::One) {
-        words = access(*step, words);
-      } else if (step->form == AccessForm::Listed) {
-        words = gather(*step, words);
-      } else {
-        words = repeat(step, words);
-        if (step->with_next) ++step;
+      switch (step->kind) {
+        case StepKind::Fetch: {
+          const Outcome outcome = memory_.fetch(core, step->at, clock.dispatch_cycle(step->instruction));
+          if (outcome.latency != 0) fetched_late(*step, outcome);
+          break;
+        }
+        case StepKind::Load: {
+          const std::uint64_t linear = *words++;
+          const std::uint64_t now = clock.load_dispatch(step->load);
+          if (const std::uint32_t cycles = memory_.plain_load(core, linear, step->bytes, now)) {
+            if constexpr (kLast) {
+              last_.loaded = true;
+              last_.load = {.latency = cycles};
+            }
+            if (tags_) tag(now, cycles);
+          } else {
+            loaded(*step, now, memory_.other_load(core, access_of(*step, linear, now)));
+          }
+          break;
+        }
+        case StepKind::Store: {
+          const std::uint64_t linear = *words++;
+          const std::uint64_t now = clock.dispatch_cycle(step->instruction);
+          std::uint32_t waited = 0;
+          if (memory_.plain_store(core, linear, step->bytes, now, clock.retired_cycle(), waited)) {
+            if constexpr (kLast) {
+              last_.stored = true;
+              last_.store = {.latency = l1_cycles_};
+            }
+            if (waited != 0) clock.store_stall(step->instruction, waited);
+          } else {
+            stored(*step, memory_.other_store(core, access_of(*step, linear, now)));
+          }
+          break;
+        }
+        case StepKind::Other:
+          words = other(*step, words);
+          if (step->form == AccessForm::Repeated && step->with_next) ++step;
+          break;
       }
     }
     if (segment.ends) end_block(segment, run.next);
@@ -181,9 +232,7 @@ void ThreadPlayer<Clock>::end_block(const Segment& segment, std::uint64_t next) 
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::fetch(const Step& step) {
-  const Outcome outcome = memory_.fetch(core_.number, step.at, core_.clock.dispatch_cycle(step.instruction));
-  if (outcome.latency == 0) return;
+void ThreadPlayer<Clock>::fetched_late(const Step& step, const Outcome& outcome) {
   const bool had_line = outcome.source == Source::L1;
   core_.clock.fetch_stall(step.instruction, outcome.latency,
                           had_line ? SlotCause::InstructionTlb : SlotCause::InstructionCache);
@@ -211,7 +260,7 @@ void ThreadPlayer<Clock>::loaded(const Step& step, std::uint64_t now, const Outc
   last_.load = outcome;
   last_.loaded = true;
   if (tags_) tag(now, outcome.latency);
-  if (outcome.latency <= model_.memory.l1d.load_to_use_cycles) return;
+  if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
   if (step.load != kNoLoad) core_.clock.load_done(step.load, outcome.latency, level);
   if (level != SlotCause::L1) {
@@ -242,7 +291,9 @@ void ThreadPlayer<Clock>::tag(std::uint64_t now, std::uint32_t latency) {
 }
 
 template <typename Clock>
-const std::uint64_t* ThreadPlayer<Clock>::access(const Step& step, const std::uint64_t* words) {
+const std::uint64_t* ThreadPlayer<Clock>::other(const Step& step, const std::uint64_t* words) {
+  if (step.form == AccessForm::Listed) return gather(step, words);
+  if (step.form == AccessForm::Repeated) return repeat(&step, words);
   const std::uint64_t linear = *words;
   const unsigned core = core_.number;
   const std::uint64_t now = dispatch_of(step);

@@ -52,19 +52,7 @@ class ThreadPlayer final : public arch::CoreFeed {
     book_.describe(path, description);
   }
 
-  void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override {
-    if (core_.owner != this) take_over();
-    const std::uint64_t* words = addresses.data();
-    for (const arch::PathRun& run : runs) {
-      const Plan& plan = book_.plan(run.path, open_);
-      last_ = {};
-      const std::uint64_t* const end = play(plan, run, words);
-      CHECK(end == words + run.words, run.path, run.words);
-      words = end;
-    }
-    CHECK(words == addresses.data() + addresses.size());
-    tell();
-  }
+  void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
 
   const arch::CoreSignals& signals() const override { return signals_; }
   arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
@@ -89,11 +77,13 @@ class ThreadPlayer final : public arch::CoreFeed {
   void take_over();
   void leave();
   void tell();
+  /// kLast  whether somebody may ask for what became of this run's last load, store and branch
+  template <bool kLast>
   const std::uint64_t* play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words);
   void end_block(const Segment& segment, std::uint64_t next);
   void close_open();
-  void fetch(const Step& step);
-  const std::uint64_t* access(const Step& step, const std::uint64_t* words);
+  void fetched_late(const Step& step, const Outcome& outcome);
+  const std::uint64_t* other(const Step& step, const std::uint64_t* words);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
   void tag(std::uint64_t now, std::uint32_t latency);
@@ -103,16 +93,21 @@ class ThreadPlayer final : public arch::CoreFeed {
     return step.load != kNoLoad ? core_.clock.load_dispatch(step.load) : core_.clock.dispatch_cycle(step.instruction);
   }
   Access access_of(const Step& step, std::uint64_t linear, std::uint64_t now) const {
-    return {linear, now, step.bytes, static_cast<std::uint32_t>(step.at), start_cycle_, retired_cycle_};
+    return {linear,
+            now,
+            step.bytes,
+            static_cast<std::uint32_t>(step.at),
+            core_.clock.start_cycle(),
+            core_.clock.retired_cycle()};
   }
   SlotCause level_of(const Outcome& outcome) const;
 
   const CoreModel& model_;
+  const std::uint32_t l1_cycles_ = model_.memory.l1d.load_to_use_cycles;
   CodeBook& book_;
   MemorySystem& memory_;
   PlayedCore<Clock>& core_;
-  const KnownBlock* open_ = nullptr;                   // the block that goes on with the next run
-  std::uint64_t start_cycle_ = 0, retired_cycle_ = 0;  // of the block under way
+  const KnownBlock* open_ = nullptr;  // the block that goes on with the next run
   arch::CoreSignals signals_;
   SlotAccount account_;
   TimeCounts counts_;

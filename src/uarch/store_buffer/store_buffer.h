@@ -44,8 +44,10 @@ class StoreBuffer {
     last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned});
     ++count_;
     at(count_ - 1) = {linear, last_commit_, bytes};
-    for (std::uint64_t granule = linear >> kGranuleBits; granule <= (linear + bytes - 1) >> kGranuleBits; ++granule) {
-      newest_[granule % kGranules] = count_;
+    std::uint64_t granule = linear >> kGranuleBits;
+    newest_[granule % kGranules] = count_;
+    if ((linear & (kGranuleBytes - 1)) + bytes > kGranuleBytes) {
+      while (++granule <= (linear + bytes - 1) >> kGranuleBits) newest_[granule % kGranules] = count_;
     }
     return last_commit_;
   }
@@ -56,7 +58,9 @@ class StoreBuffer {
   /// Whether a load at `now` may meet a store; false is certain. For the path that every load takes.
   bool may_meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
     if (now >= last_commit_) return false;
-    return newest_at(linear) + entries_ > count_ || newest_at(linear + bytes - 1) + entries_ > count_ || bytes > 8;
+    if (newest_at(linear) + entries_ > count_) return true;
+    const bool within_one = (linear & (kGranuleBytes - 1)) + bytes <= kGranuleBytes;
+    return !within_one && (bytes > kGranuleBytes || newest_at(linear + bytes - 1) + entries_ > count_);
   }
 
   Forwarding meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
@@ -78,6 +82,7 @@ class StoreBuffer {
  private:
   static constexpr std::uint32_t kMost = 128;
   static constexpr unsigned kGranuleBits = 3;
+  static constexpr std::uint64_t kGranuleBytes = 1U << kGranuleBits;
   static constexpr std::uint64_t kGranules = 4096 >> kGranuleBits;  // bits 11..3
   struct Entry {
     std::uint64_t linear = 0;

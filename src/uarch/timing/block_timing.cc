@@ -286,29 +286,44 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
             .divider = static_cast<double>(divider)};
 
   // ---- the map: for each register the latest time as a row of the matrix, from start, registers and loads
-  each_register(read, [this](std::uint8_t number) { live_in_.push_back(number); });
-  each_register(written, [this](std::uint8_t number) { written_.push_back(number); });
+  std::vector<std::uint8_t> inputs, outputs;
+  each_register(read, [&inputs](std::uint8_t number) { inputs.push_back(number); });
+  each_register(written, [&outputs](std::uint8_t number) { outputs.push_back(number); });
   const auto padded = [](std::size_t count) { return (count + kLanesAtOnce - 1) / kLanesAtOnce * kLanesAtOnce; };
-  result_lanes_ = padded(1 + written_.size());
-  lanes_ = padded(result_lanes_ + loads_.size() + branches_.size());
-  const std::size_t shared_rows = 1 + live_in_.size();
+  result_lanes_ = static_cast<std::uint16_t>(padded(1 + outputs.size()));
+  lanes_ = static_cast<std::uint16_t>(padded(result_lanes_ + loads_.size() + branches_.size()));
+  CHECK(lanes_ <= kMostLanes, lanes_);
+  const std::size_t shared_rows = 1 + inputs.size();
   const std::size_t rows = shared_rows + loads_.size();
-  const std::size_t event_lanes = lanes_ - result_lanes_;
-  results_.assign(shared_rows * result_lanes_, kNever);
-  events_.assign(shared_rows * event_lanes, kNever);
+  const std::size_t event_lanes = std::size_t{lanes_} - result_lanes_;
+  const std::size_t results = shared_rows * result_lanes_, events = shared_rows * event_lanes;
+  const std::size_t names = (inputs.size() + outputs.size() + sizeof(Latency) - 1) / sizeof(Latency);
+  map_ = std::make_unique_for_overwrite<Latency[]>(results + names + events);
+  Latency* const result_cells = map_.get();
+  Latency* const event_cells = map_.get() + results + names;
+  auto* const name_bytes = reinterpret_cast<std::uint8_t*>(map_.get() + results);
+  std::ranges::copy(outputs, std::ranges::copy(inputs, name_bytes).out);
+  std::fill_n(result_cells, results, kNever);
+  std::fill_n(event_cells, events, kNever);
+  results_ = result_cells;
+  events_ = event_cells;
+  live_in_ = name_bytes;
+  written_ = name_bytes + inputs.size();
+  live_ins_ = static_cast<std::uint8_t>(inputs.size());
+  writtens_ = static_cast<std::uint8_t>(outputs.size());
   from_loads_.assign(loads_.size() * lanes_, kNever);
   const auto cell = [&](std::size_t row, std::size_t lane) -> Latency& {
     if (row >= shared_rows) return from_loads_[(row - shared_rows) * lanes_ + lane];
-    return lane < result_lanes_ ? results_[row * result_lanes_ + lane]
-                                : events_[row * event_lanes + lane - result_lanes_];
+    return lane < result_lanes_ ? result_cells[row * result_lanes_ + lane]
+                                : event_cells[row * event_lanes + lane - result_lanes_];
   };
   lane_instructions_.assign(lanes_, 0);
 
   using Times = std::vector<Latency>;  // one for each row
   std::array<Times, reg::kCount> state;
-  for (std::size_t i = 0; i < live_in_.size(); ++i) {
-    state[live_in_[i]].assign(rows, kNever);
-    state[live_in_[i]][1 + i] = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    state[inputs[i]].assign(rows, kNever);
+    state[inputs[i]][1 + i] = 0;
   }
   const auto join_times = [](Times& into, const Times& from) {
     for (std::size_t row = 0; row < into.size(); ++row) into[row] = std::max(into[row], from[row]);
@@ -356,7 +371,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
     write_lane(0, prefetch ? dispatched : result, i);
     if (shape.stores != 0) write_lane(0, later(addressed, 1), i);
   }
-  for (std::size_t i = 0; i < written_.size(); ++i) write_lane(1 + i, state[written_[i]], writer[written_[i]]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) write_lane(1 + i, state[outputs[i]], writer[outputs[i]]);
 }
 
 }  // namespace zs::uarch

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct BoundParts {
 class BlockTiming {
  public:
   static constexpr std::size_t kMostInstructions = 64;
+  static constexpr std::size_t kMostLanes = 256;
 
   /// `block`  in the order of execution, 1 to kMostInstructions; taken branches may lie inside it
   /// `id`     of the caller's, dense: clocks keep what they know of the block under it
@@ -79,10 +81,10 @@ class BlockTiming {
   static constexpr Latency kNever = -(1 << 30);
   static constexpr std::size_t kLanesAtOnce = 4;
 
-  std::span<const std::uint8_t> live_in() const { return live_in_; }
-  std::span<const std::uint8_t> written() const { return written_; }  // the registers of lanes 1 ...
-  std::size_t result_lanes() const { return result_lanes_; }          // padded to a multiple of kLanesAtOnce,
-  std::size_t lanes() const { return lanes_; }                        // likewise
+  std::span<const std::uint8_t> live_in() const { return {live_in_, live_ins_}; }
+  std::span<const std::uint8_t> written() const { return {written_, writtens_}; }  // the registers of lanes 1 ...
+  std::size_t result_lanes() const { return result_lanes_; }  // padded to a multiple of kLanesAtOnce,
+  std::size_t lanes() const { return lanes_; }                // likewise
   std::size_t load_lane(std::size_t load) const { return result_lanes_ + load; }
   std::size_t branch_lane(std::size_t branch) const { return result_lanes_ + loads_.size() + branch; }
   const Latency* results_of(std::size_t row) const { return &results_[row * result_lanes_]; }
@@ -103,18 +105,26 @@ class BlockTiming {
   std::size_t lane_instruction(std::size_t lane) const { return lane_instructions_[lane]; }
 
  private:
+  // What every run of the block needs stands first.
   std::uint32_t id_;
-  std::uint32_t slots_ = 0, uops_ = 0, microcode_slots_ = 0, cache_slots_ = 0, fused_ = 0, unknown_ = 0;
-  bool serialises_ = false;
+  std::uint32_t slots_ = 0, microcode_slots_ = 0, cache_slots_ = 0;  // cache_slots_: of the uop cache
   BlockBound decoded_, cached_, looped_, executed_;
   std::uint32_t scheduler_units_ = 0;
+  std::uint16_t result_lanes_ = 0, lanes_ = 0;
+  std::uint8_t live_ins_ = 0, writtens_ = 0;
+  bool serialises_ = false;
+  // In one piece of memory, in this order.
+  const Latency* results_ = nullptr;
+  const std::uint8_t *live_in_ = nullptr, *written_ = nullptr;
+  const Latency* events_ = nullptr;
+  std::unique_ptr<Latency[]> map_;
+
+  std::uint32_t uops_ = 0, fused_ = 0, unknown_ = 0;
   BoundParts parts_;
-  std::size_t lanes_ = 0, result_lanes_ = 0;
-  std::vector<std::uint8_t> live_in_, written_;
   std::vector<std::uint8_t> loads_, stores_, branches_;  // instruction of each
   std::vector<std::uint8_t> lane_instructions_;
   std::vector<std::uint32_t> offsets_;
-  std::vector<Latency> results_, events_, from_loads_;
+  std::vector<Latency> from_loads_;
 };
 
 /// What one instruction costs within a block: the table's class, corrected by what surrounds it.

@@ -48,10 +48,11 @@ inline Block block_at(std::span<const std::uint8_t> code, std::uint64_t pc, std:
 }
 
 /// Up to `count` blocks of the C library, in its order: each begins where the one before ended.
-inline std::vector<Block> libc_blocks(std::size_t count, std::size_t most = 24) {
+/// from  offset of the first
+inline std::vector<Block> libc_blocks(std::size_t count, std::size_t most = 24, std::size_t from = 0) {
   std::vector<Block> blocks;
   const auto code = libc_code();
-  for (std::size_t at = 0; at + 512 < code.size() && blocks.size() < count;) {
+  for (std::size_t at = from; at + 512 < code.size() && blocks.size() < count;) {
     Block block = block_at(code.subspan(at), 0x40'0000 + at, most);
     if (block.empty()) {
       ++at;

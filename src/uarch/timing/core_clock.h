@@ -20,17 +20,57 @@
 // the memory system's: a load's latency has the wait for one in it, and a store tells how long it waited.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <cstring>
 #include <vector>
 
+#include "base/check.h"
 #include "uarch/timing/block_timing.h"
 #include "uarch/timing/slot_cause.h"
 #include "uarch/timing/timing_parameters.h"
 
 namespace zs::uarch {
+
+namespace detail {
+
+using Latency = BlockTiming::Latency;
+
+// Several lanes at once, in whatever registers the host has.
+using Lanes = Latency __attribute__((vector_size(4 * sizeof(Latency))));
+inline constexpr std::size_t kLanesOfVector = 4;
+static_assert(BlockTiming::kLanesAtOnce % kLanesOfVector == 0);
+
+inline Lanes load_lanes(const Latency* from) {
+  Lanes lanes;
+  std::memcpy(&lanes, from, sizeof(lanes));
+  return lanes;
+}
+
+/// lane[i] = max(lane[i], row[i] + since)
+inline void join_row(Latency* lane, const Latency* row, Latency since, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += kLanesOfVector) {
+    const Lanes old = load_lanes(lane + i);
+    const Lanes made = load_lanes(row + i) + since;
+    const Lanes later = made > old ? made : old;
+    std::memcpy(lane + i, &later, sizeof(later));
+  }
+}
+
+/// lane[i] = row[i] + since
+inline void begin_row(Latency* lane, const Latency* row, Latency since, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += kLanesOfVector) {
+    const Lanes made = load_lanes(row + i) + since;
+    std::memcpy(lane + i, &made, sizeof(made));
+  }
+}
+
+constexpr SlotCause cause_of(std::uint64_t late_time) { return static_cast<SlotCause>(late_time & kCauseBits); }
+constexpr std::uint64_t time_of(std::uint64_t late_time) { return late_time & ~std::uint64_t{kCauseBits}; }
+
+}  // namespace detail
 
 class CoreClock {
  public:
@@ -43,7 +83,23 @@ class CoreClock {
   }
 
   /// The block begins; it must live until end().
-  void begin(const BlockTiming& block);
+  void begin(const BlockTiming& block) {
+    CHECK(block_ == nullptr);
+    block_ = &block;
+    // The first uop needs the place of the one that is a reorder buffer's size older.
+    std::uint64_t room_since = 0;
+    while (oldest_ != newest_ && in_flight_[oldest_ % kRing].first_slot + core_.reorder_buffer <= slots_ + 1) {
+      room_since = in_flight_[oldest_++ % kRing].retired;
+    }
+    if (detail::time_of(room_since) > now_) wait_until(detail::time_of(room_since), detail::cause_of(room_since));
+    // Ports may be behind by as much as the scheduler holds.
+    if (executed_ > now_ + executed_behind_) wait_until(executed_ - executed_behind_, executed_cause_);
+    bound_ = nullptr;
+    shift_ = 0;
+    joined_ = 0;
+    events_.clear();
+    if (now_ - base_ > 1U << 28) rebase();
+  }
   /// The block under way goes on: `longer` begins with all of its instructions.
   void continue_with(const BlockTiming& longer);
   bool under_way() const { return block_ != nullptr; }
@@ -57,7 +113,11 @@ class CoreClock {
     return (now_ + shift_ + block_->offset(instruction)) / kUnitsPerCycle;
   }
   /// Cycle in which a load of the block is dispatched: its address is known.
-  std::uint64_t load_dispatch(std::size_t load);
+  std::uint64_t load_dispatch(std::size_t load) {
+    join_events();
+    const Latency at = lane_[block_->load_lane(load)];
+    return (base_ + static_cast<std::uint64_t>(at)) / kUnitsPerCycle;
+  }
   /// Its data came from `level` (L1 to Dram) so many cycles after that.
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level);
   /// The instruction's store waited for an entry of the store buffer.
@@ -73,7 +133,39 @@ class CoreClock {
   void serialise(std::uint32_t cycles);
   /// More time that the block takes whatever is ready: a REP string instruction's elements.
   void occupy(std::uint32_t cycles, SlotCause cause);
-  void end();
+  void end() {
+    const BlockTiming& block = *block_;
+    const BlockBound& bound = this->bound();
+    join_results();
+    retired_ = std::max(retired_, base_ + static_cast<std::uint64_t>(lane_[0]));
+    const auto written = block.written();
+    for (std::size_t i = 0; i < written.size(); ++i) ready_[written[i]] = lane_[1 + i];
+
+    // The ports get their work.
+    const BlockBound& work = block.executed();
+    executed_ = std::max(executed_, now_) + work.units;
+    if (work.units > bound.units) {
+      executed_behind_ = block.scheduler_units();
+      executed_cause_ = work.cause;
+    }
+
+    const std::uint32_t issue = block.slots() * units_of_slot_;
+    if (block.microcode_slots() != 0) {
+      const std::uint32_t microcode = block.microcode_slots() * units_of_slot_;
+      account_->add(SlotCause::RetiredMicrocode, microcode);
+      account_->add(SlotCause::Retired, issue - microcode);
+    } else {
+      account_->add(SlotCause::Retired, issue);
+    }
+    account_->add(bound.cause, bound.units - issue);
+    now_ += bound.units + shift_;
+    if (detail::time_of(retired_) > now_) {
+      CHECK(newest_ - oldest_ < kRing);
+      in_flight_[newest_++ % kRing] = {slots_ + 1, retired_};
+    }
+    slots_ += block.slots();
+    block_ = nullptr;
+  }
 
   /// Another thread takes the core over: nothing that it needs is late, and what passes counts in `account`.
   void switch_to(SlotAccount& account);
@@ -99,22 +191,55 @@ class CoreClock {
   };
 
   void wait_until(std::uint64_t time, SlotCause cause);
-  void wait_for_reorder_buffer();
-  void wait_for_scheduler();
-  void execute(std::uint64_t start);
-  const BlockBound& delivered();
-  template <typename RowOf>
-  void join_rows(Latency* lane, std::size_t count, const RowOf& row_of);
-  void join_results();
-  void join_events();
+  void fill_uop_cache(std::uint32_t id);
+
+  /// What delivers the block.
+  const BlockBound& bound() {
+    if (bound_ != nullptr) return *bound_;
+    const std::uint32_t id = block_->id();
+    const bool again = id == last_block_;
+    last_block_ = id;
+    if (again) {
+      bound_ = &block_->looped();
+    } else if (core_.uop_cache_width == 0) {
+      bound_ = &block_->decoded();
+    } else if (id < filled_at_.size() && filled_at_[id] != 0 && filled_ - filled_at_[id] < core_.uop_cache_slots) {
+      bound_ = &block_->cached();
+    } else {
+      fill_uop_cache(id);
+      bound_ = &block_->decoded();
+    }
+    return *bound_;
+  }
+
+  /// `count` lanes from the block's rows, which lie one behind the other. A register that is ready when the block starts adds
+  /// nothing to row 0, which waits for dispatch and has every path of the register's row.
+  void join_rows(Latency* lane, const Latency* rows, std::size_t count) {
+    const auto start = static_cast<Latency>(now_ - base_);
+    detail::begin_row(lane, rows, start, count);
+    for (const std::uint8_t input : block_->live_in()) {
+      rows += count;
+      const Latency since = ready_[input];
+      if (since > start) detail::join_row(lane, rows, since, count);
+    }
+  }
+  void join_results() {
+    if ((joined_ & kResults) != 0) return;
+    joined_ |= kResults;
+    join_rows(lane_.data(), block_->results_of(0), block_->result_lanes());
+  }
+  void join_events() {
+    if ((joined_ & kEvents) != 0) return;
+    joined_ |= kEvents;
+    const std::size_t first = block_->result_lanes();
+    join_rows(&lane_[first], block_->events_of(0), block_->lanes() - first);
+  }
   void join_load(const Event& event);
-  const BlockBound& bound();
   void delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause);
   void delay_lanes(std::size_t instruction, std::uint32_t units);
   std::uint64_t next_dispatch(std::size_t after);
   void rebase();
 
-  static constexpr std::size_t kLanes = 256;
   static constexpr std::size_t kRing = 1024;
 
   TimingParameters core_;
@@ -123,7 +248,7 @@ class CoreClock {
   std::uint64_t now_ = 0;   // dispatch of the next block
   std::uint64_t base_ = 0;  // what ready_ and lane_ count from
   alignas(32) std::array<Latency, 64> ready_{};
-  alignas(32) std::array<Latency, kLanes> lane_{};
+  alignas(32) std::array<Latency, BlockTiming::kMostLanes> lane_{};
   SlotAccount own_account_;
   SlotAccount* account_ = &own_account_;
 
@@ -131,7 +256,8 @@ class CoreClock {
   const BlockTiming* block_ = nullptr;
   const BlockBound* bound_ = nullptr;  // null: nobody has asked yet
   std::uint32_t shift_ = 0;            // its stalls so far
-  bool events_joined_ = false;
+  unsigned joined_ = 0;                // which of its lanes are in lane_
+  static constexpr unsigned kResults = 1, kEvents = 2;
   std::vector<Event> events_;
 
   // Blocks whose completion lies behind their dispatch, in order: what the reorder buffer may have to wait for.
@@ -141,9 +267,8 @@ class CoreClock {
   };
   std::array<InFlight, kRing> in_flight_{};
   std::size_t oldest_ = 0, newest_ = 0;
-  std::uint64_t slots_ = 0;       // dispatched so far
-  std::uint64_t retired_ = 0;     // when all of them are
-  std::uint64_t room_since_ = 0;  // when those that had to leave the reorder buffer left
+  std::uint64_t slots_ = 0;    // dispatched so far
+  std::uint64_t retired_ = 0;  // when all of them are
 
   // When the ports have done all they were given, and how far behind dispatch they may be: as the last block says that gave
   // them more than its dispatch took.
