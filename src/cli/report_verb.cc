@@ -14,6 +14,7 @@
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "report/class_text.h"
 #include "report/header_text.h"
 #include "report/report_text.h"
 
@@ -121,6 +122,9 @@ int run_report(int argc, char** argv) {
   }
   if (keys.empty()) keys = *profile::parse_sort_keys(branches ? kUsualBranchKeys : kUsualKeys);
   for (const profile::SortKey key : keys) {
+    if (profile::is_memory_key(key)) {
+      return wrong({"these keys are of memory accesses", "zeroskid mem report has them"});
+    }
     if (profile::is_branch_key(key) && !branches) {
       return wrong({"these keys need branch stacks, which the samples do not have", "record with -b to have them"});
     }
@@ -165,7 +169,7 @@ int run_report(int argc, char** argv) {
   profile::Symbolizer symbolizer;
   profile::Aggregator aggregator(*reader, symbolizer, aggregation);
   for (const profile::Histogram& histogram : aggregator.run()) {
-    page.print(report::report_text(histogram, aggregator, style));
+    page.print(report::class_text(*reader, *histogram.event) + report::report_text(histogram, aggregator, style));
   }
   say_remarks(symbolizer);
   return page.status();

@@ -7,36 +7,55 @@
 #include <unordered_map>
 #include <utility>
 
+#include "arch/records/perf_mem.h"
+#include "profile/data_source_text.h"
+
 namespace zs::profile {
 namespace {
+
+enum class Of : std::uint8_t { Sample, Branch, Access };
 
 struct KeyRow {
   SortKey key;
   std::string_view name, short_name;
   std::string_view header;
-  bool branch;
+  Of of;
   bool padded;
+  std::size_t least = 0;  // width of the column
 };
 
 // clang-format off
 constexpr KeyRow kKeys[] = {
-    // key                  name            short        header                   of branches  padded
-    {SortKey::Comm,          "comm",         "",          "Command",               false,       true},
-    {SortKey::Pid,           "pid",          "",          "    Pid:Command",       false,       true},
-    {SortKey::Tid,           "tid",          "",          "    Tid:Command",       false,       true},
-    {SortKey::Cpu,           "cpu",          "",          "CPU",                   false,       true},
-    {SortKey::Dso,           "dso",          "",          "Shared Object",         false,       true},
-    {SortKey::Symbol,        "symbol",       "sym",       "Symbol",                false,       false},
-    {SortKey::SourceLine,    "srcline",      "",          "Source:Line",           false,       false},
-    {SortKey::Ip,            "ip",           "",          "Instruction",           false,       false},
-    {SortKey::Caller,        "caller",       "",          "Caller",                false,       false},
-    {SortKey::DsoFrom,       "dso_from",     "",          "Source Shared Object",  true,        true},
-    {SortKey::SymbolFrom,    "symbol_from",  "sym_from",  "Source Symbol",         true,        false},
-    {SortKey::LineFrom,      "srcline_from", "",          "From Source:Line",      true,        false},
-    {SortKey::DsoTo,         "dso_to",       "",          "Target Shared Object",  true,        true},
-    {SortKey::SymbolTo,      "symbol_to",    "sym_to",    "Target Symbol",         true,        false},
-    {SortKey::LineTo,        "srcline_to",   "",          "To Source:Line",        true,        false},
-    {SortKey::Mispredicted,  "mispredict",   "",          "Branch Mispredicted",   true,        true},
+    // key                  name            short        header                   of          padded
+    {SortKey::Comm,          "comm",         "",          "Command",               Of::Sample, true},
+    {SortKey::Pid,           "pid",          "",          "    Pid:Command",       Of::Sample, true},
+    {SortKey::Tid,           "tid",          "",          "    Tid:Command",       Of::Sample, true},
+    {SortKey::Cpu,           "cpu",          "",          "CPU",                   Of::Sample, true},
+    {SortKey::Dso,           "dso",          "",          "Shared Object",         Of::Sample, true},
+    {SortKey::Symbol,        "symbol",       "sym",       "Symbol",                Of::Sample, false},
+    {SortKey::SourceLine,    "srcline",      "",          "Source:Line",           Of::Sample, false},
+    {SortKey::Ip,            "ip",           "",          "Instruction",           Of::Sample, false},
+    {SortKey::Caller,        "caller",       "",          "Caller",                Of::Sample, false},
+    {SortKey::DsoFrom,       "dso_from",     "",          "Source Shared Object",  Of::Branch, true},
+    {SortKey::SymbolFrom,    "symbol_from",  "sym_from",  "Source Symbol",         Of::Branch, false},
+    {SortKey::LineFrom,      "srcline_from", "",          "From Source:Line",      Of::Branch, false},
+    {SortKey::DsoTo,         "dso_to",       "",          "Target Shared Object",  Of::Branch, true},
+    {SortKey::SymbolTo,      "symbol_to",    "sym_to",    "Target Symbol",         Of::Branch, false},
+    {SortKey::LineTo,        "srcline_to",   "",          "To Source:Line",        Of::Branch, false},
+    {SortKey::Mispredicted,  "mispredict",   "",          "Branch Mispredicted",   Of::Branch, true},
+    {SortKey::Level,         "mem",          "",          "Memory access",         Of::Access, true, 24},
+    {SortKey::DataSymbol,    "symbol_daddr", "",          "Data Symbol",           Of::Access, false},
+    {SortKey::DataDso,       "dso_daddr",    "",          "Data Object",           Of::Access, true},
+    {SortKey::Data,          "data",         "",          "Data",                  Of::Access, true},
+    {SortKey::DataLine,      "dcacheline",   "",          "Data Cacheline",        Of::Access, false},
+    {SortKey::LocalWeight,   "local_weight", "",          "Local Weight",          Of::Access, true},
+    {SortKey::Weight,        "weight",       "",          "Weight",                Of::Access, true, 12},
+    {SortKey::LocalInstructionLatency, "local_ins_lat", "", "Local INSTR Latency", Of::Access, true, 13},
+    {SortKey::InstructionLatency, "ins_lat", "",          "INSTR Latency",         Of::Access, true, 13},
+    {SortKey::Tlb,           "tlb",          "",          "TLB access",            Of::Access, true, 22},
+    {SortKey::Locked,        "locked",       "",          "Locked",                Of::Access, true, 6},
+    {SortKey::Snoop,         "snoop",        "",          "Snoop",                 Of::Access, true, 12},
+    {SortKey::Blocked,       "blocked",      "",          "Blocked",               Of::Access, false, 10},
 };
 // clang-format on
 
@@ -55,6 +74,24 @@ std::string rank_text(const Frame& frame) { return frame.named ? frame.name : fm
 
 std::string dso_text(const Location& location) {
   return location.dso != nullptr ? location.dso->short_name : "[unknown]";
+}
+
+constexpr std::uint64_t kLineMask = ~std::uint64_t{63};
+
+/// As perf has it: code by its name, a variable with the place in it, else the address.
+std::string data_text(const Location& location, std::uint64_t address) {
+  const Symbol* const symbol = location.symbol;
+  if (symbol == nullptr) return fmt::format("[{}] {}{:016x}", location.level, address != 0 ? "0x" : "", address);
+  if (symbol->code) return fmt::format("[{}] {}", location.level, symbol->name());
+  const std::uint64_t offset = location.offset_in_symbol() - (location.address - address);
+  return fmt::format("[{}] {}+{:#x}", location.level, symbol->name(), offset);
+}
+
+/// Places in a data source's word that tell one level from another.
+std::uint64_t level_bits(std::uint64_t data_source) {
+  namespace mem = arch::perf_mem;
+  const auto field = [&](mem::Field one) { return one.value(one.of({data_source})).bits; };
+  return field(mem::kLevel) | field(mem::kLevelNumber) | field(mem::kRemoteFlag) | field(mem::kHops);
 }
 
 std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -92,9 +129,21 @@ Result<std::vector<SortKey>> parse_sort_keys(std::string_view text) {
   return keys;
 }
 
-bool is_branch_key(SortKey key) { return row_of(key).branch; }
+bool is_branch_key(SortKey key) { return row_of(key).of == Of::Branch; }
+bool is_memory_key(SortKey key) { return row_of(key).of == Of::Access; }
 std::string_view column_header(SortKey key) { return row_of(key).header; }
 bool is_padded(SortKey key) { return row_of(key).padded; }
+
+std::size_t column_width(SortKey key, const Entry& entry) {
+  constexpr std::size_t kAddress = 16, kAround = 6;  // perf leaves room for an address and what stands around it
+  const Location& data = entry.example.data;
+  switch (key) {
+    case SortKey::DataSymbol:
+    case SortKey::DataLine: return kAddress + kAround + (data.symbol != nullptr ? data.symbol->name().size() : 0);
+    case SortKey::DataDso: return data.dso == nullptr ? kAddress : 0;
+    default: return row_of(key).least;
+  }
+}
 
 /// A histogram under construction.
 struct Aggregator::Table {
@@ -108,7 +157,8 @@ Aggregator::Aggregator(const PerfDataReader& reader, Symbolizer& symbolizer, Agg
     : reader_(reader),
       symbolizer_(symbolizer),
       options_(std::move(options)),
-      callchains_(symbolizer, frames_, options_.inlines, options_.max_stack) {
+      callchains_(symbolizer, frames_, options_.inlines, options_.max_stack),
+      objects_(spaces_, symbolizer) {
   for (const auto& row : reader.build_ids()) symbolizer_.expect(row.path, row.id);
 }
 
@@ -134,6 +184,20 @@ std::pair<std::uint64_t, std::uint64_t> Aggregator::identity(SortKey key, const 
     case SortKey::LineFrom: return {line(hit.from), 0};
     case SortKey::Mispredicted:
       return {hit.branch_flags & (perf::branch_flag::mispredicted | perf::branch_flag::predicted), 0};
+    case SortKey::Level: return {level_bits(hit.data_source), 0};
+    case SortKey::DataSymbol: return {hit.data.address, static_cast<std::uint64_t>(hit.pid)};
+    case SortKey::DataDso: return {bits(hit.data.dso), 0};
+    case SortKey::Data: return {bits(hit.object), 0};
+    case SortKey::DataLine: return {hit.data.address & kLineMask, static_cast<std::uint64_t>(hit.pid)};
+    case SortKey::LocalWeight:
+    case SortKey::Weight: return {hit.latency, 0};
+    case SortKey::LocalInstructionLatency:
+    case SortKey::InstructionLatency: return {hit.instruction_latency, 0};
+    case SortKey::Tlb: return {arch::perf_mem::kTlb.of({hit.data_source}), 0};
+    case SortKey::Locked: return {arch::perf_mem::kLock.of({hit.data_source}), 0};
+    case SortKey::Snoop:
+      return {arch::perf_mem::kSnoop.of({hit.data_source}), arch::perf_mem::kSnoopMore.of({hit.data_source})};
+    case SortKey::Blocked: return {arch::perf_mem::kBlock.of({hit.data_source}), 0};
   }
   return {};
 }
@@ -147,6 +211,10 @@ bool Aggregator::known(SortKey key, const Hit& hit) const {
     case SortKey::DsoFrom: return hit.from.dso != nullptr;
     case SortKey::SymbolFrom: return hit.from_frame->named;
     case SortKey::Caller: return hit.caller != nullptr;
+    case SortKey::DataSymbol:
+    case SortKey::DataLine: return hit.data.symbol != nullptr;
+    case SortKey::DataDso: return hit.data.dso != nullptr;
+    case SortKey::Data: return hit.object->kind != DataKind::Unknown;
     default: return true;
   }
 }
@@ -176,6 +244,19 @@ std::string Aggregator::text(SortKey key, const Entry& entry) const {
     case SortKey::Mispredicted:
       if ((hit.branch_flags & perf::branch_flag::mispredicted) != 0) return "Y";
       return (hit.branch_flags & perf::branch_flag::predicted) != 0 ? "N" : "N/A";
+    case SortKey::Level: return level_text(hit.data_source);
+    case SortKey::DataSymbol: return data_text(hit.data, hit.data.address);
+    case SortKey::DataDso: return dso_text(hit.data);
+    case SortKey::Data: return hit.object->name;
+    case SortKey::DataLine: return data_text(hit.data, hit.data.address & kLineMask);
+    case SortKey::LocalWeight: return std::to_string(hit.latency);
+    case SortKey::Weight: return std::to_string(hit.latency * entry.samples);
+    case SortKey::LocalInstructionLatency: return std::to_string(hit.instruction_latency);
+    case SortKey::InstructionLatency: return std::to_string(hit.instruction_latency * entry.samples);
+    case SortKey::Tlb: return tlb_text(hit.data_source);
+    case SortKey::Locked: return lock_text(hit.data_source);
+    case SortKey::Snoop: return snoop_text(hit.data_source);
+    case SortKey::Blocked: return block_text(hit.data_source);
   }
   return "";
 }
@@ -199,6 +280,8 @@ void Aggregator::take(const SampleRecord& record) {
   Table& table = *tables_[record.sample.event];
   if (options_.branches) {
     take_branches(table, record);
+  } else if (options_.memory) {
+    take_access(table, record);
   } else {
     take_sample(table, record, reader_.events()[record.sample.event]);
   }
@@ -222,6 +305,31 @@ void Aggregator::take_branches(Table& table, const SampleRecord& record) {
     ++table.histogram.items;
     ++table.histogram.weight;
   }
+}
+
+void Aggregator::take_access(Table& table, const SampleRecord& record) {
+  const session::Sample& sample = record.sample;
+  const std::uint64_t weight = std::max<std::uint64_t>(sample.latency, 1);
+  ++table.histogram.items;
+  table.histogram.weight += weight;
+  Hit hit{.pid = sample.pid, .tid = sample.tid, .cpu = sample.cpu};
+  hit.comm = intern(spaces_.comm(sample.pid, sample.tid));
+  hit.process_comm = intern(spaces_.comm(sample.pid, sample.pid));
+  hit.location = symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode);
+  hit.frame = frames_.of(hit.location);
+  hit.data = symbolizer_.locate(spaces_, sample.pid, sample.address);
+  hit.object = objects_.of(sample.pid, sample.address);
+  hit.data_source = sample.data_source;
+  hit.latency = sample.latency;
+  hit.instruction_latency = sample.instruction_latency;
+  Entry& entry = entry_of(table, hit);
+  entry.own += weight;
+  entry.total += weight;
+  ++entry.samples;
+  if (sample.latency == 0) return;
+  const auto cycles = static_cast<std::uint32_t>(std::min<std::uint64_t>(sample.latency, UINT32_MAX));
+  entry.latencies.push_back(cycles);
+  table.histogram.latencies.push_back(cycles);
 }
 
 void Aggregator::take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event) {
@@ -276,8 +384,10 @@ void Aggregator::sort(Histogram& histogram) const {
     std::vector<std::pair<bool, std::string>> texts;  // unknown ones last
   };
   std::vector<Row> rows;
+  std::sort(histogram.latencies.begin(), histogram.latencies.end());
   for (Entry& entry : histogram.storage) {
     entry.calls.sort();
+    std::sort(entry.latencies.begin(), entry.latencies.end());
     Row row{&entry, {}};
     for (const SortKey key : options_.keys) {
       std::string shown = text(key, entry);
@@ -310,7 +420,10 @@ std::vector<Histogram> Aggregator::run() {
   }
   reader_.for_each(PerfDataReader::Order::Time, [this](const Record& record) {
     spaces_.apply(record);
-    if (const auto* sample = std::get_if<SampleRecord>(&record)) take(*sample);
+    const auto* sample = std::get_if<SampleRecord>(&record);
+    if (sample == nullptr) return;
+    if (options_.memory) objects_.learn(sample->sample);
+    take(*sample);
   });
   std::vector<Histogram> histograms;
   for (auto& table : tables_) {

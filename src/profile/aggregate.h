@@ -3,7 +3,7 @@
 //
 // Weights are periods: a sample stands for as many events as its period says. With `children`, a function also gets
 // what its callees got, once per sample however often it stands in the chain. In branch mode the items are the entries
-// of branch stacks, each of weight 1.
+// of branch stacks, each of weight 1. In memory mode a sample's weight is the latency of its access, 1 where that is unknown.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "profile/call_tree.h"
 #include "profile/callchain.h"
+#include "profile/data_objects.h"
 #include "profile/frames.h"
 #include "profile/perf_data_reader.h"
 #include "profile/symbolizer.h"
@@ -27,6 +28,8 @@ namespace zs::profile {
 enum class SortKey : std::uint8_t {
   Comm, Pid, Tid, Cpu, Dso, Symbol, SourceLine, Ip, Caller,              // of samples
   DsoFrom, SymbolFrom, LineFrom, DsoTo, SymbolTo, LineTo, Mispredicted,  // of branches
+  Level, DataSymbol, DataDso, Data, DataLine, LocalWeight, Weight, LocalInstructionLatency, InstructionLatency,
+  Tlb, Locked, Snoop, Blocked,                                           // of memory accesses
 };
 // clang-format on
 
@@ -34,6 +37,7 @@ enum class SortKey : std::uint8_t {
 Result<std::vector<SortKey>> parse_sort_keys(std::string_view text);
 std::string sort_key_names();
 bool is_branch_key(SortKey key);
+bool is_memory_key(SortKey key);
 std::string_view column_header(SortKey key);
 /// Whether a column is padded even where it is the last; names of any length are not.
 bool is_padded(SortKey key);
@@ -44,6 +48,7 @@ struct AggregateOptions {
   std::vector<SortKey> keys;
   bool children = false;
   bool branches = false;
+  bool memory = false;
   bool call_graph = false;
   ChainOrder order = ChainOrder::Callee;
   Inlines inlines = Inlines::WhereUnwound;
@@ -62,6 +67,12 @@ struct Hit {
   const Frame* from_frame = nullptr;  // of a branch: where it came from
   Location from;
   std::uint64_t branch_flags = 0;
+
+  // Of a memory access.
+  Location data;
+  const DataObject* object = nullptr;
+  std::uint64_t data_source = 0, latency = 0;
+  std::uint16_t instruction_latency = 0;
 };
 
 struct Entry {
@@ -69,6 +80,7 @@ struct Entry {
   std::uint64_t own = 0;    // weight of the samples taken here
   std::uint64_t total = 0;  // and in callees
   std::uint64_t samples = 0;
+  std::vector<std::uint32_t> latencies;  // in memory mode: of the samples that have one, ascending
   CallTree calls;
   std::uint64_t last_item = 0;  // the item that touched this entry last, for `children`
 };
@@ -77,13 +89,17 @@ struct Histogram {
   const PerfDataReader::Event* event = nullptr;
   std::uint64_t items = 0;  // samples, or branches
   std::uint64_t weight = 0;
-  std::vector<const Entry*> entries;  // heaviest first
+  std::vector<std::uint32_t> latencies;  // in memory mode, ascending
+  std::vector<const Entry*> entries;     // heaviest first
   std::deque<Entry> storage;
 
   Histogram() = default;
   Histogram(Histogram&&) = default;  // a deque that moves keeps its elements where they are
   Histogram& operator=(Histogram&&) = default;
 };
+
+/// The least width of a column that holds this entry's text.
+std::size_t column_width(SortKey key, const Entry& entry);
 
 class Aggregator {
  public:
@@ -105,6 +121,7 @@ class Aggregator {
   Entry& entry_of(Table& table, const Hit& hit);
   void take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event);
   void take_branches(Table& table, const SampleRecord& record);
+  void take_access(Table& table, const SampleRecord& record);
   const std::string* intern(std::string text) { return &*strings_.insert(std::move(text)).first; }
   std::string line_of(const Location& location) const { return symbolizer_.short_line(location); }
   std::pair<std::uint64_t, std::uint64_t> identity(SortKey key, const Hit& hit);
@@ -117,6 +134,7 @@ class Aggregator {
   AddressSpaces spaces_;
   Frames frames_;
   Callchains callchains_;
+  DataObjects objects_;
   std::set<std::string> strings_;
   std::vector<std::unique_ptr<Table>> tables_;  // one per event
 };

@@ -19,6 +19,13 @@ bool is_meant(const Symbol& symbol, std::string_view wanted) {
 
 }  // namespace
 
+void Heat::add(const Heat& more) {
+  samples += more.samples;
+  weight += more.weight;
+  for (std::size_t i = 0; i < sources.size(); ++i) sources[i] += more.sources[i];
+  latency += more.latency;
+}
+
 std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolizer& symbolizer,
                                          const HeatOptions& options, std::uint64_t& outside) {
   outside = 0;
@@ -42,10 +49,10 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
     heat.event_index = sample.event;
     heat.dso = at.dso;
     heat.symbol = at.symbol;
-    for (Heat* one : {&heat.whole, &heat.instructions[at.image_address]}) {
-      ++one->samples;
-      one->weight += sample.period;
-    }
+    Heat one{.samples = 1, .weight = sample.period, .latency = sample.latency};
+    if (const auto kind = source_kind(sample.data_source)) one.sources[static_cast<std::size_t>(*kind)] = 1;
+    heat.whole.add(one);
+    heat.instructions[at.image_address].add(one);
   });
 
   std::vector<FunctionHeat> sorted;

@@ -1,18 +1,24 @@
 // How hot each instruction of each function is: what annotate shows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "profile/data_source_text.h"
 #include "profile/perf_data_reader.h"
 #include "profile/symbolizer.h"
 
 namespace zs::profile {
 
 struct Heat {
-  std::uint64_t samples = 0, weight = 0;  // weight: sum of periods
+  std::uint64_t samples = 0, weight = 0;              // weight: sum of periods
+  std::array<std::uint64_t, kSourceKinds> sources{};  // samples by SourceKind; all 0 where samples do not say
+  std::uint64_t latency = 0;                          // sum of cycles
+
+  void add(const Heat& more);
 };
 
 /// The samples of one event that fell into one function.

@@ -255,6 +255,14 @@ inline constexpr std::uint64_t defined = (std::uint64_t{1} << 25) - 1;
 }  // namespace sample_field
 // clang-format on
 
+/// sample_field::weight_struct. Instead of a u64 (sample_field::weight), whose low half is the first of these.
+struct Weight {
+  std::uint32_t access = 0;       // core cycles of the access
+  std::uint16_t instruction = 0;  // of the instruction, where the processor tells both
+  std::uint16_t retirement = 0;
+};
+static_assert(WireLayout<Weight> && sizeof(Weight) == 8);
+
 /// Entries of a callchain that are no addresses: what follows is in this mode.
 inline constexpr std::uint64_t kContextKernel = static_cast<std::uint64_t>(-128);
 inline constexpr std::uint64_t kContextUser = static_cast<std::uint64_t>(-512);

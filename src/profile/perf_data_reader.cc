@@ -648,6 +648,8 @@ void PerfDataReader::describe() {
   if (description_.callchain == CallchainMode::Dwarf) description_.stack_bytes = first.sample_stack_user;
   description_.interrupt_registers = first.sample_regs_intr;
   description_.raw_records = (first.sample_type & field::raw) != 0;
+  description_.data_sources = (first.sample_type & field::data_source) != 0;
+  description_.latencies = (first.sample_type & (field::weight | field::weight_struct)) != 0;
   description_.inherit = (first.flags & flag::inherit) != 0;
 }
 

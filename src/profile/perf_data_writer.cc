@@ -48,6 +48,8 @@ std::uint64_t sample_type_of(const RecordingDescription& description) {
   if (description.branch_filter != 0 || description.callchain == CallchainMode::LastBranches) fields |= branch_stack;
   if (description.callchain != CallchainMode::None) fields |= callchain;
   if (description.raw_records) fields |= raw;
+  if (description.data_sources) fields |= data_source;
+  if (description.latencies) fields |= weight_struct;
   if (description.callchain == CallchainMode::Dwarf) fields |= regs_user | stack_user;
   return fields;
 }
@@ -413,6 +415,7 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   if ((fields & perf::sample_field::branch_stack) != 0) need(8);
   if ((fields & perf::sample_field::regs_user) != 0) need(register_bytes + 16);
   if ((fields & perf::sample_field::regs_intr) != 0) need(register_bytes);
+  need(sizeof(perf::Weight) + sizeof(sample.data_source));
 
   if ((fields & perf::sample_field::callchain) != 0) {
     const bool unwound_later = description_.callchain == CallchainMode::Dwarf;
@@ -464,6 +467,12 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
       buffer_.write(std::uint64_t{real});
     }
   }
+  if ((fields & perf::sample_field::weight_struct) != 0) {
+    buffer_.write(
+        perf::Weight{.access = static_cast<std::uint32_t>(std::min<std::uint64_t>(sample.latency, UINT32_MAX)),
+                     .instruction = sample.instruction_latency});
+  }
+  if ((fields & perf::sample_field::data_source) != 0) buffer_.write(sample.data_source);
   if ((fields & perf::sample_field::regs_intr) != 0) {
     if (sample.has_registers) {
       put_registers(buffer_, sample.registers, description_.interrupt_registers);

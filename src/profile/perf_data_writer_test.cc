@@ -69,6 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"without_registers", [](RecordingDescription& d) { d.interrupt_registers = 0; }},
         Shape{"some_registers", [](RecordingDescription& d) { d.interrupt_registers = 0x101; }},
         Shape{"frame_pointers", [](RecordingDescription& d) { d.callchain = CallchainMode::FramePointers; }},
+        Shape{"data_sources", [](RecordingDescription& d) { d.data_sources = true; }},
+        Shape{"data_sources_and_latencies", [](RecordingDescription& d) { d.data_sources = d.latencies = true; }},
         Shape{"raw_records", [](RecordingDescription& d) { d.raw_records = true; }},
         Shape{"dwarf", [](RecordingDescription& d) { d.callchain = CallchainMode::Dwarf; }},
         Shape{"call_stack", [](RecordingDescription& d) { d.callchain = CallchainMode::LastBranches; }},
@@ -96,7 +98,7 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
   description.branch_filter = perf::branch_filter::any | perf::branch_filter::type_save;
   description.branch_prediction_known = true;
   description.callchain = CallchainMode::FramePointers;
-  description.raw_records = true;
+  description.raw_records = description.data_sources = description.latencies = true;
   write_recording(here / "file", description, 7);
   const auto reader = PerfDataReader::open(here / "file");
   ASSERT_TRUE(reader);
@@ -113,6 +115,9 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
     EXPECT_EQ(read->sample.ip, wrote.ip);
     EXPECT_TRUE(read->sample.exact_ip);
     EXPECT_EQ(read->sample.address, wrote.address);
+    EXPECT_EQ(read->sample.data_source, wrote.data_source);
+    EXPECT_EQ(read->sample.latency, wrote.latency);
+    EXPECT_EQ(read->sample.instruction_latency, wrote.instruction_latency);
     EXPECT_EQ(read->sample.period, wrote.period);
     EXPECT_TRUE(read->sample.has_registers);
     EXPECT_EQ(std::memcmp(&read->sample.registers, &wrote.registers, sizeof wrote.registers), 0);

@@ -57,6 +57,8 @@ struct RecordingDescription {
   std::uint32_t stack_bytes = 8192;                                // Dwarf: how much stack a sample has at most
   std::uint64_t interrupt_registers = perf::kAllGeneralRegisters;  // mask; 0: samples have none
   bool raw_records = false;                                        // samples have their PEBS records
+  bool data_sources = false;                                       // samples say where their data was
+  bool latencies = false;                                          // and how long that took
   bool inherit = true;
   Machine machine;
   std::string version;  // of what wrote it

@@ -72,7 +72,7 @@ struct SampleRecord {
   std::vector<std::uint64_t> interrupt_registers;  // by ascending bit of the event's mask
   std::uint64_t user_registers_abi = 0;
   std::vector<std::uint64_t> user_registers;
-  std::uint64_t weight = 0, data_source = 0, physical_address = 0;
+  std::uint64_t physical_address = 0;
 };
 
 using Record = std::variant<Comm, Mmap, Fork, Exit, Lost, SampleRecord>;

@@ -173,10 +173,14 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
   }
   if (!in.ok()) return "stack";
 
-  record.weight = 0;
-  if (has(field::weight)) record.weight = in.read<std::uint64_t>();
-  if (has(field::weight_struct)) record.weight = static_cast<std::uint32_t>(in.read<std::uint64_t>());
-  record.data_source = has(field::data_source) ? in.read<std::uint64_t>() : 0;
+  sample.latency = has(field::weight) ? in.read<std::uint64_t>() : 0;
+  sample.instruction_latency = 0;
+  if (has(field::weight_struct)) {
+    const auto weight = in.read<perf::Weight>();
+    sample.latency = weight.access;
+    sample.instruction_latency = weight.instruction;
+  }
+  sample.data_source = has(field::data_source) ? in.read<std::uint64_t>() : 0;
   in.skip(has(field::transaction) ? 8 : 0);
   if (!in.ok()) return "weight and data source";
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/records/perf_mem.h"
 #include "profile/perf_data_writer.h"
 
 namespace zs::profile::testing {
@@ -77,6 +78,9 @@ inline session::Sample sample_number(std::uint64_t number) {
   sample.ip = 0x401000 + number % 16;
   sample.exact_ip = true;
   sample.address = 0x7000'0000 + 8 * number;
+  sample.data_source = arch::perf_mem::kNothingKnown.bits + number;
+  sample.latency = 4 + number;
+  sample.instruction_latency = static_cast<std::uint16_t>(5 + number);
   sample.period = sample.event == 1 ? 100 : 1000;
   sample.has_registers = true;
   sample.registers = {.flags = 0x246, .ip = sample.ip + 3, .ax = number, .sp = 0x7FFF'0000, .r15 = ~number};

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kPercentWidth = 8;
 constexpr std::size_t kNumberWidth = 12;
+constexpr std::size_t kLatencyWidth = 7;
+constexpr std::string_view kLatencyHeads[] = {"Mean", "p50", "p99"};
 
 double percent_of(std::uint64_t part, std::uint64_t whole) {
   return whole != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -38,6 +40,19 @@ class Table {
 
 }  // namespace
 
+std::uint32_t percentile(const std::vector<std::uint32_t>& ascending, unsigned percent) {
+  if (ascending.empty()) return 0;
+  const std::size_t rank = (ascending.size() * percent + 99) / 100;  // how many lie at or below it
+  return ascending[std::max<std::size_t>(rank, 1) - 1];
+}
+
+std::string mean_text(const std::vector<std::uint32_t>& values) {
+  if (values.empty()) return "-";
+  std::uint64_t sum = 0;
+  for (const std::uint32_t value : values) sum += value;
+  return fmt::format("{:.1f}", static_cast<double>(sum) / static_cast<double>(values.size()));
+}
+
 std::string rounded_count(std::uint64_t count) {
   static constexpr char units[] = {' ', 'K', 'M', 'G'};
   std::size_t unit = 0;
@@ -50,8 +65,12 @@ std::string rounded_count(std::uint64_t count) {
 
 std::string report_text(const profile::Histogram& histogram, const profile::Aggregator& aggregator,
                         const ReportStyle& style) {
-  std::string out = fmt::format("# Samples: {} of event '{}'\n# Event count (approx.): {}\n#\n",
-                                rounded_count(histogram.items), histogram.event->name, histogram.weight);
+  std::string out = fmt::format("# Samples: {} of event '{}'\n", rounded_count(histogram.items), histogram.event->name);
+  if (style.memory_order.empty()) {
+    out += fmt::format("# Event count (approx.): {}\n#\n", histogram.weight);
+  } else {
+    out += fmt::format("# Total weight : {}\n# Sort order   : {}\n#\n", histogram.weight, style.memory_order);
+  }
 
   std::vector<std::vector<std::string>> rows;
   std::vector<std::size_t> widths;
@@ -60,7 +79,7 @@ std::string report_text(const profile::Histogram& histogram, const profile::Aggr
     auto& row = rows.emplace_back();
     for (std::size_t i = 0; i < style.keys.size(); ++i) {
       row.push_back(aggregator.text(style.keys[i], *entry));
-      widths[i] = std::max(widths[i], row.back().size());
+      widths[i] = std::max({widths[i], row.back().size(), profile::column_width(style.keys[i], *entry)});
     }
   }
 
@@ -73,6 +92,9 @@ std::string report_text(const profile::Histogram& histogram, const profile::Aggr
   }
   if (style.sample_counts) table.number("Samples", kNumberWidth);
   if (style.periods) table.number("Period", kNumberWidth);
+  if (style.latencies) {
+    for (const std::string_view head : kLatencyHeads) table.number(head, kLatencyWidth);
+  }
   for (std::size_t i = 0; i < style.keys.size(); ++i) table.text(profile::column_header(style.keys[i]), widths[i]);
   out += table.head();
 
@@ -88,6 +110,13 @@ std::string report_text(const profile::Histogram& histogram, const profile::Aggr
     if (style.children) out += percent_cell(percent_of(entry.own, histogram.weight));
     if (style.sample_counts) out += fmt::format("  {:>{}}", entry.samples, kNumberWidth);
     if (style.periods) out += fmt::format("  {:>{}}", style.children ? entry.total : entry.own, kNumberWidth);
+    if (style.latencies) {
+      const auto cell = [&](const std::string& text) { out += fmt::format("  {:>{}}", text, kLatencyWidth); };
+      cell(mean_text(entry.latencies));
+      for (const unsigned share : {50U, 99U}) {
+        cell(entry.latencies.empty() ? "-" : std::to_string(percentile(entry.latencies, share)));
+      }
+    }
     for (std::size_t column = 0; column < rows[i].size(); ++column) {
       const bool last = column + 1 == rows[i].size() && !profile::is_padded(style.keys[column]);
       out += "  " + (last ? rows[i][column] : fmt::format("{:<{}}", rows[i][column], widths[column]));

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "profile/data_source_text.h"
+
 namespace zs::report {
 namespace {
 
@@ -33,6 +35,7 @@ constexpr FieldRow kFields[] = {
     {ScriptField::Address,            "addr",        field::address,          "-d"},
     {ScriptField::DataSource,         "data_src",    field::data_source,      "-d"},
     {ScriptField::Weight,             "weight",      field::weight | field::weight_struct, "-W"},
+    {ScriptField::InstructionLatency, "ins_lat",     field::weight_struct,    "-W"},
     {ScriptField::Ip,                 "ip",          field::ip,               ""},
     {ScriptField::Symbol,             "sym",         field::ip,               ""},
     {ScriptField::SymbolOffset,       "symoff",      field::ip,               ""},
@@ -52,7 +55,7 @@ ScriptFields usual_fields(const PerfDataReader::Event& event) {
   ScriptFields fields;
   for (const ScriptField one : {Comm, Tid, Cpu, Time, Period, Event, Ip, Symbol, SymbolOffset, Dso}) fields.set(one);
   if (event.attr.type == static_cast<std::uint32_t>(profile::perf::EventType::Raw)) {
-    for (const ScriptField one : {Address, DataSource, Weight, PhysicalAddress}) fields.set(one);
+    for (const ScriptField one : {Address, DataSource, Weight, InstructionLatency, PhysicalAddress}) fields.set(one);
   }
   for (const FieldRow& row : kFields) {
     if (row.needs != 0 && (event.attr.sample_type & row.needs) == 0) fields.clear(row.id);
@@ -138,7 +141,7 @@ class Script {
   profile::Frames frames_;
   profile::Callchains callchains_;
   const std::function<void(std::string_view)>& out_;
-  std::size_t name_width_ = 0;
+  std::size_t name_width_ = 0, data_source_width_ = 0;
   fmt::memory_buffer text_;
 };
 
@@ -269,8 +272,16 @@ void Script::print(const SampleRecord& record) {
   if (fields.has(Period)) add("{:>10} ", sample.period);
   if (fields.has(Event)) add("{:>{}}: ", event.name, name_width_);
   if (fields.has(Address)) add("{:>16x}", sample.address);
-  if (fields.has(DataSource)) add("{:>16x}", record.data_source);
-  if (fields.has(Weight)) add("{:>16}", record.weight);
+  if (fields.has(DataSource)) {
+    // perf cuts it, and pads to the longest that it has printed so far.
+    constexpr std::size_t kMost = 99;
+    const std::string text =
+        fmt::format("{:>16x} {}", sample.data_source, profile::data_source_text(sample.data_source)).substr(0, kMost);
+    data_source_width_ = std::max(data_source_width_, text.size());
+    add("{:<{}}", text, data_source_width_);
+  }
+  if (fields.has(Weight)) add("{:>16}", sample.latency);
+  if (fields.has(InstructionLatency)) add("{:>16}", sample.instruction_latency);
   if (fields.has(Ip)) print_place(record, fields);
   if (fields.has(InterruptRegisters)) {
     print_registers(record.interrupt_registers_abi, event.attr.sample_regs_intr, record.interrupt_registers);

@@ -16,8 +16,8 @@ namespace zs::report {
 
 // clang-format off
 enum class ScriptField : std::uint8_t {
-  Comm, Pid, Tid, Cpu, Time, Period, Event, Address, DataSource, Weight, Ip, Symbol, SymbolOffset, Dso, SourceLine,
-  InterruptRegisters, UserRegisters, BranchStack, BranchStackSymbols, PhysicalAddress,
+  Comm, Pid, Tid, Cpu, Time, Period, Event, Address, DataSource, Weight, InstructionLatency, Ip, Symbol, SymbolOffset,
+  Dso, SourceLine, InterruptRegisters, UserRegisters, BranchStack, BranchStackSymbols, PhysicalAddress,
 };
 // clang-format on
 

@@ -23,8 +23,11 @@ struct Sample {
   std::uint32_t cpu = 0;  // modelled CPU
   std::uint64_t time_ns = 0;
   std::uint64_t ip = 0;
-  bool exact_ip = false;      // EventingIP of a PEBS record
-  std::uint64_t address = 0;  // data linear address; 0 if none
+  bool exact_ip = false;          // EventingIP of a PEBS record
+  std::uint64_t address = 0;      // data linear address; 0 if none
+  std::uint64_t data_source = 0;  // where its data was, in perf's word (arch/records/perf_mem.h); 0: nobody asked
+  std::uint64_t latency = 0;      // core cycles of that access; 0: not known
+  std::uint16_t instruction_latency = 0;  // likewise, of the instruction, where records tell both
   std::uint64_t period = 0;
   bool has_registers = false;
   arch::RegisterFile registers;          // ip = the next instruction

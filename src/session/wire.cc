@@ -22,12 +22,21 @@ struct SampleHead {
   std::uint32_t stack_bytes;
   std::uint16_t callchain;
   std::uint8_t branches;
-  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw
+  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw, kHasDataSource
 };
 static_assert(sizeof(SampleHead) == 56);
 constexpr std::uint8_t kHasRegisters = 1;
 constexpr std::uint8_t kExactIp = 2;
 constexpr std::uint8_t kHasRaw = 4;
+constexpr std::uint8_t kHasDataSource = 8;
+
+/// kHasDataSource: after the head.
+struct DataSourceBytes {
+  std::uint64_t source, latency;
+  std::uint16_t instruction_latency;
+  std::uint16_t zero[3];
+};
+static_assert(sizeof(DataSourceBytes) == 24);
 
 struct BranchBytes {
   std::uint64_t from, to;
@@ -88,20 +97,24 @@ void body(ByteWriter& out, const Sample& s) {
   const std::size_t stack = std::min<std::size_t>(s.user_stack.size(), kMaxUserStack);
   const std::size_t chain = std::min<std::size_t>(s.callchain.size(), kMaxCallchain);
   const std::size_t branches = std::min<std::size_t>(s.branches.size(), kMaxBranches);
-  out.write(
-      SampleHead{.time_ns = s.time_ns,
-                 .ip = s.ip,
-                 .address = s.address,
-                 .period = s.period,
-                 .pid = s.pid,
-                 .tid = s.tid,
-                 .event = s.event,
-                 .cpu = s.cpu,
-                 .stack_bytes = static_cast<std::uint32_t>(stack),
-                 .callchain = static_cast<std::uint16_t>(chain),
-                 .branches = static_cast<std::uint8_t>(branches),
-                 .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) |
-                                                    (s.exact_ip ? kExactIp : 0) | (s.raw.empty() ? 0 : kHasRaw))});
+  out.write(SampleHead{
+      .time_ns = s.time_ns,
+      .ip = s.ip,
+      .address = s.address,
+      .period = s.period,
+      .pid = s.pid,
+      .tid = s.tid,
+      .event = s.event,
+      .cpu = s.cpu,
+      .stack_bytes = static_cast<std::uint32_t>(stack),
+      .callchain = static_cast<std::uint16_t>(chain),
+      .branches = static_cast<std::uint8_t>(branches),
+      .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0) |
+                                         (s.raw.empty() ? 0 : kHasRaw) | (s.data_source != 0 ? kHasDataSource : 0))});
+  if (s.data_source != 0) {
+    out.write(DataSourceBytes{
+        .source = s.data_source, .latency = s.latency, .instruction_latency = s.instruction_latency, .zero = {}});
+  }
   if (s.has_registers) out.write(s.registers);
   out.write_bytes(bytes_of(s.callchain, chain));
   for (std::size_t i = 0; i < branches; ++i) {
@@ -229,6 +242,12 @@ void read_body(ByteReader& in, Sample& s) {
   s.cpu = head.cpu;
   s.exact_ip = (head.flags & kExactIp) != 0;
   s.has_registers = (head.flags & kHasRegisters) != 0;
+  if ((head.flags & kHasDataSource) != 0) {
+    const auto data = in.read<DataSourceBytes>();
+    s.data_source = data.source;
+    s.latency = data.latency;
+    s.instruction_latency = data.instruction_latency;
+  }
   if (s.has_registers) s.registers = in.read<arch::RegisterFile>();
   s.callchain = in.read_array<std::uint64_t>(head.callchain);
   for (int i = 0; i < head.branches && in.ok(); ++i) {

@@ -35,6 +35,9 @@ Sample full_sample() {
   s.ip = 0x401000;
   s.exact_ip = true;
   s.address = 0x7FFFFFFFE000;
+  s.data_source = 0x106'6820'0842;
+  s.latency = 300;
+  s.instruction_latency = 301;
   s.period = 997;
   s.has_registers = true;
   s.registers.ip = 0x401004;
@@ -115,6 +118,9 @@ TEST(Wire, ASampleKeepsAllItsParts) {
   EXPECT_EQ(back.ip, sent.ip);
   EXPECT_TRUE(back.exact_ip);
   EXPECT_EQ(back.address, sent.address);
+  EXPECT_EQ(back.data_source, sent.data_source);
+  EXPECT_EQ(back.latency, sent.latency);
+  EXPECT_EQ(back.instruction_latency, sent.instruction_latency);
   EXPECT_EQ(back.period, sent.period);
   ASSERT_TRUE(back.has_registers);
   EXPECT_EQ(std::memcmp(&back.registers, &sent.registers, sizeof sent.registers), 0);

@@ -197,9 +197,11 @@ TEST_F(Texts, SortKeysThatAreNoneAreRefused) {
   const auto keys = profile::parse_sort_keys("comm,colour");
   ASSERT_FALSE(keys);
   EXPECT_EQ(keys.error().message, "cannot sort by 'colour'");
-  EXPECT_EQ(keys.error().hint,
-            "the sort keys are: comm pid tid cpu dso symbol srcline ip caller dso_from symbol_from srcline_from dso_to "
-            "symbol_to srcline_to mispredict");
+  EXPECT_EQ(
+      keys.error().hint,
+      "the sort keys are: comm pid tid cpu dso symbol srcline ip caller dso_from symbol_from srcline_from dso_to "
+      "symbol_to srcline_to mispredict mem symbol_daddr dso_daddr data dcacheline local_weight weight local_ins_lat "
+      "ins_lat tlb locked snoop blocked");
   EXPECT_EQ(profile::parse_sort_keys("").error().message, "no sort key given");
 }
 
@@ -246,10 +248,10 @@ worker
 
 TEST_F(Texts, ScriptRefusesFieldsThatAreNotThere) {
   record(subject_description());
-  EXPECT_EQ(
-      script({.fields = "ip,colour"}, 1),
-      "there is no field 'colour' to print\nthe fields are: comm pid tid cpu time period event addr data_src weight "
-      "ip sym symoff dso srcline iregs uregs brstack brstacksym phys_addr");
+  EXPECT_EQ(script({.fields = "ip,colour"}, 1),
+            "there is no field 'colour' to print\nthe fields are: comm pid tid cpu time period event addr data_src "
+            "weight ins_lat "
+            "ip sym symoff dso srcline iregs uregs brstack brstacksym phys_addr");
   EXPECT_EQ(without_place(script({.fields = "brstack"}, 1), here_ / "", ""),
             "perf.data: samples of event 'inst_retired.any:ppp' have no 'brstack'\nrecord with -b to have it");
 }

@@ -11,12 +11,14 @@
 #include <regex>
 #include <sstream>
 
+#include "memory_recording.h"
 #include "profile/aggregate.h"
 #include "profile/build_id.h"
 #include "profile/heat.h"
 #include "profile/perf_data_reader.h"
 #include "report/annotate_text.h"
 #include "report/header_text.h"
+#include "report/memory_text.h"
 #include "report/report_text.h"
 #include "report/script_text.h"
 #include "subject_recording.h"
@@ -104,9 +106,10 @@ class StockPerf : public ::testing::Test {
   profile::testing::TemporaryDirectory here_;
 };
 
-/// A report of perf's without the hint at its end, and without the column that it adds to branches by itself.
+/// A report of perf's without the hint at its end, and without the columns that it adds to branches and symbols by itself.
 std::string without_extras(const std::string& text) {
-  static const std::regex column(R"(  (IPC   \[IPC Coverage\]|\.{20}|0\.00 +\[ +0\.0%\] +)\n)");
+  static const std::regex column(
+      R"((,ipc_null|  (IPC   \[IPC Coverage\]|\.{20}|0\.00 +\[ +0\.0%\] +|-      -            ))\n)");
   return std::regex_replace(text.substr(0, text.rfind("#\n# (Tip:")), column, "\n");
 }
 
@@ -124,6 +127,7 @@ const Shape kTypedBranches{"typed_branches", [](RecordingDescription& d) {
 const Shape kFewRegisters{"few_registers", [](RecordingDescription& d) { d.interrupt_registers = 0x101; }};
 const Shape kNoRegisters{"no_registers", [](RecordingDescription& d) { d.interrupt_registers = 0; }};
 const Shape kDwarf{"dwarf", [](RecordingDescription& d) { d.callchain = CallchainMode::Dwarf; }};
+const Shape kMemory{"memory", [](RecordingDescription& d) { d.data_sources = d.latencies = true; }};
 const Shape kGroup{"group", [](RecordingDescription& d) { d.groups = {{"", 0, 2}}; }};
 
 // ---- reads -------------------------------------------------------------------------------------------------------
@@ -142,7 +146,7 @@ TEST_P(EveryVerb, HasNothingToComplainOf) {
 
 INSTANTIATE_TEST_SUITE_P(StockPerf, EveryVerb,
                          ::testing::Values(kPlain, kChains, kBranches, kTypedBranches, kFewRegisters, kNoRegisters,
-                                           kDwarf, kGroup),
+                                           kDwarf, kMemory, kGroup),
                          [](const auto& shape) { return shape.param.name; });
 
 TEST_F(StockPerf, ReadsAFileWhoseWriterWasKilled) {
@@ -278,6 +282,77 @@ TEST_F(StockPerf, HasTheSameHeaderLines) {
     EXPECT_THAT(ours, ::testing::HasSubstr(line + "\n"));
   }
 }
+
+// ---- memory accesses ----------------------------------------------------------------------------------------------
+
+TEST_F(StockPerf, SpellsEveryDataSourceAsWeDo) {
+  std::vector<perf_reader::Access> accesses;
+  for (const std::uint64_t word : perf_reader::every_data_source()) {
+    accesses.push_back({.data_source = word, .latency = 100 + accesses.size()});
+  }
+  ASSERT_GT(accesses.size(), 300u);
+  perf_reader::write_memory_recording(here_ / "perf.data", accesses);
+  EXPECT_EQ(our_script({.fields = "addr,data_src,weight,ip"}), perf("script -F addr,data_src,weight,ip"));
+}
+
+TEST_F(StockPerf, PrintsMemoryAccessesAsWeDo) {
+  perf_reader::write_memory_recording(here_ / "perf.data", {{.data_source = 0x106'6820'0842, .latency = 60},
+                                                            {.address = 0, .data_source = 0x508'0021}});
+  EXPECT_EQ(our_script({}), perf("script"));
+  EXPECT_EQ(our_script({.fields = "addr,weight,ins_lat"}), perf("script -F addr,weight,ins_lat"));
+}
+
+/// Loads of every level that a generation tells, and stores, so that no two lines of a report weigh the same.
+std::vector<perf_reader::Access> mixed_accesses(arch::DataSourceFormat format) {
+  using arch::SourceWord;
+  std::vector<perf_reader::Access> accesses;
+  const std::uint64_t places[] = {perf_reader::kTable,      perf_reader::kTable + 8,        perf_reader::kHeap + 64,
+                                  perf_reader::kStack - 16, perf_reader::kAnonymous + 4096, 0};
+  std::uint64_t latency = 5;
+  for (const std::uint64_t code : {0x01U, 0x02U, 0x03U, 0x04U, 0x06U, 0x07U, 0x0AU, 0x11U, 0x21U, 0x1AU}) {
+    for (const std::uint64_t place : places) {
+      accesses.push_back({.ip = code % 2 == 0 ? perf_reader::kLoad : perf_reader::kMiddle,
+                          .address = place,
+                          .data_source = perf_data_src(format, SourceWord::LoadLatency, code),
+                          .latency = latency += 1 + latency / 8,
+                          .times = 1 + code % 3});
+    }
+  }
+  for (std::uint64_t bits = 0; bits < 2; ++bits) {
+    accesses.push_back({.event = 1,
+                        .ip = perf_reader::kAdd,
+                        .data_source = perf_data_src(format, SourceWord::StoreHit, bits),
+                        .times = 3 + 2 * bits});
+  }
+  return accesses;
+}
+
+class SameMemoryReport : public StockPerf, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(SameMemoryReport, AsPerfs) {
+  using arch::DataSourceFormat;
+  for (const auto format : {DataSourceFormat::Nehalem, DataSourceFormat::SandyBridge, DataSourceFormat::SkylakeServer,
+                            DataSourceFormat::SapphireRapids}) {
+    perf_reader::write_memory_recording(here_ / "perf.data", mixed_accesses(format));
+    const auto reader = open();
+    profile::Symbolizer symbolizer;
+    const report::MemoryStyle style{
+        .keys_text = GetParam(), .keys = *profile::parse_sort_keys(GetParam()), .overview = false};
+    const std::string ours =
+        "# To display the perf.data header info, please use --header/--header-only options.\n#\n#\n"
+        "# Total Lost Samples: 0\n#\n" +
+        report::memory_text(reader, symbolizer, style);
+    EXPECT_EQ(ours, without_extras(perf("mem report --stdio --sort=" + GetParam())));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(StockPerf, SameMemoryReport,
+                         ::testing::Values("mem", "mem,symbol,dso", "local_weight,mem", "weight,mem", "ins_lat,mem",
+                                           "symbol,symbol_daddr,dso_daddr", "mem,snoop,tlb,locked,blocked",
+                                           "mem,local_ins_lat",
+                                           "local_weight,mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,"
+                                           "local_ins_lat"),
+                         [](const auto& one) { return "n" + std::to_string(one.index); });
 
 // ---- perf's own recordings ---------------------------------------------------------------------------------------
 

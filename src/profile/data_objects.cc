@@ -1,0 +1,74 @@
+#include "profile/data_objects.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace zs::profile {
+namespace {
+
+std::string size_text(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
+bool is_file(const std::string& path) { return path.starts_with('/') && !path.starts_with("//"); }
+
+}  // namespace
+
+const DataObject* DataObjects::intern(DataKind kind, std::string name) {
+  const auto [found, added] = objects_.try_emplace({kind, name});
+  if (added) found->second = {.kind = kind, .name = std::move(name)};
+  return &found->second;
+}
+
+void DataObjects::learn(const session::Sample& sample) {
+  if (!sample.has_registers || sample.registers.sp == 0) return;
+  if (const Mapping* mapping = spaces_.find(sample.pid, sample.registers.sp); mapping != nullptr) {
+    stacks_.try_emplace({sample.pid, mapping->start}, sample.tid);
+  }
+}
+
+/// The variable at an address that no symbol of its own mapping covers: in what follows a file's segment.
+const Symbol* DataObjects::variable_at(std::int32_t pid, std::uint64_t address) {
+  LoadedImages& loaded = loaded_[pid];
+  if (loaded.generation != spaces_.generation(pid)) {
+    loaded = {.generation = spaces_.generation(pid)};
+    spaces_.for_each_mapping(pid, [&](const Mapping& mapping) {
+      Dso* const dso = symbolizer_.dso_of(*mapping.image);
+      if (dso->image == nullptr || loaded.images.contains(dso)) return;
+      const auto at = dso->image->image_address_of(mapping.file_offset_of(mapping.start));
+      if (at) loaded.images[dso] = {.dso = dso, .bias = mapping.start - value(*at)};
+    });
+  }
+  for (const auto& [dso, one] : loaded.images) {
+    if (address < one.bias) continue;
+    const Symbol* symbol = dso->image->symbols().find(ImageAddress{address - one.bias});
+    if (symbol != nullptr && !symbol->code) return symbol;
+  }
+  return nullptr;
+}
+
+const DataObject* DataObjects::of(std::int32_t pid, std::uint64_t address) {
+  const Location location = symbolizer_.locate(spaces_, pid, address);
+  const Symbol* symbol = location.symbol != nullptr ? location.symbol : variable_at(pid, address);
+  if (symbol != nullptr) return intern(DataKind::Variable, symbol->name());
+
+  const Mapping* mapping = spaces_.find(pid, address);
+  if (mapping == nullptr) return intern(DataKind::Unknown, "[unknown]");
+  const std::string& path = mapping->image->path;
+  if (path == "[heap]") return intern(DataKind::Heap, path);
+  if (const auto stack = stacks_.find({pid, mapping->start}); stack != stacks_.end()) {
+    return intern(DataKind::Stack, fmt::format("[stack] {}", stack->second));
+  }
+  if (path == "[stack]") return intern(DataKind::Stack, fmt::format("[stack] {}", pid));
+  if (is_file(path)) return intern(DataKind::File, base_name(path));
+  if (path.starts_with('[')) return intern(DataKind::File, path);
+  return intern(DataKind::Anonymous,
+                fmt::format("anonymous {:012x} ({})", mapping->start, size_text(mapping->end - mapping->start)));
+}
+
+}  // namespace zs::profile

@@ -1,0 +1,13 @@
+// Whether a recording's numbers of an event follow from the architecture or from a model: its notes say.
+#pragma once
+
+#include <string>
+
+#include "profile/perf_data_reader.h"
+
+namespace zs::report {
+
+/// "# Class: modelled by skylake-server@1\n"; "" if the recording does not say.
+std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event);
+
+}  // namespace zs::report
