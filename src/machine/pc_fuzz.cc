@@ -9,17 +9,18 @@
 #include "arch/cpu_model.h"
 #include "base/check.h"
 #include "machine/boot/screen.h"
+#include "machine/memory.h"
 #include "machine/pc.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/pmu.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zs;
-  constexpr std::uint64_t kLimit = 2000;
+  constexpr std::uint64_t kLimit = 100;
   if (size < 12) return 0;
   const auto models = arch::cpu_models();
   const bool traced = data[1] % 4 == 0;
-  machine::PcConfig config{.cpu = &models[data[0] % models.size()], .memory_bytes = 4 << 20};
+  machine::PcConfig config{.cpu = &models[data[0] % models.size()], .memory_bytes = machine::kLeastMemory};
   config.quirks = config.cpu->quirks;
   if (traced) config.trace.instruction = [](const arch::Retired&, std::span<const machine::MemoryAccess>) {};
   auto made = machine::Pc::make(std::move(config));

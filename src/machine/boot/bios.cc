@@ -1,6 +1,8 @@
 #include "machine/boot/bios.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 #include "machine/boot/disk_image.h"
@@ -72,15 +74,17 @@ void Bios::scroll(unsigned top, unsigned left, unsigned bottom, unsigned right, 
   if (top > bottom || left > right) return;
   const unsigned height = bottom - top + 1;
   if (lines == 0 || lines > height) lines = height;
-  const auto cell = [](unsigned row, unsigned column) { return kVgaText + (row * kColumns + column) * 2; };
-  const auto blank = static_cast<std::uint16_t>(attribute << 8 | ' ');
+  const auto cell = [left](unsigned row) { return kVgaText + (row * kColumns + left) * 2; };
+  std::array<std::uint16_t, kColumns> buffer{};
+  const auto cells = std::as_writable_bytes(std::span(buffer).first(right - left + 1));
   for (unsigned i = 0; i < height; ++i) {
     const unsigned row = down ? bottom - i : top + i;
-    const bool from_window = i + lines < height;
-    for (unsigned column = left; column <= right; ++column) {
-      const unsigned source = down ? row - lines : row + lines;
-      memory_.store(cell(row, column), from_window ? memory_.load<std::uint16_t>(cell(source, column)) : blank);
+    if (i + lines < height) {
+      (void)memory_.read(cell(down ? row - lines : row + lines), cells);
+    } else {
+      buffer.fill(static_cast<std::uint16_t>(attribute << 8 | ' '));
     }
+    (void)memory_.write(cell(row), cells);
   }
   written_(kVgaText, kVisibleRows * kColumns * 2);
 }

@@ -1,5 +1,7 @@
 #include "machine/boot/screen.h"
 
+#include <span>
+
 #include "machine/memory.h"
 
 namespace zs::machine {
@@ -24,6 +26,9 @@ constexpr std::array<std::uint16_t, 129> kHigh = {
 
 constexpr std::uint64_t kRowBytes = kColumns * 2;
 
+/// NUL, space and the no-break space.
+bool blank(std::uint8_t character) { return character == 0 || character == ' ' || character == 0xFF; }
+
 }  // namespace
 
 std::string utf8_of_cp437(std::uint8_t character) {
@@ -43,18 +48,18 @@ std::string ScreenRow::text() const {
 }
 
 std::vector<ScreenRow> screen_rows(const PhysicalMemory& memory) {
-  std::vector<ScreenRow> rows;
-  std::size_t written = 0;
-  for (std::uint64_t at = kVgaText; at + kRowBytes <= kVgaText + kVgaTextBytes; at += kRowBytes) {
-    ScreenRow& row = rows.emplace_back();
-    for (unsigned column = 0; column < kColumns; ++column) {
-      const auto cell = memory.load<std::uint16_t>(at + 2 * column);
-      row.characters[column] = static_cast<std::uint8_t>(cell);
-      row.attributes[column] = static_cast<std::uint8_t>(cell >> 8);
+  std::array<std::uint8_t, kVgaTextBytes> cells{};  // character, attribute, character, ...
+  (void)memory.read(kVgaText, std::as_writable_bytes(std::span(cells)));
+  std::size_t last = cells.size() / kRowBytes * kRowBytes;  // behind the last character that shows
+  while (last != 0 && blank(cells[last - 2])) last -= 2;
+  std::vector<ScreenRow> rows((last + kRowBytes - 1) / kRowBytes);
+  const std::uint8_t* cell = cells.data();
+  for (ScreenRow& row : rows) {
+    for (unsigned column = 0; column < kColumns; ++column, cell += 2) {
+      row.characters[column] = cell[0];
+      row.attributes[column] = cell[1];
     }
-    if (!row.text().empty()) written = rows.size();
   }
-  rows.resize(written);
   return rows;
 }
 

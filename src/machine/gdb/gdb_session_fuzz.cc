@@ -6,10 +6,11 @@
 #include "base/check.h"
 #include "machine/gdb/packet.h"
 #include "machine/gdb/session.h"
+#include "machine/memory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zs::machine;
-  auto made = Pc::make({.memory_bytes = 4 << 20});
+  auto made = Pc::make({.memory_bytes = kLeastMemory});
   CHECK(made.has_value());
   std::vector<std::byte> sector(512);
   constexpr std::uint8_t kCode[] = {0x40, 0xA3, 0x00, 0x80, 0xA1, 0x02, 0x80, 0xEB, 0xF7};  // inc, store, load, again
@@ -17,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sector[510] = std::byte{0x55};
   sector[511] = std::byte{0xAA};
   (*made)->boot_disk(*DiskImage::make(std::move(sector), "image"));
-  gdb::Session session(**made, 5000, [] { return true; });
+  gdb::Session session(**made, 500, [] { return true; });
   gdb::PacketReader reader;
   reader.add({reinterpret_cast<const char*>(data), size});
   const std::string_view all(reinterpret_cast<const char*>(data), size);
