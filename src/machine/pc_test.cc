@@ -38,6 +38,16 @@ TEST(Pc, BootsASectorAsABiosLeavesIt) {
   EXPECT_EQ(pc->retired(), 2u);
 }
 
+// Under the address sanitizer this also says that nothing is read of what the change of the map has thrown away.
+TEST(Pc, ARepeatedOutsThatClosesAndOpensA20FinishesAsItBegan) {
+  // mov si, 7C0Dh; mov cx, 4; mov dx, 92h; rep outsb; cli; hlt; db 0, 2, 0, 2
+  const auto pc = boot({0xBE, 0x0D, 0x7C, 0xB9, 0x04, 0x00, 0xBA, 0x92, 0x00, 0xF3, 0x6E, 0xFA, 0xF4, 0, 2, 0, 2});
+  EXPECT_EQ(pc->run(100).kind, PcStopKind::Idle);
+  EXPECT_EQ(pc->cpu().gpr(kRsi), 0x7C11u);
+  EXPECT_EQ(pc->cpu().gpr(kRcx), 0u);
+  EXPECT_EQ(pc->retired(), 6u);
+}
+
 TEST(Pc, AHaltedProcessorIsWokenByTheTimerWithoutWaiting) {
   // in al, 21h; and al, FEh; out 21h, al; sti; hlt; cli; hlt: the BIOS counts the tick
   const auto pc = boot({0xE4, 0x21, 0x24, 0xFE, 0xE6, 0x21, 0xFB, 0xF4, 0xFA, 0xF4});

@@ -58,4 +58,10 @@ bool DecodedPages::written(std::uint64_t physical, unsigned bytes) {
   return true;
 }
 
+void DecodedPages::forget() {
+  if (pages_.empty()) return;
+  forgotten_.push_back(std::move(pages_));
+  pages_.clear();
+}
+
 }  // namespace zs::machine::vcpu

@@ -43,6 +43,11 @@ class DecodedPages {
   bool written(std::uint64_t physical, unsigned bytes);
   bool full() const { return pages_.size() > kMostPages; }
   void clear() { pages_.clear(); }
+  /// As clear(), but what is decoded stays in memory until bury(): an instruction that is being executed may ask for this.
+  void forget();
+  void bury() {
+    if (!forgotten_.empty()) forgotten_.clear();
+  }
 
  private:
   static constexpr std::size_t kMostPages = 4096;
@@ -51,6 +56,7 @@ class DecodedPages {
     std::array<std::unique_ptr<DecodedPage>, kModes> modes;
   };
   std::unordered_map<std::uint64_t, Page> pages_;
+  std::vector<std::unordered_map<std::uint64_t, Page>> forgotten_;
 };
 
 }  // namespace zs::machine::vcpu

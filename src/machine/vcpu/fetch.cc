@@ -12,6 +12,7 @@
 namespace zs::machine::vcpu {
 
 const Insn* Core::fetch_slow() {
+  decoded.bury();
   const std::uint64_t ip = regs[kIp];
   const Segment& cs = segments[kCs];
   if (code64) {

@@ -154,7 +154,7 @@ void Vcpu::memory_written(std::uint64_t physical, std::uint64_t bytes) {
 
 void Vcpu::memory_map_changed() {
   core_->flush_tlb();
-  core_->decoded.clear();
+  core_->decoded.forget();  // by a device, for one, which an instruction is just writing to
 }
 
 // ---- monitor
