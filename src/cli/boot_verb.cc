@@ -110,6 +110,13 @@ std::string ending(const PcStop& stop, machine::Pc& pc) {
   return "?";
 }
 
+void say_what_was_not_offered(const machine::NotOffered& note) {
+  if (note.times == 0) return;
+  say(Error{fmt::format("boot: at {:x}: the guest used {} ({}), which this PC's processor has not: #UD, {} in all",
+                        note.linear, note.name, note.set, note.times),
+            "CPUID offers none of it: build the guest for plain x86-64, or have it ask CPUID first"});
+}
+
 bool shows_state(PcStopKind kind) {
   return kind == PcStopKind::TripleFault || kind == PcStopKind::Unsupported || kind == PcStopKind::Breakpoint;
 }
@@ -210,6 +217,7 @@ int run_boot(int argc, char** argv) {
   std::fflush(stdout);
   write_all(STDOUT_FILENO, plan->json ? screen_json(stop, pc, *plan->cpu) : machine::screen_text(pc.memory()));
   say("boot: " + ending(stop, pc));
+  say_what_was_not_offered(pc.cpu().not_offered());
   if (shows_state(stop.kind)) write_all(STDERR_FILENO, machine::state_text(pc.cpu().state()));
   return exit_status_of(stop);
 }

@@ -91,6 +91,14 @@ class Endings(InFolder):
         self.assertRegex(err, r"\nrip 0000000000007c0e ")
         self.assertIn("cr0 60000011", err)
 
+    def test_an_instruction_that_the_processor_has_not_is_named(self):
+        # pshufb in real mode: the BIOS's #UD handler returns to it.
+        _, _, err = self.ends(b"\x66\x0f\x38\x00\xc1", 124, "the limit of instructions is reached after 5 instructions\n",
+                              "--max-instructions", "5")
+        self.assertIn("zeroskid: boot: at 7c00: the guest used pshufb (SSSE3), which this PC's processor has not: #UD, "
+                      "5 in all\nhint: CPUID offers none of it: build the guest for plain x86-64, or have it ask CPUID first\n",
+                      err)
+
     def test_a_breakpoint_stops_before_the_instruction(self):
         _, _, err = self.ends(b"\x90\x90\x90\xfa\xf4", 0, "breakpoint at 7c02 after 2 instructions\n", "--break", "0x7c02")
         self.assertIn("rip 0000000000007c02", err)

@@ -137,6 +137,7 @@ struct Core {
   std::deque<Insn> originals;  // of records that have the monitor's part in front
   bool resuming = false;       // the next instruction runs though a breakpoint lies there
   std::vector<DataWatch> watchpoints;
+  NotOffered not_offered;
   bool watchpoint_hit = false;
   std::uint64_t watchpoint_address = 0;
 

@@ -122,8 +122,10 @@ class Comparison {
                        code32 ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
     }
     machine_.protected_state(0);
-    const std::uint8_t nothing[] = {0x0F, 0x0B};  // UD2
+    const std::uint8_t nothing[] = {0x0F, 0x0B};                // UD2
+    const std::uint8_t of_others[] = {0xC5, 0xF4, 0x58, 0xC2};  // VADDPS
     undefined_ = vcpu::lower(machine_.cpu->core(), nothing, vcpu::Mode::Long64).insn.run;
+    not_offered_ = vcpu::lower(machine_.cpu->core(), of_others, vcpu::Mode::Long64).insn.run;
   }
   const char* trouble() const { return native_.trouble(); }
   std::size_t mnemonics() const { return seen_.size(); }
@@ -171,7 +173,8 @@ class Comparison {
 
   bool implemented(const std::array<std::uint8_t, 16>& bytes, unsigned length, bool code32) {
     const auto mode = code32 ? vcpu::Mode::Compat32 : vcpu::Mode::Long64;
-    return vcpu::lower(machine_.cpu->core(), std::span(bytes.data(), length), mode).insn.run != undefined_;
+    const vcpu::Handler run = vcpu::lower(machine_.cpu->core(), std::span(bytes.data(), length), mode).insn.run;
+    return run != undefined_ && run != not_offered_;
   }
 
   std::uint64_t value() {
@@ -436,7 +439,7 @@ class Comparison {
   TestMachine machine_{0};
   CpuState long_state_;
   ZydisDecoder decoders_[2];
-  vcpu::Handler undefined_ = nullptr;
+  vcpu::Handler undefined_ = nullptr, not_offered_ = nullptr;
   std::vector<std::uint8_t> guest_ = std::vector<std::uint8_t>(0x8000);
   std::set<ZydisMnemonic> seen_;
 };

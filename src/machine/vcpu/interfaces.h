@@ -148,6 +148,14 @@ enum class StopKind : std::uint8_t {
   Unsupported,   // the guest did what this CPU does not offer; `detail` names it. State is that before the instruction
 };
 
+/// What a guest used that this CPU has not, as CPUID says: #UD was delivered.
+struct NotOffered {
+  const char* name = "";     // mnemonic of the first
+  const char* set = "";      // what it belongs to: AVX, SSE3, ...
+  std::uint64_t linear = 0;  // where the first is
+  std::uint64_t times = 0;   // of all such instructions
+};
+
 struct Stop {
   StopKind kind = StopKind::Limit;
   bool interrupts_enabled = false;

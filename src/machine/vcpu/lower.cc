@@ -32,6 +32,22 @@ const ZydisDecoder& decoder(Mode mode) {
 void undefined(Core&, const Insn&) { raise_ud(); }
 void too_long(Core&, const Insn&) { raise_gp(); }
 
+/// An instruction of a set that CPUID does not offer: #UD as on a processor without it, and the monitor can say which.
+void not_offered(Core& core, const Insn& insn) {
+  NotOffered& note = core.not_offered;
+  if (note.times++ == 0) {
+    note.name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(insn.selector));
+    note.set = ZydisISAExtGetString(static_cast<ZydisISAExt>(insn.detail));
+    note.linear = core.linear_ip();
+  }
+  raise_ud();
+}
+static_assert(ZYDIS_ISA_EXT_MAX_VALUE <= 0xFF && ZYDIS_MNEMONIC_MAX_VALUE <= 0xFFFF);
+
+bool undefined_by_name(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_UD0 || mnemonic == ZYDIS_MNEMONIC_UD1 || mnemonic == ZYDIS_MNEMONIC_UD2;
+}
+
 using Table = std::array<LowerFunction, ZYDIS_MNEMONIC_MAX_VALUE + 1>;
 const Table& table() {
   static const Table made = [] {
@@ -132,7 +148,13 @@ Lowered lower(Core& core, std::span<const std::uint8_t> bytes, Mode mode) {
   d.insn.run = undefined;
   lower_memory(d, d.insn);
   const bool legacy = raw.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
-  if (const LowerFunction row = legacy ? table()[raw.mnemonic] : nullptr; row != nullptr) row(d);
+  if (const LowerFunction row = legacy ? table()[raw.mnemonic] : nullptr; row != nullptr) {
+    row(d);
+  } else if (!undefined_by_name(raw.mnemonic)) {
+    d.insn.run = not_offered;
+    d.insn.selector = static_cast<std::uint16_t>(raw.mnemonic);
+    d.insn.detail = static_cast<std::uint8_t>(raw.meta.isa_ext);
+  }
   d.insn.facts = intern_facts(core, raw, operands);
   if (raw.mnemonic == ZYDIS_MNEMONIC_WRMSR) {  // reports its own retirement, by the rules it has just made
     d.insn.selector = d.insn.facts;

@@ -181,6 +181,8 @@ void Vcpu::add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind k
   core_->refresh_watching();
 }
 
+const NotOffered& Vcpu::not_offered() const { return core_->not_offered; }
+
 void Vcpu::remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind) {
   std::erase_if(core_->watchpoints, [&](const vcpu::DataWatch& w) {
     return w.linear == linear && w.bytes == bytes && w.read == (kind != WatchKind::Write) &&

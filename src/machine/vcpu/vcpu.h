@@ -104,6 +104,8 @@ class Vcpu {
   enum class WatchKind : std::uint8_t { Write, Read, Access };
   void add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
   void remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
+  /// Since the CPU was made.
+  const NotOffered& not_offered() const;
 
   /// For tests of the interpreter (vcpu/core.h).
   vcpu::Core& core() { return *core_; }

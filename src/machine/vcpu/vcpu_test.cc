@@ -27,6 +27,28 @@ TEST(Vcpu, RunsRealModeCodeWithStringsAndPorts) {
   EXPECT_EQ(m.bus.ports[0x80], 0x34u);
 }
 
+TEST(Vcpu, RemembersTheFirstInstructionThatItDoesNotOfferAndHowOftenThereWereSome) {
+  TestMachine m;
+  m.gate64(6, 0x18, 0x2000);
+  m.put(0x2000, {0xF4});                     // hlt
+  m.long64({0x90, 0xC5, 0xF4, 0x58, 0xC2});  // nop; vaddps ymm0, ymm1, ymm2
+  EXPECT_EQ(m.run(100).kind, StopKind::Halted);
+  const NotOffered& note = m.cpu->not_offered();
+  EXPECT_STREQ(note.name, "vaddps");
+  EXPECT_STREQ(note.set, "AVX");
+  EXPECT_EQ(note.linear, TestMachine::kCode + 1u);
+  EXPECT_EQ(note.times, 1u);
+}
+
+TEST(Vcpu, DoesNotTakeUd2ForAnInstructionThatAnotherProcessorHas) {
+  TestMachine m;
+  m.real({0x0F, 0x0B});
+  m.put(0x2000, {0xF4});
+  m.write<std::uint32_t>(6 * 4, 0x2000);
+  EXPECT_EQ(m.run(100).kind, StopKind::Halted);
+  EXPECT_EQ(m.cpu->not_offered().times, 0u);
+}
+
 TEST(Vcpu, TakesARealModeInterruptThroughTheVectorTableAndReturns) {
   TestMachine m;
   m.real({0xB0, 0x01, 0xCD, 0x21, 0xF4});  // mov al, 1; int 21h; hlt
