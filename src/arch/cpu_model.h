@@ -76,6 +76,9 @@ struct CpuModel {
 
   std::uint8_t metrics_fields = 0;  // MSR_PERF_METRICS: how many of its bytes mean something
 
+  bool x2apic = true;        // CPUID.1:ECX[21]
+  bool tsc_deadline = true;  // CPUID.1:ECX[24]: the APIC timer can wait for a time-stamp count
+
   QuirkSet quirks{};  // those that are part of it
 
   std::span<const Event> (*events)();

@@ -17,7 +17,7 @@ namespace zs::machine {
 namespace {
 
 namespace leaf1 {
-enum Ecx : std::uint32_t { kX2apic = 1u << 21 };
+enum Ecx : std::uint32_t { kX2apic = 1u << 21, kTscDeadline = 1u << 24 };
 enum Edx : std::uint32_t {
   kFpu = 1u << 0,
   kDe = 1u << 2,
@@ -125,7 +125,7 @@ const PlainMsr* find_plain(std::uint32_t msr) {
 
 CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   const auto last_brs = arch::pmu_leaf(model_, 0x1C, 0);
-  const std::uint32_t last = last_brs && last_brs->eax != 0 ? 0x1C : 0x0B;
+  const std::uint32_t last = last_brs && last_brs->eax != 0 ? 0x1C : model_.x2apic ? 0x0B : 0x0A;
   if (leaf > last && leaf < kExtended) leaf = last;  // as processors do: the data of the highest leaf
   if (leaf > kLastExtended) leaf = last;
   if (const auto own = arch::pmu_leaf(model_, leaf, subleaf)) return {own->eax, own->ebx, own->ecx, own->edx};
@@ -136,7 +136,9 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     case 1: {
       // Without its APIC the processor says that it has none.
       const std::uint32_t features = leaf1::kFeatures & ~(apic_.enabled() ? 0u : leaf1::kApic);
-      result = {model_.signature, leaf1::kClflushLine | 1 << 16, leaf1::kX2apic, features};
+      const std::uint32_t apic =
+          (model_.x2apic ? leaf1::kX2apic : 0u) | (model_.tsc_deadline ? leaf1::kTscDeadline : 0u);
+      result = {model_.signature, leaf1::kClflushLine | 1 << 16, apic, features};
       break;
     }
     case 0x0B: result = topology(subleaf); break;
@@ -171,7 +173,7 @@ bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
     value = tsc();
     return true;
   }
-  if (msr == LocalApic::kBaseMsr || (msr >= LocalApic::kFirstMsr && msr <= LocalApic::kLastMsr)) {
+  if (LocalApic::is_msr(msr)) {
     return apic_.rdmsr(msr, value);
   }
   if (msr == kMiscEnable) {
@@ -191,9 +193,10 @@ bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
 bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
   if (msr == kTimeStampCounter) {
     tsc_offset_ = value - clock_.now();
+    apic_.tsc_written(tsc_offset_);
     return true;
   }
-  if (msr == LocalApic::kBaseMsr || (msr >= LocalApic::kFirstMsr && msr <= LocalApic::kLastMsr)) {
+  if (LocalApic::is_msr(msr)) {
     const bool done = apic_.wrmsr(msr, value);
     if (done && msr == LocalApic::kBaseMsr) cpu_->memory_map_changed();
     return done;

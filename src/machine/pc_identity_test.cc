@@ -24,20 +24,39 @@ struct Processor {
   LocalApic apic{pins, clock, pic};
 };
 
-TEST(PcCpuid, AModelThatOffersX2apicListsTheTopologyOfItsOneProcessor) {
+TEST(PcCpuid, AModelThatOffersX2apicListsTheTopologyOfItsOneProcessorAndOthersEndAtTheLeafBefore) {
   Processor p;
   for (const arch::CpuModel& model : arch::cpu_models()) {
+    SCOPED_TRACE(model.name);
     PcCpuid cpuid{model, model.quirks, p.apic};
-    ASSERT_GE(cpuid.cpuid(0, 0).eax, 0x0Bu) << model.name;
-    ASSERT_NE(cpuid.cpuid(1, 0).ecx & 1u << 21, 0u) << model.name;
+    ASSERT_EQ((cpuid.cpuid(1, 0).ecx & 1u << 21) != 0, model.x2apic);
+    if (!model.x2apic) {
+      EXPECT_EQ(cpuid.cpuid(0, 0).eax, 0x0Au);
+      continue;
+    }
+    ASSERT_GE(cpuid.cpuid(0, 0).eax, 0x0Bu);
     const CpuidResult smt = cpuid.cpuid(0x0B, 0), core = cpuid.cpuid(0x0B, 1), beyond = cpuid.cpuid(0x0B, 2);
-    EXPECT_EQ(smt.ebx, 1u) << model.name;
-    EXPECT_EQ(smt.ecx, 0x100u) << model.name;
-    EXPECT_EQ(core.ebx, 1u) << model.name;
-    EXPECT_EQ(core.ecx, 0x201u) << model.name;
-    EXPECT_EQ(beyond.eax | beyond.ebx | beyond.ecx >> 8, 0u) << model.name;
-    EXPECT_EQ(smt.edx | core.edx | beyond.edx, 0u) << "the x2APIC ID, " << model.name;
+    EXPECT_EQ(smt.ebx, 1u);
+    EXPECT_EQ(smt.ecx, 0x100u);
+    EXPECT_EQ(core.ebx, 1u);
+    EXPECT_EQ(core.ecx, 0x201u);
+    EXPECT_EQ(beyond.eax | beyond.ebx | beyond.ecx >> 8, 0u);
+    EXPECT_EQ(smt.edx | core.edx | beyond.edx, 0u) << "the x2APIC ID";
   }
+}
+
+// source: SDM vol. 4, tables of MSRs: the x2APIC's appear with Nehalem, IA32_TSC_DEADLINE with Sandy Bridge.
+TEST(PcCpuid, X2apicCameWithNehalemAndTheTscDeadlineWithSandyBridge) {
+  Processor p;
+  const auto offers = [&p](std::string_view name, unsigned bit) {
+    const arch::CpuModel* const model = arch::find_cpu_model(name);
+    return (PcCpuid{*model, {}, p.apic}.cpuid(1, 0).ecx >> bit & 1) != 0;
+  };
+  for (const std::string_view name : {"core2", "nehalem", "westmere"}) EXPECT_FALSE(offers(name, 24)) << name;
+  for (const std::string_view name : {"ivybridge", "goldmont", "sapphire-rapids"})
+    EXPECT_TRUE(offers(name, 24)) << name;
+  EXPECT_FALSE(offers("core2", 21));
+  EXPECT_TRUE(offers("nehalem", 21));
 }
 
 TEST(PcCpuid, WithoutItsApicTheProcessorSaysThatItHasNone) {

@@ -33,6 +33,8 @@ inline constexpr CpuModel kCore2V1{
     .counter_freeze = FreezeKind::Legacy,
     .lbr_freeze = FreezeKind::Legacy,
     .transactions = false,
+    .x2apic = false,
+    .tsc_deadline = false,
     .quirks = {Quirk::BtsFlagsAreZero},
     .events = core2_events,
 };

@@ -39,6 +39,7 @@ inline constexpr CpuModel kNehalem1{
     .uncore_pmi = true,
     .offcore_registers = 1,
     .offcore_bits = 0xFFFF,
+    .tsc_deadline = false,
     .events = nehalem_events,
 };
 static_assert(is_consistent(kNehalem1));

@@ -37,15 +37,15 @@ constexpr std::uint32_t kVersionValue = 0x15 | 5u << 16;  // integrated; the las
 constexpr std::uint64_t kBaseAddress = 0xF'FFFF'F000;     // 36 bits
 constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1u << 6, kIllegalRegister = 1u << 7;
 constexpr unsigned kFirstLegalVector = 16;
-constexpr std::uint32_t kTimerPeriodic = 1u << 17;
+constexpr std::uint32_t kTimerPeriodic = 1u << 17, kTimerDeadline = 1u << 18;
 
-/// The bits software sets in each LVT entry: vector, delivery mode, polarity, trigger, mask, timer mode.
+/// The bits software sets in each LVT entry: vector, delivery mode, polarity, trigger, mask, timer mode without TSC-deadline.
 constexpr std::array<std::uint32_t, 6> kLvtWritable = {0x300FF, 0x107FF, 0x107FF, 0x1A7FF, 0x1A7FF, 0x100FF};
 
 }  // namespace
 
-LocalApic::LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, bool x2apic)
-    : pins_(pins), clock_(clock), pic_(pic), has_x2apic_(x2apic) {
+LocalApic::LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, Features features)
+    : pins_(pins), clock_(clock), pic_(pic), features_(features) {
   power_up();
 }
 
@@ -63,7 +63,7 @@ void LocalApic::init() {
   esr_ = pending_errors_ = icr_low_ = icr_high_ = initial_count_ = divide_ = 0;
   lvt_.fill(kMasked);
   irr_ = isr_ = tmr_ = Bitmap{};
-  timer_start_ = timer_fired_ = 0;
+  timer_start_ = timer_fired_ = tsc_deadline_ = 0;
   update_line();
 }
 
@@ -165,6 +165,22 @@ void LocalApic::request_pmi() {
 }
 
 // ---- timer
+// TSC-deadline mode excludes the other two: while it is chosen the counts stand still, while it is not the deadline is 0.
+// source: SDM vol. 3A, "TSC-Deadline Mode".
+
+bool LocalApic::deadline_mode() const { return (lvt_[kTimer] & kTimerDeadline) != 0; }
+
+/// A deadline that has passed is over, whether or not its interrupt is masked.
+void LocalApic::expire_deadline() {
+  if (tsc_deadline_ == 0 || clock_.now() + tsc_offset_ < tsc_deadline_) return;
+  tsc_deadline_ = 0;
+  raise(kTimer);
+}
+
+void LocalApic::tsc_written(std::uint64_t offset) {
+  expire_deadline();
+  tsc_offset_ = offset;
+}
 
 std::uint64_t LocalApic::timer_tick() const {
   const unsigned code = (divide_ & 3) | (divide_ >> 1 & 4);
@@ -172,7 +188,7 @@ std::uint64_t LocalApic::timer_tick() const {
 }
 
 std::uint32_t LocalApic::timer_count() const {
-  if (initial_count_ == 0) return 0;
+  if (initial_count_ == 0 || deadline_mode()) return 0;
   const std::uint64_t passed = (clock_.now() - timer_start_) / timer_tick();
   if ((lvt_[kTimer] & kTimerPeriodic) != 0) {
     return initial_count_ - static_cast<std::uint32_t>(passed % initial_count_);
@@ -187,6 +203,10 @@ void LocalApic::start_timer(std::uint32_t count) {
 }
 
 std::uint64_t LocalApic::deadline() const {
+  if (tsc_deadline_ != 0 && (lvt_[kTimer] & kMasked) == 0) {
+    const std::uint64_t tsc = clock_.now() + tsc_offset_, left = tsc_deadline_ > tsc ? tsc_deadline_ - tsc : 0;
+    return left < kNever - clock_.now() ? clock_.now() + left : kNever;
+  }
   if (initial_count_ == 0 || (lvt_[kTimer] & kMasked) != 0) return kNever;
   const std::uint64_t period = std::uint64_t{initial_count_} * timer_tick();
   if ((lvt_[kTimer] & kTimerPeriodic) == 0) return timer_fired_ != 0 ? kNever : timer_start_ + period;
@@ -194,6 +214,7 @@ std::uint64_t LocalApic::deadline() const {
 }
 
 void LocalApic::clock_moved() {
+  expire_deadline();
   if (initial_count_ == 0) return;
   const std::uint64_t passed = (clock_.now() - timer_start_) / timer_tick() / initial_count_;
   if (passed <= timer_fired_) return;
@@ -213,9 +234,17 @@ void LocalApic::write_svr(std::uint32_t value) {
 }
 
 bool LocalApic::write_lvt(Lvt entry, std::uint32_t value) {
-  if (x2apic() && (value & ~(kLvtWritable[entry] | 1u << 12)) != 0) return false;
-  value &= kLvtWritable[entry];
+  const std::uint32_t writable = kLvtWritable[entry] | (entry == kTimer && features_.tsc_deadline ? kTimerDeadline : 0);
+  if (x2apic() && (value & ~(writable | 1u << 12)) != 0) return false;
+  value &= writable;
   if (!software_enabled()) value |= kMasked;
+  if (entry == kTimer) {
+    expire_deadline();
+    if (((value ^ lvt_[kTimer]) & kTimerDeadline) != 0) {  // a change to or from this mode stops the timer
+      tsc_deadline_ = 0;
+      start_timer(0);
+    }
+  }
   lvt_[entry] = value;
   const bool vectored = delivery_mode(value) == kFixed || entry == kTimer || entry == kError;
   if (vectored && (value & kMasked) == 0 && (value & 0xFF) < kFirstLegalVector) error(kReceivedIllegalVector);
@@ -334,7 +363,9 @@ bool LocalApic::write_register(std::uint32_t index, std::uint32_t value) {
       if (x2apic()) return false;
       icr_high_ = value & 0xFF000000;
       return true;
-    case kInitialCount: start_timer(value); return true;
+    case kInitialCount:
+      if (!deadline_mode()) start_timer(value);
+      return true;
     case kDivide:
       if (x2apic() && (value & ~0xBu) != 0) return false;
       divide_ = value & 0xB;
@@ -375,6 +406,11 @@ bool LocalApic::rdmsr(std::uint32_t msr, std::uint64_t& value) {
     value = base_;
     return true;
   }
+  if (msr == kTscDeadlineMsr) {
+    expire_deadline();
+    value = tsc_deadline_;
+    return features_.tsc_deadline;
+  }
   if (msr < kFirstMsr || msr > kLastMsr || !enabled() || !x2apic()) return false;
   std::uint32_t low = 0;
   if (!read_register(msr - kFirstMsr, low)) return false;
@@ -385,7 +421,7 @@ bool LocalApic::rdmsr(std::uint32_t msr, std::uint64_t& value) {
 
 bool LocalApic::wrmsr(std::uint32_t msr, std::uint64_t value) {
   if (msr == kBaseMsr) {
-    const std::uint64_t modes = kBaseEnable | (has_x2apic_ ? kBaseX2 : 0);
+    const std::uint64_t modes = kBaseEnable | (features_.x2apic ? kBaseX2 : 0);
     if ((value & ~(kBaseAddress | modes | kBaseBsp)) != 0) return false;
     const bool enable = (value & kBaseEnable) != 0, x2 = (value & kBaseX2) != 0;
     if (x2 && !enable) return false;
@@ -397,6 +433,13 @@ bool LocalApic::wrmsr(std::uint32_t msr, std::uint64_t value) {
     if (!was_x2 && x2) id_ = icr_low_ = icr_high_ = 0;  // an ID that software wrote does not last
     update_line();
     return true;
+  }
+  if (msr == kTscDeadlineMsr) {
+    if (deadline_mode()) {
+      tsc_deadline_ = value;
+      expire_deadline();
+    }
+    return features_.tsc_deadline;
   }
   if (msr < kFirstMsr || msr > kLastMsr || !enabled() || !x2apic()) return false;
   const std::uint32_t index = msr - kFirstMsr;

@@ -31,9 +31,17 @@ class LocalApic : public TimedDevice {
   static constexpr std::uint64_t kBase = 0xFEE00000;
   static constexpr std::uint32_t kBaseMsr = 0x1B;
   static constexpr std::uint32_t kFirstMsr = 0x800, kLastMsr = 0x83F;
+  static constexpr std::uint32_t kTscDeadlineMsr = 0x6E0;
+  static constexpr bool is_msr(std::uint32_t msr) {
+    return msr == kBaseMsr || msr == kTscDeadlineMsr || (msr >= kFirstMsr && msr <= kLastMsr);
+  }
 
-  /// x2apic  whether CPUID offers it
-  LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, bool x2apic = true);
+  /// What CPUID offers of it.
+  struct Features {
+    bool x2apic = true, tsc_deadline = true;
+  };
+  LocalApic(CpuPins& pins, const Clock& clock, Pic& pic) : LocalApic(pins, clock, pic, Features{}) {}
+  LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, Features features);
   void power_up();
   /// INIT: everything but the base address and the APIC ID.
   void init();
@@ -44,9 +52,12 @@ class LocalApic : public TimedDevice {
   /// Where they are; nothing while the APIC is disabled or in x2APIC mode.
   std::optional<std::uint64_t> window() const;
 
-  /// IA32_APIC_BASE and the x2APIC registers. returns false for #GP(0)
+  /// IA32_APIC_BASE, IA32_TSC_DEADLINE and the x2APIC registers. returns false for #GP(0)
   bool rdmsr(std::uint32_t msr, std::uint64_t& value);
   bool wrmsr(std::uint32_t msr, std::uint64_t value);
+
+  /// Software wrote the time-stamp counter: it is now the clock plus `offset`.
+  void tsc_written(std::uint64_t offset);
 
   /// The performance counters' request.
   void request_pmi();
@@ -107,11 +118,13 @@ class LocalApic : public TimedDevice {
   std::uint64_t timer_tick() const;  // clock ticks per count
   std::uint32_t timer_count() const;
   void start_timer(std::uint32_t count);
+  bool deadline_mode() const;
+  void expire_deadline();
 
   CpuPins& pins_;
   const Clock& clock_;
   Pic& pic_;
-  bool has_x2apic_;
+  Features features_;
   bool line_ = false;
 
   std::uint64_t base_ = 0;
@@ -120,7 +133,9 @@ class LocalApic : public TimedDevice {
   std::array<std::uint32_t, kLvts> lvt_{};
   Bitmap irr_{}, isr_{}, tmr_{};
   std::uint64_t timer_start_ = 0;
-  std::uint64_t timer_fired_ = 0;  // periods that were signalled since timer_start_
+  std::uint64_t timer_fired_ = 0;   // periods that were signalled since timer_start_
+  std::uint64_t tsc_deadline_ = 0;  // IA32_TSC_DEADLINE; 0: not armed
+  std::uint64_t tsc_offset_ = 0;    // time-stamp counter = clock + this
 };
 
 }  // namespace zs::machine

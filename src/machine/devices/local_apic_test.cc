@@ -122,6 +122,62 @@ TEST_F(LocalApicTest, TheTimerRunsOnceOrPeriodicallyOnTheSharedClock) {
   }
 }
 
+TEST_F(LocalApicTest, InTscDeadlineModeTheTimerWaitsForATimeStampAndTheMsrReads0Afterwards) {
+  const auto tsc_deadline = [this] {
+    std::uint64_t value = ~std::uint64_t{0};
+    EXPECT_TRUE(apic.rdmsr(0x6E0, value));
+    return value;
+  };
+  enable();
+  clock.advance(50);
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 1000));
+  EXPECT_EQ(tsc_deadline(), 0u) << "ignored in the other modes";
+  apic.write(0x320, 0x40040);
+  apic.write(0x380, 7);
+  EXPECT_EQ(apic.read(0x380), 0u) << "the initial count is ignored in this one";
+  apic.tsc_written(100);
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 1000));
+  EXPECT_EQ(tsc_deadline(), 1000u);
+  EXPECT_EQ(apic.deadline(), 900u);
+  clock.advance(849);
+  apic.clock_moved();
+  EXPECT_FALSE(pins.line);
+  clock.advance(1);
+  apic.clock_moved();
+  EXPECT_EQ(apic.acknowledge(), 0x40);
+  EXPECT_EQ(tsc_deadline(), 0u);
+  EXPECT_EQ(apic.deadline(), kNever);
+  apic.write(0xB0, 0);
+
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 1)) << "a time that has passed: at once";
+  EXPECT_EQ(apic.acknowledge(), 0x40);
+  apic.write(0xB0, 0);
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 2000));
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 0));
+  EXPECT_EQ(apic.deadline(), kNever) << "0 takes it back";
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 2000));
+  apic.write(0x320, 0x40);
+  EXPECT_EQ(apic.deadline(), kNever) << "so does another mode";
+  apic.write(0x320, 0x50040);
+  EXPECT_TRUE(apic.wrmsr(0x6E0, 2000));
+  clock.advance(2000);
+  apic.write(0x320, 0x40040);
+  EXPECT_FALSE(pins.line) << "it passed while masked";
+  EXPECT_EQ(tsc_deadline(), 0u);
+}
+
+TEST_F(LocalApicTest, OneWithoutX2apicAndTscDeadlineRefusesTheirBitsAndMsrs) {
+  LocalApic old{pins, clock, pic, {.x2apic = false, .tsc_deadline = false}};
+  std::uint64_t value = 0;
+  EXPECT_FALSE(old.wrmsr(0x1B, 0xFEE00D00));
+  EXPECT_TRUE(old.wrmsr(0x1B, 0xFEE00900));
+  EXPECT_FALSE(old.wrmsr(0x6E0, 0));
+  EXPECT_FALSE(old.rdmsr(0x6E0, value));
+  old.write(0xF0, 0x1FF);
+  old.write(0x320, 0x40040);
+  EXPECT_EQ(old.read(0x320), 0x40u);
+}
+
 TEST_F(LocalApicTest, X2apicRegistersAreMsrsAndRefuseReservedBits) {
   std::uint64_t value = 0;
   EXPECT_FALSE(apic.rdmsr(0x802, value));
