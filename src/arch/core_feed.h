@@ -76,7 +76,11 @@ class CoreFeed {
   /// What ran, oldest first. `addresses` are the words of all accesses of all runs.
   virtual void run(std::span<const PathRun> runs, std::span<const std::uint64_t> addresses) = 0;
 
-  /// Totals of this thread since it started; the reference stays good, and run() changes what it shows.
+  /// run() may keep what it is told, to play it among what other threads do at the same time. From here on signals() shows all
+  /// that was told of this thread.
+  virtual void settle() {}
+
+  /// Totals of this thread since it started; the reference stays good, and run() and settle() change what it shows.
   virtual const CoreSignals& signals() const = 0;
 
   /// Of the newest run, which was a single instruction: its last load, its last store. A locked read-modify-write has both.

@@ -81,6 +81,7 @@ class CodeBook {
   explicit CodeBook(const CoreModel& model) : timing_(model.timing), limits_(memory_limits(model.memory)) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
+  bool knows(std::uint32_t path) const { return path < paths_.size() && !paths_[path].instructions.empty(); }
 
   /// open  the block that is open before the run; null: none
   const Plan& plan(std::uint32_t path, const KnownBlock* open) {

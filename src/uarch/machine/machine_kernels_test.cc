@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,38 +24,15 @@ constexpr std::uint64_t kData = 0x10'0000'0000;
 /// Runs machine code as if its last instruction jumped back, on one thread of a machine.
 class Loop {
  public:
-  /// The address of an access: of which round, and the how manieth of it.
-  using Address = std::function<std::uint64_t(std::uint64_t round, std::size_t access)>;
+  using Address = Round::Address;
 
   explicit Loop(const CoreModel& model, const MachineOptions& options = {})
       : machine_(model, options), thread_(machine_.attach_thread()), runner_(*thread_) {}
 
   /// elements  of each REP string instruction
   void run(const kernels::Bytes& code, std::uint64_t rounds, const Address& address, std::uint64_t elements = 0) {
-    const Block block = kernels::block_of(code);
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-      std::vector<Executed> stream;
-      std::size_t access = 0, at = 0;
-      for (std::size_t i = 0; i < block.size(); ++i) {
-        Executed one;
-        one.shape = block[i].shape;
-        one.instruction.pc = block[i].pc;
-        one.instruction.length = block[i].shape.length;
-        std::copy_n(code.begin() + static_cast<std::ptrdiff_t>(at), block[i].shape.length, one.instruction.bytes);
-        at += block[i].shape.length;
-        one.instruction.facts.branch = block[i].shape.branch;
-        one.instruction.taken = block[i].shape.branch != arch::BranchKind::None;
-        one.instruction.target = block.front().pc;
-        one.next = i + 1 == block.size() ? block.front().pc : block[i + 1].pc;
-        one.accesses = accesses_of(block[i].shape);
-        for (const arch::PathAccess& told : one.accesses) {
-          one.words.push_back(address(round, access++));
-          if (told.form == arch::AccessForm::Repeated) one.words.push_back(elements);
-        }
-        stream.push_back(std::move(one));
-      }
-      runner_.run(stream, {});
-    }
+    const Round of(code, elements);
+    for (std::uint64_t round = 0; round < rounds; ++round) runner_.run(of.executed(round, address), {});
   }
 
   arch::CoreFeed& thread() { return *thread_; }

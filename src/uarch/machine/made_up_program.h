@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "arch/core_feed.h"
 #include "uarch/chance.h"
 #include "uarch/timing/code_samples.h"
+#include "uarch/timing/kernels.h"
 
 namespace zs::uarch {
 
@@ -141,6 +143,47 @@ class MadeUpProgram {
   std::uint64_t seed_;
   bool mild_;
   std::vector<Block> blocks_;
+};
+
+/// Machine code that runs from its first to its last instruction, as a stream.
+class Round {
+ public:
+  /// The address of an access: of which round, and the how manieth of it.
+  using Address = std::function<std::uint64_t(std::uint64_t round, std::size_t access)>;
+
+  /// elements  of each REP string instruction
+  explicit Round(const kernels::Bytes& code, std::uint64_t elements = 0, std::uint64_t pc = kernels::kCode)
+      : code_(code), block_(kernels::block_of(code, pc)), elements_(elements) {}
+
+  /// Branches are taken, to the first instruction.
+  std::vector<Executed> executed(std::uint64_t round, const Address& address) const {
+    std::vector<Executed> stream;
+    std::size_t access = 0, at = 0;
+    for (std::size_t i = 0; i < block_.size(); ++i) {
+      Executed one;
+      one.shape = block_[i].shape;
+      one.instruction.pc = block_[i].pc;
+      one.instruction.length = block_[i].shape.length;
+      std::copy_n(code_.begin() + static_cast<std::ptrdiff_t>(at), block_[i].shape.length, one.instruction.bytes);
+      at += block_[i].shape.length;
+      one.instruction.facts.branch = block_[i].shape.branch;
+      one.instruction.taken = block_[i].shape.branch != arch::BranchKind::None;
+      one.instruction.target = block_.front().pc;
+      one.next = i + 1 == block_.size() ? block_.front().pc : block_[i + 1].pc;
+      one.accesses = accesses_of(block_[i].shape);
+      for (const arch::PathAccess& told : one.accesses) {
+        one.words.push_back(address(round, access++));
+        if (told.form == arch::AccessForm::Repeated) one.words.push_back(elements_);
+      }
+      stream.push_back(std::move(one));
+    }
+    return stream;
+  }
+
+ private:
+  kernels::Bytes code_;
+  Block block_;
+  std::uint64_t elements_;
 };
 
 enum class Cut : std::uint8_t {

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "uarch/machine/code_book.h"
 #include "uarch/machine/thread_player.h"
+#include "uarch/machine/weaver.h"
 #include "uarch/memory_system.h"
 #include "uarch/timing/bound_clock.h"
 #include "uarch/timing/core_clock.h"
@@ -34,12 +35,13 @@ class MachineOf final : public ModelledMachine::Impl {
     for (unsigned core = 0; core < options.cores; ++core) {
       cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core));
     }
+    weaver_ = std::make_unique<Weaver<Clock>>(cores_, options.weave_cycles);
   }
 
   std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) override {
     const unsigned where = core ? *core : std::exchange(next_, (next_ + 1) % cores());
     CHECK(where < cores_.size(), where);
-    return std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[where], seed_ + threads_++);
+    return std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[where], *weaver_, seed_ + threads_++);
   }
   unsigned cores() const override { return static_cast<unsigned>(cores_.size()); }
 
@@ -50,6 +52,7 @@ class MachineOf final : public ModelledMachine::Impl {
   std::uint64_t threads_ = 0;  // so far
   std::unique_ptr<MemorySystem> memory_;
   std::vector<std::unique_ptr<PlayedCore<Clock>>> cores_;
+  std::unique_ptr<Weaver<Clock>> weaver_;
   unsigned next_ = 0;
 };
 

@@ -27,6 +27,10 @@ struct MachineOptions {
   unsigned cores = 1;
   std::uint64_t seed = 1;  // of the order in which pages get their frames
   Depth depth = Depth::Full;
+  // 0: a run is played when it is told. Otherwise, where there are several threads, it waits until each of them has had its turn, and
+  // then their cores play side by side, the one with the lowest clock first, each up to so many cycles ahead, and in the order
+  // of their clocks where they fight over a line.
+  std::uint64_t weave_cycles = 0;
 };
 
 /// Whether a machine of that depth counts `signal`. What it does not count stays 0 and means nothing.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "uarch/machine/weaver.h"
 
 namespace zs::uarch {
 namespace {
@@ -76,6 +77,19 @@ class Elements {
 }  // namespace
 
 template <typename Clock>
+ThreadPlayer<Clock>::ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
+                                  Weaver<Clock>& weaver, std::uint64_t seed)
+    : model_(model), book_(book), memory_(memory), core_(core), weaver_(weaver), random_(seed) {
+  weaver_.attached();
+}
+
+template <typename Clock>
+ThreadPlayer<Clock>::~ThreadPlayer() {
+  weaver_.detached(*this);
+  if (core_.owner == this) leave();
+}
+
+template <typename Clock>
 arch::AccessOutcome ThreadPlayer<Clock>::told(bool present, const Outcome& outcome) const {
   if (!present) return {};
   const auto [level, snoop] = kWhere[static_cast<std::size_t>(outcome.source)];
@@ -122,7 +136,36 @@ void ThreadPlayer<Clock>::close_open() {
 
 template <typename Clock>
 void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
-  if (core_.owner != this) take_over();
+  if (runs.empty()) return;
+  if (weaver_.weaves()) {
+    weaver_.enqueue(*this, runs, addresses);
+  } else {
+    weaver_.settle(*this);  // what waited when there were others
+    play_all(runs, addresses);
+  }
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::settle() {
+  weaver_.settle(*this);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
+  weaver_.settle_all();  // what touched those pages
+  memory_.unmap(first, last);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::describe(std::uint32_t path, const arch::PathDescription& description) {
+  // The old path may be under way only where somebody still waits to play it.
+  if (book_.knows(path)) weaver_.settle_all();
+  book_.describe(path, description);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::play_all(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
+  take();
   const std::uint64_t* words = addresses.data();
   const std::uint64_t* const end = words + addresses.size();
   const auto next = [&]<bool kLast>(const arch::PathRun& run) {
@@ -131,7 +174,6 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
     CHECK(played == words + run.words, run.path, run.words);
     words = played;
   };
-  if (runs.empty()) return;
   for (const arch::PathRun& run : runs.first(runs.size() - 1)) next.template operator()<false>(run);
   last_ = {};
   next.template operator()<true>(runs.back());
@@ -141,59 +183,69 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
 
 template <typename Clock>
 template <bool kLast>
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play_step(const Step& step,
+                                                                                  const std::uint64_t* words) {
+  Clock& clock = core_.clock;
+  const unsigned core = core_.number;
+  switch (step.kind) {
+    case StepKind::Fetch: {
+      const Outcome outcome = memory_.fetch(core, step.at, clock.dispatch_cycle(step.instruction));
+      if (outcome.latency != 0) fetched_late(step, outcome);
+      return words;
+    }
+    case StepKind::Load: {
+      const std::uint64_t linear = *words;
+      const std::uint64_t now = clock.load_dispatch(step.load);
+      if (const std::uint32_t cycles = memory_.plain_load(core, linear, step.bytes, now)) {
+        if constexpr (kLast) {
+          last_.loaded = true;
+          last_.load = {.latency = cycles};
+        }
+        if (tags_) tag(now, cycles);
+      } else {
+        loaded(step, now, memory_.other_load(core, access_of(step, linear, now)));
+      }
+      return words + 1;
+    }
+    case StepKind::Store: {
+      const std::uint64_t linear = *words;
+      const std::uint64_t now = clock.dispatch_cycle(step.instruction);
+      std::uint32_t waited = 0;
+      if (memory_.plain_store(core, linear, step.bytes, now, clock.retired_cycle(), waited)) {
+        if constexpr (kLast) {
+          last_.stored = true;
+          last_.store = {.latency = l1_cycles_};
+        }
+        if (waited != 0) clock.store_stall(step.instruction, waited);
+      } else {
+        stored(step, memory_.other_store(core, access_of(step, linear, now)));
+      }
+      return words + 1;
+    }
+    case StepKind::Other: break;
+  }
+  return other(step, words);
+}
+
+/// Steps that `step` stands for.
+constexpr std::size_t steps_of(const Step& step) { return step.form == AccessForm::Repeated && step.with_next ? 2 : 1; }
+
+template <typename Clock>
+template <bool kLast>
 [[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, const arch::PathRun& run,
                                                                              const std::uint64_t* words) {
   if (plan.closes_open) close_open();
-  Clock& clock = core_.clock;
-  const unsigned core = core_.number;
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
     if (segment.continues) {
-      clock.continue_with(*segment.timing);
+      core_.clock.continue_with(*segment.timing);
     } else {
-      clock.begin(*segment.timing);
+      core_.clock.begin(*segment.timing);
     }
-    for (const Step* const end = plan.steps.data() + segment.steps_end; step != end; ++step) {
-      switch (step->kind) {
-        case StepKind::Fetch: {
-          const Outcome outcome = memory_.fetch(core, step->at, clock.dispatch_cycle(step->instruction));
-          if (outcome.latency != 0) fetched_late(*step, outcome);
-          break;
-        }
-        case StepKind::Load: {
-          const std::uint64_t linear = *words++;
-          const std::uint64_t now = clock.load_dispatch(step->load);
-          if (const std::uint32_t cycles = memory_.plain_load(core, linear, step->bytes, now)) {
-            if constexpr (kLast) {
-              last_.loaded = true;
-              last_.load = {.latency = cycles};
-            }
-            if (tags_) tag(now, cycles);
-          } else {
-            loaded(*step, now, memory_.other_load(core, access_of(*step, linear, now)));
-          }
-          break;
-        }
-        case StepKind::Store: {
-          const std::uint64_t linear = *words++;
-          const std::uint64_t now = clock.dispatch_cycle(step->instruction);
-          std::uint32_t waited = 0;
-          if (memory_.plain_store(core, linear, step->bytes, now, clock.retired_cycle(), waited)) {
-            if constexpr (kLast) {
-              last_.stored = true;
-              last_.store = {.latency = l1_cycles_};
-            }
-            if (waited != 0) clock.store_stall(step->instruction, waited);
-          } else {
-            stored(*step, memory_.other_store(core, access_of(*step, linear, now)));
-          }
-          break;
-        }
-        case StepKind::Other:
-          words = other(*step, words);
-          if (step->form == AccessForm::Repeated && step->with_next) ++step;
-          break;
-      }
+    const Step* const end = plan.steps.data() + segment.steps_end;
+    while (step != end) {
+      words = play_step<kLast>(*step, words);
+      step += steps_of(*step);
     }
     if (segment.ends) end_block(segment, run.next);
   }
@@ -201,6 +253,54 @@ template <bool kLast>
   counts_.uops += plan.uops;
   counts_.fused += plan.fused;
   return words;
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place,
+                                     std::uint64_t limit, std::uint64_t until) {
+  Clock& clock = core_.clock;
+  if (place.plan == nullptr) {
+    place.plan = &book_.plan(run.path, open_);
+    if (place.plan->closes_open) close_open();
+    last_ = {};
+  }
+  const Plan& plan = *place.plan;
+  const std::uint64_t* at = words + place.words;
+  for (; place.segment < plan.segments.size(); ++place.segment) {
+    const Segment& segment = plan.segments[place.segment];
+    if (!place.in_block && segment.continues) {
+      clock.continue_with(*segment.timing);
+    } else if (!place.in_block) {
+      if (place.segment != 0 && clock.start_cycle() >= until) {
+        place.words = static_cast<std::size_t>(at - words);
+        return false;
+      }
+      clock.idle_until(core_.idle_until);
+      clock.begin(*segment.timing);
+    }
+    place.in_block = true;
+    while (place.step != segment.steps_end) {
+      const Step& step = plan.steps[place.step];
+      if (step.kind != StepKind::Fetch) {
+        const std::uint64_t linear = step.form == AccessForm::Listed ? (*at != 0 ? at[1] : 0) : *at;
+        const std::uint64_t now = dispatch_of(step);
+        if (now > limit && memory_.is_contended(linear, now)) {
+          place.words = static_cast<std::size_t>(at - words);
+          place.time = now;
+          return false;
+        }
+      }
+      at = play_step<true>(step, at);
+      place.step += steps_of(step);
+    }
+    place.in_block = false;
+    if (segment.ends) end_block(segment, run.next);
+  }
+  open_ = plan.after;
+  counts_.uops += plan.uops;
+  counts_.fused += plan.fused;
+  CHECK(at == words + run.words, run.path, run.words);
+  return true;
 }
 
 template <typename Clock>

@@ -22,6 +22,16 @@ namespace zs::uarch {
 
 template <typename Clock>
 class ThreadPlayer;
+template <typename Clock>
+class Weaver;
+
+/// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
+struct Place {
+  const Plan* plan = nullptr;                    // null: it has not begun
+  std::size_t segment = 0, step = 0, words = 0;  // what comes next
+  bool in_block = false;                         // the segment's block is under way: an access waits
+  std::uint64_t time = 0;                        // cycle of that access
+};
 
 /// What a core has beside its part of the memory system.
 template <typename Clock>
@@ -31,6 +41,7 @@ struct PlayedCore {
   BranchUnit branches;
   Clock clock;
   ThreadPlayer<Clock>* owner = nullptr;  // whose run came last
+  std::uint64_t idle_until = 0;          // no block begins before that cycle
 };
 
 template <typename Clock>
@@ -40,19 +51,16 @@ class ThreadPlayer final : public arch::CoreFeed {
 
   /// seed  of which loads the load-latency facility tags
   ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
-               std::uint64_t seed)
-      : model_(model), book_(book), memory_(memory), core_(core), random_(seed) {}
-  ~ThreadPlayer() override {
-    if (core_.owner == this) leave();
-  }
+               Weaver<Clock>& weaver, std::uint64_t seed);
+  ~ThreadPlayer() override;
   ThreadPlayer(const ThreadPlayer&) = delete;
   ThreadPlayer& operator=(const ThreadPlayer&) = delete;
 
-  void describe(std::uint32_t path, const arch::PathDescription& description) override {
-    book_.describe(path, description);
-  }
+  void describe(std::uint32_t path, const arch::PathDescription& description) override;
 
   void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
+
+  void settle() override;
 
   const arch::CoreSignals& signals() const override { return signals_; }
   arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
@@ -65,7 +73,23 @@ class ThreadPlayer final : public arch::CoreFeed {
   std::uint32_t most_per_instruction(arch::CoreSignal signal) const override {
     return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
   }
-  void unmapped(std::uint64_t first, std::uint64_t last) override { memory_.unmap(first, last); }
+  void unmapped(std::uint64_t first, std::uint64_t last) override;
+
+  // For the weaver.
+  PlayedCore<Clock>& core() const { return core_; }
+  void take() {
+    if (core_.owner != this) take_over();
+  }
+  /// Plays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or to the end of
+  /// a block in cycle `until` or later.
+  /// words  of the whole run
+  /// returns whether it is over
+  bool play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place, std::uint64_t limit,
+                  std::uint64_t until);
+  /// Whether what was played last ended a block.
+  bool between_blocks() const { return open_ == nullptr; }
+  /// signals() show everything that was played.
+  void tell();
 
  private:
   struct Last {
@@ -76,10 +100,12 @@ class ThreadPlayer final : public arch::CoreFeed {
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
   void take_over();
   void leave();
-  void tell();
+  void play_all(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses);
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words);
+  template <bool kLast>
+  const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
   void end_block(const Segment& segment, std::uint64_t next);
   void close_open();
   void fetched_late(const Step& step, const Outcome& outcome);
@@ -107,6 +133,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   CodeBook& book_;
   MemorySystem& memory_;
   PlayedCore<Clock>& core_;
+  Weaver<Clock>& weaver_;
   const KnownBlock* open_ = nullptr;  // the block that goes on with the next run
   arch::CoreSignals signals_;
   SlotAccount account_;

@@ -80,10 +80,11 @@ void set_time_signals(arch::CoreSignals& signals, const SlotAccount& account, co
 
 std::uint32_t most_per_instruction(CoreSignal signal, unsigned width) {
   using enum CoreSignal;
-  // No instruction but those of lists and strings has more than two operands in memory of one kind.
   constexpr std::uint32_t operands = 4;
-  // XSAVE with tiles stores 11 KiB. Each line can bring two others by prefetch, and each page a walk.
-  constexpr std::uint32_t lines = 1024;
+  // Each of them lies in two lines and two pages at most, and a page takes four reads to walk.
+  constexpr std::uint32_t lines = 2 * operands, pages = 2 * operands, walks = 4 * (pages + 2);
+  // In L1D each line can bring two others by prefetch; in L2 each request six, and one that leaves L1D.
+  constexpr std::uint32_t in_l1 = 3 * lines + walks, in_l2 = 7 * (in_l1 + 2);
   // chosen: what one instruction takes seldom, but may: a miss of all caches and most of a page walk.
   constexpr std::uint32_t cycles = 512;
   if (signal == Slots || (signal >= SlotsRetired && signal <= SlotsSerialising)) return cycles * width;
@@ -119,7 +120,34 @@ std::uint32_t most_per_instruction(CoreSignal signal, unsigned width) {
     case MispredictedIndirectCall:
     case MispredictedReturn:
     case Resteers: return 1;
-    default: return lines;
+    case L1dReplacement:
+    case L1dModifiedEvicted: return in_l1;
+    case L2DemandReadHit:
+    case L2DemandReadMiss:
+    case L2RfoHit:
+    case L2RfoMiss:
+    case RfoSnoopHit:
+    case RfoHitm: return lines;
+    case L2CodeHit:
+    case L2CodeMiss:
+    case ItlbStlbHit:
+    case ItlbWalk: return 2;
+    case L2WalkHit:
+    case L2WalkMiss: return walks;
+    case DtlbLoadStlbHit:
+    case DtlbLoadWalk:
+    case DtlbLoadWalk4K:
+    case DtlbLoadWalk2M:
+    case DtlbStoreStlbHit:
+    case DtlbStoreWalk: return pages;
+    case WalkCompleted4K:
+    case WalkCompleted2M: return pages + 2;
+    case ItlbWalkCycles:
+    case DtlbLoadWalkCycles:
+    case DtlbStoreWalkCycles:
+    case FillBufferPending:
+    case FillBufferFull: return cycles;
+    default: return in_l2;
   }
 }
 

@@ -37,7 +37,7 @@ struct TimeCounts {
 /// width  issue slots of a cycle
 void set_time_signals(arch::CoreSignals& signals, const SlotAccount& account, const TimeCounts& counts, unsigned width);
 
-/// See arch::CoreFeed::most_per_instruction.
+/// See arch::CoreFeed::most_per_instruction: of instructions with up to four accesses of 64 bytes. Others are told alone.
 /// width  issue slots of a cycle
 std::uint32_t most_per_instruction(arch::CoreSignal signal, unsigned width);
 

@@ -62,6 +62,7 @@ class BoundClock {
     slots_ += block_->slots();
     block_ = nullptr;
   }
+  void idle_until(std::uint64_t cycle) { now_ = std::max(now_, cycle * kUnitsPerCycle); }
   void switch_to(SlotAccount&) {}
 
  private:

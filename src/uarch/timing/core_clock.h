@@ -167,6 +167,12 @@ class CoreClock {
     block_ = nullptr;
   }
 
+  /// Nothing runs before this cycle. Nobody is charged for the time. Between blocks only.
+  void idle_until(std::uint64_t cycle) {
+    CHECK(block_ == nullptr);
+    now_ = std::max(now_, cycle * kUnitsPerCycle);
+  }
+
   /// Another thread takes the core over: nothing that it needs is late, and what passes counts in `account`.
   void switch_to(SlotAccount& account);
 

@@ -1,0 +1,146 @@
+// Plays the cores of a machine side by side. The runner tells one thread's turn after the other; here each core has what it was
+// told in a queue, and the core with the lowest clock plays next: up to a quantum ahead of the others, because what cores do
+// to lines of their own does not depend on the order, and not past an access to a line that cores fight over unless its clock is the
+// lowest. Ties go to the lower number, so the order is a function of what was told.
+//
+// A round is over when a thread comes again that waits already and another came in between: then every queue is played to its
+// end, and all cores go on from the time of the last. A core with nothing to do has idled until then, which nobody pays for.
+// Left out: what a thread would have done in the time that its turn was shorter than another's.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "uarch/machine/thread_player.h"
+
+namespace zs::uarch {
+
+template <typename Clock>
+class Weaver {
+ public:
+  /// quantum  cycles; 0: runs are played at once
+  Weaver(std::span<const std::unique_ptr<PlayedCore<Clock>>> cores, std::uint64_t quantum)
+      : cores_(cores), quantum_(quantum), queues_(cores.size()) {}
+
+  void attached() { ++threads_; }
+  void detached(ThreadPlayer<Clock>& thread) {
+    settle(thread);
+    --threads_;
+    if (last_ == &thread) last_ = nullptr;
+  }
+  /// Whether runs wait.
+  bool weaves() const { return quantum_ != 0 && threads_ > 1; }
+
+  void enqueue(ThreadPlayer<Clock>& thread, std::span<const arch::PathRun> runs,
+               std::span<const std::uint64_t> addresses) {
+    Queue& queue = queues_[thread.core().number];
+    if (last_ != &thread && waits(queue, thread)) settle_all();
+    if (queue.words.size() + queue.runs.size() > kMostWaiting) settle(thread);
+    last_ = &thread;
+    if (queue.parts.empty() || queue.parts.back().thread != &thread) queue.parts.push_back({&thread, 0});
+    queue.parts.back().runs += runs.size();
+    queue.runs.insert(queue.runs.end(), runs.begin(), runs.end());
+    queue.words.insert(queue.words.end(), addresses.begin(), addresses.end());
+  }
+
+  /// Everything of this thread is played, and what other cores do before.
+  void settle(ThreadPlayer<Clock>& thread) {
+    Queue& queue = queues_[thread.core().number];
+    while (waits(queue, thread)) step();
+  }
+  void settle_all() {
+    while (step()) {}
+    std::uint64_t latest = 0;
+    for (const auto& core : cores_) latest = std::max(latest, core->clock.start_cycle());
+    for (const auto& core : cores_) core->idle_until = latest;
+  }
+
+ private:
+  // chosen: a turn of a thread is shorter, and memory bounded.
+  static constexpr std::size_t kMostWaiting = std::size_t{1} << 21;
+
+  /// Runs of one thread, one behind the other.
+  struct Part {
+    ThreadPlayer<Clock>* thread;
+    std::size_t runs;
+  };
+  struct Queue {
+    std::vector<Part> parts;
+    std::vector<arch::PathRun> runs;
+    std::vector<std::uint64_t> words;
+    std::size_t part = 0, run = 0, word = 0;  // what comes next
+    std::uint64_t time = 0;                   // cycle in which it does
+    Place place;                              // within the run
+  };
+
+  static bool waits(const Queue& queue, const ThreadPlayer<Clock>& thread) {
+    for (std::size_t i = queue.part; i < queue.parts.size(); ++i) {
+      if (queue.parts[i].thread == &thread) return true;
+    }
+    return false;
+  }
+
+  /// The core that is behind plays for a while. Returns false if none has anything to do.
+  bool step() {
+    std::size_t lowest = queues_.size();
+    std::uint64_t limit = UINT64_MAX;
+    for (std::size_t i = 0; i < queues_.size(); ++i) {
+      Queue& queue = queues_[i];
+      if (queue.part == queue.parts.size()) continue;
+      queue.time =
+          queue.place.in_block ? queue.place.time : std::max(cores_[i]->clock.start_cycle(), cores_[i]->idle_until);
+      if (lowest == queues_.size()) {
+        lowest = i;
+      } else if (queue.time < queues_[lowest].time) {
+        limit = queues_[lowest].time;
+        lowest = i;
+      } else {
+        limit = std::min(limit, queue.time);
+      }
+    }
+    if (lowest == queues_.size()) return false;
+    play(queues_[lowest], limit);
+    return true;
+  }
+
+  void play(Queue& queue, std::uint64_t limit) {
+    const std::uint64_t until = limit == UINT64_MAX ? limit : limit + quantum_;
+    Part& part = queue.parts[queue.part];
+    ThreadPlayer<Clock>& thread = *part.thread;
+    thread.take();
+    while (part.runs != 0) {
+      const arch::PathRun& run = queue.runs[queue.run];
+      if (!thread.play_until(run, queue.words.data() + queue.word, queue.place, limit, until)) {
+        thread.tell();
+        return;
+      }
+      queue.place = {};
+      queue.word += run.words;
+      ++queue.run;
+      --part.runs;
+      // Only there: where runs end, the runner decides.
+      if (thread.between_blocks() && thread.core().clock.start_cycle() >= until) break;
+    }
+    thread.tell();
+    if (part.runs != 0) return;
+    ++queue.part;
+    if (queue.part != queue.parts.size()) return;
+    queue.parts.clear();
+    queue.runs.clear();
+    queue.words.clear();
+    queue.part = queue.run = queue.word = 0;
+  }
+
+  std::span<const std::unique_ptr<PlayedCore<Clock>>> cores_;
+  std::uint64_t quantum_;
+  std::vector<Queue> queues_;
+  std::size_t threads_ = 0;
+  const ThreadPlayer<Clock>* last_ = nullptr;  // whose run was told last
+};
+
+}  // namespace zs::uarch
