@@ -374,6 +374,8 @@ void ThreadPlayer<Clock>::stored(const Step& step, const Outcome& outcome) {
   last_.store = outcome;
   last_.stored = true;
   if (outcome.waited != 0) core_.clock.store_stall(step.instruction, outcome.waited);
+  // With a store buffer, the memory system has it and says what waited for it.
+  if constexpr (!kTimed) core_.clock.store_missed(step.instruction, outcome.latency);
 }
 
 /// A load for the load-latency facility, which follows one at a time.
@@ -410,7 +412,11 @@ const std::uint64_t* ThreadPlayer<Clock>::other(const Step& step, const std::uin
     case AccessKind::PrefetchT1: memory_.software_prefetch(core, access, PrefetchHint::T1); break;
     case AccessKind::PrefetchNta: memory_.software_prefetch(core, access, PrefetchHint::Nta); break;
     case AccessKind::PrefetchW: memory_.software_prefetch(core, access, PrefetchHint::W); break;
-    case AccessKind::StreamingStore: memory_.streaming_store(core, access); break;
+    case AccessKind::StreamingStore: {
+      const Outcome outcome = memory_.streaming_store(core, access);
+      if constexpr (!kTimed) core_.clock.store_missed(step.instruction, outcome.latency);
+      break;
+    }
     case AccessKind::Flush: memory_.flush(core, linear); break;
   }
   return words + 1;

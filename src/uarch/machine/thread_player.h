@@ -36,7 +36,14 @@ struct Place {
 /// What a core has beside its part of the memory system.
 template <typename Clock>
 struct PlayedCore {
-  PlayedCore(const CoreModel& model, unsigned which) : number(which), branches(model.branch), clock(model.timing) {}
+  PlayedCore(const CoreModel& model, unsigned which) : number(which), branches(model.branch), clock(clock_of(model)) {}
+  static Clock clock_of(const CoreModel& model) {
+    if constexpr (std::is_same_v<Clock, BoundClock>) {
+      return BoundClock(model.timing, model.memory.store_buffer);
+    } else {
+      return Clock(model.timing);
+    }
+  }
   unsigned number;
   BranchUnit branches;
   Clock clock;

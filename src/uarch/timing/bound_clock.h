@@ -1,6 +1,6 @@
 // A clock without registers, for the depth `fast`, where time is asked for only so that the caches know what is still on its way:
-// every load is dispatched with its instruction, and a miss holds nothing up until the reorder buffer is full. It answers to
-// the same calls as CoreClock. Its time is no estimate of a program's: nothing reports it.
+// every load is dispatched with its instruction, and a miss holds nothing up until the reorder buffer is full; nor do stores
+// that miss, until there are as many as the store buffer has entries. It answers to the same calls as CoreClock. Its time is no estimate of a program's: nothing reports it.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,10 @@ namespace zs::uarch {
 
 class BoundClock {
  public:
-  explicit BoundClock(const TimingParameters& core)
+  /// store_buffer  entries, at most kRing
+  BoundClock(const TimingParameters& core, std::uint32_t store_buffer)
       : reorder_buffer_(core.reorder_buffer),
+        store_buffer_(store_buffer),
         mispredict_units_(core.mispredict_cycles * kUnitsPerCycle),
         resteer_units_(core.resteer_cycles * kUnitsPerCycle),
         hidden_units_(core.queue_slots * (kUnitsPerCycle / core.issue_width)) {}
@@ -45,6 +47,19 @@ class BoundClock {
     complete_ = std::max(complete_, at + std::uint64_t{latency_cycles} * kUnitsPerCycle);
   }
   void store_stall(std::size_t, std::uint32_t cycles) { shift_ += cycles * kUnitsPerCycle; }
+  /// A store whose line is writable only after so many cycles.
+  void store_missed(std::size_t instruction, std::uint32_t cycles) {
+    std::uint64_t at = now_ + shift_ + block_->offset(instruction);
+    if (stores_ >= store_buffer_) {
+      const std::uint64_t leaves = released_[(stores_ - store_buffer_) % kRing];
+      if (leaves > at) {
+        shift_ += leaves - at;
+        at = leaves;
+      }
+    }
+    const std::uint64_t before = stores_ == 0 ? 0 : released_[(stores_ - 1) % kRing];  // they leave in order
+    released_[stores_++ % kRing] = std::max(before, at + std::uint64_t{cycles} * kUnitsPerCycle);
+  }
   void fetch_stall(std::size_t, std::uint32_t cycles, SlotCause) {
     const std::uint32_t units = cycles * kUnitsPerCycle;
     if (units > hidden_units_) shift_ += units - hidden_units_;
@@ -71,12 +86,14 @@ class BoundClock {
     std::uint64_t first_slot, complete;
   };
 
-  std::uint32_t reorder_buffer_, mispredict_units_, resteer_units_, hidden_units_;
+  std::uint32_t reorder_buffer_, store_buffer_, mispredict_units_, resteer_units_, hidden_units_;
   const BlockTiming* block_ = nullptr;
   std::uint64_t now_ = 0, slots_ = 0, complete_ = 0;
   std::uint64_t shift_ = 0;
   std::array<Miss, kRing> misses_{};
   std::size_t oldest_ = 0, newest_ = 0;
+  std::array<std::uint64_t, kRing> released_{};  // when each of the last stores that missed leaves the store buffer
+  std::uint64_t stores_ = 0;
 };
 
 }  // namespace zs::uarch
