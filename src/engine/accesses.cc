@@ -226,7 +226,9 @@ void effects_of(const Insn& insn, Effects& effects) {
         !effects.accesses.empty())
       note_elements(raw, operands, operands[i], effects);
   }
-  effects.alone = insn.facts.rep_string ||
+  // State areas are alone so that all that is not has few accesses, which bounds what one instruction can do to a model.
+  constexpr std::size_t kMostAmongOthers = 4;
+  effects.alone = insn.facts.rep_string || effects.accesses.size() > kMostAmongOthers ||
                   (!effects.accesses.empty() && effects.accesses[0].form == AccessForm::Listed) ||
                   raw.mnemonic == ZYDIS_MNEMONIC_WRFSBASE || raw.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
 }

@@ -45,6 +45,25 @@ std::uint32_t most_per_instruction(const arch::EventMeaning& meaning, const arch
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(meaning.of_signals(most), 1, UINT32_MAX));
 }
 
+/// Which instructions can have a modelled event.
+std::uint8_t risks_of(const arch::EventMeaning& meaning) {
+  using enum arch::CoreSignal;
+  const auto risk_of = [](arch::CoreSignal signal) {
+    if ((signal >= Loads && signal <= LoadStlbMiss) || signal == LatencyLoads) return kRiskLoad;
+    if (signal >= Stores && signal <= StreamingStores) return kRiskStore;
+    if (signal >= MispredictedTaken && signal <= MispredictedReturn) return kRiskBranch;
+    return kRiskAny;
+  };
+  std::uint8_t risks = 0;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    arch::CoreSignals one;
+    one.counts[i] = 1U << 20;  // some events are parts of a signal
+    if (meaning.of_signals(one) != 0)
+      risks = static_cast<std::uint8_t>(risks | risk_of(static_cast<arch::CoreSignal>(i)));
+  }
+  return risks;
+}
+
 /// Whether the event happens exactly once in every instruction, so that its count is also a bound on time.
 bool counts_instructions(const arch::EventMeaning& meaning) {
   if (most_per_instruction(meaning) != 1) return false;
@@ -54,6 +73,13 @@ bool counts_instructions(const arch::EventMeaning& meaning) {
     if (meaning.count(plain) != 1) return false;
   }
   return true;
+}
+
+/// What may pass before the first counter of time wraps, as core cycles at least.
+std::uint64_t nearest_time(const pmu::Pmu& pmu) {
+  constexpr std::uint64_t kWidest = 8;  // slots in a cycle
+  const pmu::Elapsed left = pmu.time_headroom();
+  return std::min({left.core, left.reference, left.slots / kWidest});
 }
 
 /// State areas (XSAVE, FXSAVE and kin) are wider than a line: many aligned accesses, none of them split.
@@ -89,19 +115,24 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   // Where registers are stored too, these take a word for two instructions anyway.
   const std::uint32_t instructions_per_word = models_ ? 2 : 8, others_per_word = models_ ? 1 : 2;
   units_.clear();
-  words_per_instruction_ = 0;
+  risks_ = 0;
+  time_is_near_ = false;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
       const arch::EventMeaning& meaning = pmu->lanes()[lane];
       const bool near = pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements_ = false;
       if (meaning.of_signals != nullptr) {
-        if (near) words_per_instruction_ = 1;
+        if (near) risks_ = static_cast<std::uint8_t>(risks_ | risks_of(meaning));
         units_.push_back(near ? per_instruction_[units_.size()] : 0);
       } else {
         units_.push_back(!near ? 0 : counts_instructions(meaning) ? instructions_per_word : others_per_word);
       }
     }
+  }
+  if (models_) {
+    for (const pmu::Pmu* pmu : cpu.pmus) time_is_near_ |= nearest_time(*pmu) < kFarAway;
+    if (time_is_near_) risks_ |= kRiskAny;
   }
   const bool budget = !models_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
@@ -125,6 +156,14 @@ Runtime::Allowance Runtime::allowance() const {
       allowed.budget = std::min(allowed.budget, headroom <= most_in_a_block ? 0 : headroom - most_in_a_block);
       allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);
     }
+    if (time_is_near_) {
+      // Nobody knows how long an instruction takes until it has run. So a part of the way, and once more.
+      constexpr std::uint64_t kCyclesPerInstruction = 16;
+      const std::uint64_t instructions = std::max<std::uint64_t>(1, nearest_time(*pmu) / kCyclesPerInstruction);
+      const std::uint64_t last = translator_->counts().most_words();
+      allowed.records = std::min(allowed.records, instructions < last ? 0 : instructions - last);
+      allowed.instructions = std::min(allowed.instructions, instructions);
+    }
   }
   return allowed;
 }
@@ -134,7 +173,12 @@ void Runtime::count(std::span<const std::uint64_t> events) {
   for (pmu::Pmu* pmu : thread_->cpu.pmus) {
     const std::size_t own_lanes = pmu->lanes().size();
     for (std::size_t own = 0; own < own_lanes; ++own, ++lane) {
-      if (events[lane] != 0) pmu->count(own, events[lane]);
+      if (events[lane] == 0) continue;
+      // Only what is of the nature of time has no bound.
+      if ((*lanes_)[lane].of_signals != nullptr && events[lane] > pmu->headroom(own))
+        pmu->pass(own, events[lane]);
+      else
+        pmu->count(own, events[lane]);
     }
   }
 }

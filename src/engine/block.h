@@ -15,7 +15,34 @@ enum class Variant : std::uint8_t {
   Near,  // close to the event horizon, budget form: looks first whether all of it may run; linked to its like; appends no record
   Once,  // close to the event horizon: at most so many instructions, never linked, not kept
   Step,  // one instruction; appends nothing: the dispatcher retires it
+  // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the horizon
+  // closer (Translator::Options::risks). Unlike what is made once, kept, because to describe it to the model costs more.
+  UpTo0,
+  UpTo1,
+  UpTo2,
+  UpTo4,
+  UpTo8,
+  UpTo16,
+  UpTo32,
 };
+
+constexpr bool is_up_to(Variant variant) { return variant >= Variant::UpTo0; }
+/// How many they are.
+constexpr unsigned most_risky(Variant variant) {
+  return variant == Variant::UpTo0 ? 0 : 1u << (static_cast<unsigned>(variant) - static_cast<unsigned>(Variant::UpTo1));
+}
+static_assert(most_risky(Variant::UpTo32) == 32);
+/// The one that may run farthest within `risky`.
+constexpr Variant up_to(std::uint64_t risky) {
+  Variant variant = Variant::UpTo0;
+  while (variant < Variant::UpTo32 && most_risky(static_cast<Variant>(static_cast<unsigned>(variant) + 1)) <= risky)
+    variant = static_cast<Variant>(static_cast<unsigned>(variant) + 1);
+  return variant;
+}
+static_assert(up_to(0) == Variant::UpTo0 && up_to(3) == Variant::UpTo2 && up_to(1000) == Variant::UpTo32);
+
+/// Which instructions can have an event that only a core model knows.
+enum Risk : std::uint8_t { kRiskAny = 1, kRiskLoad = 2, kRiskStore = 4, kRiskBranch = 8 };
 
 enum class ExitKind : std::uint8_t {
   Direct,       // to `target`

@@ -40,7 +40,7 @@ class BlockMap {
   };
 
   /// Addresses have 57 bits at most, so nothing is lost, and no key is kFree.
-  static std::uint64_t key(std::uint64_t pc, Variant variant) { return pc << 3 | static_cast<unsigned>(variant); }
+  static std::uint64_t key(std::uint64_t pc, Variant variant) { return pc << 4 | static_cast<unsigned>(variant); }
 
   /// Where `wanted` is, or would be put.
   std::size_t place(std::uint64_t wanted) const {

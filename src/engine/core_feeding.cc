@@ -55,38 +55,39 @@ void Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std
   if (from == to && !extra) return;
   forget_flushed_paths();
   arch::CoreFeed& core = *thread_->cpu.core;
-  bool with_gs = uses_gs_;
-  CorePaths::Bases bases = segment_bases();
-  const std::span<const std::uint32_t> slots = std::span(slots_).last(ids.size());
+  // All are described first, so that the loop below asks nobody.
+  for (std::size_t i = from; i < std::min(to + 1, ids.size()); ++i) {
+    if (core_paths_.find(ids[i]) == nullptr) core_path(ids[i]);
+  }
+  if (extra) core_path(*extra);
+  const std::uint64_t behind = more ? core_path(*more).first : indirect_target_;
+  const CorePaths::Bases bases = segment_bases();
+  const std::uint32_t* const slots = slots_.data() + (slots_.size() - ids.size());
   words_.resize(kBatchWords);
-  runs_.clear();
+  runs_.resize(kBatchRuns);
   std::uint64_t* out = words_.data();
-  const auto flush = [&] {
-    if (!runs_.empty()) core.run(runs_, {words_.data(), out});
-    runs_.clear();
-    out = words_.data();
-  };
+  arch::PathRun* run = runs_.data();
   const auto add = [&](const CorePaths::Path& path, std::uint32_t number, std::uint64_t next, std::uint64_t at) {
     if (path.instructions == 0) return;
-    if (with_gs != uses_gs_) bases = segment_bases();
-    with_gs = uses_gs_;
     std::uint64_t* const begin = out;
     out = core_paths_.expand(path, reinterpret_cast<const std::uint64_t*>(at), bases, {}, out);
-    runs_.push_back({.path = number, .words = static_cast<std::uint32_t>(out - begin), .next = next});
-    constexpr std::size_t kMostInOne = 4096;
-    if (runs_.size() == kBatchRuns || static_cast<std::size_t>(out - words_.data()) + kMostInOne > kBatchWords) flush();
+    *run++ = {.path = number, .words = static_cast<std::uint32_t>(out - begin), .next = next};
+    constexpr std::size_t kMostInOne = 256;
+    if (run != runs_.data() + kBatchRuns && out <= words_.data() + kBatchWords - kMostInOne) return;
+    core.run({runs_.data(), run}, {words_.data(), out});
+    run = runs_.data();
+    out = words_.data();
   };
   for (std::size_t i = from; i < to; ++i) {
-    std::uint64_t next = core_path(ids[i]).next;
-    if (next == 0)
-      next = i + 1 < ids.size() ? core_path(ids[i + 1]).first : more ? core_path(*more).first : indirect_target_;
-    add(core_path(ids[i]), ids[i], next, slots[i]);
+    const CorePaths::Path& path = core_paths_[ids[i]];
+    const std::uint64_t next = path.next != 0 ? path.next : i + 1 < ids.size() ? core_paths_[ids[i + 1]].first : behind;
+    add(path, ids[i], next, slots[i]);
   }
   if (extra) {
-    const CorePaths::Path& path = core_path(*extra);
+    const CorePaths::Path& path = core_paths_[*extra];
     add(path, *extra, path.next != 0 ? path.next : indirect_target_, extra_slots_);
   }
-  flush();
+  if (run != runs_.data()) core.run({runs_.data(), run}, {words_.data(), out});
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
@@ -159,6 +160,7 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
   const arch::CoreSignals before = core.signals();
   core.run({&run, 1}, {words_.data(), end});
+  advance_time();
   const arch::CoreSignals& now = core.signals();
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
   step.load = core.last_load();
@@ -174,6 +176,51 @@ void Runtime::tell_of_core(arch::Retired& retired) const {
   retired.load = step.load;
   retired.store = step.store;
   retired.mispredicted = step.mispredicted;
+}
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+// What the model says has passed since it was last asked. Frequencies are not modelled: all clocks tick alike, but for the bus.
+void Runtime::advance_time() {
+  using enum arch::CoreSignal;
+  constexpr std::uint64_t kCyclesPerBusTick = 24;  // chosen, as in a virtual PC: 2.4 GHz, 100 MHz
+  const arch::CoreSignals& now = thread_->cpu.core->signals();
+  arch::CoreSignals& told = thread_->time_told;
+  const auto since = [&](auto... signals) { return ((now[signals] - told[signals]) + ...); };
+  if (since(Cycles, Slots) == 0) return;
+  pmu::Elapsed elapsed;
+  elapsed.core = elapsed.reference = since(Cycles);
+  elapsed.bus = now[Cycles] / kCyclesPerBusTick - told[Cycles] / kCyclesPerBusTick;
+  elapsed.slots = since(Slots);
+  const std::uint64_t fetch_latency =
+      since(SlotsInstructionCache, SlotsInstructionTlb, SlotsResteer, SlotsMicrocodeSwitch);
+  const std::uint64_t memory = since(SlotsL1, SlotsL2, SlotsL3, SlotsDram, SlotsStoreBuffer);
+  const pmu::IssuedSlots issued{since(SlotsRetired, SlotsMicrocode),
+                                since(SlotsMispredict, SlotsMachineClear),
+                                fetch_latency + since(SlotsDecode, SlotsUopCache),
+                                memory + since(SlotsLatency, SlotsPorts, SlotsDivider, SlotsSerialising),
+                                since(SlotsMicrocode),
+                                since(SlotsMispredict),
+                                fetch_latency,
+                                memory};
+  told = now;
+  for (pmu::Pmu* pmu : thread_->cpu.pmus) {
+    pmu->advance(elapsed);
+    pmu->issue(issued);
+  }
+}
+
+// An overflow of time, which belongs to no instruction: taken when the thread's state is known.
+void Runtime::take_time_pmi() {
+  if (thread_->cpu.core != nullptr && thread_->cpu.pmi_requested != nullptr && *thread_->cpu.pmi_requested) take_pmi();
+}
+
+void Runtime::tell_latency_threshold() {
+  if (thread_->cpu.core == nullptr) return;
+  for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
+    if (const std::uint64_t cycles = pmu->latency_threshold(); cycles != 0)
+      thread_->cpu.core->set_latency_threshold(static_cast<std::uint32_t>(cycles));
+  }
 }
 
 void Runtime::tell_core_unmapped(std::uint64_t address, std::uint64_t length) {

@@ -47,8 +47,8 @@ const CorePaths::Path& CorePaths::describe(std::uint32_t number, std::uint64_t f
   path.next = next;
   path.instructions = static_cast<std::uint16_t>(insns.size());
   if (insns.empty()) return path;
-  path.plain = true;
-  const bool passing = number < Translator::kFirstKept;
+  path.plain = path.single = true;
+  const bool passing = path.passing = number < Translator::kFirstKept;
   std::vector<AddressTerm>& terms = passing ? passing_[number] : terms_;
   if (passing) terms.clear();
   path.terms_at = static_cast<std::uint32_t>(terms.size());
@@ -65,6 +65,7 @@ const CorePaths::Path& CorePaths::describe(std::uint32_t number, std::uint64_t f
     for (const InsnSlots::Term& access : from.slots->terms) {
       terms.push_back(access.term);
       path.plain &= access.term.flags == 0;
+      path.single &= access.term.base != AddressTerm::kNoSlot && access.term.index == AddressTerm::kNoSlot;
       accesses_.push_back({.kind = access.kind,
                            .form = access.form,
                            .bytes = access.term.bytes,
@@ -73,6 +74,9 @@ const CorePaths::Path& CorePaths::describe(std::uint32_t number, std::uint64_t f
     path.slots = std::max(path.slots, from.slots->used);
   }
   path.terms = static_cast<std::uint16_t>(accesses_.size());
+  // Behind the last of a group of four: read, and of no effect.
+  const AddressTerm none{.base = 0};
+  while ((terms.size() - path.terms_at) % 4 != 0) terms.push_back(none);
   core.describe(number, {.instructions = instructions_, .accesses = accesses_});
   return path;
 }
@@ -82,22 +86,11 @@ void CorePaths::forget(std::uint32_t end) {
     paths_[number].described = false;
 }
 
-std::uint64_t* CorePaths::expand(const Path& path, const std::uint64_t* slots, Bases bases,
-                                 std::span<const std::uint64_t> listed, std::uint64_t* out) const {
-  if (path.terms == 0) return out;
-  const auto number = static_cast<std::size_t>(&path - paths_.data());
-  const AddressTerm* terms =
-      (number < Translator::kFirstKept ? passing_[number].data() : terms_.data()) + path.terms_at;
-  alignas(64) std::uint64_t values[AddressTerm::kNoSlot + 1];
+std::uint64_t* CorePaths::expand_any(const Path& path, const AddressTerm* terms, const std::uint64_t* slots,
+                                     Bases bases, std::span<const std::uint64_t> listed, std::uint64_t* out) const {
+  std::uint64_t values[AddressTerm::kNoSlot + 1];
   std::memcpy(values, slots, sizeof(std::uint64_t) * path.slots);
   values[AddressTerm::kNoSlot] = 0;
-  if (path.plain) {
-    for (std::size_t i = 0; i < path.terms; ++i) {
-      const AddressTerm& term = terms[i];
-      out[i] = static_cast<std::uint64_t>(term.displacement) + values[term.base] + values[term.index] * term.scale;
-    }
-    return out + path.terms;
-  }
   for (std::size_t i = 0; i < path.terms; ++i) {
     const AddressTerm& term = terms[i];
     if ((term.flags & AddressTerm::kListed) != 0) {

@@ -22,7 +22,9 @@ class CorePaths {
     std::uint16_t instructions = 0;
     std::uint8_t slots = 0;
     bool described = false;
-    bool plain = false;  // every access is one address, in no segment
+    bool plain = false;    // every access is one address, in no segment
+    bool single = false;   // and a slot plus a constant
+    bool passing = false;  // its terms are in passing_
   };
   /// What addresses depend on besides the slots.
   struct Bases {
@@ -33,6 +35,7 @@ class CorePaths {
   const Path* find(std::uint32_t number) const {
     return number < paths_.size() && paths_[number].described ? &paths_[number] : nullptr;
   }
+  const Path& operator[](std::uint32_t number) const { return paths_[number]; }  // one that is described
   /// Describes it to the engine and to `core`.
   const Path& describe(std::uint32_t number, std::uint64_t first, std::span<const Translator::PathInsn> insns,
                        std::uint64_t next, arch::CoreFeed& core);
@@ -44,10 +47,33 @@ class CorePaths {
   /// listed  the words of AccessForm::Listed, in order
   /// returns the end
   std::uint64_t* expand(const Path& path, const std::uint64_t* slots, Bases bases,
-                        std::span<const std::uint64_t> listed, std::uint64_t* out) const;
+                        std::span<const std::uint64_t> listed, std::uint64_t* out) const {
+    const AddressTerm* const terms =
+        path.passing ? passing_[&path - paths_.data()].data() : terms_.data() + path.terms_at;
+    if (!path.plain) return expand_any(path, terms, slots, bases, listed, out);
+    // Mostly one register and a constant; a path with others says so, and the rest of a group of four is overwritten by what follows.
+    if (path.single) {
+      for (std::size_t i = 0; i < path.terms; i += 4) {
+        for (std::size_t k = i; k < i + 4; ++k)
+          out[k] = static_cast<std::uint64_t>(terms[k].displacement) + slots[terms[k].base];
+      }
+      return out + path.terms;
+    }
+    for (std::size_t i = 0; i < path.terms; ++i) {
+      const AddressTerm& term = terms[i];
+      std::uint64_t sum = static_cast<std::uint64_t>(term.displacement);
+      if (term.base != AddressTerm::kNoSlot) sum += slots[term.base];
+      if (term.index != AddressTerm::kNoSlot) sum += slots[term.index] * term.scale;
+      out[i] = sum;
+    }
+    return out + path.terms;
+  }
   static std::size_t most_words(const Path& path, std::size_t listed) { return 2u * path.terms + listed + 4; }
 
  private:
+  std::uint64_t* expand_any(const Path& path, const AddressTerm* terms, const std::uint64_t* slots, Bases bases,
+                            std::span<const std::uint64_t> listed, std::uint64_t* out) const;
+
   std::vector<Path> paths_;
   std::vector<AddressTerm> terms_;
   std::vector<AddressTerm> passing_[Translator::kFirstKept];  // of numbers that name something else each time

@@ -65,6 +65,7 @@ std::uint64_t Runtime::dispatch() {
     quantum_over_ = context_.reason == ExitReason::Guard;
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
+  take_time_pmi();
   // What is known is told now and then, so that a program that is killed has not counted for nothing.
   if (quantum_over_) observer().flush(shown(thread_->id));
   // What ran with its page's write protection lifted may be stale already.
@@ -153,6 +154,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
           note_signals(before_);
           run_core_into(block, place.instruction, place.pc);
           add_signals(before_);
+          advance_time();
         }
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);
         translator_->count_prefix(block, place.instruction, prefix);
@@ -332,9 +334,13 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     }
     if (const std::uint64_t at = approach(allowed.instructions, link_from); at != 0) return at;
     context_.trace_pointer = trace_start_ = window_.trace_begin();
+    if (models_) {
+      const Block& some = translator_->get(thread.pc, up_to(allowed.instructions));
+      if (some.instructions != 0) return some.entry;
+      break;
+    }
     if (allowed.instructions >= 2) {
       const Block& once = translator_->once(thread.pc, allowed.instructions);
-      core_paths_.forget(Translator::kFirstKept);
       if (once.instructions != 0) return once.entry;
     }
     break;

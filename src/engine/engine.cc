@@ -92,8 +92,9 @@ void Runtime::start(ProgramPlan plan) {
   options.form = form_;
   options.count_elements = count_elements_;
   options.addresses = models_;
-  options.words_per_instruction = words_per_instruction_;
-  options.brakes = has_lahf() && std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
+  options.risks = risks_;
+  options.brakes =
+      has_lahf() && (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; }));
   if (form_ == TraceForm::Budget) window_.use_budget_view(true);
   translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, units_, options);
   map_.listen(this);

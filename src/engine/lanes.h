@@ -73,6 +73,9 @@ class CountTable {
   std::uint32_t words(std::uint32_t exit) const { return words_[exit]; }
   std::uint32_t most_words() const { return most_words_; }
 
+  /// Whether an overflow of `lane` may be near.
+  bool near(std::size_t lane) const { return units_[lane] != 0; }
+
   /// totals[lane] += occurrences over the exits `ids`.
   void sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
 

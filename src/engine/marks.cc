@@ -75,6 +75,7 @@ void Runtime::count_between_marks(std::span<const std::uint32_t> ids, std::optio
     }
     if (models) add_signals(before_);
     count(totals_);
+    if (models) advance_time();
   };
   const auto tell = [&](std::uint32_t id) { reached(translator_->block(translator_->exit(id).block).pc, nullptr); };
   std::size_t counted = 0;

@@ -101,6 +101,9 @@ class Runtime final : public CodeSource, public CodeListener {
   void tell_of_core(arch::Retired& retired) const;
   void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
   void forget_flushed_paths();
+  void advance_time();
+  void take_time_pmi();
+  void tell_latency_threshold();
   void tell_core_unmapped(std::uint64_t address, std::uint64_t length);
 
   // ---- marks in the program's code (marks.cc)
@@ -211,17 +214,18 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
   std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
-  std::vector<std::uint32_t> slots_;    // scratch of drain(): with ids_, where each record's slots are
-  std::uint32_t extra_slots_ = 0;       // and those of the record that was not stored
-  std::vector<arch::PathRun> runs_;     // scratch of run_core()
-  std::vector<std::uint64_t> words_;    // likewise
-  std::vector<std::uint64_t> before_;   // scratch: what modelled lanes had counted
-  bool models_ = false;                 // threads have a core model
-  bool uses_gs_ = false;                // some address was relative to GS
-  std::uint64_t paths_of_flush_ = 0;    // Translator::flushes() when core_paths_ was begun
-  unsigned words_per_instruction_ = 0;  // Translator::Options
-  std::uint64_t indirect_target_ = 0;   // of the last record drained, if it ends in an indirect branch
-  bool wants_indirect_entry_ = false;   // the next block was reached by an indirect branch
+  std::vector<std::uint32_t> slots_;   // scratch of drain(): with ids_, where each record's slots are
+  std::uint32_t extra_slots_ = 0;      // and those of the record that was not stored
+  std::vector<arch::PathRun> runs_;    // scratch of run_core()
+  std::vector<std::uint64_t> words_;   // likewise
+  std::vector<std::uint64_t> before_;  // scratch: what modelled lanes had counted
+  bool models_ = false;                // threads have a core model
+  bool uses_gs_ = false;               // some address was relative to GS
+  std::uint64_t paths_of_flush_ = 0;   // Translator::flushes() when core_paths_ was begun
+  std::uint8_t risks_ = 0;             // Translator::Options
+  bool time_is_near_ = false;          // some counter of time may overflow
+  std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
+  bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch
   bool quantum_over_ = false;
   std::uint64_t ran_ = 0;  // bytes of trace since the lock was last given away
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.

@@ -164,6 +164,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   thread.pc = exit.target;
   gpr(kRcx) = exit.target;
   gpr(kR11) = context_.flags;
+  take_time_pmi();
   // Before the call: another thread may run during it, and it may take memory away.
   if (thread.step.active && thread.cpu.core != nullptr) run_core_step(true, exit.target);
   if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||

@@ -77,6 +77,7 @@ struct Thread {
   ThreadIdentity id;
   std::shared_ptr<Process> process;
   VirtualCpu cpu;
+  arch::CoreSignals time_told;  // signals of its core when its PMUs were last told of time
   bool announced = false;
 
   // State while another thread is in the Context.

@@ -91,6 +91,7 @@ Observer& Runtime::observer() const {
 void Runtime::announce_thread(Thread& thread) {
   if (!thread.process->recorded) return;
   thread.cpu = observer().thread_started(shown(thread.id));
+  thread.time_told = thread.cpu.core != nullptr ? thread.cpu.core->signals() : arch::CoreSignals{};
   thread.announced = true;
 }
 

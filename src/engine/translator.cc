@@ -91,6 +91,7 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
   planner_.clear();
   unsigned conditionals = 0;
   unsigned side_exits = 0;
+  unsigned risky = 0;
   std::uint64_t at = pc;
   // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
   const bool unseen = source_.may_change_unseen(pc);
@@ -100,7 +101,8 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
       if (path.steps[i].insn.pc == target)
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
-    return as != nullptr || variant == Variant::Once || by_pc_.find(target, Variant::Full) == kNone;
+    return as != nullptr || variant == Variant::Once || is_up_to(variant) ||
+           by_pc_.find(target, Variant::Full) == kNone;
   };
   const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
     path.end_kind = kind;
@@ -126,6 +128,9 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
       const bool alone = variant != Variant::Step && (effects_.alone || unseen);
       if (alone) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
       if (!planner_.add(effects_, step.slots)) return path.steps.drop_last(), end(ExitKind::Direct, at);
+      step.risky = is_risky(insn);
+      if (is_up_to(variant) && step.risky && ++risky > most_risky(variant))
+        return path.steps.drop_last(), end(ExitKind::Direct, at);
     }
     if (!fits32(at - pc)) return path.steps.drop_last(), end(ExitKind::Direct, at);
     if (variant != Variant::Step && needs_step(insn)) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
@@ -323,18 +328,28 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
     CHECK(id < kOnceExits);
     exits_[id] = exit;
     exit_marks_[id] = instructions == 0 ? MarkTime::None : current_.mark;
-    counts_.set_exit(id, counts, least_words(instructions));
+    counts_.set_exit(id, counts, std::max(slots_used_, risky_));
   } else {
     exits_.push_back(exit);
     exit_marks_.push_back(instructions == 0 ? MarkTime::None : current_.mark);
-    counts_.add_exit(counts, least_words(instructions));
+    counts_.add_exit(counts, std::max(slots_used_, risky_));
   }
   return id;
 }
 
-// Words of a record that an exit takes for what it stores, and for what it may count and only a core model knows.
-unsigned Translator::least_words(std::uint16_t instructions) const {
-  return std::max<unsigned>(slots_used_, instructions * options_.words_per_instruction);
+bool Translator::is_risky(const Insn& insn) {
+  const std::uint8_t risks = options_.risks;
+  if ((risks & kRiskAny) != 0 || ((risks & kRiskLoad) != 0 && insn.facts.loads != 0) ||
+      ((risks & kRiskStore) != 0 && insn.facts.stores != 0) ||
+      ((risks & kRiskBranch) != 0 && insn.facts.branch != arch::BranchKind::None))
+    return true;
+  for (const bool taken : {false, true}) {
+    const auto counts = fact_counts_.of(insn.facts, taken);
+    for (std::size_t lane = 0; lane < counts.size(); ++lane) {
+      if (counts[lane] != 0 && counts_.near(lane)) return true;
+    }
+  }
+  return false;
 }
 
 void Translator::emit_slots(std::span<const InsnSlots::Store> stores) {
@@ -592,6 +607,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
   if (options_.addresses && current_.variant != Variant::Step) {
     emit_slots(std::span(step.slots.before).first(step.slots.stores_before));
     slots_used_ = step.slots.used;
+    if (options_.risks != 0 && step.risky) ++risky_;
   }
   switch (insn.flow) {
     case Flow::Plain:
@@ -657,6 +673,7 @@ Translator::SideExit& Translator::add_side_exit(std::uint64_t target, bool taken
   side_counts_.insert(side_counts_.end(), running_.begin(), running_.end());
   side.instructions = current_.instructions;
   side.slots = slots_used_;
+  side.risky = risky_;
   side.taken = taken;
   return side_exits_.emplace_back(side);
 }
@@ -674,6 +691,7 @@ void Translator::emit_side_exits() {
     std::ranges::copy(counts_of(side), running_.begin());
     current_.instructions = side.instructions;
     slots_used_ = side.slots;
+    risky_ = side.risky;
     if (side.brake) {
       emit_brake_exit(side);
     } else if (side.unexpected_return != nullptr) {
@@ -819,7 +837,7 @@ void Translator::emit_block(const Path& path) {
   current_.entry = out_.here();
   mapping_ = {};
   running_.assign(lanes_.size(), 0);
-  slots_used_ = 0;
+  slots_used_ = risky_ = 0;
   literals_.clear();
 
   braked_ = false;

@@ -69,7 +69,9 @@ class Translator {
     TraceForm form = TraceForm::Records;
     bool addresses =
         false;  // with TraceForm::Spaced: what is needed to tell all addresses is stored too (address_slots.h)
-    unsigned words_per_instruction = 0;  // the least that a record takes in a spaced trace
+    /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of Variant::UpTo
+    /// what a lane near its overflow counts.
+    std::uint8_t risks = 0;
   };
   /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
   Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
@@ -158,7 +160,8 @@ class Translator {
  private:
   struct PathStep {
     Insn insn;
-    InsnSlots slots;  // with Options::addresses
+    InsnSlots slots;     // with Options::addresses
+    bool risky = false;  // may bring the event horizon closer; with Options::addresses
     bool follow_taken = false;
     std::uint64_t follow_return = 0;  // of a RET whose CALL is on the path: where it must lead for the path to go on
   };
@@ -210,7 +213,7 @@ class Translator {
     Mapping mapping;
     std::size_t counts;  // where its lanes start in side_counts_
     std::uint16_t instructions;
-    std::uint8_t slots;
+    std::uint8_t slots, risky;
     bool taken;
     std::uint64_t branch = 0;                 // the conditional branch that leaves
     const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
@@ -241,7 +244,7 @@ class Translator {
   std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
   void emit_slots(std::span<const InsnSlots::Store> stores);
-  unsigned least_words(std::uint16_t instructions) const;
+  bool is_risky(const Insn& insn);
   std::span<const PathInsn> describe(const Path& path, const Exit* exit);
   void emit_plain(const Insn& insn);
   void emit_rep_string(const Insn& insn);
@@ -307,7 +310,7 @@ class Translator {
   std::uint32_t current_index_ = 0;
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
-  std::uint8_t slots_used_ = 0;  // of the path so far
+  std::uint8_t slots_used_ = 0, risky_ = 0;  // of the path so far: slots; instructions that are risky
   AddressSlots planner_;
   Effects effects_;
   std::vector<PathInsn> path_insns_;  // scratch of describe()

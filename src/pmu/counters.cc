@@ -316,19 +316,29 @@ std::uint64_t Elapsed::*Counters::ticks(arch::Tick tick) {
   return &Elapsed::core;
 }
 
+void Counters::tick(Counter& counter, std::uint64_t events, Step& step) {
+  const std::uint64_t to_wrap = counter.limit - counter.value;
+  counter.value = (counter.value + events) & (counter.limit - 1);
+  if (events < to_wrap) return;
+  step.wrapped.bits |= counter.bit;
+  pending_.bits |= pebs_.bits & counter.bit;
+}
+
 Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
   refresh();
   Lanes& lanes = of(ring);
   Step step;
-  for (unsigned i = 0; i < lanes.ticking_count; ++i) {
-    Counter& counter = *lanes.ticking[i];
-    const std::uint64_t events = elapsed.*ticks(counter.tick);
-    const std::uint64_t to_wrap = counter.limit - counter.value;
-    counter.value = (counter.value + events) & (counter.limit - 1);
-    if (events < to_wrap) continue;
-    step.wrapped.bits |= counter.bit;
-    pending_.bits |= pebs_.bits & counter.bit;
-  }
+  for (unsigned i = 0; i < lanes.ticking_count; ++i)
+    tick(*lanes.ticking[i], elapsed.*ticks(lanes.ticking[i]->tick), step);
+  return step;
+}
+
+Counters::Step Counters::pass(std::size_t lane, std::uint64_t events, Ring ring) {
+  refresh();
+  Lanes& lanes = of(ring);
+  CHECK(lane < lanes.count);
+  Step step;
+  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) tick(*lanes.members[lane][i], events, step);
   return step;
 }
 

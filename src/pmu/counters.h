@@ -93,6 +93,8 @@ class Counters {
 
   /// Time. A PEBS counter that wraps here is recorded at the next retirement.
   Step advance(const Elapsed& elapsed, Ring ring);
+  /// The same of one lane's events.
+  Step pass(std::size_t lane, std::uint64_t events, Ring ring);
   Elapsed time_headroom(Ring ring);
   /// Whether this counter of time, named by its bit, runs in that ring.
   bool ticks_in(unsigned counter, Ring ring);
@@ -143,6 +145,7 @@ class Counters {
   }
   void resolve();
   void add(Counter& counter, std::uint64_t events, Step& step);
+  void tick(Counter& counter, std::uint64_t events, Step& step);  // the same without an instruction
   void add_conditionally(Counter& counter, const arch::Retired& retired, Step& step);
   void choose_meaning(unsigned n);
   bool records_the_overflow(unsigned counter, const arch::Event* row) const;

@@ -336,6 +336,18 @@ TEST(Headroom, LeavesTheWrappingEventToRetire) {
   EXPECT_EQ(t.pmu.headroom(0), 0U);
 }
 
+TEST(Counters, WrapAndInterruptWhereEventsPassThatBelongToNoInstruction) {
+  TestPmu t;
+  t.wr(kSelect0, kCountInstructions | kInt);
+  t.wr(kFullPmc0, minus(10));
+  t.pmu.pass(0, 9);
+  EXPECT_EQ(t.rd(kStatus), 0U);
+  t.pmu.pass(0, 5);
+  EXPECT_EQ(t.rd(kPmc0), 4U);
+  EXPECT_EQ(t.rd(kStatus), 1U);
+  EXPECT_EQ(t.pmi.requested, 1);
+}
+
 TEST(Headroom, IsThatOfTheCounterClosestToItsWrap) {
   TestPmu t;
   t.wr(kSelect0, kCountInstructions);

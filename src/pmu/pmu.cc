@@ -70,6 +70,8 @@ class Pmu::Impl {
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   void advance(const Elapsed& elapsed, Ring ring);
+  void pass(std::size_t lane, std::uint64_t events, Ring ring);
+  void wrapped(const Counters::Step& step);
   void issue(const IssuedSlots& issued, Ring ring);
 
   arch::LbrSelect branch_filter() const {
@@ -366,8 +368,12 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
   if (store_pmi && store_.store_branch(branch, debugctl_.has(DebugCtl::btint))) request_pmi();
 }
 
-void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) {
-  const Counters::Step step = counters_.advance(elapsed, ring);
+void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) { wrapped(counters_.advance(elapsed, ring)); }
+
+void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) { wrapped(counters_.pass(lane, events, ring)); }
+
+// Without an instruction.
+void Pmu::Impl::wrapped(const Counters::Step& step) {
   if (step.wrapped.empty()) return;
   counters_.set_status(step.wrapped.bits);
   if ((step.wrapped.bits & ~counters_.pebs().bits & counters_.interrupting().bits) != 0) request_pmi();
@@ -555,6 +561,7 @@ bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 
 void Pmu::advance(const Elapsed& elapsed, Ring ring) { impl_->advance(elapsed, ring); }
+void Pmu::pass(std::size_t lane, std::uint64_t events, Ring ring) { impl_->pass(lane, events, ring); }
 void Pmu::issue(const IssuedSlots& issued, Ring ring) { impl_->issue(issued, ring); }
 Elapsed Pmu::time_headroom(Ring ring) const { return impl_->counters().time_headroom(ring); }
 

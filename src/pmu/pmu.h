@@ -100,6 +100,10 @@ class Pmu {
   /// Adds `events` occurrences. CHECKs events <= headroom(lane, ring).
   void count(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
 
+  /// The same without a limit, for events of the nature of time, which belong to no instruction: counters wrap and request PMIs as
+  /// those of advance() do.
+  void pass(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
+
   /// One instruction retired; `after` is the state after it (ip = next instruction). Order, SDM: LBR, counters, PEBS
   /// record, BTS record, PMI. Writes DS records through LinearMemory. A taken branch is entered into LBR and BTS here,
   /// unless Retired::transfer_entered says that enter_branch() has been called for it.

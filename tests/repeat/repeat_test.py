@@ -15,6 +15,8 @@ import tempfile
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "PAD": "x"}
 EVENTS = (["-e", "instructions:ppp", "-c", "997"],
           ["-e", "mem_inst_retired.all_loads:pp", "-c", "499"],
+          ["-e", "mem_load_retired.l1_miss:pp", "-c", "97"],
+          ["-e", "br_misp_retired.all_branches:pp", "-c", "61"],
           ["-b", "-e", "br_inst_retired.near_taken:pp", "-c", "1009"])
 
 
