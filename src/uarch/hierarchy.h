@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "uarch/cache/line.h"
+#include "uarch/cache/way.h"
 #include "uarch/coherence/directory.h"
 #include "uarch/memory_system.h"
 #include "uarch/prefetch/l1_prefetchers.h"
@@ -281,8 +282,7 @@ class Hierarchy final : public MemorySystem {
     Streamer streamer;
     Line combining = kNoLine;      // of the last streaming store
     std::uint64_t dispatched = 0;  // no access from now on is dispatched before that
-    // When the way to each level is free again.
-    std::uint64_t l2_free = 0, llc_free = 0, memory_free = 0;
+    Way to_l2, to_llc, to_memory;
     Line open_row = kNoLine;
   };
 
@@ -520,7 +520,7 @@ class Hierarchy final : public MemorySystem {
       return;
     }
     count(core, CoreSignal::L1dModifiedEvicted);
-    own.l2_free += parameters_.l2_gap_cycles;
+    own.to_l2.add(parameters_.l2_gap_cycles);
     if (const auto slot = own.l2.find(evicted.line); slot != Outer::kNoSlot) {
       own.l2.set_flags(slot, without(evicted.flags, kPrefetched));
     } else {
@@ -579,8 +579,7 @@ class Hierarchy final : public MemorySystem {
       own.l2.touch(slot);
       arrival.flags = without(own.l2.flags(slot), kPrefetched);
       own.l2.set_flags(slot, arrival.flags);
-      const std::uint64_t start = std::max(now, own.l2_free);
-      own.l2_free = start + parameters_.l2_gap_cycles;
+      const std::uint64_t start = own.to_l2.take(now, parameters_.l2_gap_cycles);
       arrival.complete = std::max(start + parameters_.l2.load_to_use_cycles, own.requests.complete(line, now));
       if (exclusive && (arrival.flags & kExclusive) == 0) {
         arrival.complete = std::max(arrival.complete, upgrade(core, line, now));
@@ -603,7 +602,7 @@ class Hierarchy final : public MemorySystem {
     if (!prefetch_) return;
     Core& own = *cores_[core];
     // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own bandwidth.
-    if (demand_miss && parameters_.prefetch.adjacent && own.memory_free <= now + parameters_.dram_gap_cycles) {
+    if (demand_miss && parameters_.prefetch.adjacent && own.to_memory.queue(now) <= parameters_.dram_gap_cycles) {
       prefetch_into_l2(core, line ^ 1, now);
     }
     own.streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });
@@ -621,7 +620,7 @@ class Hierarchy final : public MemorySystem {
     const bool dirty = (evicted.flags & kDirty) != 0;
     const bool victim = parameters_.llc_role == LlcRole::Victim;
     count(core, dirty || victim ? CoreSignal::L2LinesOutNonSilent : CoreSignal::L2LinesOutSilent);
-    if (dirty || victim) own.llc_free += parameters_.llc_gap_cycles;
+    if (dirty || victim) own.to_llc.add(parameters_.llc_gap_cycles);
     if (victim || dirty) write_to_llc(core, evicted.line, dirty);
     if (victim) left_silently(core, evicted.line);
   }
@@ -632,8 +631,7 @@ class Hierarchy final : public MemorySystem {
   Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive) {
     Core& own = *cores_[core];
     count(core, CoreSignal::LlcReference);
-    std::uint64_t start = std::max(now, own.llc_free);
-    own.llc_free = start + parameters_.llc_gap_cycles;
+    std::uint64_t start = own.to_llc.take(now, parameters_.llc_gap_cycles);
 
     Snooped snooped;
     if (several_) {
@@ -732,8 +730,7 @@ class Hierarchy final : public MemorySystem {
   /// A line from memory. Lines of the row that was opened last are faster: the latency of a burst, not of an activation.
   std::uint64_t memory_line(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
-    const std::uint64_t start = std::max(now, own.memory_free);
-    own.memory_free = start + parameters_.dram_gap_cycles;
+    const std::uint64_t start = own.to_memory.take(now, parameters_.dram_gap_cycles);
     constexpr unsigned kRowBits = 7;  // chosen: 8 KiB
     const Line row = line >> kRowBits;
     const bool open = row == own.open_row;
@@ -741,7 +738,7 @@ class Hierarchy final : public MemorySystem {
     return start + (open ? parameters_.dram_cycles * parameters_.dram_row_percent / 100 : parameters_.dram_cycles);
   }
 
-  void write_to_memory(unsigned core) { cores_[core]->memory_free += parameters_.dram_gap_cycles; }
+  void write_to_memory(unsigned core) { cores_[core]->to_memory.add(parameters_.dram_gap_cycles); }
 
   void insert_llc(unsigned core, Line line, LineFlags flags) {
     const EvictedLine evicted = llc_.insert(line, flags);
