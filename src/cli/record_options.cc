@@ -19,12 +19,17 @@ using session::Callchain;
 constexpr std::uint64_t kUsualFrequency = 4000;  // perf's
 constexpr std::uint32_t kUsualStackBytes = 8192;
 constexpr const char* kUsualEvent = "instructions:ppp";
+constexpr std::uint64_t kUsualThreshold = 30;  // perf's, core cycles
+constexpr std::uint64_t kLeastThreshold = 3;   // the smallest latency that can be measured is 4
 
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
-  bool frame_pointers = false, any_branch = false, data = false, raw = false;
+  bool frame_pointers = false, any_branch = false, data = false, weight = false, raw = false;
   std::string callchain, branches, registers;
+  RecordKind kind = RecordKind::Plain;
+  std::string accesses = "load,store";  // RecordKind::Memory
+  std::uint64_t threshold = kUsualThreshold;
   RunOptions run;
 };
 
@@ -66,8 +71,14 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
     return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
   const SamplingDefaults sampling{
       .sample = true, .period = words.count, .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency};
-  auto selection =
-      select_events(words.events.empty() ? std::vector<std::string>{kUsualEvent} : words.events, model, sampling);
+  std::vector<std::string> names = words.events;
+  if (names.empty() && words.kind == RecordKind::Memory) {
+    auto accesses = memory_events(words.accesses, words.threshold, model);
+    if (!accesses) return accesses.error();
+    names = std::move(*accesses);
+  }
+  if (names.empty()) names = {kUsualEvent};
+  auto selection = select_events(names, model, sampling);
   if (!selection) return selection.error();
   out.config.events = selection->events;
   out.instruction_event = instruction_event(*selection);
@@ -79,6 +90,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
     const std::uint64_t config = PerfEvtSel{event.select}.with(PerfEvtSel::user, 0).with(PerfEvtSel::kernel, 0).raw();
     out.description.events.push_back({.name = event.name,
                                       .config = config,
+                                      .config1 = event.latency_threshold,
                                       .period = event.frequency != 0 ? event.frequency : event.period,
                                       .frequency = event.frequency != 0,
                                       .precise_ip = event.precise});
@@ -88,6 +100,12 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   if (!banks) return banks.error();
   out.pmus = banks->size();
   return {};
+}
+
+/// What its numbers are worth: how many, and what a sample says of its data.
+std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
+  if (event.detail != session::Detail::Exact) return "modelled";
+  return event.has_address && config.detail != session::Detail::Exact ? "exact, its data sources modelled" : "exact";
 }
 
 Result<void> choose(const Words& words, RecordOptions& out) {
@@ -100,7 +118,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.cpu_model = (*model)->name;
   apply(words.run, out.config);
   out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
-  out.config.data_mappings = words.data;
+  out.config.data_mappings = out.description.data_sources = words.data;
+  out.description.latencies = words.weight;
   out.config.raw_records = out.description.raw_records = words.raw;
 
   const std::string callchain = !words.callchain.empty() ? words.callchain : words.frame_pointers ? "fp" : "";
@@ -136,10 +155,34 @@ Result<void> choose(const Words& words, RecordOptions& out) {
                            {"virtual time", out.config.virtual_time ? "yes" : "no"},
                            {"PMUs per thread", std::to_string(out.pmus)},
                            {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  for (const session::EventSpec& event : out.config.events) {
+    out.description.notes.push_back({"class of " + event.name, class_of(event, out.config)});
+  }
   return {};
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
+                                               const arch::CpuModel& model) {
+  const bool loads = types == "load" || types == "load,store" || types == "store,load";
+  const bool stores = types == "store" || types == "load,store" || types == "store,load";
+  if (!loads && !stores) return Error{"-t " + types + ": no such type of access", "load, store, or load,store"};
+  const std::string cpu(model.name);
+  if (!model.load_latency) {
+    return Error{cpu + " cannot sample accesses by latency: it has no load-latency facility",
+                 "choose another with --cpu"};
+  }
+  // Before Sandy Bridge no event samples stores with their addresses.
+  const bool has_stores = model.pebs_format() >= arch::PebsFormat::V2 || model.precise_store;
+  if (stores && !loads && !has_stores) {
+    return Error{cpu + " has no event that samples stores with their addresses", "-t load, or another CPU with --cpu"};
+  }
+  std::vector<std::string> events;
+  if (loads) events.push_back("cpu/mem-loads,ldlat=" + std::to_string(threshold) + "/P");
+  if (stores && has_stores) events.emplace_back("cpu/mem-stores/P");
+  return events;
+}
 
 Result<CallchainChoice> parse_callchain(const std::string& text) {
   if (text == "fp") return CallchainChoice{.mode = Callchain::FramePointers};
@@ -183,14 +226,27 @@ Result<std::uint64_t> parse_registers(const std::string& text) {
   return mask;
 }
 
-std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options) {
-  CommandLine line("record", "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.",
-                   "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
+std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options, RecordKind kind) {
+  const bool memory = kind == RecordKind::Memory;
+  CommandLine line(
+      memory ? "mem record" : "record",
+      memory ? "Runs a program and samples its loads and stores, with where their data was and how long it took;\n"
+               "writes perf.data, which `zeroskid mem report` and perf read."
+             : "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.",
+      "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
   Words words;
+  words.kind = kind;
+  words.run.t_is_tid = !memory;
+  if (memory) words.run.least_detail = session::Detail::Fast;
   line.group("What is sampled");
+  if (memory) {
+    line.value("-t,--type", words.accesses, "TYPE", "load, store or load,store [load,store]");
+    line.number("--ldlat", words.threshold, kLeastThreshold, "N", "Loads that take more than N core cycles [30]");
+  }
   line.values("-e,--event", words.events, "EVENTS",
-              "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
-              "{a,b}; `zeroskid list` shows them [instructions:ppp]");
+              memory ? "Other events than those of -t"
+                     : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
+                       "{a,b}; `zeroskid list` shows them [instructions:ppp]");
   line.number("-c,--count", words.count, 1, "N", "One sample every N events");
   line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
   line.group("What a sample holds");
@@ -201,7 +257,13 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
              "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");
   line.optional_value("--intr-regs", words.registers, "[=REGS]", "General registers, or some: ax,bx,ip [all]");
   line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
-  line.flag("-d,--data", words.data, "Mappings of data too, so that data addresses have names");
+  if (memory) {
+    words.data = words.weight = true;
+  } else {
+    line.flag("-d,--data", words.data,
+              "Where the data of a sample's access was; mappings of data, so that addresses have names");
+    line.flag("-W,--weight", words.weight, "How long the access took, core cycles");
+  }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
   line.number("--ds-records", words.ds_records, 1, "N",

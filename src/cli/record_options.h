@@ -12,6 +12,9 @@
 
 namespace zs::cli {
 
+/// `record`, or `mem record`: the same with other events and fields as usual.
+enum class RecordKind : std::uint8_t { Plain, Memory };
+
 struct RecordOptions {
   session::RecordingConfig config;
   profile::RecordingDescription description;  // but for the command line
@@ -23,7 +26,12 @@ struct RecordOptions {
 };
 
 /// returns nothing to go on, or the exit status (help was printed, or what is wrong was said)
-std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options);
+std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options,
+                                        RecordKind kind = RecordKind::Plain);
+
+/// The events of `mem record`: what -t names ("load", "store", "load,store"), as far as this processor can sample it.
+Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
+                                               const arch::CpuModel& model);
 
 /// The mask of the general registers that --intr-regs names: "ax,bx,ip". All of them for "true".
 Result<std::uint64_t> parse_registers(const std::string& text);

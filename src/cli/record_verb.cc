@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/exit_status.h"
+#include "cli/mem_verb.h"
 #include "cli/progress_line.h"
 #include "cli/record_options.h"
 #include "cli/record_sink.h"
@@ -43,13 +44,15 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   if (sink.samples() == 0) say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
 
-int run_record(int argc, char** argv) {
+int run(int argc, char** argv, RecordKind kind) {
   RecordOptions options;
-  if (const auto status = parse_record_options(argc, argv, options)) return *status;
+  if (const auto status = parse_record_options(argc, argv, options, kind)) return *status;
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
 
   options.description.command_line.assign(argv, argv + argc);
+  if (kind == RecordKind::Memory)
+    options.description.command_line.insert(options.description.command_line.begin(), "mem");
   options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
   OwnSignals signals;
   const bool had_old = is_recording_worth_keeping(options.output);
@@ -80,7 +83,11 @@ int run_record(int argc, char** argv) {
   return whole ? exit_status_of(end.wait_status) : kToolFailed;
 }
 
+int run_record(int argc, char** argv) { return run(argc, argv, RecordKind::Plain); }
+
 }  // namespace
+
+int run_mem_record(int argc, char** argv) { return run(argc, argv, RecordKind::Memory); }
 
 const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
 

@@ -41,7 +41,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
   line.group("");  // understood, and refused with a reason
   line.value("-p,--pid", options.pid, "PID", "");
-  line.value("-t,--tid", options.tid, "TID", "");
+  line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
   line.flag("-a,--all-cpus", options.all_cpus, "");
   line.group("Options");
 }

@@ -12,6 +12,7 @@ struct Verb {
 extern const Verb kStatVerb;
 extern const Verb kRecordVerb;
 extern const Verb kReportVerb;
+extern const Verb kMemVerb;
 extern const Verb kAnnotateVerb;
 extern const Verb kScriptVerb;
 extern const Verb kPlotVerb;

@@ -8,6 +8,7 @@ std::span<const Verb* const> verbs() {
       &kStatVerb,
       &kRecordVerb,
       &kReportVerb,
+      &kMemVerb,
       &kAnnotateVerb,
       &kScriptVerb,
       &kPlotVerb,

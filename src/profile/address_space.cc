@@ -32,6 +32,7 @@ Image* AddressSpaces::image_of(const Mmap& mmap) {
     image = made.get();
     images_.push_back(std::move(made));
   }
+  if ((mmap.protection & PROT_EXEC) != 0) image->code = true;
   return image;
 }
 

@@ -24,6 +24,7 @@ struct Image {
   std::optional<BuildId> build_id;
   std::int32_t jit_pid = 0;  // anonymous executable memory of this process: /tmp/perf-PID.map may name its code
   std::uint32_t number = 0;  // in order of appearance
+  bool code = false;         // some mapping of it was executable
 };
 
 struct Mapping {

@@ -65,6 +65,8 @@ std::unique_ptr<ElfImage> Symbolizer::open_image(const Image& image) {
         fmt::format("{}: built anew since the recording: build-id {} recorded, {} found; its symbols "
                     "are left out",
                     image.path, wanted->hex(), elf->build_id()->hex()));
+  } else if (!image.code) {
+    // A file of data, mapped: that it is no ELF file takes nothing away.
   } else if (!problem.empty()) {
     remarks_.push_back(problem);
   } else {

@@ -31,11 +31,16 @@ Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick) {
   return Detail::Fast;
 }
 
-bool is_load_latency(const EventSpec& event, const arch::CpuModel& model) {
+arch::SourceWord source_word_of(const EventSpec& event, const arch::CpuModel& model) {
+  if (event.kind != EventKind::Hardware) return arch::SourceWord::None;
   const arch::PerfEvtSel select{event.select};
-  return event.kind == EventKind::Hardware &&
-         arch::is_load_latency(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
-                               static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask)));
+  return arch::source_word(model,
+                           arch::find_event(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
+                                            static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask))));
+}
+
+bool is_load_latency(const EventSpec& event, const arch::CpuModel& model) {
+  return source_word_of(event, model) == arch::SourceWord::LoadLatency;
 }
 
 Result<uarch::CoreModel> chosen_core(const RecordingConfig& config, const arch::CpuModel& model) {

@@ -23,6 +23,9 @@ std::string cores_by_name();
 /// The least that counts what is meant: a sum of signals, or time.
 Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick);
 
+/// What the data-source words of this event's records describe.
+arch::SourceWord source_word_of(const EventSpec& event, const arch::CpuModel& model);
+
 /// Whether the event is one of the load-latency facility.
 bool is_load_latency(const EventSpec& event, const arch::CpuModel& model);
 

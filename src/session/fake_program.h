@@ -18,6 +18,8 @@ struct Step {
   std::uint64_t address = 0;
   std::optional<std::uint64_t> jumps_to;  // a taken branch
   arch::BranchKind kind = arch::BranchKind::RelativeJump;
+  arch::AccessOutcome load, store;             // as a core model tells them
+  const arch::CoreSignals* signals = nullptr;  // likewise
 };
 
 class FakeThread {
@@ -37,6 +39,9 @@ class FakeThread {
     retired.store_count = step.stores;
     retired.data_address = step.address;
     if (step.stores != 0) retired.store_address = step.address;
+    retired.load = step.load;
+    retired.store = step.store;
+    retired.signals = step.signals;
     if (step.jumps_to) {
       retired.branch = step.kind;
       retired.taken = true;

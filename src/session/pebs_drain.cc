@@ -12,7 +12,9 @@ using arch::PebsFormat;
 PebsFacts facts_of(const arch::PebsFields& record, PebsFormat format) {
   PebsFacts facts{.counters = {format >= PebsFormat::V3 ? record.counters : record.status},
                   .registers = record.registers,
-                  .data_address = record.data_address};
+                  .data_address = record.data_address,
+                  .data_source = record.data_source,
+                  .latency = record.latency};
   if (format >= PebsFormat::V2) facts.eventing_ip = record.eventing_ip;
   if (format >= PebsFormat::V3) facts.tsc = record.tsc;
   return facts;

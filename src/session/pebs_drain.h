@@ -19,6 +19,8 @@ struct PebsFacts {
   arch::RegisterFile registers;              // after the instruction; ip: the next one
   std::optional<std::uint64_t> eventing_ip;  // the instruction itself; formats 2 and later
   std::uint64_t data_address = 0;            // 0: none
+  std::uint64_t data_source = 0;             // as the processor's generation encodes it (arch/records/data_source.h)
+  std::uint64_t latency = 0;                 // likewise
   std::optional<std::uint64_t> tsc;          // format 3 and later
   std::span<const std::byte> record;         // as it lies in the buffer
 };

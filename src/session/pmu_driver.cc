@@ -80,7 +80,7 @@ void PmuDriver::start() {
   program_counters();
   if (model_.pebs_baseline()) wrmsr(arch::PebsDataCfg::msrs[0], groups_of(model_.pebs_format()).raw());
   program_load_latency();
-  if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits | latency_enables());
+  if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits | facility_enables());
   if (lbr_on_) program_lbr(config_.lbr_select);
   FixedCtrCtrl fixed;
   CounterSet running;
@@ -125,12 +125,14 @@ void PmuDriver::program_load_latency() {
   }
 }
 
-/// Before PEBS baseline, load latency has enables of its own, beside those of PEBS.
-std::uint64_t PmuDriver::latency_enables() const {
+/// Before PEBS baseline, load latency and precise store have enables of their own, beside those of PEBS.
+std::uint64_t PmuDriver::facility_enables() const {
   std::uint64_t enables = 0;
   for (const PlannedCounter& c : plan_) {
-    if (c.pebs && !model_.pebs_baseline() && is_load_latency(config_.events[c.event], model_))
-      enables |= arch::only(c.counter).bits << 32;
+    if (!c.pebs || model_.pebs_baseline()) continue;
+    const arch::SourceWord word = source_word_of(config_.events[c.event], model_);
+    if (word == arch::SourceWord::LoadLatency) enables |= arch::only(c.counter).bits << 32;
+    if (word == arch::SourceWord::PreciseStore) enables |= arch::PebsEnable::precise_store.mask;
   }
   return enables;
 }

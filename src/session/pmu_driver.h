@@ -98,7 +98,7 @@ class PmuDriver {
   void start();
   void program_counters();
   void program_load_latency();
-  std::uint64_t latency_enables() const;
+  std::uint64_t facility_enables() const;
   void program_lbr(std::uint64_t select);
   void drain_records(PmuClient& client);
   void service_overflows(PmuClient& client, arch::CounterSet overflowed);

@@ -8,8 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "arch/records/data_source.h"
+#include "arch/records/perf_mem.h"
 #include "base/check.h"
 #include "session/callchain.h"
+#include "session/core_choice.h"
 #include "session/event_counters.h"
 #include "session/window_cutter.h"
 
@@ -157,6 +160,8 @@ class Recorder::Thread final : public PmuClient {
     sample.exact_ip = event.precise >= 2 && facts.eventing_ip.has_value();
     if (sample.exact_ip) sample.ip = *facts.eventing_ip;
     sample.address = facts.data_address;
+    sample.data_source = arch::perf_mem::kNothingKnown.bits;
+    if (core_ != nullptr) tell_access(sample, event, facts);
     if (recorder_.config_.raw_records) sample.raw = driver_->excerpt(facts);
     finish(sample, counter, facts.registers);
   }
@@ -168,6 +173,7 @@ class Recorder::Thread final : public PmuClient {
       return;
     }
     Sample sample = sample_of(counter, period, *interrupted_);
+    sample.data_source = arch::perf_mem::kNothingKnown.bits;
     sample.time_ns = recorder_.clock_.now_ns();
     finish(sample, counter, *interrupted_);
   }
@@ -199,6 +205,17 @@ class Recorder::Thread final : public PmuClient {
     sample.period = period;
     sample.ip = registers.ip;
     return sample;
+  }
+
+  /// What the record's words mean on this processor, for this event. Without a core model they would be zeros, which mean
+  /// something too.
+  void tell_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const {
+    const arch::CpuModel& model = recorder_.model_;
+    const arch::SourceWord word = source_word_of(event, model);
+    sample.data_source = arch::perf_data_src(model.data_source, word, facts.data_source);
+    const arch::AccessLatency latency = arch::decode_latency(model.data_source, word, facts.latency);
+    sample.latency = latency.cycles;
+    sample.instruction_latency = static_cast<std::uint16_t>(latency.instruction_cycles);
   }
 
   void finish(Sample& sample, const PlannedCounter& counter, const arch::RegisterFile& registers) {

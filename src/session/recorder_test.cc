@@ -10,6 +10,7 @@
 #include "arch/msrs.h"
 #include "arch/records/ds_excerpt.h"
 #include "arch/records/pebs_decode.h"
+#include "arch/records/perf_mem.h"
 #include "session/core_choice.h"
 #include "session/fake_program.h"
 
@@ -94,7 +95,9 @@ class FakeStack final : public ProgramMemory {
 class Recorded final : public Channel {
  public:
   explicit Recorded(const RecordingConfig& asked, bool exec = false)
-      : config_(with_progress_event(asked)), recorder(config_, model(), banks(), nullptr, *this, clock, stack, exec) {}
+      : config_(with_progress_event(asked)),
+        machine_(*make_machine(config_, model())),
+        recorder(config_, model(), banks(), machine_.get(), *this, clock, stack, exec) {}
 
   void send(std::span<const std::byte> datagram) override {
     const auto result = decode_datagram(datagram, [&](Message&& m) { messages.push_back(std::move(m)); });
@@ -124,6 +127,7 @@ class Recorded final : public Channel {
     return *plan;
   }
   const RecordingConfig config_;
+  const std::unique_ptr<uarch::ModelledMachine> machine_;
 
  public:
   std::vector<Message> messages;
@@ -166,6 +170,80 @@ TEST(Recorder, ProgramsLoadLatencyWithItsThresholdAndWhereThereIsOneItsEnable) {
     EXPECT_EQ(msr_of(cpu, arch::LoadLatency::msrs[0]), 30U);
     EXPECT_EQ(msr_of(cpu, arch::PebsEnable::msrs[0]), baseline ? 1U : 0x1'0000'0001U);
   }
+}
+
+EventSpec slow_loads() {
+  EventSpec event = loads(1, 2);
+  event.name = "mem-loads";
+  event.select = select(0xCD, 0x01);
+  event.precise_counters = event.counters = any_of(4);
+  event.latency_threshold = 30;
+  event.detail = Detail::Full;
+  return event;
+}
+
+/// The samples of two slow loads from memory that walked the page tables; the second is recorded.
+std::vector<Sample> samples_of_slow_loads(std::string cpu, Detail detail) {
+  RecordingConfig config = recording({slow_loads()}, std::move(cpu));
+  config.detail = detail;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  arch::CoreSignals signals;
+  signals[arch::CoreSignal::LatencyLoads] = 1;
+  const Step step{
+      .ip = kText,
+      .loads = 1,
+      .address = 0x2000,
+      .load = {.present = true, .latency = 300, .source = {.level = arch::DataLevel::Dram, .tlb = arch::DataTlb::Walk}},
+      .signals = &signals};
+  thread.run(step);
+  thread.run(step);
+  thread.exit();
+  return out.all<Sample>();
+}
+
+TEST(Recorder, ASampleSaysWhereItsDataWasAndHowLongItTookInTheWordsOfLinux) {
+  using namespace arch::perf_mem;
+  const Word memory = kLoad | kHit | kLocalRam | kNumberRam, walk = kTlbMiss | kTlbL2;
+  const auto haswell = samples_of_slow_loads("haswell@1", Detail::Full);
+  ASSERT_THAT(haswell, SizeIs(1));
+  EXPECT_EQ(haswell[0].data_source, (memory | kSnoopNone | kSnoopMiss | walk | kBlockNa).bits);
+  EXPECT_EQ(haswell[0].latency, 300U);
+  EXPECT_EQ(haswell[0].instruction_latency, 0U);
+  EXPECT_EQ(haswell[0].address, 0x2000U);
+  for (const char* cpu : {"skylake-server@1", "icelake-server@1"}) {
+    const auto samples = samples_of_slow_loads(cpu, Detail::Full);
+    ASSERT_THAT(samples, SizeIs(1)) << cpu;
+    EXPECT_EQ(samples[0].data_source, (memory | kSnoopHit | walk | kBlockNa).bits) << cpu;
+    EXPECT_EQ(samples[0].latency, 300U) << cpu;
+  }
+  const auto rapids = samples_of_slow_loads("sapphire-rapids@1", Detail::Full);
+  ASSERT_FALSE(rapids.empty());
+  EXPECT_EQ(rapids[0].latency, 300U);
+  EXPECT_EQ(rapids[0].instruction_latency, 300U) << "its records have two latencies";
+}
+
+TEST(Recorder, WithoutACoreASampleDoesNotSayWhereItsDataWas) {
+  for (const Sample& sample : samples_of_slow_loads("skylake-server@1", Detail::Exact)) {
+    EXPECT_EQ(sample.data_source, arch::perf_mem::kNothingKnown.bits);
+    EXPECT_EQ(sample.latency, 0U);
+  }
+  Recorded out{recording({instructions(10, 0)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 12);
+  thread.exit();
+  ASSERT_THAT(out.all<Sample>(), SizeIs(1));
+  EXPECT_EQ(out.all<Sample>()[0].data_source, arch::perf_mem::kNothingKnown.bits)
+      << "an overflow interrupt has no record";
+}
+
+TEST(Recorder, EnablesPreciseStoreWhereThatSamplesStores) {
+  EventSpec stores = loads(10, 2);
+  stores.select = select(0xCD, 0x02);
+  stores.counters = stores.precise_counters = arch::only(3);
+  Recorded out{recording({stores}, "ivybridge@1")};
+  const engine::VirtualCpu cpu = out.recorder.thread_started(kMain);
+  EXPECT_EQ(msr_of(cpu, arch::PebsEnable::msrs[0]), arch::PebsEnable::precise_store.mask | 8);
 }
 
 TEST(Recorder, GivesEachThreadItsCoreAndSaysThatItEndsBeforeTheMachineDoes) {

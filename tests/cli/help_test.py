@@ -12,6 +12,14 @@ import tool
 PAGES = pathlib.Path(__file__).resolve().parent / "help"
 
 
+#: Verbs of a verb.
+MORE = ("mem record", "mem report")
+
+
+def page_of(verb):
+    return verb.replace(" ", "_")
+
+
 def verbs():
     listed = re.search(r"^Verbs:\n((?:  \S.*\n)+)", tool.run("--help").out, re.MULTILINE)
     return [line.split()[0] for line in listed.group(1).splitlines()]
@@ -31,12 +39,12 @@ class Help(unittest.TestCase):
         self.page("zeroskid", "--help")
 
     def test_every_verb_explains_itself(self):
-        for verb in verbs():
+        for verb in (*verbs(), *MORE):
             with self.subTest(verb=verb):
-                self.page(verb, verb, "--help")
+                self.page(page_of(verb), *verb.split(), "--help")
 
     def test_no_page_is_left_of_a_verb_that_is_gone(self):
-        self.assertEqual({path.stem for path in PAGES.iterdir()}, {"zeroskid", *verbs()})
+        self.assertEqual({path.stem for path in PAGES.iterdir()}, {"zeroskid", *verbs(), *map(page_of, MORE)})
 
     def test_help_is_the_same_asked_either_way(self):
         self.assertEqual(tool.run("help", "record").out, tool.run("record", "--help").out)
@@ -58,8 +66,8 @@ def update():
     for old in PAGES.iterdir():
         old.unlink()
     (PAGES / "zeroskid.txt").write_text(tool.run("--help").out)
-    for verb in verbs():
-        (PAGES / f"{verb}.txt").write_text(tool.run(verb, "--help").out)
+    for verb in (*verbs(), *MORE):
+        (PAGES / f"{page_of(verb)}.txt").write_text(tool.run(*verb.split(), "--help").out)
 
 
 if __name__ == "__main__":

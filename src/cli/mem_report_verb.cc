@@ -1,0 +1,109 @@
+// `zeroskid mem report`: where the data of sampled accesses was, and how long it took.
+#include <unistd.h>
+
+#include <charconv>
+#include <string>
+
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/mem_verb.h"
+#include "cli/recording_input.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
+#include "profile/aggregate.h"
+#include "report/header_text.h"
+#include "report/memory_text.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr const char* kUsualKeys = "mem,symbol,dso,data,snoop,tlb,locked,blocked";
+
+struct Options {
+  RecordingInput input;
+  std::string keys = kUsualKeys, color = "auto", percent_limit;
+  bool stdio = false, plain = false, header = false, header_only = false;
+};
+
+std::optional<int> parse(int argc, char** argv, Options& options) {
+  CommandLine line("mem report",
+                   "Shows where the data of sampled loads and stores was and how long it took: by source, as a\n"
+                   "histogram, and by place. Percentages are shares of the latency.",
+                   "[-i FILE] [OPTIONS]");
+  add_input_options(line, options.input);
+  line.value("-s,--sort", options.keys, "KEY[,KEY...]",
+             "What makes a line of its own [mem,symbol,dso,data,snoop,tlb,\nlocked,blocked]");
+  line.value("--percent-limit", options.percent_limit, "PERCENT", "Leave out lines below this");
+  line.flag("--plain", options.plain, "The list alone, with perf's columns");
+  line.flag("--header", options.header, "What the recording says of itself, first");
+  line.flag("--header-only", options.header_only, "Only that");
+  line.flag("--stdio", options.stdio, "Print text, which is done anyway");
+  line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+  line.footer(wrapped("Keys: " + profile::sort_key_names()) +
+              "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
+  if (const auto done = line.parse(argc, argv)) return done;
+  if (line.program().empty()) return std::nullopt;
+  say(Error{"mem report: there is nothing to do with '" + line.program().front() + "'",
+            "name a recording with -i FILE; zeroskid mem report --help lists the options"});
+  return kUsage;
+}
+
+int wrong(const Error& error) {
+  say(Error{"mem report: " + error.message, error.hint});
+  return kUsage;
+}
+
+}  // namespace
+
+int run_mem_report(int argc, char** argv) {
+  Options options;
+  if (const auto done = parse(argc, argv, options)) return *done;
+  report::MemoryStyle style{.keys_text = options.keys, .overview = !options.plain};
+  if (const std::string& text = options.percent_limit; !text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), style.percent_limit);
+    if (error != std::errc{} || end != text.data() + text.size() || !(style.percent_limit >= 0)) {
+      return wrong({"--percent-limit is a percentage, not '" + text + "'", ""});
+    }
+  }
+  ColourChoice color{};
+  if (!parse_colour(options.color, color)) {
+    return wrong({"--color is auto, always or never, not '" + options.color + "'", ""});
+  }
+  style.color = use_colour(color, STDOUT_FILENO);
+  for (const std::string_view physical : {"phys_daddr", "page_size", "p_stage_cyc"}) {
+    if (options.keys.find(physical) == std::string::npos) continue;
+    return wrong({"cannot sort by '" + std::string(physical) + "': not modelled",
+                  "the sort keys are: " + profile::sort_key_names()});
+  }
+  auto keys = profile::parse_sort_keys(options.keys);
+  if (!keys) return wrong(keys.error());
+  for (const profile::SortKey key : *keys) {
+    if (profile::is_branch_key(key)) return wrong({"a memory access is no branch", "zeroskid report has these keys"});
+  }
+  style.keys = std::move(*keys);
+
+  const auto reader = open_recording(options.input);
+  if (!reader) return kToolFailed;
+  Page page;
+  if (options.header || options.header_only) page.print(report::header_text(*reader));
+  if (options.header_only) return page.status();
+  if (!reader->description().data_sources) {
+    say(Error{reader->name() + ": the samples do not say where their data was", "record with: zeroskid mem record"});
+    return kToolFailed;
+  }
+  if (!options.header) {
+    page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+  }
+  page.print("#\n# Total Lost Samples: " + std::to_string(reader->lost_count()) + "\n#\n");
+  if (reader->sample_count() == 0) {
+    say(Error{reader->name() + ": holds no samples",
+              "no access took longer than the threshold once per period: lower --ldlat, or record with a smaller -c"});
+    return page.status();
+  }
+  profile::Symbolizer symbolizer;
+  page.print(report::memory_text(*reader, symbolizer, style));
+  say_remarks(symbolizer);
+  return page.status();
+}
+
+}  // namespace zs::cli
