@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "arch/events/meanings.h"
+#include "cli/host_model.h"
 #include "cli/pfm_names.h"
 #include "session/pmu_driver.h"
 
@@ -86,13 +87,11 @@ int instruction_event(const EventSelection& selection) {
 }
 
 Result<const arch::CpuModel*> choose_cpu_model(const std::string& name) {
+  if (name == "host") return model_of_host(host::ask_cpuid());
   if (const arch::CpuModel* const model = arch::find_cpu_model(name)) return model;
   std::string known;
   for (const arch::CpuModel& model : arch::cpu_models()) {
     known += (known.empty() ? "" : ", ") + std::string(model.name);
-  }
-  if (name == "host") {
-    return Error{"--cpu host: a model of this machine's processor is not supported yet", "models: " + known};
   }
   return Error{"--cpu " + name + ": no such CPU model", "models: " + known};
 }

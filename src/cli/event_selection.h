@@ -35,7 +35,7 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
 /// Index of an event that counts every instruction, or -1.
 int instruction_event(const EventSelection& selection);
 
-/// --cpu NAME. An unknown name is told with the known ones.
+/// --cpu NAME, or "host". An unknown name is told with the known ones.
 Result<const arch::CpuModel*> choose_cpu_model(const std::string& name);
 
 }  // namespace zs::cli

@@ -151,6 +151,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.description.version = ZEROSKID_VERSION;
   out.description.notes = {{"back end", "software PMU"},
                            {"CPU model", out.config.cpu_model},
+                           {"modelled core", core_in_words(out.config)},
                            {"seed", std::to_string(out.config.seed)},
                            {"virtual time", out.config.virtual_time ? "yes" : "no"},
                            {"PMUs per thread", std::to_string(out.pmus)},

@@ -24,7 +24,8 @@ constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::F
 void add_run_options(CommandLine& line, RunOptions& options) {
   options.cpu = arch::kDefaultCpuModel;
   line.group("The run");
-  line.value("--cpu,--model", options.cpu, "NAME", "CPU model, NAME@VERSION [" + options.cpu + "]");
+  line.value("--cpu,--model", options.cpu, "NAME",
+             "CPU model, NAME@VERSION, or host: the nearest to this machine's [" + options.cpu + "]");
   line.values("--model-set", options.model_settings, "KEY=VALUE",
               "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
   line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
@@ -91,6 +92,13 @@ Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& mode
   if (config.detail == Detail::Exact) return {};
   if (const auto core = session::chosen_core(config, model); !core) return core.error();
   return {};
+}
+
+std::string core_in_words(const session::RecordingConfig& config) {
+  if (config.detail == Detail::Exact) return "nothing";
+  std::string words(name_of(config.detail));
+  for (const std::string& setting : config.model_settings) words += ", " + setting;
+  return words;
 }
 
 std::string_view name_of(session::Detail detail) {

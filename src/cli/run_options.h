@@ -40,6 +40,9 @@ void apply(const RunOptions& options, session::RecordingConfig& config);
 /// What is played of the core: as --detail says, or as the events that the configuration has by now need it.
 Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config);
 
+/// What is played of the core, and what was changed in it: "full, l2.bytes=2M"; "nothing".
+std::string core_in_words(const session::RecordingConfig& config);
+
 /// "exact", "fast", "full"
 std::string_view name_of(session::Detail detail);
 

@@ -54,11 +54,7 @@ void say_how_it_ended(const ProgramToRun& program, const ProgramEnd& end) {
 
 std::string back_end_line(const session::RecordingConfig& config, std::size_t pmus) {
   std::string line = "# software PMU, model " + config.cpu_model;
-  if (config.detail != session::Detail::Exact) {
-    line += ", its core modelled (" + std::string(name_of(config.detail));
-    for (const std::string& setting : config.model_settings) line += ", " + setting;
-    line += ")";
-  }
+  if (config.detail != session::Detail::Exact) line += ", its core modelled (" + core_in_words(config) + ")";
   if (pmus > 1) {
     line += "; " + std::to_string(config.events.size()) + " events take " + std::to_string(pmus) +
             " PMUs of it, and all count all the time";

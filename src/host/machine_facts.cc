@@ -84,6 +84,8 @@ std::uint64_t xgetbv0() {
   return std::uint64_t{high} << 32 | low;
 }
 
+}  // namespace
+
 CpuidFacts ask_cpuid() {
   CpuidFacts facts;
   const Registers r0 = cpuid(0), r1 = cpuid(1);
@@ -120,6 +122,8 @@ CpuidFacts ask_cpuid() {
   }
   return facts;
 }
+
+namespace {
 
 // ---- perf_event_open
 

@@ -67,6 +67,9 @@ struct MachineFacts {
   std::string stock_perf;  // path of `perf` in PATH, or ""
 };
 
+/// CPUID alone.
+CpuidFacts ask_cpuid();
+
 /// Asks this machine. Changes nothing that outlives the call; takes a few milliseconds at most.
 MachineFacts ask_this_machine();
 
