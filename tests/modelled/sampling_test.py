@@ -1,0 +1,48 @@
+"""Modelled events sample through PEBS: as often as they are counted, on instructions that can cause them, and the same each time."""
+import re
+import tempfile
+import unittest
+
+import tool
+
+
+def samples(event, program, *options):
+    """(ip, address) of each sample, in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        ran = tool.zeroskid("record", "-q", "-o", "perf.data", "-e", event, *options, "--", *program, folder=folder)
+        assert ran.returncode == 0, ran.stderr
+        shown = tool.zeroskid("script", "-i", "perf.data", "-F", "ip,addr", folder=folder)
+        assert shown.returncode == 0, shown.stderr
+    return [tuple(re.findall(r"[0-9a-f]+", line)) for line in shown.stdout.splitlines() if line.strip()]
+
+
+class Sampling(unittest.TestCase):
+    PROGRAM = ("qsort_static",)
+
+    def test_as_many_samples_as_the_count_holds_periods(self):
+        for event in ("mem_load_retired.l1_miss:pp", "br_misp_retired.conditional:pp", "l1d.replacement"):
+            with self.subTest(event=event):
+                program = tool.guest(*self.PROGRAM)
+                name = event.partition(":")[0]
+                counted = tool.numbers([name], program, "--virtual-time")[name]
+                self.assertGreater(counted, 100)
+                period = counted // 20
+                # An ordinary PEBS event records one after each period.
+                step = period + 1 if ":" in event else period
+                self.assertEqual(len(samples(event, program, "-c", period, "--virtual-time")), counted // step)
+
+    def test_the_same_samples_each_time(self):
+        program = tool.guest(*self.PROGRAM)
+        first = samples("mem_load_retired.l1_miss:pp", program, "-c", "7", "--virtual-time")
+        self.assertGreater(len(first), 10)
+        self.assertEqual(first, samples("mem_load_retired.l1_miss:pp", program, "-c", "7", "--virtual-time"))
+
+    def test_stepping_each_instruction_gives_the_same(self):
+        program = tool.guest("known_loop")
+        for event in ("mem_load_retired.l1_hit:pp", "br_misp_retired.all_branches:pp"):
+            usual = samples(event, program, "-c", "1", "--virtual-time")
+            self.assertEqual(usual, samples(event, program, "-c", "1", "--virtual-time", "--precise-only"))
+
+
+if __name__ == "__main__":
+    tool.main()
