@@ -49,8 +49,12 @@ bool streams(ZydisMnemonic mnemonic) {
   }
 }
 
-/// Adds one access; what is longer than a line in pieces.
+/// Adds one access. A state area, of whole lines, is one that lists them: it is counted once. Other long ones come in pieces.
 void add(Effects& effects, AccessKind kind, AccessForm form, const MemoryOperand& operand) {
+  if (form == AccessForm::One && operand.bytes > kLine && operand.bytes % kLine == 0) {
+    effects.accesses.push_back({.kind = kind, .form = AccessForm::Listed, .bytes = kLine, .operand = operand});
+    return;
+  }
   Access access{.kind = kind, .form = form, .operand = operand};
   std::uint32_t left = std::max<std::uint32_t>(operand.bytes, 1);
   while (left != 0) {

@@ -132,7 +132,11 @@ void Runtime::begin_core_step(StepInProgress& step) {
     step.values[store.slot] = context_.gpr[store.reg];
   step.listed.clear();
   for (const Access& access : step.effects.accesses) {
-    if (access.form == arch::AccessForm::Listed) list_elements(step.effects.elements, access, step);
+    if (access.form != arch::AccessForm::Listed) continue;
+    if (access.operand.vector_index)
+      list_elements(step.effects.elements, access, step);
+    else
+      list_lines(access, step);
   }
 }
 
@@ -280,6 +284,20 @@ class SavedVectors {
 };
 
 }  // namespace
+
+// Of a state area.
+void Runtime::list_lines(const Access& access, StepInProgress& step) const {
+  const MemoryOperand& operand = access.operand;
+  const CorePaths::Bases bases = segment_bases();
+  std::uint64_t address = static_cast<std::uint64_t>(operand.displacement);
+  if (operand.base >= 0) address += context_.gpr[operand.base];
+  if (operand.index >= 0) address += context_.gpr[operand.index] * operand.scale;
+  if (operand.address32) address &= UINT32_MAX;
+  if (operand.fs) address += bases.fs;
+  if (operand.gs) address += bases.gs;
+  step.listed.push_back(operand.bytes / access.bytes);
+  for (std::uint32_t at = 0; at < operand.bytes; at += access.bytes) step.listed.push_back(address + at);
+}
 
 // Before the instruction: afterwards its mask is empty.
 void Runtime::list_elements(const ElementList& list, const Access& access, StepInProgress& step) const {
