@@ -391,6 +391,9 @@ constexpr Row kRows[] = {
         "page walks completed for stores, any page size")},
     {Spr, modelled("dtlb_store_misses.walk_completed", 0x13, 0x0E, any_of(4), No, kModelled<DtlbStoreWalk>,
         "page walks completed for stores, any page size")},
+    {Hsw, modelled("exe_activity.1_ports_util", 0xA6, 0x02, every, No, kModelled<StallsPorts>,
+        "cycles that were lost to busy ports; this processor has no such event, the encoding is Skylake's")
+        .own_encoding()},
     {SklSkx | IcxSpr, modelled("exe_activity.1_ports_util", 0xA6, 0x02, every, No, kModelled<StallsPorts>,
         "cycles in which issue waited for ports: one uop executed and more were ready")},
     {SklSkx, modelled("exe_activity.bound_on_stores", 0xA6, 0x40, every, No, kModelled<StallsStoreBuffer>,
@@ -549,6 +552,10 @@ constexpr Row kRows[] = {
     {SklSkx, modelled("icache_64b.iftag_miss", 0x83, 0x02, every, No, kModelled<FetchMiss>,
         "instruction fetches that missed the first-level instruction cache")
         .also("icache.misses l1i.misses")},
+    {Hsw | SklSkx | Icx, modelled("idq.ms_uops", 0x79, 0x30, every, No, kModelled<SlotsMicrocode>,
+        "uops that the microcode sequencer delivered")},
+    {Spr, modelled("idq.ms_uops", 0x79, 0x20, every, No, kModelled<SlotsMicrocode>,
+        "uops that the microcode sequencer delivered")},
     {Ivb | Hsw | SklSkx | IcxSpr, modelled("idq_uops_not_delivered.core", 0x9C, 0x01, every, No, kSlotsNotDelivered,
         "issue slots that the front end left empty while the back end could take uops")},
     {Ivb | Hsw | SklSkx, modelled("idq_uops_not_delivered.cycles_0_uops_deliv.core", 0x9C, 0x01, every, No,

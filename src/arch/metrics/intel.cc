@@ -1,0 +1,297 @@
+// Metrics of Intel's processors.
+// source: the vendor's published metric definitions of each generation (names, formulas, groups, thresholds) and the Optimization
+// manual, "Top-Down Analysis Method". What a row leaves out of its published formula is said at the row.
+// Hyper-threading is not modelled: where a published formula divides by core clocks, thread clocks are meant.
+// A share of nothing is made 0 with max(..., 1), where all terms of the divisor are counts; elsewhere it is not a number.
+#include <array>
+
+#include "arch/cpu_model.h"
+#include "arch/metrics/metric.h"
+
+namespace zs::arch {
+
+namespace {
+
+// Marks of the top-down tree.
+// source: the published definitions' thresholds.
+constexpr double kFrontend = 0.15, kBadSpeculation = 0.15, kBackend = 0.20, kRetiring = 0.70;
+constexpr double kFetchLatency = 0.10, kFetchBandwidth = 0.20, kMispredicts = 0.10, kClears = 0.10;
+constexpr double kMemory = 0.20, kCore = 0.10, kHeavy = 0.10, kLight = 0.60;
+
+// clang-format off
+constexpr Metric kRows[] = {
+    // name, groups, unit, formula, what it is
+    {"IPC", "Summary", "instructions per cycle",
+     "inst_retired.any / cpu_clk_unhalted.thread",
+     "instructions retired per core cycle"},
+    {"CPI", "Summary Pipeline", "cycles per instruction",
+     "cpu_clk_unhalted.thread / inst_retired.any",
+     "core cycles per instruction retired"},
+    {"UPI", "Pipeline", "uops per instruction",
+     "uops_retired.retire_slots / inst_retired.any",
+     "fused uops per instruction retired"},
+
+    {"IpLoad", "InsType", "instructions",
+     "inst_retired.any / mem_inst_retired.all_loads",
+     "instructions per load"},
+    {"IpLoad", "InsType", "instructions",
+     "inst_retired.any / inst_retired.loads",
+     "instructions per load"},
+    {"IpStore", "InsType", "instructions",
+     "inst_retired.any / mem_inst_retired.all_stores",
+     "instructions per store"},
+    {"IpStore", "InsType", "instructions",
+     "inst_retired.any / inst_retired.stores",
+     "instructions per store"},
+    {"IpBranch", "Branches InsType", "instructions",
+     "inst_retired.any / br_inst_retired.all_branches",
+     "instructions per branch"},
+    {"IpCall", "Branches", "instructions",
+     "inst_retired.any / br_inst_retired.near_call",
+     "instructions per near call"},
+    {"IpTB", "Branches Fed", "instructions",
+     "inst_retired.any / br_inst_retired.near_taken",
+     "instructions per taken branch"},
+    {"BpTkBranch", "Branches Fed", "branches",
+     "br_inst_retired.all_branches / br_inst_retired.near_taken",
+     "branches per taken branch"},
+    {"FLOPc", "Flops", "operations per cycle",
+     "(fp_arith_inst_retired.scalar + 2 * fp_arith_inst_retired.128b_packed_double + 4 * fp_arith_inst_retired.4_flops"
+     " + 8 * fp_arith_inst_retired.8_flops + 16 * fp_arith_inst_retired.512b_packed_single) / cpu_clk_unhalted.thread",
+     "floating-point operations per core cycle, a fused multiply-add being two"},
+
+    {"IpMispredict", "BadSpec BrMispredicts", "instructions",
+     "inst_retired.any / br_misp_retired.all_branches",
+     "instructions per mispredicted branch"},
+    {"BrMispredict_MPKI", "BadSpec BrMispredicts", "per 1000 instructions",
+     "1000 * br_misp_retired.all_branches / inst_retired.any",
+     "mispredicted branches per 1000 instructions"},
+    {"BrMispredict_Rate", "BadSpec BrMispredicts", "% of branches",
+     "br_misp_retired.all_branches / br_inst_retired.all_branches",
+     "branches that were mispredicted"},
+
+    {"L1MPKI", "CacheMisses Mem", "per 1000 instructions",
+     "1000 * mem_load_retired.l1_miss / inst_retired.any",
+     "loads that missed L1D per 1000 instructions; those of a line on its way not"},
+    {"L1MPKI", "CacheMisses Mem", "per 1000 instructions",
+     "1000 * (mem_load_retired.l2_hit + mem_load_retired.llc_unshared_hit + mem_load_retired.other_core_l2_hit_hitm"
+     " + mem_load_retired.llc_miss) / inst_retired.any",
+     "loads that missed L1D per 1000 instructions; those of a line on its way not"},
+    {"L2MPKI", "CacheMisses Mem", "per 1000 instructions",
+     "1000 * mem_load_retired.l2_miss / inst_retired.any",
+     "loads that missed L2 per 1000 instructions"},
+    {"L2MPKI", "CacheMisses Mem", "per 1000 instructions",
+     "1000 * (mem_load_retired.llc_unshared_hit + mem_load_retired.other_core_l2_hit_hitm + mem_load_retired.llc_miss)"
+     " / inst_retired.any",
+     "loads that missed L2 per 1000 instructions"},
+    {"L3MPKI", "CacheMisses Mem", "per 1000 instructions",
+     "1000 * mem_load_retired.l3_miss / inst_retired.any",
+     "loads that missed the last-level cache per 1000 instructions"},
+    {"L2MPKI_All", "CacheMisses", "per 1000 instructions",
+     "1000 * l2_rqsts.miss / inst_retired.any",
+     "L2 requests of every kind that missed, prefetches too, per 1000 instructions"},
+    {"LLC_MPKI_All", "CacheMisses", "per 1000 instructions",
+     "1000 * longest_lat_cache.miss / inst_retired.any",
+     "last-level cache misses of every kind, prefetches too, per 1000 instructions"},
+    {"L1_Hit_Rate", "CacheHits Mem", "% of loads",
+     "mem_load_retired.l1_hit / (mem_load_retired.l1_hit + mem_load_retired.fb_hit + mem_load_retired.l1_miss)",
+     "loads whose line was in L1D"},
+    {"L1_Hit_Rate", "CacheHits Mem", "% of loads",
+     "mem_load_retired.l1d_hit / (mem_load_retired.l1d_hit + mem_load_retired.hit_lfb + mem_load_retired.l2_hit"
+     " + mem_load_retired.llc_unshared_hit + mem_load_retired.other_core_l2_hit_hitm + mem_load_retired.llc_miss)",
+     "loads whose line was in L1D"},
+    {"L2_Hit_Rate", "CacheHits Mem", "% of loads that missed L1D",
+     "mem_load_retired.l2_hit / (mem_load_retired.l2_hit + mem_load_retired.l2_miss)",
+     "loads that missed L1D and hit L2"},
+    {"L2_Hit_Rate", "CacheHits Mem", "% of loads that missed L1D",
+     "mem_load_retired.l2_hit / (mem_load_retired.l2_hit + mem_load_retired.llc_unshared_hit"
+     " + mem_load_retired.other_core_l2_hit_hitm + mem_load_retired.llc_miss)",
+     "loads that missed L1D and hit L2"},
+    {"L3_Hit_Rate", "CacheHits Mem", "% of loads that missed L2",
+     "(mem_load_retired.llc_unshared_hit + mem_load_retired.other_core_l2_hit_hitm) / (mem_load_retired.llc_unshared_hit"
+     " + mem_load_retired.other_core_l2_hit_hitm + mem_load_retired.llc_miss)",
+     "loads that missed L2 and hit the last-level cache"},
+    {"L3_Hit_Rate", "CacheHits Mem", "% of loads that missed L2",
+     "mem_load_retired.l3_hit / (mem_load_retired.l3_hit + mem_load_retired.l3_miss)",
+     "loads that missed L2 and hit the last-level cache"},
+    {"DTLB_MPKI", "MemoryTLB", "per 1000 instructions",
+     "1000 * (dtlb_load_misses.walk_completed + dtlb_store_misses.walk_completed) / inst_retired.any",
+     "page walks for loads and stores per 1000 instructions"},
+    {"DTLB_MPKI", "MemoryTLB", "per 1000 instructions",
+     "1000 * dtlb_load_misses.walk_completed / inst_retired.any",
+     "page walks for loads per 1000 instructions; those of stores have no event here"},
+    {"ITLB_MPKI", "MemoryTLB Fed", "per 1000 instructions",
+     "1000 * itlb_misses.walk_completed / inst_retired.any",
+     "page walks for instructions per 1000 instructions"},
+    {"Load_Walk_Utilization", "MemoryTLB", "% of cycles",
+     "dtlb_load_misses.walk_pending / cpu_clk_unhalted.thread",
+     "page walks for loads under way in a core cycle"},
+    {"MLP", "Mem MemoryBound", "misses at a time",
+     "l1d_pend_miss.pending / l1d_pend_miss.pending_cycles",
+     "memory-level parallelism: demand loads' L1D misses outstanding, in cycles with at least one"},
+    {"Load_Miss_Real_Latency", "Mem MemoryLat", "cycles",
+     "l1d_pend_miss.pending / (mem_load_retired.l1_miss + mem_load_retired.fb_hit)",
+     "average latency of loads that missed L1D"},
+
+    // The top-down tree. Issue slots first; its shares are of these.
+    {"Slots", "Pipeline", "slots",
+     "topdown.slots",
+     "issue slots"},
+    {"Slots", "Pipeline", "slots",
+     "4 * cpu_clk_unhalted.thread",
+     "issue slots: four in a core cycle"},
+
+    {"Frontend_Bound", "TopdownL1", "% of slots",
+     "idq_uops_not_delivered.core / Slots",
+     "slots for which the front end had no uop", "", kFrontend},
+    {"Bad_Speculation", "TopdownL1", "% of slots",
+     "topdown.bad_spec_slots / Slots",
+     "slots of uops that did not retire, and of the recovery", "", kBadSpeculation},
+    {"Bad_Speculation", "TopdownL1", "% of slots",
+     "(uops_issued.any - uops_retired.retire_slots) / Slots + int_misc.recovery_cycles / cpu_clk_unhalted.thread",
+     "slots of uops that did not retire, and of the recovery", "", kBadSpeculation},
+    {"Backend_Bound", "TopdownL1", "% of slots",
+     "topdown.backend_bound_slots / Slots",
+     "slots in which the back end took no uop", "", kBackend},
+    {"Backend_Bound", "TopdownL1", "% of slots",
+     "1 - Frontend_Bound - Bad_Speculation - Retiring",
+     "slots in which the back end took no uop", "", kBackend},
+    {"Retiring", "TopdownL1", "% of slots",
+     "uops_retired.retire_slots / Slots",
+     "slots of uops that retired", "", kRetiring},
+
+    {"Fetch_Latency", "TopdownL2", "% of slots",
+     "idq_uops_not_delivered.cycles_0_uops_deliv.core / cpu_clk_unhalted.thread",
+     "the front end delivered nothing: instruction cache, instruction TLB, resteers, switches to microcode",
+     "Frontend_Bound", kFetchLatency},
+    {"Fetch_Bandwidth", "TopdownL2", "% of slots",
+     "Frontend_Bound - Fetch_Latency",
+     "the front end delivered too few uops: decoders, uop cache",
+     "Frontend_Bound", kFetchBandwidth},
+    {"Branch_Mispredicts", "TopdownL2", "% of slots",
+     "topdown.br_mispredict_slots / Slots",
+     "wrong paths, and the recovery from them",
+     "Bad_Speculation", kMispredicts},
+    // Published as a part by the number of clears beside mispredicts. No clear is modelled.
+    {"Branch_Mispredicts", "TopdownL2", "% of slots",
+     "Bad_Speculation",
+     "wrong paths, and the recovery from them",
+     "Bad_Speculation", kMispredicts},
+    {"Machine_Clears", "TopdownL2", "% of slots",
+     "Bad_Speculation * machine_clears.count / max(br_misp_retired.all_branches + machine_clears.count, 1)",
+     "work thrown away because code or memory changed under it",
+     "Bad_Speculation", kClears},
+    {"Memory_Bound", "TopdownL2", "% of slots",
+     "topdown.memory_bound_slots / Slots",
+     "waiting for loads, or for room in the store buffer",
+     "Backend_Bound", kMemory},
+    // Published with cycles of two busy ports weighted by Retiring as well. Here the event of one has all slots that ports took.
+    {"Memory_Bound", "TopdownL2", "% of slots",
+     "Backend_Bound * (cycle_activity.stalls_mem_any + exe_activity.bound_on_stores)"
+     " / max(cycle_activity.stalls_total + exe_activity.1_ports_util + exe_activity.bound_on_stores, 1)",
+     "waiting for loads, or for room in the store buffer",
+     "Backend_Bound", kMemory},
+    // Published with cycles of few executed uops in the place of those of one busy port, corrected by IPC.
+    {"Memory_Bound", "TopdownL2", "% of slots",
+     "Backend_Bound * (cycle_activity.stalls_mem_any + resource_stalls.sb)"
+     " / max(cycle_activity.stalls_total + exe_activity.1_ports_util + resource_stalls.sb, 1)",
+     "waiting for loads, or for room in the store buffer",
+     "Backend_Bound", kMemory},
+    {"Core_Bound", "TopdownL2", "% of slots",
+     "Backend_Bound - Memory_Bound",
+     "waiting for ports, the divider, or results of other instructions",
+     "Backend_Bound", kCore},
+    {"Light_Operations", "TopdownL2", "% of slots",
+     "Retiring - Heavy_Operations",
+     "instructions of one uop",
+     "Retiring", kLight},
+    {"Heavy_Operations", "TopdownL2", "% of slots",
+     "(uops_retired.retire_slots + uops_retired.macro_fused - inst_retired.any) / Slots",
+     "further uops of instructions of several, and microcode",
+     "Retiring", kHeavy},
+    // Published with what the first decoder alone takes as well.
+    {"Heavy_Operations", "TopdownL2", "% of slots",
+     "idq.ms_uops / Slots",
+     "microcode",
+     "Retiring", kHeavy},
+
+    // What is left of the tree where no event tells of the front end.
+    {"Not_Retiring", "TopdownL1", "% of slots",
+     "1 - Retiring",
+     "slots of which no uop retired", "", 1 - kRetiring, "idq_uops_not_delivered.core"},
+    {"Wrong_Path", "TopdownL2", "% of slots",
+     "(uops_issued.any - uops_retired.slots) / Slots",
+     "uops that were issued and did not retire; the recovery is not in it",
+     "Not_Retiring", kMispredicts, "idq_uops_not_delivered.core"},
+    {"Store_Buffer", "TopdownL2", "% of slots",
+     "resource_stalls.store / cpu_clk_unhalted.thread",
+     "waiting for room in the store buffer",
+     "Not_Retiring", kMemory, "idq_uops_not_delivered.core"},
+    {"Other_Stalls", "TopdownL2", "% of slots",
+     "Not_Retiring - Wrong_Path - Store_Buffer",
+     "the front end, loads, ports, dependencies and recovery, which this processor has no events to tell apart by",
+     "Not_Retiring", kBackend, "idq_uops_not_delivered.core"},
+};
+// clang-format on
+
+constexpr bool all_are_formulas() {
+  for (const Metric& row : kRows) {
+    if (!is_formula(row.formula) || !names_metric(row.name) || row.unit.empty() || row.description.empty())
+      return false;
+  }
+  return true;
+}
+static_assert(all_are_formulas());
+
+enum class Inputs : std::uint8_t { Missing, WithoutNumber, Complete };
+
+/// `depth` ends a formula that leads to itself.
+Inputs inputs_of(const CpuModel& model, const Metric& row, unsigned depth);
+
+const Metric* find(const CpuModel& model, std::string_view name, unsigned depth) {
+  const Metric* without_number = nullptr;
+  for (const Metric& row : kRows) {
+    if (!equal_case_blind(row.name, name)) continue;
+    const Inputs inputs = inputs_of(model, row, depth);
+    if (inputs == Inputs::Complete) return &row;
+    if (inputs == Inputs::WithoutNumber && without_number == nullptr) without_number = &row;
+  }
+  return without_number;
+}
+
+Inputs inputs_of(const CpuModel& model, const Metric& row, unsigned depth) {
+  if (depth == 0) return Inputs::Missing;
+  if (!row.unless.empty() && find_event(model, row.unless) != nullptr) return Inputs::Missing;
+  Inputs inputs = Inputs::Complete;
+  (void)evaluate(row.formula, [&](std::string_view name) {
+    Inputs of_name = Inputs::Missing;
+    if (names_metric(name)) {
+      const Metric* const metric = find(model, name, depth - 1);
+      if (metric != nullptr) of_name = inputs_of(model, *metric, depth - 1);
+    } else if (const Event* const event = find_event(model, name)) {
+      of_name = event->kind() != EventClass::NotModelled ? Inputs::Complete : Inputs::WithoutNumber;
+    }
+    inputs = std::min(inputs, of_name);
+    return 1.0;
+  });
+  return inputs;
+}
+
+}  // namespace
+
+std::span<const Metric> metric_rows() { return kRows; }
+
+const Metric* find_metric(const CpuModel& model, std::string_view name) {
+  constexpr unsigned kDeepest = 6;
+  return find(model, name, kDeepest);
+}
+
+bool count_the_same(const Event& a, const Event& b) {
+  if (a.name == b.name) return true;
+  if (a.cmask != b.cmask || a.invert != b.invert || a.edge != b.edge || a.any != b.any) return false;
+  if (a.selector != b.selector) return false;
+  if (a.tick != Tick::None || b.tick != Tick::None) return a.tick == b.tick;
+  return a.meaning != nullptr && a.meaning == b.meaning;
+}
+
+}  // namespace zs::arch
