@@ -42,6 +42,10 @@ CLI::Option* CommandLine::flag(const std::string& names, bool& into, const std::
   return grouped(app_.add_flag(names, into, help));
 }
 
+CLI::Option* CommandLine::count(const std::string& names, std::size_t& into, const std::string& help) {
+  return grouped(app_.add_flag(names, into, help));
+}
+
 CLI::Option* CommandLine::optional_value(const std::string& name, std::string& into, const std::string& placeholder,
                                          const std::string& help) {
   return grouped(app_.add_flag(name, into, help)->option_text(placeholder));

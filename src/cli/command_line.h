@@ -27,6 +27,8 @@ class CommandLine {
   CLI::Option* number(const std::string& names, std::uint64_t& into, std::uint64_t least,
                       const std::string& placeholder, const std::string& help);
   CLI::Option* flag(const std::string& names, bool& into, const std::string& help);
+  /// A flag that may be given again and again: how often.
+  CLI::Option* count(const std::string& names, std::size_t& into, const std::string& help);
   /// A flag that may be given a value with '=', and only so. Without one, `into` becomes "true".
   CLI::Option* optional_value(const std::string& name, std::string& into, const std::string& placeholder,
                               const std::string& help);

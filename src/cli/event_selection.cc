@@ -71,7 +71,7 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
           if (auto set = set_sampling(spec, event, sampling, model); !set) return set.error();
         }
         out.events.push_back(std::move(spec));
-        out.meanings.push_back(event.meaning);
+        out.parsed.push_back(event);
       }
       if (group.events.size() > 1) {
         out.groups.push_back({.leader = leader, .members = static_cast<std::uint32_t>(group.events.size())});
@@ -82,8 +82,8 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
 }
 
 int instruction_event(const EventSelection& selection) {
-  const auto at = std::find(selection.meanings.begin(), selection.meanings.end(), &arch::kInstructions);
-  return at == selection.meanings.end() ? -1 : static_cast<int>(at - selection.meanings.begin());
+  const auto at = std::ranges::find(selection.parsed, &arch::kInstructions, &ParsedEvent::meaning);
+  return at == selection.parsed.end() ? -1 : static_cast<int>(at - selection.parsed.begin());
 }
 
 Result<const arch::CpuModel*> choose_cpu_model(const std::string& name) {

@@ -8,6 +8,7 @@
 #include "arch/cpu_model.h"
 #include "base/result.h"
 #include "session/config.h"
+#include "session/events/event_parser.h"
 
 namespace zs::cli {
 
@@ -17,8 +18,8 @@ struct EventGroup {
 
 struct EventSelection {
   std::vector<session::EventSpec> events;
-  std::vector<EventGroup> groups;                   // only those written with braces
-  std::vector<const arch::EventMeaning*> meanings;  // by event; null: the kernel counts it
+  std::vector<EventGroup> groups;            // only those written with braces
+  std::vector<session::ParsedEvent> parsed;  // by event
 };
 
 /// How events sample for which the list itself does not say.

@@ -9,6 +9,7 @@
 #include "cli/event_selection.h"
 #include "cli/exit_status.h"
 #include "cli/list_page.h"
+#include "cli/metric_list.h"
 #include "cli/say.h"
 #include "cli/verb.h"
 
@@ -23,30 +24,22 @@ struct Options {
   bool verbose = false, json = false;
 };
 
-/// Options and globs in any order.
 std::optional<int> parse(int argc, char** argv, Options& options) {
-  std::vector<std::string> words(argv, argv + argc);
-  for (;;) {
-    CommandLine line("list", "Lists the events that -e takes, with what their numbers are worth.",
-                     "[GLOB | 0xSELECT]... [OPTIONS]");
-    line.flag("-v,--verbose", options.verbose, "Events that are not modelled too, aliases, and what is missing");
-    line.flag("--json", options.json, "One JSON object (docs/formats/list-json.md)");
-    line.value("--cpu", options.cpu, "MODEL", "Events of this CPU model");
-    line.footer(
-        "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
-        "0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.\n"
-        "-e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.\n"
-        "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
-        "itself is recorded. Here :p samples every event precisely.\n"
-        "Exit status: 0; 1 if nothing matches; 129 for wrong usage.");
-    std::vector<char*> pointers(words.size());
-    std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
-    if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
-    if (line.program().empty()) return std::nullopt;
-    options.globs.push_back(line.program().front());
-    words.resize(1);
-    words.insert(words.end(), line.program().begin() + 1, line.program().end());
-  }
+  CommandLine line("list", "Lists the events that -e takes, with what their numbers are worth.",
+                   "[GLOB | 0xSELECT]... [OPTIONS]");
+  line.words(options.globs);
+  line.flag("-v,--verbose", options.verbose, "Events that are not modelled too, aliases, and what is missing");
+  line.flag("--json", options.json, "One JSON object (docs/formats/list-json.md)");
+  line.value("--cpu", options.cpu, "MODEL", "Events of this CPU model");
+  line.footer(
+      "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
+      "0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.\n"
+      "`metrics` lists what stat -M takes instead.\n"
+      "-e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.\n"
+      "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
+      "itself is recorded. Here :p samples every event precisely.\n"
+      "Exit status: 0; 1 if nothing matches; 129 for wrong usage.");
+  return line.parse(argc, argv);
 }
 
 bool is_select_word(const std::string& text) {
@@ -64,6 +57,10 @@ int run_list(int argc, char** argv) {
   }
   const arch::CpuModel& model = **cpu;
 
+  if (options.globs == std::vector<std::string>{"metrics"}) {
+    write_all(STDOUT_FILENO, options.json ? metric_list_json(model) : metric_list_page(model));
+    return 0;
+  }
   const auto words = std::stable_partition(options.globs.begin(), options.globs.end(), is_select_word);
   const std::vector<std::string> globs(words, options.globs.end());
   std::string page;

@@ -58,6 +58,7 @@ Options:
 
 GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.
 0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.
+`metrics` lists what stat -M takes instead.
 -e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.
 PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction
 itself is recorded. Here :p samples every event precisely.

@@ -87,35 +87,18 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   return std::nullopt;
 }
 
-std::string_view environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string_view() : value;
-}
-
 /// What was asked for, or COLUMNS, or the terminal's own width; never less than a plot needs.
 std::size_t plot_width(std::uint64_t asked) {
   std::size_t width = asked;
   if (width == 0) {
-    const std::string_view columns = environment("COLUMNS");
+    const char* const variable = std::getenv("COLUMNS");
+    const std::string_view columns = variable == nullptr ? "" : variable;
     std::from_chars(columns.data(), columns.data() + columns.size(), width);
   }
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) width = kUsualWidth;
   return std::min(std::max(width, report::kLeastPlotWidth), kMostWidth);
-}
-
-/// By the variables that setlocale() asks, in its order: LC_ALL, LC_CTYPE, LANG.
-bool locale_has_utf8() {
-  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string_view value = environment(name);
-    if (value.empty()) continue;
-    for (const std::string_view spelling : {"UTF-8", "utf8", "utf-8", "UTF8"}) {
-      if (value.find(spelling) != std::string_view::npos) return true;
-    }
-    return false;
-  }
-  return false;
 }
 
 bool write_file(const std::string& path, const std::string& text) {

@@ -13,6 +13,7 @@
 namespace zs::cli {
 namespace {
 
+using profile::ValueClass;
 using session::EventKind;
 
 const std::vector<std::string> kUsualEvents = {"instructions", "branches", "mem_inst_retired.all_loads",
@@ -29,29 +30,30 @@ struct NamedFormat {
   WindowFormat format;
 };
 constexpr NamedFormat kFormats[] = {{"csv", WindowFormat::Csv}, {kHpctoolCsv, WindowFormat::HpctoolCsv}};
-/// What perf's -d adds, and the branches that a software PMU knows as well.
-const std::vector<std::string> kDetails = {"br_inst_retired.conditional",
-                                           "br_inst_retired.near_taken",
-                                           "L1-dcache-loads",
-                                           "L1-dcache-load-misses",
-                                           "LLC-loads",
-                                           "LLC-load-misses"};
+/// What -d has before its own: perf's usual events.
+const std::vector<std::string> kUsualTimes = {"cycles", "branch-misses"};
+/// What each further -d adds, as perf has it.
+const std::vector<std::string> kDetails[] = {
+    {"L1-dcache-loads", "L1-dcache-load-misses", "LLC-loads", "LLC-load-misses"},
+    {"L1-icache-loads", "L1-icache-load-misses", "dTLB-loads", "dTLB-load-misses", "iTLB-loads", "iTLB-load-misses"},
+    {"L1-dcache-prefetches", "L1-dcache-prefetch-misses"},
+};
 
 /// "event list, column 1: not modelled: LLC-loads needs a model of the core (caches), which nehalem@1 does not have": from
-/// "needs" to the comma.
-std::optional<std::string> not_modelled(const Error& error) {
-  constexpr std::string_view kMark = "not modelled: ";
-  const std::size_t at = error.message.find(kMark);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t needs = error.message.find(" needs ", at);
-  const std::size_t comma = error.message.find(',', at);
-  if (needs == std::string::npos) return error.message.substr(at + kMark.size());
-  return error.message.substr(needs + 1, comma == std::string::npos ? comma : comma - needs - 1);
+/// "needs" to the comma; of any other refusal what stands behind the column.
+std::string why_no_number(const Error& error) {
+  const std::string& text = error.message;
+  if (const std::size_t needs = text.find(" needs "); needs != std::string::npos) {
+    const std::size_t comma = text.find(',', needs);
+    return text.substr(needs + 1, comma == std::string::npos ? comma : comma - needs - 1);
+  }
+  const std::size_t column = text.find(": ");
+  return column == std::string::npos ? text : text.substr(column + 2);
 }
 
-NumberClass class_of(const session::EventSpec& event) {
-  if (event.kind != EventKind::Hardware) return NumberClass::Measured;
-  return event.detail == session::Detail::Exact ? NumberClass::Exact : NumberClass::Modelled;
+ValueClass class_of(const session::EventSpec& event) {
+  if (event.kind != EventKind::Hardware) return ValueClass::Measured;
+  return event.detail == session::Detail::Exact ? ValueClass::Exact : ValueClass::Modelled;
 }
 
 void count(const EventSelection& selection, StatOptions& out) {
@@ -59,71 +61,86 @@ void count(const EventSelection& selection, StatOptions& out) {
   if (const int at = instruction_event(selection); at >= 0 && out.instruction_event < 0) {
     out.instruction_event = static_cast<int>(first) + at;
   }
-  for (session::EventSpec event : selection.events) {
+  for (std::size_t i = 0; i < selection.events.size(); ++i) {
+    session::EventSpec event = selection.events[i];
     event.leader += first;
     out.report.events.push_back(
         {.name = event.name, .milliseconds = event.kind == EventKind::TaskClock, .number_class = class_of(event)});
+    out.columns.emplace_back(selection.parsed[i]);
     out.counted_as.push_back(out.config.events.size());
     out.config.events.push_back(std::move(event));
   }
 }
 
-/// Events that we chose: one without a number gets a row that says so.
-Result<void> count_ours(const std::vector<std::string>& names, const arch::CpuModel& model, StatOptions& out) {
-  for (const std::string& name : names) {
-    const auto selection = select_events({name}, model, {});
-    if (selection) {
-      count(*selection, out);
-    } else if (const auto reason = not_modelled(selection.error())) {
-      out.report.events.push_back({.name = name, .number_class = NumberClass::NotModelled, .reason = *reason});
-      out.counted_as.push_back(kNotCounted);
-    } else {
-      return selection.error();
-    }
+/// An event that we chose: one without a number gets a row that says so.
+void count_ours(const std::string& name, const arch::CpuModel& model, StatOptions& out) {
+  const auto selection = select_events({name}, model, {});
+  if (selection) return count(*selection, out);
+  out.report.events.push_back(
+      {.name = name, .number_class = ValueClass::NotModelled, .reason = why_no_number(selection.error())});
+  out.columns.emplace_back(std::nullopt);
+  out.counted_as.push_back(kNotCounted);
+}
+
+void count_ours(const std::vector<std::string>& names, const arch::CpuModel& model, StatOptions& out) {
+  for (const std::string& name : names) count_ours(name, model, out);
+}
+
+/// The column of an event that a metric needs; a new one where nobody asked for it.
+std::size_t column_for(std::string_view event, const arch::CpuModel& model, StatOptions& out) {
+  if (const auto column = find_column(out.columns, event, model)) return *column;
+  const auto named = std::ranges::find(out.report.events, event, &StatEvent::name);
+  if (named != out.report.events.end()) return static_cast<std::size_t>(named - out.report.events.begin());
+  count_ours(std::string(event), model, out);
+  return out.columns.size() - 1;
+}
+
+Result<void> choose_metrics(const arch::CpuModel& model, StatOptions& out) {
+  const auto metrics = named_metrics(out.metrics, model);
+  if (!metrics) return metrics.error();
+  for (const arch::Metric* const metric : *metrics) {
+    out.report.metrics.push_back(bind_metric(
+        *metric, model, [&](std::string_view event) { return column_for(event, model, out); }, out.report.events));
+  }
+  for (StatMetric& rate : rates_of(out.columns, out.report.events, model)) {
+    out.report.metrics.push_back(std::move(rate));
   }
   return {};
 }
 
 Result<void> choose_events(const arch::CpuModel& model, StatOptions& out) {
   if (out.events.empty() && out.format == kHpctoolCsv) out.events.emplace_back(kHpctool);
-  if (out.events.empty()) {
-    if (auto chosen = count_ours(kUsualEvents, model, out); !chosen) return chosen;
+  if (out.events.empty() && out.metrics.empty()) {
+    count_ours(kUsualEvents, model, out);
+    if (out.detail != 0) {
+      count_ours(kUsualTimes, model, out);
+    }
     if (out.windows.every.empty()) {
-      if (auto chosen = count_ours(kUsualMeasured, model, out); !chosen) return chosen;
+      count_ours(kUsualMeasured, model, out);
     }
   }
   for (const std::string& list : out.events) {
     if (list == kHpctool) {
-      if (auto chosen = count_ours(kHpctoolEvents, model, out); !chosen) return chosen;
+      count_ours(kHpctoolEvents, model, out);
       continue;
     }
     const auto selection = select_events({list}, model, {});
     if (!selection) return selection.error();
     count(*selection, out);
   }
-  if (out.detailed) {
-    if (auto chosen = count_ours(kDetails, model, out); !chosen) return chosen;
+  for (std::size_t i = 0; i < std::min(out.detail, std::size(kDetails)); ++i) {
+    count_ours(kDetails[i], model, out);
   }
-  return {};
+  return choose_metrics(model, out);
 }
 
 /// What the kernel counts it counts for zeroskid too: for a whole run that is an upper bound, for a part of it it is noise.
 Result<void> refuse_measured(const std::string& option, const StatOptions& out) {
   const auto measured =
-      std::ranges::find(out.report.events, NumberClass::Measured, [](const StatEvent& e) { return e.number_class; });
+      std::ranges::find(out.report.events, ValueClass::Measured, [](const StatEvent& e) { return e.number_class; });
   if (measured == out.report.events.end()) return {};
   return Error{option + ": " + measured->name + " is counted by the kernel, with zeroskid's share, for whole runs only",
                "leave it out of -e"};
-}
-
-profile::ValueClass class_of(NumberClass number_class) {
-  switch (number_class) {
-    case NumberClass::Exact: return profile::ValueClass::Exact;
-    case NumberClass::Modelled: return profile::ValueClass::Modelled;
-    case NumberClass::Measured: return profile::ValueClass::Measured;
-    case NumberClass::NotModelled: break;
-  }
-  return profile::ValueClass::NotModelled;
 }
 
 Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
@@ -151,7 +168,9 @@ Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
   return {};
 }
 
-Result<void> choose(StatOptions& out) {
+}  // namespace
+
+Result<void> choose_counting(StatOptions& out) {
   if (auto supported = check_run_options(out.run); !supported) return supported;
   if (!parse_colour(out.colour, out.colour_choice)) {
     return Error{"--color " + out.colour + ": no such choice", "auto, always or never"};
@@ -179,7 +198,11 @@ Result<void> choose(StatOptions& out) {
   return {};
 }
 
-}  // namespace
+std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted, const StatOptions& options) {
+  std::vector<std::uint64_t> printed;
+  for (const std::size_t event : options.counted_as) printed.push_back(event == kNotCounted ? 0 : counted[event]);
+  return printed;
+}
 
 profile::WindowTable window_table(const StatOptions& options) {
   profile::WindowTable table;
@@ -189,7 +212,7 @@ profile::WindowTable window_table(const StatOptions& options) {
   if (!options.window_plan.skid.empty())
     table.notes.push_back("windows end late on purpose, by " + options.window_plan.skid);
   for (const StatEvent& event : options.report.events) {
-    table.events.push_back({.name = event.name, .value_class = class_of(event.number_class)});
+    table.events.push_back({.name = event.name, .value_class = event.number_class});
   }
   return table;
 }
@@ -201,7 +224,10 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
   line.values("-e,--event", out.events, "EVENTS",
               "Events, separated by commas; `zeroskid list` shows them [instructions, branches, loads,\n"
               "stores, page faults, context switches, task clock]; `hpctool`: the seven of that tool");
-  line.flag("-d,--detailed", out.detailed, "Some more events");
+  line.count("-d,--detailed", out.detail, "Cycles, branch misses and caches too; -d -d: TLBs; -d -d -d: prefetches");
+  line.values("-M,--metrics", out.metrics, "METRICS",
+              "Metrics or groups of them, separated by commas, and what they are made of;\n"
+              "`zeroskid list metrics` shows them");
   line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
   line.flag("--per-thread", out.per_thread, "A line per thread");
   line.flag("--per-process", out.per_process, "A line per process");
@@ -229,7 +255,7 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
       "Exit status: the program's own; 128+n if signal n killed it; 125 if zeroskid failed, 126 if the program\n"
       "cannot be executed, 127 if it is not found, 129 for wrong usage.");
   if (const auto status = line.parse(argc, argv)) return status;
-  if (auto chosen = choose(out); !chosen) {
+  if (auto chosen = choose_counting(out); !chosen) {
     say(chosen.error());
     return kUsage;
   }

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/follow_filter.h"
 #include "cli/run_options.h"
+#include "cli/stat_metrics.h"
 #include "cli/stat_page.h"
 #include "cli/terminal.h"
 #include "cli/window_options.h"
@@ -17,10 +19,11 @@
 namespace zs::cli {
 
 struct StatOptions {
-  std::vector<std::string> events;
+  std::vector<std::string> events, metrics;
   std::string separator, output, format, colour = "auto";
   std::uint64_t repeat = 1;
-  bool json = false, per_thread = false, per_process = false, detailed = false, quiet = false, verbose = false;
+  std::size_t detail = 0;  // -d, how often
+  bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
   WindowOptions windows;
   std::vector<std::string> regions;
   std::string follow_list;  // --follow
@@ -29,6 +32,7 @@ struct StatOptions {
 
   session::RecordingConfig config;
   StatReport report;                    // events in the order of printing
+  CountedColumns columns;               // what the printed events count
   std::vector<std::size_t> counted_as;  // by printed event: index into config.events, or kNotCounted
   std::size_t pmus = 0;
   int instruction_event = -1;
@@ -43,6 +47,12 @@ inline constexpr std::size_t kNotCounted = SIZE_MAX;
 
 /// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said
 std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out);
+
+/// Resolves what was asked for: fills in `config`, `report.events`, `report.metrics` and what follows from them.
+Result<void> choose_counting(StatOptions& out);
+
+/// From values by counted event to values by printed event.
+std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted, const StatOptions& options);
 
 /// The table of windows without its rows.
 profile::WindowTable window_table(const StatOptions& options);

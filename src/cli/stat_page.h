@@ -6,21 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/stat_metric.h"
 #include "cli/stat_totals.h"
+#include "profile/window_table.h"
 
 namespace zs::cli {
-
-enum class NumberClass : std::uint8_t {
-  Exact,        // architectural: what any processor would count
-  Modelled,     // by a model of the core
-  Measured,     // by the kernel, of the program and zeroskid together
-  NotModelled,  // no number
-};
 
 struct StatEvent {
   std::string name;           // as the user spelled it
   bool milliseconds = false;  // the value is nanoseconds and is shown as msec
-  NumberClass number_class = NumberClass::Exact;
+  profile::ValueClass number_class = profile::ValueClass::Exact;
   std::string reason;  // NotModelled: what it would need
 };
 
@@ -32,6 +27,7 @@ struct StatRun {
 struct StatReport {
   std::string command;  // the words, joined by blanks
   std::vector<StatEvent> events;
+  std::vector<StatMetric> metrics;
   std::vector<StatRun> runs;          // at least one
   std::vector<ThreadTotals> threads;  // not empty: --per-thread
   bool incomplete = false;            // some process was killed before its last word

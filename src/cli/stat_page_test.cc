@@ -3,16 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "arch/cpu_model.h"
+#include "arch/metrics/metric.h"
+#include "cli/stat_metrics.h"
+
 namespace zs::cli {
 namespace {
+
+using profile::ValueClass;
 
 StatReport report() {
   return {.command = "gzip -9 file",
           .events = {{.name = "instructions"},
                      {.name = "BR_INST_RETIRED.NEAR_TAKEN:u"},
-                     {.name = "task-clock", .milliseconds = true, .number_class = NumberClass::Measured},
+                     {.name = "task-clock", .milliseconds = true, .number_class = ValueClass::Measured},
                      {.name = "LLC-loads",
-                      .number_class = NumberClass::NotModelled,
+                      .number_class = ValueClass::NotModelled,
                       .reason = "needs a model of the core (caches)"}},
           .runs = {{.values = {1234567, 89, 2500000, 0}, .elapsed = 0.0123456, .user = 0.01, .system = 0.002}}};
 }
@@ -130,6 +136,77 @@ TEST(StatJson, QuotesWhatTheUserTyped) {
   StatReport r = report();
   r.events[0].name = "cpu/name=\"a\\b\"/";
   EXPECT_THAT(stat_json(r), testing::HasSubstr(R"("event" : "cpu/name=\"a\\b\"/")"));
+}
+
+/// Instructions, cycles, and a metric of an event that has no number.
+StatReport with_metrics() {
+  StatReport r{.command = "gzip -9 file",
+               .events = {{.name = "instructions"},
+                          {.name = "cycles", .number_class = ValueClass::Modelled},
+                          {.name = "br_misp_retired.all_branches",
+                           .number_class = ValueClass::NotModelled,
+                           .reason = "needs the core model (branch predictor)"}},
+               .runs = {{.values = {3000, 2000, 0}, .elapsed = 0.01, .user = 0.01, .system = 0.002}}};
+  const arch::CpuModel& model = *arch::find_cpu_model("skylake-server");
+  const auto column_of = [](std::string_view event) -> std::size_t {
+    if (event == "inst_retired.any") return 0;
+    return event == "cpu_clk_unhalted.thread" ? 1 : 2;
+  };
+  for (const char* const name : {"IPC", "CPI", "BrMispredict_MPKI"}) {
+    r.metrics.push_back(bind_metric(*arch::find_metric(model, name), model, column_of, r.events));
+  }
+  static constexpr arch::Metric kShare{
+      .name = "of all instructions", .unit = "%", .formula = "cpu_clk_unhalted.thread / inst_retired.any"};
+  r.metrics.push_back(bind_metric(kShare, model, column_of, r.events));
+  return r;
+}
+
+TEST(StatPage, MetricsStandBehindTheirFirstEvent) {
+  EXPECT_THAT(stat_page(with_metrics(), false), testing::HasSubstr(R"(
+             3,000      instructions                     #     1.500  IPC (modelled)          # exact
+             2,000      cycles                           #    0.6667  CPI                     # modelled
+                                                         #    66.67%  of all instructions
+    <not modelled>      br_misp_retired.all_branches     # <not modelled>  BrMispredict_MPKI  # needs the core model (branch predictor)
+)"));
+}
+
+TEST(StatPage, MetricsOfThreadsAreOfTheirOwnCounts) {
+  StatReport r = with_metrics();
+  r.threads = {{.pid = 7, .tid = 7, .comm = "main", .values = {1000, 2000, 0}},
+               {.pid = 7, .tid = 8, .comm = "main", .values = {0, 0, 0}}};
+  const std::string page = stat_page(r, false);
+  EXPECT_THAT(page, testing::HasSubstr(
+                        "main-7                     1,000      instructions                     #    0.5000  IPC"));
+  EXPECT_THAT(page, testing::HasSubstr(
+                        "main-8                         0      instructions                     #       nan  IPC"));
+}
+
+TEST(StatPage, MetricsOfRepeatedRunsAreOfTheMeans) {
+  StatReport r = with_metrics();
+  r.runs.push_back({.values = {5000, 2000, 0}});
+  EXPECT_THAT(stat_page(r, false), testing::HasSubstr("#     2.000  IPC (modelled)          # exact  ( +- 25.00% )\n"));
+}
+
+TEST(StatColumns, HaveMetricsInTheLastTwoAndFurtherOnesOnLinesOfTheirOwn) {
+  EXPECT_EQ(stat_columns(with_metrics(), ","),
+            "3000,,instructions,12000000,100.00,1.500000,IPC\n"
+            "2000,,cycles,12000000,100.00,0.666667,CPI\n"
+            ",,,,,66.666667,of all instructions\n"
+            "<not supported>,,br_misp_retired.all_branches,0,100.00,,BrMispredict_MPKI\n");
+}
+
+TEST(StatJson, HasMetricsWithTheirClassAndNullForThoseWithoutANumber) {
+  const std::string json = stat_json(with_metrics());
+  EXPECT_THAT(
+      json,
+      testing::HasSubstr(
+          R"("metric-value" : 1.500000, "metric-unit" : "IPC", "metric-class" : "modelled", "class" : "exact"})"));
+  EXPECT_THAT(json, testing::HasSubstr("{\"metric-value\" : 66.666667, \"metric-unit\" : \"of all instructions\", "
+                                       "\"metric-class\" : \"modelled\"}\n"));
+  EXPECT_THAT(
+      json,
+      testing::HasSubstr(
+          R"-("metric-value" : null, "metric-unit" : "BrMispredict_MPKI", "metric-class" : "not modelled", "metric-lacks" : "br_misp_retired.all_branches, which needs the core model (branch predictor)", "class" : "not modelled"})-"));
 }
 
 }  // namespace

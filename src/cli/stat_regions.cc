@@ -11,6 +11,8 @@
 namespace zs::cli {
 namespace {
 
+using profile::ValueClass;
+
 void add(RegionTotals& sum, const session::Region& more) {
   sum.entries += more.entries;
   sum.cut += more.cut;
@@ -30,8 +32,14 @@ double mean(const RegionTotals& region, std::size_t event) {
   return region.entries == 0 ? 0 : static_cast<double>(region.sum[event]) / static_cast<double>(region.entries);
 }
 
-/// Columns of a block: what counted exactly. What the kernel counts it does not count per region.
-bool is_shown(const StatEvent& event) { return event.number_class != NumberClass::Measured; }
+/// Of the sums; not a number where an event of it has none.
+double value_of(const StatMetric& metric, const RegionTotals& region, const RegionColumns& columns) {
+  if (!metric.has_number()) return std::nan("");
+  return metric.counted.value([&](std::size_t column) { return region.sum[columns.counted_as[column]]; });
+}
+
+/// What the kernel counts it does not count per region.
+bool is_shown(const StatEvent& event) { return event.number_class != ValueClass::Measured; }
 
 }  // namespace
 
@@ -82,8 +90,7 @@ std::vector<RegionTotals> StatRegions::totals() const {
   return out;
 }
 
-std::string regions_page(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
-                         const std::vector<std::size_t>& counted_as) {
+std::string regions_page(const std::vector<RegionTotals>& regions, const RegionColumns& columns) {
   std::string page;
   for (const RegionTotals& region : regions) {
     page += fmt::format(" Region '{}': {}", region.name,
@@ -93,72 +100,88 @@ std::string regions_page(const std::vector<RegionTotals>& regions, const std::ve
     page += "\n\n";
     if (region.entries == 0) continue;
     page += fmt::format("{:>18} {:>16} {:>19} {:>16}\n", "sum", "least", "mean", "most");
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (!is_shown(events[i])) continue;
-      const std::size_t event = counted_as[i];
-      if (events[i].number_class == NumberClass::NotModelled) {
-        page += fmt::format("{:>18} {:54} {:32} # {}\n", "<not modelled>", "", events[i].name, events[i].reason);
+    for (std::size_t i = 0; i < columns.events.size(); ++i) {
+      const StatEvent& shown = columns.events[i];
+      if (!is_shown(shown)) continue;
+      const std::size_t event = columns.counted_as[i];
+      if (shown.number_class == ValueClass::NotModelled) {
+        page += fmt::format("{:>18} {:54} {:32} # {}\n", "<not modelled>", "", shown.name, shown.reason);
         continue;
       }
       const std::uint64_t hundredths = static_cast<std::uint64_t>(std::llround(mean(region, event) * 100));
-      page += fmt::format("{:>18} {:>16} {:>16}.{:02} {:>16} {:32} # exact\n", with_separators(region.sum[event]),
+      page += fmt::format("{:>18} {:>16} {:>16}.{:02} {:>16} {:32} # {}\n", with_separators(region.sum[event]),
                           with_separators(region.least[event]), with_separators(hundredths / 100), hundredths % 100,
-                          with_separators(region.most[event]), events[i].name);
+                          with_separators(region.most[event]), shown.name, name_of(shown.number_class));
+    }
+    for (const StatMetric& metric : columns.metrics) {
+      page += fmt::format("{:>18} {:54} {:32} # {}\n", metric_text(metric, value_of(metric, region, columns)), "",
+                          metric.name(), metric.has_number() ? name_of(metric.value_class) : metric.lacks);
     }
     page += "\n";
   }
   return page;
 }
 
-std::string regions_columns(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
-                            const std::vector<std::size_t>& counted_as, const std::string& separator) {
+std::string regions_columns(const std::vector<RegionTotals>& regions, const RegionColumns& columns,
+                            const std::string& separator) {
   std::string out;
   for (const RegionTotals& region : regions) {
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (!is_shown(events[i])) continue;
-      const bool number = events[i].number_class != NumberClass::NotModelled && region.entries != 0;
-      std::vector<std::string> columns = {"region",
-                                          region.name,
-                                          std::to_string(region.entries),
-                                          std::to_string(region.cut),
-                                          std::to_string(region.ends_alone),
-                                          events[i].name};
-      if (number) {
-        const std::size_t event = counted_as[i];
-        columns.insert(columns.end(), {std::to_string(region.sum[event]), std::to_string(region.least[event]),
-                                       fmt::format("{:.2f}", mean(region, event)), std::to_string(region.most[event])});
-      } else {
-        const char* const none = region.entries == 0 ? "<not counted>" : "<not supported>";
-        columns.insert(columns.end(), {none, "", "", ""});
+    const std::vector<std::string> what = {"region", region.name, std::to_string(region.entries),
+                                           std::to_string(region.cut), std::to_string(region.ends_alone)};
+    const auto add = [&](std::string_view name, const std::vector<std::string>& values) {
+      out +=
+          fmt::format("{1}{0}{2}{0}{3}\n", separator, fmt::join(what, separator), name, fmt::join(values, separator));
+    };
+    const std::string none = region.entries == 0 ? "<not counted>" : "<not supported>";
+    for (std::size_t i = 0; i < columns.events.size(); ++i) {
+      const StatEvent& shown = columns.events[i];
+      if (!is_shown(shown)) continue;
+      if (shown.number_class == ValueClass::NotModelled || region.entries == 0) {
+        add(shown.name, {none, "", "", ""});
+        continue;
       }
-      out += fmt::format("{}\n", fmt::join(columns, separator));
+      const std::size_t event = columns.counted_as[i];
+      add(shown.name, {std::to_string(region.sum[event]), std::to_string(region.least[event]),
+                       fmt::format("{:.2f}", mean(region, event)), std::to_string(region.most[event])});
+    }
+    for (const StatMetric& metric : columns.metrics) {
+      const bool number = metric.has_number() && region.entries != 0;
+      add(metric_unit(metric), {number ? metric_number(metric, value_of(metric, region, columns)) : none, "", "", ""});
     }
   }
   return out;
 }
 
-std::string regions_json(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
-                         const std::vector<std::size_t>& counted_as) {
+std::string regions_json(const std::vector<RegionTotals>& regions, const RegionColumns& columns) {
   std::string out;
   for (const RegionTotals& region : regions) {
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (!is_shown(events[i])) continue;
-      nlohmann::ordered_json line;
-      line["region"] = region.name;
-      line["entries"] = region.entries;
-      line["cut-short"] = region.cut;
-      line["ends-without-begin"] = region.ends_alone;
-      line["event"] = events[i].name;
-      const bool modelled = events[i].number_class != NumberClass::NotModelled;
-      if (modelled && region.entries != 0) {
-        const std::size_t event = counted_as[i];
+    nlohmann::ordered_json what;
+    what["region"] = region.name;
+    what["entries"] = region.entries;
+    what["cut-short"] = region.cut;
+    what["ends-without-begin"] = region.ends_alone;
+    const auto add = [&out](const nlohmann::ordered_json& line) {
+      out += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    };
+    for (std::size_t i = 0; i < columns.events.size(); ++i) {
+      const StatEvent& shown = columns.events[i];
+      if (!is_shown(shown)) continue;
+      nlohmann::ordered_json line = what;
+      line["event"] = shown.name;
+      if (shown.number_class != ValueClass::NotModelled && region.entries != 0) {
+        const std::size_t event = columns.counted_as[i];
         line["sum"] = region.sum[event];
         line["min"] = region.least[event];
         line["mean"] = mean(region, event);
         line["max"] = region.most[event];
       }
-      line["class"] = modelled ? "exact" : "not modelled";
-      out += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+      line["class"] = name_of(shown.number_class);
+      add(line);
+    }
+    for (const StatMetric& metric : columns.metrics) {
+      nlohmann::ordered_json line = what;
+      put_metric(metric, region.entries == 0 ? std::nan("") : value_of(metric, region, columns), line);
+      add(line);
     }
   }
   return out;

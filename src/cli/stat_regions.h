@@ -37,12 +37,16 @@ class StatRegions {
   std::map<Key, session::Region> running_;
 };
 
-/// events, counted_as  by column: what it shows, and of which event of the recording (kNotCounted: of none)
-std::string regions_page(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
-                         const std::vector<std::size_t>& counted_as);
-std::string regions_columns(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
-                            const std::vector<std::size_t>& counted_as, const std::string& separator);
-std::string regions_json(const std::vector<RegionTotals>& regions, const std::vector<StatEvent>& events,
-                         const std::vector<std::size_t>& counted_as);
+/// What the columns of a region's counts are.
+struct RegionColumns {
+  const std::vector<StatEvent>& events;
+  const std::vector<std::size_t>& counted_as;  // by column: of which event of the recording (kNotCounted: of none)
+  const std::vector<StatMetric>& metrics;      // over the columns
+};
+
+std::string regions_page(const std::vector<RegionTotals>& regions, const RegionColumns& columns);
+std::string regions_columns(const std::vector<RegionTotals>& regions, const RegionColumns& columns,
+                            const std::string& separator);
+std::string regions_json(const std::vector<RegionTotals>& regions, const RegionColumns& columns);
 
 }  // namespace zs::cli

@@ -1,17 +1,15 @@
 // `zeroskid stat`: runs a program and prints what it did, counted exactly, in perf stat's layout.
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/exit_status.h"
 #include "cli/follow_filter.h"
+#include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cli/region_options.h"
 #include "cli/run_program.h"
@@ -30,63 +28,14 @@ namespace {
 
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; }
 
-/// From values by counted event to values by printed event.
-std::vector<std::uint64_t> as_printed(const std::vector<std::uint64_t>& counted, const StatOptions& options) {
-  std::vector<std::uint64_t> printed;
-  for (const std::size_t event : options.counted_as) printed.push_back(event == kNotCounted ? 0 : counted[event]);
-  return printed;
-}
-
-/// Text on its way to where it was asked for. Nobody need listen to stderr; a file must become whole.
-class Output {
- public:
-  /// returns the exit status if there is nowhere to write; that has been said
-  std::optional<int> open_file(const std::string& path) {
-    if (path.empty()) return std::nullopt;
-    path_ = path;
-    descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) return std::nullopt;
-    say(Error{path + ": cannot create: " + std::strerror(errno), "choose another place with -o FILE"});
-    return kToolFailed;
-  }
-  int descriptor() const { return descriptor_; }
-
-  void add(const std::string& text) {
-    text_ += text;
-    if (text_.size() >= kMuch) flush();
-  }
-  /// returns false if a file that was asked for is not whole; that has been said, once
-  bool flush() {
-    for (std::string_view rest = text_; !rest.empty() && whole_;) {
-      const ssize_t done = write(descriptor_, rest.data(), rest.size());
-      if (done < 0 && errno == EINTR) continue;
-      if (done > 0) {
-        rest.remove_prefix(static_cast<std::size_t>(done));
-        continue;
-      }
-      whole_ = false;
-      if (path_.empty()) break;
-      say(Error{path_ + ": " + std::strerror(errno) + "; the counts are not in it, or not all of them",
-                "choose another place with -o FILE"});
-    }
-    text_.clear();
-    return whole_ || path_.empty();
-  }
-
- private:
-  static constexpr std::size_t kMuch = 64 * 1024;
-  std::string path_, text_;
-  int descriptor_ = STDERR_FILENO;
-  bool whole_ = true;
-};
-
 /// Totals, and windows as they come.
 class StatSink final : public RecordingSink {
  public:
   StatSink(const StatOptions& options, Output& output, StatRegions& regions)
       : totals(options.config.events.size()),
         output_(output),
-        page_(options.window_format, window_table(options), options.separator, options.per_thread),
+        page_(options.window_format, window_table(options), options.report.metrics, options.separator,
+              options.per_thread),
         windows_(
             {.closers = options.window_plan.closers,
              .counted_as = options.counted_as,
@@ -153,17 +102,17 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
 std::string printed(const StatOptions& options, const std::vector<RegionTotals>& regions, int descriptor) {
   const StatReport& report = options.report;
   const bool windows = options.has_windows();
+  const RegionColumns columns{.events = report.events, .counted_as = options.counted_as, .metrics = report.metrics};
   switch (options.window_format) {
     case WindowFormat::Columns:
       return (windows ? "" : stat_columns(report, options.separator)) +
-             regions_columns(regions, report.events, options.counted_as, options.separator);
-    case WindowFormat::Json:
-      return (windows ? "" : stat_json(report)) + regions_json(regions, report.events, options.counted_as);
+             regions_columns(regions, columns, options.separator);
+    case WindowFormat::Json: return (windows ? "" : stat_json(report)) + regions_json(regions, columns);
     case WindowFormat::Csv:
     case WindowFormat::HpctoolCsv: return "";
     case WindowFormat::Page: break;
   }
-  const std::string blocks = regions_page(regions, report.events, options.counted_as);
+  const std::string blocks = regions_page(regions, columns);
   if (windows) return blocks.empty() ? "" : "\n" + blocks;
   return back_end_line(options.config, options.pmus) +
          stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
@@ -190,9 +139,7 @@ int run_stat(int argc, char** argv) {
   if (const auto status = parse_stat_options(argc, argv, options)) return *status;
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
-  for (const std::string& word : options.program) {
-    options.report.command += (options.report.command.empty() ? "" : " ") + word;
-  }
+  options.report.command = joined(options.program);
   auto regions = find_regions(options.regions, program.path);
   if (!regions) {
     say(regions.error());

@@ -34,4 +34,16 @@ bool use_colour(ColourChoice choice, int descriptor) {
   return environment("TERM") != "dumb" && isatty(descriptor) != 0;
 }
 
+bool locale_has_utf8() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = environment(name);
+    if (value.empty()) continue;
+    for (const std::string_view spelling : {"UTF-8", "utf8", "utf-8", "UTF8"}) {
+      if (value.find(spelling) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
 }  // namespace zs::cli

@@ -1,4 +1,5 @@
-// Whether to colour what is printed: --color=auto|always|never, NO_COLOR, CLICOLOR_FORCE and TERM=dumb.
+// What can be printed: whether colours are wanted (--color=auto|always|never, NO_COLOR, CLICOLOR_FORCE, TERM=dumb), and which
+// characters there are.
 #pragma once
 
 #include <string>
@@ -12,5 +13,8 @@ bool parse_colour(const std::string& text, ColourChoice& choice);
 
 /// An explicit choice wins; then NO_COLOR (no), CLICOLOR_FORCE (yes), TERM=dumb (no); else whether it is a terminal.
 bool use_colour(ColourChoice choice, int descriptor);
+
+/// By the variables that setlocale() asks, in its order: LC_ALL, LC_CTYPE, LANG.
+bool locale_has_utf8();
 
 }  // namespace zs::cli

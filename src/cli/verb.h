@@ -10,6 +10,7 @@ struct Verb {
 };
 
 extern const Verb kStatVerb;
+extern const Verb kTopdownVerb;
 extern const Verb kRecordVerb;
 extern const Verb kReportVerb;
 extern const Verb kMemVerb;

@@ -6,6 +6,7 @@ std::span<const Verb* const> verbs() {
   // clang-format off
   static constexpr const Verb* kVerbs[] = {
       &kStatVerb,
+      &kTopdownVerb,
       &kRecordVerb,
       &kReportVerb,
       &kMemVerb,

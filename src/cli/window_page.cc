@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -24,11 +25,18 @@ std::string left(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, text.size()), ' ');
 }
 
-std::size_t column_width(const profile::WindowEvent& event) {
-  return std::max<std::size_t>(kValueWidth, event.name.size()) + 2;
+std::size_t column_width(std::string_view name) { return std::max<std::size_t>(kValueWidth, name.size()) + 2; }
+
+double value_of(const StatMetric& metric, const Window& window) {
+  if (!metric.has_number()) return std::nan("");
+  return metric.counted.value([&](std::size_t event) { return window.values[event]; });
 }
 
 std::string thread_name(const Window& window) { return window.comm + "-" + std::to_string(window.tid); }
+
+std::string one_line(const nlohmann::ordered_json& line) {
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 /// Where a window ends on the nominal clock, in seconds.
 std::string seconds(const Window& window) {
@@ -40,8 +48,21 @@ std::string seconds(const Window& window) {
 
 }  // namespace
 
-WindowPage::WindowPage(WindowFormat format, profile::WindowTable table, std::string separator, bool threads)
-    : format_(format), table_(std::move(table)), separator_(std::move(separator)), threads_(threads) {}
+WindowPage::WindowPage(WindowFormat format, profile::WindowTable table, std::vector<StatMetric> metrics,
+                       std::string separator, bool threads)
+    : format_(format),
+      table_(std::move(table)),
+      metrics_(std::move(metrics)),
+      separator_(std::move(separator)),
+      threads_(threads) {}
+
+std::vector<const StatMetric*> WindowPage::metrics_behind(std::size_t event) const {
+  std::vector<const StatMetric*> metrics;
+  for (const StatMetric& metric : metrics_) {
+    if (metric.event == event) metrics.push_back(&metric);
+  }
+  return metrics;
+}
 
 std::string WindowPage::head() const {
   switch (format_) {
@@ -55,7 +76,8 @@ std::string WindowPage::head() const {
   for (const std::string& note : table_.notes) text += "# " + note + "\n";
   text += "#" + right("window", kNumberWidth - 1) + "  " + left("thread", kThreadWidth) + right("begin", kPlaceWidth) +
           right("end", kPlaceWidth) + "  " + left("ended by", kReasonWidth);
-  for (const auto& event : table_.events) text += right(event.name, column_width(event));
+  for (const auto& event : table_.events) text += right(event.name, column_width(event.name));
+  for (const auto& metric : metrics_) text += right(std::string(metric.name()), column_width(metric.name()));
   return text + "\n";
 }
 
@@ -77,7 +99,11 @@ std::string WindowPage::page_row(const Window& window) const {
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
-    text += right(number ? with_separators(window.values[i]) : "not modelled", column_width(event));
+    text += right(number ? with_separators(window.values[i]) : "not modelled", column_width(event.name));
+  }
+  for (const StatMetric& metric : metrics_) {
+    text += right(metric.has_number() ? metric_text(metric, value_of(metric, window)) : "not modelled",
+                  column_width(metric.name()));
   }
   return text + "\n";
 }
@@ -88,9 +114,17 @@ std::string WindowPage::columns_row(const Window& window) const {
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
-    text += fmt::format("{0}{1}{2}{2}{3}{2}{4}{2}100.00{2}{2}\n", where,
+    const std::vector<const StatMetric*> metrics = metrics_behind(i);
+    const auto metric_columns = [&](const StatMetric& metric) {
+      return metric_number(metric, value_of(metric, window)) + separator_ + metric_unit(metric) + "\n";
+    };
+    text += fmt::format("{0}{1}{2}{2}{3}{2}{4}{2}100.00{2}", where,
                         number ? std::to_string(window.values[i]) : "<not supported>", separator_, event.name,
                         number ? window.instructions() : 0);
+    text += metrics.empty() ? separator_ + "\n" : metric_columns(*metrics.front());
+    for (std::size_t k = 1; k < metrics.size(); ++k) {
+      text += fmt::format("{0}{1}{1}{1}{1}{1}{2}", where, separator_, metric_columns(*metrics[k]));
+    }
   }
   return text;
 }
@@ -100,9 +134,11 @@ std::string WindowPage::json_row(const Window& window) const {
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
-    nlohmann::ordered_json line;
-    line["interval"] = static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
-    if (threads_) line["thread"] = thread_name(window);
+    const std::vector<const StatMetric*> metrics = metrics_behind(i);
+    nlohmann::ordered_json where;
+    where["interval"] = static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
+    if (threads_) where["thread"] = thread_name(window);
+    nlohmann::ordered_json line = where;
     line["counter-value"] = number ? std::to_string(window.values[i]) + ".000000" : "<not supported>";
     line["unit"] = "";
     line["event"] = event.name;
@@ -110,6 +146,7 @@ std::string WindowPage::json_row(const Window& window) const {
     line["pcnt-running"] = 100.0;
     line["metric-value"] = 0.0;
     line["metric-unit"] = "";
+    if (!metrics.empty()) put_metric(*metrics.front(), value_of(*metrics.front(), window), line);
     line["class"] = name_of(event.value_class);
     line["window"] = window.number;
     line["pid"] = window.pid;
@@ -117,7 +154,15 @@ std::string WindowPage::json_row(const Window& window) const {
     line["begin"] = window.start;
     line["end"] = window.end;
     line["ended-by"] = window.reason;
-    text += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    text += one_line(line);
+    for (std::size_t k = 1; k < metrics.size(); ++k) {
+      nlohmann::ordered_json further = where;
+      put_metric(*metrics[k], value_of(*metrics[k], window), further);
+      further["window"] = window.number;
+      further["pid"] = window.pid;
+      further["tid"] = window.tid;
+      text += one_line(further);
+    }
   }
   return text;
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/stat_metric.h"
 #include "profile/window_table.h"
 
 namespace zs::cli {
@@ -12,9 +14,11 @@ enum class WindowFormat : std::uint8_t { Page, Columns, Json, Csv, HpctoolCsv };
 class WindowPage {
  public:
   /// table      events and meta lines; rows come later
+  /// metrics    over the table's events
   /// separator  WindowFormat::Columns
   /// threads    Columns and Json name the thread, as with perf's --per-thread
-  WindowPage(WindowFormat format, profile::WindowTable table, std::string separator, bool threads);
+  WindowPage(WindowFormat format, profile::WindowTable table, std::vector<StatMetric> metrics, std::string separator,
+             bool threads);
 
   std::string head() const;
   std::string row(const profile::Window& window) const;
@@ -24,8 +28,11 @@ class WindowPage {
   std::string columns_row(const profile::Window& window) const;
   std::string json_row(const profile::Window& window) const;
 
+  std::vector<const StatMetric*> metrics_behind(std::size_t event) const;
+
   WindowFormat format_;
   profile::WindowTable table_;
+  std::vector<StatMetric> metrics_;
   std::string separator_;
   bool threads_;
 };

@@ -1,0 +1,37 @@
+#include "cli/metric_list.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "arch/metrics/metric.h"
+
+namespace zs::cli {
+
+std::string metric_list_page(const arch::CpuModel& model) {
+  constexpr const char* kLine = "{:<24} {:<24} {:<28} {}\n";
+  std::string page = fmt::format(kLine, "METRIC", "GROUPS", "UNIT", "DESCRIPTION");
+  for (const arch::Metric& row : arch::metric_rows()) {
+    if (arch::has_metric(model, row)) page += fmt::format(kLine, row.name, row.groups, row.unit, row.description);
+  }
+  return page;
+}
+
+std::string metric_list_json(const arch::CpuModel& model) {
+  nlohmann::ordered_json page;
+  page["cpu-model"] = model.name;
+  page["metrics"] = nlohmann::ordered_json::array();
+  for (const arch::Metric& row : arch::metric_rows()) {
+    if (!arch::has_metric(model, row)) continue;
+    nlohmann::ordered_json line;
+    line["name"] = row.name;
+    line["groups"] = row.groups;
+    line["unit"] = row.unit;
+    line["formula"] = row.formula;
+    line["description"] = row.description;
+    page["metrics"].push_back(line);
+  }
+  return page.dump(2) + "\n";
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,30 @@
+// Text on its way to where it was asked for: stderr, or the file of -o.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace zs::cli {
+
+/// Nobody need listen to stderr; a file must become whole.
+class Output {
+ public:
+  /// returns the exit status if there is nowhere to write; that has been said
+  std::optional<int> open_file(const std::string& path);
+  int descriptor() const { return descriptor_; }
+
+  void add(const std::string& text);
+  /// returns false if a file that was asked for is not whole; that has been said, once
+  bool flush();
+
+ private:
+  static constexpr std::size_t kMuch = 64 * 1024;
+  std::string path_, text_;
+  int descriptor_ = STDERR_FILENO;
+  bool whole_ = true;
+};
+
+}  // namespace zs::cli

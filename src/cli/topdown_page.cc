@@ -1,0 +1,175 @@
+#include "cli/topdown_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "arch/metrics/metric.h"
+#include "cli/pfm_names.h"
+#include "cli/say.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr std::size_t kNameWidth = 26, kBarCells = 40;
+constexpr std::size_t kEighths = 8;
+
+/// What shows where the slots of a node went. Of the rows of one node the first whose event the CPU model counts is taken.
+struct Suggestion {
+  std::string_view node, event, command;  // in the command {} is the program
+};
+// clang-format off
+constexpr std::array kSuggestions{
+    Suggestion{"Fetch_Latency",      "frontend_retired.latency_ge_8", "zeroskid record -e frontend_retired.latency_ge_8:pp -- {}"},
+    Suggestion{"Fetch_Latency",      "icache_64b.iftag_miss",         "zeroskid record -e icache_64b.iftag_miss -- {}"},
+    Suggestion{"Fetch_Latency",      "l2_rqsts.all_code_rd",          "zeroskid record -e l2_rqsts.all_code_rd -- {}"},
+    Suggestion{"Fetch_Bandwidth",    "br_inst_retired.near_taken",    "zeroskid record -e br_inst_retired.near_taken:pp -- {}"},
+    Suggestion{"Branch_Mispredicts", "br_misp_retired.all_branches_pebs",
+               "zeroskid record -e br_misp_retired.all_branches_pebs:pp -- {}"},
+    Suggestion{"Branch_Mispredicts", "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
+    Suggestion{"Memory_Bound",       "mem_inst_retired.all_loads",    "zeroskid mem record -- {}"},
+    Suggestion{"Core_Bound",         "cycles",                        "zeroskid record -e cycles -- {}"},
+    Suggestion{"Heavy_Operations",   "idq.ms_uops",                   "zeroskid record -e idq.ms_uops -- {}"},
+    Suggestion{"Light_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
+    Suggestion{"Wrong_Path",         "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
+    Suggestion{"Store_Buffer",       "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
+    Suggestion{"Other_Stalls",       "mem_inst_retired.all_loads",    "zeroskid mem record -- {}"},
+};
+// clang-format on
+
+bool has_share(const TopdownNode& node) { return node.metric->has_number() && !std::isnan(node.share); }
+
+/// A bar of eighths of a cell, or of '#'.
+std::string bar(double share, bool unicode) {
+  const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarCells);
+  if (!unicode) return std::string(static_cast<std::size_t>(std::lround(length)), '#');
+  static constexpr std::array<const char*, kEighths> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<std::size_t>(std::lround(length * static_cast<double>(kEighths)));
+  std::string text;
+  for (std::size_t i = 0; i < eighths / kEighths; ++i) text += "█";
+  return text + kParts[eighths % kEighths];
+}
+
+std::size_t cells_of(double share, bool unicode) {
+  const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarCells);
+  if (!unicode) return static_cast<std::size_t>(std::lround(length));
+  return (static_cast<std::size_t>(std::lround(length * static_cast<double>(kEighths))) + kEighths - 1) / kEighths;
+}
+
+std::string node_row(const TopdownNode& node, const TopdownStyle& style) {
+  const std::string name = std::string(2 * node.level - 1, ' ') + std::string(node.metric->name());
+  const std::string head = fmt::format("{:<{}}", name, kNameWidth);
+  if (!node.metric->has_number()) return head + "not modelled: needs " + node.metric->lacks + "\n";
+  if (!has_share(node)) return head + "    nan %\n";
+  std::string row = head + fmt::format("{:>7.1f} %  ", 100 * node.share) + bar(node.share, style.unicode);
+  if (node.marked) {
+    const std::string mark = style.colour ? "\033[1m<==\033[0m" : "<==";
+    row += std::string(kBarCells - cells_of(node.share, style.unicode), ' ') + " " + mark;
+  }
+  row.erase(row.find_last_not_of(' ') + 1);
+  return row + "\n";
+}
+
+/// The marked nodes without marked parts: those say more.
+std::vector<const TopdownNode*> deepest_marked(const std::vector<TopdownNode>& nodes) {
+  std::vector<const TopdownNode*> deepest;
+  for (const TopdownNode& node : nodes) {
+    const bool has_marked_part = std::ranges::any_of(nodes, [&](const TopdownNode& part) {
+      return part.marked && part.metric->counted.metric().parent == node.metric->name();
+    });
+    if (node.marked && !has_marked_part) deepest.push_back(&node);
+  }
+  std::ranges::stable_sort(deepest, [](const auto* a, const auto* b) { return a->share > b->share; });
+  return deepest;
+}
+
+}  // namespace
+
+std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const std::vector<double>& counts) {
+  std::vector<TopdownNode> nodes;
+  const auto add = [&](const StatMetric& metric, const TopdownNode* parent) {
+    TopdownNode node{.metric = &metric, .level = parent == nullptr ? 1U : 2U};
+    if (metric.has_number()) {
+      node.share = metric.counted.value([&](std::size_t column) { return counts[column]; });
+      node.marked = node.share > metric.counted.metric().above && (parent == nullptr || parent->marked);
+    }
+    nodes.push_back(node);
+    return node;
+  };
+  for (const StatMetric& metric : metrics) {
+    if (!metric.counted.metric().in_group("TopdownL1")) continue;
+    const TopdownNode parent = add(metric, nullptr);
+    for (const StatMetric& part : metrics) {
+      if (part.counted.metric().parent == metric.name()) add(part, &parent);
+    }
+  }
+  return nodes;
+}
+
+std::string look_here_next(std::string_view node, const arch::CpuModel& model, const std::string& program) {
+  for (const Suggestion& suggestion : kSuggestions) {
+    if (suggestion.node != node || !parse_events(std::string(suggestion.event), model)) continue;
+    return fmt::format(fmt::runtime(suggestion.command), program);
+  }
+  return "";
+}
+
+std::string topdown_page(const TopdownReport& report, const TopdownStyle& style) {
+  std::string page = fmt::format("\n Top-down analysis of '{}': {} issue slots (modelled)\n\n", report.program,
+                                 with_separators(static_cast<std::uint64_t>(std::llround(report.slots))));
+  double sum = 0;
+  for (const TopdownNode& node : report.nodes) {
+    page += node_row(node, style);
+    if (node.level == 1 && has_share(node)) sum += node.share;
+  }
+  page += fmt::format("{:<{}}{:>7.1f} %\n\n", " of the slots", kNameWidth, 100 * sum);
+  const std::vector<const TopdownNode*> marked = deepest_marked(report.nodes);
+  if (marked.empty()) return page + " No node is above its threshold.\n\n";
+  if (!style.descriptions) return page;
+  page += " Look here next:\n";
+  for (const TopdownNode* const node : marked) {
+    page += fmt::format("   {}: {}\n", node->metric->name(), node->metric->counted.metric().description);
+    if (!node->next.empty()) page += "     " + node->next + "\n";
+  }
+  return page + "\n";
+}
+
+std::string topdown_csv(const TopdownReport& report, const std::string& separator) {
+  std::string csv = fmt::format("node{0}level{0}parent{0}percent{0}above{0}marked{0}class\n", separator);
+  for (const TopdownNode& node : report.nodes) {
+    const arch::Metric& metric = node.metric->counted.metric();
+    csv += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5:.2f}{0}{6}{0}{7}\n", separator, metric.name, node.level,
+                       metric.parent, metric_number(*node.metric, node.share), 100 * metric.above, node.marked ? 1 : 0,
+                       name_of(node.metric->value_class));
+  }
+  return csv;
+}
+
+std::string topdown_json(const TopdownReport& report) {
+  nlohmann::ordered_json page;
+  page["program"] = report.program;
+  page["cpu-model"] = report.cpu_model;
+  page["slots"] = static_cast<std::uint64_t>(std::llround(report.slots));
+  page["nodes"] = nlohmann::ordered_json::array();
+  for (const TopdownNode& node : report.nodes) {
+    const arch::Metric& metric = node.metric->counted.metric();
+    nlohmann::ordered_json line;
+    line["node"] = metric.name;
+    line["level"] = node.level;
+    if (!metric.parent.empty()) line["parent"] = metric.parent;
+    line["percent"] = nullptr;
+    if (has_share(node)) line["percent"] = 100 * node.share;
+    line["above"] = 100 * metric.above;
+    line["marked"] = node.marked;
+    line["class"] = name_of(node.metric->value_class);
+    if (!node.metric->lacks.empty()) line["lacks"] = node.metric->lacks;
+    if (node.marked && !node.next.empty()) line["next"] = node.next;
+    page["nodes"].push_back(line);
+  }
+  return page.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace zs::cli

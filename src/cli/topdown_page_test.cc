@@ -1,0 +1,153 @@
+#include "cli/topdown_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "arch/cpu_model.h"
+#include "arch/metrics/metric.h"
+#include "cli/stat_metrics.h"
+#include "cli/stat_page.h"
+
+namespace zs::cli {
+namespace {
+
+using profile::ValueClass;
+using testing::HasSubstr;
+using testing::Not;
+
+const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server"); }
+
+/// A run of 1000 cycles, 4000 slots, on Skylake server: 400 of the front end, 200 of wrong paths, 3000 of the back end, of which
+/// 2400 of memory, and 400 that retired.
+const std::map<std::string, double, std::less<>> kCounts = {{"cpu_clk_unhalted.thread", 1000},
+                                                            {"idq_uops_not_delivered.core", 400},
+                                                            {"idq_uops_not_delivered.cycles_0_uops_deliv.core", 75},
+                                                            {"uops_issued.any", 480},
+                                                            {"uops_retired.retire_slots", 400},
+                                                            {"int_misc.recovery_cycles", 30},
+                                                            {"cycle_activity.stalls_mem_any", 600},
+                                                            {"exe_activity.bound_on_stores", 0},
+                                                            {"cycle_activity.stalls_total", 650},
+                                                            {"exe_activity.1_ports_util", 100},
+                                                            {"uops_retired.macro_fused", 20},
+                                                            {"inst_retired.any", 380}};
+
+struct WalkRun {
+  explicit WalkRun(const std::vector<const char*>& groups) {
+    const auto column_of = [this](std::string_view event) {
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].name == event) return i;
+      }
+      const auto at = kCounts.find(event);
+      const bool number = at != kCounts.end();
+      events.push_back({.name = std::string(event),
+                        .number_class = number ? ValueClass::Modelled : ValueClass::NotModelled,
+                        .reason = number ? "" : "has no number"});
+      counts.push_back(number ? at->second : 0);
+      return events.size() - 1;
+    };
+    for (const arch::Metric& row : arch::metric_rows()) {
+      for (const char* const group : groups) {
+        if (row.in_group(group) && arch::has_metric(skylake(), row)) {
+          metrics.push_back(bind_metric(row, skylake(), column_of, events));
+        }
+      }
+    }
+    report = {.program = "./walk", .cpu_model = "skylake-server@1", .slots = 4000};
+    report.nodes = topdown_tree(metrics, counts);
+    for (TopdownNode& node : report.nodes) node.next = look_here_next(node.metric->name(), skylake(), "./walk");
+  }
+  std::vector<StatEvent> events;
+  std::vector<double> counts;
+  std::vector<StatMetric> metrics;
+  TopdownReport report;
+};
+
+TEST(TopdownPage, HasBarsMarksAndWhatToLookAtNext) {
+  const WalkRun run({"TopdownL1", "TopdownL2"});
+  const std::string page = topdown_page(run.report, {});
+  EXPECT_THAT(page, testing::StartsWith(R"(
+ Top-down analysis of './walk': 4,000 issue slots (modelled)
+
+ Frontend_Bound              10.0 %  ####
+   Fetch_Latency              7.5 %  ###
+   Fetch_Bandwidth            2.5 %  #
+ Bad_Speculation              5.0 %  ##
+   Branch_Mispredicts         5.0 %  ##
+   Machine_Clears         not modelled: needs machine_clears.count, which has no number
+ Backend_Bound               75.0 %  ##############################           <==
+   Memory_Bound              60.0 %  ########################                 <==
+   Core_Bound                15.0 %  ######                                   <==
+ Retiring                    10.0 %  ####
+   Light_Operations           9.0 %  ####
+   Heavy_Operations           1.0 %
+ of the slots               100.0 %
+
+ Look here next:
+   Memory_Bound: waiting for loads, or for room in the store buffer
+     zeroskid mem record -- ./walk
+   Core_Bound: waiting for ports, the divider, or results of other instructions
+)"));
+}
+
+TEST(TopdownPage, BarsAreEighthsOfACellWhereThereAreSuch) {
+  const WalkRun run({"TopdownL1"});
+  const std::string page = topdown_page(run.report, {.unicode = true, .descriptions = false});
+  EXPECT_THAT(page, HasSubstr("\n Bad_Speculation              5.0 %  ██\n"));
+  EXPECT_THAT(page, HasSubstr("\n Frontend_Bound              10.0 %  ████\n"));
+  EXPECT_THAT(page, HasSubstr("75.0 %  ██████████████████████████████           <==\n"));
+  EXPECT_THAT(page, Not(HasSubstr("Look here next")));
+}
+
+TEST(TopdownTree, MarksAPartOnlyBelowAMarkedParent) {
+  WalkRun run({"TopdownL1", "TopdownL2"});
+  for (const TopdownNode& node : run.report.nodes) {
+    const std::string_view name = node.metric->name();
+    EXPECT_EQ(node.marked, name == "Backend_Bound" || name == "Memory_Bound" || name == "Core_Bound") << name;
+  }
+}
+
+TEST(TopdownPage, OfARunWithoutASlotHasNoNumbers) {
+  WalkRun run({"TopdownL1"});
+  run.counts.assign(run.counts.size(), 0);
+  run.report.nodes = topdown_tree(run.metrics, run.counts);
+  const std::string page = topdown_page(run.report, {});
+  EXPECT_THAT(page, HasSubstr("Retiring                     nan %\n"));
+  EXPECT_THAT(page, HasSubstr(" No node is above its threshold.\n"));
+  EXPECT_THAT(topdown_json(run.report), HasSubstr("\"percent\": null"));
+}
+
+TEST(TopdownCsv, HasALineForEachNode) {
+  const WalkRun run({"TopdownL1", "TopdownL2"});
+  const std::string csv = topdown_csv(run.report, ",");
+  EXPECT_THAT(csv, testing::StartsWith("node,level,parent,percent,above,marked,class\n"
+                                       "Frontend_Bound,1,,10.000000,15.00,0,modelled\n"
+                                       "Fetch_Latency,2,Frontend_Bound,7.500000,10.00,0,modelled\n"));
+  EXPECT_THAT(csv, HasSubstr("\nMachine_Clears,2,Bad_Speculation,,10.00,0,not modelled\n"));
+  EXPECT_THAT(csv, HasSubstr("\nMemory_Bound,2,Backend_Bound,60.000000,20.00,1,modelled\n"));
+}
+
+TEST(TopdownJson, IsAnObjectWithTheNodesInOrder) {
+  const WalkRun run({"TopdownL1"});
+  EXPECT_THAT(topdown_json(run.report), testing::StartsWith(R"({
+  "program": "./walk",
+  "cpu-model": "skylake-server@1",
+  "slots": 4000,
+  "nodes": [
+    {
+      "node": "Frontend_Bound",
+      "level": 1,
+      "percent": 10.0,
+      "above": 15.0,
+      "marked": false,
+      "class": "modelled"
+    },
+)"));
+}
+
+}  // namespace
+}  // namespace zs::cli
