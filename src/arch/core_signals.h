@@ -115,7 +115,7 @@ enum class CoreSignal : std::uint8_t {
   StallsMemory,  // no uop issued, some load outstanding
   StallsTotal,   // no uop issued
   StallsStoreBuffer,
-  StallsPorts,  // SlotsPorts, as cycles
+  StallsPorts,         // SlotsPorts, as cycles
   CyclesNotDelivered,  // the front end delivered nothing and the back end could have taken some
   RecoveryCycles,      // of the allocator after a clear
   WrongPathUops,  // issued and not retired; with width x RecoveryCycles they are SlotsMispredict + SlotsMachineClear

@@ -98,9 +98,9 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
     branches |= pmu->wants_branches();
   }
   lanes_ = std::make_unique<LaneSet>(std::move(meanings));
-  totals_.assign(lanes_->size(), 0);
-  before_.assign(lanes_->size(), 0);
+  for (auto* scratch : {&totals_, &before_, &room_, &more_, &path_sum_}) scratch->assign(lanes_->size(), 0);
   models_ = cpu.core != nullptr;
+  cuts_ = cpu.late_interrupts && !models_ && !branches;
   per_instruction_.clear();
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];
@@ -109,7 +109,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
                                                              : most_per_instruction(meaning));
   }
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
-  count_elements_ = lanes_->any_memory();
+  count_elements_ = lanes_->any_memory() && !cuts_;
   constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
   // A block has about nine instructions; of what only some instructions do, fewer.
   // Where registers are stored too, these take a word for two instructions anyway.
@@ -120,7 +120,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
       const arch::EventMeaning& meaning = pmu->lanes()[lane];
-      const bool near = pmu->headroom(lane) < kFarAway;
+      const bool near = !cuts_ && pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements_ = false;
       if (meaning.of_signals != nullptr) {
         if (near) risks_ = static_cast<std::uint8_t>(risks_ | risks_of(meaning));
@@ -134,13 +134,15 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near_ |= nearest_time(*pmu) < kFarAway;
     if (time_is_near_) risks_ |= kRiskAny;
   }
-  const bool budget = !models_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
+  const bool budget =
+      !models_ && !cuts_ && !cpu.marks && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
   form_ = budget ? TraceForm::Budget : any_near || models_ ? TraceForm::Spaced : TraceForm::Records;
 }
 
 Runtime::Allowance Runtime::allowance() const {
   Allowance allowed;
+  if (cuts_) return allowed;
   std::size_t lane = 0;
   for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
     for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
@@ -207,8 +209,8 @@ void Runtime::drain_elements() {
 }
 
 // The ids in [start, end), oldest first. A spaced trace has each at the end of its words, so it is read backwards.
-std::span<const std::uint32_t> Runtime::recorded(std::uint64_t start, std::uint64_t end) {
-  if (form_ == TraceForm::Records) return {reinterpret_cast<const std::uint32_t*>(start), (end - start) / 4};
+std::span<std::uint32_t> Runtime::recorded(std::uint64_t start, std::uint64_t end) {
+  if (form_ == TraceForm::Records) return {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4};
   ids_.resize((end - start) / 4);
   if (models_) slots_.resize(ids_.size());
   std::size_t first = ids_.size();

@@ -76,7 +76,7 @@ std::uint64_t Runtime::dispatch() {
 std::uint32_t Runtime::exit_at(std::uint64_t record_address) const {
   std::uint32_t record;
   std::memcpy(&record, reinterpret_cast<const void*>(record_address), sizeof record);
-  return form_ == TraceForm::Spaced ? SpacedRecord::exit(record) : record;
+  return form_ == TraceForm::Spaced ? SpacedRecord::exit(record) : record & ~kMarkedRecord;
 }
 
 std::uint32_t Runtime::last_appended() const {
@@ -147,8 +147,14 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       drain({});
       if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
         reached(block.pc, nullptr);
-      if (!budget && block.variant != Variant::Step && place.instruction != 0 &&
-          (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr)) {
+      const bool counted = block.variant != Variant::Step && place.instruction != 0 &&
+                           (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr);
+      if (counted && cuts_) {
+        look_at_room();
+        std::fill(totals_.begin(), totals_.end(), 0);
+        add_path(place.block, place.instruction, nullptr);
+        count(totals_);
+      } else if (counted && !budget) {
         std::fill(totals_.begin(), totals_.end(), 0);
         if (thread.cpu.core != nullptr) {
           note_signals(before_);

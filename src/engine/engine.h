@@ -67,6 +67,10 @@ struct VirtualCpu {
   std::span<pmu::Pmu* const> pmus;
   const bool* pmi_requested = nullptr;  // some PMU has requested its PMI; Observer::pmi makes it false again
   arch::CoreFeed* core = nullptr;       // wants to be told of all that the thread does; null: nothing is modelled
+  /// Interrupts need no registers, only that counting stops at the overflow: Observer::pmi may come later than the instruction,
+  /// its registers are those of some later moment, and the counters hold what they held at the overflow. Not with PEBS.
+  bool late_interrupts = false;
+  bool marks = false;  // there may be marks: the trace has to say where the thread has been
 };
 
 /// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when the

@@ -17,6 +17,18 @@ bool is_marker_nop(const Insn& insn) {
          std::equal(std::begin(kMarkerNop), std::end(kMarkerNop), insn.bytes.begin());
 }
 
+/// The first marked record from `at` on, or ids.size(). Most are none, so sixteen are looked at together.
+std::size_t next_marked(std::span<const std::uint32_t> ids, std::size_t at) {
+  constexpr std::size_t kTogether = 16;
+  for (; at + kTogether <= ids.size(); at += kTogether) {
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < kTogether; ++i) any |= ids[at + i];
+    if ((any & kMarkedRecord) != 0) break;
+  }
+  while (at < ids.size() && (ids[at] & kMarkedRecord) == 0) ++at;
+  return at;
+}
+
 }  // namespace
 
 Mark Runtime::mark(const Insn& insn) {
@@ -60,9 +72,14 @@ bool Runtime::stop_counting_elements() {
 }
 
 // The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
-void Runtime::count_between_marks(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
   const auto count_up_to = [&](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
     if (from == to && !more) return;
+    if (cuts_) {
+      if (from != to) count_and_cut(ids.subspan(from, to - from));
+      if (more) count_and_cut({&*more, 1});
+      return;
+    }
     const bool models = thread_->cpu.core != nullptr;
     if (models) {
       note_signals(before_);
@@ -79,10 +96,15 @@ void Runtime::count_between_marks(std::span<const std::uint32_t> ids, std::optio
   };
   const auto tell = [&](std::uint32_t id) { reached(translator_->block(translator_->exit(id).block).pc, nullptr); };
   std::size_t counted = 0;
-  for (std::size_t i = 0; i < ids.size() && any_marks_; ++i) {
-    const MarkTime time = translator_->mark_of(ids[i]);
-    if (time == MarkTime::None) continue;
-    const std::size_t end = time == MarkTime::Before ? i : i + 1;
+  const auto next = [&](std::size_t from) {
+    if (!any_marks_) return ids.size();
+    if (form_ == TraceForm::Records) return next_marked(ids, from);
+    while (from < ids.size() && translator_->mark_of(ids[from]) == MarkTime::None) ++from;
+    return from;
+  };
+  for (std::size_t i = next(0); i < ids.size(); i = next(i + 1)) {
+    if (form_ == TraceForm::Records) ids[i] &= ~kMarkedRecord;
+    const std::size_t end = translator_->mark_of(ids[i]) == MarkTime::Before ? i : i + 1;
     count_up_to(counted, end, {});
     counted = end;
     tell(ids[i]);

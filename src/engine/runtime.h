@@ -76,7 +76,7 @@ class Runtime final : public CodeSource, public CodeListener {
   Allowance allowance() const;
   bool is_far(const Allowance& allowed) const;
   void drain(std::optional<std::uint32_t> extra_exit);
-  std::span<const std::uint32_t> recorded(std::uint64_t start, std::uint64_t end);
+  std::span<std::uint32_t> recorded(std::uint64_t start, std::uint64_t end);
   void drain_elements();
   void count(std::span<const std::uint64_t> events);
   void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
@@ -113,7 +113,15 @@ class Runtime final : public CodeSource, public CodeListener {
   void adopt_marks();
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   bool stop_counting_elements();
-  void count_between_marks(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+
+  // ---- overflows inside a trace (cuts.cc)
+  void look_at_room();
+  bool adds_up(std::span<const std::uint64_t> more);
+  void count_and_cut(std::span<const std::uint32_t> ids);
+  void add_records(std::span<const std::uint32_t> ids);
+  void add_path(std::uint32_t block, unsigned instructions, const Exit* exit);
+  void cut(const Translator::Retirement& insn, bool taken);
 
   // ---- memory of the program (dispatcher.cc)
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
@@ -208,12 +216,14 @@ class Runtime final : public CodeSource, public CodeListener {
     std::int32_t tid;
   };
   std::vector<EngineStacks> spare_stacks_;
-  std::vector<EngineStacks> retiring_;          // of threads that may still be on them
-  std::uint64_t trace_start_ = 0;               // first byte of the records not drained yet
-  std::vector<std::uint64_t> totals_;           // scratch of drain()
-  std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction
-  std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
-  std::vector<std::uint32_t> ids_;              // scratch of drain()
+  std::vector<EngineStacks> retiring_;                 // of threads that may still be on them
+  std::uint64_t trace_start_ = 0;                      // first byte of the records not drained yet
+  std::vector<std::uint64_t> totals_;                  // scratch of drain()
+  bool cuts_ = false;                                  // overflows are found in the trace, not waited for
+  std::vector<std::uint64_t> room_, more_, path_sum_;  // scratch of count_and_cut()
+  std::vector<std::uint32_t> per_instruction_;         // per lane, most occurrences in one instruction
+  std::vector<std::uint32_t> units_;                   // per lane, as CountTable has them
+  std::vector<std::uint32_t> ids_;                     // scratch of drain()
   CorePaths core_paths_;
   std::vector<std::uint32_t> slots_;   // scratch of drain(): with ids_, where each record's slots are
   std::uint32_t extra_slots_ = 0;      // and those of the record that was not stored

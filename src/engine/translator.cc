@@ -369,7 +369,7 @@ void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_
   };
   switch (options_.form) {
     case TraceForm::Records:
-      store(exit_id);
+      store(exit_id | (exit_marks_[exit_id] != MarkTime::None ? kMarkedRecord : 0));
       out_.add_disp(kTracePointer, 4);
       break;
     case TraceForm::Spaced:
@@ -781,6 +781,8 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
   current_index_ = static_cast<std::uint32_t>(blocks_.size());
   out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  if (options_.wants_retirements && current_.unseen_changes)
+    retirements_[current_index_] = retirements_of(path);  // later it may be another
   if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
   emit_block(path);
   at_ = out_.here();
@@ -1009,6 +1011,7 @@ void Translator::flush() {
   by_page_.clear();
   noted_page_ = kNoPage;
   branch_cache_.clear();
+  retirements_.clear();
   forget_hashed();
   window_.forget_direct();
 }
@@ -1074,6 +1077,24 @@ std::span<const Translator::PathInsn> Translator::describe(const Path& path, con
     if (insn.taken && !unknown) insn.went_to = step.follow_return != 0 ? step.follow_return : step.insn.target;
   }
   return path_insns_;
+}
+
+std::vector<Translator::Retirement> Translator::retirements_of(const Path& path) {
+  std::vector<Retirement> insns;
+  insns.reserve(path.steps.size());
+  for (const PathStep& step : path.steps) {
+    const arch::BranchKind kind = step.insn.facts.branch;
+    const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
+    insns.push_back({step.insn.facts, unconditional || step.follow_taken, step.insn.pc});
+  }
+  return insns;
+}
+
+const std::vector<Translator::Retirement>& Translator::retirements(std::uint32_t block, unsigned instructions) {
+  auto& insns = retirements_[block];
+  if (block == kOnceBlock || insns.size() < instructions)
+    insns = retirements_of(replay(blocks_[block], std::max<unsigned>(instructions, blocks_[block].instructions)));
+  return insns;
 }
 
 const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t exit_id) {

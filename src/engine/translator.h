@@ -56,6 +56,9 @@ struct SpacedRecord {
   static std::uint32_t words(std::uint32_t record) { return record & ((1u << kWordBits) - 1); }
 };
 
+/// Set in a record of TraceForm::Records: its block began with a mark.
+inline constexpr std::uint32_t kMarkedRecord = 1u << 31;
+
 /// What an append's store starts with: mov dword [r11], imm32 (the exit's id). Nothing else in the cache looks like it.
 inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03};
 
@@ -64,7 +67,8 @@ class Translator {
   struct Options {
     unsigned max_instructions = 32;
     bool virtual_time = false;
-    bool count_elements = false;  // REP strings add to Context::elements instead of running alone
+    bool wants_retirements = false;  // retirements() will be asked for
+    bool count_elements = false;     // REP strings add to Context::elements instead of running alone
     bool brakes = false;  // an overflow may be near: leave before the guard is hit where that costs next to nothing
     TraceForm form = TraceForm::Records;
     bool addresses =
@@ -140,6 +144,17 @@ class Translator {
     arch::BranchKind kind;
   };
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
+  /// The instructions of a block, as its path goes; at least `instructions` of them. Holds until the next call.
+  struct Retirement {
+    arch::InsnFacts facts;
+    bool taken;
+    std::uint64_t pc;
+  };
+  const std::vector<Retirement>& retirements(std::uint32_t block, unsigned instructions);
+  /// Occurrences of each lane in one such instruction. Holds until the next call.
+  std::span<const std::uint32_t> counts_of(const arch::InsnFacts& facts, bool taken) {
+    return fact_counts_.of(facts, taken);
+  }
 
   /// One instruction on a path, as it was translated.
   struct PathInsn {
@@ -224,6 +239,7 @@ class Translator {
   const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
+  static std::vector<Retirement> retirements_of(const Path& path);
   bool needs_step(const Insn& insn) const;
   void reserve_once();
   void emit_block(const Path& path);
@@ -294,6 +310,7 @@ class Translator {
   std::bitset<std::size_t{1} << 18> mostly_taken_;
   static std::size_t guess_of(std::uint64_t pc) { return (pc * 0x9E3779B97F4A7C15u) >> 46; }
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
+  std::unordered_map<std::uint32_t, std::vector<Retirement>> retirements_;  // by block
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
   // The block that is made once has the first index, ids and bytes of all.

@@ -83,7 +83,11 @@ class Recorder::Thread final : public PmuClient {
   }
 
   engine::VirtualCpu virtual_cpu() const {
-    return {.pmus = pmus_, .pmi_requested = &pmi_requested_, .core = core_.get()};
+    return {.pmus = pmus_,
+            .pmi_requested = &pmi_requested_,
+            .core = core_.get(),
+            .late_interrupts = windows_.has_value() && !recorder_.config_.samples(),
+            .marks = regions_.has_value()};
   }
 
   void take_pmi(const arch::RegisterFile& registers) {

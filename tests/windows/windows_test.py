@@ -105,6 +105,16 @@ class Windows(unittest.TestCase):
         self.assertEqual({row["instructions"] for row in rows[1:-1]}, {200})
         self.assertEqual([row["reason"] for row in rows], ["100:branches"] * 10 + ["end"])
 
+    def test_are_those_of_single_steps_whatever_ends_them(self):
+        # Jumps, strings, faults, system calls, code that changes unseen: every way that a trace can be cut.
+        for program in ("setjmp_longjmp", "rep_strings", "computed_goto", "signal_faults", "smc_two_views"):
+            for ends in ("1009i", "101:br_inst_retired.near_taken", "307:mem_inst_retired.all_loads"):
+                runs = [windows("-I", ends, "-e", "instructions,branches,br_inst_retired.near_taken,mem_inst_retired.all_stores",
+                                "--virtual-time", *way, guest(program))
+                        for way in ((), ("--precise-only",))]
+                self.assertEqual(runs[0], runs[1], (program, ends))
+                self.assertGreater(max(map(len, runs[0].values())), 20)
+
     def test_end_by_whichever_of_several_comes_first(self):
         (rows,) = windows("-I", "150i", "-I", "100:branches", guest("known_loop")).values()
         self.assertEqual({row["reason"] for row in rows[:-1]}, {"150i"})
