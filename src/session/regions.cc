@@ -43,6 +43,7 @@ std::uint32_t RegionMarks::region(const std::string& name) {
 }
 
 void RegionMarks::mark(std::uint64_t pc, Action action, bool with_registers) {
+  found_ = {};
   Actions& actions = actions_[pc];
   const auto same = [&](const Action& a) { return a.kind == action.kind && a.region == action.region; };
   if (std::ranges::any_of(actions, same)) return;
@@ -83,6 +84,7 @@ MarkTime RegionMarks::marker(std::uint64_t pc, std::uint64_t operand) {
   const std::size_t length = rest.find('\0');
   if ((which != 'B' && which != 'E') || length == std::string_view::npos || length == 0) return MarkTime::None;
   // What the code at `pc` said before is gone.
+  found_ = {};
   actions_[pc] = {
       {.kind = which == 'B' ? Kind::Begin : Kind::End, .region = region(std::string(rest.substr(0, length)))}};
   return which == 'B' ? MarkTime::After : MarkTime::Before;
@@ -95,7 +97,7 @@ std::uint64_t RegionMarks::return_address(const arch::RegisterFile& at_entry) {
   return pc;
 }
 
-const RegionMarks::Actions& RegionMarks::at(std::uint64_t pc) const {
+const RegionMarks::Actions& RegionMarks::look_up(std::uint64_t pc) const {
   static const Actions none;
   const auto found = actions_.find(pc);
   return found == actions_.end() ? none : found->second;

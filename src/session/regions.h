@@ -5,6 +5,8 @@
 // lost their end: an exception or longjmp went past it. Those are counted up to there and told of as cut short.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,9 +51,14 @@ class RegionMarks {
   /// Where the function that `at_entry` has just entered will return to; that place is marked.
   std::uint64_t return_address(const arch::RegisterFile& at_entry);
   std::vector<engine::CodeMark> take_new() { return std::exchange(new_, {}); }
-  const Actions& at(std::uint64_t pc) const;
+  const Actions& at(std::uint64_t pc) {
+    Found& found = found_[(pc * 0x9E3779B97F4A7C15u) >> (64 - kFoundBits)];
+    if (found.actions == nullptr || found.pc != pc) found = {pc, &look_up(pc)};
+    return *found.actions;
+  }
 
  private:
+  const Actions& look_up(std::uint64_t pc) const;
   std::uint32_t region(const std::string& name);
   void mark(std::uint64_t pc, Action action, bool with_registers);
 
@@ -60,6 +67,13 @@ class RegionMarks {
   std::vector<std::string> names_;
   std::map<std::string, std::uint32_t> numbers_;
   std::unordered_map<std::uint64_t, Actions> actions_;  // never walked
+  /// What at() found last, by a hash of the address; empty again when actions_ changes.
+  struct Found {
+    std::uint64_t pc = 0;
+    const Actions* actions = nullptr;
+  };
+  static constexpr unsigned kFoundBits = 6;
+  std::array<Found, std::size_t{1} << kFoundBits> found_{};
   std::vector<engine::CodeMark> new_;
 };
 
