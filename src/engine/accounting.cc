@@ -97,16 +97,15 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
     meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
     branches |= pmu->wants_branches();
   }
-  lanes_ = std::make_unique<LaneSet>(std::move(meanings));
-  for (auto* scratch : {&totals_, &before_, &room_, &more_, &path_sum_}) scratch->assign(lanes_->size(), 0);
   models_ = cpu.core != nullptr;
   cuts_ = cpu.late_interrupts && !models_ && !branches;
+  lanes_ = std::make_unique<LaneSet>(std::move(meanings), models_);
+  for (auto* scratch : {&totals_, &before_, &room_, &more_, &path_sum_}) scratch->assign(lanes_->size(), 0);
   per_instruction_.clear();
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];
-    CHECK(meaning.of_signals == nullptr || models_);
-    per_instruction_.push_back(meaning.of_signals != nullptr ? most_per_instruction(meaning, *cpu.core)
-                                                             : most_per_instruction(meaning));
+    per_instruction_.push_back(lanes_->modelled(lane) ? most_per_instruction(meaning, *cpu.core)
+                                                      : most_per_instruction(meaning));
   }
   // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
   count_elements_ = lanes_->any_memory() && !cuts_;
@@ -122,7 +121,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
       const arch::EventMeaning& meaning = pmu->lanes()[lane];
       const bool near = !cuts_ && pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements_ = false;
-      if (meaning.of_signals != nullptr) {
+      if (lanes_->modelled(units_.size())) {
         if (near) risks_ = static_cast<std::uint8_t>(risks_ | risks_of(meaning));
         units_.push_back(near ? per_instruction_[units_.size()] : 0);
       } else {
@@ -177,7 +176,7 @@ void Runtime::count(std::span<const std::uint64_t> events) {
     for (std::size_t own = 0; own < own_lanes; ++own, ++lane) {
       if (events[lane] == 0) continue;
       // Only what is of the nature of time has no bound.
-      if ((*lanes_)[lane].of_signals != nullptr && events[lane] > pmu->headroom(own))
+      if (lanes_->modelled(lane) && events[lane] > pmu->headroom(own))
         pmu->pass(own, events[lane]);
       else
         pmu->count(own, events[lane]);

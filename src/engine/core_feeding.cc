@@ -111,14 +111,14 @@ void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint
 void Runtime::note_signals(std::span<std::uint64_t> counts) const {
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];
-    if (meaning.of_signals != nullptr) counts[lane] = meaning.of_signals(thread_->cpu.core->signals());
+    if (lanes_->modelled(lane)) counts[lane] = meaning.of_signals(thread_->cpu.core->signals());
   }
 }
 
 void Runtime::add_signals(std::span<const std::uint64_t> before) {
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];
-    if (meaning.of_signals != nullptr) totals_[lane] += meaning.of_signals(thread_->cpu.core->signals()) - before[lane];
+    if (lanes_->modelled(lane)) totals_[lane] += meaning.of_signals(thread_->cpu.core->signals()) - before[lane];
   }
 }
 
@@ -169,17 +169,16 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
   step.load = core.last_load();
   step.store = core.last_store();
-  step.mispredicted = core.last_mispredicted();
   step.told_core = true;
 }
 
-// What only the model knows of the instruction that has just run alone.
+// What only the model knows of the instruction that has just run alone. Not whether it was mispredicted: that is for LBR and BTS
+// alone, which are not told of other branches' mispredictions either.
 void Runtime::tell_of_core(arch::Retired& retired) const {
   const StepInProgress& step = thread_->step;
   retired.signals = &step.signals;
   retired.load = step.load;
   retired.store = step.store;
-  retired.mispredicted = step.mispredicted;
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
@@ -219,11 +218,11 @@ void Runtime::take_time_pmi() {
   if (thread_->cpu.core != nullptr && thread_->cpu.pmi_requested != nullptr && *thread_->cpu.pmi_requested) take_pmi();
 }
 
-void Runtime::tell_latency_threshold() {
-  if (thread_->cpu.core == nullptr) return;
-  for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
+void Runtime::tell_latency_threshold(const VirtualCpu& cpu) {
+  if (cpu.core == nullptr) return;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
     if (const std::uint64_t cycles = pmu->latency_threshold(); cycles != 0)
-      thread_->cpu.core->set_latency_threshold(static_cast<std::uint32_t>(cycles));
+      cpu.core->set_latency_threshold(static_cast<std::uint32_t>(cycles));
   }
 }
 

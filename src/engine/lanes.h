@@ -15,7 +15,9 @@ inline constexpr std::uint32_t kMaxPerInstruction = 4;
 
 class LaneSet {
  public:
-  explicit LaneSet(std::vector<arch::EventMeaning> meanings) : meanings_(std::move(meanings)) {
+  /// models: a core model runs along, and tells of events that have a meaning in its signals; else they mean what they do without
+  explicit LaneSet(std::vector<arch::EventMeaning> meanings, bool models = false)
+      : meanings_(std::move(meanings)), models_(models) {
     for (const auto& meaning : meanings_) {
       memory_ |= meaning.memory;
       addresses_ |= meaning.addresses;
@@ -23,6 +25,7 @@ class LaneSet {
   }
   std::size_t size() const { return meanings_.size(); }
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
+  bool modelled(std::size_t lane) const { return models_ && meanings_[lane].of_signals != nullptr; }
   bool any_memory() const { return memory_; }
   bool any_addresses() const { return addresses_; }
   /// Rows of the count table hold eight lanes each; every exit has this many, and one where nothing is counted.
@@ -30,6 +33,7 @@ class LaneSet {
 
  private:
   std::vector<arch::EventMeaning> meanings_;
+  bool models_;
   bool memory_ = false, addresses_ = false;
 };
 

@@ -93,6 +93,7 @@ void Runtime::announce_thread(Thread& thread) {
   thread.cpu = observer().thread_started(shown(thread.id));
   thread.time_told = thread.cpu.core != nullptr ? thread.cpu.core->signals() : arch::CoreSignals{};
   thread.announced = true;
+  tell_latency_threshold(thread.cpu);
 }
 
 void Runtime::forget_thread(Thread& thread) {
