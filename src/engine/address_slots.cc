@@ -47,12 +47,12 @@ bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
     if (access.form == arch::AccessForm::Repeated) term.flags |= AddressTerm::kRepeated;
     out.terms.push_back({.term = term, .kind = access.kind, .form = access.form});
   }
-  const Value summed = effects.source >= 0 ? values_[static_cast<std::size_t>(effects.source)] : Value{.known = true};
+  const Value summed = effects.source >= 0 ? values_[static_cast<std::uint8_t>(effects.source)] : Value{.known = true};
   for (unsigned reg = 0; reg < values_.size(); ++reg) {
     if ((effects.written >> reg & 1u) != 0) values_[reg] = {};
   }
   if (effects.target >= 0 && summed.known)
-    values_[static_cast<std::size_t>(effects.target)] = {
+    values_[static_cast<std::uint8_t>(effects.target)] = {
         .known = true, .slot = summed.slot, .delta = summed.delta + effects.delta};
   // Registers that count through memory: what they are afterwards says how many elements there were, and which way.
   for (std::size_t i = 0; i < out.terms.size(); ++i) {
