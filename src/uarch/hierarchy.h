@@ -60,19 +60,23 @@ class Hierarchy final : public MemorySystem {
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::StreamingStores);
     Core& own = *cores_[core];
-    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Store);
+    auto& stores = stores_of(core);
+    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
+    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
     const Line line = line_of(translated.frame, access.linear);
-    const std::uint64_t now = access.now + translated.latency;
-    Outcome outcome{.latency = static_cast<std::uint32_t>(now - access.now) + parameters_.l1d.load_to_use_cycles,
-                    .source = Source::Dram,
-                    .tlb = translated.outcome};
-    if (line == own.combining) return outcome;  // the buffer that combines is open still
-    own.combining = line;
-    invalidate_everywhere(core, line);
-    const std::uint64_t start = wait_for_fill_buffer(core, now);
-    own.fills.add(line, memory_line(core, line, start), own.dispatched);
-    outcome.latency += static_cast<std::uint32_t>(start - now);
-    return outcome;
+    std::uint64_t start = begin + translated.latency;
+    if (line != own.combining) {  // otherwise the buffer that combines is open still
+      own.combining = line;
+      invalidate_everywhere(core, line);
+      start = wait_for_fill_buffer(core, start);
+      own.fills.add(line, memory_line(core, line, start), own.dispatched);
+    }
+    // It leaves the store buffer for a fill buffer.
+    if (buffers_stores_) stores.push(access.linear, access.bytes, begin, std::max(start, access.retires));
+    return {.latency = static_cast<std::uint32_t>(start - begin) + parameters_.l1d.load_to_use_cycles,
+            .waited = static_cast<std::uint32_t>(begin - access.now),
+            .source = Source::Dram,
+            .tlb = translated.outcome};
   }
 
   void flush(unsigned core, std::uint64_t linear) override {

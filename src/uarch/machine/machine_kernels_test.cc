@@ -189,6 +189,31 @@ TEST(MachineKernels, CountsAGatherAsOneLoadFromWhereItsSlowestElementWas) {
   EXPECT_EQ(thread->signals()[CoreSignal::LoadL1Hit], 1U);
 }
 
+TEST(MachineKernels, StreamsStoresAtTheRateOfTheFillBuffers) {
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    ModelledMachine machine(skylake(), {.depth = depth});
+    const auto thread = machine.attach_thread();
+    // movnti [rdi], rax; jmp
+    arch::PathInstruction code[] = {{.pc = 0x40'0000, .length = 4, .bytes = {0x48, 0x0F, 0xC3, 0x07}},
+                                    {.pc = 0x40'0004, .target = 0x40'0000, .length = 2, .bytes = {0xEB, 0xFA}}};
+    code[1].facts.branch = arch::BranchKind::RelativeJump;
+    code[1].taken = true;
+    const arch::PathAccess access{arch::AccessKind::StreamingStore, arch::AccessForm::One, 8, 0};
+    thread->describe(0, {code, std::span(&access, 1)});
+    constexpr std::uint64_t lines = 20'000;
+    for (std::uint64_t i = 0; i < lines; ++i) {
+      const arch::PathRun run{.path = 0, .words = 1, .next = 0x40'0000};
+      const std::uint64_t linear = kData + i * kLineBytes;
+      thread->run(std::span(&run, 1), std::span(&linear, 1));
+    }
+    EXPECT_EQ(thread->signals()[CoreSignal::StreamingStores], lines);
+    // Twelve under way, each for the latency of an open row: 233 cycles.
+    if (depth == Depth::Fast) continue;  // no cycles
+    const double cycles = static_cast<double>(thread->signals()[CoreSignal::Cycles]) / lines;
+    EXPECT_NEAR(cycles, 233.0 / 12, 4);
+  }
+}
+
 TEST(MachineKernels, CountsTaggedLoadsThatTakeLongerThanTheThreshold) {
   const auto lines = shuffled_lines(64 << 20, 1);
   std::size_t at = 0;

@@ -412,11 +412,7 @@ const std::uint64_t* ThreadPlayer<Clock>::other(const Step& step, const std::uin
     case AccessKind::PrefetchT1: memory_.software_prefetch(core, access, PrefetchHint::T1); break;
     case AccessKind::PrefetchNta: memory_.software_prefetch(core, access, PrefetchHint::Nta); break;
     case AccessKind::PrefetchW: memory_.software_prefetch(core, access, PrefetchHint::W); break;
-    case AccessKind::StreamingStore: {
-      const Outcome outcome = memory_.streaming_store(core, access);
-      if constexpr (!kTimed) core_.clock.store_missed(step.instruction, outcome.latency);
-      break;
-    }
+    case AccessKind::StreamingStore: stored(step, memory_.streaming_store(core, access)); break;
     case AccessKind::Flush: memory_.flush(core, linear); break;
   }
   return words + 1;
