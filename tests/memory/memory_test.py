@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Where data was and how long it took, from outside: the demonstrations of examples/ come out as their pages say, and samples
+blame the load that misses.
+  memory_test.py ZEROSKID PROGRAMS
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"}
+ZEROSKID = PROGRAMS = ""
+
+
+def run(*words, folder=None, status=0):
+    result = subprocess.run([str(word) for word in words], env=ENVIRONMENT, capture_output=True, text=True, check=False,
+                            timeout=600, cwd=folder)
+    assert result.returncode == status, (words, result.returncode, result.stderr)
+    return result
+
+
+def counts(events, program, *arguments, options=()):
+    """What stat counts, by event."""
+    result = run(ZEROSKID, "stat", "-x,", "-e", ",".join(events), *options, "--", os.path.join(PROGRAMS, program),
+                 *arguments)
+    found = {}
+    for line in result.stderr.splitlines():
+        fields = line.split(",")
+        if len(fields) > 2 and fields[0].isdigit():
+            found[fields[2]] = int(fields[0])
+    assert set(found) == set(events), (found, result.stderr)
+    return found
+
+
+LOADS = "mem_inst_retired.all_loads"
+L1, FILL, L2, L3, MEMORY = (f"mem_load_retired.{place}" for place in ("l1_hit", "fb_hit", "l2_hit", "l3_hit", "l3_miss"))
+
+
+class Demonstrations(unittest.TestCase):
+    def test_a_matrix_is_read_from_l1_along_rows_and_from_beyond_down_columns(self):
+        row = counts([LOADS, L1], "matrix_walk", "row")
+        column = counts([LOADS, L1], "matrix_walk", "column")
+        self.assertGreater(row[L1], 0.85 * row[LOADS])
+        self.assertLess(column[L1], 0.1 * column[LOADS])
+
+    def test_a_chase_finds_its_data_where_it_fits(self):
+        steps = 100_000
+        # Of 2 MiB the 1 MiB of the L2 keep some lines: L3 takes what it loses, so both serve.
+        for kib, place, share in ((16, L1, 0.9), (256, L2, 0.9), (2048, L3, 0.6)):
+            with self.subTest(kib=kib):
+                twice = counts([L1, L2, L3, MEMORY], "pointer_chase", kib, 2 * steps)
+                once = counts([L1, L2, L3, MEMORY], "pointer_chase", kib, steps)
+                self.assertGreater(twice[place] - once[place], share * steps)
+
+    def test_words_that_share_a_set_push_each_other_out(self):
+        far = counts([L1, LOADS], "set_conflict", 4096)
+        near = counts([L1, LOADS], "set_conflict", 4096 + 64)
+        walked = 16 * 20000
+        self.assertGreater(near[L1] - far[L1], 0.9 * walked)
+
+    def test_a_branch_on_sorted_numbers_is_predicted(self):
+        event = "br_misp_retired.conditional"
+        unsorted = counts([event], "sorted_branch", "random")[event]
+        ordered = counts([event], "sorted_branch", "sorted")[event]
+        decisions = 32768 * 10
+        self.assertGreater(unsorted, 0.3 * decisions)
+        self.assertLess(unsorted, 0.6 * decisions)
+        self.assertLess(ordered, 0.2 * decisions)
+
+    def test_asking_early_enough_brings_data_before_it_is_read(self):
+        reads = 200_000
+        plain = counts([MEMORY], "prefetch_distance", 0)[MEMORY]
+        early = counts([MEMORY], "prefetch_distance", 32)[MEMORY]
+        self.assertGreater(plain - early, 0.8 * reads)
+
+    def test_halves_that_were_just_written_cannot_be_forwarded(self):
+        event = "ld_blocks.store_forward"
+        whole = counts([event], "store_forward", "whole")[event]
+        halves = counts([event], "store_forward", "halves")[event]
+        self.assertGreater(halves - whole, 0.99 * 100_000)
+        self.assertLess(whole, 1000)
+
+
+class Samples(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def zeroskid(self, *words):
+        return run(ZEROSKID, *words, folder=self.folder).stdout
+
+    def test_99_of_100_misses_of_a_random_walk_are_blamed_on_its_load(self):
+        self.zeroskid("record", "-e", "mem_load_retired.l2_miss:pp", "-c", 31, "-o", "perf.data", "--",
+                      os.path.join(PROGRAMS, "pointer_chase"), 2048, 100_000)
+        places = collections.Counter()
+        for line in self.zeroskid("script", "-F", "ip,sym").splitlines():
+            address, symbol = line.split()[:2]
+            if symbol.startswith("walk"):
+                places[address] += 1
+        # Which instruction that is, the disassembly says: the one load of the function.
+        listing = run("objdump", "-d", "--no-show-raw-insn", os.path.join(PROGRAMS, "pointer_chase")).stdout
+        walk = re.search(r"<walk>:\n((?:.+\n)+)", listing).group(1)
+        loads = [int(line.split(":")[0], 16) for line in walk.splitlines() if "(%r" in line and "lea" not in line]
+        self.assertEqual(len(loads), 1, walk)
+        self.assertGreater(sum(places.values()), 1000)
+        blamed = sum(count for address, count in places.items() if int(address, 16) & 0xFFF == loads[0] & 0xFFF)
+        self.assertGreaterEqual(blamed, 0.99 * sum(places.values()), places)
+
+
+if __name__ == "__main__":
+    ZEROSKID, PROGRAMS = (os.path.abspath(word) for word in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
