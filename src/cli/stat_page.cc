@@ -68,6 +68,23 @@ std::string thread_name(const ThreadTotals& thread) {
   return (thread.comm.empty() ? "?" : thread.comm) + "-" + std::to_string(thread.tid);
 }
 
+/// Why counts deviate by nothing, where they do not.
+std::string why_no_deviation(const StatReport& report) {
+  if (report.runs.size() < 2) return "";
+  bool counted = false;
+  for (std::size_t event = 0; event < report.events.size(); ++event) {
+    const ValueClass value_class = report.events[event].number_class;
+    if (value_class == ValueClass::NotModelled || value_class == ValueClass::Measured) continue;
+    for (const StatRun& run : report.runs) {  // the counts themselves: a deviation is rounded
+      if (run.values[event] != report.runs.front().values[event]) return "";
+    }
+    counted = true;
+  }
+  if (!counted) return "";
+  return " Every run counted the same: exact and modelled counts depend on the program and its input alone, so one run "
+         "is enough.\n\n";
+}
+
 std::string times(const StatReport& report) {
   const Spread elapsed = spread_over(report.runs, [](const StatRun& run) { return run.elapsed; });
   if (report.runs.size() > 1) {
@@ -199,7 +216,7 @@ std::string stat_page(const StatReport& report, bool colour) {
     page += text + dimmed("# " + remark(event, report.incomplete), colour) + spread + "\n";
     for (std::size_t k = 1; k < behind.size(); ++k) page += std::string(indent, ' ') + behind[k] + "\n";
   }
-  page += times(report);
+  page += times(report) + why_no_deviation(report);
   if (report.incomplete) {
     page += " Some processes were killed before they could report; theirs are the counts they last sent.\n\n";
   }

@@ -61,6 +61,16 @@ TEST(StatPage, RepeatedRunsGiveTheMeanAndItsDeviation) {
 )");
 }
 
+TEST(StatPage, SaysWhyRepeatedRunsDoNotDeviate) {
+  StatReport same = report();
+  same.runs.push_back(same.runs.front());
+  same.runs.push_back(same.runs.front());
+  same.runs.back().values[2] = 2600000;  // the kernel's clock may
+  EXPECT_THAT(stat_page(same, false), testing::HasSubstr(" Every run counted the same: exact and modelled counts"));
+  EXPECT_THAT(stat_page(three_runs(), false), testing::Not(testing::HasSubstr("Every run counted the same")));
+  EXPECT_THAT(stat_page(report(), false), testing::Not(testing::HasSubstr("Every run counted the same")));
+}
+
 TEST(StatPage, KilledProcessesMakeTheNumbersIncompleteAndItSaysSo) {
   StatReport r = report();
   r.incomplete = true;
