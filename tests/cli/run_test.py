@@ -122,10 +122,30 @@ class Layouts(tool.InFolder):
 
     def test_details_say_what_has_no_number(self):
         outcome = self.run_here("stat", "-d", "-e", "instructions", "true")
-        self.assertRegex(outcome.err, r"\n +[\d,]+ +br_inst_retired\.near_taken +# exact\n")
+        self.assertRegex(outcome.err, r"\n +[\d,]+ +L1-dcache-loads +# exact\n")
         self.assertRegex(outcome.err, r"\n +[\d,]+ +LLC-loads +# modelled\n")
         outcome = self.run_here("stat", "-d", "--cpu", "nehalem", "-e", "instructions", "true")
         self.assertRegex(outcome.err, r"\n +<not modelled> +LLC-load-misses +# needs a model of the core \(caches\)\n")
+
+    def test_metrics_are_counted_with_what_they_are_made_of(self):
+        outcome = self.run_here("stat", "-x,", "-M", "IpBranch", "true")
+        (instructions, branches) = [line.split(",") for line in outcome.err.splitlines()]
+        self.assertEqual((instructions[2], branches[2]), ("inst_retired.any", "br_inst_retired.all_branches"))
+        self.assertEqual(instructions[6], "IpBranch")
+        self.assertAlmostEqual(float(instructions[5]), int(instructions[0]) / int(branches[0]), places=5)
+        unknown = tool.run("stat", "-M", "IPCs", "true")
+        self.assertEqual(unknown.status, 129)
+        self.assertIn("-M IPCs: no such metric or group of metrics", unknown.err)
+
+    def test_topdown_prints_every_node_and_passes_the_status_on(self):
+        outcome = self.run_here("topdown", "-x,", "false")
+        self.assertEqual(outcome.status, 1)
+        nodes = [line.split(",")[0] for line in outcome.err.splitlines()]
+        for node in ("Frontend_Bound", "Bad_Speculation", "Backend_Bound", "Retiring", "Memory_Bound"):
+            self.assertIn(node, nodes)
+        refused = tool.run("topdown", "--cpu", "nehalem", "true")
+        self.assertEqual(refused.status, 129)
+        self.assertIn("topdown: not modelled: nehalem@1 lacks ", refused.err)
 
     def test_threads_have_rows_of_their_own_that_add_up(self):
         program = ["sh", "-c", "ls >/dev/null; true"]
