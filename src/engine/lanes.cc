@@ -24,7 +24,8 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
     // What a REP string does to memory is known only when it has run.
     retired.load_count = facts.rep_string ? 0 : facts.loads;
     retired.store_count = facts.rep_string ? 0 : facts.stores;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) counts[lane] = lanes_.modelled(lane) ? 0 : lanes_[lane].count(retired);
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+      counts[lane] = lanes_.modelled(lane) ? 0 : lanes_[lane].count(retired);
   }
   return {counts, lanes_.size()};
 }

@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!group.events.empty());
     for (const zs::session::ParsedEvent& event : group.events) {
       const bool hardware = event.kind == zs::session::EventKind::Hardware;
-      CHECK(hardware == (event.meaning != nullptr) && hardware == !event.counters.empty());
+      CHECK(hardware == !event.counters.empty());
+      CHECK(hardware == (event.meaning != nullptr || event.tick != zs::arch::Tick::None));
       CHECK(event.precise >= 0 && event.precise <= 3);
       CHECK(event.precise == 0 || !event.precise_counters.empty());
       CHECK(!event.spelling.empty() && !event.name.empty());
