@@ -6,6 +6,7 @@ blame the load that misses.
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,54 @@ class Samples(unittest.TestCase):
         self.assertGreater(sum(places.values()), 1000)
         blamed = sum(count for address, count in places.items() if int(address, 16) & 0xFFF == loads[0] & 0xFFF)
         self.assertGreaterEqual(blamed, 0.99 * sum(places.values()), places)
+
+    def record_chase(self, *words):
+        """Through twice what the last-level cache holds."""
+        self.zeroskid(*words, "--cpu", "haswell", "-o", "perf.data", "--", os.path.join(PROGRAMS, "pointer_chase"), 16384,
+                      100_000)
+
+    def test_mem_report_says_where_a_chases_data_was_and_how_long_it_took(self):
+        self.record_chase("mem", "record", "-c", 50)
+        page = self.zeroskid("mem", "report")
+        self.assertIn("# Class: modelled by haswell@1\n", page)
+        self.assertIn("# Latency, core cycles\n", page)
+        first = re.search(r"^ +(\S+)% +\d+ +(\S+) +\d+ +\d+  (.+?) *$", page, re.MULTILINE)
+        self.assertEqual(first.group(3), "Local RAM or RAM hit")
+        self.assertGreater(float(first.group(1)), 50)
+        self.assertGreater(float(first.group(2)), 100)
+
+    def test_a_recording_repeats_to_the_byte(self):
+        pages = []
+        for _ in range(2):
+            self.record_chase("mem", "record", "--virtual-time", "-c", 500)
+            pages.append(self.zeroskid("script", "-F", "ip,addr,weight,data_src"))
+        self.assertGreater(len(pages[0]), 1000)
+        self.assertEqual(*pages)
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed (apt install linux-perf)")
+    def test_perf_ranks_sources_as_we_do(self):
+        self.record_chase("mem", "record", "-c", 50)
+
+        def ranking(text):
+            rows = re.findall(r"^ +\d+\.\d\d% +(\d+)  (.+?) *$", text, re.MULTILINE)
+            return [(source, int(samples)) for samples, source in rows]
+
+        ours = ranking(self.zeroskid("mem", "report", "--plain", "-s", "mem"))
+        theirs = ranking(run("perf", "mem", "report", "--stdio", "--sort=mem", "-i", "perf.data", folder=self.folder).stdout)
+        self.assertGreater(len(ours), 1)
+        self.assertEqual(ours, theirs)
+        # And its usual report, which has a line for nearly each sample, has as many samples of each source.
+        usual = run("perf", "mem", "report", "--stdio", "-i", "perf.data", folder=self.folder).stdout
+        for source, samples in ours:
+            found = re.findall(rf"^ +\d+\.\d\d% +(\d+)  \d+ +{re.escape(source)} ", usual, re.MULTILINE)
+            self.assertEqual(sum(map(int, found)), samples, source)
+
+    @unittest.skipUnless(shutil.which("perf"), "perf is not installed (apt install linux-perf)")
+    def test_perf_script_prints_addresses_weights_and_sources_as_we_do(self):
+        self.record_chase("mem", "record", "-c", 500)
+        fields = "ip,addr,weight,data_src"
+        theirs = run("perf", "script", "-F", fields, "-i", "perf.data", folder=self.folder).stdout
+        self.assertEqual(self.zeroskid("script", "-F", fields), theirs)
 
 
 if __name__ == "__main__":
