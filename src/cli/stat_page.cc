@@ -213,7 +213,7 @@ std::string stat_page(const StatReport& report, bool colour) {
     if (cells.width != 0) text += padded(behind.empty() ? "" : behind.front(), cells.width) + "  ";
     const bool counted = event.number_class != ValueClass::NotModelled;
     const std::string spread = report.runs.size() > 1 && counted ? print("  ( +-%6.2f%% )", row.value.percent()) : "";
-    page += text + dimmed("# " + remark(event, report.incomplete), colour) + spread + "\n";
+    page.append(text).append(dimmed("# " + remark(event, report.incomplete), colour)).append(spread).append("\n");
     for (std::size_t k = 1; k < behind.size(); ++k) page.append(indent, ' ').append(behind[k]).append("\n");
   }
   page += times(report) + why_no_deviation(report);
