@@ -1,5 +1,4 @@
 // `zeroskid annotate`: the hot functions of a recording, instruction by instruction.
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -9,7 +8,6 @@
 #include "cli/exit_status.h"
 #include "cli/recording_input.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "cli/verb.h"
 #include "profile/heat.h"
 #include "report/annotate_text.h"
@@ -68,10 +66,9 @@ int run_annotate(int argc, char** argv) {
   } else if (options.syntax != "att") {
     return wrong("-M is att or intel, not '" + options.syntax + "'");
   }
-  ColourChoice color{};
-  if (!parse_colour(options.color, color))
-    return wrong("--color is auto, always or never, not '" + options.color + "'");
-  style.color = use_colour(color, STDOUT_FILENO);
+  const auto coloured = parse_page_colour(options.color);
+  if (!coloured) return wrong(coloured.error().message);
+  style.color = *coloured;
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;

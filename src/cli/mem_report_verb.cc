@@ -1,7 +1,4 @@
 // `zeroskid mem report`: where the data of sampled accesses was, and how long it took.
-#include <unistd.h>
-
-#include <charconv>
 #include <string>
 
 #include "cli/command_line.h"
@@ -9,7 +6,6 @@
 #include "cli/mem_verb.h"
 #include "cli/recording_input.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "profile/aggregate.h"
 #include "report/header_text.h"
 #include "report/memory_text.h"
@@ -58,18 +54,13 @@ int wrong(const Error& error) {
 int run_mem_report(int argc, char** argv) {
   Options options;
   if (const auto done = parse(argc, argv, options)) return *done;
+  const auto limit = parse_percent_limit(options.percent_limit);
+  if (!limit) return wrong(limit.error());
+  const auto coloured = parse_page_colour(options.color);
+  if (!coloured) return wrong(coloured.error());
   report::MemoryStyle style{.keys_text = options.keys, .overview = !options.plain};
-  if (const std::string& text = options.percent_limit; !text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), style.percent_limit);
-    if (error != std::errc{} || end != text.data() + text.size() || !(style.percent_limit >= 0)) {
-      return wrong({"--percent-limit is a percentage, not '" + text + "'", ""});
-    }
-  }
-  ColourChoice color{};
-  if (!parse_colour(options.color, color)) {
-    return wrong({"--color is auto, always or never, not '" + options.color + "'", ""});
-  }
-  style.color = use_colour(color, STDOUT_FILENO);
+  style.percent_limit = *limit;
+  style.color = *coloured;
   for (const std::string_view physical : {"phys_daddr", "page_size", "p_stage_cyc"}) {
     if (options.keys.find(physical) == std::string::npos) continue;
     return wrong({"cannot sort by '" + std::string(physical) + "': not modelled",
@@ -91,10 +82,7 @@ int run_mem_report(int argc, char** argv) {
     say(Error{reader->name() + ": the samples do not say where their data was", "record with: zeroskid mem record"});
     return kToolFailed;
   }
-  if (!options.header) {
-    page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
-  }
-  page.print("#\n# Total Lost Samples: " + std::to_string(reader->lost_count()) + "\n#\n");
+  print_list_preamble(page, *reader, options.header);
   if (reader->sample_count() == 0) {
     say(Error{reader->name() + ": holds no samples",
               "no access took longer than the threshold once per period: lower --ldlat, or record with a smaller -c"});

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <sstream>
 
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 
 namespace zs::cli {
 
@@ -39,6 +41,22 @@ void say_remarks(const profile::Symbolizer& symbolizer) {
   for (const std::string& remark : symbolizer.remarks()) say(remark);
 }
 
+Result<double> parse_percent_limit(const std::string& text) {
+  double limit = 0;
+  if (text.empty()) return limit;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc{} || end != text.data() + text.size() || !(limit >= 0)) {
+    return Error{"--percent-limit is a percentage, not '" + text + "'", ""};
+  }
+  return limit;
+}
+
+Result<bool> parse_page_colour(const std::string& text) {
+  ColourChoice choice{};
+  if (!parse_colour(text, choice)) return Error{"--color is auto, always or never, not '" + text + "'", ""};
+  return use_colour(choice, STDOUT_FILENO);
+}
+
 std::string wrapped(const std::string& text) {
   std::string out;
   std::size_t column = 0;
@@ -66,5 +84,12 @@ void Page::print(std::string_view text) {
 }
 
 int Page::status() const { return ok_ ? 0 : kToolFailed; }
+
+void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header) {
+  if (!with_header) {
+    page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
+  }
+  page.print("#\n# Total Lost Samples: " + std::to_string(reader.lost_count()) + "\n#\n");
+}
 
 }  // namespace zs::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "profile/perf_data_reader.h"
 #include "profile/symbolizer.h"
 
@@ -25,6 +26,12 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
 /// Says once all is printed: files whose symbols were left out, and why.
 void say_remarks(const profile::Symbolizer& symbolizer);
 
+/// What --percent-limit says; "" is 0.
+Result<double> parse_percent_limit(const std::string& text);
+
+/// Whether a page on stdout has colours, by what --color says.
+Result<bool> parse_page_colour(const std::string& text);
+
 /// `text` broken between words, so that no line of a help page is longer than 100 characters.
 std::string wrapped(const std::string& text);
 
@@ -38,5 +45,8 @@ class Page {
  private:
   bool ok_ = true;
 };
+
+/// What stands above perf's lists. with_header: the header has been printed, and nobody needs to be told of it
+void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header);
 
 }  // namespace zs::cli

@@ -1,7 +1,5 @@
 #include "cli/report_verb.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -12,7 +10,6 @@
 #include "cli/exit_status.h"
 #include "cli/recording_input.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "cli/verb.h"
 #include "report/class_text.h"
 #include "report/header_text.h"
@@ -89,17 +86,10 @@ int run_report(int argc, char** argv) {
 
   auto graph = parse_call_graph(options.graph);
   if (!graph) return wrong(graph.error());
-  double limit = 0;
-  if (const std::string& text = options.percent_limit; !text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (error != std::errc{} || end != text.data() + text.size() || !(limit >= 0)) {
-      return wrong({"--percent-limit is a percentage, not '" + text + "'", ""});
-    }
-  }
-  ColourChoice color{};
-  if (!parse_colour(options.color, color)) {
-    return wrong({"--color is auto, always or never, not '" + options.color + "'", ""});
-  }
+  const auto limit = parse_percent_limit(options.percent_limit);
+  if (!limit) return wrong(limit.error());
+  const auto coloured = parse_page_colour(options.color);
+  if (!coloured) return wrong(coloured.error());
   std::vector<profile::SortKey> keys;
   if (!options.keys.empty()) {
     auto parsed = profile::parse_sort_keys(options.keys);
@@ -152,15 +142,12 @@ int run_report(int argc, char** argv) {
   style.call_graph = aggregation.call_graph;
   style.graph = {.relative = graph->relative, .min_percent = graph->min_percent, .max_entries = graph->max_entries};
   style.graph.skip_first = options.keys.starts_with("sym");  // as perf: the symbol is what the line begins with
-  style.percent_limit = limit;
+  style.percent_limit = *limit;
   style.sample_counts = options.samples;
   style.periods = options.periods;
-  style.color = style.graph.color = use_colour(color, STDOUT_FILENO);
+  style.color = style.graph.color = *coloured;
 
-  if (!options.header) {
-    page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
-  }
-  page.print("#\n# Total Lost Samples: " + std::to_string(reader->lost_count()) + "\n#\n");
+  print_list_preamble(page, *reader, options.header);
   if (reader->sample_count() == 0) {
     say(Error{reader->name() + ": holds no samples",
               "the program may have ended before an event occurred once per period: record with a smaller -c"});
