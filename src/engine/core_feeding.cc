@@ -284,16 +284,22 @@ class SavedVectors {
 
 }  // namespace
 
-// Of a state area.
-void Runtime::list_lines(const Access& access, StepInProgress& step) const {
-  const MemoryOperand& operand = access.operand;
-  const CorePaths::Bases bases = segment_bases();
-  std::uint64_t address = static_cast<std::uint64_t>(operand.displacement);
+// Where the operand lies with this value of its index.
+std::uint64_t Runtime::element_address(const MemoryOperand& operand, CorePaths::Bases bases,
+                                       std::uint64_t index) const {
+  std::uint64_t address = static_cast<std::uint64_t>(operand.displacement) + index * operand.scale;
   if (operand.base >= 0) address += context_.gpr[operand.base];
-  if (operand.index >= 0) address += context_.gpr[operand.index] * operand.scale;
   if (operand.address32) address &= UINT32_MAX;
   if (operand.fs) address += bases.fs;
   if (operand.gs) address += bases.gs;
+  return address;
+}
+
+// Of a state area.
+void Runtime::list_lines(const Access& access, StepInProgress& step) const {
+  const MemoryOperand& operand = access.operand;
+  const std::uint64_t address =
+      element_address(operand, segment_bases(), operand.index >= 0 ? context_.gpr[operand.index] : 0);
   step.listed.push_back(operand.bytes / access.bytes);
   for (std::uint32_t at = 0; at < operand.bytes; at += access.bytes) step.listed.push_back(address + at);
 }
@@ -322,13 +328,7 @@ void Runtime::list_elements(const ElementList& list, const Access& access, StepI
     } else {
       std::memcpy(&index, indices.data() + 8 * std::size_t{i}, 8);
     }
-    const MemoryOperand& operand = access.operand;
-    std::uint64_t address = static_cast<std::uint64_t>(operand.displacement + index * operand.scale);
-    if (operand.base >= 0) address += context_.gpr[operand.base];
-    if (operand.address32) address &= UINT32_MAX;
-    if (operand.fs) address += bases.fs;
-    if (operand.gs) address += bases.gs;
-    step.listed.push_back(address);
+    step.listed.push_back(element_address(access.operand, bases, static_cast<std::uint64_t>(index)));
     ++step.listed[count_at];
   }
 }

@@ -99,6 +99,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void begin_core_step(StepInProgress& step);
   void run_core_step(bool taken, std::uint64_t next);
   void tell_of_core(arch::Retired& retired) const;
+  std::uint64_t element_address(const MemoryOperand& operand, CorePaths::Bases bases, std::uint64_t index) const;
   void list_lines(const Access& access, StepInProgress& step) const;
   void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
   void forget_flushed_paths();
