@@ -243,7 +243,7 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   extra_slots_ = static_cast<std::uint32_t>(window_.slots_at(end));
   const auto ids = recorded(start, end);
   if (ids.empty() && !extra_exit) return;
-  count_between_marks(ids, extra_exit);
+  count_records(ids, extra_exit);
   enter_branches(ids, extra_exit);
 }
 

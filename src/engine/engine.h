@@ -87,6 +87,14 @@ struct CodeMark {
   bool operator==(const CodeMark&) const = default;
 };
 
+/// A thread got to the marked instruction at `pc`.
+struct MarkVisit {
+  std::uint64_t pc = 0;
+  /// What had retired before it and is not yet told to the PMUs: occurrences by lane, the lanes of each of VirtualCpu::pmus in
+  /// their order, one PMU behind the other. Empty: the PMUs have counted everything up to there.
+  std::span<const std::uint32_t> uncounted;
+};
+
 /// What a recording wants to hear. Calls come one at a time (under the engine's lock), on an engine stack, and may
 /// use the C++ library freely.
 class Observer {
@@ -117,9 +125,9 @@ class Observer {
   virtual MarkTime marker([[maybe_unused]] std::uint64_t pc, [[maybe_unused]] std::uint64_t operand) {
     return MarkTime::None;
   }
-  /// The thread has got to the marked instruction at `pc`, and its PMUs have counted everything up to there.
-  /// registers  of marks that asked for them, otherwise null
-  virtual void reached([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] std::uint64_t pc,
+  /// The thread has got to marks, oldest first. The PMUs count nothing between the visits of one call.
+  /// registers  of a mark that asked for them, which comes alone; otherwise null
+  virtual void reached([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] std::span<const MarkVisit> visits,
                        [[maybe_unused]] const arch::RegisterFile* registers) {}
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/check.h"
 
@@ -74,6 +75,63 @@ void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t
         totals[group * 8 + lane] += std::uint64_t{sums[0][lane]} + sums[1][lane];
     }
   }
+}
+
+// Four at a time, the last of them masked: where a mark comes cannot be foreseen, so one branch asks for it and no loop ends there.
+// The first group of lanes finds where to stop, the others follow it there.
+std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
+                                         std::span<std::uint32_t> running) const {
+  constexpr std::size_t kStretch = 512;  // of two sums of 16 bits, as above
+  static_assert(kMarkedRecord == 1u << 31, "the bit that MOVMSKPS takes");
+  alignas(16) static constexpr std::uint16_t kFirst[4][8] = {{}, {0xFFFF}, {0xFFFF, 0xFFFF}, {0xFFFF, 0xFFFF, 0xFFFF}};
+  const __m128i zero = _mm_setzero_si128();
+  std::size_t count = records.size();
+  for (std::size_t group = 0; group < groups_; ++group) {
+    const Row* rows = rows_.data() + group;
+    const auto row = [&](std::size_t at) {
+      const std::size_t exit = records[at] & ~kMarkedRecord;
+      return _mm_load_si128(reinterpret_cast<const __m128i*>(rows + exit * groups_));
+    };
+    auto* const sums = reinterpret_cast<__m128i*>(running.data() + group * 8);
+    __m128i low = _mm_loadu_si128(sums), high = _mm_loadu_si128(sums + 1);
+    __m128i a = zero, b = zero;
+    const auto widen = [&](__m128i stretch) {
+      low = _mm_add_epi32(low, _mm_unpacklo_epi16(stretch, zero));
+      high = _mm_add_epi32(high, _mm_unpackhi_epi16(stretch, zero));
+    };
+    std::size_t at = 0, end = 0;
+    for (bool marked = false; !marked && at < count;) {
+      end = std::min(count, at + kStretch);
+      for (; at + 4 <= end; at += 4) {
+        const auto four = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&records[at])));
+        const auto marks = static_cast<unsigned>(_mm_movemask_ps(four));
+        if (marks != 0) {
+          const auto whole = static_cast<unsigned>(std::countr_zero(marks));
+          const auto if_before = [&](unsigned i) {
+            return _mm_and_si128(row(at + i), _mm_set1_epi16(static_cast<short>(kFirst[whole][i])));
+          };
+          a = _mm_add_epi16(a, _mm_add_epi16(if_before(0), if_before(2)));
+          b = _mm_add_epi16(b, if_before(1));
+          at += whole;
+          marked = true;
+          break;
+        }
+        a = _mm_add_epi16(a, _mm_add_epi16(row(at), row(at + 2)));
+        b = _mm_add_epi16(b, _mm_add_epi16(row(at + 1), row(at + 3)));
+      }
+      for (; !marked && at < end; ++at) {
+        marked = (records[at] & kMarkedRecord) != 0;
+        if (marked) break;
+        a = _mm_add_epi16(a, row(at));
+      }
+      widen(std::exchange(a, zero));
+      widen(std::exchange(b, zero));
+    }
+    count = at;
+    _mm_storeu_si128(sums, low);
+    _mm_storeu_si128(sums + 1, high);
+  }
+  return count;
 }
 
 }  // namespace zs::engine

@@ -13,6 +13,9 @@ namespace zs::engine {
 /// Bound on the occurrences of one event in one instruction that is not a REP string.
 inline constexpr std::uint32_t kMaxPerInstruction = 4;
 
+/// Set in a record of TraceForm::Records: its block began with a mark.
+inline constexpr std::uint32_t kMarkedRecord = 1u << 31;
+
 class LaneSet {
  public:
   /// models: a core model runs along, and tells of events that have a meaning in its signals; else they mean what they do without
@@ -82,6 +85,13 @@ class CountTable {
 
   /// totals[lane] += occurrences over the exits `ids`.
   void sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
+
+  /// Lanes, rounded up to whole groups of eight.
+  std::size_t padded_lanes() const { return groups_ * 8; }
+  /// running[lane] += occurrences over the records up to the first marked one. Made for few at a time.
+  /// running: padded_lanes() long; at most 2^24 records may be added to one
+  /// returns  how many were added
+  std::size_t add_up_to_marked(std::span<const std::uint32_t> records, std::span<std::uint32_t> running) const;
 
  private:
   struct alignas(16) Row {

@@ -35,6 +35,34 @@ TEST(CountTable, SumsEveryLaneOverRepeatedExits) {
   }
 }
 
+// Every place of the mark, across the groups of four and the stretches that fit 16 bits.
+TEST(CountTable, AddsExactlyWhatLiesBeforeTheFirstMarkedRecord) {
+  for (const std::size_t lanes : {1U, 9U}) {
+    const LaneSet set{std::vector<arch::EventMeaning>(lanes)};
+    CountTable table(set, std::vector<std::uint32_t>(lanes, 0));
+    for (std::uint32_t exit = 0; exit < 5; ++exit) {
+      std::vector<std::uint32_t> counts(lanes);
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        counts[lane] = exit == 4 ? 255 : exit * 10 + static_cast<std::uint32_t>(lane);
+      table.add_exit(counts);
+    }
+    for (const std::size_t length : {0U, 1U, 3U, 4U, 5U, 63U, 1500U}) {
+      for (std::size_t marked = 0; marked <= length; marked += length > 100 ? 41 : 1) {
+        std::vector<std::uint32_t> records(length);
+        for (std::size_t i = 0; i < length; ++i) records[i] = length > 100 ? 4 : static_cast<std::uint32_t>(i % 5);
+        if (marked < length) records[marked] |= kMarkedRecord;
+        if (marked + 2 < length) records[marked + 2] |= kMarkedRecord;
+        std::vector<std::uint32_t> running(table.padded_lanes(), 7);
+        EXPECT_EQ(table.add_up_to_marked(records, running), marked);
+        std::vector<std::uint64_t> plain(lanes, 7);
+        table.sum(std::span(records).first(marked), plain);
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+          EXPECT_EQ(running[lane], plain[lane]) << length << ' ' << marked;
+      }
+    }
+  }
+}
+
 TEST(CountTable, AnExitTakesAsManyWordsAsItsLargestLaneNeeds) {
   const LaneSet set{std::vector<arch::EventMeaning>(3)};
   CountTable table(set, std::vector<std::uint32_t>{8, 2, 0});

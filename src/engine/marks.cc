@@ -59,7 +59,8 @@ void Runtime::adopt_marks() {
 }
 
 void Runtime::reached(std::uint64_t pc, const arch::RegisterFile* registers) {
-  observer().reached(shown(thread_->id), pc, registers);
+  const MarkVisit visit{.pc = pc, .uncounted = {}};
+  observer().reached(shown(thread_->id), {&visit, 1}, registers);
   if (registers != nullptr) adopt_marks();
 }
 
@@ -69,6 +70,76 @@ bool Runtime::stop_counting_elements() {
   count_elements_ = false;
   translator_->stop_counting_elements();
   return true;
+}
+
+std::size_t Runtime::next_mark(std::span<const std::uint32_t> ids, std::size_t from) const {
+  if (!any_marks_) return ids.size();
+  if (form_ == TraceForm::Records) return next_marked(ids, from);
+  while (from < ids.size() && translator_->mark_of(ids[from]) == MarkTime::None) ++from;
+  return from;
+}
+
+/// Calls tell(id, records, with_extra) for each mark in the trace: of exit `id`, reached behind so many records, and the extra one.
+template <typename Tell>
+void Runtime::find_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra, Tell tell) {
+  for (std::size_t i = next_mark(ids, 0); i < ids.size(); i = next_mark(ids, i + 1)) {
+    if (form_ == TraceForm::Records) ids[i] &= ~kMarkedRecord;
+    tell(ids[i], translator_->mark_of(ids[i]) == MarkTime::Before ? i : i + 1, false);
+  }
+  if (!extra) return;
+  const MarkTime time = translator_->mark_of(*extra);
+  if (time != MarkTime::None) tell(*extra, ids.size(), time == MarkTime::After);
+}
+
+void Runtime::count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+  if (any_marks_ && !cuts_ && thread_->cpu.core == nullptr)
+    count_with_visits(ids, extra);
+  else
+    count_between_marks(ids, extra);
+}
+
+// Like next_mark, and sums what lies before it.
+std::size_t Runtime::sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
+                                    std::span<std::uint32_t> running) const {
+  const CountTable& counts = translator_->counts();
+  if (form_ == TraceForm::Records) return from + counts.add_up_to_marked(ids.subspan(from), running);
+  const std::size_t mark = next_mark(ids, from);
+  counts.add_up_to_marked(ids.subspan(from, mark - from), running);
+  return mark;
+}
+
+// The records are summed once; what the sums were at each mark is told to the observer before the PMUs count them all.
+void Runtime::count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+  constexpr std::size_t kTogether = 256;
+  const CountTable& counts = translator_->counts();
+  const std::size_t lanes = lanes_->size(), padded = counts.padded_lanes();
+  visits_.resize(kTogether);
+  uncounted_.resize((kTogether + 1) * padded);
+  const std::span running = std::span(uncounted_).last(padded);
+  std::fill(running.begin(), running.end(), 0);
+  std::size_t visits = 0;
+  const auto tell = [&] {
+    if (visits != 0) observer().reached(shown(thread_->id), std::span(visits_).first(visits), nullptr);
+    visits = 0;
+  };
+  const auto visit = [&](const std::uint32_t& id) {
+    const MarkTime time = translator_->mark_of(id);
+    if (time != MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
+    if (time == MarkTime::None) return;
+    std::uint32_t* const before = uncounted_.data() + visits * padded;
+    for (std::size_t lane = 0; lane < lanes; ++lane) before[lane] = running[lane];
+    visits_[visits++] = {.pc = translator_->block(translator_->exit(id).block).pc, .uncounted = {before, lanes}};
+    if (time == MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
+    if (visits == kTogether) tell();
+  };
+  for (std::size_t at = 0; (at = sum_up_to_mark(ids, at, running)) < ids.size(); ++at) {
+    if (form_ == TraceForm::Records) ids[at] &= ~kMarkedRecord;
+    visit(ids[at]);
+  }
+  if (extra) visit(*extra);
+  tell();
+  std::copy_n(running.begin(), lanes, totals_.begin());
+  count(totals_);
 }
 
 // The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
@@ -94,28 +165,15 @@ void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<st
     count(totals_);
     if (models) advance_time();
   };
-  const auto tell = [&](std::uint32_t id) { reached(translator_->block(translator_->exit(id).block).pc, nullptr); };
   std::size_t counted = 0;
-  const auto next = [&](std::size_t from) {
-    if (!any_marks_) return ids.size();
-    if (form_ == TraceForm::Records) return next_marked(ids, from);
-    while (from < ids.size() && translator_->mark_of(ids[from]) == MarkTime::None) ++from;
-    return from;
-  };
-  for (std::size_t i = next(0); i < ids.size(); i = next(i + 1)) {
-    if (form_ == TraceForm::Records) ids[i] &= ~kMarkedRecord;
-    const std::size_t end = translator_->mark_of(ids[i]) == MarkTime::Before ? i : i + 1;
-    count_up_to(counted, end, {});
-    counted = end;
-    tell(ids[i]);
-  }
-  if (extra && translator_->mark_of(*extra) == MarkTime::Before) {
-    count_up_to(counted, ids.size(), {});
-    counted = ids.size();
-    tell(*extra);
-  }
-  count_up_to(counted, ids.size(), extra);
-  if (extra && translator_->mark_of(*extra) == MarkTime::After) tell(*extra);
+  bool counted_extra = false;
+  find_marks(ids, extra, [&](std::uint32_t id, std::size_t records, bool with_extra) {
+    count_up_to(counted, records, with_extra ? extra : std::nullopt);
+    counted = records;
+    counted_extra = with_extra;
+    reached(translator_->block(translator_->exit(id).block).pc, nullptr);
+  });
+  if (!counted_extra) count_up_to(counted, ids.size(), extra);
 }
 
 }  // namespace zs::engine

@@ -114,7 +114,14 @@ class Runtime final : public CodeSource, public CodeListener {
   void adopt_marks();
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   bool stop_counting_elements();
+  void count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  std::size_t next_mark(std::span<const std::uint32_t> ids, std::size_t from) const;
+  std::size_t sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
+                             std::span<std::uint32_t> running) const;
+  template <typename Tell>
+  void find_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra, Tell tell);
 
   // ---- overflows inside a trace (cuts.cc)
   void look_at_room();
@@ -222,6 +229,8 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint64_t> totals_;                  // scratch of drain()
   bool cuts_ = false;                                  // overflows are found in the trace, not waited for
   std::vector<std::uint64_t> room_, more_, path_sum_;  // scratch of count_and_cut()
+  std::vector<MarkVisit> visits_;                      // scratch of count_with_visits()
+  std::vector<std::uint32_t> uncounted_;               // of each visit, then the running sums
   std::vector<std::uint32_t> per_instruction_;         // per lane, most occurrences in one instruction
   std::vector<std::uint32_t> units_;                   // per lane, as CountTable has them
   std::vector<std::uint32_t> ids_;                     // scratch of drain()

@@ -56,9 +56,6 @@ struct SpacedRecord {
   static std::uint32_t words(std::uint32_t record) { return record & ((1u << kWordBits) - 1); }
 };
 
-/// Set in a record of TraceForm::Records: its block began with a mark.
-inline constexpr std::uint32_t kMarkedRecord = 1u << 31;
-
 /// What an append's store starts with: mov dword [r11], imm32 (the exit's id). Nothing else in the cache looks like it.
 inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03};
 

@@ -240,6 +240,16 @@ std::uint32_t Counters::generation(Ring ring) {
   return generations_[static_cast<std::size_t>(ring)];
 }
 
+std::optional<std::size_t> Counters::lane_of(unsigned counter, Ring ring) {
+  refresh();
+  const Lanes& lanes = of(ring);
+  for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+    const auto members = std::span{lanes.members[lane]}.first(lanes.member_count[lane]);
+    if (std::ranges::find(members, &slot(counter)) != members.end()) return lane;
+  }
+  return std::nullopt;
+}
+
 std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   refresh();
   const Lanes& lanes = of(ring);

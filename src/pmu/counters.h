@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -81,6 +82,7 @@ class Counters {
   // What retires: the meaning of these is pmu.h's.
   std::span<const arch::EventMeaning> lanes(Ring ring);
   std::uint32_t generation(Ring ring);
+  std::optional<std::size_t> lane_of(unsigned counter, Ring ring);
   std::uint64_t headroom(std::size_t lane, Ring ring);
   void count(std::size_t lane, std::uint64_t events, Ring ring);
 

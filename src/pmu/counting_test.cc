@@ -51,6 +51,29 @@ TEST(Counters, CountInstructionsOnFixedCounter0AndNothingOnTheUnmodelledOnes) {
   EXPECT_EQ(t.rd(kFixed0 + 2), 0U);
 }
 
+TEST(Counters, CountALaneUnlessTheyTickOrAskForMoreThanEvents) {
+  TestPmu t;
+  t.wr(kSelect0, 0x41'00C0);
+  t.wr(kSelect1, 0x41'01C4);
+  t.wr(kSelect0 + 2, 0x141'00C0);  // CMASK 1
+  t.wr(kFixedCtrl, 0x22);
+  t.wr(kGlobal, 0x3'0000'0007);
+  for (const unsigned counter : {0U, 1U, arch::kFirstFixedBit}) {
+    const auto lane = t.pmu.lane_of(counter);
+    ASSERT_TRUE(lane) << counter;
+    t.wr(kSelect0 + 2, 0);  // whose condition would want every instruction
+    t.pmu.count(*lane, 5);
+    t.wr(kSelect0 + 2, 0x141'00C0);
+  }
+  EXPECT_EQ(t.pmu.lane_of(0), t.pmu.lane_of(arch::kFirstFixedBit)) << "one event";
+  EXPECT_NE(t.pmu.lane_of(0), t.pmu.lane_of(1));
+  EXPECT_EQ(t.rd(kPmc0), 10U);
+  EXPECT_EQ(t.rd(kPmc0 + 1), 5U);
+  EXPECT_FALSE(t.pmu.lane_of(2)) << "a condition";
+  EXPECT_FALSE(t.pmu.lane_of(arch::kFirstFixedBit + 1)) << "cycles";
+  EXPECT_FALSE(t.pmu.lane_of(3)) << "off";
+}
+
 TEST(Counters, CountNothingForAnEventThatIsNotModelled) {
   TestPmu t;
   t.wr(kSelect0, 0x41'04C3);  // machine_clears.smc

@@ -548,6 +548,9 @@ bool Pmu::rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights) con
 
 std::span<const arch::EventMeaning> Pmu::lanes(Ring ring) const { return impl_->counters().lanes(ring); }
 std::uint32_t Pmu::lanes_generation(Ring ring) const { return impl_->generation(ring); }
+std::optional<std::size_t> Pmu::lane_of(unsigned counter, Ring ring) const {
+  return impl_->counters().lane_of(counter, ring);
+}
 std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
 void Pmu::count(std::size_t lane, std::uint64_t events, Ring ring) { impl_->counters().count(lane, events, ring); }
 void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) { impl_->retire(retired, after); }

@@ -86,6 +86,8 @@ class Pmu {
   /// without anyone looking in between changes nothing.
   std::span<const arch::EventMeaning> lanes(Ring ring = Ring::User) const;
   std::uint32_t lanes_generation(Ring ring = Ring::User) const;
+  /// The lane that `counter` counts, if all that it does is to add its events.
+  std::optional<std::size_t> lane_of(unsigned counter, Ring ring = Ring::User) const;
 
   /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set). Which
   /// loads are tagged, and how long they take, the core model knows that feeds this.

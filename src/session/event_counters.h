@@ -15,10 +15,20 @@ class EventCounters {
  public:
   /// drivers  must outlive this; events: of the recording
   EventCounters(std::span<const std::unique_ptr<PmuDriver>> drivers, std::size_t events) : places_(events) {
+    std::size_t lanes = 0;
     for (const auto& driver : drivers) {
-      for (std::size_t i = 0; i < driver->plan().size(); ++i) places_[driver->plan()[i].event] = {driver.get(), i};
+      for (std::size_t i = 0; i < driver->plan().size(); ++i) {
+        const PlannedCounter& counter = driver->plan()[i];
+        const auto lane = driver->pmu().lane_of(counter.counter);
+        places_[counter.event] = {driver.get(), i, lane ? lanes + *lane : kNoLane};
+      }
+      lanes += driver->pmu().lanes().size();
     }
   }
+
+  static constexpr std::size_t kNoLane = SIZE_MAX;
+  /// Where engine::MarkVisit::uncounted has the event; kNoLane if nowhere, as an event that is always counted at once.
+  std::size_t lane(std::size_t event) const { return places_[event].lane; }
 
   /// Events counted since the thread's start; 0 of one that no PMU counts. Exact once PEBS buffers are drained.
   std::uint64_t total(std::size_t event) const {
@@ -39,6 +49,7 @@ class EventCounters {
   struct Place {
     PmuDriver* driver = nullptr;
     std::size_t planned = 0;
+    std::size_t lane = kNoLane;
   };
   std::vector<Place> places_;  // by event
 };

@@ -101,9 +101,9 @@ class Recorder::Thread final : public PmuClient {
     if (windows_) write(windows_->served());
   }
 
-  void reached(std::uint64_t pc, const arch::RegisterFile* registers) {
+  void reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers) {
     if (!regions_) return;
-    regions_->reached(pc, registers, spans_);
+    regions_->reached(visits, registers, spans_);
     if (!spans_.empty()) write_spans();
   }
 
@@ -337,8 +337,9 @@ void Recorder::send_counts(Thread& thread, bool final) {
   out_.write(Counts{.origin = now, .final = final, .values = thread.counts()});
 }
 
-void Recorder::reached(const ThreadIdentity& who, std::uint64_t pc, const arch::RegisterFile* registers) {
-  if (Thread* const thread = find(who)) thread->reached(pc, registers);
+void Recorder::reached(const ThreadIdentity& who, std::span<const engine::MarkVisit> visits,
+                       const arch::RegisterFile* registers) {
+  if (Thread* const thread = find(who)) thread->reached(visits, registers);
 }
 
 void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {

@@ -49,7 +49,8 @@ class Recorder final : public engine::Observer, public Progress {
   void notice(const std::string& text) override;
   std::vector<engine::CodeMark> new_marks() override { return marks_.take_new(); }
   engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand) override { return marks_.marker(pc, operand); }
-  void reached(const engine::ThreadIdentity& who, std::uint64_t pc, const arch::RegisterFile* registers) override;
+  void reached(const engine::ThreadIdentity& who, std::span<const engine::MarkVisit> visits,
+               const arch::RegisterFile* registers) override;
 
   /// Only if the configuration has the progress event.
   std::uint64_t instructions() override;

@@ -104,7 +104,25 @@ const RegionMarks::Actions& RegionMarks::look_up(std::uint64_t pc) const {
 }
 
 ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters)
-    : config_(config), marks_(marks), counters_(counters), events_(reported_events(config)), now_(events_) {}
+    : config_(config),
+      marks_(marks),
+      counters_(counters),
+      events_(reported_events(config)),
+      base_(config.events.size()) {
+  std::size_t lanes = 1;
+  for (std::size_t event = 0; event < base_.size(); ++event) {
+    const std::size_t lane = counters.lane(event);
+    const bool none = lane == EventCounters::kNoLane;
+    lanes_.push_back(none ? Lane{.number = 0, .mask = 0} : Lane{.number = lane, .mask = UINT32_MAX});
+    lanes = std::max(lanes, lanes_.back().number + 1);
+  }
+  nothing_.resize(lanes);
+}
+
+void ThreadRegions::read_counters() {
+  counters_.totals(base_);
+  uncounted_ = nothing_.data();
+}
 
 Region& ThreadRegions::of(std::uint32_t region) {
   if (region >= regions_.size()) regions_.resize(region + 1);
@@ -130,29 +148,31 @@ void ThreadRegions::begin(std::uint32_t region, const arch::RegisterFile* at_ent
   Open& open = open_[depth_++];
   open.region = region;
   open.sp = at_entry == nullptr ? 0 : at_entry->sp;
-  if (config_.region_spans) open.position = counters_.total(config_.position_event);
-  counters_.totals(open.before);
+  if (config_.region_spans) open.position = now(config_.position_event);
+  std::uint64_t* const before = open.before.data();
+  for (std::size_t event = 0; event < events_; ++event) before[event] = now(event);
 }
 
-/// The newest open region ends here. now_ holds the totals.
+/// The newest open region ends here.
 void ThreadRegions::close(bool cut, std::vector<RegionSpan>& spans) {
   CHECK(depth_ > 0);
   const Open& open = open_[--depth_];
   Region& counted = of(open.region);
   ++counted.entries;
   if (cut) ++counted.cut;
+  const std::uint64_t* const before = open.before.data();
+  std::uint64_t *const sum = counted.sum.data(), *const least = counted.least.data(), *const most = counted.most.data();
   for (std::size_t event = 0; event < events_; ++event) {
-    const std::uint64_t value = now_[event] - open.before[event];
-    counted.sum[event] += value;
-    counted.least[event] = std::min(counted.least[event], value);
-    counted.most[event] = std::max(counted.most[event], value);
+    const std::uint64_t value = now(event) - before[event];
+    sum[event] += value;
+    least[event] = std::min(least[event], value);
+    most[event] = std::max(most[event], value);
   }
   if (!config_.region_spans) return;
-  spans.push_back({.name = counted.name, .begin = open.position, .end = counters_.total(config_.position_event)});
+  spans.push_back({.name = counted.name, .begin = open.position, .end = now(config_.position_event)});
 }
 
 void ThreadRegions::close_down_to(std::size_t open, std::vector<RegionSpan>& spans) {
-  counters_.totals(now_);
   while (depth_ > open + 1) close(true, spans);
   close(false, spans);
 }
@@ -166,17 +186,25 @@ void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::
       break;
     }
   }
-  if (keep == depth_) return;
-  counters_.totals(now_);
   while (depth_ > keep) {
     const Open& open = open_[depth_ - 1];
     close(open.sp == 0 || open.sp >= sp || open.return_to != pc, spans);
   }
 }
 
-void ThreadRegions::reached(std::uint64_t pc, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans) {
-  if (registers != nullptr && depth_ != 0) leave_frames_below(registers->sp, pc, spans);
-  const RegionMarks::Actions& actions = marks_.at(pc);
+void ThreadRegions::reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+                            std::vector<RegionSpan>& spans) {
+  read_counters();
+  for (const engine::MarkVisit& one : visits) {
+    if (!one.uncounted.empty()) uncounted_ = one.uncounted.data();
+    visit(one, registers, spans);
+  }
+}
+
+void ThreadRegions::visit(const engine::MarkVisit& visit, const arch::RegisterFile* registers,
+                          std::vector<RegionSpan>& spans) {
+  if (registers != nullptr && depth_ != 0) leave_frames_below(registers->sp, visit.pc, spans);
+  const RegionMarks::Actions& actions = marks_.at(visit.pc);
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const RegionMarks::Action action = actions[i];
     switch (action.kind) {
@@ -206,7 +234,7 @@ void ThreadRegions::reached(std::uint64_t pc, const arch::RegisterFile* register
 
 void ThreadRegions::end(std::vector<RegionSpan>& spans) {
   if (depth_ == 0) return;
-  counters_.totals(now_);
+  read_counters();
   while (depth_ > 0) close(true, spans);
 }
 

@@ -83,8 +83,9 @@ class ThreadRegions {
   /// All references must outlive this.
   ThreadRegions(const RecordingConfig& config, RegionMarks& marks, const EventCounters& counters);
 
-  /// The thread got to `pc`. spans: where regions that ended there lay, if the configuration wants them
-  void reached(std::uint64_t pc, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
+  /// As engine::Observer::reached. spans: where regions that ended there lay, if the configuration wants them
+  void reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+               std::vector<RegionSpan>& spans);
   /// The thread ends: so do its regions, cut short.
   void end(std::vector<RegionSpan>& spans);
   /// What all entries that have ended counted, one message per region; without origin and `final`.
@@ -98,6 +99,13 @@ class ThreadRegions {
     std::vector<std::uint64_t> before;    // totals at its begin
   };
 
+  void read_counters();
+  /// What the counters have counted of `event` at the visit that is looked at.
+  std::uint64_t now(std::size_t event) const {
+    const Lane lane = lanes_[event];
+    return base_[event] + (uncounted_[lane.number] & lane.mask);
+  }
+  void visit(const engine::MarkVisit& visit, const arch::RegisterFile* registers, std::vector<RegionSpan>& spans);
   void begin(std::uint32_t region, const arch::RegisterFile* at_entry);
   void close(bool cut, std::vector<RegionSpan>& spans);
   void close_down_to(std::size_t open, std::vector<RegionSpan>& spans);
@@ -111,8 +119,15 @@ class ThreadRegions {
   std::size_t events_;
   std::vector<Open> open_;  // the first `depth_`; the rest is kept for its memory
   std::size_t depth_ = 0;
-  std::vector<std::uint64_t> now_;  // scratch
-  std::vector<Region> regions_;     // by number
+  std::vector<std::uint64_t> base_;  // what the counters held when visits were last told of, by event
+  struct Lane {
+    std::size_t number = 0;
+    std::uint32_t mask = 0;  // 0: the event has none
+  };
+  std::vector<Lane> lanes_;                   // by event
+  const std::uint32_t* uncounted_ = nullptr;  // by lane: of the visit that is looked at, since the counters held base_
+  std::vector<std::uint32_t> nothing_;        // of a visit that has nothing uncounted
+  std::vector<Region> regions_;               // by number
 };
 
 }  // namespace zs::session
