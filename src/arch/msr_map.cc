@@ -229,10 +229,11 @@ bool is_pmu_msr(std::uint32_t address) {
 }
 
 std::optional<MsrRef> find_msr(const CpuModel& model, std::uint32_t address) {
-  for (const MsrFact& fact : kFacts) {
-    if (address < fact.first) break;
-    const std::uint32_t index = address - fact.first;
-    if (index < kLargestBlock && index < fact.count(model)) return MsrRef{&fact, index};
+  const std::uint32_t first = address - std::min(address, kLargestBlock - 1);
+  for (auto fact = std::ranges::lower_bound(kFacts, first, {}, &MsrFact::first);
+       fact != std::end(kFacts) && fact->first <= address; ++fact) {
+    const std::uint32_t index = address - fact->first;
+    if (index < fact->count(model)) return MsrRef{&*fact, index};
   }
   return std::nullopt;
 }

@@ -40,7 +40,11 @@ class StatSink final : public RecordingSink {
             {.closers = options.window_plan.closers,
              .counted_as = options.counted_as,
              .times = options.window_plan.in_time},
-            [this](const profile::Window& window) { output_.add(page_.row(window)); },
+            [this](const profile::Window& window) {
+              row_.clear();
+              page_.add_row(window, row_);
+              output_.add(row_);
+            },
             [this](const profile::RegionSpan& span) { output_.add(window_csv_region(span)); }),
         regions_(regions) {
     if (!options.has_windows()) return;
@@ -61,6 +65,7 @@ class StatSink final : public RecordingSink {
  private:
   Output& output_;
   WindowPage page_;
+  std::string row_;  // kept for its memory
   WindowRows windows_;
   StatRegions& regions_;
 };

@@ -54,7 +54,9 @@ WindowPage::WindowPage(WindowFormat format, profile::WindowTable table, std::vec
       table_(std::move(table)),
       metrics_(std::move(metrics)),
       separator_(std::move(separator)),
-      threads_(threads) {}
+      threads_(threads) {
+  for (const profile::WindowEvent& event : table_.events) widths_.push_back(column_width(event.name));
+}
 
 std::vector<const StatMetric*> WindowPage::metrics_behind(std::size_t event) const {
   std::vector<const StatMetric*> metrics;
@@ -81,31 +83,55 @@ std::string WindowPage::head() const {
   return text + "\n";
 }
 
-std::string WindowPage::row(const Window& window) const {
+void WindowPage::add_row(const Window& window, std::string& text) const {
   switch (format_) {
-    case WindowFormat::Csv: return window_csv_row(table_, window);
-    case WindowFormat::HpctoolCsv: return hpctool_csv_row(table_, window);
-    case WindowFormat::Columns: return columns_row(window);
-    case WindowFormat::Json: return json_row(window);
-    case WindowFormat::Page: break;
+    case WindowFormat::Csv: text += window_csv_row(table_, window); break;
+    case WindowFormat::HpctoolCsv: text += hpctool_csv_row(table_, window); break;
+    case WindowFormat::Columns: text += columns_row(window); break;
+    case WindowFormat::Json: text += json_row(window); break;
+    case WindowFormat::Page: add_page_row(window, text); break;
   }
-  return page_row(window);
 }
 
-std::string WindowPage::page_row(const Window& window) const {
-  std::string text = right(std::to_string(window.number), kNumberWidth) + "  " +
-                     left(thread_name(window), kThreadWidth) + right(with_separators(window.start), kPlaceWidth) +
-                     right(with_separators(window.end), kPlaceWidth) + "  " + left(window.reason, kReasonWidth);
+void WindowPage::add_page_row(const Window& window, std::string& text) const {
+  const auto number = [&](std::uint64_t value, std::size_t width) {
+    char digits[32];
+    char* at = std::end(digits);
+    unsigned written = 0;
+    do {
+      if (written != 0 && written % 3 == 0) *--at = ',';
+      *--at = static_cast<char>('0' + value % 10);
+      ++written;
+    } while ((value /= 10) != 0);
+    const auto length = static_cast<std::size_t>(std::end(digits) - at);
+    text.append(width - std::min(width, length), ' ').append(at, length);
+  };
+  const auto left = [&](std::size_t from, std::size_t width) {
+    const std::size_t length = text.size() - from;
+    text.append(width - std::min(width, length), ' ');
+  };
+  text += right(std::to_string(window.number), kNumberWidth);
+  text += "  ";
+  std::size_t from = text.size();
+  text.append(window.comm).append("-").append(std::to_string(window.tid));
+  left(from, kThreadWidth);
+  number(window.start, kPlaceWidth);
+  number(window.end, kPlaceWidth);
+  text += "  ";
+  from = text.size();
+  text += window.reason;
+  left(from, kReasonWidth);
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
-    const profile::WindowEvent& event = table_.events[i];
-    const bool number = event.value_class != ValueClass::NotModelled;
-    text += right(number ? with_separators(window.values[i]) : "not modelled", column_width(event.name));
+    if (table_.events[i].value_class != ValueClass::NotModelled)
+      number(window.values[i], widths_[i]);
+    else
+      text += right("not modelled", widths_[i]);
   }
   for (const StatMetric& metric : metrics_) {
     text += right(metric.has_number() ? metric_text(metric, value_of(metric, window)) : "not modelled",
                   column_width(metric.name()));
   }
-  return text + "\n";
+  text += '\n';
 }
 
 std::string WindowPage::columns_row(const Window& window) const {

@@ -21,10 +21,11 @@ class WindowPage {
              bool threads);
 
   std::string head() const;
-  std::string row(const profile::Window& window) const;
+  /// Appends the window's row, or rows, to `text`.
+  void add_row(const profile::Window& window, std::string& text) const;
 
  private:
-  std::string page_row(const profile::Window& window) const;
+  void add_page_row(const profile::Window& window, std::string& text) const;
   std::string columns_row(const profile::Window& window) const;
   std::string json_row(const profile::Window& window) const;
 
@@ -32,6 +33,7 @@ class WindowPage {
 
   WindowFormat format_;
   profile::WindowTable table_;
+  std::vector<std::size_t> widths_;  // of the events' columns on the page
   std::vector<StatMetric> metrics_;
   std::string separator_;
   bool threads_;

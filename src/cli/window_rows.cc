@@ -28,7 +28,7 @@ void WindowRows::look_at(const session::Message& message) {
 
 void WindowRows::add(const session::Window& window) {
   Thread& from = thread(window.origin.pid, window.origin.tid);
-  profile::Window row;
+  profile::Window& row = shown_;
   row.number = ++from.number;
   row.pid = window.origin.pid;
   row.tid = window.origin.tid;
@@ -36,7 +36,9 @@ void WindowRows::add(const session::Window& window) {
   row.start = from.base + window.begin;
   row.end = from.end = from.base + window.end;
   if (shape_.times) row.time = profile::TimeSpan{.start_ns = row.start, .end_ns = row.end};
-  row.reason = reason(window.ended_by);
+  if (window.ended_by != shown_ended_by_ || row.reason.empty()) row.reason = reason(window.ended_by);
+  shown_ended_by_ = window.ended_by;
+  row.values.clear();
   for (const std::size_t event : shape_.counted_as) {
     row.values.push_back(event == kNotCounted ? 0 : window.values[event]);
   }

@@ -48,6 +48,8 @@ class WindowRows final : public RecordingSink {
   std::function<void(const profile::RegionSpan&)> span_;
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   std::uint64_t rows_ = 0;
+  profile::Window shown_;  // the last row; kept for its memory, there may be a million a second
+  std::uint64_t shown_ended_by_ = 0;
 };
 
 }  // namespace zs::cli

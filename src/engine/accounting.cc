@@ -9,6 +9,7 @@
 #include "arch/msrs.h"
 #include "arch/records/lbr.h"
 #include "base/check.h"
+#include "engine/line_splits.h"
 #include "engine/runtime.h"
 
 namespace zs::engine {
@@ -82,12 +83,6 @@ std::uint64_t nearest_time(const pmu::Pmu& pmu) {
   return std::min({left.core, left.reference, left.slots / kWidest});
 }
 
-/// State areas (XSAVE, FXSAVE and kin) are wider than a line: many aligned accesses, none of them split.
-bool crosses_line(std::uint64_t address, std::uint32_t bytes) {
-  constexpr std::uint64_t kLine = 64;
-  return bytes != 0 && bytes <= kLine && address / kLine != (address + bytes - 1) / kLine;
-}
-
 }  // namespace
 
 void Runtime::adopt_lanes(const VirtualCpu& cpu) {
@@ -100,7 +95,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   models_ = cpu.core != nullptr;
   cuts_ = cpu.late_interrupts && !models_ && !branches;
   lanes_ = std::make_unique<LaneSet>(std::move(meanings), models_);
-  for (auto* scratch : {&totals_, &before_, &room_, &more_, &path_sum_}) scratch->assign(lanes_->size(), 0);
+  for (auto* scratch : {&totals_, &before_, &room_, &more_, &path_sum_, &summed_}) scratch->assign(lanes_->size(), 0);
   per_instruction_.clear();
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];
@@ -364,16 +359,10 @@ void Runtime::retire_step(bool taken) {
       addressed = true;
     }
     if (operand.write && retired.store_address == 0) retired.store_address = step.addresses[i];
-    std::uint32_t splits = 0;
-    if (!insn.facts.rep_string) {
-      splits = crosses_line(step.addresses[i], operand.bytes) ? 1 : 0;
-    } else {
-      const bool down = (context_.flags & 0x400) != 0;
-      for (std::uint64_t element = 0; element < elements; ++element) {
-        const std::uint64_t offset = element * operand.bytes;
-        splits += crosses_line(step.addresses[i] + (down ? 0 - offset : offset), operand.bytes) ? 1 : 0;
-      }
-    }
+    const bool down = (context_.flags & 0x400) != 0;
+    const auto splits = static_cast<std::uint32_t>(
+        insn.facts.rep_string ? split_elements(step.addresses[i], operand.bytes, elements, down)
+                              : std::uint64_t{crosses_line(step.addresses[i], operand.bytes)});
     if (operand.read) retired.split_loads += splits;
     if (operand.write) retired.split_stores += splits;
   }

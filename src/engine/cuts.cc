@@ -8,12 +8,6 @@
 #include "engine/runtime.h"
 
 namespace zs::engine {
-namespace {
-
-/// Records that are summed before it is looked whether a counter overflows among them.
-constexpr std::size_t kStretch = 256;
-
-}  // namespace
 
 void Runtime::look_at_room() {
   std::size_t lane = 0;
@@ -34,25 +28,59 @@ bool Runtime::adds_up(std::span<const std::uint64_t> more) {
 void Runtime::count_and_cut(std::span<const std::uint32_t> ids) {
   look_at_room();
   std::fill(totals_.begin(), totals_.end(), 0);
-  for (std::size_t at = 0; at < ids.size(); at += kStretch)
-    add_records(ids.subspan(at, std::min(kStretch, ids.size() - at)));
+  while (!ids.empty()) {
+    const std::size_t now = std::min(ids.size(), records_to_overflow());
+    add_records(ids.first(now));
+    ids = ids.subspan(now);
+  }
   count(totals_);
 }
 
-// Halves where the overflow is, down to the record.
+/// A guess, a little short: what the records before these had in them on average, the next will have too. What is left is guessed
+/// again, so that a few sums lead to the overflow.
+std::size_t Runtime::records_to_overflow() const {
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+  constexpr std::size_t kToBeginWith = 256;
+  if (summed_records_ == 0) return kToBeginWith;
+  double least = 1 << 20;
+  for (std::size_t lane = 0; lane < room_.size(); ++lane) {
+    const std::uint64_t left = room_[lane] - totals_[lane];
+    if (left >= kFar || summed_[lane] == 0) continue;
+    least = std::min(least, static_cast<double>(left) / static_cast<double>(summed_[lane]));
+  }
+  constexpr double kShort = 0.9;
+  return std::max(CountTable::kFew, static_cast<std::size_t>(least * static_cast<double>(summed_records_) * kShort));
+}
+
 void Runtime::add_records(std::span<const std::uint32_t> ids) {
+  if (ids.size() <= CountTable::kFew) return add_few_records(ids);
   std::fill(more_.begin(), more_.end(), 0);
   translator_->counts().sum(ids, more_);
+  // The average forgets slowly: a phase is longer than this.
+  constexpr std::uint64_t kRemembered = 1 << 16;
+  if (summed_records_ > kRemembered) {
+    summed_records_ /= 2;
+    for (std::uint64_t& sum : summed_) sum /= 2;
+  }
+  summed_records_ += ids.size();
+  for (std::size_t lane = 0; lane < more_.size(); ++lane) summed_[lane] += more_[lane];
   if (adds_up(more_)) return;
-  if (ids.size() == 1) {
+  // Somewhere in these.
+  add_records(ids.first(ids.size() / 2));
+  add_records(ids.subspan(ids.size() / 2));
+}
+
+void Runtime::add_few_records(std::span<const std::uint32_t> ids) {
+  const CountTable& counts = translator_->counts();
+  for (;;) {
+    ids = ids.subspan(counts.add_within(ids, room_, totals_));
+    if (ids.empty()) return;
     const Exit& exit = translator_->exit(ids[0]);
     add_path(exit.block, exit.instructions, &exit);
     for (std::size_t lane = 0; lane < lanes_->size(); ++lane)
-      CHECK(path_sum_[lane] == translator_->counts().at(ids[0], lane), lane, path_sum_[lane]);
-    return;
+      CHECK(path_sum_[lane] == counts.at(ids[0], lane), lane, path_sum_[lane]);
+    ids = ids.subspan(1);
   }
-  add_records(ids.first(ids.size() / 2));
-  add_records(ids.subspan(ids.size() / 2));
 }
 
 /// The first `instructions` of a block, of which the last leaves through `exit` if there is one.
@@ -60,13 +88,20 @@ void Runtime::add_path(std::uint32_t block, unsigned instructions, const Exit* e
   const auto& path = translator_->retirements(block, instructions);
   CHECK(path.size() >= instructions, path.size(), instructions);
   std::fill(path_sum_.begin(), path_sum_.end(), 0);
+  const std::size_t lanes = lanes_->size();
   for (unsigned i = 0; i < instructions; ++i) {
     const bool leaves = exit != nullptr && exit->kind == ExitKind::Direct && exit->pc != 0 && i + 1 == instructions;
     const bool taken = leaves && path[i].facts.branch == arch::BranchKind::Conditional ? exit->taken : path[i].taken;
-    const auto counts = translator_->counts_of(path[i].facts, taken);
-    std::copy(counts.begin(), counts.end(), more_.begin());
-    for (std::size_t lane = 0; lane < counts.size(); ++lane) path_sum_[lane] += counts[lane];
-    if (!adds_up(more_)) cut(path[i], taken);
+    const std::uint32_t* const counts = translator_->counts_of(path[i].facts, taken).data();
+    bool fits = true;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      path_sum_[lane] += counts[lane];
+      totals_[lane] += counts[lane];
+      fits &= totals_[lane] <= room_[lane];
+    }
+    if (fits) continue;
+    for (std::size_t lane = 0; lane < lanes; ++lane) totals_[lane] -= counts[lane];
+    cut(path[i], taken);
   }
 }
 

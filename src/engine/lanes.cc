@@ -134,4 +134,33 @@ std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
   return count;
 }
 
+std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
+                                   std::span<std::uint64_t> totals) const {
+  CHECK(ids.size() <= kFew, ids.size());
+  // The groups one after the other: each adds no further than the one before. Room above 16 bits is not used up by so few.
+  std::size_t count = ids.size();
+  for (std::size_t group = 0; group < groups_; ++group) {
+    const Row* rows = rows_.data() + group;
+    const auto row = [&](std::size_t at) {
+      return _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at] * groups_));
+    };
+    alignas(16) std::uint16_t left[8] = {};
+    const std::size_t lanes = std::min<std::size_t>(8, lanes_ - group * 8);
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      left[lane] = static_cast<std::uint16_t>(
+          std::min<std::uint64_t>(room[group * 8 + lane] - totals[group * 8 + lane], UINT16_MAX));
+    const __m128i most = _mm_load_si128(reinterpret_cast<const __m128i*>(left)), zero = _mm_setzero_si128();
+    __m128i sum = zero;
+    for (std::size_t at = 0; at < count; ++at) {
+      sum = _mm_add_epi16(sum, row(at));
+      const __m128i beyond = _mm_cmpeq_epi16(_mm_subs_epu16(sum, most), zero);
+      if (_mm_movemask_epi8(beyond) != 0xFFFF) count = at;
+    }
+  }
+  for (std::size_t at = 0; at < count; ++at) {
+    for (std::size_t lane = 0; lane < lanes_; ++lane) totals[lane] += this->at(ids[at], lane);
+  }
+  return count;
+}
+
 }  // namespace zs::engine

@@ -93,6 +93,12 @@ class CountTable {
   /// returns  how many were added
   std::size_t add_up_to_marked(std::span<const std::uint32_t> records, std::span<std::uint32_t> running) const;
 
+  /// totals[lane] += occurrences over the exits `ids`, of which there are at most kFew, as long as all lanes stay within room[lane].
+  /// returns  how many exits were added: the next one would pass the room
+  std::size_t add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
+                         std::span<std::uint64_t> totals) const;
+  static constexpr std::size_t kFew = 64;
+
  private:
   struct alignas(16) Row {
     std::uint16_t lane[8];

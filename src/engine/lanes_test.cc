@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace zs::engine {
@@ -58,6 +59,31 @@ TEST(CountTable, AddsExactlyWhatLiesBeforeTheFirstMarkedRecord) {
         table.sum(std::span(records).first(marked), plain);
         for (std::size_t lane = 0; lane < lanes; ++lane)
           EXPECT_EQ(running[lane], plain[lane]) << length << ' ' << marked;
+      }
+    }
+  }
+}
+
+TEST(CountTable, AddsExitsAsLongAsEveryLaneHasRoom) {
+  for (const std::size_t lanes : {1U, 8U, 11U}) {
+    const LaneSet set{std::vector<arch::EventMeaning>(lanes)};
+    CountTable table(set, std::vector<std::uint32_t>(lanes, 0));
+    table.add_exit(std::vector<std::uint32_t>(lanes, 3));
+    table.add_exit(std::vector<std::uint32_t>(lanes, 255));
+    for (std::size_t tight = 0; tight < lanes; ++tight) {
+      for (const std::uint64_t room : {0U, 2U, 3U, 8U, 191U, 192U, 16319U, 16320U}) {
+        for (const std::uint32_t exit : {0U, 1U}) {
+          const std::uint64_t each = exit == 0 ? 3 : 255;
+          std::vector<std::uint64_t> rooms(lanes, std::uint64_t{1} << 48), totals(lanes, 0);
+          rooms[tight] = room + 10;
+          totals[tight] = 10;
+          const std::size_t expected = std::min<std::uint64_t>(CountTable::kFew, room / each);
+          const std::vector<std::uint32_t> ids(CountTable::kFew, exit);
+          EXPECT_EQ(table.add_within(ids, rooms, totals), expected) << tight << ' ' << room;
+          for (std::size_t lane = 0; lane < lanes; ++lane) {
+            EXPECT_EQ(totals[lane], expected * each + (lane == tight ? 10 : 0));
+          }
+        }
       }
     }
   }

@@ -127,7 +127,9 @@ class Runtime final : public CodeSource, public CodeListener {
   void look_at_room();
   bool adds_up(std::span<const std::uint64_t> more);
   void count_and_cut(std::span<const std::uint32_t> ids);
+  std::size_t records_to_overflow() const;
   void add_records(std::span<const std::uint32_t> ids);
+  void add_few_records(std::span<const std::uint32_t> ids);
   void add_path(std::uint32_t block, unsigned instructions, const Exit* exit);
   void cut(const Translator::Retirement& insn, bool taken);
 
@@ -229,11 +231,13 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint64_t> totals_;                  // scratch of drain()
   bool cuts_ = false;                                  // overflows are found in the trace, not waited for
   std::vector<std::uint64_t> room_, more_, path_sum_;  // scratch of count_and_cut()
-  std::vector<MarkVisit> visits_;                      // scratch of count_with_visits()
-  std::vector<std::uint32_t> uncounted_;               // of each visit, then the running sums
-  std::vector<std::uint32_t> per_instruction_;         // per lane, most occurrences in one instruction
-  std::vector<std::uint32_t> units_;                   // per lane, as CountTable has them
-  std::vector<std::uint32_t> ids_;                     // scratch of drain()
+  std::vector<std::uint64_t> summed_;                  // by lane, in summed_records_: what an average record has
+  std::uint64_t summed_records_ = 0;
+  std::vector<MarkVisit> visits_;               // scratch of count_with_visits()
+  std::vector<std::uint32_t> uncounted_;        // of each visit, then the running sums
+  std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction
+  std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
+  std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
   std::vector<std::uint32_t> slots_;   // scratch of drain(): with ids_, where each record's slots are
   std::uint32_t extra_slots_ = 0;      // and those of the record that was not stored

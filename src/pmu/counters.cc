@@ -1,5 +1,5 @@
 // Which counters run is resolved when it is first asked for after a control register was written, so a PMI handler that
-// stops and restarts everything costs one resolve() and no new generation.
+// stops and restarts everything costs nothing if nobody looks in between.
 #include "pmu/counters.h"
 
 #include <algorithm>
@@ -143,11 +143,7 @@ void Counters::set_fixed_control(FixedCtrCtrl control) {
   }
 }
 
-void Counters::set_control(arch::GlobalCtrl control) {
-  if (control_ == control) return;
-  control_ = control;
-  stale_ = true;
-}
+void Counters::set_control(arch::GlobalCtrl control) { control_ = control; }
 
 void Counters::set_status(std::uint64_t bits) {
   if ((bits & ~status_.raw() & GlobalStatus::counters_frozen.mask) != 0) stale_ = true;
@@ -206,6 +202,7 @@ bool Counters::Lanes::counts_as(const Lanes& other) const {
 
 void Counters::resolve() {
   stale_ = false;
+  resolved_control_ = control_;
   const std::array<Lanes, 2> before = std::exchange(rings_, {});
   if (!status_.has(GlobalStatus::counters_frozen)) {
     for (Counter& counter : slots_) {

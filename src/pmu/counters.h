@@ -141,7 +141,7 @@ class Counters {
   Counter& slot(unsigned counter) { return const_cast<Counter&>(std::as_const(*this).slot(counter)); }
 
   void refresh() {
-    if (stale_) [[unlikely]] {
+    if (stale_ || control_ != resolved_control_) [[unlikely]] {
       resolve();
     }
   }
@@ -168,7 +168,8 @@ class Counters {
   arch::CounterSet pebs_, latency_, armed_;
   arch::CounterSet pending_;  // to be recorded at the next retirement
 
-  bool stale_ = true;  // a register that decides which counters run has changed since resolve()
+  bool stale_ = true;  // a register that decides which counters run, other than control_, has changed since resolve()
+  arch::GlobalCtrl resolved_control_;
   Lanes& of(Ring ring) { return rings_[static_cast<std::size_t>(ring)]; }
   std::array<Lanes, 2> rings_;  // by Ring
   std::array<std::uint32_t, 2> generations_{};

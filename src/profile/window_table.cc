@@ -355,8 +355,10 @@ std::string window_csv_head(const WindowTable& table) {
 std::string window_csv_row(const WindowTable& table, const Window& window) {
   CHECK(window.values.size() == table.events.size(), window.values.size(), table.events.size());
   CHECK(window.time.has_value() == !table.clock.empty(), window.number);
-  std::string out = fmt::format("{},{},{},{},{},{},", window.number, window.pid, window.tid, csv_field(window.comm),
-                                window.start, window.end);
+  std::string out;
+  out.reserve(128);
+  fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},", window.number, window.pid, window.tid,
+                 csv_field(window.comm), window.start, window.end);
   out += window.time ? fmt::format("{},{},", window.time->start_ns, window.time->end_ns) : ",,";
   out += csv_field(window.reason);
   for (std::size_t i = 0; i < window.values.size(); ++i) {

@@ -238,6 +238,10 @@ void PmuDriver::restart(std::size_t planned, std::uint64_t events) {
   CHECK(!plan_[planned].pebs, planned);
   account(planned);
   Counter& counter = counters_[planned];
+  // Its overflow has just been served: it begins so already.
+  const bool begins_so =
+      counter.period == events && counter.wanted_period == events && counter.left == static_cast<std::int64_t>(events);
+  if (begins_so) return;
   counter.period = counter.wanted_period = events;
   counter.left = static_cast<std::int64_t>(events);
   reload(planned);
