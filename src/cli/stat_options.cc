@@ -134,6 +134,26 @@ Result<void> choose_events(const arch::CpuModel& model, StatOptions& out) {
   return choose_metrics(model, out);
 }
 
+/// An event that nobody asked for otherwise is counted too.
+Result<void> choose_end_of_repetition(const arch::CpuModel& model, StatOptions& out) {
+  if (out.repeat_until.empty()) return {};
+  auto until = parse_repeat_until(out.repeat_until);
+  if (!until) return until.error();
+  auto named = std::ranges::find(out.report.events, until->event, &StatEvent::name);
+  if (named == out.report.events.end()) {
+    const auto selection = select_events({until->event}, model, {});
+    if (!selection) return Error{"--repeat-until: " + selection.error().message, selection.error().hint};
+    count(*selection, out);
+    named = out.report.events.end() - 1;
+  }
+  if (named->number_class == ValueClass::NotModelled)
+    return Error{"--repeat-until " + out.repeat_until + ": " + until->event + " has no number: " + named->reason, ""};
+  until->column = static_cast<std::size_t>(named - out.report.events.begin());
+  if (out.repeat == 1) out.repeat = RepeatUntil::kMostRuns;
+  out.until = *std::move(until);
+  return {};
+}
+
 /// What the kernel counts it counts for zeroskid too: for a whole run that is an upper bound, for a part of it it is noise.
 Result<void> refuse_measured(const std::string& option, const StatOptions& out) {
   const auto measured =
@@ -156,7 +176,6 @@ Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
     out.window_format = WindowFormat::Columns;
   }
   if (!out.windows.every.empty()) {
-    if (out.repeat > 1) return Error{"-I and -r exclude each other", ""};
     if (auto exact = refuse_measured("-I", out); !exact) return exact;
   }
   out.config.marked_regions = true;
@@ -177,9 +196,12 @@ Result<void> choose_counting(StatOptions& out) {
   }
   if (out.json && !out.separator.empty()) return Error{"-x and -j exclude each other", ""};
   if (out.per_thread && out.per_process) return Error{"--per-thread and --per-process exclude each other", ""};
-  if ((out.per_thread || out.per_process) && out.repeat > 1) {
-    return Error{out.per_thread ? "--per-thread and -r exclude each other" : "--per-process and -r exclude each other",
-                 ""};
+  if (const char* const again = !out.repeat_until.empty() ? "--repeat-until" : out.repeat > 1 ? "-r" : nullptr) {
+    const char* const one_run = out.per_thread              ? "--per-thread"
+                                : out.per_process           ? "--per-process"
+                                : out.windows.every.empty() ? nullptr
+                                                            : "-I";
+    if (one_run != nullptr) return Error{std::string(one_run) + " and " + again + " exclude each other", ""};
   }
   if (auto follow = parse_follow(out.follow_list, out.follow); !follow) return follow;
   constexpr std::size_t kLongestComm = 15;  // the kernel keeps so much of a name
@@ -190,6 +212,7 @@ Result<void> choose_counting(StatOptions& out) {
   out.config.cpu_model = (*model)->name;
   apply(out.run, out.config);
   if (auto chosen = choose_events(**model, out); !chosen) return chosen;
+  if (auto end = choose_end_of_repetition(**model, out); !end) return end;
   if (auto cut = choose_windows(**model, out); !cut) return cut;
   if (auto detail = choose_detail(out.run, **model, out.config); !detail) return detail;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, **model);
@@ -229,6 +252,8 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
               "Metrics or groups of them, separated by commas, and what they are made of;\n"
               "`zeroskid list metrics` shows them");
   line.number("-r,--repeat", out.repeat, 1, "N", "Run the program N times; print means and their deviations");
+  line.value("--repeat-until", out.repeat_until, "EVENT:PERCENT",
+             "Run it until the mean of EVENT deviates by PERCENT at most, but not more than\n-r N times [100]");
   line.flag("--per-thread", out.per_thread, "A line per thread");
   line.flag("--per-process", out.per_process, "A line per process");
   line.value("--follow", out.follow_list, "WHAT",

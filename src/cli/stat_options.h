@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/follow_filter.h"
+#include "cli/repeat_until.h"
 #include "cli/run_options.h"
 #include "cli/stat_metrics.h"
 #include "cli/stat_page.h"
@@ -22,6 +23,7 @@ struct StatOptions {
   std::vector<std::string> events, metrics;
   std::string separator, output, format, colour = "auto";
   std::uint64_t repeat = 1;
+  std::string repeat_until;
   std::size_t detail = 0;  // -d, how often
   bool json = false, per_thread = false, per_process = false, quiet = false, verbose = false;
   WindowOptions windows;
@@ -39,6 +41,7 @@ struct StatOptions {
   ColourChoice colour_choice = ColourChoice::Auto;
   WindowFormat window_format = WindowFormat::Page;
   WindowPlan window_plan;
+  std::optional<RepeatUntil> until;
   std::vector<std::string> program;
 
   bool has_windows() const { return !window_plan.closers.empty(); }

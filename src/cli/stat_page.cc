@@ -193,6 +193,8 @@ std::string metric_json(const StatReport& report, const Row& row, const StatMetr
 
 }  // namespace
 
+double deviation_percent(const StatReport& report, std::size_t event) { return spread_of(report, event).percent(); }
+
 std::string stat_page(const StatReport& report, bool colour) {
   std::string page = "\n Performance counter stats for '" + report.command + "'";
   if (report.runs.size() > 1) page += " (" + std::to_string(report.runs.size()) + " runs)";

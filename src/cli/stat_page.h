@@ -33,6 +33,9 @@ struct StatReport {
   bool incomplete = false;            // some process was killed before its last word
 };
 
+/// What stands behind +-: the standard deviation of the runs' mean, in percent of the mean; 0 of one run.
+double deviation_percent(const StatReport& report, std::size_t event);
+
 std::string stat_page(const StatReport& report, bool colour);
 
 /// One line per event (and thread), columns as perf stat -x has them.

@@ -159,7 +159,9 @@ int run_stat(int argc, char** argv) {
   bool go_on = true;
   for (std::uint64_t i = 0; i < options.repeat && go_on; ++i) {
     status = run_once(program, options, signals, output, counted, go_on);
+    if (options.until && options.until->reached(options.report)) go_on = false;
   }
+  if (options.until && !options.report.runs.empty() && !options.quiet) say(options.until->outcome(options.report));
   if (!options.report.runs.empty()) {
     const std::vector<RegionTotals> totals = counted.totals();
     output.add(printed(options, totals, output.descriptor()));

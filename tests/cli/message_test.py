@@ -41,6 +41,16 @@ class Arguments(unittest.TestCase):
         self.assertEqual(self.refused("stat", "--per-thread", "-r", "2", "true"),
                          "zeroskid: --per-thread and -r exclude each other\n")
 
+    def test_stat_refuses_repetition_that_cannot_end(self):
+        hint = "hint: EVENT:PERCENT, as in --repeat-until cycles:0.5\n"
+        self.assertEqual(self.refused("stat", "--repeat-until", "instructions", "true"),
+                         "zeroskid: --repeat-until instructions: no percentage\n" + hint)
+        self.assertEqual(self.refused("stat", "--repeat-until", "instructions:1", "-I", "10i", "true"),
+                         "zeroskid: -I and --repeat-until exclude each other\n")
+        self.assertEqual(self.refused("stat", "-r", "2", "-I", "10i", "true"), "zeroskid: -I and -r exclude each other\n")
+        self.assertRegex(self.refused("stat", "--repeat-until", "instrutions:1", "true"),
+                         r"\Azeroskid: --repeat-until: event list, column 1: unknown event 'instrutions'\nhint: nearest: ")
+
     def test_stat_refuses_values_outside_their_range(self):
         self.assertEqual(self.refused("stat", "-r", "0", "true"),
                          "zeroskid stat: --repeat: 0 is not a whole number from 1 up\n"

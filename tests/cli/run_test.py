@@ -120,6 +120,19 @@ class Layouts(tool.InFolder):
         for line in outcome.err.splitlines():
             self.assertEqual(line.split(",")[3], "0.00%", line)
 
+    def test_runs_until_the_mean_is_known_well_enough(self):
+        outcome = self.run_here("stat", "--repeat-until", "instructions:0.01", "-x,", "-e", "branches", "true")
+        rows = [line.split(",") for line in outcome.err.splitlines()[1:]]
+        self.assertEqual([row[2] for row in rows], ["branches", "instructions"])
+        self.assertEqual(outcome.err.splitlines()[0],
+                         "zeroskid: --repeat-until instructions:0.01: reached: +-0.00% after 2 runs")
+        # Each run finds the file one line longer.
+        outcome = self.run_here("stat", "-r", "4", "--repeat-until", "instructions:0%", "-e", "instructions", "sh", "-c",
+                                "echo x >> grown; while read line; do :; done < grown")
+        self.assertRegex(outcome.err, r"--repeat-until instructions:0: not reached: \+-\d+\.\d\d% after 4 runs\n")
+        self.assertIn(" (4 runs):\n", outcome.err)
+        self.assertEqual((self.folder / "grown").read_text(), "x\n" * 4)
+
     def test_details_say_what_has_no_number(self):
         outcome = self.run_here("stat", "-d", "-e", "instructions", "true")
         self.assertRegex(outcome.err, r"\n +[\d,]+ +L1-dcache-loads +# exact\n")
