@@ -40,7 +40,11 @@ def to_file(*words):
 
 def windows(*words):
     """Rows of the CSV, by thread; numbers as numbers."""
-    lines = [line for line in to_file("--format", "csv", *words).decode().splitlines() if not line.startswith("#")]
+    return rows_of(to_file("--format", "csv", *words).decode())
+
+
+def rows_of(table):
+    lines = [line for line in table.splitlines() if not line.startswith("#")]
     threads = collections.defaultdict(list)
     for row in csv.DictReader(lines):
         threads[row["pid"], row["tid"]].append({key: int(value) if value.isdigit() else value
@@ -53,9 +57,19 @@ def regions(*words):
     found = {}
     for line in to_file("-j", *words).decode().splitlines():
         fields = json.loads(line)
-        if "region" in fields:
+        if "region" in fields and "event" in fields:
             found[fields["region"], fields["event"]] = tuple(
                 fields.get(key) for key in ("entries", "cut-short", "ends-without-begin", "sum", "min", "max"))
+    return found
+
+
+def spans_of(table):
+    """By region, in how many instructions each entry ended, per thread."""
+    found = collections.defaultdict(lambda: collections.defaultdict(list))
+    for line in table.splitlines():
+        if line.startswith("# region,"):
+            _, name, _, thread, begin, end = next(csv.reader([line]))
+            found[name][thread].append(int(end) - int(begin))
     return found
 
 
@@ -255,6 +269,81 @@ class Regions(unittest.TestCase):
         self.assertGreaterEqual(listing.count("0f 1f 05"), 15)
 
 
+    def test_are_the_same_whatever_windows_cut_them(self):
+        """Every length, one thread and eight; nested regions, and ones left by exceptions, longjmp and a signal's handler."""
+        for count in (1, 8):
+            alone = regions("-e", "instructions,branches", "--virtual-time", guest("region_marks"), str(count))
+            for length in (1, 2, 999, 50_000, 10_000_000):
+                table = to_file("-I", f"{length}i", "-e", "instructions,branches", "--virtual-time", "--format", "csv",
+                                guest("region_marks"), str(count)).decode()
+                spans = spans_of(table)
+                for (name, event), (entries, _, _, total, least, most) in alone.items():
+                    if event != "instructions":
+                        continue
+                    lengths = [one for thread in spans[name].values() for one in thread]
+                    self.assertEqual((len(lengths), sum(lengths)), (entries, total or 0), (name, length))
+                    if entries:
+                        self.assertEqual((min(lengths), max(lengths)), (least, most), (name, length))
+                self.assertEqual(sorted(map(tuple, spans["thread"].values())), [(2001,) * 10] * count)
+                threads = rows_of(table)
+                self.assertEqual(len(threads), 1 + count)
+                for rows in threads.values():
+                    for row in rows:
+                        full = row["reason"] != "end"
+                        self.assertEqual(row["instructions"], row["end"] - row["start"])
+                        self.assertEqual(row["instructions"] == length, full, (length, row))
+                    self.assertEqual([row["start"] for row in rows], [0] + [row["end"] for row in rows[:-1]])
+
+    def test_do_not_cross_fork_execve_and_the_end_of_a_thread(self):
+        for way in WAYS[1:]:
+            found = regions("-e", "instructions,branches", *way, guest("region_forks"))
+            # By region: entries, cut short, ends without begin.
+            for name, shape in {"open at fork": (1, 0, 1),  # the child begins with none open, and ends it
+                                "left by _exit": (1, 1, 0), "left by execve": (1, 1, 1),
+                                "left by its thread": (1, 1, 0)}.items():
+                self.assertEqual(found[name, "instructions"][:3], shape, (name, way))
+            for name, turns in {"child": 70, "parent": 40, "second image": 30}.items():
+                self.assertEqual(found[name, "instructions"], (1, 0, 0, *[1 + 2 * turns] * 3), (name, way))
+                self.assertEqual(found[name, "branches"], (1, 0, 0, *[turns] * 3), (name, way))
+        only_parent = regions("--follow", "none", guest("region_forks"))
+        self.assertEqual({name for name, _ in only_parent}, {"open at fork", "parent"})
+
+    def test_that_end_without_a_begin_are_in_every_format(self):
+        program = guest("region_marks")
+        self.assertIn("\n Region 'never begun': never entered, 1 end without a begin\n", stat(program))
+        self.assertIn("region;never begun;0;0;1;instructions;<not counted>;;;\n", stat("-x", ";", program))
+        self.assertEqual(regions(program)["never begun", "instructions"], (0, 0, 1, None, None, None))
+
+
+class Modelled(unittest.TestCase):
+    """Events of the modelled core, at both depths: no window and no region loses or invents one."""
+    DEPTHS = {"fast": "mem_load_retired.l1_miss,br_misp_retired.all_branches",
+              "full": "mem_load_retired.l1_miss,br_misp_retired.all_branches,cycles,uops_issued.any"}
+
+    def test_windows_sum_to_the_whole(self):
+        for depth, events in self.DEPTHS.items():
+            for program in (["qsort_static"], ["setjmp_longjmp"], ["region_marks", "0"], ["rep_strings"]):
+                words = ["--detail", depth, "-e", "instructions," + events, "--virtual-time", guest(program[0]), *program[1:]]
+                plain = [json.loads(line) for line in to_file("-j", *words).decode().splitlines()]
+                whole = {event["event"]: float(event["counter-value"]) for event in plain if "counter-value" in event}
+                for ends in (["999i"], ["50000i"], ["7:mem_load_retired.l1_miss", "100:br_misp_retired.all_branches"]):
+                    threads = windows(*(word for end in ends for word in ("-I", end)), *words)
+                    for event, total in whole.items():
+                        self.assertEqual(sum(row[event] for rows in threads.values() for row in rows), total,
+                                         (depth, program, ends, event))
+
+    def test_windows_end_at_the_event_that_fills_them(self):
+        (rows,) = windows("-I", "10:mem_load_retired.l1_miss", "-e", "mem_load_retired.l1_miss", guest("qsort_static")).values()
+        self.assertGreater(len(rows), 5)
+        self.assertEqual({row["mem_load_retired.l1_miss"] for row in rows[:-1]}, {10})
+
+    def test_windows_and_regions_are_those_of_single_steps(self):
+        for depth, events in self.DEPTHS.items():
+            words = ["--detail", depth, "-e", "instructions," + events, "--virtual-time", guest("region_marks"), "0"]
+            for what in (regions, lambda *w: windows("-I", "2003i", *w)):
+                self.assertEqual(what(*words), what("--precise-only", *words), depth)
+
+
 class Refusals(unittest.TestCase):
     HINT = "hint: -I 50000i: instructions; -I 1000:EVENT: of an event; -I 10: milliseconds\n"
 
@@ -298,6 +387,13 @@ class Refusals(unittest.TestCase):
         self.assertIn(f"zeroskid: --region {place}: was never entered\n", text)
         self.assertIn("2,006      instructions", text)
         self.assertIn("1 entry", stat("--region", place, guest("known_loop"), "long"))
+
+    def test_a_region_that_is_never_entered_is_told_of_beside_one_that_is(self):
+        never, entered = (f"0x{place_of(first)[at]}..0x{place_of('xor')[0]}" for first, at in (("mov", 1), ("dec", 0)))
+        text = stat("--region", never, "--region", entered, guest("known_loop"))
+        self.assertIn(f"zeroskid: --region {never}: was never entered\n"
+                      "hint: the counts of the whole run are there all the same\n", text)
+        self.assertIn(f" Region '{entered}': 1 entry\n", text)
 
 
 if __name__ == "__main__":
