@@ -16,13 +16,8 @@ void EngineLock::spin(Thread* thread) {
 
 void EngineLock::unspin() { spinning_.store(nullptr, std::memory_order_release); }
 
-void EngineLock::acquire(Thread& thread) {
-  spin(&thread);
-  if (owner_.load(std::memory_order_relaxed) == nullptr) {
-    owner_.store(&thread, std::memory_order_relaxed);
-    unspin();
-    return;
-  }
+void EngineLock::append(Thread& thread) {
+  thread.has_place = true;
   thread.next_waiting = nullptr;
   thread.may_run.store(0, std::memory_order_relaxed);
   if (head_.load(std::memory_order_relaxed) == nullptr) {
@@ -31,15 +26,62 @@ void EngineLock::acquire(Thread& thread) {
     tail_->next_waiting = &thread;
   }
   tail_ = &thread;
-  unspin();
+}
+
+void EngineLock::remove(Thread& thread) {
+  Thread* before = nullptr;
+  for (Thread* at = head_.load(std::memory_order_relaxed); at != nullptr; before = at, at = at->next_waiting) {
+    if (at != &thread) continue;
+    if (before == nullptr)
+      head_.store(at->next_waiting, std::memory_order_relaxed);
+    else
+      before->next_waiting = at->next_waiting;
+    if (tail_ == at) tail_ = before;
+    return;
+  }
+}
+
+void EngineLock::await(Thread& thread) {
   while (thread.may_run.load(std::memory_order_acquire) == 0) {
     raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr,
                 0);
   }
 }
 
+void EngineLock::acquire(Thread& thread) {
+  spin(&thread);
+  if (!thread.has_place) {
+    if (owner_.load(std::memory_order_relaxed) == nullptr) {
+      owner_.store(&thread, std::memory_order_relaxed);
+      unspin();
+      return;
+    }
+    append(thread);
+  }
+  unspin();
+  await(thread);
+  thread.has_place = false;
+}
+
+void EngineLock::give_place(Thread& thread) {
+  spin(owner());
+  if (!thread.has_place) append(thread);
+  unspin();
+}
+
 void EngineLock::release() {
   spin(owner());
+  hand_over();
+}
+
+void EngineLock::take_turns(Thread& self, Thread* next) {
+  spin(&self);
+  append(self);
+  if (next != nullptr && head_.load(std::memory_order_relaxed) != next) {
+    remove(*next);
+    next->next_waiting = head_.load(std::memory_order_relaxed);
+    head_.store(next, std::memory_order_relaxed);
+  }
   hand_over();
 }
 
@@ -61,16 +103,7 @@ void EngineLock::abandon(Thread& gone) {
   spinning_.compare_exchange_strong(held, nullptr);
   spin(&gone);
   if (owner() == &gone) return hand_over();
-  Thread* before = nullptr;
-  for (Thread* at = head_.load(); at != nullptr; before = at, at = at->next_waiting) {
-    if (at != &gone) continue;
-    if (before == nullptr)
-      head_.store(at->next_waiting);
-    else
-      before->next_waiting = at->next_waiting;
-    if (tail_ == at) tail_ = before;
-    break;
-  }
+  remove(gone);
   unspin();
 }
 

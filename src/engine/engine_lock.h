@@ -1,5 +1,7 @@
-// Lets one thread of the program run at a time, in order of arrival. Uses no libc: threads share one host TLS block, which
-// belongs to whoever holds this lock.
+// Lets one thread of the program run at a time, in the order of its queue. A thread gets a place there when another one that runs
+// starts or wakes it, or gives its turn away: so the order of threads that meet in memory follows from the program. Where the
+// kernel ends a wait, the place is behind all who wait at that moment.
+// Uses no libc: threads share one host TLS block, which belongs to whoever holds this lock.
 #pragma once
 
 #include <atomic>
@@ -10,8 +12,13 @@ namespace zs::engine {
 
 class EngineLock {
  public:
+  /// Waits for the thread's turn, in the place that it was given, or else behind all others.
   void acquire(Thread& thread);
   void release();
+  /// For the holder: `thread` gets the last place, before it asks for one, unless it has one.
+  void give_place(Thread& thread);
+  /// The holder takes the last place, and the first thread that waits runs, or `next`, if it waits.
+  void take_turns(Thread& self, Thread* next = nullptr);
   /// Another thread is waiting.
   bool contended() const { return head_.load(std::memory_order_relaxed) != nullptr; }
   Thread* owner() const { return owner_.load(std::memory_order_relaxed); }
@@ -20,10 +27,25 @@ class EngineLock {
   /// After fork only `thread` exists, and holds the lock.
   void reset(Thread& thread);
 
+  /// For the holder: of those that wait, the one whose key(thread) is lowest, the first of equals; null if none waits.
+  template <typename Key>
+  Thread* lowest(const Key& key) {
+    spin(owner());
+    Thread* best = nullptr;
+    for (Thread* at = head_.load(std::memory_order_relaxed); at != nullptr; at = at->next_waiting) {
+      if (best == nullptr || key(*at) < key(*best)) best = at;
+    }
+    unspin();
+    return best;
+  }
+
  private:
   void spin(Thread* thread);
   void unspin();
+  void append(Thread& thread);
+  void remove(Thread& thread);
   void hand_over();
+  static void await(Thread& thread);
 
   std::atomic<Thread*> spinning_{nullptr};
   std::atomic<Thread*> owner_{nullptr};

@@ -15,6 +15,7 @@
 #include "engine/core_paths.h"
 #include "engine/engine.h"
 #include "engine/engine_lock.h"
+#include "engine/futex_waiters.h"
 #include "engine/lanes.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_map.h"
@@ -170,6 +171,7 @@ class Runtime final : public CodeSource, public CodeListener {
   };
   Outcome do_syscall(long number, const long (&a)[6], std::uint64_t pc);
   long pass_on(long number, const long (&a)[6]);
+  bool keeps_turn(long number, const long (&a)[6]) const;
   long sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
   void close_own_descriptors_on_exec(bool close) const;
   long sys_prctl(const long (&a)[6]);
@@ -181,6 +183,12 @@ class Runtime final : public CodeSource, public CodeListener {
   ThreadIdentity shown(ThreadIdentity id) const;
   std::optional<long> virtual_syscall(long number, const long (&a)[6]);
   void report_mapping(std::uint64_t address, std::uint64_t length);
+
+  // ---- futexes (futex.cc)
+  std::optional<long> sys_futex(const long (&a)[6]);
+  long wait_at(FutexWaiters::Key key, const long (&a)[6]);
+  std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
+  void clear_thread_word(Thread& thread);
 
   // ---- threads and processes (threads.cc)
   long sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
@@ -214,6 +222,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::unique_ptr<LaneSet> lanes_;
   std::unique_ptr<Translator> translator_;
   EngineLock lock_;
+  FutexWaiters waiters_;
   VirtualClock clock_;
 
   std::int32_t first_pid_ = 0;     // real id of the process that shows kVirtualPid; 0 none

@@ -4,12 +4,15 @@
 
 #include <asm/prctl.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -36,6 +39,7 @@ namespace {
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
 constexpr int kSetSyscallUserDispatch = 59;
 constexpr long kFaccessat2 = 439, kPidfdOpen = 434;
+constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
 /// Calls that neither wait nor take long, so that the engine lock stays with the caller: a hand-over would cost more, and the
 /// order of threads stays a matter of what they compute.
@@ -68,6 +72,12 @@ bool is_quick(long number, const long (&a)[6]) {
     case SYS_get_robust_list:
     case SYS_set_tid_address:
     case SYS_sched_getaffinity:
+    case SYS_sched_setaffinity:
+    case SYS_sched_getparam:
+    case SYS_sched_getscheduler:
+    case SYS_sched_setscheduler:
+    case SYS_getpriority:
+    case SYS_setpriority:
     case SYS_getcwd:
     case SYS_umask:
     case SYS_getrlimit:
@@ -85,9 +95,91 @@ bool is_quick(long number, const long (&a)[6]) {
     case SYS_setitimer:
     case SYS_membarrier:
     case SYS_getrandom:
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+    case SYS_close:
+    case SYS_stat:
+    case SYS_lstat:
+    case SYS_newfstatat:
+    case SYS_statx:
+    case SYS_statfs:
+    case SYS_fstatfs:
+    case SYS_access:
+    case SYS_faccessat:
+    case kFaccessat2:
+    case SYS_readlink:
+    case SYS_readlinkat:
+    case SYS_getdents64:
+    case SYS_chdir:
+    case SYS_fchdir:
+    case SYS_mkdir:
+    case SYS_mkdirat:
+    case SYS_rmdir:
+    case SYS_rename:
+    case SYS_renameat:
+    case SYS_renameat2:
+    case SYS_unlink:
+    case SYS_unlinkat:
+    case SYS_link:
+    case SYS_linkat:
+    case SYS_symlink:
+    case SYS_symlinkat:
+    case SYS_chmod:
+    case SYS_fchmod:
+    case SYS_fchmodat:
+    case SYS_chown:
+    case SYS_fchown:
+    case SYS_fchownat:
+    case SYS_truncate:
+    case SYS_ftruncate:
+    case SYS_fadvise64:
+    case SYS_utimensat:
+    case SYS_memfd_create:
+    case SYS_socket:
+    case SYS_socketpair:
+    case SYS_bind:
+    case SYS_listen:
+    case SYS_getsockname:
+    case SYS_getpeername:
+    case SYS_getsockopt:
+    case SYS_setsockopt:
+    case SYS_shutdown:
+    case SYS_epoll_create1:
+    case SYS_timerfd_create:
+    case SYS_timerfd_settime:
+    case SYS_timerfd_gettime:
     case SYS_rt_sigpending: return true;
+    case SYS_fcntl: return a[1] != F_SETLKW && a[1] != F_OFD_SETLKW;
     default: return false;
   }
+}
+
+enum class Transfer : std::uint8_t { None, Read, Write };
+/// Calls that read or write the descriptor which is their first argument.
+Transfer transfer_of(long number) {
+  switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_pread64:
+    case SYS_preadv: return Transfer::Read;
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_sendto: return Transfer::Write;
+    default: return Transfer::None;
+  }
+}
+
+/// Whether it is over at once: of a regular file always; a few bytes also go into a pipe or a socket that has room. What can be
+/// read there now may be gone to another process by then.
+bool is_over_at_once(int fd, Transfer transfer, bool few_bytes) {
+  struct stat about {};
+  if (raw_syscall(SYS_fstat, fd, &about) != 0) return true;
+  if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return true;
+  pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+  return transfer == Transfer::Write && few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
 }
 
 /// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
@@ -182,13 +274,28 @@ void Runtime::handle_syscall(const Exit& exit) {
   retire_step(true);
 }
 
+// Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
+// the kernel decides who is next, and two runs may differ.
+bool Runtime::keeps_turn(long number, const long (&a)[6]) const {
+  if (is_quick(number, a)) return true;
+  if (number == SYS_open || number == SYS_openat) {
+    struct stat about {};
+    const long found =
+        number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
+    return is_error(found) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
+  }
+  const Transfer transfer = transfer_of(number);
+  const bool few_bytes = (number == SYS_write || number == SYS_sendto) && a[2] >= 0 && a[2] <= PIPE_BUF;
+  return transfer != Transfer::None && is_over_at_once(static_cast<int>(a[0]), transfer, few_bytes);
+}
+
 long Runtime::pass_on(long number, const long (&a)[6]) {
   Thread& thread = *thread_;
-  const bool alone = threads_.size() == 1 || is_quick(number, a);
+  const bool stays = threads_.size() == 1 || keeps_turn(number, a);
   if (may_wait(number, a)) observer().flush(shown(thread_->id));
-  if (!alone) give_up_lock();
+  if (!stays) give_up_lock();
   long result = zs_interruptible_syscall(number, a, &thread.pending);
-  if (!alone) {
+  if (!stays) {
     // This thread's own variables only, until the lock is back.
     lock_.acquire(thread);
     load_context(thread);
@@ -343,6 +450,16 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     case SYS_exit: exit_thread(i32(0));
     case SYS_exit_group: exit_process(i32(0));
     case SYS_rseq: return {-ENOSYS};
+    case SYS_futex:
+      if (const auto answer = sys_futex(a)) return {*answer};
+      return {pass_on(number, a)};
+    case kFutexWaitv:  // would wait where the engine's wakes do not come
+    case kFutexWake:
+    case kFutexWait:
+    case kFutexRequeue: return {-ENOSYS};
+    case SYS_sched_yield:
+      if (lock_.contended()) yield();
+      return {0};
     case SYS_arch_prctl: return {sys_arch_prctl(a)};
     case SYS_prctl: return {sys_prctl(a)};
     case SYS_seccomp:

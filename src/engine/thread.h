@@ -108,8 +108,12 @@ struct Thread {
   void* stack_block = nullptr;   // host stack and alternate signal stack of a created thread
   void* signal_block = nullptr;  // start holds a pointer to this Thread
 
+  std::uint64_t clear_at =
+      0;  // word that the kernel clears when the thread ends, and where others wait for that; 0 none
+
   // Run queue (EngineLock).
   Thread* next_waiting = nullptr;
+  bool has_place = false;  // in the queue, or at its head and not aware of it yet
   std::atomic<std::uint32_t> may_run{0};
 };
 

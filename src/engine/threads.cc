@@ -62,7 +62,8 @@ void Runtime::give_up_lock() {
 
 void Runtime::yield() {
   Thread& thread = *thread_;
-  give_up_lock();
+  save_context(thread);
+  lock_.take_turns(thread);
   lock_.acquire(thread);
   load_context(thread);
 }
@@ -188,6 +189,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   if (!same_process && (flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
   if (same_process) {
     child.process = parent.process;
+    if ((flags & CLONE_CHILD_CLEARTID) != 0) child.clear_at = child_tid;
   } else {
     child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
     child.process->vfork_child = true;
@@ -217,6 +219,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     threads_.pop_back();
     return kInterruptedBeforeStart;
   }
+  lock_.give_place(child);  // now, and not when the kernel gets it to run
   const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
   child.id.parent_pid = parent.id.pid;
   child.id.parent_tid = parent.id.tid;
@@ -237,6 +240,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
         zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
   }
   if (is_error(result)) {
+    if (!waits) lock_.abandon(child);
     spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
     threads_.pop_back();
   } else if (waits) {
@@ -278,6 +282,8 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   }
   // The child: this thread alone, in a copy of everything.
   lock_.reset(thread);
+  waiters_.clear();
+  thread.clear_at = 0;
   for (auto it = threads_.begin(); it != threads_.end();) {
     if (it->get() == &thread) {
       ++it;
@@ -337,6 +343,7 @@ void Runtime::exit_thread(int status) {
     lock_.release();
     zs_exit_thread(status);
   }
+  clear_thread_word(thread);
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   raw_syscall(SYS_sigaltstack, &none, nullptr);

@@ -1,0 +1,56 @@
+"""What threads do to each other on their modelled cores is a function of the program: whatever the host does, the same counts."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import tool
+
+EVENTS = ["instructions:u", "mem_inst_retired.all_loads", "mem_load_retired.l1_hit", "mem_load_l3_hit_retired.xsnp_hitm",
+          "l2_rqsts.miss", "br_misp_retired.all_branches", "cycles"]
+
+
+def stat(program, prefix=(), pad="x"):
+    """The counts of each thread, in the order in which threads ended, and of the whole."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "counts")
+        words = [*prefix, tool.ZEROSKID, "stat", "-x,", "--per-thread", "-o", output, "-e", ",".join(EVENTS), "--", *program]
+        ran = subprocess.run([str(word) for word in words], env=dict(tool.ENVIRONMENT, PAD=pad), stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, timeout=300, check=False)
+        assert ran.returncode == 0, ran.stderr
+        with open(output, encoding="ascii") as file:
+            rows = [line.strip().split(",") for line in file]
+    # Names of threads end in ids that are the kernel's, and how long they ran is the host's affair.
+    return [(row[0].rsplit("-", 1)[0], row[1], row[3]) for row in rows if len(row) > 3], ran.stdout
+
+
+class Threads(unittest.TestCase):
+    def repeats(self, program):
+        first = stat(program)
+        self.assertGreater(len(first[0]), len(EVENTS))
+        load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
+        try:
+            ways = {"under load": stat(program)}
+        finally:
+            for process in load:
+                process.kill()
+                process.wait()
+        ways["again"] = stat(program)
+        ways["no ASLR"] = stat(program, prefix=["setarch", "-R"])
+        ways["longer environment"] = stat(program, pad="x" * 3000)
+        for way, counted in ways.items():
+            with self.subTest(way=way):
+                self.assertEqual(counted, first)
+
+    def test_two_threads_repeat(self):
+        self.repeats(tool.guest("threads_sharing", "2"))
+
+    def test_eight_threads_repeat(self):
+        self.repeats(tool.guest("threads_sharing", "8"))
+
+    def test_locks_conditions_and_barriers_repeat(self):
+        self.repeats(tool.guest("threads_pthread"))
+
+
+if __name__ == "__main__":
+    tool.main()
