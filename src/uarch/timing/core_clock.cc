@@ -149,9 +149,12 @@ void CoreClock::occupy(std::uint32_t cycles, SlotCause cause) {
 /// Keeps relative times small. What has long been ready stays so.
 void CoreClock::rebase() {
   constexpr Latency long_ago = -(1 << 20);
-  const auto by = static_cast<Latency>((now_ - base_) & ~std::uint64_t{kCauseBits});
-  for (Latency& time : ready_) time = std::max(time - by, long_ago);
-  base_ += static_cast<std::uint64_t>(by);
+  const std::uint64_t by =
+      (now_ - base_) & ~std::uint64_t{kCauseBits};  // more than a Latency holds, after a long idle time
+  for (Latency& time : ready_) {
+    time = static_cast<Latency>(std::max<std::int64_t>(time - static_cast<std::int64_t>(by), long_ago));
+  }
+  base_ += by;
 }
 
 }  // namespace zs::uarch

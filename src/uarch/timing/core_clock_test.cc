@@ -280,6 +280,20 @@ TEST(CoreClock, HidesAFetchMissUpToTheQueueBeforeIssue) {
   EXPECT_DOUBLE_EQ(stalled(70), plain + 54);
 }
 
+TEST(CoreClock, FindsNothingLateAfterItHasIdledForLong) {
+  // Times of registers are kept in 32 bits: 2.2 million cycles.
+  for (const std::uint64_t cycles : {1'000'000U, 3'000'000U, 10'000'000U, 1'000'000'000U}) {
+    const BlockTiming chase(skylake().core, skylake().memory, kernels::block_of(kernels::kChase), 0);
+    CoreClock clock(skylake().core);
+    clock.run(chase);
+    clock.idle_until(cycles);
+    clock.begin(chase);
+    EXPECT_EQ(clock.load_dispatch(0), cycles);
+    clock.end();
+    EXPECT_LT(clock.start_cycle(), cycles + 100);
+  }
+}
+
 TEST(CoreClock, KeepsItsResultsOverAMillionOfCyclesAndMore) {
   // Relative times are moved on now and then; a chase must not notice.
   const BlockTiming timing(skylake().core, skylake().memory, kernels::block_of(kernels::kChase), 0);
