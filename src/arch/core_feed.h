@@ -80,6 +80,17 @@ class CoreFeed {
   /// that was told of this thread.
   virtual void settle() {}
 
+  /// The cycle that this thread's core has got to with what was played.
+  virtual std::uint64_t played_until() const { return 0; }
+  /// Whether its core has something left to play, of this thread or another.
+  virtual bool lags() const { return false; }
+  /// Plays what waits on all cores until one of them has nothing left.
+  virtual void play_on() {}
+  /// Nothing of what comes next begins before that cycle: another thread woke or started this one then.
+  virtual void wait_until([[maybe_unused]] std::uint64_t cycle) {}
+  /// Cores have taken lines from each other not long ago: what this one sees depends on the order in which they get there.
+  virtual bool contends() { return false; }
+
   /// Totals of this thread since it started; the reference stays good, and run() and settle() change what it shows.
   virtual const CoreSignals& signals() const = 0;
 

@@ -95,7 +95,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   models_ = cpu.core != nullptr;
   cuts_ = cpu.late_interrupts && !models_ && !branches;
   lanes_ = std::make_unique<LaneSet>(std::move(meanings), models_);
-  for (auto* scratch : {&totals_, &before_, &room_, &more_, &path_sum_, &summed_}) scratch->assign(lanes_->size(), 0);
+  for (auto* scratch : {&totals_, &room_, &more_, &path_sum_, &summed_}) scratch->assign(lanes_->size(), 0);
   per_instruction_.clear();
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];
@@ -131,6 +131,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   const bool budget =
       !models_ && !cuts_ && !cpu.marks && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
+  at_once_ = models_ && (any_near || time_is_near_);
   form_ = budget ? TraceForm::Budget : any_near || models_ ? TraceForm::Spaced : TraceForm::Records;
 }
 

@@ -107,19 +107,64 @@ void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint
   core.run({&run, 1}, {words_.data(), end});
 }
 
-// What the modelled lanes have counted so far.
-void Runtime::note_signals(std::span<std::uint64_t> counts) const {
+// Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads' turns.
+void Runtime::settle_if_asked() {
+  if (at_once_ || any_marks_) thread_->cpu.core->settle();
+}
+
+// What the modelled lanes have counted since they were last asked.
+void Runtime::add_signals() {
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
-    const arch::EventMeaning& meaning = (*lanes_)[lane];
-    if (lanes_->modelled(lane)) counts[lane] = meaning.of_signals(thread_->cpu.core->signals());
+    if (!lanes_->modelled(lane)) continue;
+    const std::uint64_t now = (*lanes_)[lane].of_signals(thread_->cpu.core->signals());
+    totals_[lane] += now - std::exchange(thread_->lanes_told[lane], now);
   }
 }
 
-void Runtime::add_signals(std::span<const std::uint64_t> before) {
-  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
-    const arch::EventMeaning& meaning = (*lanes_)[lane];
-    if (lanes_->modelled(lane)) totals_[lane] += meaning.of_signals(thread_->cpu.core->signals()) - before[lane];
+void Runtime::count_signals() {
+  std::fill(totals_.begin(), totals_.end(), 0);
+  add_signals();
+  count(totals_);
+  advance_time();
+}
+
+// Everything that the thread did is counted: it ends, perhaps while another one runs.
+void Runtime::settle_core(Thread& thread) {
+  if (thread.cpu.core == nullptr) return;
+  thread.cpu.core->settle();
+  thread.core_time = thread.cpu.core->played_until();
+  Thread* const running = std::exchange(thread_, &thread);
+  count_signals();
+  thread_ = running;
+}
+
+std::uint64_t Runtime::core_time_of(const Thread& thread) {
+  return thread.cpu.core != nullptr ? thread.cpu.core->played_until() : thread.core_time;
+}
+
+// Whose turn is next, among those that wait and the one that runs: who is behind on its core's clock and has nothing left to play there,
+// so that what cores do is told nearly in the order of their cycles. null: the running thread goes on.
+Thread* Runtime::next_by_core_time() {
+  constexpr std::uint64_t kNotYet = UINT64_MAX;
+  const auto time = [](const Thread& thread) {
+    return thread.cpu.core != nullptr && thread.cpu.core->lags() ? kNotYet : core_time_of(thread);
+  };
+  while (true) {
+    Thread* const next = lock_.lowest(time);
+    const std::uint64_t own = time(*thread_);
+    if (next == nullptr || time(*next) > own) return nullptr;
+    if (time(*next) != kNotYet) return next;
+    thread_->cpu.core->play_on();
   }
+}
+
+// What `woken` does next, it does after what the running thread has done.
+void Runtime::runs_after_this(Thread& woken) {
+  if (!models_) return;
+  if (thread_->cpu.core != nullptr) thread_->cpu.core->settle();
+  const std::uint64_t now = core_time_of(*thread_);
+  woken.core_time = std::max(woken.core_time, now);
+  if (woken.cpu.core != nullptr) woken.cpu.core->wait_until(now);
 }
 
 // ---- one instruction alone ----------------------------------------------------------------------------------------
@@ -162,14 +207,26 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   words_.resize(std::max(kBatchWords, CorePaths::most_words(*path, step.listed.size())));
   const std::uint64_t* const end = core_paths_.expand(*path, step.values, segment_bases(), step.listed, words_.data());
   const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
+  step.told_core = true;
+  step.signals = {};
+  ran_ += sizeof(std::uint32_t);  // as a record
+  if (!at_once_) {                // no counter waits for it: its signals are counted with those of others
+    core.run({&run, 1}, {words_.data(), end});
+    step.load = step.store = {};
+    return;
+  }
+  count_signals();  // what another thread on this core has ended
   const arch::CoreSignals before = core.signals();
   core.run({&run, 1}, {words_.data(), end});
+  core.settle();
   advance_time();
   const arch::CoreSignals& now = core.signals();
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
+    if (lanes_->modelled(lane)) thread_->lanes_told[lane] = (*lanes_)[lane].of_signals(now);
+  }
   step.load = core.last_load();
   step.store = core.last_store();
-  step.told_core = true;
 }
 
 // What only the model knows of the instruction that has just run alone. Not whether it was mispredicted: that is for LBR and BTS

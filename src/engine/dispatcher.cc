@@ -27,6 +27,11 @@ constexpr std::uint64_t kFewestBudget = 128;
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
+/// With a core model: what one thread did beyond the others' turns is played without them when it ends or waits.
+constexpr std::uint64_t kQuantumModelled = 1024 * 4;
+/// Where it plays at once what it is told (Runtime::at_once_) and cores fight over lines, turns are the order of their accesses: some 100
+/// instructions. source: docs/models/machine.md, HITM by turn.
+constexpr std::uint64_t kQuantumContended = 32 * 4;
 
 }  // namespace
 
@@ -157,9 +162,9 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       } else if (counted && !budget) {
         std::fill(totals_.begin(), totals_.end(), 0);
         if (thread.cpu.core != nullptr) {
-          note_signals(before_);
           run_core_into(block, place.instruction, place.pc);
-          add_signals(before_);
+          settle_if_asked();
+          add_signals();
           advance_time();
         }
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);
@@ -299,11 +304,19 @@ bool Runtime::is_far(const Allowance& allowed) const {
   return form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords;
 }
 
+/// How long the thread may run while others wait.
+std::uint64_t Runtime::turn_bytes() const {
+  if (form_ == TraceForm::Budget) return kQuantumBudget;
+  if (thread_->cpu.core == nullptr) return kQuantumRecords;
+  return at_once_ && lock_.contended() && thread_->cpu.core->contends() ? kQuantumContended : kQuantumModelled;
+}
+
 std::uint64_t Runtime::choose(std::uint32_t link_from) {
   Thread& thread = *thread_;
   while (true) {
-    const std::uint64_t quantum = form_ == TraceForm::Budget ? kQuantumBudget : kQuantumRecords;
-    if (std::exchange(quantum_over_, false) && ran_ >= quantum) {
+    const std::uint64_t quantum = turn_bytes();
+    // Near an overflow blocks end of themselves, and not at the end of a turn.
+    if ((std::exchange(quantum_over_, false) || at_once_) && ran_ >= quantum) {
       ran_ = 0;
       if (lock_.contended()) yield();
     }

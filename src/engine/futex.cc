@@ -59,7 +59,10 @@ bool aligned(std::uint64_t address) { return address % sizeof(std::uint32_t) == 
 }  // namespace
 
 std::uint32_t Runtime::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
-  return waiters_.wake(key, most, bits, [this](Thread& woken) { lock_.give_place(woken); });
+  return waiters_.wake(key, most, bits, [this](Thread& woken) {
+    runs_after_this(woken);
+    lock_.give_place(woken);
+  });
 }
 
 // The thread ends: as the kernel does it, but now, so that who waits for it gets a place now.

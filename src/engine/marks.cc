@@ -153,15 +153,15 @@ void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<st
     }
     const bool models = thread_->cpu.core != nullptr;
     if (models) {
-      note_signals(before_);
       run_core(ids, from, to, more, extra);
+      settle_if_asked();
     }
     std::fill(totals_.begin(), totals_.end(), 0);
     translator_->counts().sum(ids.subspan(from, to - from), totals_);
     if (more) {
       for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);
     }
-    if (models) add_signals(before_);
+    if (models) add_signals();
     count(totals_);
     if (models) advance_time();
   };

@@ -58,6 +58,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint32_t exit_at(std::uint64_t record_address) const;
   std::uint64_t resume(std::uint32_t link_from);
   std::uint64_t choose(std::uint32_t link_from);
+  std::uint64_t turn_bytes() const;
   std::uint64_t approach(std::uint64_t distance, std::uint32_t link_from);
   std::uint64_t leave_near();
   void leave_stop();
@@ -95,8 +96,13 @@ class Runtime final : public CodeSource, public CodeListener {
   void run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
                 std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
   void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
-  void note_signals(std::span<std::uint64_t> counts) const;
-  void add_signals(std::span<const std::uint64_t> before);
+  void settle_if_asked();
+  void add_signals();
+  void count_signals();
+  void settle_core(Thread& thread);
+  static std::uint64_t core_time_of(const Thread& thread);
+  Thread* next_by_core_time();
+  void runs_after_this(Thread& woken);
   void begin_core_step(StepInProgress& step);
   void run_core_step(bool taken, std::uint64_t next);
   void tell_of_core(arch::Retired& retired) const;
@@ -248,18 +254,19 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
   std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
-  std::vector<std::uint32_t> slots_;   // scratch of drain(): with ids_, where each record's slots are
-  std::uint32_t extra_slots_ = 0;      // and those of the record that was not stored
-  std::vector<arch::PathRun> runs_;    // scratch of run_core()
-  std::vector<std::uint64_t> words_;   // likewise
-  std::vector<std::uint64_t> before_;  // scratch: what modelled lanes had counted
-  bool models_ = false;                // threads have a core model
-  bool uses_gs_ = false;               // some address was relative to GS
-  std::uint64_t paths_of_flush_ = 0;   // Translator::flushes() when core_paths_ was begun
-  std::uint8_t risks_ = 0;             // Translator::Options
-  bool time_is_near_ = false;          // some counter of time may overflow
-  std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
-  bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch
+  std::vector<std::uint32_t> slots_;  // scratch of drain(): with ids_, where each record's slots are
+  std::uint32_t extra_slots_ = 0;     // and those of the record that was not stored
+  std::vector<arch::PathRun> runs_;   // scratch of run_core()
+  std::vector<std::uint64_t> words_;  // likewise
+  bool models_ = false;               // threads have a core model
+  bool at_once_ = false;  // and some counter may overflow, so what it is told is played before the thread goes on
+  std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
+  bool uses_gs_ = false;                // some address was relative to GS
+  std::uint64_t paths_of_flush_ = 0;    // Translator::flushes() when core_paths_ was begun
+  std::uint8_t risks_ = 0;              // Translator::Options
+  bool time_is_near_ = false;           // some counter of time may overflow
+  std::uint64_t indirect_target_ = 0;   // of the last record drained, if it ends in an indirect branch
+  bool wants_indirect_entry_ = false;   // the next block was reached by an indirect branch
   bool quantum_over_ = false;
   std::uint64_t ran_ = 0;  // bytes of trace since the lock was last given away
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.

@@ -299,6 +299,7 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
     // This thread's own variables only, until the lock is back.
     lock_.acquire(thread);
     load_context(thread);
+    if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(latest_core_time_);
   }
   if (result == -EFAULT && map_.protected_code_pages() != 0) {
     // The kernel may have met a page that is write-protected only because it has translations.

@@ -76,7 +76,9 @@ struct Thread {
   ThreadIdentity id;
   std::shared_ptr<Process> process;
   VirtualCpu cpu;
-  arch::CoreSignals time_told;  // signals of its core when its PMUs were last told of time
+  arch::CoreSignals time_told;            // signals of its core when its PMUs were last told of time
+  std::vector<std::uint64_t> lanes_told;  // and what its modelled lanes had counted
+  std::uint64_t core_time = 0;            // cycle before which nothing of it happens, while it has no core
   bool announced = false;
 
   // State while another thread is in the Context.

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -56,14 +57,20 @@ void Runtime::load_context(Thread& thread) {
 }
 
 void Runtime::give_up_lock() {
+  if (models_) latest_core_time_ = std::max(latest_core_time_, core_time_of(*thread_));
   save_context(*thread_);
   lock_.release();
 }
 
 void Runtime::yield() {
   Thread& thread = *thread_;
+  Thread* next = nullptr;
+  if (thread.cpu.core != nullptr) {
+    next = next_by_core_time();
+    if (next == nullptr) return;
+  }
   save_context(thread);
-  lock_.take_turns(thread);
+  lock_.take_turns(thread, next);
   lock_.acquire(thread);
   load_context(thread);
 }
@@ -92,7 +99,13 @@ Observer& Runtime::observer() const {
 void Runtime::announce_thread(Thread& thread) {
   if (!thread.process->recorded) return;
   thread.cpu = observer().thread_started(shown(thread.id));
-  thread.time_told = thread.cpu.core != nullptr ? thread.cpu.core->signals() : arch::CoreSignals{};
+  std::size_t lanes = 0;
+  for (const pmu::Pmu* pmu : thread.cpu.pmus) lanes += pmu->lanes().size();
+  thread.lanes_told.assign(lanes, 0);
+  if (thread.cpu.core != nullptr) {
+    thread.time_told = thread.cpu.core->signals();
+    thread.cpu.core->wait_until(thread.core_time);
+  }
   thread.announced = true;
   tell_latency_threshold(thread.cpu);
 }
@@ -100,6 +113,7 @@ void Runtime::announce_thread(Thread& thread) {
 void Runtime::forget_thread(Thread& thread) {
   if (thread.announced) {
     thread.announced = false;
+    settle_core(thread);
     observer_.thread_exited(shown(thread.id));  // not always the running thread
     thread.cpu = {};
   }
@@ -219,6 +233,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     threads_.pop_back();
     return kInterruptedBeforeStart;
   }
+  runs_after_this(child);
   lock_.give_place(child);  // now, and not when the kernel gets it to run
   const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
   child.id.parent_pid = parent.id.pid;

@@ -8,6 +8,12 @@
 #include "uarch/overrides.h"
 
 namespace zs::session {
+namespace {
+
+/// How far a core is played ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the same.
+constexpr std::uint64_t kWeaveCycles = 10'000;
+
+}  // namespace
 
 const uarch::CoreModel* core_of(const arch::CpuModel& model) { return uarch::find_core_model(model.name); }
 
@@ -65,7 +71,8 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
   return std::make_unique<uarch::ModelledMachine>(
       *core, uarch::MachineOptions{.cores = config.cores,
                                    .seed = config.seed,
-                                   .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full});
+                                   .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
+                                   .weave_cycles = config.cores > 1 ? kWeaveCycles : 0});
 }
 
 }  // namespace zs::session

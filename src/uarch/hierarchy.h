@@ -85,6 +85,7 @@ class Hierarchy final : public MemorySystem {
     invalidate_everywhere(core, line_of(pages_.translate(linear >> kPageBits).frame, linear));
   }
 
+  bool any_contended(std::uint64_t now) const override { return contended_.any(now); }
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
     if (!several_ || contended_.empty() || !pages_.known(linear >> kPageBits)) return false;
     return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear), now) != nullptr;

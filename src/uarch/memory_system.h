@@ -151,6 +151,8 @@ class MemorySystem {
 
   /// Whether cores fight over the line at `linear`: the caller lets the core with the lowest clock go first.
   virtual bool is_contended(std::uint64_t linear, std::uint64_t now) = 0;
+  /// Whether any line is.
+  virtual bool any_contended(std::uint64_t now) const = 0;
 
   /// Pages of [first, last) that are touched for the first time from now on lie in 2 MiB pages.
   virtual void use_large_pages(std::uint64_t first, std::uint64_t last) = 0;

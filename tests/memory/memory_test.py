@@ -36,7 +36,7 @@ def counts(events, program, *arguments, options=()):
     return found
 
 
-LOADS = "mem_inst_retired.all_loads"
+LOADS, HITM = "mem_inst_retired.all_loads", "mem_load_l3_hit_retired.xsnp_hitm"
 L1, FILL, L2, L3, MEMORY = (f"mem_load_retired.{place}" for place in ("l1_hit", "fb_hit", "l2_hit", "l3_hit", "l3_miss"))
 
 
@@ -84,6 +84,14 @@ class Demonstrations(unittest.TestCase):
         self.assertGreater(halves - whole, 0.99 * 100_000)
         self.assertLess(whole, 1000)
 
+    def test_a_line_that_two_cores_want_moves_between_them_and_a_padded_one_does_not(self):
+        hitm = counts([HITM, "cycles"], "false_sharing", "shared")
+        padded = counts([HITM, "cycles"], "false_sharing", "padded")
+        # What is left are the stack and the name of the new thread, and the word that says that it has ended.
+        self.assertGreater(hitm[HITM], 2000)
+        self.assertLess(padded[HITM], 40)
+        self.assertGreater(hitm["cycles"], 1.5 * padded["cycles"])
+
 
 class Samples(unittest.TestCase):
     def setUp(self):
@@ -110,6 +118,22 @@ class Samples(unittest.TestCase):
         self.assertGreater(sum(places.values()), 1000)
         blamed = sum(count for address, count in places.items() if int(address, 16) & 0xFFF == loads[0] & 0xFFF)
         self.assertGreaterEqual(blamed, 0.99 * sum(places.values()), places)
+
+    def test_samples_find_the_line_that_cores_fight_over(self):
+        program = os.path.join(PROGRAMS, "false_sharing")
+        period = 10
+        self.zeroskid("record", "-d", "-e", f"{HITM}:pp", "-c", period, "-o", "perf.data", "--", program, "shared")
+        places = collections.Counter()
+        for line in self.zeroskid("script", "-F", "ip,sym,addr").splitlines():
+            address, _, symbol = line.split()[:3]
+            places[symbol, int(address, 16) & 0xFFF] += 1
+        table = run("nm", program).stdout
+        line = int(re.search(r"^(\S+) b shared$", table, re.MULTILINE).group(1), 16)
+        here = places["read_often", (line + 8) & 0xFFF]
+        self.assertGreaterEqual(here, 0.99 * sum(places.values()), places)
+        # Sampled, threads take turns of some hundred instructions; counted, their cores are woven. Stated error: 5 %.
+        counted = counts([HITM], "false_sharing", "shared")[HITM]
+        self.assertAlmostEqual(here * (period + 1) / counted, 1, delta=0.05)
 
     def record_chase(self, *words):
         """Through twice what the last-level cache holds."""

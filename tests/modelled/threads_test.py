@@ -21,13 +21,25 @@ def stat(program, prefix=(), pad="x"):
         with open(output, encoding="ascii") as file:
             rows = [line.strip().split(",") for line in file]
     # Names of threads end in ids that are the kernel's, and how long they ran is the host's affair.
-    return [(row[0].rsplit("-", 1)[0], row[1], row[3]) for row in rows if len(row) > 3], ran.stdout
+    return [(row[0].rsplit("-", 1)[0], row[1], row[3]) for row in rows if len(row) > 3] + [ran.stdout]
+
+
+def samples(program, prefix=(), pad="x"):
+    """What mem record samples, in the order of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.join(folder, "perf.data")
+        words = [*prefix, tool.ZEROSKID, "mem", "record", "-q", "--virtual-time", "-c", "37", "--ldlat", "3", "-o", data, "--",
+                 *program]
+        ran = subprocess.run([str(word) for word in words], env=dict(tool.ENVIRONMENT, PAD=pad), stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, timeout=300, check=False)
+        assert ran.returncode == 0, ran.stderr
+        return tool.zeroskid("script", "-i", data, "-F", "comm,time,event,ip,addr,weight,data_src").stdout.splitlines()
 
 
 class Threads(unittest.TestCase):
-    def repeats(self, program):
+    def repeats(self, program, stat=stat):
         first = stat(program)
-        self.assertGreater(len(first[0]), len(EVENTS))
+        self.assertGreater(len(first), len(EVENTS))
         load = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * (os.cpu_count() or 1))]
         try:
             ways = {"under load": stat(program)}
@@ -47,6 +59,9 @@ class Threads(unittest.TestCase):
 
     def test_eight_threads_repeat(self):
         self.repeats(tool.guest("threads_sharing", "8"))
+
+    def test_samples_of_eight_threads_repeat(self):
+        self.repeats(tool.guest("threads_sharing", "8"), samples)
 
     def test_locks_conditions_and_barriers_repeat(self):
         self.repeats(tool.guest("threads_pthread"))

@@ -61,6 +61,8 @@ struct Contention {
 class ContendedLines {
  public:
   bool empty() const { return lines_.empty(); }
+  /// Whether any line is contended.
+  bool any(std::uint64_t now) const { return !lines_.empty() && now < last_transfer_ + kForgottenAfter; }
 
   /// Null if the line is not contended, or has been forgotten.
   Contention* find(Line line, std::uint64_t now) {
@@ -75,7 +77,7 @@ class ContendedLines {
   std::uint64_t transfer(Line line, std::uint64_t now, std::uint32_t latency, const Holders& before) {
     Contention& contention = lines_[line];
     const std::uint64_t start = now < contention.busy_until ? contention.busy_until : now;
-    contention.last_transfer = start;
+    contention.last_transfer = last_transfer_ = start;
     contention.busy_until = start + latency;
     contention.grace_until = start + latency / 2;
     contention.grace_readers = before.sharers;
@@ -87,6 +89,7 @@ class ContendedLines {
   // chosen: long beside any quantum, short beside a program's phases.
   static constexpr std::uint64_t kForgottenAfter = 1'000'000;
   FlatMap<Contention> lines_;
+  std::uint64_t last_transfer_ = 0;  // of any of them
 };
 
 }  // namespace zs::uarch

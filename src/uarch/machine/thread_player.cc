@@ -141,6 +141,8 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
     weaver_.enqueue(*this, runs, addresses);
   } else {
     weaver_.settle(*this);  // what waited when there were others
+    take();
+    if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
     play_all(runs, addresses);
   }
 }
@@ -148,6 +150,22 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
 template <typename Clock>
 void ThreadPlayer<Clock>::settle() {
   weaver_.settle(*this);
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::lags() const {
+  return weaver_.lags(core_.number);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::play_on() {
+  weaver_.play_on();
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::wait_until(std::uint64_t cycle) {
+  weaver_.settle(*this);
+  core_.idle_until = std::max(core_.idle_until, cycle);
 }
 
 template <typename Clock>

@@ -68,6 +68,11 @@ class ThreadPlayer final : public arch::CoreFeed {
   void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
 
   void settle() override;
+  std::uint64_t played_until() const override { return std::max(core_.clock.start_cycle(), core_.idle_until); }
+  bool lags() const override;
+  void play_on() override;
+  void wait_until(std::uint64_t cycle) override;
+  bool contends() override { return memory_.any_contended(core_.clock.start_cycle()); }
 
   const arch::CoreSignals& signals() const override { return signals_; }
   arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }

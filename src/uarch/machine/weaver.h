@@ -3,9 +3,8 @@
 // to lines of their own does not depend on the order, and not past an access to a line that cores fight over unless its clock is the
 // lowest. Ties go to the lower number, so the order is a function of what was told.
 //
-// A round is over when a thread comes again that waits already and another came in between: then every queue is played to its
-// end, and all cores go on from the time of the last. A core with nothing to do has idled until then, which nobody pays for.
-// Left out: what a thread would have done in the time that its turn was shorter than another's.
+// Whoever tells them decides how far they are told; it had better tell that thread next whose core has nothing left to play, because what
+// one core has told beyond what the others have is played without them.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,6 @@ class Weaver {
   void detached(ThreadPlayer<Clock>& thread) {
     settle(thread);
     --threads_;
-    if (last_ == &thread) last_ = nullptr;
   }
   /// Whether runs wait.
   bool weaves() const { return quantum_ != 0 && threads_ > 1; }
@@ -39,9 +37,7 @@ class Weaver {
   void enqueue(ThreadPlayer<Clock>& thread, std::span<const arch::PathRun> runs,
                std::span<const std::uint64_t> addresses) {
     Queue& queue = queues_[thread.core().number];
-    if (last_ != &thread && waits(queue, thread)) settle_all();
     if (queue.words.size() + queue.runs.size() > kMostWaiting) settle(thread);
-    last_ = &thread;
     if (queue.parts.empty() || queue.parts.back().thread != &thread) queue.parts.push_back({&thread, 0});
     queue.parts.back().runs += runs.size();
     queue.runs.insert(queue.runs.end(), runs.begin(), runs.end());
@@ -55,14 +51,21 @@ class Weaver {
   }
   void settle_all() {
     while (step()) {}
-    std::uint64_t latest = 0;
-    for (const auto& core : cores_) latest = std::max(latest, core->clock.start_cycle());
-    for (const auto& core : cores_) core->idle_until = latest;
+  }
+
+  bool lags(unsigned core) const { return !queues_[core].empty(); }
+  /// Plays until a core has nothing left to play.
+  void play_on() {
+    const auto lagging = [this] {
+      return std::count_if(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.empty(); });
+    };
+    const auto before = lagging();
+    while (lagging() == before && step()) {}
   }
 
  private:
   // chosen: a turn of a thread is shorter, and memory bounded.
-  static constexpr std::size_t kMostWaiting = std::size_t{1} << 21;
+  static constexpr std::size_t kMostWaiting = std::size_t{1} << 18;
 
   /// Runs of one thread, one behind the other.
   struct Part {
@@ -76,6 +79,7 @@ class Weaver {
     std::size_t part = 0, run = 0, word = 0;  // what comes next
     std::uint64_t time = 0;                   // cycle in which it does
     Place place;                              // within the run
+    bool empty() const { return part == parts.size(); }
   };
 
   static bool waits(const Queue& queue, const ThreadPlayer<Clock>& thread) {
@@ -91,7 +95,7 @@ class Weaver {
     std::uint64_t limit = UINT64_MAX;
     for (std::size_t i = 0; i < queues_.size(); ++i) {
       Queue& queue = queues_[i];
-      if (queue.part == queue.parts.size()) continue;
+      if (queue.empty()) continue;
       queue.time =
           queue.place.in_block ? queue.place.time : std::max(cores_[i]->clock.start_cycle(), cores_[i]->idle_until);
       if (lowest == queues_.size()) {
@@ -140,7 +144,6 @@ class Weaver {
   std::uint64_t quantum_;
   std::vector<Queue> queues_;
   std::size_t threads_ = 0;
-  const ThreadPlayer<Clock>* last_ = nullptr;  // whose run was told last
 };
 
 }  // namespace zs::uarch
