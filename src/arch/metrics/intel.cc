@@ -147,8 +147,12 @@ constexpr Metric kRows[] = {
     {"Bad_Speculation", "TopdownL1", "% of slots",
      "topdown.bad_spec_slots / Slots",
      "slots of uops that did not retire, and of the recovery", "", kBadSpeculation},
+    // Slots of whole cycles are not quite the slots of each cause, so recovery is a share of slots as the rest is, not of cycles.
     {"Bad_Speculation", "TopdownL1", "% of slots",
-     "(uops_issued.any - uops_retired.retire_slots) / Slots + int_misc.recovery_cycles / cpu_clk_unhalted.thread",
+     "(uops_issued.any - uops_retired.retire_slots + 5 * int_misc.recovery_cycles) / topdown.slots",
+     "slots of uops that did not retire, and of the recovery", "", kBadSpeculation},
+    {"Bad_Speculation", "TopdownL1", "% of slots",
+     "(uops_issued.any - uops_retired.retire_slots + 4 * int_misc.recovery_cycles) / Slots",
      "slots of uops that did not retire, and of the recovery", "", kBadSpeculation},
     {"Backend_Bound", "TopdownL1", "% of slots",
      "topdown.backend_bound_slots / Slots",
