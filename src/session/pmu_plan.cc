@@ -28,10 +28,16 @@ Demand demand_of(const EventSpec& event, std::uint32_t index, const arch::CpuMod
 /// Counters held by demands: maximum bipartite matching, one augmenting path at a time (there are 12 counters).
 class Bank {
  public:
+  explicit Bank(const arch::CpuModel& model) : one_with_pebs_(model.pebs_format() < arch::PebsFormat::V3) {}
+
   /// All of `more` or nothing.
   bool take(std::span<const Demand> more) {
     const auto before = *this;
     for (const Demand& d : more) {
+      if (d.pebs && one_with_pebs_ && std::ranges::any_of(demands_, &Demand::pebs)) {
+        *this = before;
+        return false;
+      }
       demands_.push_back(d);
       arch::CounterSet visited;
       if (!augment(demands_.size() - 1, visited)) {
@@ -75,18 +81,20 @@ class Bank {
     return false;
   }
 
+  // Records of formats 1 and 2 say which counters had overflowed, not whose record it is: two armed at once would lose it.
+  bool one_with_pebs_;
   std::vector<Demand> demands_;
   std::vector<std::optional<std::size_t>> holders_ = std::vector<std::optional<std::size_t>>(64);
 };
 
-void place(std::vector<Bank>& banks, std::span<const Demand> group) {
+void place(std::vector<Bank>& banks, std::span<const Demand> group, const arch::CpuModel& model) {
   if (std::any_of(banks.begin(), banks.end(), [&](Bank& bank) { return bank.take(group); })) return;
-  Bank fresh;
+  Bank fresh(model);
   if (fresh.take(group)) {
     banks.push_back(std::move(fresh));
     return;
   }
-  for (const Demand& member : group) place(banks, std::span(&member, 1));  // more than a whole PMU holds
+  for (const Demand& member : group) place(banks, std::span(&member, 1), model);  // more than a whole PMU holds
 }
 
 /// All loads of a thread have one threshold.
@@ -124,7 +132,7 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
                      group.back().pebs ? "leave the :p off, or take another --cpu" : "take another --cpu"};
       }
     }
-    if (!group.empty()) place(banks, group);
+    if (!group.empty()) place(banks, group, model);
   }
   std::vector<BankPlan> plans;
   plans.reserve(banks.size());

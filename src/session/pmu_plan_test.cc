@@ -54,6 +54,19 @@ TEST(PmuPlan, ThePreciseDistributionMakesRoomForItselfOnPmc1) {
   EXPECT_EQ(banks[0][1], (PlannedCounter{.event = 3, .counter = 1, .pebs = true}));
 }
 
+TEST(PmuPlan, WhereRecordsDoNotSayWhoseTheyAreEachPreciseEventGetsAPmu) {
+  // Formats 1 and 2 say which counters had overflowed, which may be two.
+  auto counter = precise("mem_load_uops_retired.l3_miss:pp");
+  auto stores = precise("mem_uops_retired.all_stores:pp");
+  stores.leader = counter.leader = 0;  // not even a group keeps them together
+  for (const char* name : {"westmere", "haswell", "skylake-server"}) {
+    const arch::CpuModel& cpu = *arch::find_cpu_model(name);
+    const auto plan = plan_banks(std::vector{counter, stores}, cpu);
+    ASSERT_TRUE(plan) << name;
+    EXPECT_THAT(*plan, SizeIs(cpu.pebs_format() < arch::PebsFormat::V3 ? 2 : 1)) << name;
+  }
+}
+
 TEST(PmuPlan, AFifthPreciseEventGetsASecondPmu) {
   const auto banks = banks_of(alone({precise("a"), precise("b"), precise("c"), precise("d"), precise("e")}));
   ASSERT_THAT(banks, SizeIs(2));

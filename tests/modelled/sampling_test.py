@@ -31,6 +31,18 @@ class Sampling(unittest.TestCase):
                 step = period + 1 if ":" in event else period
                 self.assertEqual(len(samples(event, program, "-c", period, "--virtual-time")), counted // step)
 
+    def test_two_events_together_have_the_samples_that_each_has_alone(self):
+        program = tool.guest(*self.PROGRAM)
+        for model in ("westmere", "haswell", "skylake-server"):
+            loads, stores = ("mem_inst_retired.loads:p", "mem_inst_retired.stores:p") if model == "westmere" else (
+                "mem_load_uops_retired.l1_hit:pp", "mem_uops_retired.all_stores:pp") if model == "haswell" else (
+                "mem_load_retired.l1_hit:pp", "mem_inst_retired.all_stores:pp")
+            with self.subTest(model=model):
+                options = ("-c", "61", "--virtual-time", "--cpu", model)
+                alone = [len(samples(event, program, *options)) for event in (loads, stores)]
+                self.assertGreater(min(alone), 100)
+                self.assertEqual(len(samples(f"{loads},{stores}", program, *options)), sum(alone))
+
     def test_the_same_samples_each_time(self):
         program = tool.guest(*self.PROGRAM)
         first = samples("mem_load_retired.l1_miss:pp", program, "-c", "7", "--virtual-time")
