@@ -154,6 +154,7 @@ Runtime::Allowance Runtime::allowance() const {
       allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);
     }
     if (time_is_near_) {
+      if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
       // Nobody knows how long an instruction takes until it has run. So a part of the way, and once more.
       constexpr std::uint64_t kCyclesPerInstruction = 16;
       const std::uint64_t instructions = std::max<std::uint64_t>(1, nearest_time(*pmu) / kCyclesPerInstruction);

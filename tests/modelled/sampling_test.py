@@ -31,6 +31,18 @@ class Sampling(unittest.TestCase):
                 step = period + 1 if ":" in event else period
                 self.assertEqual(len(samples(event, program, "-c", period, "--virtual-time")), counted // step)
 
+    def test_cycles_are_sampled_as_often_with_records_as_with_interrupts(self):
+        program = tool.guest(*self.PROGRAM)
+        counted = tool.numbers(["cycles"], program, "--virtual-time")["cycles"]
+        for event in ("cycles", "cycles:p", "cycles:pp"):
+            for period in (1009, 10007):
+                with self.subTest(event=event, period=period):
+                    # Time is told at the end of a timing block, and a record is of the instruction after that. Only then is the
+                    # counter loaded anew, so what passed between belongs to no period: at most some 32 instructions.
+                    taken = len(samples(event, program, "-c", period, "--virtual-time"))
+                    self.assertLessEqual(taken, counted / period + 1)
+                    self.assertGreaterEqual(taken, 0.99 * counted / (period + 70 * event.count(":")) - 1)
+
     def test_two_events_together_have_the_samples_that_each_has_alone(self):
         program = tool.guest(*self.PROGRAM)
         for model in ("westmere", "haswell", "skylake-server"):
