@@ -25,14 +25,37 @@ std::string cores_by_name() {
   return names;
 }
 
+namespace {
+
+bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal) {
+  arch::CoreSignals only;
+  only[signal] = 1;
+  return meaning.of_signals(only) != 0;
+}
+
+/// Whether somebody is told of mispredictions.
+bool tells_branches(const RecordingConfig& config, const arch::CpuModel& model) {
+  using enum arch::CoreSignal;
+  constexpr arch::CoreSignal kOfBranches[] = {MispredictedTaken,        MispredictedNotTaken, MispredictedIndirectJump,
+                                              MispredictedIndirectCall, MispredictedReturn,   Resteers};
+  return std::ranges::any_of(config.events, [&](const EventSpec& event) {
+    const arch::PerfEvtSel select{event.select};
+    const arch::EventMeaning* const meaning =
+        arch::meaning_of(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
+                         static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask)));
+    if (event.kind != EventKind::Hardware || meaning == nullptr || meaning->of_signals == nullptr) return false;
+    return std::ranges::any_of(kOfBranches, [&](arch::CoreSignal signal) { return depends_on(*meaning, signal); });
+  });
+}
+
+}  // namespace
+
 Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick) {
   if (tick != arch::Tick::None) return Detail::Full;
   if (meaning == nullptr || meaning->of_signals == nullptr) return Detail::Exact;
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
     const auto signal = static_cast<arch::CoreSignal>(i);
-    arch::CoreSignals only;
-    only[signal] = 1;
-    if (meaning->of_signals(only) != 0 && !uarch::covers(uarch::Depth::Fast, signal)) return Detail::Full;
+    if (depends_on(*meaning, signal) && !uarch::covers(uarch::Depth::Fast, signal)) return Detail::Full;
   }
   return Detail::Fast;
 }
@@ -72,6 +95,7 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
       *core, uarch::MachineOptions{.cores = config.cores,
                                    .seed = config.seed,
                                    .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
+                                   .tells_branches = tells_branches(config, model),
                                    .weave_cycles = config.cores > 1 ? kWeaveCycles : 0});
 }
 

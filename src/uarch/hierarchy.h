@@ -86,6 +86,43 @@ class Hierarchy final : public MemorySystem {
   }
 
   bool any_contended(std::uint64_t now) const override { return contended_.any(now); }
+
+  // What is touched here and turns out to lead further is touched again then, which changes no order.
+  bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) override {
+    if constexpr (!Parts::kInlinePath) {
+      return false;
+    } else {
+      Core& own = *cores_[core];
+      if (linear % kLineBytes + look.last() >= kLineBytes || !contended_.empty()) return false;
+      const std::uint64_t page = linear >> kPageBits;
+      const Side side = look.store() != 0 ? Side::Store : Side::Load;
+      const Filter& filter = filters_[core];
+      const unsigned which = look.store() & filter.store_pages;
+      const std::size_t page_set = page & filter.page_masks[which];
+      Frame frame = filter.frames[which][page_set];
+      if (filter.pages[which][page_set] != page) {
+        const Frame* const entry = first_tlb(own, side).find(page, false);
+        if (entry == nullptr) return false;
+        frame = *entry;
+        remember_page(core, page, frame, side);
+      }
+      const Line line = line_of(frame, linear);
+      const auto slot = own.l1d.find(line);
+      if (slot == L1::kNoSlot) return false;
+      LineFlags flags = own.l1d.flags(slot);
+      const LineFlags allowed = side == Side::Store ? flags & (kPrefetched | kExclusive) : flags & kPrefetched;
+      if (allowed != (side == Side::Store ? kExclusive : kSharedLine)) return false;
+      if (own.next_line.awaits(linear) || own.fills.complete(line, since) != 0) return false;
+      own.l1d.touch(slot);
+      if (side == Side::Store) {
+        flags = flags | kDirty;
+        own.l1d.set_flags(slot, flags);
+      }
+      remember_line(core, line, linear, flags, true);
+      return true;
+    }
+  }
+
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
     if (!several_ || contended_.empty() || !pages_.known(linear >> kPageBits)) return false;
     return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear), now) != nullptr;
@@ -319,10 +356,14 @@ class Hierarchy final : public MemorySystem {
     return look_up(core, page, now, side);
   }
 
+  TlbType& first_tlb(Core& own, Side side) const {
+    if (side == Side::Fetch) return own.itlb;
+    return side == Side::Store && store_pages_ != 0 ? own.dtlb_stores : own.dtlb;
+  }
+
   [[gnu::noinline]] Translated look_up(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
     Core& own = *cores_[core];
-    const bool own_stores = side == Side::Store && parameters_.dtlb_stores != 0;
-    TlbType& first = side == Side::Fetch ? own.itlb : own_stores ? own.dtlb_stores : own.dtlb;
+    TlbType& first = first_tlb(own, side);
     if (const Frame* frame = first.find(page, false)) {
       remember_page(core, page, *frame, side);
       return {.frame = *frame};
@@ -391,6 +432,7 @@ class Hierarchy final : public MemorySystem {
       const std::size_t set = page & filter.page_masks[which];
       filter.pages[which][set] = page;
       filter.frames[which][set] = frame;
+      if (side == Side::Fetch) ++filter.code_known;
     }
   }
   /// A 2 MiB page is not skipped: a page of 4 KiB says nothing of its place in the order.
@@ -399,6 +441,7 @@ class Hierarchy final : public MemorySystem {
       Filter& filter = filters_[core];
       const unsigned which = pages_of(side);
       filter.pages[which][page >> kLargePageShift & filter.page_masks[which]] = kNone;
+      if (side == Side::Fetch) ++filter.code_known;
     }
   }
 
@@ -499,8 +542,8 @@ class Hierarchy final : public MemorySystem {
       Filter& filter = filters_[core];
       const std::size_t set = line & filter.set_mask;
       const std::uint64_t remembered = settled && linear != kNone ? linear >> kLineBits : kNone;
-      filter.read[set] = remembered;
-      filter.write[set] = (flags & kDirty) != 0 ? remembered : kNone;
+      filter.lines[0][set] = remembered;
+      filter.lines[1][set] = (flags & kDirty) != 0 ? remembered : kNone;
     }
   }
   /// The same for a line of instructions, where a second touch changes nothing in L1I.
@@ -508,6 +551,7 @@ class Hierarchy final : public MemorySystem {
     if constexpr (Parts::kInlinePath) {
       const bool idle = second_touch_is_idle(parameters_.l1i.policy.kind);
       filters_[core].code[line_in_page(line)] = idle ? linear_line : kNone;
+      ++filters_[core].code_known;
     }
   }
   void forget_line(unsigned core, Line line) { remember_line(core, line, kNone, kSharedLine, false); }

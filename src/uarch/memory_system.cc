@@ -28,29 +28,31 @@ constexpr std::uint64_t page_mask(const TlbParameters& tlb) {
 
 }  // namespace
 
-MemorySystem::Filter::Filter(const MemoryParameters& parameters)
-    : set_mask(parameters.l1d.sets() - 1),
+MemorySystem::Filter::Filter(const MemoryParameters& parameters, unsigned core)
+    : code_known(std::uint64_t{core} << 56),
+      set_mask(parameters.l1d.sets() - 1),
       page_masks{page_mask(parameters.dtlb), 0, page_mask(parameters.itlb)},
+      store_pages(parameters.dtlb_stores != 0 ? 1 : 0),
       stores(parameters.store_buffer, parameters.store_retire_cycles) {
   forget_all();
 }
 
 void MemorySystem::Filter::forget_all() {
-  read.fill(kNone);
-  write.fill(kNone);
+  for (auto& touched : lines) touched.fill(kNone);
   for (auto& touched : pages) touched.fill(kNone);
   code.fill(kNone);
   fetched = kNone;
+  ++code_known;
 }
 
 MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path)
-    : filters_(options.cores, Filter(parameters)),
-      own_counts_(options.cores),
+    : own_counts_(options.cores),
       l1_cycles_(parameters.l1d.load_to_use_cycles),
       store_pages_(parameters.dtlb_stores != 0 ? 1 : 0),
       store_buffer_(options.store_buffer && inline_path) {
   CHECK(inconsistency(parameters) == nullptr);
   CHECK(options.cores >= 1 && options.cores <= kMaxCores, options.cores);
+  for (unsigned core = 0; core < options.cores; ++core) filters_.emplace_back(parameters, core);
   for (CoreSignals& signals : own_counts_) counts_.push_back(&signals);
 }
 

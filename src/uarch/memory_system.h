@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "arch/core_signals.h"
@@ -77,8 +78,25 @@ struct MemoryOptions {
   bool prefetch = true;      // the hardware prefetchers
 };
 
+/// A plain load or store of one to kLineBytes bytes that is looked at together with others.
+class Look {
+ public:
+  constexpr Look() = default;
+  constexpr Look(std::uint32_t bytes, bool store)
+      : bits_(static_cast<std::uint8_t>((bytes - 1) | (store ? 0x80 : 0))) {}
+
+  constexpr std::uint32_t bytes() const { return last() + 1; }
+  constexpr std::uint32_t last() const { return bits_ & 0x3FU; }  // of its bytes, from 0
+  constexpr unsigned store() const { return bits_ >> 7; }
+
+ private:
+  std::uint8_t bits_ = 0;
+};
+
 class MemorySystem {
  public:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
   /// parameters  consistent (inconsistency() is null)
   static std::unique_ptr<MemorySystem> make(const MemoryParameters& parameters, const MemoryOptions& options);
 
@@ -94,7 +112,7 @@ class MemorySystem {
   /// other_load() is to be asked.
   std::uint32_t plain_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) {
     Filter& filter = filters_[core];
-    if (!filter.skips(linear, bytes, filter.read, 0)) return 0;
+    if (!filter.skips(linear, bytes, 0, 0)) return 0;
     if (store_buffer_ && filter.stores.may_meet(linear, bytes, now)) return 0;
     ++filter.loads;
     return l1_cycles_;
@@ -113,7 +131,7 @@ class MemorySystem {
   bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
                    std::uint32_t& waited) {
     Filter& filter = filters_[core];
-    if (!filter.skips(linear, bytes, filter.write, store_pages_)) return false;
+    if (!filter.skips(linear, bytes, 1, store_pages_)) return false;
     ++filter.written;
     if (store_buffer_) {
       const std::uint64_t start = filter.stores.free_at(now);
@@ -142,6 +160,10 @@ class MemorySystem {
     return slow_fetch(core, linear, now);
   }
 
+  /// An access that is not plain but yet hits L1D and the TLB and sets nothing off, if it does; that is not counted.
+  /// since  no access from now on is dispatched before that cycle
+  virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;
+
   /// PREFETCHh. It never walks pages that the program has not touched and never waits for a fill buffer.
   virtual void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) = 0;
   /// MOVNT*: past the caches, into a fill buffer that combines writes to one line.
@@ -159,6 +181,67 @@ class MemorySystem {
   /// [first, last) is unmapped or remapped: translations go on every core.
   virtual void unmap(std::uint64_t first, std::uint64_t last) = 0;
 
+  /// What a core's inline path needs, together. Lines and pages are linear.
+  struct Filter {
+    /// Whether it answers for the fetch of each of `count` lines. Nothing happens yet.
+    /// known  the caller's, of these lines: when that was last so; ~0 at first
+    bool are_plain(std::uint64_t first, std::uint8_t count, std::uint64_t& known) const {
+      if (known == code_known) return true;
+      for (std::uint64_t line = first; line != first + count; ++line) {
+        const std::uint64_t page = line / kLinesPerPage;
+        if (code[line % kLinesPerPage] != line || pages[2][page & page_masks[2]] != page) return false;
+      }
+      known = code_known;
+      return true;
+    }
+    /// Fetches for which are_plain() happen.
+    void pass(std::uint64_t first, std::uint8_t count) {
+      fetches += count - (fetched == first ? 1U : 0U);
+      fetched = first + count - 1;
+    }
+    /// Whether plain_load() or plain_store() would answer, where there is no store buffer. Nothing happens yet.
+    bool is_plain(std::uint64_t linear, Look look) const {
+      const unsigned which = look.store() & store_pages;
+      const std::uint64_t line = linear >> kLineBits, last = (linear + look.last()) >> kLineBits;
+      const std::uint64_t page = linear >> kPageBits;
+      return ((lines[look.store()][line & set_mask] ^ line) | (line ^ last) |
+              (pages[which][page & page_masks[which]] ^ page)) == 0;
+    }
+    /// Counts accesses that were plain, or quiet hits.
+    void count(std::uint64_t hit_loads, std::uint64_t hit_stores) {
+      loads += hit_loads;
+      written += hit_stores;
+    }
+
+    // By set of L1D: the line touched last, for loads; the same line, if it is modified, for stores.
+    std::array<std::uint64_t, 64> lines[2];
+    // By set of a TLB, the page touched last: of loads, of stores where they have a TLB of their own, of instructions.
+    std::array<std::uint64_t, 64> pages[3];
+    std::array<std::uint32_t, 64> frames[3];        // of those pages
+    std::array<std::uint64_t, kLinesPerPage> code;  // by place in its page: the line of instructions fetched last
+    std::uint64_t fetched = kNone;                  // of all of them
+    std::uint64_t
+        code_known;  // changes whenever an entry of `code` or of the pages of instructions does; no two cores' are equal
+    std::uint64_t set_mask;                             // sets of L1D - 1
+    std::uint64_t page_masks[3];                        // sets of those TLBs - 1, at most 63
+    unsigned store_pages;                               // which of `pages` stores use: 0 or 1
+    std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet
+    StoreBuffer stores;
+
+    Filter(const MemoryParameters& parameters, unsigned core);
+    void forget_all();
+
+    /// kind  0 loads, 1 stores; which: of `pages`
+    bool skips(std::uint64_t linear, std::uint32_t bytes, unsigned kind, unsigned which) const {
+      const std::uint64_t line = linear >> kLineBits;
+      const std::uint64_t page = linear >> kPageBits;
+      return lines[kind][line & set_mask] == line && pages[which][page & page_masks[which]] == page &&
+             linear % kLineBytes + bytes <= kLineBytes;
+    }
+  };
+
+  Filter& filter(unsigned core) { return filters_[core]; }
+
   unsigned cores() const { return static_cast<unsigned>(filters_.size()); }
   /// Everything that `core` has counted since it began, or since it counts elsewhere.
   const CoreSignals& counts(unsigned core);
@@ -167,34 +250,6 @@ class MemorySystem {
   void count_into(unsigned core, CoreSignals* signals);
 
  protected:
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-
-  /// What a core's inline path needs, together. Lines and pages are linear.
-  struct Filter {
-    std::array<std::uint64_t, 64> read;   // by set of L1D: the line touched last
-    std::array<std::uint64_t, 64> write;  // the same line, if it is modified
-    // By set of a TLB, the page touched last: of loads, of stores where they have a TLB of their own, of instructions.
-    std::array<std::uint64_t, 64> pages[3];
-    std::array<std::uint32_t, 64> frames[3];            // of those pages
-    std::array<std::uint64_t, kLinesPerPage> code;      // by place in its page: the line of instructions fetched last
-    std::uint64_t fetched = kNone;                      // of all of them
-    std::uint64_t set_mask;                             // sets of L1D - 1
-    std::uint64_t page_masks[3];                        // sets of those TLBs - 1, at most 63
-    std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet
-    StoreBuffer stores;
-
-    explicit Filter(const MemoryParameters& parameters);
-    void forget_all();
-
-    bool skips(std::uint64_t linear, std::uint32_t bytes, const std::array<std::uint64_t, 64>& lines,
-               unsigned which) const {
-      const std::uint64_t line = linear >> kLineBits;
-      const std::uint64_t page = linear >> kPageBits;
-      return lines[line & set_mask] == line && pages[which][page & page_masks[which]] == page &&
-             linear % kLineBytes + bytes <= kLineBytes;
-    }
-  };
-
   /// inline_path  false: everything takes the slow functions (tests)
   MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path);
 

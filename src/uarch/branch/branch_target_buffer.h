@@ -15,14 +15,21 @@ namespace zs::uarch {
 class BranchTargetBuffer {
  public:
   explicit BranchTargetBuffer(const BranchParameters& p)
-      : ways_(p.btb_ways), set_bits_(std::countr_zero(p.btb_entries / p.btb_ways)), tags_(p.btb_entries, kEmpty) {}
+      : ways_(p.btb_ways),
+        set_bits_(std::countr_zero(p.btb_entries / p.btb_ways)),
+        set_mask_(p.btb_entries / p.btb_ways - 1),
+        tags_(p.btb_entries, kEmpty) {}
 
   /// Looks the taken branch at `pc` up, and makes it the newest of its set.
   /// returns whether it was there
   bool touch(std::uint64_t pc) {
-    std::uint32_t* const set = &tags_[(pc & ((std::uint64_t{1} << set_bits_) - 1)) * ways_];
+    std::uint32_t* const set = &tags_[(pc & set_mask_) * ways_];
     const auto tag = static_cast<std::uint32_t>(pc >> set_bits_);  // two branches 2^42 bytes apart may share one
-    if (set[0] == tag) return true;
+    return set[0] == tag || move_to_front(set, tag);
+  }
+
+ private:
+  [[gnu::noinline]] bool move_to_front(std::uint32_t* set, std::uint32_t tag) const {
     std::uint32_t moved = set[0];
     set[0] = tag;
     for (unsigned way = 1; way < ways_; ++way) {
@@ -34,10 +41,10 @@ class BranchTargetBuffer {
     return false;
   }
 
- private:
   static constexpr std::uint32_t kEmpty = 0xFFFF'FFFF;  // of no address below 2^42
   unsigned ways_;
   int set_bits_;
+  std::uint64_t set_mask_;
   std::vector<std::uint32_t> tags_;
 };
 

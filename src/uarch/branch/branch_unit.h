@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "arch/retired.h"
+#include "base/check.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/branch/branch_target_buffer.h"
 #include "uarch/branch/indirect_predictor.h"
@@ -38,13 +39,51 @@ class BranchUnit {
  public:
   explicit BranchUnit(const BranchParameters& parameters);
 
-  BranchOutcome predict_and_update(const BranchFacts& branch);
+  BranchOutcome predict_and_update(const BranchFacts& branch) {
+    return predict_and_update(branch, address_hash(branch.pc), path_footprint(branch.pc, branch.target));
+  }
+  /// For who knows them already: address_hash(branch.pc), and path_footprint() of the branch if it is taken.
+  BranchOutcome predict_and_update(const BranchFacts& branch, std::uint32_t address, std::uint16_t footprint) {
+    using enum arch::BranchKind;
+    bool wrong = false;
+    switch (branch.kind) {
+      case Conditional: return predict_conditional(branch.pc, address, footprint, branch.taken);
+      case RelativeJump: break;
+      case RelativeCall: call(branch); break;
+      case IndirectCall: call(branch); [[fallthrough]];
+      case IndirectJump:
+        if (hashes_outdated_) hashes_.update(path_);
+        hashes_outdated_ = false;
+        wrong = indirect_.predict_and_update(address, hashes_, branch.target);
+        break;
+      case Return: wrong = returns_.pop() != branch.target; break;
+      case Far: return {};  // never predicted: the pipeline drains
+      case None: CHECK(branch.kind != None, branch.pc);
+    }
+    return {.mispredicted = wrong, .btb_miss = take(branch.pc, footprint) && !wrong};
+  }
+  /// A conditional branch; likewise.
+  BranchOutcome predict_conditional(std::uint64_t pc, std::uint32_t address, std::uint16_t footprint, bool taken) {
+    const bool wrong = by_path_ ? by_path_->predict_and_update(address, hashes_, taken)
+                                : tournament_->predict_and_update(address, taken);
+    return {.mispredicted = wrong, .btb_miss = taken && take(pc, footprint) && !wrong};
+  }
 
  private:
-  bool conditional_is_wrong(const BranchFacts& branch);
-
+  /// Returns whether the BTB did not know the branch.
+  bool take(std::uint64_t pc, std::uint16_t footprint) {
+    path_.taken(footprint);
+    hashes_outdated_ = !by_path_;
+    if (by_path_) hashes_.update(path_);
+    return !targets_.touch(pc);
+  }
+  /// A call to the next instruction fetches its own address and is never returned from.
+  void call(const BranchFacts& branch) {
+    if (branch.target != branch.next) returns_.push(branch.next);
+  }
   PathHistory path_;
   PathHashes hashes_;
+  bool hashes_outdated_ = true;           // where only indirect branches ask
   std::optional<PathPredictor> by_path_;  // one of the two
   std::optional<TournamentPredictor> tournament_;
   IndirectPredictor indirect_;

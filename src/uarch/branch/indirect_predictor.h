@@ -28,10 +28,10 @@ class IndirectPredictor {
     tagged_.resize(std::size_t{entries_} * tables_);
   }
 
-  /// Predicts the target of the branch at `pc` and learns it.
+  /// Predicts the target of a branch and learns it.
+  /// address  address_hash() of where it is
   /// returns whether the prediction was wrong
-  bool predict_and_update(std::uint64_t pc, const PathHashes& path, std::uint64_t target) {
-    const std::uint32_t address = address_hash(pc);
+  bool predict_and_update(std::uint32_t address, const PathHashes& path, std::uint64_t target) {
     const std::uint64_t wanted = target & kTargetMask;
     std::array<std::uint64_t*, kMaxTaggedTables> slots;
     std::array<std::uint64_t, kMaxTaggedTables> tags;

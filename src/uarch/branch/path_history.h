@@ -21,23 +21,31 @@ constexpr std::uint16_t path_footprint(std::uint64_t pc, std::uint64_t target) {
 
 class PathHistory {
  public:
+  static constexpr std::size_t kWords = kMaxPathBranches * 2 / 64;
+
   /// `longest`: taken branches that any table sees.
   explicit PathHistory(unsigned longest) : words_((2 * longest + 63) / 64) {}
 
-  void taken(std::uint64_t pc, std::uint64_t target) {
-    for (std::size_t i = words_; i-- > 1;) bits_[i] = bits_[i] << 2 | bits_[i - 1] >> 62;
-    bits_[0] = bits_[0] << 2 ^ path_footprint(pc, target);
+  void taken(std::uint16_t footprint) {
+    // Unrolled: a loop over so few words is mostly loop.
+    if (words_ > kShort) {
+      for (std::size_t i = words_; i-- > kShort;) bits_[i] = bits_[i] << 2 | bits_[i - 1] >> 62;
+    }
+    bits_[2] = bits_[2] << 2 | bits_[1] >> 62;
+    bits_[1] = bits_[1] << 2 | bits_[0] >> 62;
+    bits_[0] = bits_[0] << 2 ^ footprint;
   }
 
   std::uint64_t word(std::size_t i) const { return bits_[i]; }
 
  private:
+  static constexpr std::size_t kShort = 3;
   std::size_t words_;
-  std::array<std::uint64_t, kMaxPathBranches * 2 / 64> bits_{};
+  std::array<std::uint64_t, kWords> bits_{};
 };
 
 /// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so it
-/// is computed for the first prediction behind one, and once for all tables of one length.
+/// is computed behind one, and once for all tables of one length.
 class PathHashes {
  public:
   using Ladder = std::array<std::uint16_t, kMaxTaggedTables>;
@@ -53,8 +61,9 @@ class PathHashes {
         static_cast<std::size_t>(std::unique(histories_.begin(), histories_.begin() + count_) - histories_.begin());
     for (std::size_t i = 0; i < count_; ++i) {
       const unsigned bits = 2U * histories_[i];
-      whole_words_[i] = bits / 64;
-      rest_[i] = (std::uint64_t{1} << bits % 64) - 1;
+      last_words_[i] = (bits - 1) / 64;
+      masks_[i] = ~std::uint64_t{0} >> (63 - (bits - 1) % 64);
+      words_before_ = std::max(words_before_, last_words_[i]);
     }
   }
 
@@ -65,11 +74,8 @@ class PathHashes {
   }
   std::uint32_t of(std::size_t position) const { return hashes_[position]; }
 
-  /// A branch was taken: update() before the next of().
-  void outdate() { outdated_ = true; }
+  /// A branch was taken.
   void update(const PathHistory& path) {
-    if (!outdated_) return;
-    outdated_ = false;
     if (detail::kHasCrcInstruction) {
       compute<crc32c_by_instruction>(path);
     } else {
@@ -79,22 +85,20 @@ class PathHashes {
 
  private:
   template <std::uint32_t (*crc)(std::uint32_t, std::uint64_t)>
-  void compute(const PathHistory& path) {
-    std::uint32_t chain = 0;
-    std::size_t word = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      for (; word < whole_words_[i]; ++word) chain = crc(chain, path.word(word));
-      hashes_[i] = rest_[i] == 0 ? chain : crc(chain, path.word(word) & rest_[i]);
-    }
+  [[gnu::always_inline]] void compute(const PathHistory& path) {
+    std::array<std::uint32_t, PathHistory::kWords> before{};  // of the words before each
+    for (std::size_t word = 0; word < words_before_; ++word) before[word + 1] = crc(before[word], path.word(word));
+    for (std::size_t i = 0; i < count_; ++i)
+      hashes_[i] = crc(before[last_words_[i]], path.word(last_words_[i]) & masks_[i]);
   }
 
   static constexpr std::size_t kMost = 2 * kMaxTaggedTables;
   std::size_t count_ = 0;
+  std::size_t words_before_ = 0;  // the longest history's last word
   std::array<std::uint16_t, kMost> histories_{};
-  std::array<std::size_t, kMost> whole_words_{};
-  std::array<std::uint64_t, kMost> rest_{};  // mask of the last word's part; 0: no part
+  std::array<std::size_t, kMost> last_words_{};
+  std::array<std::uint64_t, kMost> masks_{};  // of the last word
   std::array<std::uint32_t, kMost> hashes_{};
-  bool outdated_ = true;
 };
 
 /// The hash of a branch's address that all tables share; a table's own is this XOR its path's.

@@ -19,88 +19,132 @@
 
 namespace zs::uarch {
 
+namespace path_entry {
+
+// An entry is one word: tag 11 bits, counter 3, useful 2. An empty one has tag 0 and may answer for a branch with that tag.
+inline constexpr unsigned kTagAt = 5, kCounterAt = 2;
+inline constexpr std::uint32_t kTagMask = 0xFFE0, kLowMask = 0x1F;
+inline constexpr std::uint32_t kTakenBit = 4U << kCounterAt;
+inline constexpr std::uint32_t kNewTaken = 4U << kCounterAt, kNewNotTaken = 3U << kCounterAt;  // useful: 0
+constexpr unsigned useful_of(std::uint32_t entry) { return entry & 3; }
+constexpr std::uint16_t make_entry(std::uint32_t placed_tag, unsigned counter, unsigned useful) {
+  return static_cast<std::uint16_t>(placed_tag | counter << kCounterAt | useful);
+}
+
+/// Counter and usefulness behind an outcome, by what they were, whether the branch was taken, and whether the next shorter
+/// table that knows it had said otherwise.
+inline constexpr std::array<std::uint8_t, 128> kLearned = [] {
+  std::array<std::uint8_t, 128> learned{};
+  for (unsigned i = 0; i < learned.size(); ++i) {
+    const unsigned counter = i >> kCounterAt & 7, useful = i & 3;
+    const bool taken = (i >> kTagAt & 1) != 0, differ = (i >> kTagAt & 2) != 0;
+    const unsigned used = differ ? stepped(useful, (counter >= 4) == taken, 3) : useful;
+    learned[i] = static_cast<std::uint8_t>(make_entry(0, stepped(counter, taken, 7), used));
+  }
+  return learned;
+}();
+/// A counter of the base table, likewise: by what it was, the outcome (4), and whether it learns (8).
+inline constexpr std::array<std::uint8_t, 16> kStepped = [] {
+  std::array<std::uint8_t, 16> after{};
+  for (unsigned i = 0; i < after.size(); ++i)
+    after[i] = static_cast<std::uint8_t>((i & 8) != 0 ? stepped(i & 3, (i & 4) != 0, 3) : i & 3);
+  return after;
+}();
+
+}  // namespace path_entry
+
 class PathPredictor {
  public:
   static constexpr std::uint32_t kAgeAfter = 1U << 18;  // updates; chosen
 
   PathPredictor(const BranchParameters& p, const PathHashes& path)
-      : base_(p.base_entries, 1), entries_(p.tagged_entries), tag_shift_(std::countr_zero(p.tagged_entries)) {
+      : base_(p.base_entries, 1),
+        base_mask_(p.base_entries - 1),
+        entries_(p.tagged_entries),
+        entry_mask_(p.tagged_entries - 1),
+        tag_shift_(std::countr_zero(p.tagged_entries)) {
     for (; tables_ < kMaxTaggedTables && p.histories[tables_] != 0; ++tables_) {
       hash_at_[tables_] = path.position(p.histories[tables_]);
     }
     tagged_.resize(std::size_t{entries_} * tables_);
   }
 
-  /// Predicts the branch at `pc` and learns its outcome.
+  /// Predicts the branch and learns its outcome.
+  /// address  address_hash() of where it is
   /// returns whether the prediction was wrong
-  bool predict_and_update(std::uint64_t pc, const PathHashes& path, bool taken) {
-    const std::uint32_t address = address_hash(pc);
-    std::array<std::uint16_t*, kMaxTaggedTables> slots;
-    std::array<std::uint16_t, kMaxTaggedTables> tags;
-    unsigned hits = 0;  // without branches: which table answers is what the host cannot predict
-    for (std::size_t i = 0; i < tables_; ++i) {
-      const std::uint32_t hash = address ^ path.of(hash_at_[i]);
-      slots[i] = &tagged_[i * entries_ + (hash & (entries_ - 1))];
-      tags[i] = static_cast<std::uint16_t>(hash >> tag_shift_ & kTagMask);
-      hits |= (tag_of(*slots[i]) == tags[i] ? 1U : 0U) << i;
+  bool predict_and_update(std::uint32_t address, const PathHashes& path, bool taken) {
+    switch (tables_) {
+      case 1: return predict<1>(address, path, taken);
+      case 2: return predict<2>(address, path, taken);
+      case 3: return predict<3>(address, path, taken);
+      default: return predict<kMaxTaggedTables>(address, path, taken);
     }
-    const int provider = std::bit_width(hits) - 1;
-    const int alternative = provider < 0 ? -1 : std::bit_width(hits ^ 1U << provider) - 1;
-    std::uint8_t& base = base_[address & (base_.size() - 1)];
-    const bool base_taken = predicts_taken(base);
-
-    bool predicted = base_taken;
-    if (provider < 0) {
-      base = static_cast<std::uint8_t>(stepped(base, taken, 3));
-    } else {
-      std::uint16_t& entry = *slots[static_cast<std::size_t>(provider)];
-      const bool entry_taken = counter_of(entry) >= 4;
-      const bool other_taken =
-          alternative < 0 ? base_taken : counter_of(*slots[static_cast<std::size_t>(alternative)]) >= 4;
-      const bool newcomer = useful_of(entry) == 0 && (counter_of(entry) == 3 || counter_of(entry) == 4);
-      predicted = newcomer && newcomers_ >= 8 ? other_taken : entry_taken;
-      unsigned useful = useful_of(entry);
-      if (entry_taken != other_taken) {
-        useful = stepped(useful, entry_taken == taken, 3);
-        if (newcomer) newcomers_ = stepped(newcomers_, other_taken == taken, 15);
-      }
-      entry = make_entry(tag_of(entry), stepped(counter_of(entry), taken, 7), useful);
-      if (newcomer && alternative < 0) base = static_cast<std::uint8_t>(stepped(base, taken, 3));
-    }
-    if (predicted != taken) allocate(static_cast<std::size_t>(std::bit_width(hits)), slots, tags, taken);
-    if (++updates_ == kAgeAfter) age();
-    return predicted != taken;
   }
 
  private:
-  // An entry is one word: tag 11 bits, counter 3, useful 2. An empty one has tag 0 and may answer for a branch with that tag.
-  static constexpr unsigned kTagMask = 0x7FF;
-  static constexpr std::uint16_t tag_of(std::uint16_t entry) { return entry >> 5; }
-  static constexpr unsigned counter_of(std::uint16_t entry) { return entry >> 2 & 7; }
-  static constexpr unsigned useful_of(std::uint16_t entry) { return entry & 3; }
-  static constexpr std::uint16_t make_entry(unsigned tag, unsigned counter, unsigned useful) {
-    return static_cast<std::uint16_t>(tag << 5 | counter << 2 | useful);
+  // Without branches up to the outcome: which table answers, and what, is what the host cannot predict.
+  template <std::size_t kTables>
+  [[gnu::always_inline]] bool predict(std::uint32_t address, const PathHashes& path, bool taken) {
+    std::uint8_t& base = base_[address & base_mask_];
+    // Stands in for an entry where no table answers: as sure as can be, and so no newcomer.
+    std::uint16_t from_base = path_entry::make_entry(0, predicts_taken(base) ? 7 : 0, 3);
+    std::array<std::uint16_t*, kTables> slots;
+    std::array<std::uint32_t, kTables> tags;  // in their place in an entry
+    std::uint16_t* provider = &from_base;
+    std::uint32_t entry = from_base, other = from_base;
+    std::size_t longer = 0;  // tables from there on are longer than the one that answers
+    bool second = false;     // another table knows the branch too
+    for (std::size_t i = 0; i < kTables; ++i) {
+      const std::uint32_t hash = address ^ path.of(hash_at_[i]);
+      slots[i] = &tagged_[i * entries_ + (hash & entry_mask_)];
+      tags[i] = hash >> tag_shift_ << path_entry::kTagAt & path_entry::kTagMask;
+      const std::uint32_t found = *slots[i];
+      const bool hit = (found ^ tags[i]) <= path_entry::kLowMask;
+      other = hit ? entry : other;
+      second = hit ? provider != &from_base : second;
+      entry = hit ? found : entry;
+      provider = hit ? slots[i] : provider;
+      longer = hit ? i + 1 : longer;
+    }
+    const std::uint32_t low = entry & path_entry::kLowMask;
+    const bool entry_taken = (low & path_entry::kTakenBit) != 0;
+    const bool other_taken = (other & path_entry::kTakenBit) != 0;
+    const bool newcomer = (low == path_entry::kNewTaken) | (low == path_entry::kNewNotTaken);
+    const bool differ = entry_taken != other_taken;
+    const bool predicted = newcomer & (newcomers_ >= 8) ? other_taken : entry_taken;
+    *provider = static_cast<std::uint16_t>(
+        (entry & path_entry::kTagMask) |
+        path_entry::kLearned[low | (taken ? 1U << path_entry::kTagAt : 0) | (differ ? 2U << path_entry::kTagAt : 0)]);
+    newcomers_ = newcomer & differ ? stepped(newcomers_, other_taken == taken, 15) : newcomers_;
+    base = path_entry::kStepped[base | (taken ? 4 : 0) | ((longer == 0) | (newcomer & !second) ? 8 : 0)];
+    if (predicted != taken) [[unlikely]]
+      allocate(longer, slots.data(), tags.data(), kTables, taken);
+    if (++updates_ == kAgeAfter) [[unlikely]]
+      age();
+    return predicted != taken;
   }
 
-  void allocate(std::size_t first, const std::array<std::uint16_t*, kMaxTaggedTables>& slots,
-                const std::array<std::uint16_t, kMaxTaggedTables>& tags, bool taken) {
-    for (std::size_t i = first; i < tables_; ++i) {
-      if (useful_of(*slots[i]) == 0) {
-        *slots[i] = make_entry(tags[i], taken ? 4 : 3, 0);
+  void allocate(std::size_t first, std::uint16_t* const* slots, const std::uint32_t* tags, std::size_t tables,
+                bool taken) {
+    for (std::size_t i = first; i < tables; ++i) {
+      if (path_entry::useful_of(*slots[i]) == 0) {
+        *slots[i] = path_entry::make_entry(tags[i], taken ? 4 : 3, 0);
         return;
       }
     }
-    for (std::size_t i = first; i < tables_; ++i) --*slots[i];  // useful, which is not 0, is the lowest field
+    for (std::size_t i = first; i < tables; ++i) --*slots[i];  // useful, which is not 0, is the lowest field
   }
 
-  void age() {
+  [[gnu::noinline]] void age() {
     updates_ = 0;
-    for (std::uint16_t& entry : tagged_) entry = make_entry(tag_of(entry), counter_of(entry), useful_of(entry) / 2);
+    for (std::uint16_t& entry : tagged_)
+      entry = static_cast<std::uint16_t>((entry & ~3U) | path_entry::useful_of(entry) / 2);
   }
 
   std::vector<std::uint8_t> base_;
   std::vector<std::uint16_t> tagged_;  // table after table
-  std::uint32_t entries_;
+  std::uint32_t base_mask_;
+  std::uint32_t entries_, entry_mask_;
   std::size_t tables_ = 0;
   std::array<std::uint8_t, kMaxTaggedTables> hash_at_{};
   int tag_shift_;

@@ -4,6 +4,7 @@
 // Left out: local histories; the loop detector of Intel's Core generation.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -20,32 +21,47 @@ class TournamentPredictor {
       : by_address_(p.base_entries, 1),
         by_outcomes_(p.outcome_entries, 1),
         chooser_(p.outcome_entries, 1),
+        address_mask_(p.base_entries - 1),
+        outcome_mask_(p.outcome_entries - 1),
         history_mask_((std::uint64_t{1} << p.outcome_history) - 1),
         index_bits_(std::countr_zero(p.outcome_entries)) {}
 
-  /// Predicts the branch at `pc` and learns its outcome.
+  /// Predicts the branch and learns its outcome.
+  /// address  address_hash() of where it is
   /// returns whether the prediction was wrong
-  bool predict_and_update(std::uint64_t pc, bool taken) {
-    const std::uint32_t address = address_hash(pc);
+  bool predict_and_update(std::uint32_t address, bool taken) {
     // A history longer than the index is folded onto it.
-    const std::uint64_t folded = outcomes_ ^ outcomes_ >> index_bits_;
-    std::uint8_t& simple = by_address_[address & (by_address_.size() - 1)];
-    std::uint8_t& correlated = by_outcomes_[(address ^ folded) & (by_outcomes_.size() - 1)];
-    std::uint8_t& chooser = chooser_[address & (chooser_.size() - 1)];
-    const bool simple_taken = predicts_taken(simple);
-    const bool correlated_taken = predicts_taken(correlated);
-    const bool trusts_outcomes = predicts_taken(chooser);
-    const bool predicted = (trusts_outcomes & correlated_taken) | (!trusts_outcomes & simple_taken);
-    const std::uint8_t rechosen = static_cast<std::uint8_t>(stepped(chooser, correlated_taken == taken, 3));
-    chooser = simple_taken != correlated_taken ? rechosen : chooser;
-    simple = static_cast<std::uint8_t>(stepped(simple, taken, 3));
-    correlated = static_cast<std::uint8_t>(stepped(correlated, taken, 3));
+    const auto folded = static_cast<std::uint32_t>(outcomes_ ^ outcomes_ >> index_bits_);
+    std::uint8_t& simple = by_address_[address & address_mask_];
+    std::uint8_t& correlated = by_outcomes_[(address ^ folded) & outcome_mask_];
+    std::uint8_t& chooser = chooser_[address & outcome_mask_];
+    const std::uint8_t learned = kLearned[simple | correlated << 2 | chooser << 4 | (taken ? 1 << 6 : 0)];
+    simple = learned & 3;
+    correlated = learned >> 2 & 3;
+    chooser = learned >> 4 & 3;
     outcomes_ = (outcomes_ << 1 | (taken ? 1 : 0)) & history_mask_;
-    return predicted != taken;
+    return (learned & kWrong) != 0;
   }
 
  private:
+  static constexpr unsigned kWrong = 1U << 6;
+  /// The three counters behind an outcome, and whether they were wrong, by what they were and the outcome.
+  static constexpr std::array<std::uint8_t, 128> kLearned = [] {
+    std::array<std::uint8_t, 128> learned{};
+    for (unsigned i = 0; i < learned.size(); ++i) {
+      const unsigned simple = i & 3, correlated = i >> 2 & 3, chooser = i >> 4 & 3;
+      const bool taken = (i >> 6) != 0, simple_taken = simple >= 2, correlated_taken = correlated >= 2;
+      const bool predicted = chooser >= 2 ? correlated_taken : simple_taken;
+      const unsigned rechosen =
+          simple_taken == correlated_taken ? chooser : stepped(chooser, correlated_taken == taken, 3);
+      learned[i] = static_cast<std::uint8_t>(stepped(simple, taken, 3) | stepped(correlated, taken, 3) << 2 |
+                                             rechosen << 4 | (predicted != taken ? kWrong : 0));
+    }
+    return learned;
+  }();
+
   std::vector<std::uint8_t> by_address_, by_outcomes_, chooser_;
+  std::uint32_t address_mask_, outcome_mask_;
   std::uint64_t outcomes_ = 0;
   std::uint64_t history_mask_;
   int index_bits_;

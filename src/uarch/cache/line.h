@@ -26,6 +26,7 @@ enum LineFlags : std::uint8_t {
 };
 
 constexpr LineFlags operator|(LineFlags a, LineFlags b) { return static_cast<LineFlags>(unsigned{a} | unsigned{b}); }
+constexpr LineFlags operator&(LineFlags a, LineFlags b) { return static_cast<LineFlags>(unsigned{a} & unsigned{b}); }
 constexpr LineFlags without(LineFlags flags, LineFlags gone) {
   return static_cast<LineFlags>(unsigned{flags} & ~unsigned{gone});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "uarch/branch/path_history.h"
 
 namespace zs::uarch {
 namespace {
@@ -28,10 +29,6 @@ std::string key_of(const arch::PathInstruction& told) {
   return key;
 }
 
-bool is_indirect(BranchKind kind) {
-  return kind == BranchKind::IndirectJump || kind == BranchKind::IndirectCall || kind == BranchKind::Return;
-}
-
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
 
 }  // namespace
@@ -41,10 +38,12 @@ void CodeBook::describe(std::uint32_t path, const arch::PathDescription& descrip
   if (path >= paths_.size()) {
     paths_.resize(path + 1U);
     at_block_start_.resize(path + 1U, nullptr);
+    simple_.resize(path + 1U);
   }
   Path& told = paths_[path];
   told = {};
   at_block_start_[path] = nullptr;
+  simple_[path].at = Simple::kNone;
   for (const arch::PathInstruction& instruction : description.instructions) {
     told.instructions.push_back({placed(instruction), key_of(instruction), instruction.target, instruction.taken});
   }
@@ -56,7 +55,10 @@ const Plan& CodeBook::find_or_make(std::uint32_t path, const KnownBlock* open) {
   CHECK(!known.instructions.empty(), path);
   std::unique_ptr<Plan>& plan = known.plans[open];
   if (plan == nullptr) plan = make(known, open);
-  if (open == nullptr) at_block_start_[path] = plan.get();
+  if (open == nullptr) {
+    at_block_start_[path] = plan.get();
+    simplify(*plan, simple_[path]);
+  }
   return *plan;
 }
 
@@ -77,6 +79,50 @@ const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
     timing = std::make_unique<BlockTiming>(timing_, limits_, block.instructions, block.id, taken);
   }
   return *timing;
+}
+
+/// Leaves it as it is where some block is not simple.
+void CodeBook::simplify(const Plan& plan, Simple& simple) {
+  simple.at = Simple::kNone;
+  if (plan.closes_open || plan.after != nullptr) return;
+  std::vector<SimpleBlock> blocks;
+  const Step* step = plan.steps.data();
+  for (const Segment& segment : plan.segments) {
+    const Step* const end = plan.steps.data() + segment.steps_end;
+    const bool last = &segment == &plan.segments.back();
+    const bool whole = !segment.continues && segment.ends && !segment.serialises;
+    if (!whole || segment.kind == BranchKind::None || segment.kind == BranchKind::Far) return;
+    if (is_indirect(segment.kind) && !last) return;
+    const std::uint64_t first_line = segment.first >> kLineBits, last_line = (segment.next - 1) >> kLineBits;
+    SimpleBlock& block = blocks.emplace_back();
+    block.first_line = first_line;
+    block.lines = static_cast<std::uint8_t>(last_line - first_line + 1);
+    block.pc = segment.pc;
+    block.hash = segment.address;
+    block.units = segment.timing->cached().units;
+    block.slots = static_cast<std::uint16_t>(segment.timing->slots());
+    block.footprint = path_footprint(segment.pc, segment.target);
+    block.kind = segment.kind;
+    block.length = static_cast<std::uint8_t>(segment.next - segment.pc) & 0xF;
+    block.taken = segment.taken;
+    block.last = last;
+    block.calls_next = segment.target == segment.next;
+    if (block.slots != segment.timing->slots()) return;
+    for (; step != end; ++step) {
+      if (step->kind == StepKind::Fetch) continue;
+      const bool plain = step->kind == StepKind::Load || step->kind == StepKind::Store;
+      if (!plain || step->bytes == 0 || step->bytes > kLineBytes || block.looks == SimpleBlock::kMostLooks) return;
+      if (step->kind == StepKind::Store) ++block.stores;
+      block.look[block.looks++] = Look(step->bytes, step->kind == StepKind::Store);
+    }
+  }
+  if (blocks.size() > simple.room) {
+    simple.place = static_cast<std::uint32_t>(simple_blocks_.size());
+    simple.room = static_cast<std::uint32_t>(blocks.size());
+    simple_blocks_.resize(simple_blocks_.size() + blocks.size());
+  }
+  simple.at = simple.place;
+  std::ranges::copy(blocks, simple_blocks_.begin() + simple.place);
 }
 
 std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
@@ -145,6 +191,7 @@ std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
     const bool ends = shape.branch != BranchKind::None || shape.serialising || shape.repeats ||
                       instructions.size() == kBlockInstructions;
     if (!ends && !last) continue;
+    segment.first = segment.continues ? open->instructions.front().pc : instructions.front().pc;
     KnownBlock& known = block(instructions, bytes);
     segment.timing = &timing_of(known, ends && now.taken);
     segment.steps_end = static_cast<std::uint32_t>(plan->steps.size());
@@ -157,6 +204,7 @@ std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
       segment.branch = static_cast<std::uint8_t>(branches - 1);
       segment.taken = now.taken;
       segment.pc = now.placed.pc;
+      segment.address = address_hash(now.placed.pc);
       segment.next = now.placed.pc + shape.length;
       segment.target_is_next = is_indirect(shape.branch) && last;
       segment.target = is_indirect(shape.branch) && !last ? path.instructions[i + 1].placed.pc : now.target;

@@ -7,6 +7,7 @@
 // open before it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,11 +18,17 @@
 #include "arch/core_feed.h"
 #include "base/check.h"
 #include "uarch/core_model.h"
+#include "uarch/memory_system.h"
 #include "uarch/timing/block_timing.h"
 
 namespace zs::uarch {
 
 inline constexpr std::size_t kBlockInstructions = 32;
+
+constexpr bool is_indirect(arch::BranchKind kind) {
+  using enum arch::BranchKind;
+  return kind == IndirectJump || kind == IndirectCall || kind == Return;
+}
 
 /// A timing block, or the beginning of one.
 struct KnownBlock {
@@ -57,6 +64,7 @@ inline constexpr std::uint8_t kNoLoad = 0xFF;
 struct Segment {
   const BlockTiming* timing = nullptr;  // of the block as far as it is known at the segment's end
   std::uint32_t steps_end = 0;          // in Plan::steps; they begin where those of the segment before end
+  std::uint32_t address = 0;            // address_hash() of its branch
   bool continues = false;               // the block was open before
   bool ends = false;                    // the block ends here:
   bool serialises = false;
@@ -65,6 +73,7 @@ struct Segment {
   bool taken = false;
   arch::BranchKind kind = arch::BranchKind::None;  // of the branch that it ends with
   std::uint64_t pc = 0, next = 0, target = 0;      // of that
+  std::uint64_t first = 0;                         // where the block begins
 };
 
 /// One way to run a path.
@@ -75,6 +84,28 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<Step> steps;
 };
+
+/// A whole block that does nothing but plain loads and stores and ends with a branch: what a run of it needs in which all of
+/// them hit. One line of the host's memory, because code that runs now and then is what its caches have forgotten.
+struct alignas(64) SimpleBlock {
+  static constexpr std::size_t kMostLooks = 18;
+
+  mutable std::uint64_t lines_known = ~std::uint64_t{0};  // MemorySystem::plain_fetches()
+  std::uint64_t first_line = 0;                           // linear address / 64
+  std::uint64_t pc = 0;                                   // of the branch
+  std::uint32_t hash = 0;                                 // address_hash(pc)
+  std::uint32_t units = 0;
+  std::uint16_t slots = 0;
+  std::uint16_t footprint = 0;  // path_footprint() of a taken direct branch
+  arch::BranchKind kind = arch::BranchKind::None;
+  std::uint8_t length : 4 = 0;  // of the branch
+  bool taken : 1 = false;
+  bool last : 1 = false;        // of its path
+  bool calls_next : 1 = false;  // a direct call of the instruction behind it
+  std::uint8_t lines = 0, looks = 0, stores = 0;
+  std::array<Look, kMostLooks> look{};
+};
+static_assert(sizeof(SimpleBlock) == 64);
 
 class CodeBook {
  public:
@@ -91,6 +122,12 @@ class CodeBook {
       if (known != nullptr) return *known;
     }
     return find_or_make(path, open);
+  }
+  /// The blocks of a path that was run from the start of a block before and consists of such alone; null: otherwise. The last
+  /// says that it is.
+  const SimpleBlock* simple(std::uint32_t path) const {
+    const std::uint32_t at = simple_[path].at;
+    return at == Simple::kNone ? nullptr : &simple_blocks_[at];
   }
   /// Of a block that ends where it is, without a branch.
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
@@ -116,7 +153,18 @@ class CodeBook {
   TimingParameters timing_;
   MemoryLimits limits_;
   std::vector<Path> paths_;
+  /// Of a path.
+  struct Simple {
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    std::uint32_t at = kNone;  // in simple_blocks_
+    std::uint32_t room = 0;    // blocks at `place`, which earlier paths of that number had
+    std::uint32_t place = 0;
+  };
+  void simplify(const Plan& plan, Simple& simple);
+
   std::vector<const Plan*> at_block_start_;  // by path: what nearly every run needs, apart
+  std::vector<Simple> simple_;               // likewise
+  std::vector<SimpleBlock> simple_blocks_;
   std::unordered_map<std::string, std::unique_ptr<KnownBlock>> blocks_;
 };
 

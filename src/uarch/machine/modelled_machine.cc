@@ -22,11 +22,16 @@ class ModelledMachine::Impl {
 
 namespace {
 
+CoreModel as_asked(CoreModel model, const MachineOptions& options) {
+  if (options.depth == Depth::Fast && !options.tells_branches) model.branch = with_tournament(model.branch);
+  return model;
+}
+
 template <typename Clock>
 class MachineOf final : public ModelledMachine::Impl {
  public:
   MachineOf(const CoreModel& model, const MachineOptions& options)
-      : model_(model),
+      : model_(as_asked(model, options)),
         book_(model_),
         seed_(options.seed),
         memory_(MemorySystem::make(

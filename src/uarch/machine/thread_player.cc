@@ -192,7 +192,18 @@ void ThreadPlayer<Clock>::play_all(std::span<const arch::PathRun> runs, std::spa
     CHECK(played == words + run.words, run.path, run.words);
     words = played;
   };
-  for (const arch::PathRun& run : runs.first(runs.size() - 1)) next.template operator()<false>(run);
+  MemorySystem::Filter& filter = memory_.filter(core_.number);
+  PlayedCore<Clock>& core = core_;
+  for (const arch::PathRun& run : runs.first(runs.size() - 1)) {
+    if constexpr (!kTimed) {
+      const SimpleBlock* const simple = book_.simple(run.path);
+      if (simple != nullptr && open_ == nullptr) {
+        words = play_simple(simple, run, words, filter, core);
+        continue;
+      }
+    }
+    next.template operator()<false>(run);
+  }
   last_ = {};
   next.template operator()<true>(runs.back());
   CHECK(words == end);
@@ -273,6 +284,90 @@ template <bool kLast>
   return words;
 }
 
+/// A run of nothing but simple blocks. What is more than hits goes the way of all others.
+template <typename Clock>
+template <typename Core>
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play_simple(const SimpleBlock* block,
+                                                                                    const arch::PathRun& run,
+                                                                                    const std::uint64_t* words,
+                                                                                    MemorySystem::Filter& filter,
+                                                                                    Core& core) {
+  for (std::size_t which = 0;; ++which, ++block) {
+    if (!filter.are_plain(block->first_line, block->lines, block->lines_known)) [[unlikely]] {
+      words = play_part(book_.plan(run.path, nullptr), which, 0, run.next, words);
+      if (block->last) return words;
+      continue;
+    }
+    filter.pass(block->first_line, block->lines);
+    core.clock.wait_for_room();
+    const std::size_t looks = block->looks;
+    std::size_t done = 0;
+    for (; done != looks; ++done) {
+      if (filter.is_plain(words[done], block->look[done])) continue;
+      if (!memory_.quiet_hit(core.number, words[done], block->look[done], core.clock.start_cycle())) break;
+    }
+    if (done != looks) [[unlikely]] {
+      words = play_part(book_.plan(run.path, nullptr), which, 1 + done, run.next, words);
+      if (block->last) return words;
+      continue;
+    }
+    filter.count(looks - block->stores, block->stores);
+    words += looks;
+    BranchOutcome outcome;
+    if (block->kind == BranchKind::Conditional) {
+      outcome = core.branches.predict_conditional(block->pc, block->hash, block->footprint, block->taken);
+      if (outcome.mispredicted) [[unlikely]]
+        note_mispredicted(block->kind, block->taken);
+    } else {
+      const bool indirect = is_indirect(block->kind);
+      const std::uint64_t next = block->pc + block->length;
+      const BranchFacts branch{.pc = block->pc,
+                               .next = next,
+                               .target = indirect            ? run.next
+                                         : block->calls_next ? next
+                                                             : 0,
+                               .kind = block->kind,
+                               .taken = block->taken};
+      outcome = core.branches.predict_and_update(branch, block->hash,
+                                                 indirect ? path_footprint(block->pc, run.next) : block->footprint);
+      if (outcome.mispredicted) [[unlikely]]
+        note_mispredicted(block->kind, true);
+    }
+    if (outcome.btb_miss) [[unlikely]]
+      ++signals_[CoreSignal::Resteers];
+    core.clock.pass(block->units, block->slots, outcome.mispredicted, outcome.btb_miss);
+    if (block->last) return words;
+  }
+}
+
+/// One whole block of a plan. done: 0 if nothing of it has happened; otherwise its fetches have, and done - 1 of its accesses,
+/// which were hits and are not counted yet.
+template <typename Clock>
+[[gnu::noinline]] const std::uint64_t* ThreadPlayer<Clock>::play_part(const Plan& plan, std::size_t which,
+                                                                      std::size_t done, std::uint64_t next,
+                                                                      const std::uint64_t* words) {
+  const Segment& segment = plan.segments[which];
+  core_.clock.begin(*segment.timing);
+  const Step* step = plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end);
+  const Step* const end = plan.steps.data() + segment.steps_end;
+  std::uint64_t loads = 0, stores = 0;
+  const bool fetched = done != 0;
+  for (std::size_t left = fetched ? done - 1 : 0; step != end; ++step) {
+    if (step->kind == StepKind::Fetch) {
+      if (!fetched) play_step<false>(*step, words);
+    } else if (left != 0) {
+      ++(step->kind == StepKind::Store ? stores : loads);
+      ++words;
+      --left;
+    } else {
+      words = play_step<false>(*step, words);
+    }
+  }
+  memory_.filter(core_.number).count(loads, stores);
+  end_block(segment, next);
+  return words;
+}
+
 template <typename Clock>
 bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place,
                                      std::uint64_t limit, std::uint64_t until) {
@@ -322,6 +417,17 @@ bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64
 }
 
 template <typename Clock>
+[[gnu::noinline]] void ThreadPlayer<Clock>::note_mispredicted(BranchKind kind, bool taken) {
+  last_.mispredicted = true;
+  ++signals_[kind == BranchKind::Conditional
+                 ? (taken ? CoreSignal::MispredictedTaken : CoreSignal::MispredictedNotTaken)
+             : kind == BranchKind::IndirectJump ? CoreSignal::MispredictedIndirectJump
+             : kind == BranchKind::IndirectCall ? CoreSignal::MispredictedIndirectCall
+                                                : CoreSignal::MispredictedReturn];
+  counts_.recovery_cycles += model_.timing.mispredict_cycles;
+}
+
+template <typename Clock>
 void ThreadPlayer<Clock>::end_block(const Segment& segment, std::uint64_t next) {
   if (segment.kind != BranchKind::None) {
     const BranchFacts branch{.pc = segment.pc,
@@ -329,16 +435,11 @@ void ThreadPlayer<Clock>::end_block(const Segment& segment, std::uint64_t next) 
                              .target = segment.target_is_next ? next : segment.target,
                              .kind = segment.kind,
                              .taken = segment.taken};
-    const BranchOutcome outcome = core_.branches.predict_and_update(branch);
+    const BranchOutcome outcome =
+        core_.branches.predict_and_update(branch, segment.address, path_footprint(branch.pc, branch.target));
     if (outcome.mispredicted) {
-      last_.mispredicted = true;
-      ++signals_[segment.kind == BranchKind::Conditional
-                     ? (segment.taken ? CoreSignal::MispredictedTaken : CoreSignal::MispredictedNotTaken)
-                 : segment.kind == BranchKind::IndirectJump ? CoreSignal::MispredictedIndirectJump
-                 : segment.kind == BranchKind::IndirectCall ? CoreSignal::MispredictedIndirectCall
-                                                            : CoreSignal::MispredictedReturn];
+      note_mispredicted(segment.kind, segment.taken);
       core_.clock.mispredict(segment.branch);
-      counts_.recovery_cycles += model_.timing.mispredict_cycles;
     } else if (outcome.btb_miss) {
       ++signals_[CoreSignal::Resteers];
       core_.clock.resteer(segment.branch);
@@ -393,7 +494,9 @@ void ThreadPlayer<Clock>::stored(const Step& step, const Outcome& outcome) {
   last_.stored = true;
   if (outcome.waited != 0) core_.clock.store_stall(step.instruction, outcome.waited);
   // With a store buffer, the memory system has it and says what waited for it.
-  if constexpr (!kTimed) core_.clock.store_missed(step.instruction, outcome.latency);
+  if constexpr (!kTimed) {
+    if (outcome.latency > l1_cycles_) core_.clock.store_missed(step.instruction, outcome.latency);
+  }
 }
 
 /// A load for the load-latency facility, which follows one at a time.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -116,9 +117,16 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words);
+  /// Core: a PlayedCore whose clock can pass() blocks
+  template <typename Core>
+  const std::uint64_t* play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
+                                   MemorySystem::Filter& filter, Core& core);
+  const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::size_t done, std::uint64_t next,
+                                 const std::uint64_t* words);
   template <bool kLast>
   const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
   void end_block(const Segment& segment, std::uint64_t next);
+  void note_mispredicted(arch::BranchKind kind, bool taken);
   void close_open();
   void fetched_late(const Step& step, const Outcome& outcome);
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);

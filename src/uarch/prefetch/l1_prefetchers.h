@@ -20,6 +20,8 @@ class NextLinePrefetcher {
     address_ = linear;
     armed_ = true;
   }
+  /// Whether hit() of this address would change something.
+  bool awaits(std::uint64_t linear) const { return armed_ && linear >> kLineBits == address_ >> kLineBits; }
   /// A load or store that did not. Returns whether the line after it is wanted.
   bool hit(std::uint64_t linear) {
     if (!armed_ || linear >> kLineBits != address_ >> kLineBits) return false;

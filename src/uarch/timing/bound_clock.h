@@ -25,13 +25,23 @@ class BoundClock {
         hidden_units_(core.queue_slots * (kUnitsPerCycle / core.issue_width)) {}
 
   void begin(const BlockTiming& block) {
+    wait_for_room();
+    block_ = &block;
+    shift_ = 0;
+    complete_ = 0;
+  }
+  /// The first uop needs the place of the one that is a reorder buffer's size older.
+  void wait_for_room() {
     while (oldest_ != newest_ && misses_[oldest_ % kRing].first_slot + reorder_buffer_ <= slots_ + 1) {
       now_ = std::max(now_, misses_[oldest_ % kRing].complete);
       ++oldest_;
     }
-    block_ = &block;
-    shift_ = 0;
-    complete_ = 0;
+  }
+  /// A whole block to which nothing happens but what happens at its branch, behind wait_for_room(). units, slots: as its timing
+  /// has them
+  void pass(std::uint32_t units, std::uint32_t slots, bool mispredicted, bool resteered) {
+    now_ += units + (mispredicted ? mispredict_units_ : resteered ? resteer_units_ : 0);
+    slots_ += slots;
   }
   void continue_with(const BlockTiming& longer) { block_ = &longer; }
   bool under_way() const { return block_ != nullptr; }

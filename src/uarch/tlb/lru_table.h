@@ -16,22 +16,17 @@ class LruTable {
  public:
   /// entries  a multiple of `ways`; 0: a table that holds nothing
   LruTable(std::uint32_t entries, std::uint32_t ways)
-      : ways_(entries == 0 ? 0 : ways), sets_(entries == 0 ? 1 : entries / ways), slots_(entries) {}
+      : ways_(entries == 0 ? 0 : ways),
+        sets_(entries == 0 ? 1 : entries / ways),
+        sets_are_power_(is_power_of_two(sets_)),
+        slots_(entries) {}
 
   /// The frame of `key`, which is now the most recent of its set; null if there is none.
   const Frame* find(std::uint64_t key) {
-    if (ways_ > kHinted) {
-      // Nearly always the way that was right the last time for a key like this.
-      Slot* hinted = &slots_[hints_[key % hints_.size()]];
-      if (hinted->key == key) return touch(*hinted);
-    }
-    Slot* const set = set_of(key);
-    for (std::uint32_t way = 0; way < ways_; ++way) {
-      if (set[way].key != key) continue;
-      if (ways_ > kHinted) hints_[key % hints_.size()] = static_cast<std::uint8_t>(way);
-      return touch(set[way]);
-    }
-    return nullptr;
+    Slot* const slot = find_slot(key);
+    if (slot == nullptr) return nullptr;
+    slot->stamp = ++stamp_;
+    return &slot->frame;
   }
 
   /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others.
@@ -55,17 +50,28 @@ class LruTable {
     Frame frame = 0;
   };
 
-  const Frame* touch(Slot& slot) {
-    slot.stamp = ++stamp_;
-    return &slot.frame;
+  Slot* find_slot(std::uint64_t key) {
+    if (ways_ > kHinted) {
+      // Nearly always the way that was right the last time for a key like this.
+      Slot* hinted = &slots_[hints_[key % hints_.size()]];
+      if (hinted->key == key) return hinted;
+    }
+    Slot* const set = set_of(key);
+    for (std::uint32_t way = 0; way < ways_; ++way) {
+      if (set[way].key != key) continue;
+      if (ways_ > kHinted) hints_[key % hints_.size()] = static_cast<std::uint8_t>(way);
+      return &set[way];
+    }
+    return nullptr;
   }
   Slot* set_of(std::uint64_t key) {
-    const std::uint64_t set = is_power_of_two(sets_) ? key & (sets_ - 1) : key % sets_;
+    const std::uint64_t set = sets_are_power_ ? key & (sets_ - 1) : key % sets_;
     return slots_.data() + set * ways_;
   }
 
   std::uint32_t ways_;
   std::uint32_t sets_;
+  bool sets_are_power_;
   std::uint64_t stamp_ = 0;
   std::vector<Slot> slots_;
   std::array<std::uint8_t, 256> hints_{};  // fully associative tables only: at most 256 ways
