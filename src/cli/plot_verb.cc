@@ -14,6 +14,7 @@
 
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
+#include "cli/plot_rates.h"
 #include "cli/recording_input.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
@@ -31,7 +32,7 @@ constexpr std::size_t kUsualWidth = 80;
 constexpr std::size_t kMostWidth = 10'000;  // chosen: wider than any screen, and no allocation to speak of
 
 struct Options {
-  std::vector<std::string> files;
+  std::vector<std::string> files, metrics;
   std::string svg, html, csv, colour = "auto";
   std::uint64_t width = 0, height = 4, thread = 0;
   bool phases = false, ascii = false;
@@ -63,6 +64,8 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.words(options.files);
   line.group("What is shown");
   line.number("--thread", options.thread, 1, "TID", "This thread [the one with the most instructions]");
+  line.values("-M,--metrics", options.metrics, "METRICS",
+              "Metrics too, separated by commas, made of the events in the table; `zeroskid list metrics` shows them");
   line.flag("--phases", options.phases, "A table of the phases, with their rates");
   line.group("In the terminal");
   line.number("--width", options.width, 1, "COLUMNS", "How wide [COLUMNS, the terminal's width, or 80]");
@@ -124,7 +127,12 @@ int run_plot(int argc, char** argv) {
   }
   std::optional<std::int32_t> thread;
   if (options.thread != 0) thread = static_cast<std::int32_t>(std::min<std::uint64_t>(options.thread, INT32_MAX));
-  const auto figure = report::make_figure(*table, thread);
+  const auto curves = choose_curves(*table, options.metrics);
+  if (!curves) {
+    say(Error{options.files.front() + ": " + curves.error().message, curves.error().hint});
+    return kUsage;
+  }
+  const auto figure = report::make_figure(*table, thread, *curves);
   if (!figure) {
     say(Error{options.files.front() + ": " + figure.error().message, figure.error().hint});
     return kToolFailed;

@@ -118,8 +118,15 @@ double bic_penalty(const Observations& observations) {
   return static_cast<double>(observations.series.size() + 1) * std::log(static_cast<double>(observations.points()));
 }
 
-std::vector<Phase> find_phases(const Curve& curve) {
-  if (curve.points.size() < kLeastPhasePoints) return {{.first = 0, .last = curve.points.size()}};
+namespace {
+
+/// What the thread's end cut off is not a window like the others.
+bool ends_with_left_over(const Curve& curve) {
+  const auto length = [](const CurvePoint& point) { return point.end - point.start; };
+  return curve.points.size() >= 2 && length(curve.points.back()) < length(*(curve.points.end() - 2));
+}
+
+std::vector<Phase> phases_of_windows(const Curve& curve) {
   const Curve coarse = folded(curve, kMostPhasePoints);
   const Observations observations = standardised(coarse);
   std::vector<Phase> phases = segments(observations, bic_penalty(observations));
@@ -131,6 +138,27 @@ std::vector<Phase> find_phases(const Curve& curve) {
     phase.last = std::min(phase.last * together, curve.points.size());
   }
   return phases;
+}
+
+Curve without_last(const Curve& curve) {
+  Curve out = curve;
+  out.points.pop_back();
+  for (Metric& metric : out.metrics) {
+    for (auto& by_point : metric.counts) by_point.pop_back();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Phase> find_phases(const Curve& curve) {
+  if (curve.points.size() < kLeastPhasePoints) return {{.first = 0, .last = curve.points.size()}};
+  if (ends_with_left_over(curve)) {
+    std::vector<Phase> phases = phases_of_windows(without_last(curve));
+    ++phases.back().last;
+    return phases;
+  }
+  return phases_of_windows(curve);
 }
 
 }  // namespace zs::profile

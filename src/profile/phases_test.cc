@@ -106,11 +106,11 @@ TEST(Segments, AreOneInNoiseAloneNineteenTimesOfTwenty) {
 /// A curve of windows of 1000 instructions whose only event happens as often as `counts` say.
 Curve curve_of(const std::vector<std::uint64_t>& counts) {
   Curve curve;
-  Metric metric{.name = "branches"};
+  Metric metric{.name = "branches", .counts = {{}, {}}};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     curve.points.push_back({.start = i * 1000, .end = (i + 1) * 1000});
-    metric.numerators.push_back(counts[i]);
-    metric.denominators.push_back(1000);
+    metric.counts[0].push_back(counts[i]);
+    metric.counts[1].push_back(1000);
   }
   curve.metrics.push_back(std::move(metric));
   return curve;
@@ -131,7 +131,7 @@ TEST(Phases, AreOneWhereNothingChangesOrNothingIsModelled) {
   EXPECT_THAT(find_phases(curve_of(repeated({{200, 40}}))), ElementsAre(Phase{0, 40}));
   EXPECT_THAT(find_phases(curve_of(repeated({{0, 40}}))), ElementsAre(Phase{0, 40}));
   Curve blind = curve_of(repeated({{200, 20}, {20, 20}}));
-  blind.metrics[0].numerators.clear();
+  blind.metrics[0].counts.clear();
   blind.metrics[0].value_class = ValueClass::NotModelled;
   EXPECT_THAT(find_phases(blind), ElementsAre(Phase{0, 40}));
 }
@@ -151,7 +151,16 @@ TEST(Phases, OfFewWindowsAreOne) {
 TEST(Phases, AreNotMadeByAShortLeftOverWindow) {
   Curve curve = curve_of(repeated({{200, 30}, {100, 30}, {5, 1}}));
   curve.points.back().end = curve.points.back().start + 10;  // 10 instructions, 5 of them branches
-  curve.metrics[0].denominators.back() = 10;
+  curve.metrics[0].counts[1].back() = 10;
+  EXPECT_THAT(find_phases(curve), ElementsAre(Phase{0, 30}, Phase{30, 61}));
+}
+
+TEST(Phases, TakeALeftOverWindowInWhateverHappenedInIt) {
+  Curve curve = curve_of(repeated({{0, 30}, {1, 30}, {900, 1}}));
+  curve.points.back().end = curve.points.back().start + 1000;
+  EXPECT_THAT(find_phases(curve), ElementsAre(Phase{0, 60}, Phase{60, 61})) << "a whole window";
+  curve.points.back().end = curve.points.back().start + 950;
+  curve.metrics[0].counts[1].back() = 950;
   EXPECT_THAT(find_phases(curve), ElementsAre(Phase{0, 30}, Phase{30, 61}));
 }
 

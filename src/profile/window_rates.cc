@@ -1,75 +1,55 @@
 #include "profile/window_rates.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <cmath>
 #include <numeric>
-#include <string_view>
+#include <utility>
 
 #include "base/check.h"
 
 namespace zs::profile {
 namespace {
 
-/// Names of the two events that a curve treats apart, as perf and the vendors spell them.
-constexpr std::array<std::string_view, 4> kInstructionNames = {"instructions", "inst_retired.any", "inst_retired.any_p",
-                                                               "inst_retired.prec_dist"};
-constexpr std::array<std::string_view, 6> kCycleNames = {"cycles",
-                                                         "cpu-cycles",
-                                                         "cpu_clk_unhalted.thread",
-                                                         "cpu_clk_unhalted.thread_p",
-                                                         "cpu_clk_unhalted.core",
-                                                         "cpu_clk_unhalted.core_p"};
-
-/// Case-blind, and without modifiers: "INST_RETIRED.ANY:u" is inst_retired.any.
-template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& names, std::string_view spelled) {
-  std::string name(spelled.substr(0, spelled.find(':')));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// What a metric's numbers come from: the column of an event, or the length of the window.
-constexpr std::size_t kLength = SIZE_MAX;
-struct MetricSource {
-  std::size_t numerator = kLength, denominator = kLength;
-  bool modelled = false;
-};
-
 struct Plan {
   std::vector<Metric> metrics;
-  std::vector<MetricSource> sources;
+  std::vector<std::vector<std::size_t>> columns;  // by metric, as Metric::counts; empty: not modelled
 };
 
-Plan plan_metrics(const std::vector<WindowEvent>& events) {
+Plan plan_metrics(const WindowTable& table, const CurveChoice& choice) {
   Plan plan;
-  const auto cycles =
-      std::find_if(events.begin(), events.end(), [](const WindowEvent& e) { return is_one_of(kCycleNames, e.name); });
-  const bool counted = cycles != events.end() && cycles->value_class != ValueClass::NotModelled;
-  plan.metrics.push_back({.name = "instructions",
-                          .unit = kPerCycle,
-                          .value_class = counted ? cycles->value_class : ValueClass::NotModelled,
-                          .scale = 1});
-  plan.sources.push_back({.denominator = static_cast<std::size_t>(cycles - events.begin()), .modelled = counted});
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (is_one_of(kInstructionNames, events[i].name) || is_one_of(kCycleNames, events[i].name)) continue;
-    plan.metrics.push_back({.name = events[i].name, .unit = kPerThousand, .value_class = events[i].value_class});
-    plan.sources.push_back({.numerator = i, .modelled = events[i].value_class != ValueClass::NotModelled});
+  const auto add = [&](Metric metric, const std::vector<std::size_t>& columns) {
+    const bool modelled = metric.value_class != ValueClass::NotModelled;
+    metric.counts.resize(modelled ? columns.size() : 0);
+    plan.columns.push_back(modelled ? columns : std::vector<std::size_t>());
+    plan.metrics.push_back(std::move(metric));
+  };
+  const std::size_t length = length_column(table);
+  const auto class_of = [&](std::size_t column) {
+    return column == length ? ValueClass::Exact : table.events[column].value_class;
+  };
+  for (const CountedMetric& metric : choice.metrics) {
+    add({.name = std::string(metric.metric().name),
+         .unit = metric.metric().unit,
+         .value_class = metric.value_class(class_of),
+         .formula = metric},
+        metric.columns());
+  }
+  for (std::size_t i = 0; i < table.events.size(); ++i) {
+    if (!choice.own_curve.empty() && !choice.own_curve[i]) continue;
+    add({.name = table.events[i].name, .value_class = table.events[i].value_class}, {i, length});
   }
   return plan;
-}
-
-std::uint64_t count_of(const Window& window, std::size_t source) {
-  return source == kLength ? window.instructions() : window.values[source];
 }
 
 void append(Curve& curve, const Plan& plan, const Window& window) {
   curve.comm = window.comm;
   curve.points.push_back({.start = window.start, .end = window.end});
-  for (std::size_t i = 0; i < plan.sources.size(); ++i) {
-    if (!plan.sources[i].modelled) continue;
-    curve.metrics[i].numerators.push_back(count_of(window, plan.sources[i].numerator));
-    curve.metrics[i].denominators.push_back(count_of(window, plan.sources[i].denominator));
+  for (std::size_t i = 0; i < plan.columns.size(); ++i) {
+    for (std::size_t k = 0; k < plan.columns[i].size(); ++k) {
+      const std::size_t column = plan.columns[i][k];
+      const bool counted = column < window.values.size();
+      curve.metrics[i].counts[k].push_back(counted ? window.values[column] : window.instructions());
+    }
   }
 }
 
@@ -87,16 +67,32 @@ std::vector<RegionSpan> regions_of(const WindowTable& table, const Curve& curve)
 
 }  // namespace
 
+std::size_t length_column(const WindowTable& table) { return table.events.size(); }
+
+std::string Metric::label() const {
+  if (!formula) return name + " " + std::string(unit);
+  return unit.empty() ? name : name + " (" + std::string(unit) + ")";
+}
+
+double Metric::value(std::span<const double> sums) const {
+  if (!formula) return sums[1] == 0 ? 0 : 1000 * sums[0] / sums[1];
+  const double found = formula->value([&](std::size_t column) {
+    const auto& columns = formula->columns();
+    return sums[static_cast<std::size_t>(std::find(columns.begin(), columns.end(), column) - columns.begin())];
+  });
+  return std::isfinite(found) ? found : 0;
+}
+
 double Metric::rate(std::size_t first, std::size_t last) const {
-  CHECK(first <= last && last <= numerators.size(), first, last, numerators.size());
+  CHECK(first <= last && last <= points(), first, last, points());
   // As floating point: sums of counts may pass 64 bits, and a rate is read to four digits.
-  double above = 0;
-  double below = 0;
-  for (std::size_t i = first; i < last; ++i) {
-    above += static_cast<double>(numerators[i]);
-    below += static_cast<double>(denominators[i]);
+  std::vector<double> sums;
+  for (const auto& by_point : counts) {
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i) sum += static_cast<double>(by_point[i]);
+    sums.push_back(sum);
   }
-  return below == 0 ? 0 : scale * above / below;
+  return value(sums);
 }
 
 std::size_t Curve::windows() const {
@@ -104,8 +100,8 @@ std::size_t Curve::windows() const {
                          [](std::size_t sum, const CurvePoint& point) { return sum + point.windows; });
 }
 
-std::vector<Curve> curves_of(const WindowTable& table) {
-  const Plan plan = plan_metrics(table.events);
+std::vector<Curve> curves_of(const WindowTable& table, const CurveChoice& choice) {
+  const Plan plan = plan_metrics(table, choice);
   std::vector<Curve> curves;
   std::size_t last = 0;  // rows of one thread mostly follow one another
   for (const Window& window : table.windows) {
@@ -129,8 +125,9 @@ Curve folded(const Curve& curve, std::size_t most) {
   if (together <= 1) return curve;
   Curve out{.pid = curve.pid, .tid = curve.tid, .comm = curve.comm, .regions = curve.regions};
   for (const Metric& metric : curve.metrics) {
-    out.metrics.push_back(
-        {.name = metric.name, .unit = metric.unit, .value_class = metric.value_class, .scale = metric.scale});
+    Metric empty = metric;
+    for (auto& by_point : empty.counts) by_point.clear();
+    out.metrics.push_back(std::move(empty));
   }
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const CurvePoint& point = curve.points[i];
@@ -139,13 +136,10 @@ Curve folded(const Curve& curve, std::size_t most) {
     out.points.back().end = point.end;
     out.points.back().windows += point.windows;
     for (std::size_t m = 0; m < curve.metrics.size(); ++m) {
-      if (!curve.metrics[m].modelled()) continue;
-      if (fresh) {
-        out.metrics[m].numerators.push_back(0);
-        out.metrics[m].denominators.push_back(0);
+      for (std::size_t k = 0; k < curve.metrics[m].counts.size(); ++k) {
+        if (fresh) out.metrics[m].counts[k].push_back(0);
+        out.metrics[m].counts[k].back() += curve.metrics[m].counts[k][i];
       }
-      out.metrics[m].numerators.back() += curve.metrics[m].numerators[i];
-      out.metrics[m].denominators.back() += curve.metrics[m].denominators[i];
     }
   }
   return out;

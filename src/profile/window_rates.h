@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "profile/counted_metric.h"
 #include "profile/window_table.h"
 
 namespace zs::profile {
@@ -18,21 +21,32 @@ struct CurvePoint {
   std::size_t windows = 1;
 };
 
-/// The two units of a metric.
+/// The unit of an event's own curve.
 inline constexpr std::string_view kPerThousand = "per 1000 instructions";
-inline constexpr std::string_view kPerCycle = "per cycle";
 
-/// One curve: scale x numerator / denominator.
+/// What is drawn of a table of windows besides each event per 1000 instructions.
+struct CurveChoice {
+  std::vector<CountedMetric> metrics;  // over the table's columns and length_column(); drawn first
+  std::vector<bool> own_curve;         // by column; empty: each has one
+};
+/// The column that a metric takes for the instructions of a window: they are its length, counted or not.
+std::size_t length_column(const WindowTable& table);
+
+/// One curve: events per 1000 instructions, or a metric.
 struct Metric {
-  std::string name;       // "branches", as the user spelled it; "instructions"
-  std::string_view unit;  // kPerThousand, kPerCycle
+  std::string name;  // "branches", as the user spelled it; "IPC"
+  std::string_view unit = kPerThousand;
   ValueClass value_class = ValueClass::Exact;
-  double scale = 1000;
-  std::vector<std::uint64_t> numerators, denominators;  // by point; empty: not modelled
+  std::optional<CountedMetric> formula;  // none: 1000 x the first of `counts` / the second
+  /// By what the rate is made of (the formula's columns, in their order), by point. Empty: not modelled.
+  std::vector<std::vector<std::uint64_t>> counts;
 
-  std::string label() const { return name + " " + std::string(unit); }
-  bool modelled() const { return !numerators.empty(); }
-  /// Of the points from `first` up to `last`, without it. CHECKs that it is modelled. 0 where the denominator is 0.
+  std::string label() const;
+  bool modelled() const { return !counts.empty(); }
+  std::size_t points() const { return modelled() ? counts.front().size() : 0; }
+  /// sums: of each of `counts`, over some points. 0 where it divides by 0
+  double value(std::span<const double> sums) const;
+  /// Of the points from `first` up to `last`, without it. CHECKs that it is modelled.
   double rate(std::size_t first, std::size_t last) const;
 };
 
@@ -40,7 +54,7 @@ struct Curve {
   std::int32_t pid = 0, tid = 0;
   std::string comm;                 // of its last window
   std::vector<CurvePoint> points;   // by place; not empty
-  std::vector<Metric> metrics;      // instructions per cycle first, then the events in the table's order
+  std::vector<Metric> metrics;      // those of CurveChoice, then the events in the table's order
   std::vector<RegionSpan> regions;  // of this thread, by place, the outer one first
 
   std::uint64_t start() const { return points.front().start; }
@@ -51,7 +65,7 @@ struct Curve {
 
 /// One for each thread, in the order in which their first windows closed. Windows without an instruction are left out: they
 /// have no rate. A thread number that the system used again makes a curve of its own.
-std::vector<Curve> curves_of(const WindowTable& table);
+std::vector<Curve> curves_of(const WindowTable& table, const CurveChoice& choice);
 
 /// The same curve with at most `most` points: as many neighbours as that takes become one, and all as many.
 Curve folded(const Curve& curve, std::size_t most);

@@ -20,6 +20,18 @@ WindowTable table_of(std::vector<Window> windows) {
           .windows = std::move(windows)};
 }
 
+constexpr arch::Metric kIpc{
+    .name = "IPC", .unit = "instructions per cycle", .formula = "inst_retired.any / cpu_clk_unhalted.thread"};
+
+/// The metric, and the two events that it is not made of.
+std::vector<Curve> curves_of(const WindowTable& table) {
+  CurveChoice choice{.own_curve = {false, false, true, true}};
+  choice.metrics.emplace_back(arch::default_cpu_model(), kIpc, [&](std::string_view event) {
+    return event == "inst_retired.any" ? length_column(table) : std::size_t{1};
+  });
+  return profile::curves_of(table, choice);
+}
+
 std::vector<std::string> labels(const Curve& curve) {
   std::vector<std::string> out;
   for (const Metric& metric : curve.metrics) out.push_back(metric.label());
@@ -30,7 +42,7 @@ TEST(WindowRates, AreInstructionsPerCycleAndEveryOtherEventPerThousandInstructio
   const auto curves =
       curves_of(table_of({window(7, 0, 100, {100, 50, 20, 0}), window(7, 100, 400, {300, 600, 30, 0})}));
   ASSERT_EQ(curves.size(), 1u);
-  EXPECT_THAT(labels(curves[0]), ElementsAre("instructions per cycle", "branches per 1000 instructions",
+  EXPECT_THAT(labels(curves[0]), ElementsAre("IPC (instructions per cycle)", "branches per 1000 instructions",
                                              "LLC-load-misses per 1000 instructions"));
   const auto& [cycles, branches, misses] = std::tie(curves[0].metrics[0], curves[0].metrics[1], curves[0].metrics[2]);
   EXPECT_EQ(cycles.value_class, ValueClass::Estimated);
@@ -45,8 +57,18 @@ TEST(WindowRates, SayThatInstructionsPerCycleAreNotModelledWhereCyclesAreNot) {
   WindowTable table = table_of({window(7, 0, 100, {100, 0, 20, 0})});
   table.events[1].value_class = ValueClass::NotModelled;
   EXPECT_FALSE(curves_of(table)[0].metrics[0].modelled());
-  table.events[1].name = "loads";  // no cycles at all
   EXPECT_EQ(curves_of(table)[0].metrics[0].value_class, ValueClass::NotModelled);
+}
+
+TEST(WindowRates, OfAMetricAreOfItsFormulaAndZeroWhereItDividesByZero) {
+  const auto curves = curves_of(table_of({window(7, 0, 100, {100, 0, 20, 0}), window(7, 100, 200, {100, 40, 20, 0})}));
+  EXPECT_EQ(curves[0].metrics[0].rate(0, 1), 0);
+  EXPECT_EQ(curves[0].metrics[0].rate(0, 2), 5);
+}
+
+TEST(WindowRates, AreOfEveryEventWhereNothingIsChosen) {
+  const WindowTable table = table_of({window(7, 0, 100, {100, 50, 20, 0})});
+  EXPECT_EQ(profile::curves_of(table, {})[0].metrics.size(), 4u);
 }
 
 TEST(WindowRates, KeepThreadsApartAndAThreadNumberThatIsUsedAgain) {

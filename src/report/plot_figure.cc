@@ -60,8 +60,9 @@ std::string Figure::subject() const {
                      plural(curve.instructions(), "instruction"), cpu_model);
 }
 
-Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std::int32_t> thread) {
-  std::vector<Curve> curves = profile::curves_of(table);
+Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std::int32_t> thread,
+                           const profile::CurveChoice& choice) {
+  std::vector<Curve> curves = profile::curves_of(table, choice);
   if (curves.empty()) {
     return Error{"there is no window with an instruction in it", "zeroskid stat -I 50000i PROGRAM counts in windows"};
   }
@@ -160,7 +161,7 @@ std::string scale_text(double rate) {
 
 RateRange range_of(const profile::Metric& metric) {
   RateRange range{.least = metric.rate(0, 1), .largest = metric.rate(0, 1)};
-  for (std::size_t i = 1; i < metric.numerators.size(); ++i) {
+  for (std::size_t i = 1; i < metric.points(); ++i) {
     const double rate = metric.rate(i, i + 1);
     range = {.least = std::min(range.least, rate), .largest = std::max(range.largest, rate)};
   }

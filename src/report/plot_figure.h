@@ -26,7 +26,8 @@ struct Figure {
 
 /// thread  its number; without one, the thread with the most instructions
 /// returns an error if the table has no window with an instruction, or none of that thread
-Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std::int32_t> thread);
+Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std::int32_t> thread,
+                           const profile::CurveChoice& choice);
 
 /// chosen: more entries of regions than a screen has columns; of more, the longest are kept and a note says so.
 inline constexpr std::size_t kMostRegions = 2000;

@@ -41,15 +41,26 @@ WindowTable two_phases() {
   return table;
 }
 
-Figure figure_of(const WindowTable& table) { return *make_figure(table, std::nullopt); }
+constexpr arch::Metric kIpc{
+    .name = "IPC", .unit = "instructions per cycle", .formula = "inst_retired.any / cpu_clk_unhalted.thread"};
+
+Result<Figure> figure_of(const WindowTable& table, std::optional<std::int32_t> thread) {
+  profile::CurveChoice choice{.own_curve = {false, true, false, true}};
+  choice.metrics.emplace_back(arch::default_cpu_model(), kIpc, [&](std::string_view event) {
+    return event == "inst_retired.any" ? profile::length_column(table) : std::size_t{2};
+  });
+  return make_figure(table, thread, choice);
+}
+
+Figure figure_of(const WindowTable& table) { return *figure_of(table, std::nullopt); }
 
 TEST(Figure, IsOfTheThreadWithTheMostInstructionsOrTheOneAskedFor) {
   const Figure figure = figure_of(two_phases());
   EXPECT_EQ(figure.subject(), "20 windows of thread 7 (a), 20,000 instructions; skylake-server@1");
   EXPECT_THAT(figure.notes, ElementsAre("one of 2 threads, with the most instructions; --thread TID shows another"));
-  EXPECT_EQ(make_figure(two_phases(), 8)->subject(), "1 window of thread 8 (b), 10 instructions; skylake-server@1");
-  EXPECT_EQ(make_figure(two_phases(), 9).error().message, "no window is of thread 9");
-  EXPECT_EQ(make_figure({}, std::nullopt).error().message, "there is no window with an instruction in it");
+  EXPECT_EQ(figure_of(two_phases(), 8)->subject(), "1 window of thread 8 (b), 10 instructions; skylake-server@1");
+  EXPECT_EQ(figure_of(two_phases(), 9).error().message, "no window is of thread 9");
+  EXPECT_EQ(make_figure({}, std::nullopt, {}).error().message, "there is no window with an instruction in it");
 }
 
 TEST(Figure, HasABandForEachPhaseAndForEachEntryOfARegionBelowTheOneAroundIt) {
@@ -147,27 +158,27 @@ TEST(PlotText, DrawsSomethingWhereverThereIsSomething) {
 
 TEST(PhasesText, TakesAsManyBlocksAsTheWidthAsks) {
   EXPECT_EQ(phases_text(figure_of(two_phases()), 80),
-            "                          whole  phase 1  phase 2\n"
-            "windows                    1-20     1-10    11-20\n"
-            "first instruction             0        0   10,000\n"
-            "instructions             20,000   10,000   10,000\n"
-            "share                   100.0 %   50.0 %   50.0 %\n"
-            "instructions per cycle    2.000    2.000    2.000\n"
+            "                                whole  phase 1  phase 2\n"
+            "windows                          1-20     1-10    11-20\n"
+            "first instruction                   0        0   10,000\n"
+            "instructions                   20,000   10,000   10,000\n"
+            "share                         100.0 %   50.0 %   50.0 %\n"
+            "IPC (instructions per cycle)    2.000    2.000    2.000\n"
             "per 1000 instructions\n"
-            "  branches                200.0    100.0    300.0\n"
+            "  branches                      200.0    100.0    300.0\n"
             "not modelled: LLC-load-misses per 1000 instructions\n");
   const std::string narrow = phases_text(figure_of(two_phases()), 45);
-  EXPECT_THAT(narrow, HasSubstr("                          whole  phase 1\n"));
-  EXPECT_THAT(narrow, HasSubstr("\n\n                        phase 2\n"));
+  EXPECT_THAT(narrow, HasSubstr("                                whole\n"));
+  EXPECT_THAT(narrow, HasSubstr("\n\n                              phase 2\n"));
 }
 
 TEST(RatesCsv, HasALineForEachWindowWithItsPhase) {
   const Figure figure = figure_of(two_phases());
   const std::string csv = rates_csv(figure, figure.curve);
-  EXPECT_THAT(csv,
-              HasSubstr("first_window,windows,start,end,phase,instructions per cycle,branches per 1000 instructions,"
-                        "LLC-load-misses per 1000 instructions\n"
-                        "1,1,0,1000,1,2,100,not modelled\n"));
+  EXPECT_THAT(
+      csv, HasSubstr("first_window,windows,start,end,phase,IPC (instructions per cycle),branches per 1000 instructions,"
+                     "LLC-load-misses per 1000 instructions\n"
+                     "1,1,0,1000,1,2,100,not modelled\n"));
   EXPECT_THAT(csv, HasSubstr("\n11,1,10000,11000,2,2,300,not modelled\n"));
   const std::string folded_csv = rates_csv(figure, folded(figure.curve, 4));
   EXPECT_THAT(folded_csv, HasSubstr("\n6,5,5000,10000,1,2,100,not modelled\n11,5,10000,15000,2,2,300,not modelled\n"));
@@ -176,10 +187,11 @@ TEST(RatesCsv, HasALineForEachWindowWithItsPhase) {
 TEST(PlotSvg, SaysItsNumbersInWordsAndEscapesNames) {
   const std::string svg = plot_svg(figure_of(two_phases()));
   EXPECT_THAT(svg, HasSubstr("<title id=\"figure-title\">./a &lt;b&gt; &amp; &quot;c&quot;: 20 windows of thread 7"));
-  EXPECT_THAT(svg, HasSubstr("Phase 2, instructions 10,000 to 20,000: 2.000 instructions per cycle; 300.0 branches per "
-                             "1000 instructions."));
-  EXPECT_THAT(svg,
-              HasSubstr("<title>window 11, instructions 10,000 to 11,000\ninstructions per cycle: 2.000\nbranches"));
+  EXPECT_THAT(
+      svg, HasSubstr("Phase 2, instructions 10,000 to 20,000: 2.000 IPC (instructions per cycle); 300.0 branches per "
+                     "1000 instructions."));
+  EXPECT_THAT(
+      svg, HasSubstr("<title>window 11, instructions 10,000 to 11,000\nIPC (instructions per cycle): 2.000\nbranches"));
   EXPECT_THAT(svg, HasSubstr("not modelled: LLC-load-misses per 1000 instructions"));
   EXPECT_THAT(svg, HasSubstr("class=\"curve estimated\""));
   EXPECT_THAT(svg, Not(HasSubstr("<b>")));

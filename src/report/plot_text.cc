@@ -174,7 +174,7 @@ class Drawing {
 
   /// The rate in each column: counts of the windows it touches, shared by length.
   std::vector<double> column_rates(const Metric& metric) const {
-    std::vector<double> above(columns_), below(columns_), rates;
+    std::vector<std::vector<double>> sums(columns_, std::vector<double>(metric.counts.size()));
     for (std::size_t i = 0; i < figure_.curve.points.size(); ++i) {
       const profile::CurvePoint& point = figure_.curve.points[i];
       const auto length = static_cast<double>(point.end - point.start);
@@ -184,20 +184,22 @@ class Drawing {
       for (auto c = static_cast<std::size_t>(first); c < columns_ && static_cast<double>(c) < last; ++c) {
         const double share = (std::min(last, static_cast<double>(c) + 1) - std::max(first, static_cast<double>(c))) *
                              per_column / length;
-        above[c] += share * static_cast<double>(metric.numerators[i]);
-        below[c] += share * static_cast<double>(metric.denominators[i]);
+        for (std::size_t k = 0; k < metric.counts.size(); ++k)
+          sums[c][k] += share * static_cast<double>(metric.counts[k][i]);
       }
     }
-    for (std::size_t c = 0; c < columns_; ++c) rates.push_back(below[c] == 0 ? 0 : metric.scale * above[c] / below[c]);
+    std::vector<double> rates;
+    rates.reserve(columns_);
+    for (const std::vector<double>& of_column : sums) rates.push_back(metric.value(of_column));
     return rates;
   }
 
   std::string strip(const Metric& metric) const {
     const RateRange range = range_of(metric);
     const double top = round_up(range.largest);
-    const std::string about = fmt::format("({}; mean {}, {} to {})", name_of(metric.value_class),
-                                          rate_text(metric.rate(0, metric.numerators.size())), rate_text(range.least),
-                                          rate_text(range.largest));
+    const std::string about =
+        fmt::format("({}; mean {}, {} to {})", name_of(metric.value_class), rate_text(metric.rate(0, metric.points())),
+                    rate_text(range.least), rate_text(range.largest));
     const std::string label = shown(metric.label());
     const bool fits = columns_of(label) + 2 + about.size() <= style_.width;
     std::string out = "\n" + label + (fits ? "  " : "\n" + std::string(kGutter, ' ')) + about + "\n";

@@ -10,7 +10,7 @@ ZEROSKID = THREE_PHASES = ""
 
 #: Nothing of the caller's terminal or locale.
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"}
-EVENTS = ("instructions,branches,br_inst_retired.near_taken,mem_inst_retired.all_loads,mem_inst_retired.all_stores")
+EVENTS = "instructions,cycles,mem_inst_retired.all_loads,branches,br_misp_retired.all_branches"
 
 
 def run(*words, environment=None, text=None):

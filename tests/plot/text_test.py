@@ -113,6 +113,21 @@ class Plot(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (status, ""))
                 self.assertTrue(done.stderr.startswith(message), done.stderr)
 
+    def test_metrics_are_drawn_if_the_table_counts_what_they_need(self):
+        done = run("plot", TABLE, "--ascii", "-M", "IpBranch,CPI")
+        heads = [line.split("  ")[0] for line in done.stdout.splitlines() if "; mean " in line]
+        self.assertEqual(heads[:4], ["IPC (instructions per cycle)", "IpBranch (instructions)", "CPI (cycles per instruction)",
+                                     "branches per 1000 instructions"])
+        done = run("plot", TABLE, "-M", "L1MPKI")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (129, "", (
+            f"zeroskid: {TABLE}: -M L1MPKI: the table does not count mem_load_retired.l1_miss\n"
+            "hint: zeroskid stat -I 50000i --format csv -M L1MPKI counts all that it needs\n")))
+        self.assertIn("-M nonsense: no such metric", run("plot", TABLE, "-M", "nonsense").stderr)
+
+    def test_a_table_of_an_unknown_model_has_its_rates_all_the_same(self):
+        text = TABLE.read_text().replace("skylake-server@1", "other-cpu@7")
+        self.assertIn("IPC (instructions per cycle)", run("plot", "-", text=text).stdout)
+
     def test_a_program_of_three_phases_has_three(self):
         with tempfile.TemporaryDirectory() as folder:
             table = plotting.count_three_phases(folder)
@@ -121,6 +136,7 @@ class Plot(unittest.TestCase):
         self.assertRegex(done.stdout, r"^ +whole +phase 1 +phase 2 +phase 3\n")
         rates = {line.split()[0]: [float(word) for word in line.split()[2:]] for line in done.stdout.splitlines()
                  if line.startswith("  ") and not line.endswith("phase 3")}
+        self.assertRegex(done.stdout, r"\nIPC \(instructions per cycle\) ")
         loads, branches = rates["mem_inst_retired.all_loads"], rates["branches"]
         self.assertEqual(max(loads), loads[1])         # the walk through memory is the second
         self.assertEqual(max(branches), branches[2])   # the decisions are the third
