@@ -100,6 +100,14 @@ class CoreFeed {
   /// Whether the branch that ended the newest run was mispredicted.
   virtual bool last_mispredicted() const = 0;
 
+  /// From now on taken branches are remembered, the newest few hundred of what was played.
+  virtual void remember_branches() {}
+  /// Of the taken branches, the one so many before the newest: whether it was mispredicted. False if it is not remembered, or
+  /// is not at `pc`.
+  virtual bool was_mispredicted([[maybe_unused]] std::size_t back, [[maybe_unused]] std::uint64_t pc) const {
+    return false;
+  }
+
   /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load is
   /// tagged at a time; when it has its data, a seeded pseudo-random few of those that follow are passed over.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;

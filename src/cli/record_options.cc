@@ -96,6 +96,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .precise_ip = event.precise});
   }
   if (auto detail = choose_detail(words.run, model, out.config); !detail) return detail;
+  out.description.branch_prediction_known = out.config.branch_stack && out.config.detail != session::Detail::Exact;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
   if (!banks) return banks.error();
   out.pmus = banks->size();

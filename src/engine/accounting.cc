@@ -269,6 +269,9 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
     const auto& branches = translator_->branches_to(record(--first));
     found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
+  const arch::CoreFeed* const core = thread_->cpu.core;
+  std::size_t left = 0;
+  for (std::size_t i = first; core != nullptr && i < records; ++i) left += translator_->branches_to(record(i)).size();
   for (std::size_t i = first; i < records; ++i) {
     for (const auto& branch : translator_->branches_to(record(i))) {
       std::uint64_t to = branch.to;
@@ -278,6 +281,7 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
       taken.from = branch.from;
       taken.to = to;
       taken.kind = branch.kind;
+      taken.mispredicted = core != nullptr && core->was_mispredicted(--left, branch.from);
       for (pmu::Pmu* pmu : thread_->cpu.pmus) {
         if (pmu->wants_branches()) pmu->enter_branch(taken);
       }

@@ -208,6 +208,7 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   const std::uint64_t* const end = core_paths_.expand(*path, step.values, segment_bases(), step.listed, words_.data());
   const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
   step.told_core = true;
+  step.mispredicted = false;
   step.signals = {};
   ran_ += sizeof(std::uint32_t);  // as a record
   if (!at_once_) {                // no counter waits for it: its signals are counted with those of others
@@ -227,15 +228,16 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   }
   step.load = core.last_load();
   step.store = core.last_store();
+  step.mispredicted = core.last_mispredicted();
 }
 
-// What only the model knows of the instruction that has just run alone. Not whether it was mispredicted: that is for LBR and BTS
-// alone, which are not told of other branches' mispredictions either.
+// What only the model knows of the instruction that has just run alone.
 void Runtime::tell_of_core(arch::Retired& retired) const {
   const StepInProgress& step = thread_->step;
   retired.signals = &step.signals;
   retired.load = step.load;
   retired.store = step.store;
+  retired.mispredicted = step.mispredicted;
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
@@ -275,9 +277,10 @@ void Runtime::take_time_pmi() {
   if (thread_->cpu.core != nullptr && thread_->cpu.pmi_requested != nullptr && *thread_->cpu.pmi_requested) take_pmi();
 }
 
-void Runtime::tell_latency_threshold(const VirtualCpu& cpu) {
+void Runtime::tell_wishes(const VirtualCpu& cpu) {
   if (cpu.core == nullptr) return;
   for (const pmu::Pmu* pmu : cpu.pmus) {
+    if (pmu->wants_branches()) cpu.core->remember_branches();
     if (const std::uint64_t cycles = pmu->latency_threshold(); cycles != 0)
       cpu.core->set_latency_threshold(static_cast<std::uint32_t>(cycles));
   }

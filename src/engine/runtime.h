@@ -112,7 +112,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void forget_flushed_paths();
   void advance_time();
   void take_time_pmi();
-  static void tell_latency_threshold(const VirtualCpu& cpu);
+  static void tell_wishes(const VirtualCpu& cpu);
   void tell_core_unmapped(std::uint64_t address, std::uint64_t length);
 
   // ---- marks in the program's code (marks.cc)

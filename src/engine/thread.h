@@ -70,6 +70,7 @@ struct StepInProgress {
   std::vector<std::uint64_t> listed;  // words of AccessForm::Listed
   arch::CoreSignals signals;          // what the instruction added
   arch::AccessOutcome load, store;
+  bool mispredicted = false;
 };
 
 struct Thread {

@@ -107,7 +107,7 @@ void Runtime::announce_thread(Thread& thread) {
     thread.cpu.core->wait_until(thread.core_time);
   }
   thread.announced = true;
-  tell_latency_threshold(thread.cpu);
+  tell_wishes(thread.cpu);
 }
 
 void Runtime::forget_thread(Thread& thread) {

@@ -38,14 +38,15 @@ bool tells_branches(const RecordingConfig& config, const arch::CpuModel& model) 
   using enum arch::CoreSignal;
   constexpr arch::CoreSignal kOfBranches[] = {MispredictedTaken,        MispredictedNotTaken, MispredictedIndirectJump,
                                               MispredictedIndirectCall, MispredictedReturn,   Resteers};
-  return std::ranges::any_of(config.events, [&](const EventSpec& event) {
-    const arch::PerfEvtSel select{event.select};
-    const arch::EventMeaning* const meaning =
-        arch::meaning_of(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
-                         static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask)));
-    if (event.kind != EventKind::Hardware || meaning == nullptr || meaning->of_signals == nullptr) return false;
-    return std::ranges::any_of(kOfBranches, [&](arch::CoreSignal signal) { return depends_on(*meaning, signal); });
-  });
+  return config.branch_stack || std::ranges::any_of(config.events, [&](const EventSpec& event) {
+           const arch::PerfEvtSel select{event.select};
+           const arch::EventMeaning* const meaning =
+               arch::meaning_of(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
+                                static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask)));
+           if (event.kind != EventKind::Hardware || meaning == nullptr || meaning->of_signals == nullptr) return false;
+           return std::ranges::any_of(kOfBranches,
+                                      [&](arch::CoreSignal signal) { return depends_on(*meaning, signal); });
+         });
 }
 
 }  // namespace

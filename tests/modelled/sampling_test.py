@@ -43,6 +43,31 @@ class Sampling(unittest.TestCase):
                     self.assertLessEqual(taken, counted / period + 1)
                     self.assertGreaterEqual(taken, 0.99 * counted / (period + 70 * event.count(":")) - 1)
 
+    def test_last_branches_say_which_were_mispredicted(self):
+        program = tool.guest(*self.PROGRAM)
+        taken, mispredicted = "br_inst_retired.near_taken", "br_misp_retired.near_taken"
+        with tempfile.TemporaryDirectory() as folder:
+            def stacks(event, *options):
+                ran = tool.zeroskid("record", "-q", "-b", "-o", "perf.data", "-e", event, *options, "--", *program,
+                                    folder=folder)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                shown = tool.zeroskid("script", "-i", "perf.data", "-F", "ip,brstack", folder=folder).stdout
+                rows = [line.split() for line in shown.splitlines() if line.strip()]
+                return [(int(row[0], 16), [entry.split("/")[:3] for entry in row[1:]]) for row in rows]
+
+            # Each sample is of a branch that was mispredicted, and the newest of its stack is that branch.
+            found = stacks(f"{mispredicted}:pp", "-c", "7")
+            self.assertGreater(len(found), 100)
+            for address, stack in found:
+                self.assertEqual((int(stack[0][0], 16), stack[0][2]), (address, "M"))
+            # Samples of any branches: as many are mispredicted as are counted.
+            flags = [entry[2] for _, stack in stacks(f"{taken}:pp", "-c", "37", "--detail", "fast") for entry in stack]
+            counted = tool.numbers([taken, mispredicted], program)
+            self.assertAlmostEqual(flags.count("M") / len(flags), counted[mispredicted] / counted[taken], delta=0.005)
+            self.assertEqual(set(flags), {"M", "P"})
+            # Without a core model nobody knows.
+            self.assertEqual({entry[2] for _, stack in stacks(f"{taken}:pp", "-c", "997") for entry in stack}, {"-"})
+
     def test_two_events_together_have_the_samples_that_each_has_alone(self):
         program = tool.guest(*self.PROGRAM)
         for model in ("westmere", "haswell", "skylake-server"):

@@ -197,7 +197,7 @@ void ThreadPlayer<Clock>::play_all(std::span<const arch::PathRun> runs, std::spa
   for (const arch::PathRun& run : runs.first(runs.size() - 1)) {
     if constexpr (!kTimed) {
       const SimpleBlock* const simple = book_.simple(run.path);
-      if (simple != nullptr && open_ == nullptr) {
+      if (simple != nullptr && open_ == nullptr && taken_.empty()) {
         words = play_simple(simple, run, words, filter, core);
         continue;
       }
@@ -437,6 +437,7 @@ void ThreadPlayer<Clock>::end_block(const Segment& segment, std::uint64_t next) 
                              .taken = segment.taken};
     const BranchOutcome outcome =
         core_.branches.predict_and_update(branch, segment.address, path_footprint(branch.pc, branch.target));
+    if (!taken_.empty() && segment.taken) taken_[taken_count_++ % kRemembered] = {segment.pc, outcome.mispredicted};
     if (outcome.mispredicted) {
       note_mispredicted(segment.kind, segment.taken);
       core_.clock.mispredict(segment.branch);

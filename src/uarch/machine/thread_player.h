@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "arch/core_feed.h"
 #include "uarch/branch/branch_unit.h"
@@ -79,6 +80,12 @@ class ThreadPlayer final : public arch::CoreFeed {
   arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
   arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store); }
   bool last_mispredicted() const override { return last_.mispredicted; }
+  void remember_branches() override { taken_.resize(kRemembered); }
+  bool was_mispredicted(std::size_t back, std::uint64_t pc) const override {
+    if (back >= taken_.size()) return false;
+    const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
+    return branch.pc == pc && branch.mispredicted;
+  }
   void set_latency_threshold(std::uint32_t cycles) override {
     tags_ = true;
     threshold_ = cycles;
@@ -159,6 +166,14 @@ class ThreadPlayer final : public arch::CoreFeed {
   SlotAccount account_;
   TimeCounts counts_;
   Last last_;
+  struct TakenBranch {
+    std::uint64_t pc = 0;
+    bool mispredicted = false;
+  };
+  // chosen: many times the deepest LBR stack, whose filter may let few through.
+  static constexpr std::size_t kRemembered = 1024;
+  std::vector<TakenBranch> taken_;  // a ring; empty unless asked for
+  std::size_t taken_count_ = 0;
   // The load-latency facility.
   bool tags_ = false;
   std::uint32_t threshold_ = 0;
