@@ -20,6 +20,13 @@ namespace {
 // A batch stays in the second-level cache between the two who touch it.
 constexpr std::size_t kBatchRuns = 1024, kBatchWords = 8192;
 
+/// Whether it is an event of the load-latency facility.
+bool counts_latency(const arch::EventMeaning& meaning) {
+  arch::CoreSignals one;
+  one[arch::CoreSignal::LatencyLoads] = 1;
+  return meaning.of_signals != nullptr && meaning.of_signals(one) != 0;
+}
+
 }  // namespace
 
 CorePaths::Bases Runtime::segment_bases() const {
@@ -281,8 +288,9 @@ void Runtime::tell_wishes(const VirtualCpu& cpu) {
   if (cpu.core == nullptr) return;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     if (pmu->wants_branches()) cpu.core->remember_branches();
-    if (const std::uint64_t cycles = pmu->latency_threshold(); cycles != 0)
-      cpu.core->set_latency_threshold(static_cast<std::uint32_t>(cycles));
+    // Whatever the register holds: 0 is a threshold too, as Westmere's latency_above_threshold_0 has it.
+    if (std::ranges::any_of(pmu->lanes(), counts_latency))
+      cpu.core->set_latency_threshold(static_cast<std::uint32_t>(pmu->latency_threshold()));
   }
 }
 

@@ -31,6 +31,16 @@ class Sampling(unittest.TestCase):
                 step = period + 1 if ":" in event else period
                 self.assertEqual(len(samples(event, program, "-c", period, "--virtual-time")), counted // step)
 
+    def test_a_latency_threshold_of_nothing_is_one(self):
+        program = tool.guest(*self.PROGRAM)
+        for model, events in (("westmere", ["mem_inst_retired.latency_above_threshold_0",
+                                            "mem_inst_retired.latency_above_threshold_4"]),
+                              ("skylake-server", ["cpu/mem-loads,ldlat=0/", "cpu/mem-loads,ldlat=4/"])):
+            with self.subTest(model=model):
+                every, slow = (tool.numbers([event], program, "--cpu", model)[event] for event in events)
+                self.assertGreater(every, 2 * slow)
+                self.assertGreater(slow, 0)
+
     def test_cycles_are_sampled_as_often_with_records_as_with_interrupts(self):
         program = tool.guest(*self.PROGRAM)
         counted = tool.numbers(["cycles"], program, "--virtual-time")["cycles"]
