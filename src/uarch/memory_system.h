@@ -117,6 +117,22 @@ class MemorySystem {
     ++filter.loads;
     return l1_cycles_;
   }
+  /// The same for quiet hits, behind plain_load() or plain_store(). since: as quiet_hit() has it
+  std::uint32_t quiet_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
+                           std::uint64_t since) {
+    Filter& own = filters_[core];
+    if (bytes == 0 || bytes > kLineBytes || (store_buffer_ && own.stores.may_meet(linear, bytes, now)) ||
+        !quiet_hit(core, linear, Look(bytes, false), since))
+      return 0;
+    ++own.loads;
+    return l1_cycles_;
+  }
+  bool quiet_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
+                   std::uint64_t since, std::uint32_t& waited) {
+    if (bytes == 0 || bytes > kLineBytes || !quiet_hit(core, linear, Look(bytes, true), since)) return false;
+    pass_store(filters_[core], linear, bytes, now, retires, waited);
+    return true;
+  }
   Outcome other_load(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Plain); }
 
   Outcome store(unsigned core, const Access& access) {
@@ -132,12 +148,7 @@ class MemorySystem {
                    std::uint32_t& waited) {
     Filter& filter = filters_[core];
     if (!filter.skips(linear, bytes, 1, store_pages_)) return false;
-    ++filter.written;
-    if (store_buffer_) {
-      const std::uint64_t start = filter.stores.free_at(now);
-      filter.stores.push(linear, bytes, start, std::max(start + l1_cycles_, retires));
-      waited = static_cast<std::uint32_t>(start - now);
-    }
+    pass_store(filter, linear, bytes, now, retires, waited);
     return true;
   }
   Outcome other_store(unsigned core, const Access& access) { return slow_store(core, access); }
@@ -252,6 +263,16 @@ class MemorySystem {
  protected:
   /// inline_path  false: everything takes the slow functions (tests)
   MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path);
+
+  /// A store that hits.
+  void pass_store(Filter& own, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
+                  std::uint32_t& waited) const {
+    ++own.written;
+    if (!store_buffer_) return;
+    const std::uint64_t start = own.stores.free_at(now);
+    own.stores.push(linear, bytes, start, std::max(start + l1_cycles_, retires));
+    waited = static_cast<std::uint32_t>(start - now);
+  }
 
   virtual Outcome slow_load(unsigned core, const Access& access, LoadKind kind) = 0;
   virtual Outcome slow_store(unsigned core, const Access& access) = 0;

@@ -225,7 +225,9 @@ template <bool kLast>
     case StepKind::Load: {
       const std::uint64_t linear = *words;
       const std::uint64_t now = clock.load_dispatch(step.load);
-      if (const std::uint32_t cycles = memory_.plain_load(core, linear, step.bytes, now)) {
+      std::uint32_t cycles = memory_.plain_load(core, linear, step.bytes, now);
+      if (cycles == 0) cycles = memory_.quiet_load(core, linear, step.bytes, now, clock.start_cycle());
+      if (cycles != 0) {
         if constexpr (kLast) {
           last_.loaded = true;
           last_.load = {.latency = cycles};
@@ -240,7 +242,9 @@ template <bool kLast>
       const std::uint64_t linear = *words;
       const std::uint64_t now = clock.dispatch_cycle(step.instruction);
       std::uint32_t waited = 0;
-      if (memory_.plain_store(core, linear, step.bytes, now, clock.retired_cycle(), waited)) {
+      const std::uint64_t retires = clock.retired_cycle();
+      if (memory_.plain_store(core, linear, step.bytes, now, retires, waited) ||
+          memory_.quiet_store(core, linear, step.bytes, now, retires, clock.start_cycle(), waited)) {
         if constexpr (kLast) {
           last_.stored = true;
           last_.store = {.latency = l1_cycles_};
