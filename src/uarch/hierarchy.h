@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -34,13 +35,14 @@ class Hierarchy final : public MemorySystem {
         parameters_(parameters),
         prefetch_(options.prefetch),
         buffers_stores_(options.store_buffer),
-        several_(options.cores > 1),
+        several_(options.cores > 1 && options.directory_from_start),
         pages_(options.seed),
         llc_(parameters.llc) {
     for (unsigned core = 0; core < options.cores; ++core) cores_.push_back(std::make_unique<Core>(parameters));
   }
 
   void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) override {
+    enter(core);
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::SoftwarePrefetches);
     const std::uint64_t page = access.linear >> kPageBits;
@@ -57,6 +59,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   Outcome streaming_store(unsigned core, const Access& access) override {
+    enter(core);
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::StreamingStores);
     Core& own = *cores_[core];
@@ -145,6 +148,7 @@ class Hierarchy final : public MemorySystem {
 
  protected:
   Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
+    enter(core);
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::Loads);
     const bool locked = kind == LoadKind::Locked;
@@ -191,6 +195,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   Outcome slow_store(unsigned core, const Access& access) override {
+    enter(core);
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::Stores);
     auto& stores = stores_of(core);
@@ -209,6 +214,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) override {
+    enter(core);
     cores_[core]->dispatched = now;
     Core& own = *cores_[core];
     filters_[core].fetched = linear >> kLineBits;
@@ -327,6 +333,29 @@ class Hierarchy final : public MemorySystem {
     Way to_l2, to_llc, to_memory;
     Line open_row = kNoLine;
   };
+
+  /// `core` does something that may reach beyond itself. As long as only one core ever has, nobody can ask what it holds, and no
+  /// directory is kept; it is made when a second one comes.
+  void enter(unsigned core) {
+    if ((used_ & core_bit(core)) == 0) [[unlikely]]
+      enter_first(core);
+  }
+  [[gnu::noinline]] void enter_first(unsigned core) {
+    if (used_ != 0 && !several_) {
+      several_ = true;
+      const auto first = static_cast<unsigned>(std::countr_zero(used_));
+      const auto held = [this](Line line) { directory_.set(line, {used_, true}); };
+      if (parameters_.llc_role == LlcRole::Inclusive) {
+        llc_.for_each(held);
+      } else {
+        const Core& own = *cores_[first];
+        own.l1d.for_each(held);
+        own.l1i.for_each(held);
+        own.l2.for_each(held);
+      }
+    }
+    used_ |= core_bit(core);
+  }
 
   static std::uint64_t earliest_of(const Access& access) { return access.earliest != 0 ? access.earliest : access.now; }
 
@@ -794,7 +823,7 @@ class Hierarchy final : public MemorySystem {
     if (evicted.line == kNoLine) return;
     bool dirty = (evicted.flags & kDirty) != 0;
     if (parameters_.llc_role == LlcRole::Inclusive) {
-      for (unsigned other = 0; other < cores_.size(); ++other) dirty = invalidate(other, evicted.line) || dirty;
+      dirty = invalidate_in_cores(evicted.line) || dirty;
       if (several_) directory_.forget(evicted.line);
     }
     if (dirty) write_to_memory(core);
@@ -868,10 +897,17 @@ class Hierarchy final : public MemorySystem {
     return dirty;
   }
 
+  /// No core holds the line any more. Returns whether one had it modified.
+  bool invalidate_in_cores(Line line) {
+    bool dirty = false;
+    for (CoreMask left = used_; left != 0; left &= left - 1)
+      dirty = invalidate(static_cast<unsigned>(std::countr_zero(left)), line) || dirty;
+    return dirty;
+  }
+
   /// No cache holds the line any more; what was modified went to memory.
   void invalidate_everywhere(unsigned core, Line line) {
-    bool dirty = false;
-    for (unsigned other = 0; other < cores_.size(); ++other) dirty = invalidate(other, line) || dirty;
+    bool dirty = invalidate_in_cores(line);
     if (const auto slot = llc_.find(line); slot != Outer::kNoSlot) {
       dirty = dirty || (llc_.flags(slot) & kDirty) != 0;
       llc_.remove(slot);
@@ -883,7 +919,8 @@ class Hierarchy final : public MemorySystem {
   MemoryParameters parameters_;
   bool prefetch_;
   bool buffers_stores_;
-  bool several_;
+  bool several_;       // the directory knows what cores hold
+  CoreMask used_ = 0;  // cores that have done anything
   bool large_pages_ = false;
   PageMap pages_;
   Outer llc_;

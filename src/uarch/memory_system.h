@@ -76,6 +76,8 @@ struct MemoryOptions {
   std::uint64_t seed = 1;    // of the frames' order
   bool store_buffer = true;  // forwarding, blocking, aliasing; without it stores reach L1D at once
   bool prefetch = true;      // the hardware prefetchers
+  // true: also while only one core has done anything, when nobody can tell; for tests.
+  bool directory_from_start = false;
 };
 
 /// A plain load or store of one to kLineBytes bytes that is looked at together with others.

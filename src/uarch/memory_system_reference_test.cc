@@ -184,6 +184,30 @@ TEST_P(MemorySystemReference, FourCoresThatShare) {
   compare(GetParam()->memory, {.cores = 4, .seed = 3}, full() ? 10'000'000 : 200'000, false);
 }
 
+/// Nobody can tell that the directory was only made when a second core came.
+TEST_P(MemorySystemReference, ADirectoryThatIsMadeLateHoldsTheSame) {
+  const auto late = MemorySystem::make(GetParam()->memory, {.cores = 3});
+  const auto always = MemorySystem::make(GetParam()->memory, {.cores = 3, .directory_from_start = true});
+  std::vector<Program> programs;
+  for (unsigned core = 0; core < 3; ++core) programs.emplace_back(200 + core, true);
+  constexpr std::uint64_t kAlone = 60'000, kAll = 120'000;
+  for (std::uint64_t i = 0; i < kAll; ++i) {
+    const auto core = static_cast<unsigned>(i < kAlone ? 1 : i / 64 % 3);
+    const Program::Step step = programs[core].next();
+    const Outcome outcome = perform(*late, core, step);
+    ASSERT_EQ(outcome, perform(*always, core, step)) << "access " << i << " of core " << core;
+    programs[core].arrived(outcome);
+  }
+  CoreSignals both;
+  for (unsigned core = 0; core < 3; ++core) {
+    EXPECT_EQ(late->counts(core), always->counts(core));
+    both[CoreSignal::LoadL3Hitm] += late->counts(core)[CoreSignal::LoadL3Hitm];
+    both[CoreSignal::LoadL3SnoopHit] += late->counts(core)[CoreSignal::LoadL3SnoopHit];
+  }
+  EXPECT_GT(both[CoreSignal::LoadL3Hitm], 0U);  // so what they held mattered
+  EXPECT_GT(both[CoreSignal::LoadL3SnoopHit], 0U);
+}
+
 std::vector<const CoreModel*> rows() {
   std::vector<const CoreModel*> all;
   for (const CoreModel& model : core_models()) all.push_back(&model);

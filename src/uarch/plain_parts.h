@@ -49,6 +49,12 @@ class PlainCache {
     policies_[set]->inserted(way);
     return evicted;
   }
+  template <typename Use>
+  void for_each(Use use) const {
+    for (const EvictedLine& entry : entries_) {
+      if (entry.line != kNoLine) use(entry.line);
+    }
+  }
   void remove(Slot slot) { entries_[slot] = {}; }
   LineFlags flags(Slot slot) const { return entries_[slot].flags; }
   void set_flags(Slot slot, LineFlags flags) { entries_[slot].flags = flags; }

@@ -70,6 +70,14 @@ class Cache {
     flags_[slot] = kSharedLine;
   }
 
+  /// use(line) for each line that is there.
+  template <typename Use>
+  void for_each(Use use) const {
+    for (Slot slot = 0; slot < index_.sets() << shift_; ++slot) {
+      if ((slot & ((1U << shift_) - 1)) < ways_ && tags_[slot] != kNoLine) use(tags_[slot]);
+    }
+  }
+
   LineFlags flags(Slot slot) const { return flags_[slot]; }
   void set_flags(Slot slot, LineFlags flags) { flags_[slot] = flags; }
   std::uint32_t set_of(Line line) const { return index_(line); }
