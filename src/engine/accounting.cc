@@ -128,10 +128,11 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near_ |= nearest_time(*pmu) < kFarAway;
     if (time_is_near_) risks_ |= kRiskAny;
   }
-  const bool budget =
-      !models_ && !cuts_ && !cpu.marks && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]);
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
   at_once_ = models_ && (any_near || time_is_near_);
+  const bool budget = !models_ && !cuts_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]) &&
+                      !(cpu.marks && any_near);
+  budget_until_mark_ = budget && cpu.marks;
   form_ = budget ? TraceForm::Budget : any_near || models_ ? TraceForm::Spaced : TraceForm::Records;
 }
 

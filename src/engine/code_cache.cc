@@ -101,6 +101,12 @@ void Window::untrip() const {
   raw_syscall(SYS_mprotect, static_cast<long>(trace_), static_cast<long>(trace_bytes_), PROT_READ | PROT_WRITE);
 }
 
+void Window::map_trace() {
+  const long result = raw_syscall(SYS_mmap, static_cast<long>(trace_), static_cast<long>(trace_bytes_),
+                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  CHECK(result == static_cast<long>(trace_));
+}
+
 void Window::map_alias() {
   const long fd = raw_syscall(SYS_memfd_create, reinterpret_cast<long>("zeroskid-budget"), MFD_CLOEXEC);
   CHECK(fd >= 0);
@@ -114,7 +120,10 @@ void Window::map_alias() {
 }
 
 void Window::use_budget_view(bool on) {
-  if (on) map_alias();
+  if (on)
+    map_alias();
+  else if (aliased_)
+    map_trace();
   aliased_ = on;
 }
 

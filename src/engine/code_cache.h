@@ -71,6 +71,7 @@ class Window {
   void use_budget_view(bool on);
 
  private:
+  void map_trace();
   void map_alias();
 
   std::uint64_t base_, table_, trace_, stubs_, code_, end_, slots_;

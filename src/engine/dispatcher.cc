@@ -328,7 +328,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       if (const std::uint64_t at = leave_near(); at != 0) return at;
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full);
-      if (stop_counting_elements()) {
+      if (stop_counting_elements() || leave_budget_form()) {
         link_from = kNone;
         continue;
       }

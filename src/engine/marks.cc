@@ -34,7 +34,6 @@ std::size_t next_marked(std::span<const std::uint32_t> ids, std::size_t at) {
 Mark Runtime::mark(const Insn& insn) {
   Mark found = marks_.at(insn.pc);
   if (!found && is_marker_nop(insn)) found.time = marker(insn);
-  // The pointer of a budget trace says how much has retired, but not where.
   if (form_ == TraceForm::Budget) found.stepped = true;
   any_marks_ |= static_cast<bool>(found);
   return found;
@@ -69,6 +68,16 @@ bool Runtime::stop_counting_elements() {
   if (!any_marks_ || !count_elements_) return false;
   count_elements_ = false;
   translator_->stop_counting_elements();
+  return true;
+}
+
+// The pointer of a budget trace says how much has retired, and not where.
+bool Runtime::leave_budget_form() {
+  if (!any_marks_ || !budget_until_mark_) return false;
+  budget_until_mark_ = false;
+  form_ = TraceForm::Records;
+  window_.use_budget_view(false);
+  translator_->record_exits();
   return true;
 }
 

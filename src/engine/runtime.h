@@ -121,6 +121,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void adopt_marks();
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   bool stop_counting_elements();
+  bool leave_budget_form();
   void count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
@@ -284,6 +285,7 @@ class Runtime final : public CodeSource, public CodeListener {
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};  // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;
+  bool budget_until_mark_ = false;     // form_ is Budget, and no longer when there is a mark
   std::atomic<bool> tripped_{false};   // the trace is unmapped so that the next append faults
   std::atomic<bool> entering_{false};  // past the last look at `pending` before translated code runs
 };

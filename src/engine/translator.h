@@ -117,6 +117,12 @@ class Translator {
     flush();
   }
 
+  /// The trace is of TraceForm::Records from now on. Drops all translations.
+  void record_exits() {
+    options_.form = TraceForm::Records;
+    flush();
+  }
+
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
   /// Whether a record of this exit says that a mark was reached.
   MarkTime mark_of(std::uint32_t exit_id) const { return exit_marks_[exit_id]; }
