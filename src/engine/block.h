@@ -65,14 +65,18 @@ struct Exit {
   std::uint64_t pc = 0;  // of the instruction that leaves where the kind says so, and of a side exit's branch
   std::uint64_t target = 0;
   std::uint64_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
+  // Of a side exit of which another copy can be made, closer to where it leads (Translator::link):
+  std::uint32_t branch_after = 0;  // end of the rel32 of the branch that leads to it, else 0
+  std::uint32_t stub = 0;          // where it was made first
   std::uint32_t block = kNone;
   std::uint32_t linked_to = kNone;      // block
   std::uint32_t next_incoming = kNone;  // list of exits linked to the same block
   std::uint16_t instructions = 0;       // retired on this path
   ExitKind kind = ExitKind::Direct;
-  bool taken = false;  // a side exit of a branch whose fall-through (or target) the block follows
-  bool brake = false;  // taken because the trace pointer has come close to the guard (Translator::emit_brake)
-  bool near = false;   // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
+  bool taken = false;     // a side exit of a branch whose fall-through (or target) the block follows
+  bool brake = false;     // taken because the trace pointer has come close to the guard (Translator::emit_brake)
+  bool adjacent = false;  // linked to what follows: the jump is a NOP
+  bool near = false;      // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
 };
 
 /// State that the copied instruction runs in, and where it is.
@@ -89,8 +93,9 @@ inline constexpr std::uint8_t kRcxSpilled = 0x80;
 struct Block {
   std::uint64_t pc = 0;
   std::uint64_t entry = 0;
-  std::uint64_t direct_entry = 0;  // for the direct table: reloads rcx and falls into `entry`
+  std::uint64_t direct_entry = 0;  // for the direct table: reloads rcx and goes on at `entry`; 0 if none
   std::uint64_t hashed_entry = 0;  // for the hashed table: checks the pc first; 0 if none
+  std::uint64_t cold_entry = 0;    // the side exits of Variant::Full lie apart, from here to those of the next block
   std::uint32_t code_bytes = 0;    // from entry
   std::uint32_t first_meta = 0;
   std::uint32_t first_exit = 0;

@@ -61,6 +61,8 @@ class Window {
   std::uint64_t stubs_begin() const { return stubs_; }
   std::uint64_t code_begin() const { return code_; }
   std::uint64_t code_end() const { return end_; }
+  /// From here to the end: what is seldom run, so that it does not lie between what is run often.
+  std::uint64_t cold_begin() const { return code_ + page_down((end_ - code_) / 2); }
   bool in_code(std::uint64_t address) const { return address >= stubs_ && address < end_; }
 
   static std::size_t bytes_needed(std::size_t code_bytes);

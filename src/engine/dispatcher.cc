@@ -327,7 +327,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (is_far(allowed)) {
       if (const std::uint64_t at = leave_near(); at != 0) return at;
       const std::uint64_t flushes = translator_->flushes();
-      const Block* block = &translator_->get(thread.pc, Variant::Full);
+      const Block* block = &translator_->get(thread.pc, Variant::Full, link_from);
       if (stop_counting_elements() || leave_budget_form()) {
         link_from = kNone;
         continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/flag_writer.h"
@@ -15,6 +16,8 @@ constexpr std::uint64_t kPageShift = 12;
 /// has few words to give away, since each stands for many instructions.
 constexpr std::uint64_t kBrakeBudget = 40, kBrakeBytes = 4 * 8;
 constexpr unsigned kMostSideExits = 7;
+/// As long as a jump with rel32, and in its place where it would lead to what follows.
+constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
 bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
 
@@ -60,9 +63,11 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       lanes_(lanes),
       options_(options),
       at_(window.code_begin()),
+      cold_at_(window.cold_begin()),
       counts_(lanes, units),
       fact_counts_(lanes),
-      out_(at_, window.code_end(), window.context_address()) {
+      out_(at_, window.cold_begin(), window.context_address()),
+      cold_(cold_at_, window.code_end(), window.context_address()) {
   forget_hashed();
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
   blocks_.reserve(std::size_t{1} << 18);
@@ -360,9 +365,12 @@ void Translator::emit_slots(std::span<const InsnSlots::Store> stores) {
   }
 }
 
-void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id) {
-  if (current_.variant == Variant::Step) return;
-  if (exits_[exit_id].near) return out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
+void Translator::emit_append(std::uint32_t exit_id) {
+  if (current_.variant != Variant::Step) emit_record(exit_id);
+}
+
+void Translator::emit_record(std::uint32_t exit_id) {
+  if (exits_[exit_id].near) return out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts_.at(exit_id, 0)));
   const auto store = [&](std::uint32_t record) {
     for (const std::uint8_t byte : kAppend) out_.u8(byte);
     out_.u32(record);
@@ -377,7 +385,7 @@ void Translator::emit_append(std::span<const std::uint32_t> counts, std::uint32_
       store(SpacedRecord::make(exit_id, counts_.words(exit_id)));
       break;
     case TraceForm::Budget:
-      out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts[0]));
+      out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts_.at(exit_id, 0)));
       store(exit_id);
       break;
   }
@@ -399,11 +407,12 @@ void Translator::emit_leave(std::uint32_t exit_id, bool linkable) {
   out_.jmp(stubs_.step_done);
 }
 
-void Translator::emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch) {
+std::uint32_t Translator::emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Direct, branch, target, current_.instructions, taken, running_);
-  emit_append(running_, id);
+  emit_append(id);
   emit_leave(id, current_.variant == Variant::Full || current_.variant == Variant::Near);
+  return id;
 }
 
 // ---- the way to the event horizon without a fault -------------------------------------------------------------
@@ -431,7 +440,7 @@ void Translator::emit_brake_exit(const SideExit& side) {
   const std::uint32_t id = new_exit(ExitKind::Direct, 0, side.target, side.instructions, side.taken, running_);
   exits_[id].brake = true;
   exits_[id].near = options_.form == TraceForm::Budget;
-  emit_append(running_, id);
+  emit_append(id);
   emit_leave(id, exits_[id].near);
 }
 
@@ -493,7 +502,7 @@ void Translator::emit_near_table(std::uint64_t leave) {
 void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken) {
   unmap();
   const std::uint32_t id = new_exit(kind, pc, target, current_.instructions, taken, running_);
-  emit_append(running_, id);
+  emit_append(id);
   emit_leave(id, false);
 }
 
@@ -554,7 +563,7 @@ void Translator::emit_indirect_exit(const Insn& insn) {
 void Translator::emit_indirect_tail(std::uint64_t pc) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Indirect, pc, 0, current_.instructions, true, running_);
-  emit_append(running_, id);
+  emit_append(id);
   if (current_.variant == Variant::Near) {
     emit_hashed_lookup(window_.near_table_address());
   } else if (current_.variant != Variant::Full) {
@@ -682,9 +691,14 @@ std::span<std::uint32_t> Translator::counts_of(const SideExit& side) {
   return std::span(side_counts_).subspan(side.counts, lanes_.size());
 }
 
+// In the way of a path that stays, they would only take room: most are never taken.
 void Translator::emit_side_exits() {
+  const bool apart = current_.variant == Variant::Full;
+  current_.cold_entry = cold_at_;
+  if (apart) std::swap(out_, cold_);
   for (const SideExit& side : side_exits_) {
     out_.need(kMostPerStep);
+    const std::uint64_t stub = out_.here();
     Emitter::patch_rel32(side.jump_after, out_.here());
     mapping_ = side.mapping;
     const std::uint16_t instructions = current_.instructions;
@@ -698,9 +712,17 @@ void Translator::emit_side_exits() {
       out_.add_disp(kRcx, static_cast<std::int32_t>(side.target));  // what was expected
       emit_indirect_tail(side.unexpected_return->pc);
     } else {
-      emit_direct_exit(side.target, side.taken, side.branch);
+      const std::uint32_t id = emit_direct_exit(side.target, side.taken, side.branch);
+      if (apart && side.mapping.reg < 0) {
+        exits_[id].branch_after = static_cast<std::uint32_t>(side.jump_after);
+        exits_[id].stub = static_cast<std::uint32_t>(stub);
+      }
     }
     current_.instructions = instructions;
+  }
+  if (apart) {
+    cold_at_ = out_.here();
+    std::swap(out_, cold_);
   }
   side_exits_.clear();
   side_counts_.clear();
@@ -710,8 +732,7 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
   // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
   Block& block = blocks_[index];
   const std::uint64_t pc = block.pc;
-  out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
-  out_.need(kMostPerStep);
+  begin_at((at_ + 15) & ~std::uint64_t{15});
   block.hashed_entry = out_.here();
   const bool low = fits32(pc) && fits32(0 - pc);
   const auto add_to_rcx = [&](std::uint64_t value) {
@@ -759,18 +780,21 @@ std::uint64_t Translator::checksum(const Path& path) {
   return sum;
 }
 
-const Block& Translator::get(std::uint64_t pc, Variant variant) {
+const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t from) {
   if (const Block* block = find(pc, variant)) {
     if (!block->unseen_changes ||
         checksum(replay(*block, std::max<unsigned>(block->instructions, 1))) == block->checksum)
       return *block;
     kill(index_of(*block));
   }
-  if (nearly_full()) flush();
-  return translate(pc, variant);
+  if (nearly_full()) {
+    flush();
+    from = kNone;
+  }
+  return translate(pc, variant, from);
 }
 
-const Block& Translator::translate(std::uint64_t pc, Variant variant) {
+const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint32_t from) {
   const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions, nullptr);
   current_ = Block{};
   current_.pc = pc;
@@ -780,10 +804,17 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant) {
   current_.first_meta = static_cast<std::uint32_t>(metas_.size());
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
   current_index_ = static_cast<std::uint32_t>(blocks_.size());
-  out_ = Emitter((at_ + 15) & ~std::uint64_t{15}, window_.code_end(), window_.context_address());
+  copy_of_ = adjacent_ = kNone;
+  if (from != kNone && !may_link(from)) from = kNone;
+  begin_at(from == kNone ? (at_ + 15) & ~std::uint64_t{15} : at_);
+  cold_ = Emitter(cold_at_, window_.code_end(), window_.context_address());
   if (options_.wants_retirements && current_.unseen_changes)
     retirements_[current_index_] = retirements_of(path);  // later it may be another
   if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
+  if (from == kNone)
+    emit_direct_entry();
+  else
+    approach_from(from);
   emit_block(path);
   at_ = out_.here();
 
@@ -828,14 +859,37 @@ void Translator::reserve_once() {
   const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
   for (std::size_t exit = 0; exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
   at_ = window_.code_begin() + kOnceBytes;
+  cold_at_ = window_.cold_begin();
+}
+
+void Translator::begin_at(std::uint64_t at) {
+  out_ = Emitter(at, window_.cold_begin(), window_.context_address());
+  out_.need(kMostPerStep);
+}
+
+// Falls into the block.
+void Translator::emit_direct_entry() {
+  current_.direct_entry = out_.here();
+  out_.load(kRcx, offsetof(Context, slot_rcx));
+}
+
+// A block is made when somebody wants to go there for the first time. What leads there then may lie right before it: a copy of the
+// side exit, or the end of the path, if that was made last. link() makes use of it.
+void Translator::approach_from(std::uint32_t exit_id) {
+  const Exit& exit = exits_[exit_id];
+  if (exit.branch_after != 0) {
+    copy_of_ = exit_id;
+    copy_at_ = out_.here();
+    emit_record(exit_id);
+  } else if (exit.patch_after == out_.here() && !exit.near) {
+    adjacent_ = exit_id;
+  }
 }
 
 // What makes up the block that current_ has begun to describe.
 void Translator::emit_block(const Path& path) {
   current_.followed = path.followed;
   current_.mark = path.mark;
-  current_.direct_entry = out_.here();
-  out_.load(kRcx, offsetof(Context, slot_rcx));
   current_.entry = out_.here();
   mapping_ = {};
   running_.assign(lanes_.size(), 0);
@@ -896,6 +950,11 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
   return true;
 }
 
+bool Translator::may_link(std::uint32_t exit_id) const {
+  const Exit& exit = exits_[exit_id];
+  return exit.patch_after != 0 && exit.linked_to == kNone && !blocks_[exit.block].dead && !is_better_followed(exit_id);
+}
+
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
   if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead ||
@@ -906,15 +965,47 @@ void Translator::link(std::uint32_t exit_id, const Block& target) {
     return kill(exit.block);
   }
   const std::uint32_t index = index_of(target);
-  Emitter::patch_rel32(exit.patch_after, target.entry);
+  lead(exit_id, target);
   exit.linked_to = index;
   exit.next_incoming = blocks_[index].incoming;
   blocks_[index].incoming = exit_id;
 }
 
+// Makes `exit` jump to `target`. A side exit comes from far away: a copy of it takes its place.
+void Translator::lead(std::uint32_t exit_id, const Block& target) {
+  Exit& exit = exits_[exit_id];
+  const bool made_last = index_of(target) + 1 == blocks_.size();
+  if (made_last && exit_id == adjacent_) {
+    exit.adjacent = true;
+    std::memcpy(reinterpret_cast<void*>(exit.patch_after - sizeof kNop), kNop, sizeof kNop);
+    return;
+  }
+  if (made_last && exit_id == copy_of_) return Emitter::patch_rel32(exit.branch_after, copy_at_);
+  if (exit.branch_after == 0 || nearly_full()) return Emitter::patch_rel32(exit.patch_after, target.entry);
+  begin_at(at_);
+  emit_record(exit_id);
+  out_.jmp(target.entry);
+  Emitter::patch_rel32(exit.branch_after, at_);
+  at_ = out_.here();
+}
+
+void Translator::lead_nowhere(Exit& exit) {
+  if (std::exchange(exit.adjacent, false)) *reinterpret_cast<std::uint8_t*>(exit.patch_after - sizeof kNop) = 0xE9;
+  if (exit.branch_after != 0) Emitter::patch_rel32(exit.branch_after, exit.stub);
+  Emitter::patch_rel32(exit.patch_after, unlinked(exit));
+}
+
 void Translator::add_indirect_entry(std::uint32_t index) {
   Block& block = blocks_[index];
   if (window_.direct_covers(block.pc)) {
+    if (block.direct_entry == 0) {
+      if (nearly_full()) return;
+      begin_at(at_);
+      block.direct_entry = at_;
+      out_.load(kRcx, offsetof(Context, slot_rcx));
+      out_.jmp(block.entry);
+      at_ = out_.here();
+    }
     window_.set_direct(block.pc, block.direct_entry, stubs_.indirect_miss);
   }
   if (block.hashed_entry != 0 || (window_.has_direct_table() && !hashed_lookups_)) return;
@@ -926,16 +1017,21 @@ void Translator::add_near_entry(std::uint32_t index) {
 }
 
 void Translator::note_far_target(std::uint64_t cache_pc) {
-  const Place place = locate(cache_pc);
-  if (place.block == kNone || blocks_[place.block].dead) return;
-  far_callers_.insert(blocks_[place.block].pc);
-  kill(place.block);
+  std::uint32_t index = locate(cache_pc).block;
+  if (cache_pc >= window_.cold_begin()) {
+    const auto after = std::upper_bound(blocks_.begin() + 1, blocks_.end(), cache_pc,
+                                        [](std::uint64_t pc, const Block& block) { return pc < block.cold_entry; });
+    index = static_cast<std::uint32_t>(after - blocks_.begin()) - 1;
+  }
+  if (index == kNone || blocks_[index].dead) return;
+  far_callers_.insert(blocks_[index].pc);
+  kill(index);
 }
 
 void Translator::unlink_incoming(Block& block) {
   for (std::uint32_t id = block.incoming; id != kNone;) {
     Exit& exit = exits_[id];
-    Emitter::patch_rel32(exit.patch_after, unlinked(exit));
+    lead_nowhere(exit);
     exit.linked_to = kNone;
     id = exit.next_incoming;
     exit.next_incoming = kNone;
@@ -970,7 +1066,7 @@ void Translator::kill(std::uint32_t index) {
         break;
       }
     }
-    Emitter::patch_rel32(exit.patch_after, unlinked(exit));
+    lead_nowhere(exit);
     exit.linked_to = kNone;
     exit.next_incoming = kNone;
   }

@@ -79,7 +79,8 @@ class Translator {
              std::span<const std::uint32_t> units, const Options& options);
 
   /// The translation of `pc`, Full or Step, made if need be. The reference holds until the next call.
-  const Block& get(std::uint64_t pc, Variant variant);
+  /// from: the exit, not linked yet, that leads there now.
+  const Block& get(std::uint64_t pc, Variant variant, std::uint32_t from = kNone);
   /// A translation of at most `instructions` from `pc`, which the next call overwrites.
   const Block& once(std::uint64_t pc, std::uint64_t instructions);
   const Block* find(std::uint64_t pc, Variant variant) const;
@@ -99,7 +100,9 @@ class Translator {
   void invalidate(std::uint64_t start, std::uint64_t end);
   void flush();
   bool nearly_full() const {
-    return at_ + (256 << 10) > window_.code_end() || exits_.size() + 64 > SpacedRecord::kMostExits;
+    constexpr std::uint64_t kSpare = 128 << 10;
+    return at_ + kSpare > window_.cold_begin() || cold_at_ + kSpare > window_.code_end() ||
+           exits_.size() + 64 > SpacedRecord::kMostExits;
   }
   std::uint64_t flushes() const { return flushes_; }
 
@@ -246,14 +249,21 @@ class Translator {
   bool needs_step(const Insn& insn) const;
   void reserve_once();
   void emit_block(const Path& path);
-  const Block& translate(std::uint64_t pc, Variant variant);
+  const Block& translate(std::uint64_t pc, Variant variant, std::uint32_t from);
+  void begin_at(std::uint64_t at);
+  void emit_direct_entry();
+  void approach_from(std::uint32_t exit_id);
+  bool may_link(std::uint32_t exit_id) const;
+  void lead(std::uint32_t exit_id, const Block& target);
+  void lead_nowhere(Exit& exit);
   void add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts);
 
   // emission of one block
   static constexpr std::size_t kMostPerStep = 256;  // bound on the code for one instruction, comparison or exit
   void emit_step(const Path& path, std::size_t index);
-  void emit_append(std::span<const std::uint32_t> counts, std::uint32_t exit_id);
-  void emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
+  void emit_append(std::uint32_t exit_id);
+  void emit_record(std::uint32_t exit_id);
+  std::uint32_t emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
   bool wants_brake(const Path& path, std::size_t index) const;
   void emit_brake(const Path& path, std::size_t index);
   void emit_brake_exit(const SideExit& side);
@@ -298,7 +308,7 @@ class Translator {
   CodeSource& source_;
   const LaneSet& lanes_;
   Options options_;
-  std::uint64_t at_;
+  std::uint64_t at_, cold_at_;
   std::vector<Block> blocks_;
   std::vector<Exit> exits_;
   std::vector<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
@@ -324,7 +334,7 @@ class Translator {
   FactCounts fact_counts_;
 
   // the block being emitted
-  Emitter out_;
+  Emitter out_, cold_;
   Path path_;
   Block current_;
   std::uint32_t current_index_ = 0;
@@ -335,6 +345,8 @@ class Translator {
   Effects effects_;
   std::vector<PathInsn> path_insns_;  // scratch of describe()
   std::vector<SideExit> side_exits_;
+  std::uint32_t copy_of_ = kNone, adjacent_ = kNone;  // the exit before the block made last (approach_from)
+  std::uint64_t copy_at_ = 0;
   bool braked_ = false;                 // the block has its brake
   std::uint64_t near_jump_after_ = 0;   // Variant::Near: the jump of its check
   std::uint64_t near_limit_after_ = 0;  // and the immediate that it compares with
