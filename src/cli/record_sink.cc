@@ -1,6 +1,7 @@
 #include "cli/record_sink.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "cli/say.h"
@@ -22,10 +23,16 @@ void add(session::Statistics& sum, const session::Statistics& more) {
 
 }  // namespace
 
-RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time)
-    : writer_(std::move(writer)), virtual_time_(virtual_time) {}
+RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time) : writer_(std::move(writer)) {
+  if (!virtual_time) return;
+  const auto folder = std::filesystem::path(writer_.path()).parent_path();
+  order_ = std::make_unique<ProcessOrder>(folder.empty() ? "." : folder.string(), [this](session::Message&& message) {
+    std::visit([this](auto& m) { take(m); }, message);
+  });
+}
 
 void RecordSink::receive(session::Message&& message) {
+  if (order_ != nullptr) return keep(order_->receive(std::move(message)));
   std::visit([this](auto& m) { take(m); }, message);
 }
 
@@ -39,40 +46,26 @@ void RecordSink::keep(const Result<void>& result) {
   say("the program runs on, unrecorded");
 }
 
-std::uint64_t RecordSink::placed(std::int32_t pid, std::uint64_t time_ns) {
-  if (!virtual_time_) return time_ns;
-  Timeline& timeline = timelines_[pid];
-  timeline.latest = std::max(timeline.latest, time_ns + timeline.offset);
-  return time_ns + timeline.offset;
-}
-
 void RecordSink::take(session::Sample& sample) {
-  sample.time_ns = placed(sample.pid, sample.time_ns);
   ++samples_;
   keep(writer_.sample(sample));
 }
 
 void RecordSink::take(session::Hello& hello) {
-  if (!hello.exec) return;
-  waiting_exits_.erase(hello.origin.pid);
-  Timeline& timeline = timelines_[hello.origin.pid];
-  timeline.offset = timeline.latest;
+  if (hello.exec) waiting_exits_.erase(hello.origin.pid);
 }
 
 void RecordSink::take(session::Comm& comm) {
   const Origin& o = comm.origin;
-  keep(writer_.comm({.pid = o.pid,
-                     .tid = o.tid,
-                     .time_ns = placed(o.pid, o.time_ns),
-                     .name = std::move(comm.comm),
-                     .exec = comm.exec}));
+  keep(writer_.comm(
+      {.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns, .name = std::move(comm.comm), .exec = comm.exec}));
 }
 
 void RecordSink::take(session::Mmap& mmap) {
   const Origin& o = mmap.origin;
   keep(writer_.mmap({.pid = o.pid,
                      .tid = o.tid,
-                     .time_ns = placed(o.pid, o.time_ns),
+                     .time_ns = o.time_ns,
                      .start = mmap.start,
                      .length = mmap.length,
                      .file_offset = mmap.file_offset,
@@ -86,22 +79,20 @@ void RecordSink::take(session::Mmap& mmap) {
 
 void RecordSink::take(session::Fork& fork) {
   const Origin& o = fork.origin;
-  const std::uint64_t time_ns = placed(fork.parent_pid, o.time_ns);
   if (o.pid != fork.parent_pid) {
     if (const auto waiting = waiting_exits_.extract(o.pid)) keep(writer_.exit(waiting.mapped()));
-    timelines_[o.pid] = {.offset = timelines_[fork.parent_pid].offset, .latest = time_ns};
   }
-  keep(writer_.fork(
-      {.pid = o.pid, .parent_pid = fork.parent_pid, .tid = o.tid, .parent_tid = fork.parent_tid, .time_ns = time_ns}));
+  keep(writer_.fork({.pid = o.pid,
+                     .parent_pid = fork.parent_pid,
+                     .tid = o.tid,
+                     .parent_tid = fork.parent_tid,
+                     .time_ns = o.time_ns}));
 }
 
 void RecordSink::take(session::Exit& exit) {
   const Origin& o = exit.origin;
-  const profile::Exit record{.pid = o.pid,
-                             .parent_pid = exit.parent_pid,
-                             .tid = o.tid,
-                             .parent_tid = exit.parent_tid,
-                             .time_ns = placed(o.pid, o.time_ns)};
+  const profile::Exit record{
+      .pid = o.pid, .parent_pid = exit.parent_pid, .tid = o.tid, .parent_tid = exit.parent_tid, .time_ns = o.time_ns};
   if (const auto counted = running_.extract(thread_key(o))) add(ended_, counted.mapped());
   if (o.pid == o.tid) {
     waiting_exits_[o.pid] = record;
@@ -112,13 +103,13 @@ void RecordSink::take(session::Exit& exit) {
 
 void RecordSink::take(session::Lost& lost) {
   const Origin& o = lost.origin;
-  keep(writer_.lost(
-      {.event = lost.event, .count = lost.samples, .pid = o.pid, .tid = o.tid, .time_ns = placed(o.pid, o.time_ns)}));
+  keep(writer_.lost({.event = lost.event, .count = lost.samples, .pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}));
 }
 
 void RecordSink::take(session::Statistics& statistics) { running_[thread_key(statistics.origin)] = statistics; }
 
 bool RecordSink::close() {
+  if (order_ != nullptr) keep(order_->finish());
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
   waiting_exits_.clear();
   for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running

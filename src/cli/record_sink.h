@@ -1,15 +1,17 @@
 // Writes what arrives into a perf.data file.
 //   * A process that execs ends its old threads first. perf records no EXIT there, and its reader would forget the
 //     process; so the EXIT of a process waits until something shows that it really ended.
-//   * In virtual time a new program image starts at 0; here it goes on where the process was.
+//   * In virtual time processes come in an order of their own (process_order.h).
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "base/result.h"
 #include "cli/collector.h"
+#include "cli/process_order.h"
 #include "profile/perf_data_writer.h"
 
 namespace zs::cli {
@@ -46,18 +48,13 @@ class RecordSink final : public RecordingSink {
   void take(session::Region&) {}
   void take(session::RegionSpan&) {}
 
-  std::uint64_t placed(std::int32_t pid, std::uint64_t time_ns);
   void keep(const Result<void>& result);
 
   profile::PerfDataWriter writer_;
-  const bool virtual_time_;
+  std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
   std::uint64_t samples_ = 0;
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
-  struct Timeline {
-    std::uint64_t offset = 0, latest = 0;
-  };
-  std::map<std::int32_t, Timeline> timelines_;           // by pid, in virtual time
   std::map<std::int64_t, session::Statistics> running_;  // by thread
   session::Statistics ended_;
 };

@@ -112,7 +112,7 @@ TEST_F(RecordSinkTest, VirtualTimeGoesOnAcrossExecAndIntoChildren) {
   out.receive(sample_at(100));
   out.receive(Hello{.origin = who(7, 7, 0), .exec = true});
   out.receive(sample_at(10));  // 110
-  out.receive(Fork{.origin = who(8, 8, 20), .parent_pid = 7, .parent_tid = 7});
+  out.receive(Fork{.origin = who(8, 8, 20), .parent_pid = 7, .parent_tid = 7, .by_parent = true});
   out.receive(sample_at(25, 8));  // 125: the child goes on from its parent's clock
   ASSERT_TRUE(out.close());
   std::vector<std::uint64_t> times;

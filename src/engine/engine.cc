@@ -44,7 +44,7 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
       window_(plan.layout.engine.start, config.code_cache_bytes),
       context_(window_.context()),
       map_(plan.layout, !config.native_load),
-      clock_(config.seed) {
+      clock_(config.random_seed.value_or(config.seed)) {
   CHECK(Window::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
   instance = this;
 }

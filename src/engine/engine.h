@@ -32,6 +32,8 @@ struct Config {
   /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready. Without:
   /// those that are blocked now.
   std::optional<std::uint64_t> signal_mask;
+  /// Where the stream of random numbers begins, by which getrandom and its kin are answered; none: as `seed` says.
+  std::optional<std::uint64_t> random_seed;
   int first_private_fd = 1000;  // descriptors from here up are the tool's; hidden from the program
   /// execve of a followed program becomes execve of this, with {"--signal-mask", hexadecimal, ["--exec-name", name,]
   /// path, argv...} appended.

@@ -189,6 +189,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::optional<long> id_syscall(long number, const long (&a)[6]);
   ThreadIdentity shown(ThreadIdentity id) const;
   std::optional<long> virtual_syscall(long number, const long (&a)[6]);
+  long write_random(std::uint64_t address, std::uint64_t size);
   void report_mapping(std::uint64_t address, std::uint64_t length);
 
   // ---- futexes (futex.cc)

@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include <algorithm>
@@ -180,6 +182,18 @@ bool is_over_at_once(int fd, Transfer transfer, bool few_bytes) {
   if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return true;
   pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
   return transfer == Transfer::Write && few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
+}
+
+/// /dev/random or /dev/urandom, open for reading.
+bool is_random_device(long fd) {
+  // source: Linux, admin-guide/devices.txt, "Memory devices"
+  constexpr unsigned kMemory = 1, kRandom = 8, kUrandom = 9;
+  struct stat status {};
+  if (raw_syscall(SYS_fstat, fd, &status) != 0 || !S_ISCHR(status.st_mode) || major(status.st_rdev) != kMemory)
+    return false;
+  const unsigned number = minor(status.st_rdev);
+  const long mode = raw_syscall(SYS_fcntl, fd, F_GETFL);
+  return (number == kRandom || number == kUrandom) && !is_error(mode) && (mode & O_ACCMODE) != O_WRONLY;
 }
 
 /// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
@@ -485,13 +499,8 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
     }
     case SYS_getrandom:
       // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
-      if (config_.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0) {
-        std::vector<std::uint64_t> bytes(std::min<std::uint64_t>(u(1), 256) / 8 + 1);
-        for (auto& word : bytes) word = clock_.random();
-        const std::uint64_t size = std::min<std::uint64_t>(u(1), 256);
-        if (write_guest(u(0), bytes.data(), size) != size) return {-EFAULT};
-        return {static_cast<long>(size)};
-      }
+      if (config_.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0)
+        return {write_random(u(0), std::min<std::uint64_t>(u(1), 256))};
       return {pass_on(number, a)};
     default: break;
   }
@@ -710,6 +719,20 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
   return static_cast<long>(kept.size());
 }
 
+// The next bytes of the run's random numbers, as far as they can be written. Returns how many, as read and getrandom do.
+long Runtime::write_random(std::uint64_t address, std::uint64_t size) {
+  std::array<std::uint64_t, 512> words;
+  std::uint64_t done = 0;
+  while (done < size) {
+    const std::uint64_t now = std::min<std::uint64_t>(size - done, sizeof words);
+    for (std::size_t i = 0; 8 * i < now; ++i) words[i] = clock_.random();
+    const std::uint64_t wrote = write_guest(address + done, words.data(), now);
+    done += wrote;
+    if (wrote != now) break;
+  }
+  return done == 0 && size != 0 ? -EFAULT : static_cast<long>(done);
+}
+
 std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
   const auto out = [&](std::uint64_t address, const auto& value) {
     return write_guest(address, &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
@@ -745,6 +768,23 @@ std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
       const long result = pass_on(number, a);
       clock_.sleep(static_cast<std::uint64_t>((*request)[0]) * kBillion + static_cast<std::uint64_t>((*request)[1]));
       return result;
+    }
+    case SYS_read:
+    case SYS_pread64:
+      if (!is_random_device(a[0])) return std::nullopt;
+      return write_random(static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]));
+    case SYS_readv: {
+      if (!is_random_device(a[0])) return std::nullopt;
+      long sum = 0;
+      for (long i = 0; i < a[2]; ++i) {
+        const auto piece =
+            read_guest_value<iovec>(static_cast<std::uint64_t>(a[1]) + sizeof(iovec) * static_cast<std::uint64_t>(i));
+        const long wrote =
+            !piece ? -EFAULT : write_random(reinterpret_cast<std::uint64_t>(piece->iov_base), piece->iov_len);
+        if (wrote < 0) return sum == 0 ? wrote : sum;
+        sum += wrote;
+      }
+      return sum;
     }
     case SYS_times:
     case SYS_getrusage: {
@@ -797,6 +837,8 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(thread.mask));
     words.push_back("--signal-mask");
     words.push_back(mask);
+    words.push_back("--random-seed");
+    words.push_back(std::to_string(clock_.random()));
     if (decision.exec_name != decision.load_path) {
       words.push_back("--exec-name");
       words.push_back(decision.exec_name);

@@ -284,6 +284,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
                              static_cast<long>(child_tid),
                              0,
                              0};
+  const std::uint64_t childs_stream = clock_.random();
   const long result = zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
   if (result != 0) {
     if (!is_error(result)) {
@@ -296,6 +297,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
     return result;
   }
   // The child: this thread alone, in a copy of everything.
+  clock_.reseed(childs_stream);
   lock_.reset(thread);
   waiters_.clear();
   thread.clear_at = 0;

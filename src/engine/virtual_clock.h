@@ -10,6 +10,8 @@ namespace zs::engine {
 class VirtualClock {
  public:
   explicit VirtualClock(std::uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
+  /// Another stream of random numbers: of a child, so that it does not draw what its parent draws.
+  void reseed(std::uint64_t seed) { random_ = seed; }
 
   /// Nanoseconds since the program's start, one look later.
   std::uint64_t look() { return now_ += kLookNanoseconds; }

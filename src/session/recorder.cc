@@ -350,10 +350,15 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
-// which learns of it afterwards. A vfork child shares our memory, and tells here.
+// which learns of it afterwards. A vfork child shares our memory, and tells here. Where the order of several processes is to repeat, the
+// parent tells as well: only its own stream says at which of its moments that was.
 void Recorder::forked(const ThreadIdentity& child, bool thread) {
-  if (!thread && getpid() == host_pid_) return;
-  out_.write(Fork{.origin = origin(child), .parent_pid = child.parent_pid, .parent_tid = child.parent_tid});
+  const bool ordered = config_.virtual_time && config_.samples();
+  if (!thread && getpid() == host_pid_ && !ordered) return;
+  out_.write(Fork{.origin = origin(child),
+                  .parent_pid = child.parent_pid,
+                  .parent_tid = child.parent_tid,
+                  .by_parent = !thread && ordered});
 }
 
 void Recorder::in_forked_child() {

@@ -90,7 +90,10 @@ void parentage(ByteWriter& out, const ForkOrExit& m) {
   out.write(m.parent_tid);
 }
 
-void body(ByteWriter& out, const Fork& m) { parentage(out, m); }
+void body(ByteWriter& out, const Fork& m) {
+  parentage(out, m);
+  put_flag(out, m.by_parent);
+}
 void body(ByteWriter& out, const Exit& m) { parentage(out, m); }
 
 void body(ByteWriter& out, const Sample& s) {
@@ -227,7 +230,10 @@ void read_parentage(ByteReader& in, ForkOrExit& m) {
   m.parent_tid = in.read<std::int32_t>();
 }
 
-void read_body(ByteReader& in, Fork& m) { read_parentage(in, m); }
+void read_body(ByteReader& in, Fork& m) {
+  read_parentage(in, m);
+  m.by_parent = get_flag(in);
+}
 void read_body(ByteReader& in, Exit& m) { read_parentage(in, m); }
 
 void read_body(ByteReader& in, Sample& s) {

@@ -64,6 +64,7 @@ struct Mmap {
 struct Fork {
   Origin origin;  // the child
   std::int32_t parent_pid = 0, parent_tid = 0;
+  bool by_parent = false;  // told in the parent's stream, at its time; the child tells it too, unless it is of vfork
   bool operator==(const Fork&) const = default;
 };
 

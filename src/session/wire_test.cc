@@ -65,7 +65,7 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
            .device_minor = 1,
            .inode = 42,
            .path = "/usr/bin/gzip"},
-      Fork{.origin = who, .parent_pid = 1, .parent_tid = 2},
+      Fork{.origin = who, .parent_pid = 1, .parent_tid = 2, .by_parent = true},
       Exit{.origin = who, .parent_pid = 1, .parent_tid = 2},
       Counts{.origin = who, .final = true, .values = {1, 1ULL << 63, 3}},
       Lost{.origin = who, .event = 1, .samples = 12},

@@ -40,7 +40,7 @@ struct Arguments {
   RecordingConfig by_hand;
   std::string program;
   std::string exec_name;
-  std::optional<std::uint64_t> signal_mask;
+  std::optional<std::uint64_t> signal_mask, random_seed;
   std::int32_t first_pid = 0;  // of the recording; told with --exec
   std::vector<std::string> argv;
 };
@@ -77,6 +77,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.first_pid = static_cast<std::int32_t>(std::strtol(argv[++i], nullptr, 10));
     } else if (is("--signal-mask") && i + 1 < argc) {
       out.signal_mask = std::strtoull(argv[++i], nullptr, 16);
+    } else if (is("--random-seed") && i + 1 < argc) {
+      out.random_seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (is("--native-load")) {
       out.by_hand.native_load = true;
     } else if (is("--virtual-time")) {
@@ -141,6 +143,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   config.program = arguments.program;
   config.exec_name = arguments.exec_name;
   config.signal_mask = arguments.signal_mask;
+  config.random_seed = arguments.random_seed;
   config.argv = arguments.argv;
   const bool by_hand = arguments.session_fd < 0;
   for (char** variable = environ; *variable != nullptr; ++variable)

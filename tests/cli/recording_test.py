@@ -73,6 +73,13 @@ class Whole(Recording):
         self.assertEqual(recordings[0], recordings[1])
         self.assertGreater(len(recordings[0]), 1000)
 
+    def test_random_bytes_repeat_in_virtual_time_and_differ_between_processes(self):
+        script = "for i in 1 2; do head -c 9000 /dev/urandom | cksum; done; dd if=/dev/random bs=9000 count=1 2>/dev/null | cksum"
+        first, again = (self.run_here("stat", "--virtual-time", "-e", "instructions", "sh", "-c", script).out for _ in range(2))
+        self.assertEqual(first, again)
+        self.assertEqual(len(set(first.splitlines())), 3, first)
+        self.assertEqual([line.split()[1] for line in first.splitlines()], ["9000"] * 3)
+
     def test_events_beyond_one_processors_counters_are_said_and_sampled(self):
         events = ["br_inst_retired.near_taken:pp"] * 5
         outcome = self.run_here("record", "-e", ",".join(events), "-c", "100", *tool.SHORT_LOOP)
