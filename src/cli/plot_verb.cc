@@ -45,7 +45,7 @@ std::optional<Error> wrong_usage(Options& options) {
   if (options.files.size() != 1) {
     return Error{options.files.empty() ? "no table of windows to plot"
                                        : "plot: one table at a time, not also '" + options.files[1] + "'",
-                 "zeroskid stat -I 50000i -o FILE PROGRAM makes one; zeroskid plot FILE shows it"};
+                 "zeroskid stat -I 50000i --format csv -o FILE PROGRAM makes one; zeroskid plot FILE shows it"};
   }
   if (!parse_colour(options.colour, options.colour_choice)) {
     return Error{"--color " + options.colour + ": no such choice", "auto, always or never"};
@@ -78,9 +78,10 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.value("--svg", options.svg, "FILE", "A picture");
   line.value("--csv", options.csv, "FILE", "The numbers of the curves; - is stdout");
   line.footer(
-      "FILE is a table of windows, as zeroskid stat -I writes (docs/formats/windows.md); - is stdin. Rates are events "
-      "per\n"
-      "1000 instructions; instructions per cycle where cycles are counted. Phases: docs/phases.md.\n"
+      "FILE is a table of windows, as zeroskid stat -I 50000i --format csv writes (docs/formats/windows.md); - is "
+      "stdin.\n"
+      "Rates are events per 1000 instructions; instructions per cycle where cycles are counted. Phases: "
+      "docs/phases.md.\n"
       "Exit status: 0; 125 if the table cannot be read or a file not be written; 129 for wrong usage.");
   if (const auto done = line.parse(argc, argv)) return done;
   if (const auto error = wrong_usage(options)) {

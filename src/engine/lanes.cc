@@ -157,9 +157,7 @@ std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span
       if (_mm_movemask_epi8(beyond) != 0xFFFF) count = at;
     }
   }
-  for (std::size_t at = 0; at < count; ++at) {
-    for (std::size_t lane = 0; lane < lanes_; ++lane) totals[lane] += this->at(ids[at], lane);
-  }
+  sum(ids.first(count), totals);
   return count;
 }
 

@@ -97,7 +97,7 @@ class CountTable {
   /// returns  how many exits were added: the next one would pass the room
   std::size_t add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
                          std::span<std::uint64_t> totals) const;
-  static constexpr std::size_t kFew = 64;
+  static constexpr std::size_t kFew = 32;
 
  private:
   struct alignas(16) Row {

@@ -809,7 +809,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   begin_at(from == kNone ? (at_ + 15) & ~std::uint64_t{15} : at_);
   cold_ = Emitter(cold_at_, window_.code_end(), window_.context_address());
   if (options_.wants_retirements && current_.unseen_changes)
-    retirements_[current_index_] = retirements_of(path);  // later it may be another
+    retirements_at(current_index_) = retirements_of(path);  // later it may be another
   if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
   if (from == kNone)
     emit_direct_entry();
@@ -1186,8 +1186,13 @@ std::vector<Translator::Retirement> Translator::retirements_of(const Path& path)
   return insns;
 }
 
+std::vector<Translator::Retirement>& Translator::retirements_at(std::uint32_t block) {
+  if (block >= retirements_.size()) retirements_.resize(std::size_t{block} + 1);
+  return retirements_[block];
+}
+
 const std::vector<Translator::Retirement>& Translator::retirements(std::uint32_t block, unsigned instructions) {
-  auto& insns = retirements_[block];
+  auto& insns = retirements_at(block);
   if (block == kOnceBlock || insns.size() < instructions)
     insns = retirements_of(replay(blocks_[block], std::max<unsigned>(instructions, blocks_[block].instructions)));
   return insns;

@@ -245,6 +245,7 @@ class Translator {
   const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
+  std::vector<Retirement>& retirements_at(std::uint32_t block);
   static std::vector<Retirement> retirements_of(const Path& path);
   bool needs_step(const Insn& insn) const;
   void reserve_once();
@@ -323,8 +324,8 @@ class Translator {
   std::bitset<std::size_t{1} << 18> mostly_taken_;
   static std::size_t guess_of(std::uint64_t pc) { return (pc * 0x9E3779B97F4A7C15u) >> 46; }
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
-  std::unordered_map<std::uint32_t, std::vector<Retirement>> retirements_;  // by block
-  std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
+  std::vector<std::vector<Retirement>> retirements_;  // by block, as far as somebody asked
+  std::unordered_set<std::uint64_t> far_callers_;     // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
   // The block that is made once has the first index, ids and bytes of all.
   static constexpr std::uint32_t kOnceBlock = 0;

@@ -134,6 +134,13 @@ class Pmu::Impl {
   PerfMetrics metrics_;
   std::array<std::uint64_t, arch::OffcoreResponse::msrs.count> offcore_{};
 
+  const arch::MsrRef* find(std::uint32_t address) const;
+  struct FoundMsr {
+    std::uint32_t address = 0;
+    arch::MsrRef msr{};
+  };
+  mutable std::array<FoundMsr, 32> found_msrs_;  // by the address's low bits
+
   // What may be recorded now.
   bool lbr_on_ = false, bts_on_ = false;
   bool bts_stopped_ = false, pebs_stopped_ = false;  // by a machine check, until software writes the enable again
@@ -159,9 +166,20 @@ arch::GlobalInUse Pmu::Impl::in_use() const {
   return arch::GlobalInUse{bits}.with(arch::GlobalInUse::pmi, pmi);
 }
 
+// A PMI handler asks for the same few registers each time.
+const arch::MsrRef* Pmu::Impl::find(std::uint32_t address) const {
+  FoundMsr& found = found_msrs_[address % found_msrs_.size()];
+  if (found.msr.fact == nullptr || found.address != address) {
+    const auto msr = arch::find_msr(model_, address);
+    if (!msr) return nullptr;
+    found = {address, *msr};
+  }
+  return &found.msr;
+}
+
 bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
-  const auto msr = arch::find_msr(model_, address);
-  if (!msr) return false;
+  const arch::MsrRef* const msr = find(address);
+  if (msr == nullptr) return false;
   const unsigned i = msr->index;
   switch (msr->fact->msr) {
     case Msr::GeneralCounter:
@@ -199,8 +217,8 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
 }
 
 bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
-  const auto msr = arch::find_msr(model_, address);
-  if (!msr || !arch::is_writable(model_, *msr, value)) return false;
+  const arch::MsrRef* const msr = find(address);
+  if (msr == nullptr || !arch::is_writable(model_, *msr, value)) return false;
   const unsigned i = msr->index;
   switch (msr->fact->msr) {
     case Msr::GeneralCounter: {  // bit 31 is copied into all bits above it

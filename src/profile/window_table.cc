@@ -81,7 +81,7 @@ class Parser {
  private:
   Error wrong(std::size_t column, const std::string& what) const {
     return {fmt::format("{}:{}:{}: {}", name_, line_number_, column, what),
-            "zeroskid stat -I writes such tables; docs/formats/windows.md describes them"};
+            "zeroskid stat -I 50000i --format csv writes such tables; docs/formats/windows.md describes them"};
   }
   bool refuse(std::size_t column, const std::string& what) {
     if (!error_) error_ = wrong(column, what);

@@ -64,7 +64,8 @@ Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std:
                            const profile::CurveChoice& choice) {
   std::vector<Curve> curves = profile::curves_of(table, choice);
   if (curves.empty()) {
-    return Error{"there is no window with an instruction in it", "zeroskid stat -I 50000i PROGRAM counts in windows"};
+    return Error{"there is no window with an instruction in it",
+                 "zeroskid stat -I 50000i --format csv PROGRAM counts in windows"};
   }
   const std::size_t all = curves.size();
   if (thread) std::erase_if(curves, [&](const Curve& curve) { return curve.tid != *thread; });

@@ -124,6 +124,16 @@ class Plot(unittest.TestCase):
             "hint: zeroskid stat -I 50000i --format csv -M L1MPKI counts all that it needs\n")))
         self.assertIn("-M nonsense: no such metric", run("plot", TABLE, "-M", "nonsense").stderr)
 
+    def test_what_the_hint_says_makes_a_table_that_can_be_plotted(self):
+        hint = run("plot").stderr.splitlines()[1]
+        self.assertTrue(hint.startswith("hint: zeroskid stat "), hint)
+        with tempfile.TemporaryDirectory() as folder:
+            places = {"FILE": os.path.join(folder, "windows"), "PROGRAM": plotting.THREE_PHASES}
+            for command in hint.removeprefix("hint: ").replace(" makes one", "").replace(" shows it", "").split("; "):
+                done = run(*(places.get(word, word) for word in command.split()[1:]))
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("phases ", done.stdout)
+
     def test_a_table_of_an_unknown_model_has_its_rates_all_the_same(self):
         text = TABLE.read_text().replace("skylake-server@1", "other-cpu@7")
         self.assertIn("IPC (instructions per cycle)", run("plot", "-", text=text).stdout)
