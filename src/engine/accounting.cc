@@ -377,7 +377,10 @@ void Runtime::retire_step(bool taken) {
   if (thread_->cpu.pmus.empty()) return;
   const Mark mark = step.mark;
   const arch::RegisterFile* const before = mark.stepped ? &step.before : nullptr;
-  if (mark.time == MarkTime::Before) reached(insn.pc, before);
+  if (mark.time == MarkTime::Before) {
+    reached(insn.pc, before);
+    if (core != nullptr) advance_time();
+  }
   tell_pmus(retired);
   if (mark.time == MarkTime::After) reached(insn.pc, before);
   take_pmi();

@@ -218,16 +218,18 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   step.mispredicted = false;
   step.signals = {};
   ran_ += sizeof(std::uint32_t);  // as a record
-  if (!at_once_) {                // no counter waits for it: its signals are counted with those of others
+  const bool marked = static_cast<bool>(step.mark);
+  if (!at_once_ && !marked) {  // no counter waits for it: its signals are counted with those of others
     core.run({&run, 1}, {words_.data(), end});
     step.load = step.store = {};
     return;
   }
-  count_signals();  // what another thread on this core has ended
+  if (marked) core.settle();  // the observer will ask what was counted up to here
+  count_signals();            // what another thread on this core has ended
   const arch::CoreSignals before = core.signals();
   core.run({&run, 1}, {words_.data(), end});
   core.settle();
-  advance_time();
+  if (step.mark.time != MarkTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
