@@ -60,6 +60,8 @@ InstructionCost cost_of(const TimingParameters& core, const MemoryLimits& memory
     cost.latency = 0;
     cost.slots = 1;
   }
+  // What a locked read-modify-write takes from its load to its store is in what memory says of it: MemoryParameters::lock_cycles.
+  if (shape.serialising && shape.loads != 0 && shape.stores != 0) cost.latency = 0;
   if (core.splits_indexed_operands && shape.indexed && shape.three_operands && shape.loads != 0 &&
       row.uops > row.slots) {
     cost.slots += 1;
