@@ -1,0 +1,134 @@
+/* One loop whose cost somebody has measured, or that arithmetic knows:  kernels NAME ROUNDS [BYTES] */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kLine = 64 };
+static uint64_t state = 88172645463325252u;
+static uint64_t next_random(void) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+static char* bytes_of(size_t bytes) {
+  char* const at = aligned_alloc(4096, bytes);
+  if (at == 0) exit(1);
+  memset(at, 0, bytes);
+  return at;
+}
+
+/* Each line holds the address of another, all in one circle. */
+static uint64_t chase(long rounds, size_t bytes) {
+  char* const at = bytes_of(bytes);
+  const size_t lines = bytes / kLine;
+  uint32_t* const order = malloc(lines * sizeof *order);
+  for (size_t i = 0; i < lines; ++i) order[i] = (uint32_t)i;
+  for (size_t i = lines - 1; i > 0; --i) {
+    const size_t j = next_random() % i;
+    const uint32_t kept = order[i];
+    order[i] = order[j];
+    order[j] = kept;
+  }
+  for (size_t i = 0; i < lines; ++i) *(char**)(at + (size_t)order[i] * kLine) = at + (size_t)order[(i + 1) % lines] * kLine;
+  char** here = (char**)at;
+  /* So that what fits is there. */
+  for (size_t i = 0; i < 2 * lines && bytes <= (size_t)8 << 20; ++i) here = (char**)*here;
+  /* Many steps a turn: what the compiler does between two turns is no part of what is measured. */
+  for (long i = 0; i < rounds; i += 50) __asm__ volatile(".rept 50\n mov (%0), %0\n .endr" : "+r"(here));
+  return (uint64_t)here & 1;
+}
+
+static uint64_t stores(long rounds, size_t bytes) {
+  char* const at = bytes_of(bytes);
+  const uint64_t mask = bytes / kLine - 1;
+  /* No store waits for the number of the one before. */
+  for (long i = 0; i < rounds; ++i) {
+    const uint64_t mixed = (uint64_t)i * 0x9E3779B97F4A7C15u;
+    *(volatile uint64_t*)(at + ((mixed ^ mixed >> 29) >> 20 & mask) * kLine) = 1;
+  }
+  return 0;
+}
+
+static uint64_t branches(long rounds) {
+  uint64_t sum = 0;
+  for (long i = 0; i < rounds; ++i) {
+    if ((next_random() & 4096) != 0) {
+      __asm__ volatile("add $3, %0" : "+r"(sum));
+    } else {
+      __asm__ volatile("sub $1, %0" : "+r"(sum));
+    }
+  }
+  return sum;
+}
+
+static uint64_t lines_of_a_set(long rounds, size_t lines) {
+  char* const at = bytes_of(lines * 4096);
+  uint64_t sum = 0;
+  for (long i = 0; i < rounds; ++i) {
+    for (size_t line = 0; line < lines; ++line) sum += *(volatile uint64_t*)(at + line * 4096);
+  }
+  return sum;
+}
+
+static uint64_t word __attribute__((aligned(128)));
+static uint64_t locked_add(long rounds) {
+  for (long i = 0; i < rounds; ++i) __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+  return word & 1;
+}
+static uint64_t compare_and_swap(long rounds) {
+  uint64_t seen = word;
+  for (long i = 0; i < rounds; ++i) __atomic_compare_exchange_n(&word, &seen, seen + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  return word & 1;
+}
+
+static pthread_mutex_t lock __attribute__((aligned(128))) = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static void* waiter(void* unused) {
+  pthread_mutex_lock(&held);
+  return unused;
+}
+/* With a second thread, which waits: without one, the C library leaves the lock prefixes out. */
+static uint64_t mutex(long rounds) {
+  pthread_t thread;
+  pthread_mutex_lock(&held);
+  if (pthread_create(&thread, 0, waiter, 0) != 0) return 1;
+  for (long i = 0; i < rounds; ++i) {
+    pthread_mutex_lock(&lock);
+    ++*(volatile uint64_t*)&word;
+    pthread_mutex_unlock(&lock);
+  }
+  pthread_mutex_unlock(&held);
+  pthread_join(thread, 0);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const char* const name = argv[1];
+  const long rounds = atol(argv[2]);
+  const size_t bytes = argc > 3 ? strtoul(argv[3], 0, 10) : 0;
+  uint64_t result = 0;
+  if (strcmp(name, "chase") == 0) {
+    result = chase(rounds, bytes);
+  } else if (strcmp(name, "stores") == 0) {
+    result = stores(rounds, bytes);
+  } else if (strcmp(name, "branches") == 0) {
+    result = branches(rounds);
+  } else if (strcmp(name, "set") == 0) {
+    result = lines_of_a_set(rounds, bytes);
+  } else if (strcmp(name, "add") == 0) {
+    result = locked_add(rounds);
+  } else if (strcmp(name, "cas") == 0) {
+    result = compare_and_swap(rounds);
+  } else if (strcmp(name, "mutex") == 0) {
+    result = mutex(rounds);
+  } else {
+    return 2;
+  }
+  printf("%llu\n", (unsigned long long)result);
+  return 0;
+}

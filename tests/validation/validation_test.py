@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Published measurements against what zeroskid counts of the same loops, from outside: the table of docs/accuracy.md.
+  validation_test.py ZEROSKID KERNELS ACCURACY.md            every case is where the page says, within 3 % of the page's value
+  validation_test.py ZEROSKID KERNELS ACCURACY.md --write    writes the table
+A case that is outside its tolerance is listed so, and stays in the table.
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"}
+BEGIN, END = "<!-- validation: made by tests/validation/validation_test.py --write -->", "<!-- end of validation -->"
+KIB, MIB = 1 << 10, 1 << 20
+
+CYCLES, MISSES = "cycles", "br_misp_retired.conditional"
+ROUNDS = 100_000
+MATRICES = "memory-latency matrices, InstLatx64"
+STORES = "Downs, random stores (Skylake)"
+ATOMICS = "Downs, atomics at 2.6 GHz (Skylake)"
+
+
+def chase(cpu, sizes, references):
+    """Random chases that lie in L1, L2, L3 and memory; 5, 5, 10 and 15 % are allowed."""
+    for level, size, reference, allowed in zip(("L1", "L2", "L3", "memory"), sizes, references, (5, 5, 10, 15)):
+        shown = f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"
+        yield (f"random chase, {level} ({shown})", cpu, CYCLES, ("chase", size), reference, allowed, MATRICES)
+
+
+# case, CPU model, event, kernel, reference per round, % allowed, source. L2 is chased where L1's TLB still reaches.
+CASES = [
+    *chase("westmere", (16 * KIB, 128 * KIB, 1 * MIB, 32 * MIB), (4, 10, 50, 358)),
+    *chase("haswell", (16 * KIB, 128 * KIB, 1 * MIB, 64 * MIB), (4, 12, 41, 279)),
+    *chase("skylake-server", (16 * KIB, 128 * KIB, 4 * MIB, 128 * MIB), (4, 14, 75, 291)),
+    ("random 64-byte store, L2 (128 KiB)", "skylake-server", CYCLES, ("stores", 128 * KIB), 3, 30, STORES),
+    ("random 64-byte store, L3 (4 MiB)", "skylake-server", CYCLES, ("stores", 4 * MIB), 5.5, 30, STORES),
+    ("locked add, alone", "skylake-server", CYCLES, ("add", 0), 18.2, 35, ATOMICS),
+    ("compare and swap, alone", "skylake-server", CYCLES, ("cas", 0), 31.2, 35, ATOMICS),
+    ("mutex taken and released, alone", "skylake-server", CYCLES, ("mutex", 0), 54.6, 35, ATOMICS),
+    ("mispredicts of a decision at 1/2", "skylake-server", MISSES, ("branches", 0), 0.5, 1, "arithmetic"),
+    ("L1D replacements, 8 lines of a set", "skylake-server", "l1d.replacement", ("set", 8), 0, 0, "arithmetic"),
+]
+
+ZEROSKID = KERNELS = PAGE = ""
+
+
+def count(cpu, event, kernel, rounds):
+    name, size = kernel
+    ran = subprocess.run([ZEROSKID, "stat", "-x,", "--cpu", cpu, "-e", event, "--", KERNELS, name, str(rounds), str(size)],
+                         env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=True)
+    return next(int(line.split(",")[0]) for line in ran.stderr.splitlines() if f",{event}," in line)
+
+
+def measure(case):
+    """Per round: what twice as many rounds have more."""
+    _, cpu, event, kernel, *_ = case
+    return (count(cpu, event, kernel, 2 * ROUNDS) - count(cpu, event, kernel, ROUNDS)) / ROUNDS
+
+
+def row(case, value):
+    name, cpu, _, _, reference, allowed, source = case
+    error = 100 * (value - reference) / reference if reference else 0 if value == 0 else float("inf")
+    verdict = "" if abs(error) <= allowed else " **outside**"
+    # Sizes of a few decimals: enough to see a change.
+    return f"| {name} | {cpu} | {reference:g} | {value:.3g} | {error:+.0f} % of {allowed} %{verdict} | {source} |"
+
+
+def table():
+    return [row(case, measure(case)) for case in CASES]
+
+
+class Validation(unittest.TestCase):
+    def test_every_case_is_where_the_page_says(self):
+        with open(PAGE, encoding="utf-8") as file:
+            rows = file.read().partition(BEGIN)[2].partition(END)[0].strip().splitlines()[2:]
+        self.assertEqual(len(rows), len(CASES))
+        for case, told in zip(CASES, rows):
+            with self.subTest(case=case[0], cpu=case[1]):
+                cells = [cell.strip() for cell in told.strip("|").split("|")]
+                value = measure(case)
+                self.assertEqual(cells[:2], [case[0], case[1]])
+                self.assertAlmostEqual(value, float(cells[3]), delta=0.03 * abs(value) + 0.01)
+                self.assertEqual("outside" in cells[4], "outside" in row(case, value))
+
+
+def write():
+    with open(PAGE, encoding="utf-8") as file:
+        before, _, rest = file.read().partition(BEGIN)
+    after = rest.partition(END)[2]
+    head = ["| case | CPU model | reference | modelled | error | source |", "|---|---|---|---|---|---|"]
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(before + "\n".join([BEGIN, *head, *table(), END]) + after)
+
+
+if __name__ == "__main__":
+    ZEROSKID, KERNELS, PAGE = (os.path.abspath(word) for word in sys.argv[1:4])
+    if "--write" in sys.argv:
+        write()
+    else:
+        unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
