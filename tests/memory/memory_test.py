@@ -84,6 +84,14 @@ class Demonstrations(unittest.TestCase):
         self.assertGreater(halves - whole, 0.99 * 100_000)
         self.assertLess(whole, 1000)
 
+    def test_a_load_4096_bytes_behind_a_store_looks_like_it(self):
+        event = "ld_blocks_partial.address_alias"
+        alias = counts([event], "address_alias", 4096)[event]
+        apart = counts([event], "address_alias", 6144)[event]
+        reads = 256 * 400
+        self.assertGreater(alias - apart, 0.99 * reads)
+        self.assertLess(apart, 0.01 * reads)
+
     def test_a_line_that_two_cores_want_moves_between_them_and_a_padded_one_does_not(self):
         hitm = counts([HITM, "cycles"], "false_sharing", "shared")
         padded = counts([HITM, "cycles"], "false_sharing", "padded")
