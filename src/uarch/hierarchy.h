@@ -126,6 +126,32 @@ class Hierarchy final : public MemorySystem {
     }
   }
 
+  bool quiet_fetch(unsigned core, std::uint64_t linear_line) override {
+    if constexpr (!Parts::kInlinePath) {
+      return false;
+    } else {
+      Core& own = *cores_[core];
+      Filter& filter = filters_[core];
+      const std::uint64_t page = linear_line / kLinesPerPage;
+      const std::size_t page_set = page & filter.page_masks[2];
+      Frame frame = filter.frames[2][page_set];
+      if (filter.pages[2][page_set] != page) {
+        const Frame* const entry = own.itlb.find(page, false);
+        if (entry == nullptr) return false;
+        frame = *entry;
+        remember_page(core, page, frame, Side::Fetch);
+      }
+      const Line line = line_of(frame, linear_line << kLineBits);
+      const auto slot = own.l1i.find(line);
+      if (slot == Outer::kNoSlot) return false;
+      own.l1i.touch(slot);
+      filter.fetched = linear_line;
+      ++filter.fetches;
+      remember_code(core, line, linear_line);
+      return true;
+    }
+  }
+
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
     if (!several_ || contended_.empty() || !pages_.known(linear >> kPageBits)) return false;
     return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear), now) != nullptr;

@@ -176,6 +176,8 @@ class MemorySystem {
   /// An access that is not plain but yet hits L1D and the TLB and sets nothing off, if it does; that is not counted.
   /// since  no access from now on is dispatched before that cycle
   virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;
+  /// The fetch of a line (linear address / 64) that hits L1I and the TLB, if it does; that is counted.
+  virtual bool quiet_fetch(unsigned core, std::uint64_t line) = 0;
 
   /// PREFETCHh. It never walks pages that the program has not touched and never waits for a fill buffer.
   virtual void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) = 0;

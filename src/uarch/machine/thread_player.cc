@@ -297,13 +297,19 @@ template <typename Core>
                                                                                     MemorySystem::Filter& filter,
                                                                                     Core& core) {
   for (std::size_t which = 0;; ++which, ++block) {
-    if (!filter.are_plain(block->first_line, block->lines, block->lines_known)) [[unlikely]] {
-      words = play_part(book_.plan(run.path, nullptr), which, 0, run.next, words);
-      if (block->last) return words;
-      continue;
-    }
-    filter.pass(block->first_line, block->lines);
     core.clock.wait_for_room();
+    const std::uint64_t end = block->first_line + block->lines;
+    if (filter.are_plain(block->first_line, block->lines, block->lines_known)) {
+      filter.pass(block->first_line, block->lines);
+    } else {
+      std::uint64_t line = block->first_line;
+      while (line != end && (filter.fetched == line || memory_.quiet_fetch(core.number, line))) ++line;
+      if (line != end) [[unlikely]] {
+        words = play_part(book_.plan(run.path, nullptr), which, line, 0, run.next, words);
+        if (block->last) return words;
+        continue;
+      }
+    }
     const std::size_t looks = block->looks;
     std::size_t done = 0;
     for (; done != looks; ++done) {
@@ -311,7 +317,7 @@ template <typename Core>
       if (!memory_.quiet_hit(core.number, words[done], block->look[done], core.clock.start_cycle())) break;
     }
     if (done != looks) [[unlikely]] {
-      words = play_part(book_.plan(run.path, nullptr), which, 1 + done, run.next, words);
+      words = play_part(book_.plan(run.path, nullptr), which, end, done, run.next, words);
       if (block->last) return words;
       continue;
     }
@@ -344,25 +350,23 @@ template <typename Core>
   }
 }
 
-/// One whole block of a plan. done: 0 if nothing of it has happened; otherwise its fetches have, and done - 1 of its accesses,
-/// which were hits and are not counted yet.
+/// One whole block of a plan, of which something may have happened: its lines below `line` were fetched, and its first `done`
+/// accesses were hits that are not counted yet.
 template <typename Clock>
 [[gnu::noinline]] const std::uint64_t* ThreadPlayer<Clock>::play_part(const Plan& plan, std::size_t which,
-                                                                      std::size_t done, std::uint64_t next,
-                                                                      const std::uint64_t* words) {
+                                                                      std::uint64_t line, std::size_t done,
+                                                                      std::uint64_t next, const std::uint64_t* words) {
   const Segment& segment = plan.segments[which];
   core_.clock.begin(*segment.timing);
   const Step* step = plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end);
   const Step* const end = plan.steps.data() + segment.steps_end;
   std::uint64_t loads = 0, stores = 0;
-  const bool fetched = done != 0;
-  for (std::size_t left = fetched ? done - 1 : 0; step != end; ++step) {
+  for (; step != end; ++step) {
     if (step->kind == StepKind::Fetch) {
-      if (!fetched) play_step<false>(*step, words);
-    } else if (left != 0) {
+      if (step->at >> kLineBits >= line) play_step<false>(*step, words);
+    } else if (loads + stores != done) {
       ++(step->kind == StepKind::Store ? stores : loads);
       ++words;
-      --left;
     } else {
       words = play_step<false>(*step, words);
     }

@@ -128,8 +128,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   template <typename Core>
   const std::uint64_t* play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
                                    MemorySystem::Filter& filter, Core& core);
-  const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::size_t done, std::uint64_t next,
-                                 const std::uint64_t* words);
+  const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
+                                 std::uint64_t next, const std::uint64_t* words);
   template <bool kLast>
   const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
   void end_block(const Segment& segment, std::uint64_t next);
