@@ -8,13 +8,6 @@
 #include "uarch/overrides.h"
 
 namespace zs::session {
-namespace {
-
-/// How far a core is played ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the same.
-constexpr std::uint64_t kWeaveCycles = 10'000;
-
-}  // namespace
-
 const uarch::CoreModel* core_of(const arch::CpuModel& model) { return uarch::find_core_model(model.name); }
 
 std::string cores_by_name() {
@@ -26,6 +19,9 @@ std::string cores_by_name() {
 }
 
 namespace {
+
+/// How far a core is played ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the same.
+constexpr std::uint64_t kWeaveCycles = 10'000;
 
 bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal) {
   arch::CoreSignals only;

@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "uarch/cache/line.h"
@@ -99,17 +100,9 @@ class Hierarchy final : public MemorySystem {
       if (linear % kLineBytes + look.last() >= kLineBytes || !contended_.empty()) return false;
       const std::uint64_t page = linear >> kPageBits;
       const Side side = look.store() != 0 ? Side::Store : Side::Load;
-      const Filter& filter = filters_[core];
-      const unsigned which = look.store() & filter.store_pages;
-      const std::size_t page_set = page & filter.page_masks[which];
-      Frame frame = filter.frames[which][page_set];
-      if (filter.pages[which][page_set] != page) {
-        const Frame* const entry = first_tlb(own, side).find(page, false);
-        if (entry == nullptr) return false;
-        frame = *entry;
-        remember_page(core, page, frame, side);
-      }
-      const Line line = line_of(frame, linear);
+      const auto frame = small_page_hit(core, page, side);
+      if (!frame) return false;
+      const Line line = line_of(*frame, linear);
       const auto slot = own.l1d.find(line);
       if (slot == L1::kNoSlot) return false;
       LineFlags flags = own.l1d.flags(slot);
@@ -132,16 +125,9 @@ class Hierarchy final : public MemorySystem {
     } else {
       Core& own = *cores_[core];
       Filter& filter = filters_[core];
-      const std::uint64_t page = linear_line / kLinesPerPage;
-      const std::size_t page_set = page & filter.page_masks[2];
-      Frame frame = filter.frames[2][page_set];
-      if (filter.pages[2][page_set] != page) {
-        const Frame* const entry = own.itlb.find(page, false);
-        if (entry == nullptr) return false;
-        frame = *entry;
-        remember_page(core, page, frame, Side::Fetch);
-      }
-      const Line line = line_of(frame, linear_line << kLineBits);
+      const auto frame = small_page_hit(core, linear_line / kLinesPerPage, Side::Fetch);
+      if (!frame) return false;
+      const Line line = line_of(*frame, linear_line << kLineBits);
       const auto slot = own.l1i.find(line);
       if (slot == Outer::kNoSlot) return false;
       own.l1i.touch(slot);
@@ -402,18 +388,33 @@ class Hierarchy final : public MemorySystem {
   // --- translation ---
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
+    if (const auto frame = newest_page(core, page, side)) return {.frame = *frame};
+    return look_up(core, page, now, side);
+  }
+
+  /// The frame of the page that was touched last in its set of the TLB, if that is `page`.
+  std::optional<Frame> newest_page(unsigned core, std::uint64_t page, Side side) const {
     if constexpr (Parts::kInlinePath) {
       const Filter& filter = filters_[core];
       const unsigned which = pages_of(side);
       const std::size_t set = page & filter.page_masks[which];
-      if (filter.pages[which][set] == page) return {.frame = filter.frames[which][set]};
+      if (filter.pages[which][set] == page) return filter.frames[which][set];
     }
-    return look_up(core, page, now, side);
+    return std::nullopt;
+  }
+
+  /// The frame of a 4 KiB page that the first-level TLB has, which is its set's newest from now on.
+  std::optional<Frame> small_page_hit(unsigned core, std::uint64_t page, Side side) {
+    if (const auto frame = newest_page(core, page, side)) return frame;
+    const Frame* const entry = first_tlb(*cores_[core], side).find(page, false);
+    if (entry == nullptr) return std::nullopt;
+    remember_page(core, page, *entry, side);
+    return *entry;
   }
 
   TlbType& first_tlb(Core& own, Side side) const {
     if (side == Side::Fetch) return own.itlb;
-    return side == Side::Store && store_pages_ != 0 ? own.dtlb_stores : own.dtlb;
+    return side == Side::Store && parameters_.dtlb_stores != 0 ? own.dtlb_stores : own.dtlb;
   }
 
   [[gnu::noinline]] Translated look_up(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
@@ -478,7 +479,9 @@ class Hierarchy final : public MemorySystem {
   }
 
   /// Which of Filter::pages.
-  unsigned pages_of(Side side) const { return side == Side::Fetch ? 2 : side == Side::Store ? store_pages_ : 0; }
+  unsigned pages_of(Side side) const {
+    return side == Side::Fetch ? 2 : side == Side::Store && parameters_.dtlb_stores != 0 ? 1 : 0;
+  }
 
   void remember_page(unsigned core, std::uint64_t page, Frame frame, Side side) {
     if constexpr (Parts::kInlinePath) {

@@ -149,7 +149,7 @@ class MemorySystem {
   bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
                    std::uint32_t& waited) {
     Filter& filter = filters_[core];
-    if (!filter.skips(linear, bytes, 1, store_pages_)) return false;
+    if (!filter.skips(linear, bytes, 1, filter.store_pages)) return false;
     pass_store(filter, linear, bytes, now, retires, waited);
     return true;
   }
@@ -286,7 +286,6 @@ class MemorySystem {
   std::vector<CoreSignals> own_counts_;  // of cores that do not count elsewhere
   std::vector<CoreSignals*> counts_;
   std::uint32_t l1_cycles_;
-  unsigned store_pages_;  // which of Filter::pages stores use
   bool store_buffer_;
 };
 

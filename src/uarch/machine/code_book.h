@@ -90,7 +90,7 @@ struct Plan {
 struct alignas(64) SimpleBlock {
   static constexpr std::size_t kMostLooks = 18;
 
-  mutable std::uint64_t lines_known = ~std::uint64_t{0};  // MemorySystem::plain_fetches()
+  mutable std::uint64_t lines_known = ~std::uint64_t{0};  // MemorySystem::Filter::are_plain()
   std::uint64_t first_line = 0;                           // linear address / 64
   std::uint64_t pc = 0;                                   // of the branch
   std::uint32_t hash = 0;                                 // address_hash(pc)
