@@ -130,9 +130,8 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   }
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
   at_once_ = models_ && (any_near || time_is_near_);
-  const bool budget = !models_ && !cuts_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]) &&
-                      !(cpu.marks && any_near);
-  budget_until_mark_ = budget && cpu.marks;
+  const bool budget =
+      !models_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]) && !(cpu.marks && any_near);
   form_ = budget ? TraceForm::Budget : any_near || models_ ? TraceForm::Spaced : TraceForm::Records;
 }
 
@@ -227,15 +226,12 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   const std::uint64_t start = trace_start_;
   trace_start_ = end;
   ran_ += end - start;
+  const auto* const notes = reinterpret_cast<const MarkNote*>(window_.notes_begin());
+  const auto* const notes_end =
+      reinterpret_cast<const MarkNote*>(std::exchange(context_.mark_note, window_.notes_begin()));
   const bool models = thread_->cpu.core != nullptr;
   if (!models && (thread_->cpu.pmus.empty() || lanes_->size() == 0)) return;
-  if (form_ == TraceForm::Budget) {
-    if (end != start) {
-      const std::uint64_t events = end - start;
-      count({&events, 1});
-    }
-    return;
-  }
+  if (form_ == TraceForm::Budget) return count_budget(start, end, {notes, notes_end});
   if (count_elements_) drain_elements();
   if (extra_exit && form_ == TraceForm::Spaced) end -= 4 * translator_->counts().words(*extra_exit);  // not stored
   extra_slots_ = static_cast<std::uint32_t>(window_.slots_at(end));

@@ -53,6 +53,8 @@ class Window {
   /// eight bytes for each two of the trace, so that it stays ahead of both.
   std::uint64_t slots_at(std::uint64_t pointer) const { return 2 * pointer + slots_bias(); }
   std::uint64_t slots_bias() const { return slots_ - 2 * trace_; }
+  /// Where a budget trace notes the marks it meets (MarkNote). Room for one at each of its instructions, so nothing guards it.
+  std::uint64_t notes_begin() const { return notes_; }
 
   /// Makes the next append fault (async-signal-safe), and back.
   void trip() const;
@@ -70,13 +72,12 @@ class Window {
   /// Re-creates what fork must not share: the aliased pages of the budget view.
   void after_fork();
   /// Budget view: many addresses, few physical pages, for appends of which only the pointer counts.
-  void use_budget_view(bool on);
+  void use_budget_view();
 
  private:
-  void map_trace();
   void map_alias();
 
-  std::uint64_t base_, table_, trace_, stubs_, code_, end_, slots_;
+  std::uint64_t base_, table_, trace_, stubs_, code_, end_, slots_, notes_;
   std::size_t trace_bytes_;
   bool aliased_ = false;
   bool direct_ = false;

@@ -68,6 +68,13 @@ struct Context {
   std::uint8_t stop_observes;   // 126h  1: the last of them is the one that overflows
   std::uint8_t stop_covers[5];  // 127h  what the jump covers
   std::uint8_t no_stop;         // 12Ch  1: a block that may not run as a whole leaves
+  std::uint64_t mark_note;      // 130h  where a budget trace notes the next mark (MarkNote)
+};
+
+/// A mark in a trace of which only the pointer counts.
+struct MarkNote {
+  std::uint32_t pointer;  // to the trace, before what the exit appends
+  std::uint32_t exit;     // of the block that began with the mark
 };
 
 /// REP string instructions by what one element does to memory.

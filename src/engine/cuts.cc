@@ -106,8 +106,6 @@ void Runtime::add_path(std::uint32_t block, unsigned instructions, const Exit* e
 }
 
 void Runtime::cut(const Translator::Retirement& insn, bool taken) {
-  count(totals_);
-  std::fill(totals_.begin(), totals_.end(), 0);
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.ip = insn.pc;
@@ -116,9 +114,28 @@ void Runtime::cut(const Translator::Retirement& insn, bool taken) {
     retired.load_count = insn.facts.loads;
     retired.store_count = insn.facts.stores;
   }
+  cut(retired);
+}
+
+/// Counts totals_, and then the instruction that overflows.
+void Runtime::cut(const arch::Retired& retired) {
+  count(totals_);
+  std::fill(totals_.begin(), totals_.end(), 0);
   tell_pmus(retired);
   take_pmi();
   look_at_room();
+}
+
+// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
+void Runtime::count_and_cut_instructions(std::uint64_t instructions) {
+  look_at_room();
+  while (instructions > room_[0]) {
+    instructions -= room_[0] + 1;
+    totals_[0] = room_[0];
+    cut(arch::Retired{});
+  }
+  totals_[0] = instructions;
+  count(totals_);
 }
 
 }  // namespace zs::engine

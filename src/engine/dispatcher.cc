@@ -148,18 +148,20 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       const Block block = translator_->block(place.block);
       const bool budget = form_ == TraceForm::Budget && block.variant != Variant::Step;
       indirect_target_ = block.pc;  // in case an indirect branch led there
-      if (budget) context_.trace_pointer += place.instruction;
       drain({});
       if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
         reached(block.pc, nullptr);
       const bool counted = block.variant != Variant::Step && place.instruction != 0 &&
                            (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr);
-      if (counted && cuts_) {
+      if (budget) {
+        context_.trace_pointer += place.instruction;
+        drain({});
+      } else if (counted && cuts_) {
         look_at_room();
         std::fill(totals_.begin(), totals_.end(), 0);
         add_path(place.block, place.instruction, nullptr);
         count(totals_);
-      } else if (counted && !budget) {
+      } else if (counted) {
         std::fill(totals_.begin(), totals_.end(), 0);
         if (thread.cpu.core != nullptr) {
           run_core_into(block, place.instruction, place.pc);
@@ -328,7 +330,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       if (const std::uint64_t at = leave_near(); at != 0) return at;
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full, link_from);
-      if (stop_counting_elements() || leave_budget_form()) {
+      if (stop_counting_elements()) {
         link_from = kNone;
         continue;
       }

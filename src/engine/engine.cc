@@ -96,12 +96,13 @@ void Runtime::start(ProgramPlan plan) {
   options.wants_retirements = cuts_;
   options.brakes =
       has_lahf() && (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; }));
-  if (form_ == TraceForm::Budget) window_.use_budget_view(true);
+  if (form_ == TraceForm::Budget) window_.use_budget_view();
   translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, units_, options);
   map_.listen(this);
 
   std::memset(&context_, 0, sizeof context_);
   context_.flags = 0x202;
+  context_.mark_note = window_.notes_begin();
   context_.gpr[kRsp] = program_.stack_pointer;
   constexpr std::uint32_t kDefaultMxcsr = 0x1F80;
   context_.host_mxcsr = kDefaultMxcsr;

@@ -34,7 +34,6 @@ std::size_t next_marked(std::span<const std::uint32_t> ids, std::size_t at) {
 Mark Runtime::mark(const Insn& insn) {
   Mark found = marks_.at(insn.pc);
   if (!found && is_marker_nop(insn)) found.time = marker(insn);
-  if (form_ == TraceForm::Budget) found.stepped = true;
   any_marks_ |= static_cast<bool>(found);
   return found;
 }
@@ -68,16 +67,6 @@ bool Runtime::stop_counting_elements() {
   if (!any_marks_ || !count_elements_) return false;
   count_elements_ = false;
   translator_->stop_counting_elements();
-  return true;
-}
-
-// The pointer of a budget trace says how much has retired, and not where.
-bool Runtime::leave_budget_form() {
-  if (!any_marks_ || !budget_until_mark_) return false;
-  budget_until_mark_ = false;
-  form_ = TraceForm::Records;
-  window_.use_budget_view(false);
-  translator_->record_exits();
   return true;
 }
 
@@ -183,6 +172,37 @@ void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<st
     reached(translator_->block(translator_->exit(id).block).pc, nullptr);
   });
   if (!counted_extra) count_up_to(counted, ids.size(), extra);
+}
+
+// The pointer of a budget trace says how much has retired, and its notes at which values of it marks were met.
+void Runtime::count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes) {
+  const auto place = [&](const MarkNote& note) {
+    const bool after = translator_->mark_of(note.exit) == MarkTime::After;
+    return note.pointer + (after ? translator_->counts().at(note.exit, 0) : 0);
+  };
+  const auto pc = [&](const MarkNote& note) { return translator_->block(translator_->exit(note.exit).block).pc; };
+  if (cuts_) {
+    for (const MarkNote& note : notes) {
+      const std::uint64_t at = place(note);
+      count_and_cut_instructions(at - std::exchange(start, at));
+      reached(pc(note), nullptr);
+    }
+    return count_and_cut_instructions(end - start);
+  }
+  constexpr std::size_t kTogether = 256;
+  visits_.resize(kTogether);
+  uncounted_.resize(kTogether);
+  while (!notes.empty()) {
+    const std::size_t now = std::min(notes.size(), kTogether);
+    for (std::size_t i = 0; i < now; ++i) {
+      uncounted_[i] = static_cast<std::uint32_t>(place(notes[i]) - start);
+      visits_[i] = {.pc = pc(notes[i]), .uncounted = {&uncounted_[i], 1}};
+    }
+    observer().reached(shown(thread_->id), std::span(visits_).first(now), nullptr);
+    notes = notes.subspan(now);
+  }
+  const std::uint64_t instructions = end - start;
+  if (instructions != 0) count({&instructions, 1});
 }
 
 }  // namespace zs::engine

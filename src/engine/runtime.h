@@ -121,10 +121,10 @@ class Runtime final : public CodeSource, public CodeListener {
   void adopt_marks();
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   bool stop_counting_elements();
-  bool leave_budget_form();
   void count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes);
   std::size_t next_mark(std::span<const std::uint32_t> ids, std::size_t from) const;
   std::size_t sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
                              std::span<std::uint32_t> running) const;
@@ -140,6 +140,8 @@ class Runtime final : public CodeSource, public CodeListener {
   void add_few_records(std::span<const std::uint32_t> ids);
   void add_path(std::uint32_t block, unsigned instructions, const Exit* exit);
   void cut(const Translator::Retirement& insn, bool taken);
+  void cut(const arch::Retired& retired);
+  void count_and_cut_instructions(std::uint64_t instructions);
 
   // ---- memory of the program (dispatcher.cc)
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
@@ -286,7 +288,6 @@ class Runtime final : public CodeSource, public CodeListener {
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};  // last executable mapping fetched from
   TraceForm form_ = TraceForm::Records;
-  bool budget_until_mark_ = false;     // form_ is Budget, and no longer when there is a mark
   std::atomic<bool> tripped_{false};   // the trace is unmapped so that the next append faults
   std::atomic<bool> entering_{false};  // past the last look at `pending` before translated code runs
 };

@@ -385,10 +385,24 @@ void Translator::emit_record(std::uint32_t exit_id) {
       store(SpacedRecord::make(exit_id, counts_.words(exit_id)));
       break;
     case TraceForm::Budget:
+      if (exit_marks_[exit_id] != MarkTime::None) emit_mark_note(exit_id);
       out_.add_disp(kTracePointer, static_cast<std::int32_t>(counts_.at(exit_id, 0)));
       store(exit_id);
       break;
   }
+}
+
+// Before the append, so that the note is there when that runs into the guard.
+void Translator::emit_mark_note(std::uint32_t exit_id) {
+  out_.store(offsetof(Context, slot_scratch), kRax);
+  out_.load(kRax, offsetof(Context, mark_note));
+  for (const unsigned byte : {0x44, 0x89, 0x18}) out_.u8(byte);  // mov [rax], r11d
+  static_assert(offsetof(MarkNote, pointer) == 0 && offsetof(MarkNote, exit) == 4 && kTracePointer == kR11);
+  for (const unsigned byte : {0xC7, 0x40, 0x04}) out_.u8(byte);  // mov dword [rax + 4], imm32
+  out_.u32(exit_id);
+  out_.add_disp(kRax, sizeof(MarkNote));
+  out_.store(offsetof(Context, mark_note), kRax);
+  out_.load(kRax, offsetof(Context, slot_scratch));
 }
 
 // The dispatcher learns the exit from the trace; what appends no record has to say it. The first jump is the one to link.

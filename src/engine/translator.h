@@ -120,12 +120,6 @@ class Translator {
     flush();
   }
 
-  /// The trace is of TraceForm::Records from now on. Drops all translations.
-  void record_exits() {
-    options_.form = TraceForm::Records;
-    flush();
-  }
-
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
   /// Whether a record of this exit says that a mark was reached.
   MarkTime mark_of(std::uint32_t exit_id) const { return exit_marks_[exit_id]; }
@@ -264,6 +258,7 @@ class Translator {
   void emit_step(const Path& path, std::size_t index);
   void emit_append(std::uint32_t exit_id);
   void emit_record(std::uint32_t exit_id);
+  void emit_mark_note(std::uint32_t exit_id);
   std::uint32_t emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
   bool wants_brake(const Path& path, std::size_t index) const;
   void emit_brake(const Path& path, std::size_t index);

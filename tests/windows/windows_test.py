@@ -7,6 +7,7 @@ import collections
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,14 @@ def place_of(mnemonic):
     return [words[0].rstrip(":") for words in lines if len(words) > 1 and words[1] == mnemonic]
 
 
+def addresses_of(program):
+    """Of the instructions in a program's own functions, hexadecimal, in their order."""
+    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", guest(program)], capture_output=True, text=True,
+                             check=True).stdout
+    start = min(at for at in (listing.find(f"<{name}>:") for name in ("_start", "main")) if at >= 0)
+    return re.findall(r"^ +([0-9a-f]+):\t\w", listing[start:], re.MULTILINE)
+
+
 class Windows(unittest.TestCase):
     #: Of known_loop, without and with an argument.
     SHORT, LONG = 3 + 2 * 1000 + 3, 4 + 2 * 12_000_000 + 3
@@ -128,6 +137,14 @@ class Windows(unittest.TestCase):
                         for way in ((), ("--precise-only",))]
                 self.assertEqual(runs[0], runs[1], (program, ends))
                 self.assertGreater(max(map(len, runs[0].values())), 20)
+
+    def test_of_instructions_alone_are_those_of_single_steps_too(self):
+        for program in ("setjmp_longjmp", "rep_strings", "computed_goto", "signal_faults", "smc_two_views"):
+            for length in (1, 97, 1009):
+                runs = [windows("-I", f"{length}i", "-e", "instructions", "--virtual-time", *way, guest(program))
+                        for way in ((), ("--max-block", "3"), ("--precise-only",))]
+                self.assertEqual(runs[0], runs[2], (program, length))
+                self.assertEqual(runs[1], runs[2], (program, length))
 
     def test_end_by_whichever_of_several_comes_first(self):
         (rows,) = windows("-I", "150i", "-I", "100:branches", guest("known_loop")).values()
@@ -232,6 +249,23 @@ class Regions(unittest.TestCase):
             for answer in answers:
                 self.assertEqual(answer[name, "instructions"], first, name)
 
+    def test_between_any_two_instructions_count_the_same_in_every_way(self):
+        # Where a region begins a block does: every place is one, among faults, jumps and strings. In some of these blocks a later
+        # instruction faults.
+        for program in ("signal_faults", "rep_strings", "setjmp_longjmp"):
+            places = addresses_of(program)
+            for phase in range(3):
+                begins = places[phase::7][:200]
+                ends = places[phase + 3::7][:200]
+                chosen = [word for begin, end in zip(begins, ends) for word in ("--region", f"0x{begin}..0x{end}")]
+                answers = [regions("--virtual-time", *way, *chosen, guest(program)) for way in
+                           (["-e", "instructions"], ["-e", "instructions,branches"], ["-e", "instructions", "--precise-only"])]
+                counted = [{name: value for (name, event), value in answer.items() if event == "instructions"}
+                           for answer in answers]
+                self.assertEqual(counted[0], counted[2], (program, phase))
+                self.assertEqual(counted[1], counted[2], (program, phase))
+                self.assertGreater(sum(value[0] for value in counted[0].values()), 10, program)
+
     def test_of_functions_reach_from_entry_to_return(self):
         for way in WAYS:
             found = regions("--region", "function", *way, guest("region_marks"))
@@ -271,10 +305,10 @@ class Regions(unittest.TestCase):
 
     def test_are_the_same_whatever_windows_cut_them(self):
         """Every length, one thread and eight; nested regions, and ones left by exceptions, longjmp and a signal's handler."""
-        for count in (1, 8):
-            alone = regions("-e", "instructions,branches", "--virtual-time", guest("region_marks"), str(count))
+        for events, count in (("instructions", 1), ("instructions", 8), ("instructions,branches", 1), ("instructions,branches", 8)):
+            alone = regions("-e", events, "--virtual-time", guest("region_marks"), str(count))
             for length in (1, 2, 999, 50_000, 10_000_000):
-                table = to_file("-I", f"{length}i", "-e", "instructions,branches", "--virtual-time", "--format", "csv",
+                table = to_file("-I", f"{length}i", "-e", events, "--virtual-time", "--format", "csv",
                                 guest("region_marks"), str(count)).decode()
                 spans = spans_of(table)
                 for (name, event), (entries, _, _, total, least, most) in alone.items():
