@@ -64,6 +64,17 @@ struct PathRun {
   std::uint64_t next = 0;   // where the program went on: the target of an indirect branch at the path's end
 };
 
+/// Hears of the instructions of a run, one after the other (CoreFeed::run_watched).
+class RunWatcher {
+ public:
+  /// signals(), last_load(), last_store() and last_mispredicted() speak of the path's instruction of this number, or of those up to it.
+  /// Those that were left out since the last call have changed no signal.
+  virtual void finished(std::size_t instruction) = 0;
+
+ protected:
+  ~RunWatcher() = default;
+};
+
 /// One thread of a program on its modelled core.
 class CoreFeed {
  public:
@@ -75,6 +86,14 @@ class CoreFeed {
 
   /// What ran, oldest first. `addresses` are the words of all accesses of all runs.
   virtual void run(std::span<const PathRun> runs, std::span<const std::uint64_t> addresses) = 0;
+
+  /// One run, of which the runner wants to know which of its instructions did what, as if each were a path. The watcher asks for no
+  /// other run. returns false, and has done nothing, where it would have to wait for other threads
+  virtual bool run_watched([[maybe_unused]] const PathRun& run,
+                           [[maybe_unused]] std::span<const std::uint64_t> addresses,
+                           [[maybe_unused]] RunWatcher& watcher) {
+    return false;
+  }
 
   /// run() may keep what it is told, to play it among what other threads do at the same time. From here on signals() shows all
   /// that was told of this thread.

@@ -72,8 +72,10 @@ void note_register_writes(const Insn& insn, const ZydisDecodedInstruction& raw, 
   };
   for (unsigned i = 0; i < raw.operand_count; ++i) {
     const ZydisDecodedOperand& operand = operands[i];
-    if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
-      writes(gpr_number(operand.reg.value));
+    if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER || (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
+      continue;
+    writes(gpr_number(operand.reg.value));
+    effects.writes_flags |= ZydisRegisterGetClass(operand.reg.value) == ZYDIS_REGCLASS_FLAGS;
   }
   if (insn.flow == Flow::TransactionBegin) writes(kRax);
   if (raw.mnemonic == ZYDIS_MNEMONIC_LEAVE || raw.mnemonic == ZYDIS_MNEMONIC_ENTER) {
@@ -186,6 +188,7 @@ void effects_of(const Insn& insn, Effects& effects) {
   effects.written = 0;
   effects.target = effects.source = -1;
   effects.delta = 0;
+  effects.writes_flags = false;
   effects.alone = false;
   effects.elements = {};
 

@@ -37,7 +37,8 @@ struct Effects {
   /// After the instruction `target` is what `source` was before it, plus `delta`; without a source, `delta`. -1: none.
   std::int8_t target = -1, source = -1;
   std::int64_t delta = 0;
-  bool alone = false;  // cannot say its addresses among others: must run as Variant::Step
+  bool writes_flags = false;  // of RFLAGS, any
+  bool alone = false;         // cannot say its addresses among others: must run as Variant::Step
   ElementList elements;
 };
 

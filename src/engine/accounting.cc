@@ -130,6 +130,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   }
   const bool any_near = std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; });
   at_once_ = models_ && (any_near || time_is_near_);
+  logs_ = at_once_ && any_near && !time_is_near_ && !cpu.pmi_reads_memory;
   const bool budget =
       !models_ && lanes_->size() == 1 && !branches && counts_instructions((*lanes_)[0]) && !(cpu.marks && any_near);
   form_ = budget ? TraceForm::Budget : any_near || models_ ? TraceForm::Spaced : TraceForm::Records;
@@ -225,7 +226,7 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   std::uint64_t end = context_.trace_pointer;
   const std::uint64_t start = trace_start_;
   trace_start_ = end;
-  ran_ += end - start;
+  if (!logged_) ran_ += end - start;
   const auto* const notes = reinterpret_cast<const MarkNote*>(window_.notes_begin());
   const auto* const notes_end =
       reinterpret_cast<const MarkNote*>(std::exchange(context_.mark_note, window_.notes_begin()));
@@ -237,13 +238,15 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   extra_slots_ = static_cast<std::uint32_t>(window_.slots_at(end));
   const auto ids = recorded(start, end);
   if (ids.empty() && !extra_exit) return;
+  if (logged_) return count_logged(ids, extra_exit);
   count_records(ids, extra_exit);
-  enter_branches(ids, extra_exit);
+  enter_branches(ids, extra_exit, 0, ids.size() + (extra_exit ? 1 : 0));
 }
 
-// LBR: branches of the drained records, oldest first. Only the newest that a filter lets through can survive in the
+// LBR: branches of drained records [from, to), oldest first; `extra` is the one behind them all. Only the newest that a filter lets through can survive in the
 // stack, so older records need not be looked at; in call-stack mode every one matters.
-void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
+                             std::size_t to) {
   constexpr std::size_t kDeepestStack = 32;
   std::vector<arch::LbrSelect> selects;
   bool all = false;
@@ -260,23 +263,23 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
   };
   const std::size_t records = ids.size() + (extra ? 1 : 0);
   const auto record = [&](std::size_t at) { return at < ids.size() ? ids[at] : *extra; };
-  std::size_t first = records;
+  std::size_t first = to;
   std::size_t found = 0;
-  while (first > 0 && (all || found < kDeepestStack)) {
+  while (first > from && (all || found < kDeepestStack)) {
     const auto& branches = translator_->branches_to(record(--first));
     found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
   const arch::CoreFeed* const core = thread_->cpu.core;
   std::size_t left = 0;
-  for (std::size_t i = first; core != nullptr && i < records; ++i) left += translator_->branches_to(record(i)).size();
-  for (std::size_t i = first; i < records; ++i) {
+  for (std::size_t i = first; core != nullptr && i < to; ++i) left += translator_->branches_to(record(i)).size();
+  for (std::size_t i = first; i < to; ++i) {
     for (const auto& branch : translator_->branches_to(record(i))) {
-      std::uint64_t to = branch.to;
-      if (to == 0)
-        to = i + 1 < records ? translator_->block(translator_->exit(record(i + 1)).block).pc : indirect_target_;
+      std::uint64_t target = branch.to;
+      if (target == 0)
+        target = i + 1 < records ? translator_->block(translator_->exit(record(i + 1)).block).pc : indirect_target_;
       arch::TakenBranch taken;
       taken.from = branch.from;
-      taken.to = to;
+      taken.to = target;
       taken.kind = branch.kind;
       taken.mispredicted = core != nullptr && core->was_mispredicted(--left, branch.from);
       for (pmu::Pmu* pmu : thread_->cpu.pmus) {
@@ -304,7 +307,8 @@ std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint
   return address;
 }
 
-void Runtime::begin_step() {
+// tell_core: that the instruction runs, where there is one and it is not told otherwise
+void Runtime::begin_step(bool tell_core) {
   StepInProgress& step = thread_->step;
   if (!decode_into(step.insn, thread_->pc, fetch(thread_->pc), config_.virtual_time)) return;
   const Insn& insn = step.insn;
@@ -315,7 +319,7 @@ void Runtime::begin_step() {
   for (std::size_t i = 0; i < insn.memory_count; ++i)
     step.addresses[i] = effective_address(insn.memory[i], insn.next());
   step.told_core = false;
-  if (thread_->cpu.core != nullptr) begin_core_step(step);
+  if (tell_core && thread_->cpu.core != nullptr) begin_core_step(step);
 }
 
 // An instruction without addresses and marks, at `pc`, has just run among others; the registers are those after it.

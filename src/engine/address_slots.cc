@@ -1,5 +1,7 @@
 #include "engine/address_slots.h"
 
+#include <bit>
+
 namespace zs::engine {
 
 AddressSlots::Value AddressSlots::value_of(int reg, InsnSlots& out) {
@@ -14,7 +16,8 @@ AddressSlots::Value AddressSlots::value_of(int reg, InsnSlots& out) {
 
 bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
   constexpr unsigned kMostPerInstruction = 6;
-  if (used_ + kMostPerInstruction > kMost) return false;
+  const unsigned logged = logs_ ? 1 + static_cast<unsigned>(std::popcount(effects.written)) : 0;
+  if (used_ + kMostPerInstruction + logged > kMost) return false;
   out.stores_before = out.stores_after = 0;
   out.terms.clear();
   for (const Access& access : effects.accesses) {
@@ -54,6 +57,7 @@ bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
   if (effects.target >= 0 && summed.known)
     values_[static_cast<std::uint8_t>(effects.target)] = {
         .known = true, .slot = summed.slot, .delta = summed.delta + effects.delta};
+  if (logs_) log(effects, out);
   // Registers that count through memory: what they are afterwards says how many elements there were, and which way.
   for (std::size_t i = 0; i < out.terms.size(); ++i) {
     if (out.terms[i].form != arch::AccessForm::Repeated) continue;
@@ -65,6 +69,18 @@ bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
   }
   out.used = static_cast<std::uint8_t>(used_);
   return true;
+}
+
+void AddressSlots::log(const Effects& effects, InsnSlots& out) {
+  for (std::uint8_t reg = 0; reg < values_.size(); ++reg) {
+    if (values_[reg].known) continue;
+    values_[reg] = {.known = true, .slot = static_cast<std::uint8_t>(used_++)};
+    out.after[out.stores_after++] = {reg, values_[reg].slot};
+  }
+  out.target = effects.target;
+  out.source = effects.source;
+  out.delta = effects.delta;
+  out.flags = effects.writes_flags ? static_cast<std::uint8_t>(used_++) : AddressTerm::kNoSlot;
 }
 
 }  // namespace zs::engine

@@ -15,6 +15,9 @@ enum class Variant : std::uint8_t {
   Near,  // close to the event horizon, budget form: looks first whether all of it may run; linked to its like; appends no record
   Once,  // close to the event horizon: at most so many instructions, never linked, not kept
   Step,  // one instruction; appends nothing: the dispatcher retires it
+  // With a core model, where an overflow may be near: stores all registers on the way (AddressSlots::clear(true)), so that it may go
+  // beyond the overflow, which is found when the trace is read; linked to its like.
+  Logged,
   // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the horizon
   // closer (Translator::Options::risks). Unlike what is made once, kept, because to describe it to the model costs more.
   UpTo0,
@@ -73,10 +76,14 @@ struct Exit {
   std::uint32_t next_incoming = kNone;  // list of exits linked to the same block
   std::uint16_t instructions = 0;       // retired on this path
   ExitKind kind = ExitKind::Direct;
-  bool taken = false;     // a side exit of a branch whose fall-through (or target) the block follows
-  bool brake = false;     // taken because the trace pointer has come close to the guard (Translator::emit_brake)
-  bool adjacent = false;  // linked to what follows: the jump is a NOP
-  bool near = false;      // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
+  bool taken = false;      // a side exit of a branch whose fall-through (or target) the block follows
+  bool brake = false;      // taken because the trace pointer has come close to the guard (Translator::emit_brake)
+  bool adjacent = false;   // linked to what follows: the jump is a NOP
+  bool near = false;       // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
+  std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
+
+  /// By a branch that the block does not follow, or not that way.
+  bool leaves_by_branch() const { return kind == ExitKind::Direct && pc != 0; }
 };
 
 /// State that the copied instruction runs in, and where it is.

@@ -119,6 +119,17 @@ void Runtime::settle_if_asked() {
   if (at_once_ || any_marks_) thread_->cpu.core->settle();
 }
 
+// Records [from, to), then `extra`, as run_core() has them, told and counted.
+void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                             std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more) {
+  run_core(ids, from, to, extra, more);
+  settle_if_asked();
+  sum_records(ids.subspan(from, to - from), extra);
+  add_signals();
+  count(totals_);
+  advance_time();
+}
+
 // What the modelled lanes have counted since they were last asked.
 void Runtime::add_signals() {
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {

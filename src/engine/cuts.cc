@@ -90,7 +90,7 @@ void Runtime::add_path(std::uint32_t block, unsigned instructions, const Exit* e
   std::fill(path_sum_.begin(), path_sum_.end(), 0);
   const std::size_t lanes = lanes_->size();
   for (unsigned i = 0; i < instructions; ++i) {
-    const bool leaves = exit != nullptr && exit->kind == ExitKind::Direct && exit->pc != 0 && i + 1 == instructions;
+    const bool leaves = exit != nullptr && exit->leaves_by_branch() && i + 1 == instructions;
     const bool taken = leaves && path[i].facts.branch == arch::BranchKind::Conditional ? exit->taken : path[i].taken;
     const std::uint32_t* const counts = translator_->counts_of(path[i].facts, taken).data();
     bool fits = true;

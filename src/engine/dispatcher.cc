@@ -23,6 +23,9 @@ namespace {
 
 /// Fewer records than this are not worth a guard fault; shorter blocks get there cheaper.
 constexpr std::uint64_t kFewestRecords = 8;
+/// Fewer words are run as Variant::Logged, which goes on beyond an overflow but stores ten times as much. chosen: at a few misses for a
+/// hundred accesses each stretch brings the overflow only a little closer, so the last ones are many.
+constexpr std::uint64_t kFewestBeforeLog = 1024;
 constexpr std::uint64_t kFewestBudget = 128;
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
@@ -161,6 +164,8 @@ void Runtime::leave_block(std::uint32_t& link_from) {
         std::fill(totals_.begin(), totals_.end(), 0);
         add_path(place.block, place.instruction, nullptr);
         count(totals_);
+      } else if (counted && block.variant == Variant::Logged) {
+        count_logged_into(place.block, place.instruction, place.pc);
       } else if (counted) {
         std::fill(totals_.begin(), totals_.end(), 0);
         if (thread.cpu.core != nullptr) {
@@ -303,7 +308,8 @@ std::uint64_t Runtime::resume(std::uint32_t link_from) {
 
 // Far enough from the event horizon that a guard fault is a small part of what runs until then.
 bool Runtime::is_far(const Allowance& allowed) const {
-  return form_ == TraceForm::Budget ? allowed.budget >= kFewestBudget : allowed.records >= kFewestRecords;
+  if (form_ == TraceForm::Budget) return allowed.budget >= kFewestBudget;
+  return allowed.records >= (may_log() ? kFewestBeforeLog : kFewestRecords);
 }
 
 /// How long the thread may run while others wait.
@@ -323,6 +329,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       if (lock_.contended()) yield();
     }
     if (deliver_waiting()) link_from = kNone;
+    logged_ = false;
     if (config_.precise_only || private_page_ != 0) break;
 
     Allowance allowed = allowance();
@@ -353,6 +360,10 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
         return block->entry;
       }
     }
+    if (may_log()) {
+      if (const std::uint64_t at = enter_logged(link_from); at != 0) return at;
+      break;
+    }
     if (const std::uint64_t at = approach(allowed.instructions, link_from); at != 0) return at;
     context_.trace_pointer = trace_start_ = window_.trace_begin();
     if (models_) {
@@ -369,7 +380,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   context_.trace_pointer = trace_start_ = window_.trace_begin();
   const Block& single = translator_->get(thread.pc, Variant::Step);
   thread_->step.first_exit = single.first_exit;
-  if (single.instructions != 0) begin_step();
+  if (single.instructions != 0) begin_step(true);
   return single.entry;
 }
 

@@ -47,6 +47,17 @@ class Emitter {
     u8(0x45u | ((base & 7u) << 3));
     u32(static_cast<std::uint32_t>(disp));
   }
+  /// pushfq to [base*2 + disp]; base other than rsp, which is in [context+scratch] meanwhile
+  void store_flags_scaled(Gpr base, std::int32_t disp, std::size_t scratch) {
+    store(scratch, kRsp);
+    u8(0x48u | (base >= 8 ? 2u : 0u));  // lea rsp, [base*2 + disp + 8]
+    u8(0x8D);
+    u8(0x04u | (kRsp << 3));
+    u8(0x45u | ((base & 7u) << 3));
+    u32(static_cast<std::uint32_t>(disp + 8));
+    u8(0x9C);
+    load(kRsp, scratch);
+  }
   /// mov dword [context+offset], imm32
   void store_imm32(std::size_t offset, std::uint32_t value) {
     u8(0xC7);

@@ -94,6 +94,7 @@ void Runtime::start(ProgramPlan plan) {
   options.addresses = models_;
   options.risks = risks_;
   options.wants_retirements = cuts_;
+  options.logs = logs_;
   options.brakes =
       has_lahf() && (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; }));
   if (form_ == TraceForm::Budget) window_.use_budget_view();

@@ -72,6 +72,8 @@ struct VirtualCpu {
   /// Interrupts need no registers, only that counting stops at the overflow: Observer::pmi may come later than the instruction,
   /// its registers are those of some later moment, and the counters hold what they held at the overflow. Not with PEBS.
   bool late_interrupts = false;
+  /// Observer::pmi looks at the program's memory, so an overflow of a modelled event has to stop the thread there.
+  bool pmi_reads_memory = false;
   bool marks = false;  // there may be marks: the trace has to say where the thread has been
 };
 

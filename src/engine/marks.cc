@@ -140,6 +140,13 @@ void Runtime::count_with_visits(std::span<std::uint32_t> ids, std::optional<std:
   count(totals_);
 }
 
+void Runtime::sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more) {
+  std::fill(totals_.begin(), totals_.end(), 0);
+  translator_->counts().sum(ids, totals_);
+  if (!more) return;
+  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);
+}
+
 // The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
 void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
   const auto count_up_to = [&](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
@@ -149,19 +156,9 @@ void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<st
       if (more) count_and_cut({&*more, 1});
       return;
     }
-    const bool models = thread_->cpu.core != nullptr;
-    if (models) {
-      run_core(ids, from, to, more, extra);
-      settle_if_asked();
-    }
-    std::fill(totals_.begin(), totals_.end(), 0);
-    translator_->counts().sum(ids.subspan(from, to - from), totals_);
-    if (more) {
-      for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);
-    }
-    if (models) add_signals();
+    if (thread_->cpu.core != nullptr) return count_modelled(ids, from, to, more, extra);
+    sum_records(ids.subspan(from, to - from), more);
     count(totals_);
-    if (models) advance_time();
   };
   std::size_t counted = 0;
   bool counted_extra = false;

@@ -34,6 +34,35 @@ void signal_entry(int signal, siginfo_t* info, void* ucontext);
 void thread_entry(Thread* thread);
 void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
 
+/// A block of Variant::Logged, to go through again: how each instruction changes the registers.
+struct LoggedBlock {
+  struct LoggedInsn {
+    std::uint64_t pc;
+    std::int64_t delta;  // InsnSlots
+    arch::InsnFacts facts;
+    std::int8_t target, source;  // likewise
+    std::uint8_t flags;          // likewise
+    std::uint8_t stores;
+    bool taken;  // on the block's way
+  };
+  std::vector<LoggedInsn> insns;
+  std::vector<InsnSlots::Store> stores;  // of one instruction behind those of the other
+  std::uint32_t first_path = 0;  // of those that its instructions are alone (Runtime::step_through); 0: none yet
+};
+
+/// One execution of such a block, or of its beginning.
+struct LoggedPath {
+  const LoggedBlock& block;
+  std::uint32_t index = kNone;  // of the block
+  unsigned instructions = 0;
+  bool leaves = false, leaves_taken = false;  // by its last instruction, a branch that the block follows the other way
+  std::uint64_t slots_at = 0;
+  std::uint64_t next = 0;  // where the program went on
+
+  bool taken(std::size_t at) const { return at + 1 == instructions && leaves ? leaves_taken : block.insns[at].taken; }
+  std::uint64_t next_of(std::size_t at) const { return at + 1 == instructions ? next : block.insns[at + 1].pc; }
+};
+
 class Runtime final : public CodeSource, public CodeListener {
  public:
   Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
@@ -81,8 +110,9 @@ class Runtime final : public CodeSource, public CodeListener {
   std::span<std::uint32_t> recorded(std::uint64_t start, std::uint64_t end);
   void drain_elements();
   void count(std::span<const std::uint64_t> events);
-  void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
-  void begin_step();
+  void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
+                      std::size_t to);
+  void begin_step(bool tell_core);
   void retire_step(bool taken);
   void retire_plain(std::uint64_t pc);
   void tell_pmus(const arch::Retired& retired);
@@ -97,6 +127,8 @@ class Runtime final : public CodeSource, public CodeListener {
                 std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
   void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
   void settle_if_asked();
+  void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                      std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
   void add_signals();
   void count_signals();
   void settle_core(Thread& thread);
@@ -123,6 +155,7 @@ class Runtime final : public CodeSource, public CodeListener {
   bool stop_counting_elements();
   void count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
   void count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
   void count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes);
   std::size_t next_mark(std::span<const std::uint32_t> ids, std::size_t from) const;
@@ -130,6 +163,18 @@ class Runtime final : public CodeSource, public CodeListener {
                              std::span<std::uint32_t> running) const;
   template <typename Tell>
   void find_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra, Tell tell);
+
+  // ---- overflows inside a trace of a core model (logged.cc)
+  const LoggedBlock& logged_block(std::uint32_t index);
+  class LogReader;
+  class LogWatcher;
+  void step_through(const LoggedPath& path);
+  bool watch(const LoggedPath& path, std::uint32_t number);
+  void count_logged_into(std::uint32_t block, unsigned instructions, std::uint64_t next);
+  void count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
+  bool may_log() const { return logs_ && !any_marks_ && threads_.size() == 1; }
+  std::uint64_t enter_logged(std::uint32_t link_from);
 
   // ---- overflows inside a trace (cuts.cc)
   void look_at_room();
@@ -265,12 +310,16 @@ class Runtime final : public CodeSource, public CodeListener {
   bool models_ = false;               // threads have a core model
   bool at_once_ = false;  // and some counter may overflow, so what it is told is played before the thread goes on
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
-  bool uses_gs_ = false;                // some address was relative to GS
-  std::uint64_t paths_of_flush_ = 0;    // Translator::flushes() when core_paths_ was begun
-  std::uint8_t risks_ = 0;              // Translator::Options
-  bool time_is_near_ = false;           // some counter of time may overflow
-  std::uint64_t indirect_target_ = 0;   // of the last record drained, if it ends in an indirect branch
-  bool wants_indirect_entry_ = false;   // the next block was reached by an indirect branch
+  bool logs_ = false;    // overflows of modelled events are found in the trace, in blocks of Variant::Logged
+  bool logged_ = false;  // the trace is of such blocks
+  std::unordered_map<std::uint32_t, LoggedBlock> logged_blocks_;  // by block
+  std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
+  bool uses_gs_ = false;                                          // some address was relative to GS
+  std::uint64_t paths_of_flush_ = 0;                              // Translator::flushes() when core_paths_ was begun
+  std::uint8_t risks_ = 0;                                        // Translator::Options
+  bool time_is_near_ = false;                                     // some counter of time may overflow
+  std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
+  bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch
   bool quantum_over_ = false;
   std::uint64_t ran_ = 0;  // bytes of trace since the lock was last given away
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.

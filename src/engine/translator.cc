@@ -1,6 +1,7 @@
 #include "engine/translator.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -41,6 +42,12 @@ void rename_trace_register(std::uint8_t* bytes, const Insn& insn, int reg) {
         static_cast<std::uint8_t>((bytes[insn.vvvv_at] & ~0x78u) | ((~static_cast<unsigned>(reg) & 15u) << 3));
   }
   if (insn.trace_register_at & 32) set(insn.opcode_at, 0);
+}
+
+/// Whether the registers behind it are known without looking, or it goes straight on to where they are stored.
+bool can_be_logged(const Insn& insn, const InsnSlots& slots) {
+  if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated) return false;
+  return insn.flow == Flow::Plain || (slots.stores_after == 0 && slots.flags == AddressTerm::kNoSlot);
 }
 
 std::int32_t displacement_of(const Insn& insn) {
@@ -93,7 +100,7 @@ const Translator::Path& Translator::replay(const Block& block, unsigned instruct
 const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
   Path& path = path_;
   path.clear();
-  planner_.clear();
+  planner_.clear(variant == Variant::Logged);
   unsigned conditionals = 0;
   unsigned side_exits = 0;
   unsigned risky = 0;
@@ -107,7 +114,7 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
     return as != nullptr || variant == Variant::Once || is_up_to(variant) ||
-           by_pc_.find(target, Variant::Full) == kNone;
+           by_pc_.find(target, variant == Variant::Logged ? variant : Variant::Full) == kNone;
   };
   const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
     path.end_kind = kind;
@@ -138,6 +145,8 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
         return path.steps.drop_last(), end(ExitKind::Direct, at);
     }
     if (!fits32(at - pc)) return path.steps.drop_last(), end(ExitKind::Direct, at);
+    if (variant == Variant::Logged && !can_be_logged(insn, step.slots))
+      return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
     if (variant != Variant::Step && needs_step(insn)) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
     if (variant != Variant::Step) {
       if (const Mark mark = source_.mark(insn)) {
@@ -328,6 +337,7 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   exit.taken = taken;
   exit.block = current_index_;
   exit.near = current_.variant == Variant::Near;
+  exit.risky = risky_;
   const std::uint32_t id = current_.first_exit + current_.exits++;
   if (current_.variant == Variant::Once) {
     CHECK(id < kOnceExits);
@@ -340,6 +350,17 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
     counts_.add_exit(counts, std::max(slots_used_, risky_));
   }
   return id;
+}
+
+std::uint32_t Translator::reserve_exits(std::uint32_t count) {
+  const auto first = static_cast<std::uint32_t>(exits_.size());
+  const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    exits_.emplace_back();
+    exit_marks_.push_back(MarkTime::None);
+    counts_.add_exit(nothing);
+  }
+  return first;
 }
 
 bool Translator::is_risky(const Insn& insn) {
@@ -363,6 +384,32 @@ void Translator::emit_slots(std::span<const InsnSlots::Store> stores) {
     out_.store_scaled(kTracePointer, static_cast<std::int32_t>(window_.slots_bias() + 8 * store.slot),
                       static_cast<Gpr>(reg));
   }
+}
+
+void Translator::emit_flags_slot(unsigned slot) {
+  out_.store_flags_scaled(kTracePointer, static_cast<std::int32_t>(window_.slots_bias() + 8 * slot),
+                          offsetof(Context, slot_scratch));
+}
+
+void Translator::emit_start_of_log() {
+  out_.need(kMostPerStep);
+  std::array<InsnSlots::Store, 15> stores{};
+  for (std::uint8_t reg = 0, i = 0; reg < 16; ++reg) {
+    if (reg != kTracePointer) stores[i++] = {reg, reg};
+  }
+  emit_slots(stores);
+  out_.store(offsetof(Context, slot_rax), kRax);
+  out_.load(kRax, gpr_offset(kTracePointer));
+  const InsnSlots::Store of_stolen{kRax, kTracePointer};
+  emit_slots({&of_stolen, 1});
+  out_.load(kRax, offsetof(Context, slot_rax));
+  emit_flags_slot(AddressSlots::kLoggedFlags);
+}
+
+void Translator::emit_log(const InsnSlots& slots) {
+  out_.need(kMostPerStep);
+  emit_slots(std::span(slots.after).first(slots.stores_after));
+  if (slots.flags != AddressTerm::kNoSlot) emit_flags_slot(slots.flags);
 }
 
 void Translator::emit_append(std::uint32_t exit_id) {
@@ -425,7 +472,8 @@ std::uint32_t Translator::emit_direct_exit(std::uint64_t target, bool taken, std
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Direct, branch, target, current_.instructions, taken, running_);
   emit_append(id);
-  emit_leave(id, current_.variant == Variant::Full || current_.variant == Variant::Near);
+  emit_leave(id, current_.variant == Variant::Full || current_.variant == Variant::Near ||
+                     current_.variant == Variant::Logged);
   return id;
 }
 
@@ -578,7 +626,7 @@ void Translator::emit_indirect_tail(std::uint64_t pc) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Indirect, pc, 0, current_.instructions, true, running_);
   emit_append(id);
-  if (current_.variant == Variant::Near) {
+  if (current_.variant == Variant::Near || current_.variant == Variant::Logged) {
     emit_hashed_lookup(window_.near_table_address());
   } else if (current_.variant != Variant::Full) {
     out_.jmp(stubs_.indirect_miss);
@@ -630,7 +678,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
   if (options_.addresses && current_.variant != Variant::Step) {
     emit_slots(std::span(step.slots.before).first(step.slots.stores_before));
     slots_used_ = step.slots.used;
-    if (options_.risks != 0 && step.risky) ++risky_;
+    if (step.risky && (options_.risks != 0 || current_.variant == Variant::Logged)) ++risky_;
   }
   switch (insn.flow) {
     case Flow::Plain:
@@ -640,6 +688,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
         emit_rep_string(insn);
       else
         emit_plain(insn);
+      if (current_.variant == Variant::Logged) emit_log(step.slots);
       break;
     case Flow::Jump:
       add_counts(insn, true, running_);
@@ -778,7 +827,7 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
 
 void Translator::forget_hashed() {
   std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
-  if (has_near()) std::fill_n(window_.near_table(), Window::kTableEntries, stubs_.hashed_miss);
+  if (uses_near_table()) std::fill_n(window_.near_table(), Window::kTableEntries, stubs_.hashed_miss);
 }
 
 const Block* Translator::find(std::uint64_t pc, Variant variant) const {
@@ -819,7 +868,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   current_.first_exit = static_cast<std::uint32_t>(exits_.size());
   current_index_ = static_cast<std::uint32_t>(blocks_.size());
   copy_of_ = adjacent_ = kNone;
-  if (from != kNone && !may_link(from)) from = kNone;
+  if (from != kNone && (!may_link(from) || links_to(exits_[from]) != variant)) from = kNone;
   begin_at(from == kNone ? (at_ + 15) & ~std::uint64_t{15} : at_);
   cold_ = Emitter(cold_at_, window_.code_end(), window_.context_address());
   if (options_.wants_retirements && current_.unseen_changes)
@@ -913,6 +962,7 @@ void Translator::emit_block(const Path& path) {
   braked_ = false;
   if (current_.unseen_changes && current_.variant == Variant::Full) emit_code_check(path);
   if (current_.variant == Variant::Near) emit_near_check(path);
+  if (current_.variant == Variant::Logged) emit_start_of_log();
   for (std::size_t i = 0; i < path.steps.size(); ++i) {
     if (wants_brake(path, i)) emit_brake(path, i);
     emit_step(path, i);
@@ -964,6 +1014,9 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
   return true;
 }
 
+// Blocks lead to their like, but for brakes.
+Variant Translator::links_to(const Exit& exit) const { return exit.near ? Variant::Near : blocks_[exit.block].variant; }
+
 bool Translator::may_link(std::uint32_t exit_id) const {
   const Exit& exit = exits_[exit_id];
   return exit.patch_after != 0 && exit.linked_to == kNone && !blocks_[exit.block].dead && !is_better_followed(exit_id);
@@ -971,8 +1024,7 @@ bool Translator::may_link(std::uint32_t exit_id) const {
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead ||
-      target.variant != (exit.near ? Variant::Near : Variant::Full))
+  if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead || target.variant != links_to(exit))
     return;
   if (is_better_followed(exit_id)) {
     mostly_taken_.set(guess_of(exit.pc));
@@ -1176,8 +1228,7 @@ std::span<const Translator::PathInsn> Translator::describe(const Path& path, con
     const PathStep& step = path.steps[i];
     const arch::BranchKind kind = step.insn.facts.branch;
     // A side exit leaves by the branch itself; any other goes the way that the path follows.
-    const bool leaves =
-        exit != nullptr && i + 1 == exit->instructions && exit->kind == ExitKind::Direct && exit->pc != 0;
+    const bool leaves = exit != nullptr && i + 1 == exit->instructions && exit->leaves_by_branch();
     PathInsn& insn = path_insns_.emplace_back();
     insn.insn = &step.insn;
     insn.slots = &step.slots;

@@ -73,6 +73,7 @@ class Translator {
     /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of Variant::UpTo
     /// what a lane near its overflow counts.
     std::uint8_t risks = 0;
+    bool logs = false;  // with addresses: Variant::Logged is wanted
   };
   /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
   Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
@@ -91,7 +92,7 @@ class Translator {
   /// Lets indirect branches find `block` without C++ from now on. `from_far` is the block whose direct lookup could not reach
   /// it; it is translated anew with the hashed lookup.
   void add_indirect_entry(std::uint32_t index);
-  /// The same for blocks of Variant::Near, which indirect branches of their like find.
+  /// The same for blocks of Variant::Near or Logged (there is never a need for both), which indirect branches of their like find.
   void add_near_entry(std::uint32_t index);
   /// The block that holds `cache_pc` looks up a target that the direct table does not cover.
   void note_far_target(std::uint64_t cache_pc);
@@ -121,6 +122,8 @@ class Translator {
   }
 
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
+  /// Ids that no exit will have, for paths of the caller's. returns the first
+  std::uint32_t reserve_exits(std::uint32_t count);
   /// Whether a record of this exit says that a mark was reached.
   MarkTime mark_of(std::uint32_t exit_id) const { return exit_marks_[exit_id]; }
   const Block& block(std::uint32_t index) const { return blocks_[index]; }
@@ -269,6 +272,11 @@ class Translator {
   std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
   void emit_slots(std::span<const InsnSlots::Store> stores);
+  void emit_start_of_log();
+  void emit_log(const InsnSlots& slots);
+  void emit_flags_slot(unsigned slot);
+  bool uses_near_table() const { return has_near() || options_.logs; }
+  Variant links_to(const Exit& exit) const;
   bool is_risky(const Insn& insn);
   std::span<const PathInsn> describe(const Path& path, const Exit* exit);
   void emit_plain(const Insn& insn);

@@ -87,6 +87,7 @@ class Recorder::Thread final : public PmuClient {
             .pmi_requested = &pmi_requested_,
             .core = core_.get(),
             .late_interrupts = windows_.has_value() && !recorder_.config_.samples(),
+            .pmi_reads_memory = recorder_.config_.callchain != Callchain::None,
             .marks = regions_.has_value()};
   }
 

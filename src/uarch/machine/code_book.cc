@@ -196,6 +196,7 @@ std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
     segment.timing = &timing_of(known, ends && now.taken);
     segment.steps_end = static_cast<std::uint32_t>(plan->steps.size());
     segment.ends = ends;
+    segment.instructions = static_cast<std::uint8_t>(instructions.size());
     if (ends) {
       plan->uops += segment.timing->uops();
       plan->fused += segment.timing->fused();

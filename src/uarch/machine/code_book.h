@@ -65,6 +65,7 @@ struct Segment {
   const BlockTiming* timing = nullptr;  // of the block as far as it is known at the segment's end
   std::uint32_t steps_end = 0;          // in Plan::steps; they begin where those of the segment before end
   std::uint32_t address = 0;            // address_hash() of its branch
+  std::uint8_t instructions = 0;        // of the block up to the segment's end
   bool continues = false;               // the block was open before
   bool ends = false;                    // the block ends here:
   bool serialises = false;

@@ -76,6 +76,9 @@ class Elements {
 
 }  // namespace
 
+/// Steps that `step` stands for.
+constexpr std::size_t steps_of(const Step& step) { return step.form == AccessForm::Repeated && step.with_next ? 2 : 1; }
+
 template <typename Clock>
 ThreadPlayer<Clock>::ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
                                   Weaver<Clock>& weaver, std::uint64_t seed)
@@ -145,6 +148,53 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
     if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
     play_all(runs, addresses);
   }
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::run_watched(const arch::PathRun& run, std::span<const std::uint64_t> addresses,
+                                      arch::RunWatcher& watcher) {
+  if (weaver_.weaves()) return false;
+  weaver_.settle(*this);
+  take();
+  if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
+  const Plan& plan = book_.plan(run.path, open_);
+  // The number that a block's first instruction has in the path; one that was open before began before it.
+  std::size_t first = plan.segments.front().continues ? 0 - open_->instructions.size() : 0;
+  if (plan.closes_open) close_open();
+  last_ = {};
+  const auto finished = [&](std::size_t instruction) {
+    tell();
+    watcher.finished(first + instruction);
+    last_ = {};
+  };
+  const std::uint64_t* words = addresses.data();
+  const Step* step = plan.steps.data();
+  for (const Segment& segment : plan.segments) {
+    if (segment.continues) {
+      core_.clock.continue_with(*segment.timing);
+    } else {
+      core_.clock.begin(*segment.timing);
+    }
+    const std::size_t last = segment.instructions - 1U;
+    const Step* const end = plan.steps.data() + segment.steps_end;
+    while (step != end) {
+      const std::size_t instruction = step->instruction;
+      words = play_step<true>(*step, words);
+      step += steps_of(*step);
+      const bool over = step == end || step->instruction != instruction;
+      if (over && !(segment.ends && instruction == last)) finished(instruction);
+    }
+    if (segment.ends) {
+      end_block(segment, run.next);
+      counts_.uops += segment.timing->uops();
+      counts_.fused += segment.timing->fused();
+      finished(last);
+    }
+    first += segment.instructions;
+  }
+  open_ = plan.after;
+  CHECK(words == addresses.data() + addresses.size(), run.path, run.words);
+  return true;
 }
 
 template <typename Clock>
@@ -259,9 +309,6 @@ template <bool kLast>
   }
   return other(step, words);
 }
-
-/// Steps that `step` stands for.
-constexpr std::size_t steps_of(const Step& step) { return step.form == AccessForm::Repeated && step.with_next ? 2 : 1; }
 
 template <typename Clock>
 template <bool kLast>

@@ -69,6 +69,9 @@ class ThreadPlayer final : public arch::CoreFeed {
 
   void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
 
+  bool run_watched(const arch::PathRun& run, std::span<const std::uint64_t> addresses,
+                   arch::RunWatcher& watcher) override;
+
   void settle() override;
   std::uint64_t played_until() const override { return std::max(core_.clock.start_cycle(), core_.idle_until); }
   bool lags() const override;

@@ -1,0 +1,260 @@
+// Overflows inside the trace of a modelled core. Which instruction misses, and so overflows a counter, the model says only when it is
+// told what ran; to stop the thread before each that might would be a visit of the dispatcher for every few of them. In blocks of
+// Variant::Logged the thread goes on, and the trace holds its registers behind each instruction. Here records are counted in
+// bulk as far as no counter can overflow. A path in which one may is told to the model under watch; the instruction that
+// overflows is retired with the registers that it left.
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+
+/// The registers along a logged path, and the program's own back when it is over.
+class Runtime::LogReader {
+ public:
+  LogReader(Runtime& runtime, const LoggedBlock& block, std::uint64_t slots_at)
+      : runtime_(runtime),
+        block_(block),
+        slots_(reinterpret_cast<const std::uint64_t*>(slots_at)),
+        flags_(runtime.context_.flags),
+        pc_(runtime.thread_->pc),
+        exit_id_(runtime.context_.exit_id),
+        store_(block.stores.data()) {
+    std::ranges::copy(runtime.context_.gpr, gpr_);
+    std::copy_n(slots_, std::size(gpr_), runtime.context_.gpr);
+    runtime.context_.flags = slots_[AddressSlots::kLoggedFlags];
+  }
+  ~LogReader() {
+    std::ranges::copy(gpr_, runtime_.context_.gpr);
+    runtime_.context_.flags = flags_;
+    runtime_.context_.exit_id = exit_id_;
+    runtime_.thread_->pc = pc_;
+  }
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  /// Goes past the next instruction.
+  void pass() {
+    Context& context = runtime_.context_;
+    const LoggedBlock::LoggedInsn& insn = block_.insns[passed_++];
+    if (insn.target >= 0) {
+      const std::uint64_t from = insn.source >= 0 ? context.gpr[insn.source] : 0;
+      context.gpr[insn.target] = from + static_cast<std::uint64_t>(insn.delta);
+    }
+    for (unsigned i = 0; i < insn.stores; ++i, ++store_) context.gpr[store_->reg] = slots_[store_->slot];
+    if (insn.flags != AddressTerm::kNoSlot) context.flags = slots_[insn.flags];
+  }
+  std::size_t passed() const { return passed_; }
+
+ private:
+  Runtime& runtime_;
+  const LoggedBlock& block_;
+  const std::uint64_t* slots_;
+  std::uint64_t gpr_[16], flags_, pc_;
+  std::uint32_t exit_id_;
+  const InsnSlots::Store* store_;
+  std::size_t passed_ = 0;
+};
+
+/// Counts the instructions of a path as the model is told of them.
+class Runtime::LogWatcher final : public arch::RunWatcher {
+ public:
+  LogWatcher(Runtime& runtime, const LoggedPath& path)
+      : runtime_(runtime), path_(path), core_(*runtime.thread_->cpu.core), before_(core_.signals()) {
+    runtime.look_at_room();
+    std::fill(runtime.totals_.begin(), runtime.totals_.end(), 0);
+    for (const pmu::Pmu* pmu : runtime.thread_->cpu.pmus) wants_branches_ |= pmu->wants_branches();
+  }
+
+  void finished(std::size_t instruction) override {
+    while (told_ < instruction) tell(false);
+    tell(true);
+    before_ = core_.signals();
+  }
+  void finish() {
+    while (told_ < path_.instructions) tell(false);
+    runtime_.count(runtime_.totals_);
+    runtime_.advance_time();
+  }
+
+ private:
+  /// modelled: what the model's signals have changed by since the last time is this instruction's.
+  void tell(bool modelled) {
+    const LoggedBlock::LoggedInsn& insn = path_.block.insns[told_];
+    const bool taken = path_.taken(told_);
+    const LaneSet& lanes = *runtime_.lanes_;
+    const auto counts = runtime_.translator_->counts_of(insn.facts, taken);
+    std::copy(counts.begin(), counts.end(), runtime_.more_.begin());
+    for (std::size_t lane = 0; modelled && lane < lanes.size(); ++lane) {
+      if (!lanes.modelled(lane)) continue;
+      const std::uint64_t now = lanes[lane].of_signals(core_.signals());
+      runtime_.more_[lane] = now - std::exchange(runtime_.thread_->lanes_told[lane], now);
+    }
+    if (!runtime_.adds_up(runtime_.more_)) {
+      retire(modelled, taken);
+    } else if (wants_branches_ && insn.facts.branch != arch::BranchKind::None && taken) {
+      arch::TakenBranch branch;
+      branch.from = insn.pc;
+      branch.to = path_.next_of(told_);
+      branch.kind = insn.facts.branch;
+      branch.mispredicted = modelled && core_.last_mispredicted();
+      for (pmu::Pmu* pmu : runtime_.thread_->cpu.pmus) {
+        if (pmu->wants_branches()) pmu->enter_branch(branch);
+      }
+    }
+    ++told_;
+  }
+
+  void retire(bool modelled, bool taken) {
+    runtime_.count(runtime_.totals_);
+    std::fill(runtime_.totals_.begin(), runtime_.totals_.end(), 0);
+    LogReader registers(runtime_, path_.block, path_.slots_at);
+    while (registers.passed() < told_) registers.pass();
+    runtime_.thread_->pc = path_.block.insns[told_].pc;
+    runtime_.begin_step(false);
+    StepInProgress& step = runtime_.thread_->step;
+    step.told_core = true;
+    step.signals = {};
+    step.load = step.store = {};
+    step.mispredicted = modelled && core_.last_mispredicted();
+    if (modelled) {
+      for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+        step.signals.counts[i] = core_.signals().counts[i] - before_.counts[i];
+      step.load = core_.last_load();
+      step.store = core_.last_store();
+    }
+    registers.pass();
+    runtime_.thread_->pc = path_.next_of(told_);
+    runtime_.advance_time();
+    runtime_.retire_step(taken);
+    runtime_.look_at_room();
+  }
+
+  Runtime& runtime_;
+  const LoggedPath& path_;
+  const arch::CoreFeed& core_;
+  arch::CoreSignals before_;
+  std::size_t told_ = 0;
+  bool wants_branches_ = false;
+};
+
+const LoggedBlock& Runtime::logged_block(std::uint32_t index) {
+  if (std::exchange(logged_of_flush_, translator_->flushes()) != translator_->flushes()) logged_blocks_.clear();
+  const auto [at, fresh] = logged_blocks_.try_emplace(index);
+  LoggedBlock& logged = at->second;
+  if (!fresh) return logged;
+  const Block& block = translator_->block(index);
+  for (const Translator::PathInsn& insn : translator_->path_into(block, block.instructions)) {
+    const InsnSlots& slots = *insn.slots;
+    logged.insns.push_back({.pc = insn.insn->pc,
+                            .delta = slots.delta,
+                            .facts = insn.insn->facts,
+                            .target = slots.target,
+                            .source = slots.source,
+                            .flags = slots.flags,
+                            .stores = slots.stores_after,
+                            .taken = insn.taken});
+    logged.stores.insert(logged.stores.end(), slots.after.begin(), slots.after.begin() + slots.stores_after);
+  }
+  return logged;
+}
+
+// Each instruction alone, with the registers that it left.
+void Runtime::step_through(const LoggedPath& path) {
+  // Paths of one instruction: not taken, then taken; of each instruction of the block.
+  std::uint32_t& first_path = logged_blocks_.at(path.index).first_path;
+  if (first_path == 0) first_path = translator_->reserve_exits(static_cast<std::uint32_t>(2 * path.block.insns.size()));
+  LogReader registers(*this, path.block, path.slots_at);
+  for (unsigned i = 0; i < path.instructions; ++i) {
+    thread_->pc = path.block.insns[i].pc;
+    begin_step(true);
+    StepInProgress& step = thread_->step;
+    step.first_exit = context_.exit_id = first_path + 2 * i + (path.taken(i) ? 1 : 0);
+    registers.pass();
+    thread_->pc = path.next_of(i);
+    retire_step(path.taken(i));
+  }
+}
+
+// number: as which the model knows it
+bool Runtime::watch(const LoggedPath& path, std::uint32_t number) {
+  // What is counted when a block ends, or of time, belongs to an instruction only where each is a path.
+  if ((risks_ & kRiskAny) != 0) return false;
+  forget_flushed_paths();
+  const CorePaths::Path& known = core_path(number);
+  words_.resize(std::max<std::size_t>(words_.size(), CorePaths::most_words(known, 0)));
+  const std::uint64_t* const end = core_paths_.expand(known, reinterpret_cast<const std::uint64_t*>(path.slots_at),
+                                                      segment_bases(), {}, words_.data());
+  const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = path.next};
+  count_signals();  // what another thread on this core has ended
+  LogWatcher watcher(*this, path);
+  if (!thread_->cpu.core->run_watched(run, {words_.data(), end}, watcher)) return false;
+  watcher.finish();
+  ran_ += sizeof(std::uint32_t) * path.instructions;
+  return true;
+}
+
+void Runtime::count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+  const std::size_t records = ids.size() + (extra ? 1 : 0);
+  const auto id = [&](std::size_t at) { return at < ids.size() ? ids[at] : *extra; };
+  const auto risky = [&](std::size_t at) { return translator_->exit(id(at)).risky; };
+  for (std::size_t at = 0; at < records;) {
+    const std::uint64_t room = allowance().instructions;
+    std::uint64_t sum = 0;
+    std::size_t end = at;
+    while (end < records && sum + risky(end) <= room) sum += risky(end++);
+    if (end != at) {
+      ran_ += sizeof(std::uint32_t) * sum;
+      const bool with_extra = end > ids.size();
+      count_modelled(ids, at, std::min(end, ids.size()), with_extra ? extra : std::nullopt, extra);
+      enter_branches(ids, extra, at, end);
+      at = end;
+      continue;
+    }
+    const Exit exit = translator_->exit(id(at));
+    const LoggedPath path{
+        .block = logged_block(exit.block),
+        .index = exit.block,
+        .instructions = exit.instructions,
+        .leaves = exit.leaves_by_branch(),
+        .leaves_taken = exit.taken,
+        .slots_at = at < ids.size() ? slots_[slots_.size() - ids.size() + at] : extra_slots_,
+        .next = exit.kind != ExitKind::Indirect ? exit.target
+                : at + 1 < records              ? translator_->block(translator_->exit(id(at + 1)).block).pc
+                                                : indirect_target_,
+    };
+    if (!watch(path, id(at))) step_through(path);
+    ++at;
+  }
+}
+
+// The first instructions of a block that was left in its middle.
+void Runtime::count_logged_into(std::uint32_t block, unsigned instructions, std::uint64_t next) {
+  step_through({.block = logged_block(block),
+                .index = block,
+                .instructions = instructions,
+                .slots_at = window_.slots_at(context_.trace_pointer),
+                .next = next});
+}
+
+// Blocks that go beyond the overflow.
+// returns where to enter the cache, or 0 where an instruction has to run alone
+std::uint64_t Runtime::enter_logged(std::uint32_t link_from) {
+  const std::uint64_t flushes = translator_->flushes();
+  const Block& block = translator_->get(thread_->pc, Variant::Logged, link_from);
+  const std::uint32_t index = translator_->index_of(block);
+  if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, block);
+  if (block.instructions == 0 || !may_log()) return 0;  // perhaps a mark was found just now
+  if (wants_indirect_entry_) translator_->add_near_entry(index);
+  // chosen: so much, with its slots, stays in the second-level cache until it is read.
+  constexpr std::uint64_t kBytes = 64 << 10;
+  context_.trace_pointer = trace_start_ = window_.trace_end() - kBytes;
+  logged_ = true;
+  return translator_->block(index).entry;
+}
+
+}  // namespace zs::engine
