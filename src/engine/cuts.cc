@@ -14,6 +14,12 @@ void Runtime::look_at_room() {
   for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
     for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) room_[lane] = pmu->headroom(own);
   }
+  // A trace does not reach further, whatever is in it.
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+  near_lanes_.clear();
+  for (lane = 0; lane < room_.size(); ++lane) {
+    if (room_[lane] < kFar) near_lanes_.push_back(lane);
+  }
 }
 
 /// totals_ and `more` together overflow nothing. Then totals_ holds both.
@@ -39,17 +45,14 @@ void Runtime::count_and_cut(std::span<const std::uint32_t> ids) {
 /// A guess, a little short: what the records before these had in them on average, the next will have too. What is left is guessed
 /// again, so that a few sums lead to the overflow.
 std::size_t Runtime::records_to_overflow() const {
-  constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
   constexpr std::size_t kToBeginWith = 256;
   if (summed_records_ == 0) return kToBeginWith;
   double least = 1 << 20;
-  for (std::size_t lane = 0; lane < room_.size(); ++lane) {
-    const std::uint64_t left = room_[lane] - totals_[lane];
-    if (left >= kFar || summed_[lane] == 0) continue;
-    least = std::min(least, static_cast<double>(left) / static_cast<double>(summed_[lane]));
-  }
+  for (const std::size_t lane : near_lanes_)
+    least = std::min(least,
+                     static_cast<double>(static_cast<std::int64_t>(room_[lane] - totals_[lane])) * records_per_[lane]);
   constexpr double kShort = 0.9;
-  return std::max(CountTable::kFew, static_cast<std::size_t>(least * static_cast<double>(summed_records_) * kShort));
+  return std::max<std::size_t>(CountTable::kFew, static_cast<std::size_t>(static_cast<std::int64_t>(least * kShort)));
 }
 
 void Runtime::add_records(std::span<const std::uint32_t> ids) {
@@ -64,6 +67,10 @@ void Runtime::add_records(std::span<const std::uint32_t> ids) {
   }
   summed_records_ += ids.size();
   for (std::size_t lane = 0; lane < more_.size(); ++lane) summed_[lane] += more_[lane];
+  for (const std::size_t lane : near_lanes_) {
+    if (summed_[lane] != 0)
+      records_per_[lane] = static_cast<double>(summed_records_) / static_cast<double>(summed_[lane]);
+  }
   if (adds_up(more_)) return;
   // Somewhere in these.
   add_records(ids.first(ids.size() / 2));
@@ -76,33 +83,49 @@ void Runtime::add_few_records(std::span<const std::uint32_t> ids) {
     ids = ids.subspan(counts.add_within(ids, room_, totals_));
     if (ids.empty()) return;
     const Exit& exit = translator_->exit(ids[0]);
-    add_path(exit.block, exit.instructions, &exit);
     for (std::size_t lane = 0; lane < lanes_->size(); ++lane)
-      CHECK(path_sum_[lane] == counts.at(ids[0], lane), lane, path_sum_[lane]);
+      path_sum_[lane] = static_cast<std::uint16_t>(counts.at(ids[0], lane));
+    add_path(exit.block, exit.instructions, &exit, path_sum_);
     ids = ids.subspan(1);
   }
 }
 
-/// The first `instructions` of a block, of which the last leaves through `exit` if there is one.
-void Runtime::add_path(std::uint32_t block, unsigned instructions, const Exit* exit) {
+/// The first `instructions` of a block, which bring `sums`, and of which the last leaves through `exit` if there is one.
+void Runtime::add_path(std::uint32_t block, unsigned instructions, const Exit* exit,
+                       std::span<const std::uint16_t> sums) {
   const auto& path = translator_->retirements(block, instructions);
-  CHECK(path.size() >= instructions, path.size(), instructions);
-  std::fill(path_sum_.begin(), path_sum_.end(), 0);
+  CHECK(instructions != 0 && path.insns.size() >= instructions, path.insns.size(), instructions);
   const std::size_t lanes = lanes_->size();
-  for (unsigned i = 0; i < instructions; ++i) {
-    const bool leaves = exit != nullptr && exit->leaves_by_branch() && i + 1 == instructions;
-    const bool taken = leaves && path[i].facts.branch == arch::BranchKind::Conditional ? exit->taken : path[i].taken;
-    const std::uint32_t* const counts = translator_->counts_of(path[i].facts, taken).data();
-    bool fits = true;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      path_sum_[lane] += counts[lane];
-      totals_[lane] += counts[lane];
-      fits &= totals_[lane] <= room_[lane];
-    }
-    if (fits) continue;
-    for (std::size_t lane = 0; lane < lanes; ++lane) totals_[lane] -= counts[lane];
-    cut(path[i], taken);
+  // From one cut to the next: what instructions `from` to `to` bring.
+  unsigned from = 0;
+  const auto sums_before = [&](unsigned at) {
+    return at == instructions ? sums.data() : path.sums.data() + at * lanes;
+  };
+  const auto fits = [&](unsigned to) {
+    return std::ranges::all_of(near_lanes_, [&](std::size_t lane) {
+      return totals_[lane] + sums_before(to)[lane] - sums_before(from)[lane] <= room_[lane];
+    });
+  };
+  const auto add_up_to = [&](unsigned to) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) totals_[lane] += sums_before(to)[lane] - sums_before(from)[lane];
+  };
+  while (!fits(instructions)) {
+    unsigned to = from, beyond = instructions;
+    const auto probe = [&](unsigned at) {
+      if (to < at && at < beyond) (fits(at) ? to : beyond) = at;
+    };
+    // Right where the lane counts instructions.
+    const std::uint64_t left = room_[near_lanes_[0]] - totals_[near_lanes_[0]];
+    const unsigned guess = from + static_cast<unsigned>(std::min<std::uint64_t>(left, instructions - from));
+    probe(guess);
+    probe(guess + 1);
+    while (beyond - to > 1) probe(to + (beyond - to) / 2);
+    add_up_to(to);
+    from = to + 1;
+    cut(path.insns[to],
+        from == instructions ? Translator::taken_at_end(path, instructions, exit) : path.insns[to].taken);
   }
+  add_up_to(instructions);
 }
 
 void Runtime::cut(const Translator::Retirement& insn, bool taken) {

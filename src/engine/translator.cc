@@ -871,8 +871,6 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   if (from != kNone && (!may_link(from) || links_to(exits_[from]) != variant)) from = kNone;
   begin_at(from == kNone ? (at_ + 15) & ~std::uint64_t{15} : at_);
   cold_ = Emitter(cold_at_, window_.code_end(), window_.context_address());
-  if (options_.wants_retirements && current_.unseen_changes)
-    retirements_at(current_index_) = retirements_of(path);  // later it may be another
   if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
   if (from == kNone)
     emit_direct_entry();
@@ -882,6 +880,10 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   at_ = out_.here();
 
   blocks_.push_back(current_);
+  if (options_.wants_retirements && current_.unseen_changes) {  // later the path may be another
+    retirements_at(current_index_) = retirements_of(path);
+    check_exits(current_, retirements_at(current_index_));
+  }
   by_pc_.set(pc, variant, current_index_);
   for (const PathStep& step : path.steps) {
     for (const std::uint64_t page : {step.insn.pc >> kPageShift, (step.insn.next() - 1) >> kPageShift}) {
@@ -1240,27 +1242,54 @@ std::span<const Translator::PathInsn> Translator::describe(const Path& path, con
   return path_insns_;
 }
 
-std::vector<Translator::Retirement> Translator::retirements_of(const Path& path) {
-  std::vector<Retirement> insns;
-  insns.reserve(path.steps.size());
+Translator::Retirements Translator::retirements_of(const Path& path) {
+  Retirements of_path;
+  of_path.insns.reserve(path.steps.size());
+  of_path.sums.reserve((path.steps.size() + 1) * lanes_.size());
+  of_path.sums.assign(lanes_.size(), 0);
   for (const PathStep& step : path.steps) {
     const arch::BranchKind kind = step.insn.facts.branch;
     const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
-    insns.push_back({step.insn.facts, unconditional || step.follow_taken, step.insn.pc});
+    const bool taken = unconditional || step.follow_taken;
+    of_path.insns.push_back({step.insn.facts, taken, step.insn.pc});
+    for (const std::uint32_t count : fact_counts_.of(step.insn.facts, taken))
+      of_path.sums.push_back(static_cast<std::uint16_t>(count + of_path.sums[of_path.sums.size() - lanes_.size()]));
   }
-  return insns;
+  return of_path;
 }
 
-std::vector<Translator::Retirement>& Translator::retirements_at(std::uint32_t block) {
+Translator::Retirements& Translator::retirements_at(std::uint32_t block) {
   if (block >= retirements_.size()) retirements_.resize(std::size_t{block} + 1);
   return retirements_[block];
 }
 
-const std::vector<Translator::Retirement>& Translator::retirements(std::uint32_t block, unsigned instructions) {
-  auto& insns = retirements_at(block);
-  if (block == kOnceBlock || insns.size() < instructions)
-    insns = retirements_of(replay(blocks_[block], std::max<unsigned>(instructions, blocks_[block].instructions)));
-  return insns;
+const Translator::Retirements& Translator::retirements(std::uint32_t block, unsigned instructions) {
+  Retirements& of_block = retirements_at(block);
+  if (block == kOnceBlock || of_block.insns.size() < instructions) {
+    of_block = retirements_of(replay(blocks_[block], std::max<unsigned>(instructions, blocks_[block].instructions)));
+    check_exits(blocks_[block], of_block);
+  }
+  return of_block;
+}
+
+bool Translator::taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit) {
+  const Retirement& last = path.insns[instructions - 1];
+  const bool leaves = exit != nullptr && exit->kind == ExitKind::Direct && exit->pc != 0;
+  return leaves && last.facts.branch == arch::BranchKind::Conditional ? exit->taken : last.taken;
+}
+
+void Translator::check_exits(const Block& block, const Retirements& path) {
+  const std::size_t lanes = lanes_.size();
+  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
+    const unsigned instructions = exits_[id].instructions;
+    if (instructions == 0) continue;
+    const Retirement& last = path.insns[instructions - 1];
+    const auto of_last = fact_counts_.of(last.facts, taken_at_end(path, instructions, &exits_[id]));
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::uint32_t sum = path.sums[(instructions - 1) * lanes + lane] + of_last[lane];
+      CHECK(sum == counts_.at(id, lane), id, lane, sum);
+    }
+  }
 }
 
 const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t exit_id) {

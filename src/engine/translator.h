@@ -147,13 +147,20 @@ class Translator {
     arch::BranchKind kind;
   };
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
-  /// The instructions of a block, as its path goes; at least `instructions` of them. Holds until the next call.
   struct Retirement {
     arch::InsnFacts facts;
     bool taken;
     std::uint64_t pc;
   };
-  const std::vector<Retirement>& retirements(std::uint32_t block, unsigned instructions);
+  /// The instructions of a block, as its path goes.
+  struct Retirements {
+    std::vector<Retirement> insns;
+    std::vector<std::uint16_t> sums;  // by lane, before the first instruction, before the second, ..., after the last
+  };
+  /// Whether the last of the first `instructions` is taken where they leave through `exit`; null: where they do not.
+  static bool taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit);
+  /// At least `instructions` of them. Holds until the next call. CHECKs that they bring what the block's exits are said to.
+  const Retirements& retirements(std::uint32_t block, unsigned instructions);
   /// Occurrences of each lane in one such instruction. Holds until the next call.
   std::span<const std::uint32_t> counts_of(const arch::InsnFacts& facts, bool taken) {
     return fact_counts_.of(facts, taken);
@@ -242,8 +249,9 @@ class Translator {
   const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
-  std::vector<Retirement>& retirements_at(std::uint32_t block);
-  static std::vector<Retirement> retirements_of(const Path& path);
+  Retirements& retirements_at(std::uint32_t block);
+  Retirements retirements_of(const Path& path);
+  void check_exits(const Block& block, const Retirements& path);
   bool needs_step(const Insn& insn) const;
   void reserve_once();
   void emit_block(const Path& path);
@@ -327,8 +335,8 @@ class Translator {
   std::bitset<std::size_t{1} << 18> mostly_taken_;
   static std::size_t guess_of(std::uint64_t pc) { return (pc * 0x9E3779B97F4A7C15u) >> 46; }
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
-  std::vector<std::vector<Retirement>> retirements_;  // by block, as far as somebody asked
-  std::unordered_set<std::uint64_t> far_callers_;     // pcs of blocks that branch out of the direct table
+  std::vector<Retirements> retirements_;           // by block, as far as somebody asked
+  std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
   // The block that is made once has the first index, ids and bytes of all.
   static constexpr std::uint32_t kOnceBlock = 0;

@@ -86,10 +86,12 @@ class Recorder::Thread final : public PmuClient {
     return {.pmus = pmus_,
             .pmi_requested = &pmi_requested_,
             .core = core_.get(),
-            .late_interrupts = windows_.has_value() && !recorder_.config_.samples(),
+            .late_interrupts = late_interrupts(),
             .pmi_reads_memory = recorder_.config_.callchain != Callchain::None,
             .marks = regions_.has_value()};
   }
+
+  bool late_interrupts() const { return windows_.has_value() && !recorder_.config_.samples(); }
 
   void take_pmi(const arch::RegisterFile& registers) {
     interrupted_ = &registers;
@@ -188,10 +190,10 @@ class Recorder::Thread final : public PmuClient {
   }
 
  private:
-  void write(std::optional<Window>&& window) {
-    if (!window) return;
+  void write(Window* window) {
+    if (window == nullptr) return;
     window->origin = recorder_.origin(who_);
-    recorder_.out_.write(*std::move(window));
+    recorder_.out_.write(*window);
   }
 
   void write_spans() {
@@ -347,7 +349,7 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   Thread* const thread = find(who);
   if (thread == nullptr) return;
   thread->take_pmi(registers);
-  send_what_is_known(*thread, kSayEveryNs);
+  if (!thread->late_interrupts()) send_what_is_known(*thread, kSayEveryNs);  // these come with a flush
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,

@@ -13,6 +13,7 @@ WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& c
   for (std::uint32_t event = 0; event < config.events.size(); ++event) {
     if (config.events[event].closes_window) closers_.push_back(event);
   }
+  window_.values.resize(before_.size());
   CHECK(closers_.size() <= kMostClosers, closers_.size());
 }
 
@@ -25,37 +26,34 @@ void WindowCutter::overflowed(std::uint32_t event) {
   ended_by_ |= std::uint64_t{1} << at;
 }
 
-std::optional<Window> WindowCutter::served() {
-  if (ended_by_ == 0) return std::nullopt;
+Window* WindowCutter::served() {
+  if (ended_by_ == 0) return nullptr;
   if (!due_ && config_.skid != Skid::None) {
-    if (std::exchange(running_on_, true)) return std::nullopt;
+    if (std::exchange(running_on_, true)) return nullptr;
     const std::uint64_t more = config_.skid == Skid::Fixed ? config_.skid_instructions : skid_.next();
     counters_.restart(config_.skid_event, more);  // 0: never again, and not waited for
-    if (more != 0) return std::nullopt;
+    if (more != 0) return nullptr;
   }
-  Window window = cut();
+  cut();
   arm();
-  return window;
+  return &window_;
 }
 
-std::optional<Window> WindowCutter::rest() {
-  Window window = cut();
-  const bool empty = std::ranges::all_of(window.values, [](std::uint64_t value) { return value == 0; });
-  return empty && window.begin == window.end ? std::nullopt : std::optional(std::move(window));
+Window* WindowCutter::rest() {
+  cut();
+  const bool empty = std::ranges::all_of(window_.values, [](std::uint64_t value) { return value == 0; });
+  return empty && window_.begin == window_.end ? nullptr : &window_;
 }
 
-Window WindowCutter::cut() {
-  Window window;
-  window.begin = begin_;
-  window.end = begin_ = counters_.total(config_.position_event);
-  window.ended_by = std::exchange(ended_by_, 0);
-  window.values.resize(before_.size());
-  counters_.totals(window.values);
+void WindowCutter::cut() {
+  window_.begin = window_.end;
+  window_.end = counters_.total(config_.position_event);
+  window_.ended_by = std::exchange(ended_by_, 0);
+  counters_.totals(window_.values);
   for (std::size_t event = 0; event < before_.size(); ++event) {
-    const std::uint64_t now = window.values[event];
-    window.values[event] = now - std::exchange(before_[event], now);
+    const std::uint64_t now = window_.values[event];
+    window_.values[event] = now - std::exchange(before_[event], now);
   }
-  return window;
 }
 
 void WindowCutter::arm() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "session/config.h"
@@ -21,13 +20,13 @@ class WindowCutter {
 
   /// `event`, which closes windows or is the skid event, has completed its period.
   void overflowed(std::uint32_t event);
-  /// All PMUs have been served. returns the window if that ended it, without its origin
-  std::optional<Window> served();
+  /// All PMUs have been served. returns the window if that ended it, without its origin; null if not. Holds until the next call.
+  Window* served();
   /// The thread ends. returns what was counted since the last window, unless nothing was
-  std::optional<Window> rest();
+  Window* rest();
 
  private:
-  Window cut();
+  void cut();
   void arm();
 
   const RecordingConfig& config_;
@@ -37,7 +36,7 @@ class WindowCutter {
   std::uint64_t ended_by_ = 0;  // as Window::ended_by
   bool running_on_ = false;     // a closer has overflowed, and the skid event has not
   bool due_ = false;
-  std::uint64_t begin_ = 0;
+  Window window_;                      // the last one; kept for its memory, there may be a million a second
   std::vector<std::uint64_t> before_;  // totals at the window's begin
 };
 

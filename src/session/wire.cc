@@ -1,6 +1,7 @@
 #include "session/wire.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -325,6 +326,14 @@ bool read_message(std::size_t type, ByteReader& in, Message& message) {
   }
 }
 
+template <typename T, std::size_t I = 0>
+constexpr std::size_t type_of() {
+  if constexpr (std::is_same_v<std::variant_alternative_t<I, Message>, T>)
+    return I;
+  else
+    return type_of<T, I + 1>();
+}
+
 Error broken(std::uint64_t position, const char* what) {
   return {"message from the profiled program: at byte " + std::to_string(position) + ": " + what,
           "the program may have overwritten the profiler's memory; what arrived before is kept"};
@@ -340,16 +349,30 @@ void MessageWriter::begin_datagram() {
   datagram_.write(pid_);
 }
 
-void MessageWriter::write(const Message& message) {
+void MessageWriter::begin_message(std::size_t type) {
   message_.clear();
-  message_.write(static_cast<std::uint16_t>(message.index()));
+  message_.write(static_cast<std::uint16_t>(type));
   message_.write(std::uint16_t{0});
   message_.write(std::uint32_t{0});
-  std::visit([&](const auto& m) { body(message_, m); }, message);
+}
+
+void MessageWriter::end_message() {
   message_.patch(std::size_t{4}, static_cast<std::uint32_t>(message_.size() - kMessageHeader));
   CHECK(kDatagramHeader + message_.size() <= kMaxDatagram);
   if (datagram_.size() + message_.size() > kMaxDatagram) flush();
   datagram_.write_bytes(message_.bytes());
+}
+
+void MessageWriter::write(const Message& message) {
+  begin_message(message.index());
+  std::visit([&](const auto& m) { body(message_, m); }, message);
+  end_message();
+}
+
+void MessageWriter::write(const Window& window) {
+  begin_message(type_of<Window>());
+  body(message_, window);
+  end_message();
 }
 
 void MessageWriter::flush() {

@@ -152,6 +152,8 @@ class MessageWriter {
 
   /// Strings and lists longer than the limits above are cut.
   void write(const Message& message);
+  /// The same of a window, which may be one of a million a second.
+  void write(const Window& window);
   void flush();
 
   /// In a new process: what is buffered belongs to the parent, which will send it.
@@ -159,6 +161,8 @@ class MessageWriter {
 
  private:
   void begin_datagram();
+  void begin_message(std::size_t type);
+  void end_message();
 
   Channel& channel_;
   std::int32_t pid_;

@@ -103,6 +103,18 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
   }
 }
 
+TEST(Wire, AWindowIsTheSameMessageEitherWay) {
+  const Window window{
+      .origin = {.pid = 1, .tid = 2, .time_ns = 3}, .begin = 4, .end = 5, .ended_by = 6, .values = {7, 8}};
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(window);
+  writer.flush();
+  writer.write(Message{window});
+  writer.flush();
+  EXPECT_EQ(channel.all.at(0), channel.all.at(1));
+}
+
 TEST(Wire, ASampleKeepsAllItsParts) {
   Datagrams channel;
   MessageWriter writer{channel, 7};
