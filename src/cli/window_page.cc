@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -24,6 +27,15 @@ std::string right(const std::string& text, std::size_t width) {
 std::string left(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, text.size()), ' ');
 }
+
+/// ",000" to ",999": a window's row is mostly numbers, and there may be a million rows a second.
+constexpr auto kCommaAndThree = [] {
+  std::array<std::array<char, 4>, 1000> texts{};
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    texts[i] = {',', static_cast<char>('0' + i / 100), static_cast<char>('0' + i / 10 % 10),
+                static_cast<char>('0' + i % 10)};
+  return texts;
+}();
 
 std::size_t column_width(std::string_view name) { return std::max<std::size_t>(kValueWidth, name.size()) + 2; }
 
@@ -97,23 +109,30 @@ void WindowPage::add_page_row(const Window& window, std::string& text) const {
   const auto number = [&](std::uint64_t value, std::size_t width) {
     char digits[32];
     char* at = std::end(digits);
-    unsigned written = 0;
-    do {
-      if (written != 0 && written % 3 == 0) *--at = ',';
-      *--at = static_cast<char>('0' + value % 10);
-      ++written;
-    } while ((value /= 10) != 0);
+    for (; value >= 1000; value /= 1000) {
+      at -= 4;
+      std::memcpy(at, kCommaAndThree[value % 1000].data(), 4);
+    }
+    at -= 4;
+    std::memcpy(at, kCommaAndThree[value].data(), 4);
+    at += value >= 100 ? 1 : value >= 10 ? 2 : 3;
     const auto length = static_cast<std::size_t>(std::end(digits) - at);
     text.append(width - std::min(width, length), ' ').append(at, length);
+  };
+  const auto plain = [&](std::int64_t value, std::size_t width) {
+    char digits[32];
+    const auto length = static_cast<std::size_t>(std::to_chars(digits, std::end(digits), value).ptr - digits);
+    text.append(width - std::min(width, length), ' ').append(digits, length);
   };
   const auto left = [&](std::size_t from, std::size_t width) {
     const std::size_t length = text.size() - from;
     text.append(width - std::min(width, length), ' ');
   };
-  text += right(std::to_string(window.number), kNumberWidth);
+  plain(static_cast<std::int64_t>(window.number), kNumberWidth);
   text += "  ";
   std::size_t from = text.size();
-  text.append(window.comm).append("-").append(std::to_string(window.tid));
+  text.append(window.comm).append("-");
+  plain(window.tid, 0);
   left(from, kThreadWidth);
   number(window.start, kPlaceWidth);
   number(window.end, kPlaceWidth);
