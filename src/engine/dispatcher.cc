@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kFewestRecords = 8;
 /// Fewer words are run as Variant::Logged, which goes on beyond an overflow but stores ten times as much. chosen: at a few misses for a
 /// hundred accesses each stretch brings the overflow only a little closer, so the last ones are many.
-constexpr std::uint64_t kFewestBeforeLog = 1024;
+constexpr std::uint64_t kFewestBeforeLog = 64;
 constexpr std::uint64_t kFewestBudget = 128;
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
