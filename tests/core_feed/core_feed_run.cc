@@ -6,6 +6,8 @@
 //   --log FILE     one line per thread at its end: instructions, accesses, jumps that no branch made (signals), and a hash over
 //                  its stream
 //   --null         a model that does nothing at all, to measure
+//   --reference NAME  the modelled core of that CPU model, beside its slow reference (reference_feed.h); the program has one thread
+//   --fast         at depth fast
 // Says nothing on standard output and error but what the program says; a contradiction in what it is told ends it with 125.
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include "base/check.h"
 #include "engine/engine.h"
 #include "engine/loader/held_environment.h"
+#include "reference_feed.h"
 #include "stream_format.h"
 
 extern char** environ;
@@ -36,6 +39,8 @@ struct Options {
   engine::Config engine;
   std::string stream, log;
   bool null = false;
+  const uarch::CoreModel* reference = nullptr;
+  uarch::Depth depth = uarch::Depth::Full;
 };
 
 /// Descriptions, which are one process's.
@@ -198,12 +203,23 @@ class Listener final : public engine::Observer {
       cpu.core = &null_;
       return cpu;
     }
+    if (options_.reference != nullptr) {
+      reference_ = std::make_unique<ReferenceFeed>(*options_.reference, options_.depth);
+      cpu.core = reference_.get();
+      return cpu;
+    }
     auto& feed = feeds_[who.tid];
     feed = std::make_unique<StreamFeed>(std::exchange(stream_, nullptr));
     cpu.core = feed.get();
     return cpu;
   }
   void thread_exited(const engine::ThreadIdentity& who) override {
+    if (reference_) {
+      if (log_ >= 0)
+        dprintf(log_, "%llu accesses %llu restarts\n", static_cast<unsigned long long>(reference_->accesses()),
+                static_cast<unsigned long long>(reference_->restarts()));
+      return;
+    }
     const auto found = feeds_.find(who.tid);
     if (found == feeds_.end()) return;
     const StreamFeed& feed = *found->second;
@@ -228,6 +244,7 @@ class Listener final : public engine::Observer {
   int log_ = -1;
   std::FILE* stream_ = nullptr;
   NullFeed null_;
+  std::unique_ptr<ReferenceFeed> reference_;
   std::unordered_map<std::int32_t, std::unique_ptr<StreamFeed>> feeds_;
 };
 
@@ -253,6 +270,11 @@ class Listener final : public engine::Observer {
       config.precise_only = true;
     } else if (word == "--null") {
       options.null = true;
+    } else if (word == "--reference") {
+      options.reference = uarch::find_core_model(value());
+      CHECK(options.reference != nullptr);
+    } else if (word == "--fast") {
+      options.depth = uarch::Depth::Fast;
     } else if (word == "--max-block") {
       config.max_block_instructions = static_cast<std::uint32_t>(std::stoul(value()));
     } else if (word == "--cache") {

@@ -53,6 +53,7 @@ class PlainMachine {
   }
 
   const arch::CoreSignals& signals() const { return signals_; }
+  void unmap(std::uint64_t first, std::uint64_t last) { memory_.unmap(first, last); }
 
  private:
   void fetch(std::uint64_t linear) {
@@ -74,14 +75,21 @@ class PlainMachine {
       case AccessKind::Load: loaded(dispatched, memory_.load(0, access)); break;
       case AccessKind::LockedLoad: loaded(dispatched, memory_.locked(0, access)); break;
       case AccessKind::Prefetch: memory_.software_prefetch(0, access, PrefetchHint::T0); break;
+      case AccessKind::PrefetchT1: memory_.software_prefetch(0, access, PrefetchHint::T1); break;
+      case AccessKind::PrefetchNta: memory_.software_prefetch(0, access, PrefetchHint::Nta); break;
+      case AccessKind::PrefetchW: memory_.software_prefetch(0, access, PrefetchHint::W); break;
+      case AccessKind::Flush: memory_.flush(0, access.linear); break;
       case AccessKind::Store: {
         if (i != 0 && one.accesses[i - 1].kind == AccessKind::LockedLoad) return;
-        const Outcome outcome = memory_.store(0, access);
-        if (outcome.waited != 0) clock_.delay(std::uint64_t{outcome.waited} * kUnitsPerCycle, SlotCause::StoreBuffer);
+        stored(memory_.store(0, access));
         break;
       }
-      default: CHECK(false, static_cast<int>(told.kind));
+      case AccessKind::StreamingStore: stored(memory_.streaming_store(0, access)); break;
     }
+  }
+
+  void stored(const Outcome& outcome) {
+    if (outcome.waited != 0) clock_.delay(std::uint64_t{outcome.waited} * kUnitsPerCycle, SlotCause::StoreBuffer);
   }
 
   void loaded(std::uint64_t dispatched, const Outcome& outcome) {

@@ -86,12 +86,12 @@ class CoreClock {
   void begin(const BlockTiming& block) {
     CHECK(block_ == nullptr);
     block_ = &block;
-    // The first uop needs the place of the one that is a reorder buffer's size older.
-    std::uint64_t room_since = 0;
+    // The first uop needs the place of the one that is a reorder buffer's size older. Each block on the way there holds it up for
+    // its own cause.
     while (oldest_ != newest_ && in_flight_[oldest_ % kRing].first_slot + core_.reorder_buffer <= slots_ + 1) {
-      room_since = in_flight_[oldest_++ % kRing].retired;
+      const std::uint64_t room_since = in_flight_[oldest_++ % kRing].retired;
+      if (detail::time_of(room_since) > now_) wait_until(detail::time_of(room_since), detail::cause_of(room_since));
     }
-    if (detail::time_of(room_since) > now_) wait_until(detail::time_of(room_since), detail::cause_of(room_since));
     // Ports may be behind by as much as the scheduler holds.
     if (executed_ > now_ + executed_behind_) wait_until(executed_ - executed_behind_, executed_cause_);
     bound_ = nullptr;
