@@ -14,7 +14,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "uarch/cache/line.h"
@@ -39,7 +38,19 @@ class Hierarchy final : public MemorySystem {
         several_(options.cores > 1 && options.directory_from_start),
         pages_(options.seed),
         llc_(parameters.llc) {
-    for (unsigned core = 0; core < options.cores; ++core) cores_.push_back(std::make_unique<Core>(parameters));
+    for (unsigned core = 0; core < options.cores; ++core) {
+      cores_.push_back(std::make_unique<Core>(parameters));
+      if constexpr (Parts::kInlinePath) {
+        Core& own = *cores_.back();
+        Filter& filter = filters_[core];
+        filter.data_lines = own.l1d.quick_lines();
+        filter.tlbs[0] = QuickPages(own.dtlb.small_pages());
+        filter.tlbs[1] = QuickPages(own.dtlb_stores.small_pages());
+        filter.code_tlb = QuickPages(own.itlb.small_pages());
+        // A second touch is left out of L1I.
+        if (second_touch_is_idle(parameters.l1i.policy.kind)) filter.code_lines = own.l1i.quick_lines();
+      }
+    }
   }
 
   void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) override {
@@ -49,7 +60,7 @@ class Hierarchy final : public MemorySystem {
     const std::uint64_t page = access.linear >> kPageBits;
     if (!pages_.known(page)) return;
     const Translated translated = translate(core, page, access.now, Side::Load);
-    const Line line = line_of(translated.frame, access.linear);
+    const Line line = line_of(translated.frame, access.linear >> kLineBits);
     const std::uint64_t now = access.now + translated.latency;
     if (hint == PrefetchHint::T1) {
       prefetch_into_l2(core, line, now);
@@ -67,7 +78,7 @@ class Hierarchy final : public MemorySystem {
     auto& stores = stores_of(core);
     const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
     const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
-    const Line line = line_of(translated.frame, access.linear);
+    const Line line = line_of(translated.frame, access.linear >> kLineBits);
     std::uint64_t start = begin + translated.latency;
     if (line != own.combining) {  // otherwise the buffer that combines is open still
       own.combining = line;
@@ -86,7 +97,7 @@ class Hierarchy final : public MemorySystem {
   void flush(unsigned core, std::uint64_t linear) override {
     count(core, CoreSignal::FlushedLines);
     if (!pages_.known(linear >> kPageBits)) return;
-    invalidate_everywhere(core, line_of(pages_.translate(linear >> kPageBits).frame, linear));
+    invalidate_everywhere(core, line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits));
   }
 
   bool any_contended(std::uint64_t now) const override { return contended_.any(now); }
@@ -100,47 +111,28 @@ class Hierarchy final : public MemorySystem {
       if (linear % kLineBytes + look.last() >= kLineBytes || !contended_.empty()) return false;
       const std::uint64_t page = linear >> kPageBits;
       const Side side = look.store() != 0 ? Side::Store : Side::Load;
-      const auto frame = small_page_hit(core, page, side);
-      if (!frame) return false;
-      const Line line = line_of(*frame, linear);
+      const Frame* const frame = first_tlb(own, side).find(page, false);
+      if (frame == nullptr) return false;
+      const Line line = line_of(*frame, linear >> kLineBits);
       const auto slot = own.l1d.find(line);
       if (slot == L1::kNoSlot) return false;
       LineFlags flags = own.l1d.flags(slot);
       const LineFlags allowed = side == Side::Store ? flags & (kPrefetched | kExclusive) : flags & kPrefetched;
       if (allowed != (side == Side::Store ? kExclusive : kSharedLine)) return false;
-      if (own.next_line.awaits(linear) || own.fills.complete(line, since) != 0) return false;
+      if (own.next_line.awaits(linear) || under_way(own, slot, line, since) != 0) return false;
       own.l1d.touch(slot);
       if (side == Side::Store) {
         flags = flags | kDirty;
         own.l1d.set_flags(slot, flags);
       }
-      remember_line(core, line, linear, flags, true);
-      return true;
-    }
-  }
-
-  bool quiet_fetch(unsigned core, std::uint64_t linear_line) override {
-    if constexpr (!Parts::kInlinePath) {
-      return false;
-    } else {
-      Core& own = *cores_[core];
-      Filter& filter = filters_[core];
-      const auto frame = small_page_hit(core, linear_line / kLinesPerPage, Side::Fetch);
-      if (!frame) return false;
-      const Line line = line_of(*frame, linear_line << kLineBits);
-      const auto slot = own.l1i.find(line);
-      if (slot == Outer::kNoSlot) return false;
-      own.l1i.touch(slot);
-      filter.fetched = linear_line;
-      ++filter.fetches;
-      remember_code(core, line, linear_line);
+      remember_line(own, slot, flags, true);
       return true;
     }
   }
 
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
     if (!several_ || contended_.empty() || !pages_.known(linear >> kPageBits)) return false;
-    return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear), now) != nullptr;
+    return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits), now) != nullptr;
   }
 
   void use_large_pages(std::uint64_t first, std::uint64_t last) override {
@@ -154,7 +146,7 @@ class Hierarchy final : public MemorySystem {
       Core& own = *cores_[core];
       for (auto* tlb : {&own.itlb, &own.dtlb, &own.stlb}) tlb->clear();
       own.dtlb_stores.clear();
-      filters_[core].forget_all();
+      filters_[core].forget_code();
     }
   }
 
@@ -231,19 +223,19 @@ class Hierarchy final : public MemorySystem {
     Core& own = *cores_[core];
     filters_[core].fetched = linear >> kLineBits;
     const Translated translated = translate(core, linear >> kPageBits, now, Side::Fetch);
-    const Line line = line_of(translated.frame, linear);
+    const Line line = line_of(translated.frame, linear >> kLineBits);
     Outcome outcome{.latency = translated.latency, .tlb = translated.outcome};
     if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
       own.l1i.touch(slot);
       count(core, CoreSignal::FetchHit);
-      remember_code(core, line, linear >> kLineBits);
+      remember_code(core, slot, linear >> kLineBits);
       return outcome;
     }
     count(core, CoreSignal::FetchMiss);
     const std::uint64_t start = now + translated.latency;
     const Arrival arrival = request(core, line, start, Request::Code);
     const EvictedLine evicted = own.l1i.insert(line, kSharedLine);
-    remember_code(core, line, kNone);
+    forget_code(core, line);
     if (evicted.line != kNoLine) left_silently(core, evicted.line);
     outcome.latency += static_cast<std::uint32_t>(arrival.complete - start);
     outcome.source = arrival.source;
@@ -324,7 +316,9 @@ class Hierarchy final : public MemorySystem {
           fills(p.fill_buffers),
           requests(p.superqueue),
           stores(p.store_buffer, p.store_retire_cycles),
-          streamer(p.prefetch) {}
+          streamer(p.prefetch) {
+      if constexpr (Parts::kInlinePath) arrives.resize(l1d.slots(), 0);
+    }
 
     using Table = typename Parts::Table;
     Outer l1i;
@@ -335,6 +329,10 @@ class Hierarchy final : public MemorySystem {
     std::array<Table, 3> walk_caches;
     std::vector<std::uint64_t> walkers;  // when each is free
     typename Parts::Pending fills;
+    // When the line in each slot of L1D is complete, as `fills` has it, so that nobody has to search there; kAsk: several requests for it
+    // are under way.
+    std::vector<std::uint64_t> arrives;
+    static constexpr std::uint64_t kAsk = ~std::uint64_t{0};
     typename Parts::Pending requests;
     typename Parts::Stores stores;
     NextLinePrefetcher next_line;
@@ -371,10 +369,6 @@ class Hierarchy final : public MemorySystem {
 
   static std::uint64_t earliest_of(const Access& access) { return access.earliest != 0 ? access.earliest : access.now; }
 
-  static Line line_of(Frame frame, std::uint64_t linear) {
-    return frame << (kPageBits - kLineBits) | line_in_page(linear >> kLineBits);
-  }
-
   void count(unsigned core, CoreSignal event, std::uint64_t n = 1) { (*counts_[core])[event] += n; }
 
   auto& stores_of(unsigned core) {
@@ -388,28 +382,11 @@ class Hierarchy final : public MemorySystem {
   // --- translation ---
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
-    if (const auto frame = newest_page(core, page, side)) return {.frame = *frame};
-    return look_up(core, page, now, side);
-  }
-
-  /// The frame of the page that was touched last in its set of the TLB, if that is `page`.
-  std::optional<Frame> newest_page(unsigned core, std::uint64_t page, Side side) const {
-    if constexpr (Parts::kInlinePath) {
-      const Filter& filter = filters_[core];
-      const unsigned which = pages_of(side);
-      const std::size_t set = page & filter.page_masks[which];
-      if (filter.pages[which][set] == page) return filter.frames[which][set];
+    if (const Frame* const frame = first_tlb(*cores_[core], side).find(page, false)) {
+      if (side == Side::Fetch) remember_page(core, page);
+      return {.frame = *frame};
     }
-    return std::nullopt;
-  }
-
-  /// The frame of a 4 KiB page that the first-level TLB has, which is its set's newest from now on.
-  std::optional<Frame> small_page_hit(unsigned core, std::uint64_t page, Side side) {
-    if (const auto frame = newest_page(core, page, side)) return frame;
-    const Frame* const entry = first_tlb(*cores_[core], side).find(page, false);
-    if (entry == nullptr) return std::nullopt;
-    remember_page(core, page, *entry, side);
-    return *entry;
+    return look_up(core, page, now, side);
   }
 
   TlbType& first_tlb(Core& own, Side side) const {
@@ -417,17 +394,14 @@ class Hierarchy final : public MemorySystem {
     return side == Side::Store && parameters_.dtlb_stores != 0 ? own.dtlb_stores : own.dtlb;
   }
 
+  /// Of a small page that the first-level TLB does not have.
   [[gnu::noinline]] Translated look_up(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
     Core& own = *cores_[core];
     TlbType& first = first_tlb(own, side);
-    if (const Frame* frame = first.find(page, false)) {
-      remember_page(core, page, *frame, side);
-      return {.frame = *frame};
-    }
     const auto within = static_cast<Frame>(page & (kSmallPagesPerLarge - 1));
     if (large_pages_) {
       if (const Frame* frame = first.find(page, true)) {
-        forget_pages_of_large(core, page, side);
+        if (side == Side::Fetch) forget_pages_of_large(core, page);
         return {.frame = *frame | within};
       }
     }
@@ -449,10 +423,12 @@ class Hierarchy final : public MemorySystem {
       own.stlb.insert(page, mapped.large, tagged);
     }
     first.insert(page, mapped.large, tagged);
-    if (mapped.large) {
-      forget_pages_of_large(core, page, side);
-    } else {
-      remember_page(core, page, tagged, side);
+    if (side == Side::Fetch) {
+      if (mapped.large) {
+        forget_pages_of_large(core, page);
+      } else {
+        remember_page(core, page);
+      }
     }
     return result;
   }
@@ -478,28 +454,20 @@ class Hierarchy final : public MemorySystem {
     return static_cast<std::uint32_t>(at - now);
   }
 
-  /// Which of Filter::pages.
-  unsigned pages_of(Side side) const {
-    return side == Side::Fetch ? 2 : side == Side::Store && parameters_.dtlb_stores != 0 ? 1 : 0;
-  }
-
-  void remember_page(unsigned core, std::uint64_t page, Frame frame, Side side) {
+  /// The page of instructions was touched: it is the newest of its set of the TLB.
+  void remember_page(unsigned core, std::uint64_t page) {
     if constexpr (Parts::kInlinePath) {
       Filter& filter = filters_[core];
-      const unsigned which = pages_of(side);
-      const std::size_t set = page & filter.page_masks[which];
-      filter.pages[which][set] = page;
-      filter.frames[which][set] = frame;
-      if (side == Side::Fetch) ++filter.code_known;
+      filter.code_pages[page & filter.code_page_mask] = page;
+      ++filter.code_known;
     }
   }
   /// A 2 MiB page is not skipped: a page of 4 KiB says nothing of its place in the order.
-  void forget_pages_of_large(unsigned core, std::uint64_t page, Side side) {
+  void forget_pages_of_large(unsigned core, std::uint64_t page) {
     if constexpr (Parts::kInlinePath) {
       Filter& filter = filters_[core];
-      const unsigned which = pages_of(side);
-      filter.pages[which][page >> kLargePageShift & filter.page_masks[which]] = kNone;
-      if (side == Side::Fetch) ++filter.code_known;
+      filter.code_pages[page >> kLargePageShift & filter.code_page_mask] = kNone;
+      ++filter.code_known;
     }
   }
 
@@ -508,7 +476,7 @@ class Hierarchy final : public MemorySystem {
   /// All lines of an access: the one that comes last decides.
   [[gnu::always_inline]] Used use_lines(unsigned core, const Access& access, const Translated& first,
                                         std::uint64_t start, Use use, Outcome& outcome) {
-    Used used = use_line(core, line_of(first.frame, access.linear), access.linear, start, use, access.instruction);
+    Used used = use_line(core, line_of(first.frame, access.linear >> kLineBits), access.linear, start, use, access.instruction);
     if (access.linear % kLineBytes + access.bytes <= kLineBytes) return used;
     const std::uint64_t last = access.linear + access.bytes - 1;
     for (std::uint64_t linear = (access.linear | (kLineBytes - 1)) + 1; linear <= last; linear += kLineBytes) {
@@ -518,7 +486,7 @@ class Hierarchy final : public MemorySystem {
         translated = translate(core, linear >> kPageBits, start, use == Use::Store ? Side::Store : Side::Load);
         outcome.tlb = std::max(outcome.tlb, translated.outcome);
       }
-      const Line line = line_of(translated.frame, linear);
+      const Line line = line_of(translated.frame, linear >> kLineBits);
       const Used next = use_line(core, line, linear, start + translated.latency, use, access.instruction);
       if (translated.latency + next.latency > used.latency) {
         used = {translated.latency + next.latency, next.source};
@@ -543,21 +511,21 @@ class Hierarchy final : public MemorySystem {
       own.l1d.touch(slot);
       LineFlags flags = own.l1d.flags(slot);
       const bool first_use = (flags & kPrefetched) != 0 && use != Use::Walk;
-      std::uint64_t complete = own.fills.complete(line, now);
+      std::uint64_t complete = under_way(own, slot, line, now);
       if (writes(use)) {
         if ((flags & kExclusive) == 0) {
           count(core, CoreSignal::L2RfoHit);
           complete = std::max(complete, upgrade(core, line, wait_for_fill_buffer(core, now)));
           own.fills.forget(line);
-          own.fills.add(line, complete, own.dispatched);
+          add_fill(own, slot, line, complete);
         }
         flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
       }
       if (first_use) flags = without(flags, kPrefetched);
       own.l1d.set_flags(slot, flags);
       // Later accesses may be dispatched before this one, which has waited for its translation, gets here.
-      const bool settled = complete == 0 && own.fills.complete(line, own.dispatched) == 0;
-      remember_line(core, line, linear, flags, settled && contention == nullptr && !first_use);
+      const bool settled = complete == 0 && under_way(own, slot, line, own.dispatched) == 0;
+      remember_line(own, slot, flags, settled && contention == nullptr && !first_use);
       const bool wants_next = use != Use::Walk && own.next_line.hit(linear);
       if (first_use && is_load(use)) {
         own.next_line.missed(linear);
@@ -579,7 +547,7 @@ class Hierarchy final : public MemorySystem {
     LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that
     if (writes(use)) flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
     install(core, line, flags);
-    own.fills.add(line, arrival.complete, own.dispatched);
+    add_fill(own, line, arrival.complete);
     if (is_load(use)) {
       count(core, CoreSignal::FillBufferPending, arrival.complete - start);
       own.next_line.missed(linear);
@@ -588,40 +556,84 @@ class Hierarchy final : public MemorySystem {
     return {static_cast<std::uint32_t>(arrival.complete - now), arrival.source};
   }
 
+  /// When the line in a slot of L1D is complete; 0 if it is not under way at `now`.
+  template <typename Slot>
+  static std::uint64_t under_way(const Core& own, Slot slot, Line line, std::uint64_t now) {
+    if constexpr (Parts::kInlinePath) {
+      const std::uint64_t complete = own.arrives[slot];
+      if (complete != Core::kAsk) return complete > now ? complete : 0;
+    }
+    return own.fills.complete(line, now);
+  }
+  /// The line in a slot of L1D was asked for.
+  template <typename Slot>
+  static void add_fill(Core& own, Slot slot, Line line, std::uint64_t complete) {
+    if constexpr (Parts::kInlinePath) {
+      const bool again = own.fills.complete(line, own.dispatched) != 0;
+      own.arrives[slot] = again ? Core::kAsk : complete;
+    }
+    own.fills.add(line, complete, own.dispatched);
+  }
+  /// The same, of the line that was put in last.
+  static void add_fill(Core& own, Line line, std::uint64_t complete) {
+    if constexpr (Parts::kInlinePath) {
+      add_fill(own, own.l1d.newest(), line, complete);
+    } else {
+      add_fill(own, 0, line, complete);
+    }
+  }
+  /// The line that was in a slot of L1D leaves it.
+  template <typename Slot>
+  static void forget_fill(Core& own, Slot slot, Line line) {
+    if constexpr (Parts::kInlinePath) {
+      if (own.arrives[slot] <= own.dispatched) return;  // it is complete for whoever asks from now on
+    }
+    own.fills.forget(line);
+  }
+
   std::uint64_t wait_for_fill_buffer(unsigned core, std::uint64_t now) {
     const std::uint64_t start = cores_[core]->fills.free_at(now);
     if (start > now) count(core, CoreSignal::FillBufferFull, start - now);
     return start;
   }
 
-  /// The line was touched: it is the newest of its set, and the inline path may answer for it where `settled`.
-  void remember_line(unsigned core, Line line, std::uint64_t linear, LineFlags flags, bool settled) {
+  /// What the inline path may answer for: quick  nothing is awaited of the line that a touch would set off
+  template <typename Slot>
+  static void remember_line(Core& own, Slot slot, LineFlags flags, bool quick) {
     if constexpr (Parts::kInlinePath) {
-      Filter& filter = filters_[core];
-      const std::size_t set = line & filter.set_mask;
-      const std::uint64_t remembered = settled && linear != kNone ? linear >> kLineBits : kNone;
-      filter.lines[0][set] = remembered;
-      filter.lines[1][set] = (flags & kDirty) != 0 ? remembered : kNone;
+      quick = quick && (flags & kPrefetched) == 0;
+      own.l1d.set_quick(slot, quick, quick && (flags & kDirty) != 0);
     }
   }
-  /// The same for a line of instructions, where a second touch changes nothing in L1I.
-  void remember_code(unsigned core, Line line, std::uint64_t linear_line) {
+  /// The line of instructions was touched: it is the newest of its set.
+  template <typename Slot>
+  void remember_code(unsigned core, Slot slot, std::uint64_t linear_line) {
     if constexpr (Parts::kInlinePath) {
-      const bool idle = second_touch_is_idle(parameters_.l1i.policy.kind);
-      filters_[core].code[line_in_page(line)] = idle ? linear_line : kNone;
+      if (!second_touch_is_idle(parameters_.l1i.policy.kind)) return;
+      cores_[core]->l1i.set_quick(slot, true, false);
+      filters_[core].code[line_in_page(linear_line)] = linear_line;
       ++filters_[core].code_known;
     }
   }
-  void forget_line(unsigned core, Line line) { remember_line(core, line, kNone, kSharedLine, false); }
+  /// It left, or another one came into its set.
+  void forget_code(unsigned core, Line line) {
+    if constexpr (Parts::kInlinePath) {
+      filters_[core].code[line_in_page(line)] = kNone;
+      ++filters_[core].code_known;
+    }
+  }
 
   /// Puts a line into L1D; what it throws out goes to L2 if it is modified.
   void install(unsigned core, Line line, LineFlags flags) {
     Core& own = *cores_[core];
     count(core, CoreSignal::L1dReplacement);
     const EvictedLine evicted = own.l1d.insert(line, flags);
-    forget_line(core, line);
     if (evicted.line == kNoLine) return;
-    own.fills.forget(evicted.line);
+    if constexpr (Parts::kInlinePath) {
+      forget_fill(own, own.l1d.newest(), evicted.line);
+    } else {
+      forget_fill(own, 0, evicted.line);
+    }
     if ((evicted.flags & kDirty) == 0) {
       left_silently(core, evicted.line);
       return;
@@ -651,7 +663,7 @@ class Hierarchy final : public MemorySystem {
     if (own.l1d.find(wanted) != L1::kNoSlot || own.fills.full(now) || owned_elsewhere(core, wanted)) return;
     const Arrival arrival = request(core, wanted, now, Request::Prefetch);
     install(core, wanted, without(arrival.flags, kDirty) | kPrefetched);
-    own.fills.add(wanted, arrival.complete, own.dispatched);
+    add_fill(own, wanted, arrival.complete);
   }
 
   /// Returns false if there is no room for the request.
@@ -888,12 +900,11 @@ class Hierarchy final : public MemorySystem {
     if (const auto slot = own.l1d.find(line); slot != L1::kNoSlot) {
       dirty = (own.l1d.flags(slot) & kDirty) != 0;
       own.l1d.remove(slot);
-      own.fills.forget(line);
-      forget_line(core, line);
+      forget_fill(own, slot, line);
     }
     if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
       own.l1i.remove(slot);
-      remember_code(core, line, kNone);
+      forget_code(core, line);
     }
     return dirty;
   }
@@ -916,8 +927,9 @@ class Hierarchy final : public MemorySystem {
     bool dirty = false;
     if (const auto slot = own.l1d.find(line); slot != L1::kNoSlot) {
       dirty = (own.l1d.flags(slot) & kDirty) != 0;
-      own.l1d.set_flags(slot, without(own.l1d.flags(slot), kExclusive | kDirty));
-      forget_line(core, line);
+      const LineFlags left = without(own.l1d.flags(slot), kExclusive | kDirty);
+      own.l1d.set_flags(slot, left);
+      remember_line(own, slot, left, false);
     }
     if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
       dirty = dirty || (own.l2.flags(slot) & kDirty) != 0;

@@ -22,25 +22,21 @@ struct FastParts {
   static constexpr bool kInlinePath = true;
 };
 
-constexpr std::uint64_t page_mask(const TlbParameters& tlb) {
-  return std::min<std::uint64_t>(tlb.entries_4k / tlb.ways_4k, 64) - 1;
-}
-
 }  // namespace
 
 MemorySystem::Filter::Filter(const MemoryParameters& parameters, unsigned core)
-    : code_known(std::uint64_t{core} << 56),
-      set_mask(parameters.l1d.sets() - 1),
-      page_masks{page_mask(parameters.dtlb), 0, page_mask(parameters.itlb)},
-      store_pages(parameters.dtlb_stores != 0 ? 1 : 0),
+    : store_tlb(parameters.dtlb_stores != 0 ? 1 : 0),
+      code_page_mask(std::min<std::uint64_t>(parameters.itlb.entries_4k / parameters.itlb.ways_4k, kLinesPerPage) - 1),
+      code_known(std::uint64_t{core} << 56),
       stores(parameters.store_buffer, parameters.store_retire_cycles) {
-  forget_all();
+  static LruTable nothing(0, 0);
+  tlbs[0] = tlbs[1] = code_tlb = QuickPages(nothing);
+  forget_code();
 }
 
-void MemorySystem::Filter::forget_all() {
-  for (auto& touched : lines) touched.fill(kNone);
-  for (auto& touched : pages) touched.fill(kNone);
+void MemorySystem::Filter::forget_code() {
   code.fill(kNone);
+  code_pages.fill(kNone);
   fetched = kNone;
   ++code_known;
 }

@@ -6,9 +6,10 @@
 // access to one (is_contended) the caller goes on with the core whose clock is lowest. Clocks are the caller's: `now` never
 // runs back on a core.
 //
-// The path for a hit is inline: for each set of L1D the line that was touched last, for each set of the data TLB the page.
-// A second touch of either changes no replacement state, so leaving it out is not an approximation. An entry goes whenever
-// another line comes into its set, its line leaves, stops being writable, is contended, or its fill is not complete.
+// The path for a hit is inline: it touches the page in the TLB and the line in L1D, where that line is *quick*: nothing but the touch
+// would happen. It stops being so when it leaves, stops being writable or modified (for stores), or something is awaited of it.
+// For instructions it is shorter: the line that was touched last in each set of L1I, the page in each set of the TLB. A second
+// touch of either changes no replacement state, so leaving it out is not an approximation.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,10 @@
 #include <vector>
 
 #include "arch/core_signals.h"
+#include "uarch/cache/cache.h"
 #include "uarch/memory_parameters.h"
 #include "uarch/store_buffer/store_buffer.h"
+#include "uarch/tlb/lru_table.h"
 
 namespace zs::uarch {
 
@@ -114,8 +117,8 @@ class MemorySystem {
   /// other_load() is to be asked.
   std::uint32_t plain_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) {
     Filter& filter = filters_[core];
-    if (!filter.skips(linear, bytes, 0, 0)) return 0;
     if (store_buffer_ && filter.stores.may_meet(linear, bytes, now)) return 0;
+    if (!filter.hits(linear, bytes, 0)) return 0;
     ++filter.loads;
     return l1_cycles_;
   }
@@ -149,7 +152,7 @@ class MemorySystem {
   bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
                    std::uint32_t& waited) {
     Filter& filter = filters_[core];
-    if (!filter.skips(linear, bytes, 1, filter.store_pages)) return false;
+    if (!filter.hits(linear, bytes, 1)) return false;
     pass_store(filter, linear, bytes, now, retires, waited);
     return true;
   }
@@ -164,20 +167,18 @@ class MemorySystem {
     Filter& filter = filters_[core];
     const std::uint64_t line = linear >> kLineBits;
     if (filter.fetched == line) return {};
-    const std::uint64_t page = linear >> kPageBits;
-    if (filter.code[line % kLinesPerPage] == line && filter.pages[2][page & filter.page_masks[2]] == page) {
+    if (filter.is_newest(line)) {
       filter.fetched = line;
       ++filter.fetches;
       return {};
     }
+    if (filter.fetch_hits(line)) return {};
     return slow_fetch(core, linear, now);
   }
 
   /// An access that is not plain but yet hits L1D and the TLB and sets nothing off, if it does; that is not counted.
   /// since  no access from now on is dispatched before that cycle
   virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;
-  /// The fetch of a line (linear address / 64) that hits L1I and the TLB, if it does; that is counted.
-  virtual bool quiet_fetch(unsigned core, std::uint64_t line) = 0;
 
   /// PREFETCHh. It never walks pages that the program has not touched and never waits for a fill buffer.
   virtual void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) = 0;
@@ -203,8 +204,7 @@ class MemorySystem {
     bool are_plain(std::uint64_t first, std::uint8_t count, std::uint64_t& known) const {
       if (known == code_known) return true;
       for (std::uint64_t line = first; line != first + count; ++line) {
-        const std::uint64_t page = line / kLinesPerPage;
-        if (code[line % kLinesPerPage] != line || pages[2][page & page_masks[2]] != page) return false;
+        if (!is_newest(line)) return false;
       }
       known = code_known;
       return true;
@@ -214,13 +214,30 @@ class MemorySystem {
       fetches += count - (fetched == first ? 1U : 0U);
       fetched = first + count - 1;
     }
-    /// Whether plain_load() or plain_store() would answer, where there is no store buffer. Nothing happens yet.
-    bool is_plain(std::uint64_t linear, Look look) const {
-      const unsigned which = look.store() & store_pages;
-      const std::uint64_t line = linear >> kLineBits, last = (linear + look.last()) >> kLineBits;
-      const std::uint64_t page = linear >> kPageBits;
-      return ((lines[look.store()][line & set_mask] ^ line) | (line ^ last) |
-              (pages[which][page & page_masks[which]] ^ page)) == 0;
+    /// Whether the line of instructions is the newest of its set of L1I, and its page of its set of the TLB.
+    bool is_newest(std::uint64_t line) const {
+      const std::uint64_t page = line / kLinesPerPage;
+      return code[line % kLinesPerPage] == line && code_pages[page & code_page_mask] == page;
+    }
+    /// Fetches the line if that hits L1I and the TLB.
+    bool fetch_hits(std::uint64_t line) {
+      const std::uint64_t page = line / kLinesPerPage;
+      const LruTable::Hint* const hint = code_tlb.touch(page);
+      if (hint == nullptr) return false;
+      code_pages[page & code_page_mask] = page;
+      ++code_known;
+      if (!code_lines.hit(line_of(hint->frame, line), 0)) return false;
+      code[line % kLinesPerPage] = line;
+      fetched = line;
+      ++fetches;
+      return true;
+    }
+    /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has
+    /// happened that the access will not do again. store: 0 or 1
+    bool hits(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
+      if (linear % kLineBytes + bytes > kLineBytes) return false;
+      const LruTable::Hint* const hint = tlbs[store & store_tlb].touch(linear >> kPageBits);
+      return hint != nullptr && data_lines.hit(line_of(hint->frame, linear >> kLineBits), store);
     }
     /// Counts accesses that were plain, or quiet hits.
     void count(std::uint64_t hit_loads, std::uint64_t hit_stores) {
@@ -228,31 +245,20 @@ class MemorySystem {
       written += hit_stores;
     }
 
-    // By set of L1D: the line touched last, for loads; the same line, if it is modified, for stores.
-    std::array<std::uint64_t, 64> lines[2];
-    // By set of a TLB, the page touched last: of loads, of stores where they have a TLB of their own, of instructions.
-    std::array<std::uint64_t, 64> pages[3];
-    std::array<std::uint32_t, 64> frames[3];        // of those pages
-    std::array<std::uint64_t, kLinesPerPage> code;  // by place in its page: the line of instructions fetched last
-    std::uint64_t fetched = kNone;                  // of all of them
-    std::uint64_t
-        code_known;  // changes whenever an entry of `code` or of the pages of instructions does; no two cores' are equal
-    std::uint64_t set_mask;                             // sets of L1D - 1
-    std::uint64_t page_masks[3];                        // sets of those TLBs - 1, at most 63
-    unsigned store_pages;                               // which of `pages` stores use: 0 or 1
+    QuickLines data_lines = QuickLines::none(), code_lines = QuickLines::none();
+    QuickPages tlbs[2];   // of loads; of stores where they have one of their own
+    QuickPages code_tlb;  // small pages of instructions
+    unsigned store_tlb;  // which of `tlbs` stores use: 0 or 1
+    // By place in its page: the line of instructions fetched last; by set of the TLB, the page.
+    std::array<std::uint64_t, kLinesPerPage> code, code_pages;
+    std::uint64_t code_page_mask;   // sets of that TLB - 1, at most 63
+    std::uint64_t fetched = kNone;  // the line fetched last of all
+    std::uint64_t code_known;       // changes whenever an entry of `code` or `code_pages` does; no two cores' are equal
     std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet
     StoreBuffer stores;
 
     Filter(const MemoryParameters& parameters, unsigned core);
-    void forget_all();
-
-    /// kind  0 loads, 1 stores; which: of `pages`
-    bool skips(std::uint64_t linear, std::uint32_t bytes, unsigned kind, unsigned which) const {
-      const std::uint64_t line = linear >> kLineBits;
-      const std::uint64_t page = linear >> kPageBits;
-      return lines[kind][line & set_mask] == line && pages[which][page & page_masks[which]] == page &&
-             linear % kLineBytes + bytes <= kLineBytes;
-    }
+    void forget_code();
   };
 
   Filter& filter(unsigned core) { return filters_[core]; }

@@ -63,6 +63,7 @@ constexpr const char* inconsistency(const BranchParameters& p) {
     }
   } else {
     if (!std::has_single_bit(p.outcome_entries)) return "the outcome table has a power of two of entries";
+    if (p.base_entries != p.outcome_entries) return "the tables of a tournament have as many entries";
     if (p.outcome_history == 0 || p.outcome_history > 32) return "1 to 32 outcomes are remembered";
   }
   if (!std::has_single_bit(p.indirect_last_entries)) return "the table of last targets has a power of two of entries";

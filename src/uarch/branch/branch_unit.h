@@ -63,7 +63,7 @@ class BranchUnit {
     return {.mispredicted = wrong, .btb_miss = take(branch.pc, footprint) && !wrong};
   }
   /// A conditional branch; likewise.
-  BranchOutcome predict_conditional(std::uint64_t pc, std::uint32_t address, std::uint16_t footprint, bool taken) {
+  [[gnu::always_inline]] BranchOutcome predict_conditional(std::uint64_t pc, std::uint32_t address, std::uint16_t footprint, bool taken) {
     const bool wrong = by_path_ ? by_path_->predict_and_update(address, hashes_, taken)
                                 : tournament_->predict_and_update(address, taken);
     return {.mispredicted = wrong, .btb_miss = taken && take(pc, footprint) && !wrong};

@@ -18,39 +18,39 @@ namespace zs::uarch {
 class TournamentPredictor {
  public:
   explicit TournamentPredictor(const BranchParameters& p)
-      : by_address_(p.base_entries, 1),
-        by_outcomes_(p.outcome_entries, 1),
-        chooser_(p.outcome_entries, 1),
-        address_mask_(p.base_entries - 1),
-        outcome_mask_(p.outcome_entries - 1),
+      : by_address_(p.base_entries, kFirst & kOfAddress),
+        by_outcomes_(p.outcome_entries, kFirst & kOfOutcomes),
+        mask_(p.outcome_entries - 1),
         history_mask_((std::uint64_t{1} << p.outcome_history) - 1),
         index_bits_(std::countr_zero(p.outcome_entries)) {}
 
   /// Predicts the branch and learns its outcome.
   /// address  address_hash() of where it is
   /// returns whether the prediction was wrong
-  bool predict_and_update(std::uint32_t address, bool taken) {
+  [[gnu::always_inline]] bool predict_and_update(std::uint32_t address, bool taken) {
     // A history longer than the index is folded onto it.
     const auto folded = static_cast<std::uint32_t>(outcomes_ ^ outcomes_ >> index_bits_);
-    std::uint8_t& simple = by_address_[address & address_mask_];
-    std::uint8_t& correlated = by_outcomes_[(address ^ folded) & outcome_mask_];
-    std::uint8_t& chooser = chooser_[address & outcome_mask_];
-    const std::uint8_t learned = kLearned[simple | correlated << 2 | chooser << 4 | (taken ? 1 << 6 : 0)];
-    simple = learned & 3;
-    correlated = learned >> 2 & 3;
-    chooser = learned >> 4 & 3;
+    std::uint8_t& own = by_address_[address & mask_];
+    std::uint8_t& correlated = by_outcomes_[(address ^ folded) & mask_];
+    const std::uint8_t learned = kLearned[own | correlated | (taken ? kTaken : 0)];
+    own = learned & kOfAddress;
+    correlated = learned & kOfOutcomes;
     outcomes_ = (outcomes_ << 1 | (taken ? 1 : 0)) & history_mask_;
     return (learned & kWrong) != 0;
   }
 
  private:
-  static constexpr unsigned kWrong = 1U << 6;
+  // The counter by address stands in bits 0 and 1, that by outcomes in 2 and 3, the chooser in 4 and 5. The chooser is found by the address,
+  // so it shares a byte with the first.
+  static constexpr unsigned kOfAddress = 0x33, kOfOutcomes = 0x0C;
+  static constexpr unsigned kFirst = 1U | 1U << 2 | 1U << 4;
+  static constexpr unsigned kTaken = 1U << 6, kWrong = 1U << 6;
   /// The three counters behind an outcome, and whether they were wrong, by what they were and the outcome.
   static constexpr std::array<std::uint8_t, 128> kLearned = [] {
     std::array<std::uint8_t, 128> learned{};
     for (unsigned i = 0; i < learned.size(); ++i) {
       const unsigned simple = i & 3, correlated = i >> 2 & 3, chooser = i >> 4 & 3;
-      const bool taken = (i >> 6) != 0, simple_taken = simple >= 2, correlated_taken = correlated >= 2;
+      const bool taken = (i & kTaken) != 0, simple_taken = simple >= 2, correlated_taken = correlated >= 2;
       const bool predicted = chooser >= 2 ? correlated_taken : simple_taken;
       const unsigned rechosen =
           simple_taken == correlated_taken ? chooser : stepped(chooser, correlated_taken == taken, 3);
@@ -60,8 +60,8 @@ class TournamentPredictor {
     return learned;
   }();
 
-  std::vector<std::uint8_t> by_address_, by_outcomes_, chooser_;
-  std::uint32_t address_mask_, outcome_mask_;
+  std::vector<std::uint8_t> by_address_, by_outcomes_;
+  std::uint32_t mask_;
   std::uint64_t outcomes_ = 0;
   std::uint64_t history_mask_;
   int index_bits_;

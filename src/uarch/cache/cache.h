@@ -7,9 +7,12 @@
 
 #include <emmintrin.h>
 
+#include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +21,46 @@
 #include "uarch/replacement/any_policy.h"
 
 namespace zs::uarch {
+
+/// What an inline path needs of a small cache: which lines are quick, that is, a hit of them does nothing but touch them. Who has
+/// the cache says so of each line, Cache::set_quick(); a line that comes in is not.
+struct QuickLines {
+  static constexpr unsigned kMostWays = 16;
+  static constexpr unsigned kStoresAt = 16;
+
+  const Line* tags;            // [set][slot]: a set has 2^shift
+  PolicyState* states;         // [set]
+  const std::uint32_t* quick;  // [set], bit w: loads that hit way w; kStoresAt + w: stores
+  std::uint32_t set_mask = 0;
+  unsigned shift = 0;
+  bool wide = false;  // more than 8 ways
+  TouchMasks masks;
+
+  /// Touches the line if it is there, and quick. store: 0 or 1
+  bool hit(Line line, unsigned store) const {
+    const std::uint32_t set = line & set_mask;
+    const auto* const at = reinterpret_cast<const __m128i*>(tags + (std::size_t{set} << shift));
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
+    const auto equal = [at, wanted](unsigned vector) { return _mm_cmpeq_epi32(_mm_loadu_si128(at + vector), wanted); };
+    const __m128i low = _mm_packs_epi32(equal(0), equal(1));
+    const __m128i high = wide ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
+    const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+    const unsigned quick_ones = found & quick[set] >> kStoresAt * store;
+    if (quick_ones == 0) return false;
+    const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
+    states[set] = (states[set] & masks.keep[way]) | masks.set[way];
+    return true;
+  }
+
+  /// Of no cache: nothing hits.
+  static const QuickLines& none() {
+    alignas(16) static constexpr std::array<Line, kMostWays> empty{};
+    static constexpr std::uint32_t no_quick = 0;
+    static PolicyState state = 0;
+    static const QuickLines lines{.tags = empty.data(), .states = &state, .quick = &no_quick, .masks = {}};
+    return lines;
+  }
+};
 
 template <ReplacementPolicy Policy>
 class Cache {
@@ -62,12 +105,47 @@ class Cache {
     tags_[slot] = line;
     flags_[slot] = flags;
     policy_.inserted(states_[set], way);
+    set_quick(slot, false, false);
+    newest_ = slot;
     return evicted;
   }
+  /// Where the line is that was put in last.
+  Slot newest() const { return newest_; }
+  std::size_t slots() const { return std::size_t{index_.sets()} << shift_; }
 
   void remove(Slot slot) {
     tags_[slot] = kNoLine;
     flags_[slot] = kSharedLine;
+    set_quick(slot, false, false);
+  }
+
+  /// The inline path of this cache, from now on; QuickLines::none() where its shape or policy has none.
+  QuickLines quick_lines() {
+    const auto masks = [this]() -> std::optional<TouchMasks> {
+      if constexpr (requires { { policy_.touch_masks() } -> std::same_as<TouchMasks>; }) {
+        return ways_ <= TouchMasks::kMostWays ? std::optional(policy_.touch_masks()) : std::nullopt;
+      } else if constexpr (requires { policy_.touch_masks(); }) {
+        return policy_.touch_masks();
+      } else {
+        return std::nullopt;
+      }
+    }();
+    if (!masks || ways_ > QuickLines::kMostWays || !index_.is_plain()) return QuickLines::none();
+    quick_.assign(index_.sets(), 0);
+    return {.tags = tags_,
+            .states = states_.data(),
+            .quick = quick_.data(),
+            .set_mask = index_.sets() - 1,
+            .shift = shift_,
+            .wide = ways_ > 8,
+            .masks = *masks};
+  }
+  void set_quick(Slot slot, bool loads, bool stores) {
+    if (quick_.empty()) return;
+    const unsigned way = slot & ((1U << shift_) - 1);
+    std::uint32_t& quick = quick_[slot >> shift_];
+    constexpr std::uint32_t both = 1U << QuickLines::kStoresAt | 1U;
+    quick = (quick & ~(both << way)) | ((loads ? 1U : 0U) | (stores ? 1U << QuickLines::kStoresAt : 0U)) << way;
   }
 
   /// use(line) for each line that is there.
@@ -115,7 +193,9 @@ class Cache {
   std::vector<Line> storage_;
   Line* tags_;  // [set][slot] within storage_, so that a set of 16 ways is one line of the host
   std::vector<LineFlags> flags_;
-  std::vector<PolicyState> states_;  // [set]
+  std::vector<PolicyState> states_;   // [set]
+  Slot newest_ = 0;
+  std::vector<std::uint32_t> quick_;  // [set], as QuickLines has it; empty: nobody asks
 };
 
 }  // namespace zs::uarch

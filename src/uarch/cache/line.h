@@ -16,6 +16,10 @@ using Frame = std::uint32_t;
 
 constexpr Frame frame_of(Line line) { return line >> (kPageBits - kLineBits); }
 constexpr unsigned line_in_page(std::uint64_t line) { return static_cast<unsigned>(line % kLinesPerPage); }
+/// linear_line  linear address / 64, in a page that has this frame
+constexpr Line line_of(Frame frame, std::uint64_t linear_line) {
+  return frame << (kPageBits - kLineBits) | line_in_page(linear_line);
+}
 
 /// M is exclusive and dirty, E exclusive, S neither; I is not being there.
 enum LineFlags : std::uint8_t {

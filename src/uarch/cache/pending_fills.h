@@ -3,12 +3,14 @@
 //
 // Requests are told in program order, and one that has waited for its translation may take a buffer later than one that is told
 // after it: so this keeps everything that is not complete yet, and at no time more than `entries` of it overlap.
+// Invariant: what is under way stands in the order of its completion, so that when an entry is free is one look. Which lines may be among
+// it says a small table of counts, because nearly always the answer is no.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "base/check.h"
@@ -25,43 +27,39 @@ class PendingFills {
 
   /// When the line is complete; 0 if it is not under way at `now`.
   std::uint64_t complete(Line line, std::uint64_t now) const {
-    if (now >= latest_) return 0;
-    for (const Fill& fill : fills_) {
-      if (fill.line == line && fill.completes > now) return fill.completes;
-    }
-    return 0;
+    if (now >= latest_ || lines_[bucket(line)] == 0) return 0;
+    return search(line, now);
   }
 
-  std::size_t outstanding(std::uint64_t now) const {
-    if (now >= latest_) return 0;
-    return static_cast<std::size_t>(
-        std::count_if(fills_.begin(), fills_.end(), [now](const Fill& fill) { return fill.completes > now; }));
-  }
-  bool full(std::uint64_t now) const { return outstanding(now) >= entries_; }
+  bool full(std::uint64_t now) const { return count() >= entries_ && fills_[fills_.size() - entries_].completes > now; }
 
-  /// When an entry is free for a request made at `now`, at the earliest.
+  /// When an entry is free for a request made at `now`, at the earliest: as soon as all but entries_ - 1 are complete.
   std::uint64_t free_at(std::uint64_t now) const {
-    if (!full(now)) return now;
-    // As soon as all but entries_ - 1 are complete.
-    std::vector<std::uint64_t> times;
-    times.reserve(fills_.size());
-    for (const Fill& fill : fills_) times.push_back(fill.completes);
-    const auto last = times.begin() + (entries_ - 1);
-    std::nth_element(times.begin(), last, times.end(), std::greater<>());
-    return *last;
+    return count() < entries_ ? now : std::max(now, fills_[fills_.size() - entries_].completes);
   }
 
   /// dispatched  no question from now on is about an earlier time
   void add(Line line, std::uint64_t completes, std::uint64_t dispatched) {
-    std::erase_if(fills_, [dispatched](const Fill& fill) { return fill.completes <= dispatched; });
-    fills_.push_back({completes, line});
+    while (first_ != fills_.size() && fills_[first_].completes <= dispatched) leave(fills_[first_++].line);
+    if (first_ > fills_.size() / 2) {
+      fills_.erase(fills_.begin(), fills_.begin() + static_cast<std::ptrdiff_t>(first_));
+      first_ = 0;
+    }
+    std::size_t at = fills_.size();
+    fills_.emplace_back();
+    for (; at != first_ && fills_[at - 1].completes > completes; --at) fills_[at] = fills_[at - 1];
+    fills_[at] = {completes, line, told_++};
+    ++lines_[bucket(line)];
     latest_ = std::max(latest_, completes);
   }
 
   /// The line was taken away before it came; its entry stays taken.
   void forget(Line line) {
-    for (Fill& fill : fills_) {
-      if (fill.line == line) fill.line = kNoLine;
+    if (lines_[bucket(line)] == 0) return;
+    for (std::size_t i = first_; i != fills_.size(); ++i) {
+      if (fills_[i].line != line) continue;
+      leave(line);
+      fills_[i].line = kNoLine;
     }
   }
 
@@ -69,11 +67,31 @@ class PendingFills {
   struct Fill {
     std::uint64_t completes = 0;
     Line line = kNoLine;
+    std::uint32_t told = 0;  // which of all
   };
 
+  static std::size_t bucket(Line line) { return line % kBuckets; }
+  std::size_t count() const { return fills_.size() - first_; }
+  void leave(Line line) {
+    if (line != kNoLine) --lines_[bucket(line)];
+  }
+  /// Of several requests for the line, that which was told first.
+  [[gnu::noinline]] std::uint64_t search(Line line, std::uint64_t now) const {
+    const Fill* found = nullptr;
+    for (std::size_t i = fills_.size(); i-- != first_ && fills_[i].completes > now;) {
+      const Fill& fill = fills_[i];
+      if (fill.line == line && (found == nullptr || static_cast<std::int32_t>(fill.told - found->told) < 0)) found = &fill;
+    }
+    return found != nullptr ? found->completes : 0;
+  }
+
+  static constexpr std::size_t kBuckets = 2048;
   std::uint32_t entries_;
+  std::uint32_t told_ = 0;
   std::uint64_t latest_ = 0;  // nothing is under way from then on
+  std::size_t first_ = 0;     // what is before it in fills_ is complete
   std::vector<Fill> fills_;
+  std::array<std::uint16_t, kBuckets> lines_{};  // of those in fills_, by bucket()
 };
 
 }  // namespace zs::uarch

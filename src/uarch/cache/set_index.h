@@ -26,6 +26,8 @@ class SetIndex {
     const auto slice = static_cast<std::uint32_t>(std::uint64_t{mixed ^ mixed >> 15} * slices_ >> 32);
     return slice << bits_ | folded;
   }
+  /// Whether it is the lowest bits of the line.
+  constexpr bool is_plain() const { return !hashed_; }
   constexpr std::uint32_t sets() const { return slices_ << bits_; }
 
  private:

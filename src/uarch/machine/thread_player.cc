@@ -350,7 +350,7 @@ template <typename Core>
       filter.pass(block->first_line, block->lines);
     } else {
       std::uint64_t line = block->first_line;
-      while (line != end && (filter.fetched == line || memory_.quiet_fetch(core.number, line))) ++line;
+      while (line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
       if (line != end) [[unlikely]] {
         words = play_part(book_.plan(run.path, nullptr), which, line, 0, run.next, words);
         if (block->last) return words;
@@ -360,7 +360,8 @@ template <typename Core>
     const std::size_t looks = block->looks;
     std::size_t done = 0;
     for (; done != looks; ++done) {
-      if (filter.is_plain(words[done], block->look[done])) continue;
+      const Look look = block->look[done];
+      if (filter.hits(words[done], look.bytes(), look.store())) continue;
       if (!memory_.quiet_hit(core.number, words[done], block->look[done], core.clock.start_cycle())) break;
     }
     if (done != looks) [[unlikely]] {
@@ -397,8 +398,21 @@ template <typename Core>
   }
 }
 
+/// A load or store of one address that no inline path answers for.
+template <typename Clock>
+void ThreadPlayer<Clock>::play_slow(const Step& step, std::uint64_t linear) {
+  const unsigned core = core_.number;
+  if (step.kind == StepKind::Load) {
+    const std::uint64_t now = core_.clock.load_dispatch(step.load);
+    loaded(step, now, memory_.other_load(core, access_of(step, linear, now)));
+  } else {
+    const std::uint64_t now = core_.clock.dispatch_cycle(step.instruction);
+    stored(step, memory_.other_store(core, access_of(step, linear, now)));
+  }
+}
+
 /// One whole block of a plan, of which something may have happened: its lines below `line` were fetched, and its first `done`
-/// accesses were hits that are not counted yet.
+/// accesses were hits that are not counted yet; where all lines were fetched, the one behind them is none.
 template <typename Clock>
 [[gnu::noinline]] const std::uint64_t* ThreadPlayer<Clock>::play_part(const Plan& plan, std::size_t which,
                                                                       std::uint64_t line, std::size_t done,
@@ -408,12 +422,16 @@ template <typename Clock>
   const Step* step = plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end);
   const Step* const end = plan.steps.data() + segment.steps_end;
   std::uint64_t loads = 0, stores = 0;
+  bool tried = line > (segment.next - 1) >> kLineBits;  // the access behind those
   for (; step != end; ++step) {
     if (step->kind == StepKind::Fetch) {
       if (step->at >> kLineBits >= line) play_step<false>(*step, words);
     } else if (loads + stores != done) {
       ++(step->kind == StepKind::Store ? stores : loads);
       ++words;
+    } else if (tried) {
+      play_slow(*step, *words++);
+      tried = false;
     } else {
       words = play_step<false>(*step, words);
     }

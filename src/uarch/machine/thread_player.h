@@ -133,6 +133,7 @@ class ThreadPlayer final : public arch::CoreFeed {
                                    MemorySystem::Filter& filter, Core& core);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
+  void play_slow(const Step& step, std::uint64_t linear);
   template <bool kLast>
   const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
   void end_block(const Segment& segment, std::uint64_t next);

@@ -2,6 +2,8 @@
 // the miss that led there, and for L1D policies that only a what-if asks for.
 #pragma once
 
+#include <optional>
+
 #include "base/check.h"
 #include "uarch/replacement/bit_plru.h"
 #include "uarch/replacement/lru.h"
@@ -51,6 +53,15 @@ class AnyPolicy {
   }
   void hit(PolicyState& state, unsigned way) const {
     with([&state, way](const auto& policy) { policy.hit(state, way); });
+  }
+  /// Nothing where a hit is more than two masks.
+  std::optional<TouchMasks> touch_masks() const {
+    return with([](const auto& policy) -> std::optional<TouchMasks> {
+      if constexpr (requires { policy.touch_masks(); }) {
+        if (policy.ways() <= TouchMasks::kMostWays) return policy.touch_masks();
+      }
+      return std::nullopt;
+    });
   }
 
  private:

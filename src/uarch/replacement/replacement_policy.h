@@ -7,6 +7,7 @@
 // whatever its bits say.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -20,6 +21,12 @@ constexpr WayMask all_ways(unsigned ways) { return ways == 32 ? ~WayMask{0} : (W
 
 /// The lowest way that `filled` leaves free; there is one.
 constexpr unsigned lowest_empty(WayMask filled) { return static_cast<unsigned>(std::countr_one(filled)); }
+
+/// A hit as two masks: state = (state & keep[way]) | set[way]. Policies of trees have it, touch_masks().
+struct TouchMasks {
+  static constexpr unsigned kMostWays = 16;
+  std::array<PolicyState, kMostWays> keep{}, set{};
+};
 
 // clang-format off
 template <typename P>

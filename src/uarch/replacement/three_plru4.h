@@ -16,38 +16,42 @@ class ThreePlru4Policy {
   explicit constexpr ThreePlru4Policy(unsigned /*ways*/) {}
 
   constexpr unsigned ways() const { return kWays; }
-  /// Bits 2..0, 5..3, 8..6: root, lower and upper node of each tree. Bits 9 to 14: the trees, most recent first, two bits each.
-  constexpr PolicyState initial() const { return PolicyState{0b10'01'00} << kOrderAt; }
+  /// Bits 2..0, 5..3, 8..6: root, lower and upper node of each tree. Bits 9, 10, 11: the first tree was used after the second, the
+  /// first after the third, the second after the third.
+  constexpr PolicyState initial() const { return kFirstAfterSecond | kFirstAfterThird | kSecondAfterThird; }
 
   constexpr unsigned victim(PolicyState state, WayMask filled) const {
     if (filled != all_ways(kWays)) return lowest_empty(filled);
-    const auto tree = static_cast<unsigned>(state >> (kOrderAt + 4) & 3);
+    const bool first = (state & (kFirstAfterSecond | kFirstAfterThird)) == 0;
+    const bool second = (state & (kFirstAfterSecond | kSecondAfterThird)) == kFirstAfterSecond;
+    const unsigned tree = first ? 0 : second ? 1 : 2;
     const PolicyState nodes = state >> 3 * tree & 7;
     const auto half = static_cast<unsigned>(nodes & 1);
     return 4 * tree + 2 * half + static_cast<unsigned>(nodes >> (1 + half) & 1);
   }
   constexpr void inserted(PolicyState& state, unsigned way) const { hit(state, way); }
-
-  constexpr void hit(PolicyState& state, unsigned way) const {
-    const unsigned tree = way / 4;
-    state = (state & ~(kPath[way % 4] << 3 * tree)) | kAway[way % 4] << 3 * tree;
-    const auto order = static_cast<unsigned>(state >> kOrderAt & 0x3F);
-    unsigned next = tree;
-    unsigned at = 2;
-    for (unsigned i = 0; i < 3; ++i) {
-      const unsigned other = order >> 2 * i & 3;
-      if (other == tree) continue;
-      next |= other << at;
-      at += 2;
-    }
-    state = (state & ~(PolicyState{0x3F} << kOrderAt)) | PolicyState{next} << kOrderAt;
-  }
+  constexpr void hit(PolicyState& state, unsigned way) const { state = (state & kTouch.keep[way]) | kTouch.set[way]; }
+  constexpr TouchMasks touch_masks() const { return kTouch; }
 
  private:
-  static constexpr unsigned kOrderAt = 9;
-  // By way within its tree: which of (root, lower, upper) it passes, and which of those must then point upwards.
-  static constexpr std::array<PolicyState, 4> kPath{0b011, 0b011, 0b101, 0b101};
-  static constexpr std::array<PolicyState, 4> kAway{0b011, 0b001, 0b100, 0b000};
+  static constexpr PolicyState kFirstAfterSecond = 1U << 9, kFirstAfterThird = 1U << 10, kSecondAfterThird = 1U << 11;
+  static constexpr TouchMasks kTouch = [] {
+    // By way within its tree: which of (root, lower, upper) it passes, and which of those must then point upwards.
+    constexpr std::array<PolicyState, 4> path{0b011, 0b011, 0b101, 0b101};
+    constexpr std::array<PolicyState, 4> away{0b011, 0b001, 0b100, 0b000};
+    // By tree: which of the order it changes, and which of those become true.
+    constexpr std::array<PolicyState, 3> order{kFirstAfterSecond | kFirstAfterThird,
+                                               kFirstAfterSecond | kSecondAfterThird,
+                                               kFirstAfterThird | kSecondAfterThird};
+    constexpr std::array<PolicyState, 3> newest{kFirstAfterSecond | kFirstAfterThird, kSecondAfterThird, 0};
+    TouchMasks masks;
+    for (unsigned way = 0; way < kWays; ++way) {
+      const unsigned tree = way / 4;
+      masks.keep[way] = ~(path[way % 4] << 3 * tree | order[tree]);
+      masks.set[way] = away[way % 4] << 3 * tree | newest[tree];
+    }
+    return masks;
+  }();
 };
 static_assert(ReplacementPolicy<ThreePlru4Policy>);
 

@@ -35,6 +35,15 @@ class TreePlruPolicy {
   }
   constexpr void inserted(PolicyState& state, unsigned way) const { hit(state, way); }
   constexpr void hit(PolicyState& state, unsigned way) const { state = (state & ~path_[way]) | away_[way]; }
+  /// ways() is at most TouchMasks::kMostWays.
+  constexpr TouchMasks touch_masks() const {
+    TouchMasks masks;
+    for (unsigned way = 0; way < ways_; ++way) {
+      masks.keep[way] = ~path_[way];
+      masks.set[way] = away_[way];
+    }
+    return masks;
+  }
 
  private:
   unsigned ways_;

@@ -32,10 +32,8 @@ class BoundClock {
   }
   /// The first uop needs the place of the one that is a reorder buffer's size older.
   void wait_for_room() {
-    while (oldest_ != newest_ && misses_[oldest_ % kRing].first_slot + reorder_buffer_ <= slots_ + 1) {
-      now_ = std::max(now_, misses_[oldest_ % kRing].complete);
-      ++oldest_;
-    }
+    if (slots_ + 1 >= full_at_) [[unlikely]]
+      leave();
   }
   /// A whole block to which nothing happens but what happens at its branch, behind wait_for_room(). units, slots: as its timing
   /// has them
@@ -83,6 +81,7 @@ class BoundClock {
     if (complete_ > now_) {
       if (newest_ - oldest_ == kRing) ++oldest_;  // as many blocks as no reorder buffer holds
       misses_[newest_++ % kRing] = {slots_ + 1, complete_};
+      full_at_ = misses_[oldest_ % kRing].first_slot + reorder_buffer_;
     }
     slots_ += block_->slots();
     block_ = nullptr;
@@ -91,6 +90,14 @@ class BoundClock {
   void switch_to(SlotAccount&) {}
 
  private:
+  [[gnu::noinline]] void leave() {
+    while (oldest_ != newest_ && misses_[oldest_ % kRing].first_slot + reorder_buffer_ <= slots_ + 1) {
+      now_ = std::max(now_, misses_[oldest_ % kRing].complete);
+      ++oldest_;
+    }
+    full_at_ = oldest_ == newest_ ? UINT64_MAX : misses_[oldest_ % kRing].first_slot + reorder_buffer_;
+  }
+
   static constexpr std::size_t kRing = 1024;
   struct Miss {
     std::uint64_t first_slot, complete;
@@ -102,6 +109,7 @@ class BoundClock {
   std::uint64_t shift_ = 0;
   std::array<Miss, kRing> misses_{};
   std::size_t oldest_ = 0, newest_ = 0;
+  std::uint64_t full_at_ = UINT64_MAX;  // slots with which the reorder buffer has no room beside the oldest miss
   std::array<std::uint64_t, kRing> released_{};  // when each of the last stores that missed leaves the store buffer
   std::uint64_t stores_ = 0;
 };

@@ -1,8 +1,10 @@
 // A set-associative table of translations in LRU order, by stamps: a hit is one store, and only a miss looks for the oldest.
+// Which slot it was the last time for a key like this is remembered, so nearly every hit is one comparison.
 // For TLBs (up to 96 ways fully associative) and for the caches of paging structures.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,67 +16,108 @@ namespace zs::uarch {
 
 class LruTable {
  public:
+  /// Where a key was found the last time. Not of a key that has left.
+  struct Hint {
+    std::uint64_t key = kNoKey;
+    std::uint32_t slot = 0;
+    Frame frame = 0;
+  };
+
   /// entries  a multiple of `ways`; 0: a table that holds nothing
   LruTable(std::uint32_t entries, std::uint32_t ways)
       : ways_(entries == 0 ? 0 : ways),
         sets_(entries == 0 ? 1 : entries / ways),
         sets_are_power_(is_power_of_two(sets_)),
-        slots_(entries) {}
+        keys_(entries, kNoKey),
+        stamps_(entries, 0),
+        frames_(entries, 0),
+        hints_(std::clamp<std::size_t>(std::bit_ceil(std::size_t{2} * entries), kHints, 4096)),
+        hint_mask_(hints_.size() - 1) {}
 
   /// The frame of `key`, which is now the most recent of its set; null if there is none.
   const Frame* find(std::uint64_t key) {
-    Slot* const slot = find_slot(key);
-    if (slot == nullptr) return nullptr;
-    slot->stamp = ++stamp_;
-    return &slot->frame;
+    const Hint& hint = hints_[key & hint_mask_];
+    if (hint.key != key) return search(key);
+    stamps_[hint.slot] = ++stamp_;
+    return &hint.frame;
   }
 
   /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others.
   void insert(std::uint64_t key, Frame frame) {
     if (ways_ == 0) return;
-    Slot* const set = set_of(key);
-    Slot* oldest = set;
-    for (std::uint32_t way = 1; way < ways_; ++way) {
-      if (set[way].stamp < oldest->stamp) oldest = &set[way];
+    const std::uint32_t set = set_of(key);
+    std::uint32_t oldest = set;
+    for (std::uint32_t slot = set + 1; slot < set + ways_; ++slot) {
+      if (stamps_[slot] < stamps_[oldest]) oldest = slot;
     }
-    *oldest = {key, ++stamp_, frame};
+    Hint& gone = hints_[keys_[oldest] & hint_mask_];
+    if (gone.key == keys_[oldest]) gone = {};
+    keys_[oldest] = key;
+    stamps_[oldest] = ++stamp_;
+    frames_[oldest] = frame;
+    hints_[key & hint_mask_] = {key, oldest, frame};
   }
 
-  void clear() { slots_.assign(slots_.size(), Slot{}); }
+  void clear() {
+    std::ranges::fill(keys_, kNoKey);
+    std::ranges::fill(stamps_, 0);
+    std::ranges::fill(hints_, Hint{});
+  }
 
  private:
-  static constexpr std::uint32_t kHinted = 16;  // ways up to which a plain search is as fast
-  struct Slot {
-    std::uint64_t key = ~std::uint64_t{0};
-    std::uint64_t stamp = 0;
-    Frame frame = 0;
-  };
+  friend class QuickPages;
+  static constexpr std::size_t kHints = 256;  // at least so many
+  static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
 
-  Slot* find_slot(std::uint64_t key) {
-    if (ways_ > kHinted) {
-      // Nearly always the way that was right the last time for a key like this.
-      Slot* hinted = &slots_[hints_[key % hints_.size()]];
-      if (hinted->key == key) return hinted;
-    }
-    Slot* const set = set_of(key);
-    for (std::uint32_t way = 0; way < ways_; ++way) {
-      if (set[way].key != key) continue;
-      if (ways_ > kHinted) hints_[key % hints_.size()] = static_cast<std::uint8_t>(way);
-      return &set[way];
+  [[gnu::noinline]] const Frame* search(std::uint64_t key) {
+    const std::uint32_t set = set_of(key);
+    for (std::uint32_t slot = set; slot < set + ways_; ++slot) {
+      if (keys_[slot] != key) continue;
+      hints_[key & hint_mask_] = {key, slot, frames_[slot]};
+      stamps_[slot] = ++stamp_;
+      return &frames_[slot];
     }
     return nullptr;
   }
-  Slot* set_of(std::uint64_t key) {
-    const std::uint64_t set = sets_are_power_ ? key & (sets_ - 1) : key % sets_;
-    return slots_.data() + set * ways_;
+  std::uint32_t set_of(std::uint64_t key) const {
+    return static_cast<std::uint32_t>(sets_are_power_ ? key & (sets_ - 1) : key % sets_) * ways_;
   }
 
   std::uint32_t ways_;
   std::uint32_t sets_;
   bool sets_are_power_;
   std::uint64_t stamp_ = 0;
-  std::vector<Slot> slots_;
-  std::array<std::uint8_t, 256> hints_{};  // fully associative tables only: at most 256 ways
+  // By slot: set after set.
+  std::vector<std::uint64_t> keys_, stamps_;
+  std::vector<Frame> frames_;
+  std::vector<Hint> hints_;  // by the lowest bits of a key
+  std::uint64_t hint_mask_;
+};
+
+/// What an inline path needs of a table, beside each other: hits that a hint knows.
+class QuickPages {
+ public:
+  QuickPages() = default;
+  /// table  lives longer
+  explicit QuickPages(LruTable& table)
+      : hints_(table.hints_.data()),
+        stamps_(table.stamps_.data()),
+        newest_(&table.stamp_),
+        mask_(table.hint_mask_) {}
+
+  /// As LruTable::find(), but null also for a key that no hint knows.
+  const LruTable::Hint* touch(std::uint64_t key) const {
+    const LruTable::Hint* const hint = &hints_[key & mask_];
+    if (hint->key != key) return nullptr;
+    stamps_[hint->slot] = ++*newest_;
+    return hint;
+  }
+
+ private:
+  const LruTable::Hint* hints_ = nullptr;
+  std::uint64_t* stamps_ = nullptr;
+  std::uint64_t* newest_ = nullptr;
+  std::uint64_t mask_ = 0;
 };
 
 }  // namespace zs::uarch

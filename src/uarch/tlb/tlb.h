@@ -33,6 +33,8 @@ class BasicTlb {
       (shared_ ? small_ : large_).insert(large_key(page), frame);
     }
   }
+  /// That of 4 KiB pages.
+  Table& small_pages() { return small_; }
   void clear() {
     small_.clear();
     large_.clear();
