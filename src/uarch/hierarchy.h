@@ -476,7 +476,8 @@ class Hierarchy final : public MemorySystem {
   /// All lines of an access: the one that comes last decides.
   [[gnu::always_inline]] Used use_lines(unsigned core, const Access& access, const Translated& first,
                                         std::uint64_t start, Use use, Outcome& outcome) {
-    Used used = use_line(core, line_of(first.frame, access.linear >> kLineBits), access.linear, start, use, access.instruction);
+    Used used =
+        use_line(core, line_of(first.frame, access.linear >> kLineBits), access.linear, start, use, access.instruction);
     if (access.linear % kLineBytes + access.bytes <= kLineBytes) return used;
     const std::uint64_t last = access.linear + access.bytes - 1;
     for (std::uint64_t linear = (access.linear | (kLineBytes - 1)) + 1; linear <= last; linear += kLineBytes) {

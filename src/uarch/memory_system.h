@@ -113,6 +113,15 @@ class MemorySystem {
     const std::uint32_t cycles = plain_load(core, access.linear, access.bytes, access.now);
     return cycles != 0 ? Outcome{.latency = cycles} : slow_load(core, access, LoadKind::Plain);
   }
+  /// The load, if the inline path answers for it whenever it is dispatched. Returns its cycles; 0: nothing happened yet, and
+  /// plain_load() is to be asked.
+  std::uint32_t timeless_load(unsigned core, std::uint64_t linear, std::uint32_t bytes) {
+    Filter& filter = filters_[core];
+    if (store_buffer_ && filter.stores.may_ever_meet(linear, bytes)) return 0;
+    if (!filter.hits(linear, bytes, 0)) return 0;
+    ++filter.loads;
+    return l1_cycles_;
+  }
   /// The load, if the inline path answers for it: an L1 hit without further ado. Returns its cycles; 0: nothing happened yet, and
   /// other_load() is to be asked.
   std::uint32_t plain_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) {
@@ -248,7 +257,7 @@ class MemorySystem {
     QuickLines data_lines = QuickLines::none(), code_lines = QuickLines::none();
     QuickPages tlbs[2];   // of loads; of stores where they have one of their own
     QuickPages code_tlb;  // small pages of instructions
-    unsigned store_tlb;  // which of `tlbs` stores use: 0 or 1
+    unsigned store_tlb;   // which of `tlbs` stores use: 0 or 1
     // By place in its page: the line of instructions fetched last; by set of the TLB, the page.
     std::array<std::uint64_t, kLinesPerPage> code, code_pages;
     std::uint64_t code_page_mask;   // sets of that TLB - 1, at most 63

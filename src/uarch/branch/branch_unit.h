@@ -52,8 +52,10 @@ class BranchUnit {
       case RelativeCall: call(branch); break;
       case IndirectCall: call(branch); [[fallthrough]];
       case IndirectJump:
-        if (hashes_outdated_) hashes_.update(path_);
-        hashes_outdated_ = false;
+        if (!waiting_.empty()) {
+          waiting_.flush(path_);
+          hashes_.update(path_);
+        }
         wrong = indirect_.predict_and_update(address, hashes_, branch.target);
         break;
       case Return: wrong = returns_.pop() != branch.target; break;
@@ -63,7 +65,8 @@ class BranchUnit {
     return {.mispredicted = wrong, .btb_miss = take(branch.pc, footprint) && !wrong};
   }
   /// A conditional branch; likewise.
-  [[gnu::always_inline]] BranchOutcome predict_conditional(std::uint64_t pc, std::uint32_t address, std::uint16_t footprint, bool taken) {
+  [[gnu::always_inline]] BranchOutcome predict_conditional(std::uint64_t pc, std::uint32_t address,
+                                                           std::uint16_t footprint, bool taken) {
     const bool wrong = by_path_ ? by_path_->predict_and_update(address, hashes_, taken)
                                 : tournament_->predict_and_update(address, taken);
     return {.mispredicted = wrong, .btb_miss = taken && take(pc, footprint) && !wrong};
@@ -71,10 +74,13 @@ class BranchUnit {
 
  private:
   /// Returns whether the BTB did not know the branch.
-  bool take(std::uint64_t pc, std::uint16_t footprint) {
-    path_.taken(footprint);
-    hashes_outdated_ = !by_path_;
-    if (by_path_) hashes_.update(path_);
+  [[gnu::always_inline]] bool take(std::uint64_t pc, std::uint16_t footprint) {
+    if (by_path_) {
+      path_.taken(footprint);
+      hashes_.update(path_);
+    } else {
+      waiting_.add(footprint);
+    }
     return !targets_.touch(pc);
   }
   /// A call to the next instruction fetches its own address and is never returned from.
@@ -83,7 +89,7 @@ class BranchUnit {
   }
   PathHistory path_;
   PathHashes hashes_;
-  bool hashes_outdated_ = true;           // where only indirect branches ask
+  WaitingFootprints waiting_;             // where only indirect branches ask
   std::optional<PathPredictor> by_path_;  // one of the two
   std::optional<TournamentPredictor> tournament_;
   IndirectPredictor indirect_;

@@ -44,6 +44,26 @@ class PathHistory {
   std::array<std::uint64_t, kWords> bits_{};
 };
 
+/// The footprints of taken branches that the register has not seen yet: where only indirect branches ask for the path, most never
+/// reach it.
+class WaitingFootprints {
+ public:
+  void add(std::uint16_t footprint) { ring_[count_++ % ring_.size()] = footprint; }
+  bool empty() const { return count_ == 0; }
+  /// Those that still count reach the register, oldest first. A footprint is longer than the pair of bits by which it moves, so some
+  /// that have left the path's end are in its bits yet.
+  void flush(PathHistory& path) {
+    for (std::uint64_t i = count_ > ring_.size() ? count_ - ring_.size() : 0; i != count_; ++i)
+      path.taken(ring_[i % ring_.size()]);
+    count_ = 0;
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::array<std::uint16_t, 256> ring_{};
+  static_assert(256 >= kMaxPathBranches + 8);
+};
+
 /// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so it
 /// is computed behind one, and once for all tables of one length.
 class PathHashes {

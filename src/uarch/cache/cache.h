@@ -122,7 +122,9 @@ class Cache {
   /// The inline path of this cache, from now on; QuickLines::none() where its shape or policy has none.
   QuickLines quick_lines() {
     const auto masks = [this]() -> std::optional<TouchMasks> {
-      if constexpr (requires { { policy_.touch_masks() } -> std::same_as<TouchMasks>; }) {
+      if constexpr (requires {
+                      { policy_.touch_masks() } -> std::same_as<TouchMasks>;
+                    }) {
         return ways_ <= TouchMasks::kMostWays ? std::optional(policy_.touch_masks()) : std::nullopt;
       } else if constexpr (requires { policy_.touch_masks(); }) {
         return policy_.touch_masks();
@@ -193,7 +195,7 @@ class Cache {
   std::vector<Line> storage_;
   Line* tags_;  // [set][slot] within storage_, so that a set of 16 ways is one line of the host
   std::vector<LineFlags> flags_;
-  std::vector<PolicyState> states_;   // [set]
+  std::vector<PolicyState> states_;  // [set]
   Slot newest_ = 0;
   std::vector<std::uint32_t> quick_;  // [set], as QuickLines has it; empty: nobody asks
 };

@@ -80,7 +80,8 @@ class PendingFills {
     const Fill* found = nullptr;
     for (std::size_t i = fills_.size(); i-- != first_ && fills_[i].completes > now;) {
       const Fill& fill = fills_[i];
-      if (fill.line == line && (found == nullptr || static_cast<std::int32_t>(fill.told - found->told) < 0)) found = &fill;
+      if (fill.line == line && (found == nullptr || static_cast<std::int32_t>(fill.told - found->told) < 0))
+        found = &fill;
     }
     return found != nullptr ? found->completes : 0;
   }

@@ -57,7 +57,10 @@ class StoreBuffer {
 
   /// Whether a load at `now` may meet a store; false is certain. For the path that every load takes.
   bool may_meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
-    if (now >= last_commit_) return false;
+    return now < last_commit_ && may_ever_meet(linear, bytes);
+  }
+  /// The same, whenever the load is.
+  bool may_ever_meet(std::uint64_t linear, std::uint32_t bytes) const {
     if (newest_at(linear) + entries_ > count_) return true;
     const bool within_one = (linear & (kGranuleBytes - 1)) + bytes <= kGranuleBytes;
     return !within_one && (bytes > kGranuleBytes || newest_at(linear + bytes - 1) + entries_ > count_);

@@ -100,10 +100,7 @@ class QuickPages {
   QuickPages() = default;
   /// table  lives longer
   explicit QuickPages(LruTable& table)
-      : hints_(table.hints_.data()),
-        stamps_(table.stamps_.data()),
-        newest_(&table.stamp_),
-        mask_(table.hint_mask_) {}
+      : hints_(table.hints_.data()), stamps_(table.stamps_.data()), newest_(&table.stamp_), mask_(table.hint_mask_) {}
 
   /// As LruTable::find(), but null also for a key that no hint knows.
   const LruTable::Hint* touch(std::uint64_t key) const {
