@@ -3,8 +3,12 @@
 // Not modelled: prefetch into LLC only, which the manual describes for times of many L2 misses; a forward and a backward stream in one page at the same time; the newest turn of direction wins.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "uarch/cache/line.h"
@@ -49,38 +53,61 @@ class Streamer {
 
  private:
   struct Tracker {
-    Frame page = ~Frame{0};
     int last = -1;
     int head = 0;  // the last line that was prefetched, or the access where none was
     int direction = 1;
     std::uint32_t seen = 0;  // accesses in this direction
-    std::uint64_t stamp = 0;
   };
 
   /// That of the page, or the least recently used one, made new.
   Tracker& tracker_of(Frame page) {
-    Tracker* oldest = &trackers_[recent_];
-    if (oldest->page == page) {
-      oldest->stamp = ++stamp_;
-      return *oldest;
+    const std::size_t newest = newer_[kOrder];
+    if (pages_[newest] == page) return trackers_[newest];
+    return tracker_of_another(page);
+  }
+  [[gnu::noinline]] Tracker& tracker_of_another(Frame page) {
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(page));
+    const auto* const pages = reinterpret_cast<const __m128i*>(pages_.data());
+    std::uint32_t found = 0;
+    for (unsigned i = 0; i < kTrackers / 4; ++i) {
+      const __m128i equal = _mm_cmpeq_epi32(_mm_load_si128(pages + i), wanted);
+      found |= static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(equal))) << 4 * i;
     }
-    for (Tracker& tracker : trackers_) {
-      if (tracker.page == page) {
-        oldest = &tracker;
-        break;
-      }
-      if (tracker.stamp < oldest->stamp) oldest = &tracker;
+    const std::size_t which = found != 0 ? static_cast<std::size_t>(std::countr_zero(found)) : older_[kOrder];
+    if (found == 0) {
+      trackers_[which] = {};
+      pages_[which] = page;
     }
-    if (oldest->page != page) *oldest = {.page = page};
-    oldest->stamp = ++stamp_;
-    recent_ = static_cast<std::size_t>(oldest - trackers_.data());
-    return *oldest;
+    // It becomes the newest.
+    newer_[older_[which]] = newer_[which];
+    older_[newer_[which]] = older_[which];
+    newer_[which] = newer_[kOrder];
+    older_[which] = kOrder;
+    older_[newer_[kOrder]] = static_cast<std::uint8_t>(which);
+    newer_[kOrder] = static_cast<std::uint8_t>(which);
+    return trackers_[which];
   }
 
   PrefetchParameters parameters_;
-  std::array<Tracker, 32> trackers_{};  // source: optimisation manual, one per 4 KiB page
-  std::size_t recent_ = 0;
-  std::uint64_t stamp_ = 0;
+  static constexpr std::size_t kTrackers = 32;  // source: optimisation manual, one per 4 KiB page
+  std::array<Tracker, kTrackers> trackers_{};
+  alignas(16) std::array<Frame, kTrackers> pages_ = [] {
+    std::array<Frame, kTrackers> none{};
+    none.fill(~Frame{0});
+    return none;
+  }();
+  // A ring in the order of their last use: behind kOrder the newest, before it the oldest.
+  static constexpr std::uint8_t kOrder = kTrackers;
+  static constexpr auto kRing = [] {
+    std::array<std::array<std::uint8_t, kTrackers + 1>, 2> ring{};
+    for (std::size_t i = 0; i <= kTrackers; ++i) {
+      ring[0][i] = static_cast<std::uint8_t>((i + 1) % (kTrackers + 1));
+      ring[1][i] = static_cast<std::uint8_t>((i + kTrackers) % (kTrackers + 1));
+    }
+    return ring;
+  }();
+  std::array<std::uint8_t, kTrackers + 1> newer_ = kRing[0];  // the next in that order,
+  std::array<std::uint8_t, kTrackers + 1> older_ = kRing[1];  // and the one before
 };
 
 }  // namespace zs::uarch
