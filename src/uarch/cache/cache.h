@@ -26,26 +26,26 @@ namespace zs::uarch {
 /// the cache says so of each line, Cache::set_quick(); a line that comes in is not.
 struct QuickLines {
   static constexpr unsigned kMostWays = 16;
-  static constexpr unsigned kStoresAt = 16;
+  using Ways = std::array<std::uint16_t, 2>;  // bit w: loads that hit way w; stores
 
-  const Line* tags;            // [set][slot]: a set has 2^shift
-  PolicyState* states;         // [set]
-  const std::uint32_t* quick;  // [set], bit w: loads that hit way w; kStoresAt + w: stores
+  const Line* tags;     // [set][slot]
+  PolicyState* states;  // [set]
+  const Ways* quick;    // [set]
   std::uint32_t set_mask = 0;
-  unsigned shift = 0;
-  bool wide = false;  // more than 8 ways
+  std::uint32_t slots = 0;  // of a set
+  bool wide = false;        // more than 8 ways
   TouchMasks masks;
 
   /// Touches the line if it is there, and quick. store: 0 or 1
   bool hit(Line line, unsigned store) const {
     const std::uint32_t set = line & set_mask;
-    const auto* const at = reinterpret_cast<const __m128i*>(tags + (std::size_t{set} << shift));
+    const auto* const at = reinterpret_cast<const __m128i*>(tags + std::size_t{set} * slots);
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
     const auto equal = [at, wanted](unsigned vector) { return _mm_cmpeq_epi32(_mm_loadu_si128(at + vector), wanted); };
     const __m128i low = _mm_packs_epi32(equal(0), equal(1));
     const __m128i high = wide ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
     const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
-    const unsigned quick_ones = found & quick[set] >> kStoresAt * store;
+    const unsigned quick_ones = found & quick[set][store];
     if (quick_ones == 0) return false;
     const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
     states[set] = (states[set] & masks.keep[way]) | masks.set[way];
@@ -55,7 +55,7 @@ struct QuickLines {
   /// Of no cache: nothing hits.
   static const QuickLines& none() {
     alignas(16) static constexpr std::array<Line, kMostWays> empty{};
-    static constexpr std::uint32_t no_quick = 0;
+    static constexpr Ways no_quick{};
     static PolicyState state = 0;
     static const QuickLines lines{.tags = empty.data(), .states = &state, .quick = &no_quick, .masks = {}};
     return lines;
@@ -133,21 +133,21 @@ class Cache {
       }
     }();
     if (!masks || ways_ > QuickLines::kMostWays || !index_.is_plain()) return QuickLines::none();
-    quick_.assign(index_.sets(), 0);
+    quick_.assign(index_.sets(), {});
     return {.tags = tags_,
             .states = states_.data(),
             .quick = quick_.data(),
             .set_mask = index_.sets() - 1,
-            .shift = shift_,
+            .slots = 1U << shift_,
             .wide = ways_ > 8,
             .masks = *masks};
   }
   void set_quick(Slot slot, bool loads, bool stores) {
     if (quick_.empty()) return;
     const unsigned way = slot & ((1U << shift_) - 1);
-    std::uint32_t& quick = quick_[slot >> shift_];
-    constexpr std::uint32_t both = 1U << QuickLines::kStoresAt | 1U;
-    quick = (quick & ~(both << way)) | ((loads ? 1U : 0U) | (stores ? 1U << QuickLines::kStoresAt : 0U)) << way;
+    auto& [quick_loads, quick_stores] = quick_[slot >> shift_];
+    quick_loads = static_cast<std::uint16_t>((quick_loads & ~(1U << way)) | (loads ? 1U : 0U) << way);
+    quick_stores = static_cast<std::uint16_t>((quick_stores & ~(1U << way)) | (stores ? 1U : 0U) << way);
   }
 
   /// use(line) for each line that is there.
@@ -197,7 +197,7 @@ class Cache {
   std::vector<LineFlags> flags_;
   std::vector<PolicyState> states_;  // [set]
   Slot newest_ = 0;
-  std::vector<std::uint32_t> quick_;  // [set], as QuickLines has it; empty: nobody asks
+  std::vector<QuickLines::Ways> quick_;  // [set], as QuickLines has it; empty: nobody asks
 };
 
 }  // namespace zs::uarch

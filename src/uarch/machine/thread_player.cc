@@ -244,13 +244,16 @@ void ThreadPlayer<Clock>::play_all(std::span<const arch::PathRun> runs, std::spa
   };
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   PlayedCore<Clock>& core = core_;
+  const bool remembers_none = taken_.empty();
   for (const arch::PathRun& run : runs.first(runs.size() - 1)) {
-    if constexpr (!kTimed) {
-      const SimpleBlock* const simple = book_.simple(run.path);
-      if (simple != nullptr && open_ == nullptr && taken_.empty()) {
+    const SimpleBlock* const simple = book_.simple(run.path);
+    if (simple != nullptr && open_ == nullptr && remembers_none) {
+      if constexpr (kTimed) {
+        words = play_timed(simple, run, words, filter, core);
+      } else {
         words = play_simple(simple, run, words, filter, core);
-        continue;
       }
+      continue;
     }
     next.template operator()<false>(run);
   }
@@ -344,6 +347,36 @@ template <bool kLast>
   return words;
 }
 
+/// The branch that ends a simple block. next: as PathRun has it
+template <typename Clock>
+template <typename Core>
+[[gnu::always_inline]] inline BranchOutcome ThreadPlayer<Clock>::play_branch(const SimpleBlock& block,
+                                                                             std::uint64_t next, Core& core) {
+  BranchOutcome outcome;
+  if (block.kind == BranchKind::Conditional) {
+    outcome = core.branches.predict_conditional(block.pc, block.hash, block.footprint, block.taken);
+    if (outcome.mispredicted) [[unlikely]]
+      note_mispredicted(block.kind, block.taken);
+  } else {
+    const bool indirect = is_indirect(block.kind);
+    const std::uint64_t behind = block.pc + block.length;
+    const BranchFacts branch{.pc = block.pc,
+                             .next = behind,
+                             .target = indirect           ? next
+                                       : block.calls_next ? behind
+                                                          : 0,
+                             .kind = block.kind,
+                             .taken = block.taken};
+    outcome = core.branches.predict_and_update(branch, block.hash,
+                                               indirect ? path_footprint(block.pc, next) : block.footprint);
+    if (outcome.mispredicted) [[unlikely]]
+      note_mispredicted(block.kind, true);
+  }
+  if (outcome.btb_miss) [[unlikely]]
+    ++signals_[CoreSignal::Resteers];
+  return outcome;
+}
+
 /// A run of nothing but simple blocks. What is more than hits goes the way of all others.
 template <typename Clock>
 template <typename Core>
@@ -380,31 +413,47 @@ template <typename Core>
     }
     filter.count(looks - block->stores, block->stores);
     words += looks;
-    BranchOutcome outcome;
-    if (block->kind == BranchKind::Conditional) {
-      outcome = core.branches.predict_conditional(block->pc, block->hash, block->footprint, block->taken);
-      if (outcome.mispredicted) [[unlikely]]
-        note_mispredicted(block->kind, block->taken);
-    } else {
-      const bool indirect = is_indirect(block->kind);
-      const std::uint64_t next = block->pc + block->length;
-      const BranchFacts branch{.pc = block->pc,
-                               .next = next,
-                               .target = indirect            ? run.next
-                                         : block->calls_next ? next
-                                                             : 0,
-                               .kind = block->kind,
-                               .taken = block->taken};
-      outcome = core.branches.predict_and_update(branch, block->hash,
-                                                 indirect ? path_footprint(block->pc, run.next) : block->footprint);
-      if (outcome.mispredicted) [[unlikely]]
-        note_mispredicted(block->kind, true);
+    const BranchOutcome outcome = play_branch(*block, run.next, core);
+    core.clock.pass(block->units, block->slots);
+    if (outcome.mispredicted) [[unlikely]] {
+      core.clock.passed_mispredict();
+    } else if (outcome.btb_miss) [[unlikely]] {
+      core.clock.passed_resteer();
     }
-    if (outcome.btb_miss) [[unlikely]]
-      ++signals_[CoreSignal::Resteers];
-    core.clock.pass(block->units, block->slots, outcome.mispredicted, outcome.btb_miss);
     if (block->last) return words;
   }
+}
+
+/// The same where every step has its time: only fetches and branches are shorter.
+template <typename Clock>
+template <typename Core>
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play_timed(const SimpleBlock* block,
+                                                                                   const arch::PathRun& run,
+                                                                                   const std::uint64_t* words,
+                                                                                   MemorySystem::Filter& filter,
+                                                                                   Core& core) {
+  const Plan& plan = book_.plan(run.path, nullptr);
+  const Step* step = plan.steps.data();
+  for (const Segment& segment : plan.segments) {
+    core.clock.begin(*segment.timing);
+    const bool fetched = filter.are_plain(block->first_line, block->lines, block->lines_known);
+    if (fetched) filter.pass(block->first_line, block->lines);
+    const Step* const end = plan.steps.data() + segment.steps_end;
+    for (; step != end; ++step) {
+      if (step->kind == StepKind::Fetch && fetched) continue;
+      words = play_step<false>(*step, words);
+    }
+    const BranchOutcome outcome = play_branch(*block++, run.next, core);
+    if (outcome.mispredicted) [[unlikely]] {
+      core.clock.mispredict(segment.branch);
+    } else if (outcome.btb_miss) [[unlikely]] {
+      core.clock.resteer(segment.branch);
+    }
+    core.clock.end();
+  }
+  counts_.uops += plan.uops;
+  counts_.fused += plan.fused;
+  return words;
 }
 
 /// A load or store of one address that no inline path answers for.

@@ -131,6 +131,11 @@ class ThreadPlayer final : public arch::CoreFeed {
   template <typename Core>
   const std::uint64_t* play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
                                    MemorySystem::Filter& filter, Core& core);
+  template <typename Core>
+  const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
+                                  MemorySystem::Filter& filter, Core& core);
+  template <typename Core>
+  BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
   void play_slow(const Step& step, std::uint64_t linear);

@@ -37,10 +37,13 @@ class BoundClock {
   }
   /// A whole block to which nothing happens but what happens at its branch, behind wait_for_room(). units, slots: as its timing
   /// has them
-  void pass(std::uint32_t units, std::uint32_t slots, bool mispredicted, bool resteered) {
-    now_ += units + (mispredicted ? mispredict_units_ : resteered ? resteer_units_ : 0);
+  void pass(std::uint32_t units, std::uint32_t slots) {
+    now_ += units;
     slots_ += slots;
   }
+  /// Behind pass().
+  void passed_mispredict() { now_ += mispredict_units_; }
+  void passed_resteer() { now_ += resteer_units_; }
   void continue_with(const BlockTiming& longer) { block_ = &longer; }
   bool under_way() const { return block_ != nullptr; }
 
