@@ -261,6 +261,28 @@ std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   return room;
 }
 
+std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) {
+  refresh();
+  const Lanes& lanes = of(ring);
+  CHECK(lane < lanes.count);
+  if (lanes.stepwise != 0 || lanes.conditional_count != 0 || !armed_.empty() || !pending_.empty()) return std::nullopt;
+  const Counter* first = nullptr;
+  std::uint64_t room = 0, others_room = std::numeric_limits<std::uint64_t>::max();
+  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
+    const Counter& counter = *lanes.members[lane][i];
+    const std::uint64_t own = counter.limit - counter.value - 1;
+    if (first == nullptr || own < room) {
+      if (first != nullptr) others_room = std::min(others_room, room);
+      first = &counter;
+      room = own;
+    } else {
+      others_room = std::min(others_room, own);
+    }
+  }
+  if (first == nullptr) return std::nullopt;
+  return Nearest{.counter = CounterSet{first->bit}.first(), .others_room = others_room};
+}
+
 void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
   refresh();
   const Lanes& lanes = of(ring);

@@ -85,6 +85,13 @@ class Counters {
   std::optional<std::size_t> lane_of(unsigned counter, Ring ring);
   std::uint64_t headroom(std::size_t lane, Ring ring);
   void count(std::size_t lane, std::uint64_t events, Ring ring);
+  /// The one counter, named by its bit, that overflows with the event after headroom(), and how many events more the others of
+  /// the lane have room for; nothing where any instruction may matter to some counter beside its lane.
+  struct Nearest {
+    unsigned counter = 0;
+    std::uint64_t others_room = 0;
+  };
+  std::optional<Nearest> nearest(std::size_t lane, Ring ring);
 
   struct Step {
     arch::CounterSet wrapped;    // went past their width

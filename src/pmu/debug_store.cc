@@ -1,6 +1,7 @@
 // The order is record first, index second: a reader that sees the index sees the whole record.
 #include "pmu/debug_store.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -62,6 +63,14 @@ DebugStore::Outcome DebugStore::store_pebs(Bytes record) {
   const std::uint64_t index = pebs->index + record.size();
   if (!set_index(offset, index)) return Outcome::Faulted;
   return index >= pebs->threshold ? Outcome::ReachedThreshold : Outcome::Stored;
+}
+
+std::uint64_t DebugStore::room_below_threshold(std::uint64_t record_bytes) {
+  const std::optional<DsFault> kept = fault_;  // the processor accesses nothing here
+  const auto pebs = buffer(arch::ds_pebs_offset(layout_));
+  fault_ = kept;
+  if (!pebs || pebs->index < pebs->base || pebs->index > pebs->maximum || pebs->index >= pebs->threshold) return 0;
+  return std::min(pebs->threshold - 1 - pebs->index, pebs->maximum - pebs->index) / record_bytes;
 }
 
 bool DebugStore::store_branch(const arch::TakenBranch& branch, bool interrupting) {

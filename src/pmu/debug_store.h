@@ -50,6 +50,9 @@ class DebugStore {
   /// Stores a PEBS record and moves the index behind it.
   Outcome store_pebs(Bytes record);
 
+  /// How many PEBS records of that size can be stored one after the other with Outcome::Stored.
+  std::uint64_t room_below_threshold(std::uint64_t record_bytes);
+
   /// Stores a branch. returns whether the Debug Store interrupt is due
   bool store_branch(const arch::TakenBranch& branch, bool interrupting);
 

@@ -53,6 +53,32 @@ TEST(DebugStorePebs, MovesTheIndexBehindTheRecord) {
   EXPECT_EQ(memory.get<arch::PebsV3>(kBuffer + 200).v2.eventing_ip, 0x401004U);
 }
 
+TEST(DebugStorePebs, KnowsHowManyRecordsStayBelowTheThreshold) {
+  const auto room = [](std::uint64_t index, std::uint64_t maximum, std::uint64_t threshold) {
+    FakeMemory memory = memory_with(
+        {.base = kBuffer, .index = kBuffer + index, .maximum = kBuffer + maximum, .threshold = kBuffer + threshold});
+    Store store{memory};
+    const std::uint64_t expected = store.room_below_threshold(200);
+    std::uint64_t stored = 0;
+    while (stored < 10 && store.write(record_at(0x401000)) == Outcome::Stored) ++stored;
+    EXPECT_EQ(stored, expected);
+    return expected;
+  };
+  EXPECT_EQ(room(0, 1000, 600), 2U);
+  EXPECT_EQ(room(0, 1000, 601), 3U);
+  EXPECT_EQ(room(400, 1000, 600), 0U);
+  EXPECT_EQ(room(0, 399, 1000), 1U);
+  EXPECT_EQ(room(600, 1000, 600), 0U);
+  EXPECT_EQ(room(600, 400, 1000), 0U);
+}
+
+TEST(DebugStorePebs, LooksForRoomWithoutAFaultOfItsOwn) {
+  FakeMemory memory = memory_with({});
+  Store store{memory, 0x10};
+  EXPECT_EQ(store.room_below_threshold(200), 0U);
+  EXPECT_EQ(store.take_fault(), std::nullopt);
+}
+
 TEST(DebugStorePebs, DropsARecordThatWouldPassTheAbsoluteMaximum) {
   FakeMemory memory =
       memory_with({.base = kBuffer, .index = kBuffer, .maximum = kBuffer + 399, .threshold = kBuffer + 1000});

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "arch/msr_map.h"
@@ -71,6 +73,52 @@ class InBulk : public Reporter {
  private:
   std::uint32_t generation_ = ~0U;
   std::vector<std::uint64_t> pending_;
+};
+
+/// Tells of overflows that repeat some time later, as an engine does that puts their states aside.
+class Later : public Reporter {
+ public:
+  using Reporter::Reporter;
+  void retire(const arch::Retired& r, const arch::RegisterFile& after) override {
+    if (times_ == 0) begin();
+    if (times_ == 0) return t_.pmu.retire(r, after);
+    const std::uint32_t events = t_.pmu.lanes()[0].count(r);
+    if (events <= room_) {
+      room_ -= events;
+      passed_ += events;
+      return;
+    }
+    held_.push_back({std::exchange(passed_, 0), r, after});
+    room_ = events_ - 1;
+    if (--times_ == 0) flush();
+  }
+  void flush() override {
+    for (const Held& held : held_) {
+      t_.pmu.count(0, held.before);
+      t_.pmu.retire(held.retired, held.after);
+      ++told_late;
+    }
+    if (const std::uint64_t rest = std::exchange(passed_, 0); rest != 0) t_.pmu.count(0, rest);
+    held_.clear();
+    times_ = 0;
+  }
+  std::uint64_t told_late = 0;
+
+ private:
+  void begin() {
+    if (t_.pmu.lanes().size() != 1) return;
+    const Pmu::Repeating repeating = t_.pmu.repeating(0);
+    events_ = repeating.events;
+    times_ = repeating.times;
+    room_ = t_.pmu.headroom(0);
+  }
+  struct Held {
+    std::uint64_t before;
+    arch::Retired retired;
+    arch::RegisterFile after;
+  };
+  std::vector<Held> held_;
+  std::uint64_t events_ = 0, times_ = 0, room_ = 0, passed_ = 0;
 };
 
 arch::Retired any_instruction(Random& random, std::uint64_t ip) {
@@ -209,6 +257,61 @@ TEST_P(Equivalence, OfBulkCountsAndRetirementsHoldsForRandomProgramsUnderRandomD
   EXPECT_LT(in_bulk, instructions);
   EXPECT_GT(pmis, 100U);
   EXPECT_GT(records, 100U);
+}
+
+TEST(Equivalence, OfOverflowsToldLaterHoldsWhereTheyRepeat) {
+  std::uint64_t told_late = 0, pmis = 0, records = 0;
+  for (const char* model : {"skylake-server", "icelake-server"}) {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      SCOPED_TRACE(std::string(model) + " " + std::to_string(seed));
+      Random random{seed};
+      TestPmu stepped{model}, late{model};
+      StepByStep by_step{stepped};
+      Later later{late};
+      const std::uint64_t period = minus(1 + below(random, 40));
+      const std::uint64_t threshold = 1 + below(random, 12), others = below(random, 3);
+      const std::uint64_t other_start = minus(below(random, 1000));
+      for (TestPmu* t : {&stepped, &late}) {
+        t->set_up_ds(6 + threshold, threshold, period);
+        t->set_reset(1, period);
+        t->wr(kSelect0 + 1, 0x41'01C0);  // INST_RETIRED.PREC_DIST
+        t->wr(kPmc0 + 1, period);
+        t->wr(kPebsEnable, 2);
+        if (others != 0) t->wr(kFixedCtrl, others == 1 ? 0x2 : 0xA);  // instructions too, without and with an interrupt
+        if (others != 0) t->wr(kFixed0, other_start);
+        t->wr(kGlobal, t->model.counters().bits);
+      }
+      std::uint64_t ip = 0x40'0000;
+      int seen = 0;
+      for (int i = 0; i < 3000; ++i) {
+        if (below(random, 600) == 0) {
+          later.flush();
+          reprogram(random, {&stepped, &late});
+        }
+        const arch::Retired r = any_instruction(random, ip);
+        const arch::RegisterFile after{.flags = random() & 0xCD5, .ip = r.next_ip, .ax = random(), .r15 = random()};
+        ip = r.next_ip;
+        by_step.retire(r, after);
+        later.retire(r, after);
+        ASSERT_EQ(stepped.pmi.requested, late.pmi.requested) << "instruction " << i;
+        if (below(random, 50) == 0 || stepped.pmi.requested != seen) {
+          later.flush();
+          ASSERT_NO_FATAL_FAILURE(expect_same_registers(stepped, late)) << "instruction " << i;
+          ASSERT_EQ(stepped.memory.bytes(), late.memory.bytes());
+        }
+        if (stepped.pmi.requested == seen) continue;
+        seen = stepped.pmi.requested;
+        records += stepped.records();
+        handle_pmi(stepped);
+        handle_pmi(late);
+        ++pmis;
+      }
+      told_late += later.told_late;
+    }
+  }
+  EXPECT_GT(told_late, 2000U);
+  EXPECT_GT(pmis, 1000U);
+  EXPECT_GT(records, 5000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryModel, Equivalence, ::testing::Values("skylake-server", "haswell", "westmere"),

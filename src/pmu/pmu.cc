@@ -12,6 +12,7 @@
 //     registers "clears the recording mechanism" means, and that a write of the enable ends a machine check's stop, is ours.
 #include "pmu/pmu.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "arch/cpu_model.h"
@@ -69,6 +70,7 @@ class Pmu::Impl {
     }
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
+  Repeating repeating(std::size_t lane, Ring ring);
   void advance(const Elapsed& elapsed, Ring ring);
   void pass(std::size_t lane, std::uint64_t events, Ring ring);
   void wrapped(const Counters::Step& step);
@@ -414,6 +416,28 @@ void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, c
   if (overflow_pmi != 0) request_pmi();
 }
 
+// What record() asks for and writes must be the same later: so no branches, whose records lie between, and no vector registers.
+Pmu::Repeating Pmu::Impl::repeating(std::size_t lane, Ring ring) {
+  if (records_branches() || in_smm_ || pebs_stopped_ || vector_registers_ != nullptr) return {};
+  const auto nearest = counters_.nearest(lane, ring);
+  if (!nearest || !counters_.records_the_overflow(nearest->counter)) return {};
+  const CounterSet counter = arch::only(nearest->counter);
+  if ((counters_.pebs() & counter).empty() || !(counters_.interrupting() & counter).empty()) return {};
+  const auto value = store_.reset_value(nearest->counter);
+  if (!value) return {};
+  const arch::PebsFormat format = model_.pebs_format();
+  arch::PebsShape shape{.format = format, .layout = store_.layout()};
+  if (arch::is_adaptive(format)) shape.groups = groups_of(counter);
+  const unsigned width = nearest->counter < arch::kFirstFixedBit ? model_.general_width : model_.fixed_width;
+  const std::uint64_t limit = std::uint64_t{1} << width;
+  Repeating found{.events = limit - (*value & (limit - 1)), .times = 0};
+  const std::uint64_t first = counters_.headroom(lane, ring) + 1;
+  if (nearest->others_room < first) return {};
+  found.times = std::min(1 + (nearest->others_room - first) / found.events,
+                         store_.room_below_threshold(arch::record_size(shape)));
+  return found;
+}
+
 /// The groups of a record: what PEBS_DATA_CFG asks for if one of its counters is adaptive, else the basic one.
 arch::PebsDataCfg Pmu::Impl::groups_of(CounterSet triggered) const {
   for (CounterSet rest = triggered; !rest.empty(); rest.bits &= rest.bits - 1) {
@@ -569,6 +593,7 @@ std::uint32_t Pmu::lanes_generation(Ring ring) const { return impl_->generation(
 std::optional<std::size_t> Pmu::lane_of(unsigned counter, Ring ring) const {
   return impl_->counters().lane_of(counter, ring);
 }
+Pmu::Repeating Pmu::repeating(std::size_t lane, Ring ring) { return impl_->repeating(lane, ring); }
 std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
 void Pmu::count(std::size_t lane, std::uint64_t events, Ring ring) { impl_->counters().count(lane, events, ring); }
 void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) { impl_->retire(retired, after); }

@@ -99,6 +99,14 @@ class Pmu {
   /// Counting in one ring uses up room of the other where a counter counts in both: ask again after a ring change.
   std::uint64_t headroom(std::size_t lane, Ring ring = Ring::User) const;
 
+  /// Overflows of `lane` that do nothing but write a PEBS record and reload the counter: no interrupt, nothing else that shows.
+  /// `events` lie between two of them. `times`: so many from the next one on, which is the event after headroom(), may be
+  /// given to retire() some time later, all in their order, before anybody looks; 0 where the next one may do more.
+  struct Repeating {
+    std::uint64_t events = 0, times = 0;
+  };
+  Repeating repeating(std::size_t lane, Ring ring = Ring::User);
+
   /// Adds `events` occurrences. CHECKs events <= headroom(lane, ring).
   void count(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
 
