@@ -9,6 +9,7 @@
 #include "arch/msrs.h"
 #include "arch/records/lbr.h"
 #include "base/check.h"
+#include "engine/condition.h"
 #include "engine/line_splits.h"
 #include "engine/runtime.h"
 
@@ -184,6 +185,16 @@ void Runtime::count(std::span<const std::uint64_t> events) {
   }
 }
 
+// In the budget form: the next instruction overflows a counter.
+void Runtime::count_up_to_overflow() {
+  for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
+    if (pmu->lanes().empty()) continue;
+    const std::uint64_t events = pmu->headroom(0);
+    ran_ += events;
+    count({&events, 1});
+  }
+}
+
 // What REP strings did to memory since the last drain.
 void Runtime::drain_elements() {
   static constexpr struct { std::uint8_t loads, stores; } kAccesses[4] = {{1, 0}, {2, 0}, {0, 1}, {1, 1}};
@@ -324,19 +335,40 @@ void Runtime::begin_step(bool tell_core) {
   if (tell_core && thread_->cpu.core != nullptr) begin_core_step(step);
 }
 
-// An instruction without addresses and marks, at `pc`, has just run among others; the registers are those after it.
-void Runtime::retire_plain(std::uint64_t pc) {
-  if (thread_->cpu.pmus.empty()) return;
-  StepInProgress& step = thread_->step;
-  CHECK(decode_into(step.insn, pc, fetch(pc), config_.virtual_time), pc);
+// What there is to say of an instruction without addresses and marks, at `pc`, that runs or has run among others.
+arch::Retired Runtime::retired_alone(std::uint64_t pc) {
+  Insn& insn = thread_->step.insn;
+  CHECK(decode_into(insn, pc, fetch(pc), config_.virtual_time), pc);
   arch::Retired retired;
-  static_cast<arch::InsnFacts&>(retired) = step.insn.facts;
+  static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.ip = pc;
-  retired.next_ip = thread_->pc;
-  retired.load_count = step.insn.facts.loads;
-  retired.store_count = step.insn.facts.stores;
-  tell_pmus(retired);
-  take_pmi();
+  retired.load_count = insn.facts.loads;
+  retired.store_count = insn.facts.stores;
+  return retired;
+}
+
+// One that goes straight on; the registers are those after it.
+void Runtime::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                            std::uint64_t flags) {
+  if (thread_->cpu.pmus.empty()) return;
+  arch::Retired retired = retired_alone(pc);
+  retired.next_ip = next;
+  const arch::RegisterFile after = register_file(gprs, flags, next);
+  tell_pmus(retired, after);
+  take_pmi(after);
+}
+
+// A direct branch; the registers are those before it.
+void Runtime::retire_branch(std::uint64_t pc, std::uint64_t (&gprs)[16], std::uint64_t flags) {
+  arch::Retired retired = retired_alone(pc);
+  const Insn& insn = thread_->step.insn;
+  CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump || insn.flow == Flow::Call, pc);
+  retired.taken = insn.flow != Flow::ConditionalJump || holds(insn.condition, flags);
+  retired.next_ip = retired.taken ? insn.target : insn.next();
+  if (insn.flow == Flow::Call) gprs[kRsp] -= 8;
+  const arch::RegisterFile after = register_file(gprs, flags, retired.next_ip);
+  tell_pmus(retired, after);
+  take_pmi(after);
 }
 
 void Runtime::retire_step(bool taken) {
@@ -383,19 +415,18 @@ void Runtime::retire_step(bool taken) {
     reached(insn.pc, before);
     if (core != nullptr) advance_time();
   }
-  tell_pmus(retired);
+  const arch::RegisterFile after = registers();
+  tell_pmus(retired, after);
   if (mark.time == MarkTime::After) reached(insn.pc, before);
-  take_pmi();
+  take_pmi(after);
 }
 
-void Runtime::tell_pmus(const arch::Retired& retired) {
-  const arch::RegisterFile after = registers();
+void Runtime::tell_pmus(const arch::Retired& retired, const arch::RegisterFile& after) {
   for (pmu::Pmu* pmu : thread_->cpu.pmus) pmu->retire(retired, after);
 }
 
-void Runtime::take_pmi() {
-  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested)
-    observer().pmi(shown(thread_->id), registers());
+void Runtime::take_pmi(const arch::RegisterFile& after) {
+  if (thread_->cpu.pmi_requested == nullptr || *thread_->cpu.pmi_requested) observer().pmi(shown(thread_->id), after);
 }
 
 }  // namespace zs::engine

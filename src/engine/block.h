@@ -58,7 +58,7 @@ enum class ExitKind : std::uint8_t {
   Unfetchable,  // `pc` is not executable: SIGSEGV
   Stale,        // the code of the block is not what it was when the block was made; `target` is its pc
   NeedsStep,    // the instruction at `target` must run as Variant::Step
-  Horizon,      // of Variant::Near: less may run than the whole block; `target` is its pc
+  Horizon,      // of Variant::Near: less may run than the whole block, or nothing in this form; `target` is its pc
 };
 
 inline constexpr std::uint32_t kNone = UINT32_MAX;
@@ -89,7 +89,8 @@ struct Exit {
 /// State that the copied instruction runs in, and where it is.
 struct InsnMeta {
   std::uint16_t code_offset = 0;      // of the copied instruction's glue, from Block::entry
-  std::uint8_t map_register : 7 = 0;  // stands in for r11; 0 = none (rax is never chosen)
+  std::uint8_t map_register : 6 = 0;  // stands in for r11; 0 = none (rax is never chosen)
+  std::uint8_t foreseen : 1 = 0;      // a direct branch: what it will do follows from the flags before it
   std::uint8_t plain : 1 = 0;         // what it did can be told afterwards, from its bytes and the registers it leaves
   std::uint8_t far_register = 0;      // holds a far address: number + 1; 0 = none
   std::int32_t pc_delta = 0;          // from Block::pc
@@ -113,6 +114,9 @@ struct Block {
   std::uint8_t followed = 0;       // bit i: the path follows its i-th conditional branch, a forward one, to the target
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
+  std::uint64_t pc_of(const InsnMeta& insn) const {
+    return pc + static_cast<std::uint64_t>(std::int64_t{insn.pc_delta});
+  }
   bool unseen_changes = false;  // compared with the program's bytes whenever it is entered (code_check.cc)
   std::uint64_t checksum = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "engine/context.h"
 #include "engine/memory/layout.h"
@@ -21,6 +22,9 @@ class Window {
 
   Context& context() const { return *reinterpret_cast<Context*>(base_); }
   std::uint64_t context_address() const { return base_; }
+  std::span<const PassedStop> passed_stops() const {
+    return {reinterpret_cast<const PassedStop*>(base_ + kPassedOffset), context().passed};
+  }
   std::uint64_t* jump_table() const { return reinterpret_cast<std::uint64_t*>(table_); }
   std::uint64_t table_address() const { return table_; }
   /// A second one of as many entries, for Variant::Near.

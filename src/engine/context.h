@@ -42,6 +42,13 @@ enum class ExitReason : std::uint32_t {
   Stopped,       // the planted stop was reached (plant_stop.h)
 };
 
+/// What a planted stop (plant_stop.h) has to do with the instruction that overflows.
+enum class StopKind : std::uint8_t {
+  Before,    // it stands before that one, which has to run alone
+  Behind,    // right behind it; the registers there are all that is needed
+  Foreseen,  // before it; it is a direct branch, and what it will do follows from the flags
+};
+
 struct Context {
   std::uint64_t gpr[16];        // 000h, in encoding order; gpr[11] always holds the program's r11
   std::uint64_t flags;          // 080h
@@ -65,10 +72,17 @@ struct Context {
   std::uint64_t stop_at;        // 118h  where a stop is planted; 0 none
   std::uint32_t stop_block;     // 120h
   std::uint16_t stop_index;     // 124h  instructions of the block before it
-  std::uint8_t stop_observes;   // 126h  1: the last of them is the one that overflows
+  StopKind stop_kind;           // 126h
   std::uint8_t stop_covers[5];  // 127h  what the jump covers
-  std::uint8_t no_stop;         // 12Ch  1: a block that may not run as a whole leaves
-  std::uint64_t mark_note;      // 130h  where a budget trace notes the next mark (MarkNote)
+  std::uint8_t
+      no_stop;  // 12Ch  1: the rest of a block with a stop is running; what follows may not run in Variant::Near
+  std::uint64_t mark_note;     // 130h  where a budget trace notes the next mark (MarkNote)
+  std::uint64_t restart;       // 138h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
+  std::uint64_t restarted;     // 140h  it has gone on there since C++ was left
+  std::uint64_t period_start;  // 148h  `restart` behind a stop that is passed
+  std::uint32_t passes_left;   // 150h  stops that may still be passed without C++
+  std::uint32_t passed;        // 154h  and how many have been: their states lie at kPassedOffset
+  const std::uint64_t* waits;  // 158h  not 0 there: another thread waits for its turn, and no stop is passed
 };
 
 /// A mark in a trace of which only the pointer counts.
@@ -77,11 +91,26 @@ struct MarkNote {
   std::uint32_t exit;     // of the block that began with the mark
 };
 
+/// The state at a stop that translated code has passed by itself, in the registers of the translation.
+struct PassedStop {
+  std::uint64_t gpr[16];  // [kTracePointer]: the program's r11, or what is left of it (slot_map)
+  std::uint64_t flags, slot_map, slot_far;
+  std::uint64_t host_ticks;  // time-stamp counter
+  std::uint32_t block;
+  std::uint16_t index;
+  StopKind kind;
+  std::uint8_t zero;
+};
+
 /// REP string instructions by what one element does to memory.
 enum RepClass : std::uint8_t { kRepLoads1, kRepLoads2, kRepStores1, kRepMoves };
 static_assert(offsetof(Context, flags) == 0x80 && offsetof(Context, guard_pc) == 0xD8);
 
 /// Offset of the xsave area from the Context; 64-byte aligned, size by CPUID leaf 0DH.
 inline constexpr std::size_t kXsaveOffset = 0x200;
+/// And of the passed stops, kMostPasses at most.
+inline constexpr std::size_t kPassedOffset = 0x8000;
+inline constexpr std::uint32_t kMostPasses = 128;
+static_assert(sizeof(Context) <= kXsaveOffset && kPassedOffset + kMostPasses * sizeof(PassedStop) <= 0x10000);
 
 }  // namespace zs::engine

@@ -294,7 +294,8 @@ void Runtime::advance_time() {
 
 // An overflow of time, which belongs to no instruction: taken when the thread's state is known.
 void Runtime::take_time_pmi() {
-  if (thread_->cpu.core != nullptr && thread_->cpu.pmi_requested != nullptr && *thread_->cpu.pmi_requested) take_pmi();
+  if (thread_->cpu.core != nullptr && thread_->cpu.pmi_requested != nullptr && *thread_->cpu.pmi_requested)
+    take_pmi(registers());
 }
 
 void Runtime::tell_wishes(const VirtualCpu& cpu) {

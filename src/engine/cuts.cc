@@ -144,8 +144,9 @@ void Runtime::cut(const Translator::Retirement& insn, bool taken) {
 void Runtime::cut(const arch::Retired& retired) {
   count(totals_);
   std::fill(totals_.begin(), totals_.end(), 0);
-  tell_pmus(retired);
-  take_pmi();
+  const arch::RegisterFile now = registers();
+  tell_pmus(retired, now);
+  take_pmi(now);
   look_at_room();
 }
 

@@ -35,14 +35,15 @@ constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 /// Where it plays at once what it is told (Runtime::at_once_) and cores fight over lines, turns are the order of their accesses: some 100
 /// instructions. source: docs/models/machine.md, HITM by turn.
 constexpr std::uint64_t kQuantumContended = 32 * 4;
+/// Events that may pass without a visit here: a millisecond or so.
+constexpr std::uint64_t kMostPassed = std::uint64_t{1} << 23;
 
 }  // namespace
 
-arch::RegisterFile Runtime::registers() const {
-  const auto& g = context_.gpr;
+arch::RegisterFile Runtime::register_file(const std::uint64_t (&g)[16], std::uint64_t flags, std::uint64_t ip) {
   arch::RegisterFile file;
-  file.flags = context_.flags;
-  file.ip = thread_->pc;
+  file.flags = flags;
+  file.ip = ip;
   file.ax = g[kRax];
   file.bx = g[kRbx];
   file.cx = g[kRcx];
@@ -67,6 +68,7 @@ std::uint64_t Runtime::dispatch() {
   entering_.store(false);
   zs_lift_stop(&context_);
   stopped_ = {};
+  retell_stops();
   if (tripped_.exchange(false))
     window_.untrip();
   else
@@ -106,6 +108,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       const std::uint32_t id = context_.reason == ExitReason::StepDone ? context_.exit_id : last_appended();
       const Exit exit = translator_->exit(id);
       if (exit.kind == ExitKind::Stale) indirect_target_ = exit.target;  // in case an indirect branch led there
+      if (exit.kind == ExitKind::Horizon) link_from = id;
       drain({});
       if (exit.kind == ExitKind::Direct) {
         thread.pc = exit.target;
@@ -324,6 +327,9 @@ std::uint64_t Runtime::turn_bytes() const {
 
 std::uint64_t Runtime::choose(std::uint32_t link_from) {
   Thread& thread = *thread_;
+  context_.no_stop = 0;
+  context_.passes_left = 0;
+  context_.restart = 0;
   while (true) {
     const std::uint64_t quantum = turn_bytes();
     // Near an overflow blocks end of themselves, and not at the end of a turn.
@@ -337,7 +343,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
 
     Allowance allowed = allowance();
     if (is_far(allowed)) {
-      if (const std::uint64_t at = leave_near(); at != 0) return at;
+      if (const std::uint64_t at = leave_near(allowed); at != 0) return at;
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full, link_from);
       if (stop_counting_elements()) {
@@ -353,13 +359,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       if (block->instructions == 0) break;  // its first instruction needs to run alone, or cannot run
       allowed = allowance();                // the block may have raised the most that one record can mean
       if (is_far(allowed)) {
-        std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
-        if (lock_.contended()) bytes = std::min(bytes, ran_ + kFewestBudget < quantum ? quantum - ran_ : kFewestBudget);
-        if (form_ == TraceForm::Budget)
-          bytes = std::min(bytes, allowed.budget);
-        else
-          bytes = std::min(bytes / 4, allowed.records) * 4;
-        context_.trace_pointer = trace_start_ = window_.trace_end() - bytes;
+        context_.trace_pointer = trace_start_ = stretch(allowed);
         return block->entry;
       }
     }
@@ -387,6 +387,17 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   return single.entry;
 }
 
+// Where the trace pointer begins, so that the guard ends what is allowed, or the turn. Stops may be passed from here on if it is the overflow
+// that ends it.
+std::uint64_t Runtime::stretch(const Allowance& allowed) {
+  const std::uint64_t quantum = turn_bytes();
+  std::uint64_t bytes = window_.trace_end() - window_.trace_begin();
+  if (lock_.contended()) bytes = std::min(bytes, ran_ + kFewestBudget < quantum ? quantum - ran_ : kFewestBudget);
+  if (form_ != TraceForm::Budget) return window_.trace_end() - std::min(bytes / 4, allowed.records) * 4;
+  if (allowed.budget <= bytes) allow_passes();
+  return window_.trace_end() - std::min(bytes, allowed.budget);
+}
+
 // ---- the last stretch before an overflow, in the budget form ----------------------------------------------------
 
 // Blocks that look for themselves how far they may run, and in the last of them a stop before the instruction that overflows.
@@ -398,16 +409,56 @@ std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from)
   if (block.instructions == 0) return 0;
   if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, block);
   if (wants_indirect_entry_) translator_->add_near_entry(translator_->index_of(block));
-  distance = std::min(distance, window_.trace_end() - window_.trace_begin());
-  context_.trace_pointer = trace_start_ = translator_->near_end() - distance;
-  context_.no_stop = 0;
+  const std::uint64_t most = window_.trace_end() - window_.trace_begin();
+  if (distance <= most) allow_passes();
+  context_.trace_pointer = trace_start_ = translator_->near_end() - std::min(distance, most);
   return block.entry;
+}
+
+// Stops are passed only from where the trace pointer tells the distance to an overflow that writes a record and does nothing else,
+// and only as long as the next period is one stretch.
+void Runtime::allow_passes() {
+  if (!translator_->has_near() || lock_.contended()) return;
+  for (pmu::Pmu* pmu : thread_->cpu.pmus) {
+    if (pmu->lanes().empty()) continue;
+    const pmu::Pmu::Repeating repeating = pmu->repeating(0);
+    if (repeating.times == 0) return;
+    const std::uint64_t events = repeating.events - 1;  // up to the overflow, without it
+    const std::uint64_t most = window_.trace_end() - window_.trace_begin();
+    if (events < kFewestBudget + config_.max_block_instructions || events > most) return;
+    context_.period_start = translator_->near_end() - events;
+    context_.passes_left =
+        static_cast<std::uint32_t>(std::min({repeating.times, std::uint64_t{kMostPasses}, kMostPassed / events}));
+  }
+}
+
+// Tells of the stops that translated code has passed by itself. Then the trace begins where the last period did, or behind the rest of
+// the block with the last stop.
+void Runtime::retell_stops() {
+  for (const PassedStop& stop : window_.passed_stops()) {
+    observer().told_late(stop.host_ticks);
+    count_up_to_overflow();
+    const Block& block = translator_->block(stop.block);
+    const InsnMeta& meta = translator_->meta(block, stop.index);
+    std::uint64_t gprs[16];
+    std::ranges::copy(stop.gpr, gprs);
+    give_back(meta, gprs, stop.slot_map, stop.slot_far);
+    if (stop.kind == StopKind::Behind)
+      retire_behind(block.pc_of(translator_->meta(block, stop.index - 1u)), block.pc_of(meta), gprs, stop.flags);
+    else
+      retire_branch(block.pc_of(meta), gprs, stop.flags);
+  }
+  if (std::exchange(context_.passed, 0) != 0) {
+    observer().told_late(0);
+    trace_start_ = translator_->near_end();
+  }
+  if (const std::uint64_t restarted = std::exchange(context_.restarted, 0); restarted != 0) trace_start_ = restarted;
 }
 
 // After a sample in the middle of a block: on through the rest of that block, and back here at its end, where most likely a whole
 // block begins. Otherwise each sample would leave a translation behind that begins where it was taken.
 // returns where to enter the cache, or 0
-std::uint64_t Runtime::leave_near() {
+std::uint64_t Runtime::leave_near(const Allowance& allowed) {
   const auto stopped = std::exchange(stopped_, {});
   if (stopped.block == kNone || stopped.pc != thread_->pc) return 0;
   const Block& block = translator_->block(stopped.block);
@@ -419,26 +470,30 @@ std::uint64_t Runtime::leave_near() {
   trace_start_ = translator_->near_end();  // nothing fits behind the block
   context_.trace_pointer = trace_start_ - stopped.index;
   context_.no_stop = 1;
+  context_.restart = stretch(allowed);
   return block.entry + meta.code_offset;
 }
 
-// The glue in front of the instruction has run: its registers go back. What an indirect branch spills, it spills later.
+// The glue in front of an instruction has run: its registers go back. What an indirect branch spills, it spills later.
+void Runtime::give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map,
+                        std::uint64_t slot_far) {
+  if (meta.far_register != 0 && meta.far_register != kRcxSpilled) gprs[meta.far_register - 1] = slot_far;
+  if (meta.map_register != 0) gprs[kTracePointer] = std::exchange(gprs[meta.map_register], slot_map);
+}
+
 void Runtime::leave_stop() {
   const Block& block = translator_->block(context_.stop_block);
   const InsnMeta& meta = translator_->meta(block, context_.stop_index);
-  if (meta.far_register != 0 && meta.far_register != kRcxSpilled)
-    gpr(static_cast<Gpr>(meta.far_register - 1)) = context_.slot_far;
-  if (meta.map_register != 0)
-    gpr(kTracePointer) = std::exchange(gpr(static_cast<Gpr>(meta.map_register)), context_.slot_map);
-  const auto pc_of = [&](const InsnMeta& of) {
-    return block.pc + static_cast<std::uint64_t>(std::int64_t{of.pc_delta});
-  };
-  thread_->pc = pc_of(meta);
+  give_back(meta, context_.gpr, context_.slot_map, context_.slot_far);
+  thread_->pc = block.pc_of(meta);
   stopped_ = {context_.stop_block, context_.stop_index, thread_->pc};
-  context_.trace_pointer += context_.stop_index - context_.stop_observes;
+  const bool behind = context_.stop_kind == StopKind::Behind;
+  context_.trace_pointer += context_.stop_index - (behind ? 1U : 0U);
   quantum_over_ = true;
   drain({});
-  if (context_.stop_observes != 0) retire_plain(pc_of(translator_->meta(block, context_.stop_index - 1u)));
+  if (behind)
+    retire_behind(block.pc_of(translator_->meta(block, context_.stop_index - 1u)), thread_->pc, context_.gpr,
+                  context_.flags);
 }
 
 // ---- the program's memory -------------------------------------------------------------------------------------

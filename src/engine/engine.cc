@@ -102,6 +102,8 @@ void Runtime::start(ProgramPlan plan) {
   map_.listen(this);
 
   std::memset(&context_, 0, sizeof context_);
+  CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());
+  context_.waits = lock_.first_waiting();
   context_.flags = 0x202;
   context_.mark_note = window_.notes_begin();
   context_.gpr[kRsp] = program_.stack_pointer;

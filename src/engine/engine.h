@@ -113,6 +113,10 @@ class Observer {
   /// Called after an instruction for which a PMU requested its PMI; `registers` is the thread's state then.
   virtual void pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) = 0;
 
+  /// What the PMUs are told from here on happened when the host's time-stamp counter read `host_ticks`: not before what they were told
+  /// last, and not after now. 0: it happens now, as is the rule.
+  virtual void told_late([[maybe_unused]] std::uint64_t host_ticks) {}
+
   virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
   virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns
   virtual void renamed(const ThreadIdentity& who, const std::string& comm, bool exec) = 0;

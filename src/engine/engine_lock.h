@@ -21,6 +21,8 @@ class EngineLock {
   void take_turns(Thread& self, Thread* next = nullptr);
   /// Another thread is waiting.
   bool contended() const { return head_.load(std::memory_order_relaxed) != nullptr; }
+  /// For translated code: not 0 there while contended().
+  const std::uint64_t* first_waiting() const { return reinterpret_cast<const std::uint64_t*>(&head_); }
   Thread* owner() const { return owner_.load(std::memory_order_relaxed); }
   /// `gone` has ended or left this address space, whatever it was doing: the lock is not its any more, nor will be.
   void abandon(Thread& gone);

@@ -5,6 +5,13 @@
 namespace {
 
 constexpr unsigned kJumpBytes = sizeof zs::engine::Context::stop_covers;
+constexpr unsigned kGprs = 16;
+
+std::uint64_t host_ticks() {
+  std::uint32_t low, high;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  return std::uint64_t{high} << 32 | low;
+}
 
 void copy_bytes(volatile std::uint8_t* to, const volatile std::uint8_t* from) {
   for (unsigned i = 0; i < kJumpBytes; ++i) to[i] = from[i];
@@ -20,20 +27,34 @@ extern "C" void zs_lift_stop(zs::engine::Context* context) {
 
 extern "C" std::uint64_t zs_plant_stop(zs::engine::Context* context, std::uint64_t stopped) {
   using zs::engine::NearTable;
+  using zs::engine::StopKind;
   zs_lift_stop(context);  // of a block that was left at its side
   const auto* table = reinterpret_cast<const NearTable*>(context->near_table);
   const auto* words = reinterpret_cast<const std::uint32_t*>(table + 1);
   // So many instructions may run, and the one after them has to be told of alone.
   const std::uint64_t distance = table->end - context->trace_pointer;
-  if (context->no_stop != 0 || distance == 0 || distance >= table->instructions) return table->leave;
+  if (context->no_stop != 0) {
+    if (context->restart == 0) return table->leave;
+    context->trace_pointer = context->restart - distance;
+    context->restarted = context->restart;
+    context->restart = 0;
+    context->no_stop = 0;
+    return table->over;
+  }
+  if (distance >= table->instructions) return table->leave;
   // Where it is a plain one, it runs too: what it did shows in the registers behind it.
-  const bool observes = (words[distance] & NearTable::kPlain) != 0 && distance + 1 < table->instructions;
-  const std::uint64_t index = observes ? distance + 1 : distance;
+  StopKind kind = StopKind::Before;
+  if ((words[distance] & NearTable::kForeseen) != 0)
+    kind = StopKind::Foreseen;
+  else if ((words[distance] & NearTable::kPlain) != 0 && distance + 1 < table->instructions)
+    kind = StopKind::Behind;
+  if (kind == StopKind::Before && distance == 0) return table->leave;
+  const std::uint64_t index = kind == StopKind::Behind ? distance + 1 : distance;
   const std::uint64_t at = table->entry + (words[index] & NearTable::kOffset);
   context->stop_at = at;
   context->stop_block = table->block;
   context->stop_index = static_cast<std::uint16_t>(index);
-  context->stop_observes = observes;
+  context->stop_kind = kind;
   // The block's exits are longer than the jump, so this covers nothing of another block, nor of a side exit before it.
   auto* code = reinterpret_cast<volatile std::uint8_t*>(at);
   copy_bytes(context->stop_covers, code);
@@ -41,4 +62,33 @@ extern "C" std::uint64_t zs_plant_stop(zs::engine::Context* context, std::uint64
   code[0] = 0xE9;  // jmp rel32
   for (unsigned i = 0; i < 4; ++i) code[1 + i] = static_cast<std::uint8_t>(distance_to_stub >> (8 * i));
   return table->resume;
+}
+
+extern "C" std::uint64_t zs_pass_stop(zs::engine::Context* context) {
+  using zs::engine::NearTable;
+  using zs::engine::PassedStop;
+  using zs::engine::StopKind;
+  if (context->passes_left == 0 || context->stop_kind == StopKind::Before || *context->waits != 0) return 0;
+  const auto base = reinterpret_cast<std::uint64_t>(context) + zs::engine::kPassedOffset;
+  auto* const stop = reinterpret_cast<volatile PassedStop*>(base) + context->passed;
+  // Volatile, so that no call of memcpy is made of it.
+  for (unsigned i = 0; i < kGprs; ++i) stop->gpr[i] = context->gpr[i];
+  stop->flags = context->flags;
+  stop->slot_map = context->slot_map;
+  stop->slot_far = context->slot_far;
+  stop->host_ticks = host_ticks();
+  stop->block = context->stop_block;
+  stop->index = context->stop_index;
+  stop->kind = context->stop_kind;
+  ++context->passed;
+  --context->passes_left;
+  const std::uint64_t at = context->stop_at;
+  zs_lift_stop(context);
+  // Instructions of the block that are counted already: what lies before the stop, and the one that overflows.
+  const std::uint64_t told = context->stop_index + (context->stop_kind == StopKind::Foreseen ? 1U : 0U);
+  context->trace_pointer = reinterpret_cast<const NearTable*>(context->near_table)->end - told;
+  context->no_stop = 1;
+  context->restart = context->period_start;
+  context->restarted = 0;
+  return at;
 }

@@ -80,6 +80,12 @@ class Runtime final : public CodeSource, public CodeListener {
   /// Whom to tell about the running thread: the recording, or nobody.
   Observer& observer() const;
 
+  struct Allowance {
+    std::uint64_t records = UINT64_MAX;       // TraceForm::Records, Spaced: words of trace
+    std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
+    std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
+  };
+
   // ---- dispatcher (dispatcher.cc)
   std::uint64_t dispatch();
   void leave_block(std::uint32_t& link_from);
@@ -89,21 +95,22 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t choose(std::uint32_t link_from);
   std::uint64_t turn_bytes() const;
   std::uint64_t approach(std::uint64_t distance, std::uint32_t link_from);
-  std::uint64_t leave_near();
+  std::uint64_t stretch(const Allowance& allowed);
+  void allow_passes();
+  std::uint64_t leave_near(const Allowance& allowed);
   void leave_stop();
+  void retell_stops();
+  static void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map,
+                        std::uint64_t slot_far);
   void handle_exit(const Exit& exit);
   void emulate(const Exit& exit);
   [[noreturn]] void refuse(std::uint64_t pc);
   std::uint64_t& gpr(Gpr reg) { return context_.gpr[reg]; }
-  arch::RegisterFile registers() const;
+  arch::RegisterFile registers() const { return register_file(context_.gpr, context_.flags, thread_->pc); }
+  static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
 
   // ---- accounting (accounting.cc)
   void adopt_lanes(const VirtualCpu& cpu);
-  struct Allowance {
-    std::uint64_t records = UINT64_MAX;       // TraceForm::Records, Spaced: words of trace
-    std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
-    std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
-  };
   Allowance allowance() const;
   bool is_far(const Allowance& allowed) const;
   void drain(std::optional<std::uint32_t> extra_exit);
@@ -114,9 +121,12 @@ class Runtime final : public CodeSource, public CodeListener {
                       std::size_t to);
   void begin_step(bool tell_core);
   void retire_step(bool taken);
-  void retire_plain(std::uint64_t pc);
-  void tell_pmus(const arch::Retired& retired);
-  void take_pmi();
+  void count_up_to_overflow();
+  void retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags);
+  void retire_branch(std::uint64_t pc, std::uint64_t (&gprs)[16], std::uint64_t flags);
+  arch::Retired retired_alone(std::uint64_t pc);
+  void tell_pmus(const arch::Retired& retired, const arch::RegisterFile& after);
+  void take_pmi(const arch::RegisterFile& after);
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
 
   // ---- a core model that runs along (core_feeding.cc)

@@ -95,6 +95,26 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   Emitter out(window.stubs_begin(), window.code_begin(), context);
   Stubs stubs;
 
+  // The program's to and from the Context; the stack is the engine's in between.
+  const auto save_registers = [&] {
+    out.store(offsetof(Context, trace_pointer), kTracePointer);
+    for (unsigned reg = 0; reg < 16; ++reg) {
+      if (reg != kTracePointer) out.store(gpr_offset(reg), static_cast<Gpr>(reg));
+    }
+    out.load(kRsp, offsetof(Context, host_rsp));
+    out.u8(0x9C);                                                    // pushfq
+    on_context(out, {0x8F}, 0, context + offsetof(Context, flags));  // pop [flags]
+  };
+  const auto load_registers = [&] {
+    on_context(out, {0xFF}, 6, context + offsetof(Context, flags));  // push [flags]
+    out.u8(0x9D);                                                    // popfq
+    for (unsigned reg = 0; reg < 16; ++reg) {
+      if (reg != kTracePointer) out.load(static_cast<Gpr>(reg), gpr_offset(reg));
+    }
+    out.load(kTracePointer, offsetof(Context, trace_pointer));
+    out.jmp_slot(offsetof(Context, enter_at));
+  };
+
   // --- into the cache ---
   const auto align = [&] {
     while (out.here() % 16 != 0) out.u8(0xCC);
@@ -105,24 +125,13 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   out.store(offsetof(Context, enter_at), kRax);
   emit_set_fs(out, offsetof(Context, guest_fs));
   emit_xrstor(out, area);
-  on_context(out, {0xFF}, 6, context + offsetof(Context, flags));  // push [flags]
-  out.u8(0x9D);                                                    // popfq
-  for (unsigned reg = 0; reg < 16; ++reg) {
-    if (reg != kTracePointer) out.load(static_cast<Gpr>(reg), gpr_offset(reg));
-  }
-  out.load(kTracePointer, offsetof(Context, trace_pointer));
-  out.jmp_slot(offsetof(Context, enter_at));
+  load_registers();
 
   // --- out of the cache ---
   align();
   const std::uint64_t common = out.here();
-  out.store(offsetof(Context, trace_pointer), kTracePointer);
-  for (unsigned reg = 0; reg < 16; ++reg) {
-    if (reg != kTracePointer) out.store(gpr_offset(reg), static_cast<Gpr>(reg));
-  }
-  out.load(kRsp, offsetof(Context, host_rsp));
-  out.u8(0x9C);                                                    // pushfq
-  on_context(out, {0x8F}, 0, context + offsetof(Context, flags));  // pop [flags]
+  save_registers();
+  const std::uint64_t common_after_registers = out.here();
   out.u8(0x6A);
   out.u8(0x02);
   out.u8(0x9D);  // push 2; popfq: DF, AC, TF clear for C++
@@ -162,7 +171,23 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   out.jmp(stubs.indirect_miss);
   stubs.guard = stub(ExitReason::Guard);
   stubs.fault = stub(ExitReason::Fault);
-  stubs.stopped = stub(ExitReason::Stopped);
+
+  // --- a planted stop: past it where that may be, with the vector registers left alone ---
+  align();
+  stubs.stopped = out.here();
+  out.store_imm32(offsetof(Context, reason), static_cast<std::uint32_t>(ExitReason::Stopped));
+  save_registers();
+  out.mov_imm(kRdi, context);
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_pass_stop));
+  out.u8(0xFF);
+  out.u8(0xD0);  // call rax
+  out.mov(kRcx, kRax);
+  out.jmp_unless_rcx_is_0(out.here());
+  const std::uint64_t passes_after = out.here();
+  out.jmp(common_after_registers);
+  Emitter::patch_rel32(passes_after, out.here());
+  out.store(offsetof(Context, enter_at), kRax);
+  load_registers();
 
   // --- out and in again, with the vector registers and the flags left alone ---
   align();

@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "engine/flag_writer.h"
-#include "engine/plant_stop.h"
 
 namespace zs::engine {
 namespace {
@@ -255,7 +254,8 @@ void Translator::note_meta(const Insn& insn, int far_register) {
   const std::uint64_t offset = out_.here() - current_.entry;
   CHECK(offset <= UINT16_MAX);
   meta.code_offset = static_cast<std::uint16_t>(offset);
-  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x7F;
+  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x3F;
+  meta.foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump || insn.flow == Flow::Call;
   meta.plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
   meta.far_register = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
@@ -532,32 +532,40 @@ void Translator::emit_near_exit() {
   out_.store_imm32(offsetof(Context, near_table), 0);
   const std::uint64_t table_after = out_.here();
   out_.jmp(stubs_.plant);
-  const std::uint64_t leave = out_.here();
-  if (near_flags_saved_) {
+  const auto restore_flags = [&] {
+    if (!near_flags_saved_) return;
     out_.ax_to_flags();
     out_.load(kRax, offsetof(Context, slot_rax));
-  }
+  };
+  NearTable table{};
+  table.leave = static_cast<std::uint32_t>(out_.here());
+  restore_flags();
+  out_.jmp(out_.here());
+  const std::uint64_t leave_after = out_.here();
+  table.over = static_cast<std::uint32_t>(out_.here());
+  restore_flags();
   std::fill(running_.begin(), running_.end(), 0);
-  emit_leave(new_exit(ExitKind::Horizon, current_.pc, current_.pc, 0, false, running_), false);
+  const std::uint32_t id = new_exit(ExitKind::Horizon, current_.pc, current_.pc, 0, false, running_);
+  emit_leave(id, true);
+  Emitter::patch_rel32(leave_after, exits_[id].patch_after);
   while (out_.here() % alignof(NearTable) != 0) out_.u8(0xCC);
-  const auto table = static_cast<std::uint32_t>(out_.here());
-  std::memcpy(reinterpret_cast<void*>(table_after - sizeof table), &table, sizeof table);
-  emit_near_table(leave);
+  const auto table_at = static_cast<std::uint32_t>(out_.here());
+  std::memcpy(reinterpret_cast<void*>(table_after - sizeof table_at), &table_at, sizeof table_at);
+  emit_near_table(table);
 }
 
-void Translator::emit_near_table(std::uint64_t leave) {
-  NearTable table{};
+void Translator::emit_near_table(NearTable table) {
   table.block = current_index_;
   table.entry = static_cast<std::uint32_t>(current_.entry);
   table.resume = static_cast<std::uint32_t>(near_jump_after_);
-  table.leave = static_cast<std::uint32_t>(leave);
   table.end = static_cast<std::uint32_t>(near_end());
   table.instructions = current_.instructions;
   out_.bytes(&table, sizeof table);
   out_.need(sizeof(std::uint32_t) * current_.instructions);
   for (std::size_t i = 0; i < current_.instructions; ++i) {
     const InsnMeta& meta = metas_[current_.first_meta + i];
-    out_.u32(meta.code_offset | (meta.plain != 0 ? NearTable::kPlain : 0));
+    out_.u32(meta.code_offset | (meta.plain != 0 ? NearTable::kPlain : 0) |
+             (meta.foreseen != 0 ? NearTable::kForeseen : 0));
   }
 }
 
@@ -1016,8 +1024,11 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
   return true;
 }
 
-// Blocks lead to their like, but for brakes.
-Variant Translator::links_to(const Exit& exit) const { return exit.near ? Variant::Near : blocks_[exit.block].variant; }
+// Blocks lead to their like, but for brakes, and for what lies behind a stop.
+Variant Translator::links_to(const Exit& exit) const {
+  if (!exit.near) return blocks_[exit.block].variant;
+  return exit.kind == ExitKind::Horizon ? Variant::Full : Variant::Near;
+}
 
 bool Translator::may_link(std::uint32_t exit_id) const {
   const Exit& exit = exits_[exit_id];

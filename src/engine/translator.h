@@ -18,6 +18,7 @@
 #include "engine/decode.h"
 #include "engine/emitter.h"
 #include "engine/lanes.h"
+#include "engine/plant_stop.h"
 #include "engine/stubs.h"
 
 namespace zs::engine {
@@ -276,7 +277,7 @@ class Translator {
   void emit_brake_exit(const SideExit& side);
   void emit_near_check(const Path& path);
   void emit_near_exit();
-  void emit_near_table(std::uint64_t leave);
+  void emit_near_table(NearTable table);
   std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
   void emit_slots(std::span<const InsnSlots::Store> stores);
