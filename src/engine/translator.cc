@@ -1285,7 +1285,7 @@ const Translator::Retirements& Translator::retirements(std::uint32_t block, unsi
 
 bool Translator::taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit) {
   const Retirement& last = path.insns[instructions - 1];
-  const bool leaves = exit != nullptr && exit->kind == ExitKind::Direct && exit->pc != 0;
+  const bool leaves = exit != nullptr && exit->leaves_by_branch();
   return leaves && last.facts.branch == arch::BranchKind::Conditional ? exit->taken : last.taken;
 }
 
