@@ -70,7 +70,8 @@ class PendingFills {
     std::uint32_t told = 0;  // which of all
   };
 
-  static std::size_t bucket(Line line) { return line % kBuckets; }
+  /// Not the lowest bits: what a line throws out of its set shares them with it.
+  static std::size_t bucket(Line line) { return line * 0x9E37'79B1U >> (32 - kBucketBits); }  // 2^32 / golden ratio
   std::size_t count() const { return fills_.size() - first_; }
   void leave(Line line) {
     if (line != kNoLine) --lines_[bucket(line)];
@@ -80,19 +81,20 @@ class PendingFills {
     const Fill* found = nullptr;
     for (std::size_t i = fills_.size(); i-- != first_ && fills_[i].completes > now;) {
       const Fill& fill = fills_[i];
-      if (fill.line == line && (found == nullptr || static_cast<std::int32_t>(fill.told - found->told) < 0))
-        found = &fill;
+      if (fill.line != line) continue;
+      if (found == nullptr || static_cast<std::int32_t>(fill.told - found->told) < 0) found = &fill;
+      if (lines_[bucket(line)] == 1) break;
     }
     return found != nullptr ? found->completes : 0;
   }
 
-  static constexpr std::size_t kBuckets = 2048;
+  static constexpr unsigned kBucketBits = 11;
   std::uint32_t entries_;
   std::uint32_t told_ = 0;
   std::uint64_t latest_ = 0;  // nothing is under way from then on
   std::size_t first_ = 0;     // what is before it in fills_ is complete
   std::vector<Fill> fills_;
-  std::array<std::uint16_t, kBuckets> lines_{};  // of those in fills_, by bucket()
+  std::array<std::uint16_t, 1U << kBucketBits> lines_{};  // of those in fills_, by bucket()
 };
 
 }  // namespace zs::uarch
