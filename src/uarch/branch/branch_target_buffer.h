@@ -22,7 +22,7 @@ class BranchTargetBuffer {
 
   /// Looks the taken branch at `pc` up, and makes it the newest of its set.
   /// returns whether it was there
-  bool touch(std::uint64_t pc) {
+  [[gnu::always_inline]] bool touch(std::uint64_t pc) {
     std::uint32_t* const set = &tags_[(pc & set_mask_) * ways_];
     const auto tag = static_cast<std::uint32_t>(pc >> set_bits_);  // two branches 2^42 bytes apart may share one
     return set[0] == tag || move_to_front(set, tag);

@@ -76,12 +76,15 @@ class BranchUnit {
   /// Returns whether the BTB did not know the branch.
   [[gnu::always_inline]] bool take(std::uint64_t pc, std::uint16_t footprint) {
     if (by_path_) {
-      path_.taken(footprint);
-      hashes_.update(path_);
+      follow(footprint);
     } else {
       waiting_.add(footprint);
     }
     return !targets_.touch(pc);
+  }
+  [[gnu::noinline]] void follow(std::uint16_t footprint) {
+    path_.taken(footprint);
+    hashes_.update(path_);
   }
   /// A call to the next instruction fetches its own address and is never returned from.
   void call(const BranchFacts& branch) {
