@@ -436,12 +436,15 @@ template <typename Core>
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
     core.clock.begin(*segment.timing);
-    const bool fetched = filter.are_plain(block->first_line, block->lines, block->lines_known);
-    if (fetched) filter.pass(block->first_line, block->lines);
+    const bool plain = filter.are_plain(block->first_line, block->lines, block->lines_known);
     const Step* const end = plan.steps.data() + segment.steps_end;
     for (; step != end; ++step) {
-      if (step->kind == StepKind::Fetch && fetched) continue;
-      words = play_step<false>(*step, words);
+      // An access before it may have taken the line out of L1I, where L2 or LLC include that.
+      if (step->kind == StepKind::Fetch && plain && filter.code_known == block->lines_known) {
+        filter.pass(step->at >> kLineBits, 1);
+      } else {
+        words = play_step<false>(*step, words);
+      }
     }
     const BranchOutcome outcome = play_branch(*block++, run.next, core);
     if (outcome.mispredicted) [[unlikely]] {
