@@ -111,12 +111,12 @@ class PathPredictor {
     const bool other_taken = (other & path_entry::kTakenBit) != 0;
     const bool newcomer = (low == path_entry::kNewTaken) | (low == path_entry::kNewNotTaken);
     const bool differ = entry_taken != other_taken;
-    const bool predicted = newcomer & (newcomers_ >= 8) ? other_taken : entry_taken;
+    const bool predicted = (newcomer & (newcomers_ >= 8)) ? other_taken : entry_taken;
     *provider = static_cast<std::uint16_t>(
         (entry & path_entry::kTagMask) |
         path_entry::kLearned[low | (taken ? 1U << path_entry::kTagAt : 0) | (differ ? 2U << path_entry::kTagAt : 0)]);
-    newcomers_ = newcomer & differ ? stepped(newcomers_, other_taken == taken, 15) : newcomers_;
-    base = path_entry::kStepped[base | (taken ? 4 : 0) | ((longer == 0) | (newcomer & !second) ? 8 : 0)];
+    newcomers_ = (newcomer & differ) ? stepped(newcomers_, other_taken == taken, 15) : newcomers_;
+    base = path_entry::kStepped[base | (taken ? 4 : 0) | (((longer == 0) | (newcomer & !second)) ? 8 : 0)];
     if (predicted != taken) [[unlikely]]
       allocate(longer, slots.data(), tags.data(), kTables, taken);
     if (++updates_ == kAgeAfter) [[unlikely]]
