@@ -358,14 +358,13 @@ void Runtime::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uin
   take_pmi(after);
 }
 
-// A direct branch; the registers are those before it.
-void Runtime::retire_branch(std::uint64_t pc, std::uint64_t (&gprs)[16], std::uint64_t flags) {
+// A direct branch that is no call, so the registers are those before it and after it.
+void Runtime::retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
   arch::Retired retired = retired_alone(pc);
   const Insn& insn = thread_->step.insn;
-  CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump || insn.flow == Flow::Call, pc);
+  CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump, pc);
   retired.taken = insn.flow != Flow::ConditionalJump || holds(insn.condition, flags);
   retired.next_ip = retired.taken ? insn.target : insn.next();
-  if (insn.flow == Flow::Call) gprs[kRsp] -= 8;
   const arch::RegisterFile after = register_file(gprs, flags, retired.next_ip);
   tell_pmus(retired, after);
   take_pmi(after);

@@ -90,10 +90,11 @@ struct Exit {
 struct InsnMeta {
   std::uint16_t code_offset = 0;      // of the copied instruction's glue, from Block::entry
   std::uint8_t map_register : 6 = 0;  // stands in for r11; 0 = none (rax is never chosen)
-  std::uint8_t foreseen : 1 = 0;      // a direct branch: what it will do follows from the flags before it
-  std::uint8_t plain : 1 = 0;         // what it did can be told afterwards, from its bytes and the registers it leaves
-  std::uint8_t far_register = 0;      // holds a far address: number + 1; 0 = none
-  std::int32_t pc_delta = 0;          // from Block::pc
+  std::uint8_t foreseen : 1 =
+      0;                       // a direct jump: what it will do follows from the flags before it, and it cannot fault
+  std::uint8_t plain : 1 = 0;  // what it did can be told afterwards, from its bytes and the registers it leaves
+  std::uint8_t far_register = 0;  // holds a far address: number + 1; 0 = none
+  std::int32_t pc_delta = 0;      // from Block::pc
 };
 /// far_register of an indirect transfer: rcx is in its slot.
 inline constexpr std::uint8_t kRcxSpilled = 0x80;

@@ -46,7 +46,7 @@ enum class ExitReason : std::uint32_t {
 enum class StopKind : std::uint8_t {
   Before,    // it stands before that one, which has to run alone
   Behind,    // right behind it; the registers there are all that is needed
-  Foreseen,  // before it; it is a direct branch, and what it will do follows from the flags
+  Foreseen,  // before it; it is a direct jump, what it will do follows from the flags, and it cannot fault
 };
 
 struct Context {

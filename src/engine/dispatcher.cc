@@ -154,13 +154,16 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       const Block block = translator_->block(place.block);
       const bool budget = form_ == TraceForm::Budget && block.variant != Variant::Step;
       indirect_target_ = block.pc;  // in case an indirect branch led there
+      // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in between.
+      const bool at_once = budget && block.mark == MarkTime::None;
+      if (at_once) context_.trace_pointer += place.instruction;
       drain({});
       if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
         reached(block.pc, nullptr);
       const bool counted = block.variant != Variant::Step && place.instruction != 0 &&
                            (!thread.cpu.pmus.empty() || thread.cpu.core != nullptr);
       if (budget) {
-        context_.trace_pointer += place.instruction;
+        if (!at_once) context_.trace_pointer += place.instruction;
         drain({});
       } else if (counted && cuts_) {
         look_at_room();
@@ -327,9 +330,6 @@ std::uint64_t Runtime::turn_bytes() const {
 
 std::uint64_t Runtime::choose(std::uint32_t link_from) {
   Thread& thread = *thread_;
-  context_.no_stop = 0;
-  context_.passes_left = 0;
-  context_.restart = 0;
   while (true) {
     const std::uint64_t quantum = turn_bytes();
     // Near an overflow blocks end of themselves, and not at the end of a turn.
@@ -453,6 +453,10 @@ void Runtime::retell_stops() {
     trace_start_ = translator_->near_end();
   }
   if (const std::uint64_t restarted = std::exchange(context_.restarted, 0); restarted != 0) trace_start_ = restarted;
+  // Here and not where the next stretch is chosen: another thread may come in between.
+  context_.no_stop = 0;
+  context_.passes_left = 0;
+  context_.restart = 0;
 }
 
 // After a sample in the middle of a block: on through the rest of that block, and back here at its end, where most likely a whole

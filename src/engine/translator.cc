@@ -255,7 +255,7 @@ void Translator::note_meta(const Insn& insn, int far_register) {
   CHECK(offset <= UINT16_MAX);
   meta.code_offset = static_cast<std::uint16_t>(offset);
   meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x3F;
-  meta.foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump || insn.flow == Flow::Call;
+  meta.foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
   meta.plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
   meta.far_register = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
