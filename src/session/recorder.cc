@@ -86,12 +86,10 @@ class Recorder::Thread final : public PmuClient {
     return {.pmus = pmus_,
             .pmi_requested = &pmi_requested_,
             .core = core_.get(),
-            .late_interrupts = late_interrupts(),
+            .late_interrupts = windows_.has_value() && !recorder_.config_.samples(),
             .pmi_reads_memory = recorder_.config_.callchain != Callchain::None,
             .marks = regions_.has_value()};
   }
-
-  bool late_interrupts() const { return windows_.has_value() && !recorder_.config_.samples(); }
 
   void take_pmi(const arch::RegisterFile& registers) {
     interrupted_ = &registers;
@@ -349,7 +347,7 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   Thread* const thread = find(who);
   if (thread == nullptr) return;
   thread->take_pmi(registers);
-  if (!thread->late_interrupts()) send_what_is_known(*thread, kSayEveryNs);  // these come with a flush
+  send_what_is_known(*thread, kSayEveryNs);
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
