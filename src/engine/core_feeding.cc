@@ -263,10 +263,9 @@ void Runtime::tell_of_core(arch::Retired& retired) const {
 // ---- time -----------------------------------------------------------------------------------------------------------
 
 // What the model says has passed since it was last asked. Frequencies are not modelled: all clocks tick alike, but for the bus.
-void Runtime::advance_time() {
+void Runtime::advance_time(const arch::CoreSignals& now) {
   using enum arch::CoreSignal;
   constexpr std::uint64_t kCyclesPerBusTick = 24;  // chosen, as in a virtual PC: 2.4 GHz, 100 MHz
-  const arch::CoreSignals& now = thread_->cpu.core->signals();
   arch::CoreSignals& told = thread_->time_told;
   const auto since = [&](auto... signals) { return ((now[signals] - told[signals]) + ...); };
   if (since(Cycles, Slots) == 0) return;

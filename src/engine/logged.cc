@@ -129,7 +129,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
     }
     registers.pass();
     runtime_.thread_->pc = path_.next_of(told_);
-    runtime_.advance_time();
+    runtime_.advance_time(modelled ? core_.signals() : before_);  // what has been played since is of later ones
     runtime_.retire_step(taken);
     runtime_.look_at_room();
   }

@@ -152,7 +152,8 @@ class Runtime final : public CodeSource, public CodeListener {
   void list_lines(const Access& access, StepInProgress& step) const;
   void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
   void forget_flushed_paths();
-  void advance_time();
+  void advance_time() { advance_time(thread_->cpu.core->signals()); }
+  void advance_time(const arch::CoreSignals& now);
   void take_time_pmi();
   static void tell_wishes(const VirtualCpu& cpu);
   void tell_core_unmapped(std::uint64_t address, std::uint64_t length);
