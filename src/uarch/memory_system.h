@@ -223,6 +223,11 @@ class MemorySystem {
       fetches += count - (fetched == first ? 1U : 0U);
       fetched = first + count - 1;
     }
+    /// pass() has not happened. before: what `fetched` was then
+    void take_back(std::uint64_t first, std::uint8_t count, std::uint64_t before) {
+      fetches -= count - (before == first ? 1U : 0U);
+      fetched = before;
+    }
     /// Whether the line of instructions is the newest of its set of L1I, and its page of its set of the TLB.
     bool is_newest(std::uint64_t line) const {
       const std::uint64_t page = line / kLinesPerPage;
@@ -261,6 +266,7 @@ class MemorySystem {
     // By place in its page: the line of instructions fetched last; by set of the TLB, the page.
     std::array<std::uint64_t, kLinesPerPage> code, code_pages;
     std::uint64_t code_page_mask;   // sets of that TLB - 1, at most 63
+    bool code_may_leave;            // an access of data may take a line out of L1I
     std::uint64_t fetched = kNone;  // the line fetched last of all
     std::uint64_t code_known;       // changes whenever an entry of `code` or `code_pages` does; no two cores' are equal
     std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet

@@ -388,11 +388,14 @@ template <typename Core>
   for (std::size_t which = 0;; ++which, ++block) {
     core.clock.wait_for_room();
     const std::uint64_t end = block->first_line + block->lines;
+    const std::uint64_t fetched_before = filter.fetched;
+    const bool in_turn =
+        filter.code_may_leave && block->lines != 1;  // an access may throw out a line that is fetched behind it
     if (filter.are_plain(block->first_line, block->lines, block->lines_known)) {
       filter.pass(block->first_line, block->lines);
     } else {
       std::uint64_t line = block->first_line;
-      while (line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
+      while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
       if (line != end) [[unlikely]] {
         words = play_part(book_.plan(run.path, nullptr), which, line, 0, run.next, words);
         if (block->last) return words;
@@ -407,7 +410,9 @@ template <typename Core>
       if (!memory_.quiet_hit(core.number, words[done], block->look[done], core.clock.start_cycle())) break;
     }
     if (done != looks) [[unlikely]] {
-      words = play_part(book_.plan(run.path, nullptr), which, end, done, run.next, words);
+      if (in_turn) filter.take_back(block->first_line, block->lines, fetched_before);
+      const std::uint64_t line = in_turn ? block->first_line : end;
+      words = play_part(book_.plan(run.path, nullptr), which, line, done, run.next, words);
       if (block->last) return words;
       continue;
     }
