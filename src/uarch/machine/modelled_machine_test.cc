@@ -94,6 +94,27 @@ TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
   }
 }
 
+/// Where L2 and LLC are small and include L1I, data throws out code that the block under way has not fetched yet.
+TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
+  CoreModel model = GetParam();
+  model.memory.l2.bytes /= 16;
+  model.memory.llc.bytes /= 64;
+  const MadeUpProgram program(4, 600, false, true);
+  const auto stream = program.run(200'000, 9);
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    ModelledMachine whole_machine(model, {.depth = depth}), single_machine(model, {.depth = depth});
+    const auto whole = whole_machine.attach_thread();
+    const auto single = single_machine.attach_thread();
+    Runner whole_runner(*whole), single_runner(*single);
+    for (std::size_t at = 0; at < stream.size(); at += 500) {
+      const auto part = std::span(stream).subspan(at, std::min<std::size_t>(500, stream.size() - at));
+      whole_runner.run(part, {.cut = Cut::AtBranches});
+      for (const auto& instruction : part) single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+      ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, EveryMachine, testing::ValuesIn(core_models()),
                          [](const auto& row) { return test_name(row.param); });
 
