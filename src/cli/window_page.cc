@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -37,6 +36,54 @@ constexpr auto kCommaAndThree = [] {
   return texts;
 }();
 
+/// A row appended to a text: room is made once, and what was not used given back.
+class PageRow {
+ public:
+  /// room  of the longest that it may become
+  PageRow(std::string& text, std::size_t room) : text_(text), before_(text.size()) {
+    text.resize(before_ + room);
+    start_ = at_ = text.data() + before_;
+  }
+  std::size_t length() const { return static_cast<std::size_t>(at_ - start_); }
+  void spaces(std::size_t count) {
+    std::memset(at_, ' ', count);
+    at_ += count;
+  }
+  void fill(std::size_t length) {
+    if (this->length() < length) spaces(length - this->length());
+  }
+  void add(std::string_view what) {
+    std::memcpy(at_, what.data(), what.size());
+    at_ += what.size();
+  }
+  void right(std::string_view what, std::size_t width) {
+    if (what.size() < width) spaces(width - what.size());
+    add(what);
+  }
+  /// by_threes  with a comma between thousands
+  void number(std::uint64_t value, std::size_t width, bool by_threes) {
+    char digits[kMostDigits];
+    char* at = std::end(digits);
+    const auto three = [&](std::uint64_t of) {
+      at -= 4;
+      std::memcpy(at, kCommaAndThree[of].data(), 4);
+      if (!by_threes) ++at;
+    };
+    for (; value >= 1000; value /= 1000) three(value % 1000);
+    three(value);
+    at += (value >= 100 ? 0 : value >= 10 ? 1 : 2) + (by_threes ? 1 : 0);
+    right({at, static_cast<std::size_t>(std::end(digits) - at)}, width);
+  }
+  void end() { text_.resize(before_ + length()); }
+
+  static constexpr std::size_t kMostDigits = 32;
+
+ private:
+  std::string& text_;
+  std::size_t before_;
+  char *start_, *at_;
+};
+
 std::size_t column_width(std::string_view name) { return std::max<std::size_t>(kValueWidth, name.size()) + 2; }
 
 double value_of(const StatMetric& metric, const Window& window) {
@@ -67,7 +114,10 @@ WindowPage::WindowPage(WindowFormat format, profile::WindowTable table, std::vec
       metrics_(std::move(metrics)),
       separator_(std::move(separator)),
       threads_(threads) {
-  for (const profile::WindowEvent& event : table_.events) widths_.push_back(column_width(event.name));
+  for (const profile::WindowEvent& event : table_.events) {
+    widths_.push_back(column_width(event.name));
+    room_of_values_ += std::max(widths_.back(), PageRow::kMostDigits);
+  }
 }
 
 std::vector<const StatMetric*> WindowPage::metrics_behind(std::size_t event) const {
@@ -106,46 +156,27 @@ void WindowPage::add_row(const Window& window, std::string& text) const {
 }
 
 void WindowPage::add_page_row(const Window& window, std::string& text) const {
-  const auto number = [&](std::uint64_t value, std::size_t width) {
-    char digits[32];
-    char* at = std::end(digits);
-    for (; value >= 1000; value /= 1000) {
-      at -= 4;
-      std::memcpy(at, kCommaAndThree[value % 1000].data(), 4);
-    }
-    at -= 4;
-    std::memcpy(at, kCommaAndThree[value].data(), 4);
-    at += value >= 100 ? 1 : value >= 10 ? 2 : 3;
-    const auto length = static_cast<std::size_t>(std::end(digits) - at);
-    text.append(width - std::min(width, length), ' ').append(at, length);
-  };
-  const auto plain = [&](std::int64_t value, std::size_t width) {
-    char digits[32];
-    const auto length = static_cast<std::size_t>(std::to_chars(digits, std::end(digits), value).ptr - digits);
-    text.append(width - std::min(width, length), ' ').append(digits, length);
-  };
-  const auto left = [&](std::size_t from, std::size_t width) {
-    const std::size_t length = text.size() - from;
-    text.append(width - std::min(width, length), ' ');
-  };
-  plain(static_cast<std::int64_t>(window.number), kNumberWidth);
-  text += "  ";
-  std::size_t from = text.size();
-  text.append(window.comm).append("-");
-  plain(window.tid, 0);
-  left(from, kThreadWidth);
-  number(window.start, kPlaceWidth);
-  number(window.end, kPlaceWidth);
-  text += "  ";
-  from = text.size();
-  text += window.reason;
-  left(from, kReasonWidth);
+  PageRow row(text, 192 + window.comm.size() + window.reason.size() + room_of_values_);
+  row.number(window.number, kNumberWidth, false);
+  row.spaces(2);
+  const std::size_t thread = row.length();
+  row.add(window.comm);
+  row.add("-");
+  row.number(static_cast<std::uint64_t>(window.tid), 0, false);
+  row.fill(thread + kThreadWidth);
+  row.number(window.start, kPlaceWidth, true);
+  row.number(window.end, kPlaceWidth, true);
+  row.spaces(2);
+  const std::size_t reason = row.length();
+  row.add(window.reason);
+  row.fill(reason + kReasonWidth);
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     if (table_.events[i].value_class != ValueClass::NotModelled)
-      number(window.values[i], widths_[i]);
+      row.number(window.values[i], widths_[i], true);
     else
-      text += right("not modelled", widths_[i]);
+      row.right("not modelled", widths_[i]);
   }
+  row.end();
   for (const StatMetric& metric : metrics_) {
     text += right(metric.has_number() ? metric_text(metric, value_of(metric, window)) : "not modelled",
                   column_width(metric.name()));

@@ -34,6 +34,7 @@ class WindowPage {
   WindowFormat format_;
   profile::WindowTable table_;
   std::vector<std::size_t> widths_;  // of the events' columns on the page
+  std::size_t room_of_values_ = 0;   // what the longest values take in a row
   std::vector<StatMetric> metrics_;
   std::string separator_;
   bool threads_;

@@ -11,9 +11,22 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x31'4B535A;  // "ZSK1"
 constexpr std::size_t kDatagramHeader = 8;
-constexpr std::size_t kMessageHeader = 8;
 constexpr std::size_t kLongestString = 4096;
 constexpr std::size_t kMostCounts = 2048;  // three lists of them fit a datagram
+
+struct MessageHead {
+  std::uint16_t type = 0;  // place in Message
+  std::uint16_t zero = 0;
+  std::uint32_t size = 0;  // of what follows
+};
+static_assert(sizeof(MessageHead) == 8);
+
+/// Of a window, in front of its values: there may be a million windows a second.
+struct WindowHead {
+  Origin origin;
+  std::uint64_t begin, end, ended_by;
+};
+static_assert(sizeof(WindowHead) == 40);
 
 /// Scalars of a sample that always travel; lists follow with the lengths given here.
 struct SampleHead {
@@ -52,11 +65,7 @@ auto bytes_of(const std::vector<T>& list, std::size_t count) {
   return std::as_bytes(std::span(list).first(count));
 }
 
-void put(ByteWriter& out, const Origin& o) {
-  out.write(o.pid);
-  out.write(o.tid);
-  out.write(o.time_ns);
-}
+void put(ByteWriter& out, const Origin& o) { out.write(o); }
 
 void put(ByteWriter& out, std::string_view text) {
   text = text.substr(0, kLongestString);
@@ -150,8 +159,7 @@ void body(ByteWriter& out, const Counts& m) {
 }
 
 void body(ByteWriter& out, const Window& m) {
-  put(out, m.origin);
-  for (const std::uint64_t v : {m.begin, m.end, m.ended_by}) out.write(v);
+  out.write(WindowHead{m.origin, m.begin, m.end, m.ended_by});
   put(out, m.values);
 }
 
@@ -187,13 +195,7 @@ void body(ByteWriter& out, const Notice& m) {
   put(out, m.text);
 }
 
-Origin get_origin(ByteReader& in) {
-  Origin o;
-  o.pid = in.read<std::int32_t>();
-  o.tid = in.read<std::int32_t>();
-  o.time_ns = in.read<std::uint64_t>();
-  return o;
-}
+Origin get_origin(ByteReader& in) { return in.read<Origin>(); }
 
 bool get_flag(ByteReader& in) {
   const auto flag = in.read<std::uint32_t>();
@@ -277,8 +279,11 @@ void read_body(ByteReader& in, Counts& m) {
 }
 
 void read_body(ByteReader& in, Window& m) {
-  m.origin = get_origin(in);
-  for (std::uint64_t* v : {&m.begin, &m.end, &m.ended_by}) *v = in.read<std::uint64_t>();
+  const auto head = in.read<WindowHead>();
+  m.origin = head.origin;
+  m.begin = head.begin;
+  m.end = head.end;
+  m.ended_by = head.ended_by;
   m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
 }
 
@@ -351,13 +356,11 @@ void MessageWriter::begin_datagram() {
 
 void MessageWriter::begin_message(std::size_t type) {
   message_.clear();
-  message_.write(static_cast<std::uint16_t>(type));
-  message_.write(std::uint16_t{0});
-  message_.write(std::uint32_t{0});
+  message_.write(MessageHead{.type = static_cast<std::uint16_t>(type)});
 }
 
 void MessageWriter::end_message() {
-  message_.patch(std::size_t{4}, static_cast<std::uint32_t>(message_.size() - kMessageHeader));
+  message_.patch(offsetof(MessageHead, size), static_cast<std::uint32_t>(message_.size() - sizeof(MessageHead)));
   CHECK(kDatagramHeader + message_.size() <= kMaxDatagram);
   if (datagram_.size() + message_.size() > kMaxDatagram) flush();
   datagram_.write_bytes(message_.bytes());
@@ -393,14 +396,12 @@ Result<void> decode_datagram(std::span<const std::byte> datagram, const std::fun
   if (!in.ok() || magic != kMagic) return broken(0, "no message of zeroskid-run");
   while (in.remaining() != 0) {
     const std::uint64_t start = in.offset();
-    const auto type = in.read<std::uint16_t>();
-    const auto zero = in.read<std::uint16_t>();
-    const auto size = in.read<std::uint32_t>();
-    const Bytes payload = in.take(size);
-    if (!in.ok() || zero != 0) return broken(start, "a message passes the end of its datagram");
+    const auto head = in.read<MessageHead>();
+    const Bytes payload = in.take(head.size);
+    if (!in.ok() || head.zero != 0) return broken(start, "a message passes the end of its datagram");
     ByteReader fields(payload);
     Message message;
-    if (!read_message(type, fields, message)) return broken(start, "a message of unknown type");
+    if (!read_message(head.type, fields, message)) return broken(start, "a message of unknown type");
     if (!fields.ok() || fields.remaining() != 0) return broken(start, "a message whose fields do not fill it");
     receive(std::move(message));
   }
