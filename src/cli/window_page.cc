@@ -36,17 +36,21 @@ constexpr auto kCommaAndThree = [] {
   return texts;
 }();
 
-/// A row appended to a text: room is made once, and what was not used given back.
+/// A row appended to a text: room is made once, and what was not used given back. What is short is copied as kAtOnce characters, of
+/// which the next ones overwrite what is too much: a copy of a known size is two instructions.
 class PageRow {
  public:
   /// room  of the longest that it may become
   PageRow(std::string& text, std::size_t room) : text_(text), before_(text.size()) {
-    text.resize(before_ + room);
+    text.resize(before_ + room + kAtOnce);
     start_ = at_ = text.data() + before_;
   }
   std::size_t length() const { return static_cast<std::size_t>(at_ - start_); }
   void spaces(std::size_t count) {
-    std::memset(at_, ' ', count);
+    if (count <= kAtOnce)
+      std::memset(at_, ' ', kAtOnce);
+    else
+      std::memset(at_, ' ', count);
     at_ += count;
   }
   void fill(std::size_t length) {
@@ -62,8 +66,9 @@ class PageRow {
   }
   /// by_threes  with a comma between thousands
   void number(std::uint64_t value, std::size_t width, bool by_threes) {
-    char digits[kMostDigits];
-    char* at = std::end(digits);
+    char digits[kMostDigits + kAtOnce];
+    char* const end = digits + kMostDigits;
+    char* at = end;
     const auto three = [&](std::uint64_t of) {
       at -= 4;
       std::memcpy(at, kCommaAndThree[of].data(), 4);
@@ -72,11 +77,14 @@ class PageRow {
     for (; value >= 1000; value /= 1000) three(value % 1000);
     three(value);
     at += (value >= 100 ? 0 : value >= 10 ? 1 : 2) + (by_threes ? 1 : 0);
-    right({at, static_cast<std::size_t>(std::end(digits) - at)}, width);
+    const auto length = static_cast<std::size_t>(end - at);
+    if (length < width) spaces(width - length);
+    std::memcpy(at_, at, kAtOnce);
+    at_ += length;
   }
   void end() { text_.resize(before_ + length()); }
 
-  static constexpr std::size_t kMostDigits = 32;
+  static constexpr std::size_t kMostDigits = 32, kAtOnce = 32;
 
  private:
   std::string& text_;

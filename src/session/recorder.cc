@@ -190,7 +190,7 @@ class Recorder::Thread final : public PmuClient {
  private:
   void write(Window* window) {
     if (window == nullptr) return;
-    window->origin = recorder_.origin(who_);
+    window->origin = {.pid = who_.pid, .tid = who_.tid, .time_ns = 0};  // its time is in instructions
     recorder_.out_.write(*window);
   }
 
