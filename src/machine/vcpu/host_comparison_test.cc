@@ -28,6 +28,8 @@ constexpr std::uint64_t kMiddle = kNativeData + kNativeDataBytes / 2;
 
 /// Instructions that move control, ask the system around them, or store where they are.
 bool is_comparable(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
+  // F3 90 with REX.B: processors differ. Seen: one with model number CFH pauses, others exchange r8 and rax.
+  if (raw.mnemonic == ZYDIS_MNEMONIC_PAUSE && raw.raw.rex.B != 0) return false;
   switch (raw.meta.category) {
     case ZYDIS_CATEGORY_CALL:
     case ZYDIS_CATEGORY_RET:
