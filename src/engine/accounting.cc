@@ -256,8 +256,8 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   enter_branches(ids, extra_exit, 0, ids.size() + (extra_exit ? 1 : 0));
 }
 
-// LBR: branches of drained records [from, to), oldest first; `extra` is the one behind them all. Only the newest that a filter lets through can survive in the
-// stack, so older records need not be looked at; in call-stack mode every one matters.
+// LBR: branches of drained records [from, to), oldest first; `extra` is the one behind them all. Only the newest that a filter lets
+// through can survive in the stack, so older records need not be looked at; in call-stack mode every one matters.
 void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
                              std::size_t to) {
   constexpr std::size_t kDeepestStack = 32;
@@ -295,10 +295,14 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
       taken.to = target;
       taken.kind = branch.kind;
       taken.mispredicted = core != nullptr && core->was_mispredicted(--left, branch.from);
-      for (pmu::Pmu* pmu : thread_->cpu.pmus) {
-        if (pmu->wants_branches()) pmu->enter_branch(taken);
-      }
+      enter_branch(taken);
     }
+  }
+}
+
+void Runtime::enter_branch(const arch::TakenBranch& branch) {
+  for (pmu::Pmu* pmu : thread_->cpu.pmus) {
+    if (pmu->wants_branches()) pmu->enter_branch(branch);
   }
 }
 

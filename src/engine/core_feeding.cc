@@ -125,23 +125,23 @@ void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t fro
   run_core(ids, from, to, extra, more);
   settle_if_asked();
   sum_records(ids.subspan(from, to - from), extra);
-  add_signals();
+  add_signals(totals_);
   count(totals_);
   advance_time();
 }
 
-// What the modelled lanes have counted since they were last asked.
-void Runtime::add_signals() {
+// Adds what the modelled lanes have counted since they were last asked.
+void Runtime::add_signals(std::span<std::uint64_t> sums) {
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     if (!lanes_->modelled(lane)) continue;
     const std::uint64_t now = (*lanes_)[lane].of_signals(thread_->cpu.core->signals());
-    totals_[lane] += now - std::exchange(thread_->lanes_told[lane], now);
+    sums[lane] += now - std::exchange(thread_->lanes_told[lane], now);
   }
 }
 
 void Runtime::count_signals() {
   std::fill(totals_.begin(), totals_.end(), 0);
-  add_signals();
+  add_signals(totals_);
   count(totals_);
   advance_time();
 }

@@ -180,7 +180,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
         if (thread.cpu.core != nullptr) {
           run_core_into(block, place.instruction, place.pc);
           settle_if_asked();
-          add_signals();
+          add_signals(totals_);
           advance_time();
         }
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);

@@ -86,14 +86,9 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
   void tell(bool modelled) {
     const LoggedBlock::LoggedInsn& insn = path_.block.insns[told_];
     const bool taken = path_.taken(told_);
-    const LaneSet& lanes = *runtime_.lanes_;
     const auto counts = runtime_.translator_->counts_of(insn.facts, taken);
     std::copy(counts.begin(), counts.end(), runtime_.more_.begin());
-    for (std::size_t lane = 0; modelled && lane < lanes.size(); ++lane) {
-      if (!lanes.modelled(lane)) continue;
-      const std::uint64_t now = lanes[lane].of_signals(core_.signals());
-      runtime_.more_[lane] = now - std::exchange(runtime_.thread_->lanes_told[lane], now);
-    }
+    if (modelled) runtime_.add_signals(runtime_.more_);
     if (!runtime_.adds_up(runtime_.more_)) {
       retire(modelled, taken);
     } else if (wants_branches_ && insn.facts.branch != arch::BranchKind::None && taken) {
@@ -102,9 +97,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
       branch.to = path_.next_of(told_);
       branch.kind = insn.facts.branch;
       branch.mispredicted = modelled && core_.last_mispredicted();
-      for (pmu::Pmu* pmu : runtime_.thread_->cpu.pmus) {
-        if (pmu->wants_branches()) pmu->enter_branch(branch);
-      }
+      runtime_.enter_branch(branch);
     }
     ++told_;
   }

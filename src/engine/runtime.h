@@ -119,6 +119,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void count(std::span<const std::uint64_t> events);
   void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
                       std::size_t to);
+  void enter_branch(const arch::TakenBranch& branch);
   void begin_step(bool tell_core);
   void retire_step(bool taken);
   void count_up_to_overflow();
@@ -139,7 +140,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void settle_if_asked();
   void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
                       std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
-  void add_signals();
+  void add_signals(std::span<std::uint64_t> sums);
   void count_signals();
   void settle_core(Thread& thread);
   static std::uint64_t core_time_of(const Thread& thread);
