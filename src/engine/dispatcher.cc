@@ -339,7 +339,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     }
     if (deliver_waiting()) link_from = kNone;
     logged_ = false;
-    if (config_.precise_only || private_page_ != 0) break;
+    if (config_.precise_only || private_page_ != 0 || thread.process->traced) break;
 
     Allowance allowed = allowance();
     if (is_far(allowed)) {

@@ -19,6 +19,7 @@
 #include "engine/lanes.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_map.h"
+#include "engine/signal_frame.h"
 #include "engine/stubs.h"
 #include "engine/thread.h"
 #include "engine/translator.h"
@@ -220,7 +221,10 @@ class Runtime final : public CodeSource, public CodeListener {
   void deliver(int signal, const siginfo_t& info, const Fault* fault);
   bool push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault);
   void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap, std::uint64_t error_code = 0);
-  [[noreturn]] void die_of(int signal);
+  [[noreturn]] void die_of(int signal, const siginfo_t& info);
+  void let_kernel_deliver(int signal, const siginfo_t& info);
+  KernelUcontext saved_registers() const;
+  std::vector<std::byte> saved_xstate() const;
   long sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size);
   long sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
   long sys_sigaltstack(std::uint64_t stack, std::uint64_t old);

@@ -60,6 +60,9 @@ extern "C" {
 /// Handlers of the engine return here: rt_sigreturn, and nothing else up to _end.
 extern const char zs_signal_restorer;
 extern const char zs_signal_restorer_end;
+/// In signal_return.S.
+void zs_become_program(const KernelUcontext* uc, std::uint64_t* host_rsp);
+extern const char zs_was_program;
 }
 
 }  // namespace zs::engine

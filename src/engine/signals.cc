@@ -18,15 +18,16 @@
 // Synchronous signals are never really blocked, because the engine's own guard faults are such. One that somebody sent is kept
 // in Thread::sent, and merged with its like, until the program does not block it. The kernel's mask is the program's less these.
 
+#include <asm/prctl.h>
 #include <sys/mman.h>
 
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
-#include "engine/signal_frame.h"
 #include "engine/syscall_window.h"
 
 namespace zs::engine {
@@ -178,6 +179,15 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   if (found->vfork_child != nullptr && raw_syscall(SYS_gettid) != found->id.tid) found = found->vfork_child;
   Thread& thread = *found;
   const auto pc = static_cast<std::uint64_t>(regs[REG_RIP]);
+  if (thread.shown.host_rsp != 0) {
+    thread.shown.signal = signal;
+    thread.shown.info = *info;
+    regs[REG_RSP] = static_cast<greg_t>(std::exchange(thread.shown.host_rsp, 0));
+    regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&zs_was_program));
+    const std::uint64_t everything = ~std::uint64_t{0};
+    std::memcpy(&uc->uc_sigmask, &everything, 8);
+    return;
+  }
   const bool in_code = window_.in_code(pc) && lock_.owner() == &thread;
 
   // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
@@ -322,12 +332,17 @@ void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   const bool forced = fault != nullptr && ((thread.mask & signal_bit(signal)) != 0 || chosen.handler == 1);
   if (forced || chosen.handler == 0) {
     if (!forced && (ignored_by_default(signal) || stops_by_default(signal))) return settle_mask();
-    die_of(signal);
+    die_of(signal, info);
   }
   if (chosen.handler == 1) return settle_mask();
+  // Its tracer hears of it first, and says what becomes of it. Of what really faulted it has heard already.
+  if (fault != nullptr && fault->cache_pc == 0 && thread.process->traced) {
+    let_kernel_deliver(signal, info);
+    if (thread.shown.signal != signal) return deliver(thread.shown.signal, thread.shown.info, nullptr);
+  }
   if (!push_frame(signal, info, chosen, fault)) {
     // The kernel forces SIGSEGV when a frame cannot be written.
-    if (signal == SIGSEGV) die_of(SIGSEGV);
+    if (signal == SIGSEGV) die_of(SIGSEGV, info);
     return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
   }
   if ((chosen.flags & SA_RESETHAND) != 0) {
@@ -349,44 +364,21 @@ bool Runtime::on_alternate_stack(std::uint64_t sp) const {
          sp - base <= alternate.ss_size;
 }
 
-// source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
-bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
-  Thread& thread = *thread_;
-  constexpr std::uint64_t kRedZone = 128;
-  constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
-  std::uint64_t sp = gpr(kRsp) - kRedZone;
-  const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
-  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(gpr(kRsp))) {
-    sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
-  }
+// The program's registers as a signal frame holds them, all but the address of the vector ones.
+KernelUcontext Runtime::saved_registers() const {
+  KernelUcontext uc{};
+  uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
+  for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = context_.gpr[reg];
+  uc.context.registers[REG_RIP] = thread_->pc;
+  uc.context.registers[REG_EFL] = context_.flags;
+  uc.context.cs = 0x33;
+  uc.context.ss = 0x2B;
+  return uc;
+}
+
+// The vector registers and the x87's, with what the kernel puts around them: FpSoftwareBytes, and kFpMagic2 behind.
+std::vector<std::byte> Runtime::saved_xstate() const {
   const std::uint32_t xsave_size = xsave_bytes();
-  sp = (sp - xsave_size - 4) & ~std::uint64_t{63};
-  const std::uint64_t fpstate = sp;
-  sp = ((sp - sizeof(SignalFrame)) & ~std::uint64_t{15}) - 8;
-
-  SignalFrame frame;
-  std::memset(&frame, 0, sizeof frame);
-  frame.return_address = action.restorer;
-  frame.uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
-  frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
-  frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
-  frame.uc.stack.size = thread.alternate.ss_size;
-  KernelSigcontext& c = frame.uc.context;
-  for (unsigned reg = 0; reg < 16; ++reg) c.registers[kSavedAt[reg]] = gpr(static_cast<Gpr>(reg));
-  c.registers[REG_RIP] = thread.pc;
-  c.registers[REG_EFL] = context_.flags;
-  c.cs = 0x33;
-  c.ss = 0x2B;
-  if (fault != nullptr) {
-    c.err = fault->error_code;
-    c.trapno = fault->trap_number;
-    c.cr2 = fault->address;
-  }
-  c.oldmask = thread.mask;
-  c.fpstate = fpstate;
-  frame.uc.mask = thread.mask;
-  frame.info = info;
-
   std::vector<std::byte> fp(xsave_size + 4);
   std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_size);
   // A component in its initial state may not have been written; handlers read the area all the same.
@@ -401,6 +393,42 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   software.xstate_size = xsave_size;
   std::memcpy(fp.data() + kFpSoftwareOffset, &software, sizeof software);
   std::memcpy(fp.data() + xsave_size, &kFpMagic2, 4);
+  return fp;
+}
+
+// source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
+bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
+  Thread& thread = *thread_;
+  constexpr std::uint64_t kRedZone = 128;
+  constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
+  std::uint64_t sp = gpr(kRsp) - kRedZone;
+  const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
+  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(gpr(kRsp))) {
+    sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
+  }
+  const std::vector<std::byte> fp = saved_xstate();
+  sp = (sp - fp.size()) & ~std::uint64_t{63};
+  const std::uint64_t fpstate = sp;
+  sp = ((sp - sizeof(SignalFrame)) & ~std::uint64_t{15}) - 8;
+
+  SignalFrame frame;
+  std::memset(&frame, 0, sizeof frame);
+  frame.return_address = action.restorer;
+  frame.uc = saved_registers();
+  frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
+  frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
+  frame.uc.stack.size = thread.alternate.ss_size;
+  KernelSigcontext& c = frame.uc.context;
+  if (fault != nullptr) {
+    c.err = fault->error_code;
+    c.trapno = fault->trap_number;
+    c.cr2 = fault->address;
+  }
+  c.oldmask = thread.mask;
+  c.fpstate = fpstate;
+  frame.uc.mask = thread.mask;
+  frame.info = info;
+
   if (write_guest(fpstate, fp.data(), fp.size()) != fp.size()) return false;
   if (write_guest(sp, &frame, sizeof frame) != sizeof frame) return false;
   if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0)
@@ -530,17 +558,41 @@ long Runtime::sys_sigaltstack(std::uint64_t stack, std::uint64_t old) {
   return 0;
 }
 
-// Ends as the signal would have ended the program, after the recording has been told.
-void Runtime::die_of(int signal) {
-  end_all_threads();
+// Makes the kernel take `signal` where the program stands, so that a tracer and a core file see the program's registers. Comes back if that
+// is not the end: then Thread::shown holds what arrived. A tracer that takes the signal away lets the program go on, which ends at
+// once in SIGSEGV, since its pages are not executable.
+void Runtime::let_kernel_deliver(int signal, const siginfo_t& info) {
+  Thread& thread = *thread_;
   const std::uint64_t everything = ~std::uint64_t{0};
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  std::uint64_t mask = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &mask, 8);
+  const long pid = raw_syscall(SYS_getpid), tid = raw_syscall(SYS_gettid);
+  // Only the first thread may send itself what the kernel or somebody else has sent.
+  if (is_error(raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info))) raw_syscall(SYS_tgkill, pid, tid, signal);
+
+  const std::vector<std::byte> fp = saved_xstate();
+  std::vector<std::byte> room(fp.size() + 63);
+  std::byte* const aligned = room.data() + (-reinterpret_cast<std::uint64_t>(room.data()) & 63);
+  std::memcpy(aligned, fp.data(), fp.size());
+  KernelUcontext uc = saved_registers();
+  stack_t ours{};
+  raw_syscall(SYS_sigaltstack, nullptr, &ours);
+  uc.stack = {reinterpret_cast<std::uint64_t>(ours.ss_sp), ours.ss_flags, 0, ours.ss_size};
+  uc.context.fpstate = reinterpret_cast<std::uint64_t>(aligned);
+  uc.mask = ~(signal_bit(signal) | signal_bit(SIGSEGV));
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context_.guest_fs);
+  zs_become_program(&uc, &thread.shown.host_rsp);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context_.host_fs);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, 8);
+}
+
+// Ends as the signal would have ended the program, after the recording has been told.
+void Runtime::die_of(int signal, const siginfo_t& info) {
+  end_all_threads();
   const KernelSigaction fatal;
   raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
-  const long pid = raw_syscall(SYS_getpid);
-  raw_syscall(SYS_tgkill, pid, raw_syscall(SYS_gettid), signal);
-  const std::uint64_t others = ~signal_bit(signal);
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &others, nullptr, 8);
+  let_kernel_deliver(signal, info);
+  // A tracer has taken it away.
   raw_syscall(SYS_exit_group, 128 + signal);
   __builtin_unreachable();
 }

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -477,6 +478,11 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
       return {0};
     case SYS_arch_prctl: return {sys_arch_prctl(a)};
     case SYS_prctl: return {sys_prctl(a)};
+    case SYS_ptrace: {
+      const long result = pass_on(number, a);
+      if (a[0] == PTRACE_TRACEME && result == 0) thread_->process->traced = true;
+      return {result};
+    }
     case SYS_seccomp:
       if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
         observer().notice(

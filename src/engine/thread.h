@@ -37,6 +37,8 @@ struct Process {
   KernelSigaction actions[kSignals + 1];
   bool vfork_child = false;
   bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
+  bool traced =
+      false;  // it asked for a tracer, who would see each of our own faults: it runs in steps, which have none
   /// The thread in execve, past which no signal may be taken from the kernel; 0 none. Read in signal handlers.
   std::int32_t exec_tid = 0;
 };
@@ -103,6 +105,12 @@ struct Thread {
   siginfo_t sent_info[kSignals + 1]{};
   Fault fault;
   stack_t alternate{};  // the program's sigaltstack
+  /// A fault that the kernel takes once more in the program's registers, for a tracer to see; filled by what then arrives.
+  struct Shown {
+    std::uint64_t host_rsp = 0;  // not 0: on the way
+    int signal = 0;
+    siginfo_t info{};
+  } shown;
 
   Thread* vfork_child =
       nullptr;  // being started; until it has its own signal block, signals find it through this one's

@@ -207,6 +207,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   } else {
     child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
     child.process->vfork_child = true;
+    if (child.process != parent.process) child.process->traced = false;
     if (!config_.inherit) child.process->recorded = false;
   }
   reclaim_stacks();
@@ -319,6 +320,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process->parent_pid = thread.process->pid;
   thread.process->pid = thread.id.pid;
   thread.process->vfork_child = false;
+  thread.process->traced = false;
   thread.process->exec_tid = 0;
   thread.step.active = false;
   thread.sent.fetch_and(~sent_to_parent);
