@@ -38,9 +38,9 @@
 namespace zs::engine {
 namespace {
 
-// Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, and the system call table of x86-64: not in every libc's headers.
+// Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, uapi/asm/prctl.h, and the system call table of x86-64: not in every libc's headers.
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
-constexpr int kSetSyscallUserDispatch = 59;
+constexpr int kSetSyscallUserDispatch = 59, kArchSetCpuid = 0x1012;
 constexpr long kFaccessat2 = 439, kPidfdOpen = 434;
 constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
@@ -528,6 +528,13 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
       if (address >= kTaskSize) return -EPERM;
       context_.guest_fs = address;
       return 0;
+    // As where the processor cannot do it: the engine itself asks what the processor is.
+    case kArchSetCpuid:
+      if (address != 0) return pass_on(SYS_arch_prctl, a);
+      observer().notice(
+          "CPUID that faults is not supported under translation: the program's arch_prctl(ARCH_SET_CPUID) was answered "
+          "ENODEV");
+      return -ENODEV;
     case ARCH_GET_FS: return write_guest(address, &context_.guest_fs, 8) == 8 ? 0 : -EFAULT;
     default: return pass_on(SYS_arch_prctl, a);
   }
@@ -546,6 +553,12 @@ long Runtime::sys_prctl(const long (&a)[6]) {
     case PR_SET_SECCOMP:
       observer().notice(
           "seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
+      return -EINVAL;
+    // The engine itself asks the processor for the time.
+    case PR_SET_TSC:
+      if (static_cast<int>(a[1]) != PR_TSC_SIGSEGV) return pass_on(SYS_prctl, a);
+      observer().notice(
+          "RDTSC that faults is not supported under translation: the program's prctl(PR_SET_TSC) was answered EINVAL");
       return -EINVAL;
     case PR_SET_MM: return -EPERM;
     case kSetSyscallUserDispatch: return -EINVAL;

@@ -75,6 +75,27 @@ class Surroundings(tool.InFolder):
         self.same("sh", "-c", "umask; ps -o pgid= -p $$ | tr -d ' ' | grep -c .")
 
 
+class Refusals(tool.InFolder):
+    """What cannot be under translation is answered by an error and named."""
+
+    def notices_of(self, call):
+        outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", "--", "python3", "-c",
+                                f"import ctypes; libc = ctypes.CDLL(None, use_errno=True); print({call}, ctypes.get_errno()); "
+                                "import time; assert time.monotonic() > 0")
+        self.assertEqual(outcome.status, 0, outcome.err)
+        return outcome.out, outcome.err
+
+    def test_of_a_time_stamp_counter_that_faults(self):
+        self.assertEqual(self.notices_of("libc.prctl(26, 2, 0, 0, 0)"),
+                         ("-1 22\n", "zeroskid: RDTSC that faults is not supported under translation: the program's "
+                                     "prctl(PR_SET_TSC) was answered EINVAL\n"))
+        self.assertEqual(self.notices_of("libc.prctl(26, 1, 0, 0, 0)"), ("0 0\n", ""))
+
+    def test_of_a_cpuid_that_faults(self):
+        self.assertEqual(self.notices_of("libc.syscall(158, 0x1012, 0)"), ("-1 19\n", "zeroskid: CPUID that faults is not supported under translation: the program's "
+                                      "arch_prctl(ARCH_SET_CPUID) was answered ENODEV\n"))
+
+
 class Layouts(tool.InFolder):
     def test_the_page_is_on_stderr_and_stdout_is_the_programs(self):
         outcome = self.run_here("stat", "echo", "hello")
