@@ -96,9 +96,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   models_ = cpu.core != nullptr;
   cuts_ = cpu.late_interrupts && !models_ && !branches;
   lanes_ = std::make_unique<LaneSet>(std::move(meanings), models_);
-  for (auto* scratch : {&totals_, &room_, &more_, &summed_}) scratch->assign(lanes_->size(), 0);
-  path_sum_.assign(lanes_->size(), 0);
-  records_per_.assign(lanes_->size(), 1 << 20);
+  for (auto* scratch : {&totals_, &room_, &more_}) scratch->assign(lanes_->size(), 0);
   per_instruction_.clear();
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes_)[lane];

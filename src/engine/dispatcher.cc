@@ -168,10 +168,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       } else if (counted && cuts_) {
         look_at_room();
         std::fill(totals_.begin(), totals_.end(), 0);
-        const auto& sums = translator_->retirements(place.block, place.instruction).sums;
-        std::copy_n(sums.begin() + std::ptrdiff_t(place.instruction * lanes_->size()), lanes_->size(),
-                    path_sum_.begin());
-        add_path(place.block, place.instruction, nullptr, path_sum_);
+        add_path(translator_->sums_into(place.block, place.instruction), {.block = place.block});
         count(totals_);
       } else if (counted && block.variant == Variant::Logged) {
         count_logged_into(place.block, place.instruction, place.pc);

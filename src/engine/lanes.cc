@@ -9,6 +9,82 @@
 #include "base/check.h"
 
 namespace zs::engine {
+namespace {
+
+/// Records of which sums of 16 bits cannot wrap: each brings at most 255.
+constexpr std::size_t kStretch = 256;
+
+/// Eight sums of 32 bits.
+class WideSums {
+ public:
+  /// Of which they cannot wrap.
+  static constexpr std::size_t kMostRecords = std::size_t{1} << 24;
+
+  WideSums() = default;
+  static WideSums all(std::uint32_t value) {
+    return {_mm_set1_epi32(static_cast<int>(value)), _mm_set1_epi32(static_cast<int>(value))};
+  }
+  static WideSums load(const std::uint32_t* sums) {
+    const auto* const from = reinterpret_cast<const __m128i*>(sums);
+    return {_mm_loadu_si128(from), _mm_loadu_si128(from + 1)};
+  }
+  void store(std::uint32_t* sums) const {
+    auto* const to = reinterpret_cast<__m128i*>(sums);
+    _mm_storeu_si128(to, low_);
+    _mm_storeu_si128(to + 1, high_);
+  }
+  /// Eight sums of 16 bits.
+  void add(__m128i narrow) {
+    const __m128i zero = _mm_setzero_si128();
+    low_ = _mm_add_epi32(low_, _mm_unpacklo_epi16(narrow, zero));
+    high_ = _mm_add_epi32(high_, _mm_unpackhi_epi16(narrow, zero));
+  }
+  WideSums plus(const WideSums& b) const { return {_mm_add_epi32(low_, b.low_), _mm_add_epi32(high_, b.high_)}; }
+  WideSums minus(const WideSums& b) const { return {_mm_sub_epi32(low_, b.low_), _mm_sub_epi32(high_, b.high_)}; }
+  WideSums quarter() const { return {_mm_srli_epi32(low_, 2), _mm_srli_epi32(high_, 2)}; }
+  /// Each at most what it is in `most`, both below 2^31.
+  bool within(const WideSums& most) const {
+    return _mm_movemask_epi8(_mm_or_si128(_mm_cmpgt_epi32(low_, most.low_), _mm_cmpgt_epi32(high_, most.high_))) == 0;
+  }
+  /// In 16 bits with a sign, INT16_MAX at most.
+  __m128i narrow() const { return _mm_packs_epi32(low_, high_); }
+
+ private:
+  WideSums(__m128i low, __m128i high) : low_(low), high_(high) {}
+  __m128i low_ = _mm_setzero_si128(), high_ = _mm_setzero_si128();
+};
+
+/// The rows of one group of lanes.
+class RowReader {
+ public:
+  RowReader(const void* rows, std::size_t group, std::size_t groups)
+      : rows_(static_cast<const __m128i*>(rows) + group), groups_(groups) {}
+  __m128i row(std::uint32_t id) const { return _mm_load_si128(rows_ + id * groups_); }
+  /// Of at most kStretch records, in 16 bits.
+  __m128i sum(std::span<const std::uint32_t> ids) const {
+    return groups_ == 1 ? sum(ids, [this](std::uint32_t id) { return _mm_load_si128(rows_ + id); })
+                        : sum(ids, [this](std::uint32_t id) { return row(id); });
+  }
+
+ private:
+  template <typename Row>
+  static __m128i sum(std::span<const std::uint32_t> ids, Row row) {
+    __m128i a = _mm_setzero_si128(), b = a;
+    const std::uint32_t* at = ids.data();
+    const std::uint32_t* const end = at + ids.size();
+    for (; end - at >= 4; at += 4) {
+      a = _mm_add_epi16(a, _mm_add_epi16(row(at[0]), row(at[1])));
+      b = _mm_add_epi16(b, _mm_add_epi16(row(at[2]), row(at[3])));
+    }
+    for (; at != end; ++at) a = _mm_add_epi16(a, row(*at));
+    return _mm_add_epi16(a, b);
+  }
+
+  const __m128i* rows_;
+  std::size_t groups_;
+};
+
+}  // namespace
 
 std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool taken) {
   static_assert(sizeof facts == 8);
@@ -54,26 +130,19 @@ void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> cou
 }
 
 void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const {
-  // 16-bit sums of at most 255 each cannot wrap within 256 records.
-  constexpr std::size_t kStretch = 256;
-  for (std::size_t group = 0; group < groups_; ++group) {
-    const Row* rows = rows_.data() + group;
-    const std::size_t lanes = std::min<std::size_t>(8, lanes_ - group * 8);
-    for (std::size_t at = 0; at < ids.size();) {
-      const std::size_t end = std::min(ids.size(), at + kStretch);
-      __m128i a = _mm_setzero_si128();
-      __m128i b = _mm_setzero_si128();
-      for (; at + 2 <= end; at += 2) {
-        a = _mm_add_epi16(a, _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at] * groups_)));
-        b = _mm_add_epi16(b, _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at + 1] * groups_)));
-      }
-      if (at < end) a = _mm_add_epi16(a, _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at++] * groups_)));
-      alignas(16) std::uint16_t sums[2][8];
-      _mm_store_si128(reinterpret_cast<__m128i*>(sums[0]), a);
-      _mm_store_si128(reinterpret_cast<__m128i*>(sums[1]), b);
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-        totals[group * 8 + lane] += std::uint64_t{sums[0][lane]} + sums[1][lane];
-    }
+  for (std::size_t group = 0; group < groups_; ++group) sum_group(group, ids, totals);
+}
+
+void CountTable::sum_group(std::size_t group, std::span<const std::uint32_t> ids,
+                           std::span<std::uint64_t> totals) const {
+  const RowReader rows(rows_.data(), group, groups_);
+  for (std::size_t at = 0; at < ids.size();) {
+    const std::size_t end = std::min(ids.size(), at + WideSums::kMostRecords);
+    WideSums wide;
+    for (; at < end; at += kStretch) wide.add(rows.sum(ids.subspan(at, std::min(kStretch, end - at))));
+    Eight sums;
+    wide.store(sums.data());
+    for (std::size_t lane = 0; lane < lanes_of(group); ++lane) totals[group * 8 + lane] += sums[lane];
   }
 }
 
@@ -81,27 +150,19 @@ void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t
 // The first group of lanes finds where to stop, the others follow it there.
 std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
                                          std::span<std::uint32_t> running) const {
-  constexpr std::size_t kStretch = 512;  // of two sums of 16 bits, as above
+  constexpr std::size_t kOfTwo = 2 * kStretch;  // two sums
   static_assert(kMarkedRecord == 1u << 31, "the bit that MOVMSKPS takes");
   alignas(16) static constexpr std::uint16_t kFirst[4][8] = {{}, {0xFFFF}, {0xFFFF, 0xFFFF}, {0xFFFF, 0xFFFF, 0xFFFF}};
   const __m128i zero = _mm_setzero_si128();
   std::size_t count = records.size();
   for (std::size_t group = 0; group < groups_; ++group) {
-    const Row* rows = rows_.data() + group;
-    const auto row = [&](std::size_t at) {
-      const std::size_t exit = records[at] & ~kMarkedRecord;
-      return _mm_load_si128(reinterpret_cast<const __m128i*>(rows + exit * groups_));
-    };
-    auto* const sums = reinterpret_cast<__m128i*>(running.data() + group * 8);
-    __m128i low = _mm_loadu_si128(sums), high = _mm_loadu_si128(sums + 1);
+    const RowReader rows(rows_.data(), group, groups_);
+    const auto row = [&](std::size_t at) { return rows.row(records[at] & ~kMarkedRecord); };
+    WideSums sums = WideSums::load(running.data() + group * 8);
     __m128i a = zero, b = zero;
-    const auto widen = [&](__m128i stretch) {
-      low = _mm_add_epi32(low, _mm_unpacklo_epi16(stretch, zero));
-      high = _mm_add_epi32(high, _mm_unpackhi_epi16(stretch, zero));
-    };
     std::size_t at = 0, end = 0;
     for (bool marked = false; !marked && at < count;) {
-      end = std::min(count, at + kStretch);
+      end = std::min(count, at + kOfTwo);
       for (; at + 4 <= end; at += 4) {
         const auto four = _mm_castsi128_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&records[at])));
         const auto marks = static_cast<unsigned>(_mm_movemask_ps(four));
@@ -124,41 +185,95 @@ std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
         if (marked) break;
         a = _mm_add_epi16(a, row(at));
       }
-      widen(std::exchange(a, zero));
-      widen(std::exchange(b, zero));
+      sums.add(std::exchange(a, zero));
+      sums.add(std::exchange(b, zero));
     }
     count = at;
-    _mm_storeu_si128(sums, low);
-    _mm_storeu_si128(sums + 1, high);
+    sums.store(running.data() + group * 8);
   }
   return count;
 }
 
+// Which records overflow nothing is found in the groups that have a lane close enough, one after the other: each looks no further than
+// the one before, so the sums of the last are what is wanted.
 std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
                                    std::span<std::uint64_t> totals) const {
-  CHECK(ids.size() <= kFew, ids.size());
-  // The groups one after the other: each adds no further than the one before. Room above 16 bits is not used up by so few.
-  std::size_t count = ids.size();
+  CHECK(ids.size() <= kMostWithin, ids.size());
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 30;  // beyond what so many records can bring
+  static_assert(kMostWithin * 255 < kFar);
+  std::size_t last = groups_;
+  Eight sums;
   for (std::size_t group = 0; group < groups_; ++group) {
-    const Row* rows = rows_.data() + group;
-    const auto row = [&](std::size_t at) {
-      return _mm_load_si128(reinterpret_cast<const __m128i*>(rows + ids[at] * groups_));
-    };
-    alignas(16) std::uint16_t left[8] = {};
-    const std::size_t lanes = std::min<std::size_t>(8, lanes_ - group * 8);
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-      left[lane] = static_cast<std::uint16_t>(
-          std::min<std::uint64_t>(room[group * 8 + lane] - totals[group * 8 + lane], UINT16_MAX));
-    const __m128i most = _mm_load_si128(reinterpret_cast<const __m128i*>(left)), zero = _mm_setzero_si128();
-    __m128i sum = zero;
-    for (std::size_t at = 0; at < count; ++at) {
-      sum = _mm_add_epi16(sum, row(at));
-      const __m128i beyond = _mm_cmpeq_epi16(_mm_subs_epu16(sum, most), zero);
-      if (_mm_movemask_epi8(beyond) != 0xFFFF) count = at;
+    Eight left;
+    left.fill(kFar);
+    bool close = false;
+    for (std::size_t lane = 0; lane < lanes_of(group); ++lane) {
+      const std::uint64_t here = room[group * 8 + lane] - totals[group * 8 + lane];
+      if (here >= kFar) continue;
+      left[lane] = static_cast<std::uint32_t>(here);
+      close = true;
     }
+    if (!close) continue;
+    ids = ids.first(sum_within(group, ids, left, sums));
+    last = group;
   }
-  sum(ids.first(count), totals);
-  return count;
+  for (std::size_t group = 0; group < groups_; ++group) {
+    if (group != last) {
+      sum_group(group, ids, totals);
+      continue;
+    }
+    for (std::size_t lane = 0; lane < lanes_of(group); ++lane) totals[group * 8 + lane] += sums[lane];
+  }
+  return ids.size();
+}
+
+// Whole stretches, until the one before says that the next will pass what is left, or it does; then in small steps, and at last one by
+// one. So a search costs little more than the sum of what it passes.
+std::size_t CountTable::sum_within(std::size_t group, std::span<const std::uint32_t> ids, const Eight& left,
+                                   Eight& sums) const {
+  constexpr std::size_t kShortStretch = 128, kStep = 16;  // of the former sums are positive in 16 bits with a sign
+  static_assert(kShortStretch * 255 <= INT16_MAX && kShortStretch % kStep == 0);
+  const RowReader rows(rows_.data(), group, groups_);
+  const WideSums most = WideSums::load(left.data());
+  WideSums sum, growth = WideSums::all(kStretch * 4);  // of instructions in a record, about
+  std::size_t at = 0;
+  while (at < ids.size()) {
+    const auto rest = ids.subspan(at);
+    if (sum.plus(growth).plus(growth.quarter()).within(most)) {
+      const auto stretch = rest.first(std::min(kStretch, rest.size()));
+      WideSums next = sum;
+      next.add(rows.sum(stretch));
+      if (next.within(most)) {
+        growth = next.minus(sum);
+        sum = next;
+        at += stretch.size();
+        continue;
+      }
+    }
+    const auto stretch = rest.first(std::min(kShortStretch, rest.size()));
+    const __m128i most_more = most.minus(sum).narrow();
+    const auto is_within = [&](__m128i more) { return _mm_movemask_epi8(_mm_cmpgt_epi16(more, most_more)) == 0; };
+    __m128i more = _mm_setzero_si128();
+    std::size_t within = 0;
+    for (; within + kStep <= stretch.size(); within += kStep) {
+      const __m128i with_step = _mm_add_epi16(more, rows.sum(stretch.subspan(within, kStep)));
+      if (!is_within(with_step)) break;
+      more = with_step;
+    }
+    bool full = false;
+    for (const std::uint32_t id : stretch.subspan(within, std::min(kStep, stretch.size() - within))) {
+      const __m128i with_record = _mm_add_epi16(more, rows.row(id));
+      full = !is_within(with_record);
+      if (full) break;
+      more = with_record;
+      ++within;
+    }
+    sum.add(more);
+    at += within;
+    if (full) break;
+  }
+  sum.store(sums.data());
+  return at;
 }
 
 }  // namespace zs::engine

@@ -2,6 +2,8 @@
 // occurrences on the path to it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -93,16 +95,21 @@ class CountTable {
   /// returns  how many were added
   std::size_t add_up_to_marked(std::span<const std::uint32_t> records, std::span<std::uint32_t> running) const;
 
-  /// totals[lane] += occurrences over the exits `ids`, of which there are at most kFew, as long as all lanes stay within room[lane].
+  /// totals[lane] += occurrences over the exits `ids`, of which there are at most kMostWithin, as long as all lanes stay within
+  /// room[lane].
   /// returns  how many exits were added: the next one would pass the room
   std::size_t add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
                          std::span<std::uint64_t> totals) const;
-  static constexpr std::size_t kFew = 32;
+  static constexpr std::size_t kMostWithin = std::size_t{1} << 21;
 
  private:
   struct alignas(16) Row {
     std::uint16_t lane[8];
   };
+  using Eight = std::array<std::uint32_t, 8>;
+  std::size_t lanes_of(std::size_t group) const { return std::min<std::size_t>(8, lanes_ - group * 8); }
+  void sum_group(std::size_t group, std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
+  std::size_t sum_within(std::size_t group, std::span<const std::uint32_t> ids, const Eight& left, Eight& sums) const;
   std::size_t groups_, lanes_;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> most_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
 namespace zs::engine {
@@ -77,8 +78,8 @@ TEST(CountTable, AddsExitsAsLongAsEveryLaneHasRoom) {
           std::vector<std::uint64_t> rooms(lanes, std::uint64_t{1} << 48), totals(lanes, 0);
           rooms[tight] = room + 10;
           totals[tight] = 10;
-          const std::size_t expected = std::min<std::uint64_t>(CountTable::kFew, room / each);
-          const std::vector<std::uint32_t> ids(CountTable::kFew, exit);
+          const std::vector<std::uint32_t> ids(32, exit);
+          const std::size_t expected = std::min<std::uint64_t>(ids.size(), room / each);
           EXPECT_EQ(table.add_within(ids, rooms, totals), expected) << tight << ' ' << room;
           for (std::size_t lane = 0; lane < lanes; ++lane) {
             EXPECT_EQ(totals[lane], expected * each + (lane == tight ? 10 : 0));
@@ -87,6 +88,45 @@ TEST(CountTable, AddsExitsAsLongAsEveryLaneHasRoom) {
       }
     }
   }
+}
+
+// Rooms of every size, so that the search ends in whole stretches, in short ones, in their last steps and behind all of them; lanes
+// that are close in no group, in one and in several.
+TEST(CountTable, AddsExactlyAsManyExitsAsOneByOne) {
+  std::mt19937 generator(1);
+  const auto below = [&](std::size_t bound) { return static_cast<std::uint32_t>(generator() % bound); };
+  std::size_t stopped = 0, passed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::size_t lanes = 1 + below(19);
+    const LaneSet set{std::vector<arch::EventMeaning>(lanes)};
+    CountTable table(set, std::vector<std::uint32_t>(lanes, 0));
+    const std::uint32_t exits = 1 + below(30), most = below(4) == 0 ? 255 : 1 + below(20);
+    for (std::uint32_t exit = 0; exit < exits; ++exit) {
+      std::vector<std::uint32_t> counts(lanes);
+      for (std::uint32_t& count : counts) count = below(most + 1);
+      table.add_exit(counts);
+    }
+    std::vector<std::uint32_t> ids(below(2000));
+    for (std::uint32_t& id : ids) id = below(exits);
+    std::vector<std::uint64_t> room(lanes, std::uint64_t{1} << 47), totals(lanes), expected(lanes);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      totals[lane] = expected[lane] = below(1000);
+      if (below(4) == 0) room[lane] = totals[lane] + below(ids.size() * most + 1);
+    }
+    std::size_t count = 0;
+    for (; count < ids.size(); ++count) {
+      bool within = true;
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        within &= expected[lane] + table.at(ids[count], lane) <= room[lane];
+      if (!within) break;
+      for (std::size_t lane = 0; lane < lanes; ++lane) expected[lane] += table.at(ids[count], lane);
+    }
+    ASSERT_EQ(table.add_within(ids, room, totals), count) << round;
+    ASSERT_EQ(totals, expected) << round;
+    ++(count < ids.size() ? stopped : passed);
+  }
+  EXPECT_GT(stopped, 1000U);
+  EXPECT_GT(passed, 200U);
 }
 
 TEST(CountTable, AnExitTakesAsManyWordsAsItsLargestLaneNeeds) {

@@ -193,12 +193,14 @@ class Runtime final : public CodeSource, public CodeListener {
   void look_at_room();
   void count_and_cut(std::span<const std::uint32_t> ids);
   bool adds_up(std::span<const std::uint64_t> more);
-  std::size_t records_to_overflow() const;
-  void add_records(std::span<const std::uint32_t> ids);
-  void add_few_records(std::span<const std::uint32_t> ids);
-  void add_path(std::uint32_t block, unsigned instructions, const Exit* exit, std::span<const std::uint16_t> sums);
+  /// The path to an exit, or the first instructions of a block.
+  struct PathName {
+    std::uint32_t exit = kNone, block = kNone;
+  };
+  void add_path(std::span<const std::uint16_t> sums, PathName path);
+  bool only_add() const;
+  void cut();
   void cut(const Translator::Retirement& insn, bool taken);
-  void cut(const arch::Retired& retired);
   void count_and_cut_instructions(std::uint64_t instructions);
 
   // ---- memory of the program (dispatcher.cc)
@@ -306,16 +308,12 @@ class Runtime final : public CodeSource, public CodeListener {
     std::int32_t tid;
   };
   std::vector<EngineStacks> spare_stacks_;
-  std::vector<EngineStacks> retiring_;      // of threads that may still be on them
-  std::uint64_t trace_start_ = 0;           // first byte of the records not drained yet
-  std::vector<std::uint64_t> totals_;       // scratch of drain()
-  bool cuts_ = false;                       // overflows are found in the trace, not waited for
-  std::vector<std::uint64_t> room_, more_;  // by lane; scratch of count_and_cut()
-  std::vector<std::size_t> near_lanes_;     // of room_: what may overflow within a trace
-  std::vector<std::uint16_t> path_sum_;     // scratch: what add_path() is given
-  std::vector<std::uint64_t> summed_;       // by lane, in summed_records_: what an average record has
-  std::uint64_t summed_records_ = 0;
-  std::vector<double> records_per_;             // by lane: records to an occurrence
+  std::vector<EngineStacks> retiring_;          // of threads that may still be on them
+  std::uint64_t trace_start_ = 0;               // first byte of the records not drained yet
+  std::vector<std::uint64_t> totals_;           // scratch of drain()
+  bool cuts_ = false;                           // overflows are found in the trace, not waited for
+  std::vector<std::uint64_t> room_, more_;      // by lane; scratch of count_and_cut() and count_logged()
+  std::vector<std::size_t> near_lanes_;         // of room_: what may overflow within a trace
   std::vector<MarkVisit> visits_;               // scratch of count_with_visits()
   std::vector<std::uint32_t> uncounted_;        // of each visit, then the running sums
   std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction

@@ -1187,6 +1187,8 @@ void Translator::flush() {
   noted_page_ = kNoPage;
   branch_cache_.clear();
   retirements_.clear();
+  kept_sums_.clear();
+  kept_sums_at_.clear();
   forget_hashed();
   window_.forget_direct();
 }
@@ -1281,6 +1283,37 @@ const Translator::Retirements& Translator::retirements(std::uint32_t block, unsi
     check_exits(blocks_[block], of_block);
   }
   return of_block;
+}
+
+std::span<const std::uint16_t> Translator::sums_to(std::uint32_t exit_id) {
+  if (exit_id < kFirstKept) {
+    sums_.clear();
+    put_sums_to(exit_id, sums_);
+    return sums_;
+  }
+  if (exit_id >= kept_sums_at_.size()) kept_sums_at_.resize(exits_.size());
+  std::uint32_t& at = kept_sums_at_[exit_id];
+  if (at == 0) {
+    at = static_cast<std::uint32_t>(kept_sums_.size() + 1);
+    kept_sums_.push_back(static_cast<std::uint16_t>((exits_[exit_id].instructions + 1u) * lanes_.size()));
+    put_sums_to(exit_id, kept_sums_);
+  }
+  return {kept_sums_.data() + at, kept_sums_[at - 1]};
+}
+
+/// Not the block's own behind the last instruction: a branch may leave there that the block follows.
+void Translator::put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums) {
+  const Exit& exit = exits_[exit_id];
+  const auto& of_block = retirements(exit.block, exit.instructions).sums;
+  sums.insert(sums.end(), of_block.begin(), of_block.begin() + std::ptrdiff_t(exit.instructions * lanes_.size()));
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    sums.push_back(static_cast<std::uint16_t>(counts_.at(exit_id, lane)));
+}
+
+std::span<const std::uint16_t> Translator::sums_into(std::uint32_t block, unsigned instructions) {
+  const auto& of_block = retirements(block, instructions).sums;
+  sums_.assign(of_block.begin(), of_block.begin() + std::ptrdiff_t((instructions + 1) * lanes_.size()));
+  return sums_;
 }
 
 bool Translator::taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit) {

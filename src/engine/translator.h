@@ -162,6 +162,11 @@ class Translator {
   static bool taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit);
   /// At least `instructions` of them. Holds until the next call. CHECKs that they bring what the block's exits are said to.
   const Retirements& retirements(std::uint32_t block, unsigned instructions);
+  /// By lane, what the instructions on the path to an exit, or the first ones of a block, bring: before the first of them, before the
+  /// second, ..., after the last. Hold until the next call of either. An exit's are kept in one piece, because an end of a window
+  /// finds nothing of it in the caches.
+  std::span<const std::uint16_t> sums_to(std::uint32_t exit_id);
+  std::span<const std::uint16_t> sums_into(std::uint32_t block, unsigned instructions);
   /// Occurrences of each lane in one such instruction. Holds until the next call.
   std::span<const std::uint32_t> counts_of(const arch::InsnFacts& facts, bool taken) {
     return fact_counts_.of(facts, taken);
@@ -253,6 +258,7 @@ class Translator {
   Retirements& retirements_at(std::uint32_t block);
   Retirements retirements_of(const Path& path);
   void check_exits(const Block& block, const Retirements& path);
+  void put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums);
   bool needs_step(const Insn& insn) const;
   void reserve_once();
   void emit_block(const Path& path);
@@ -337,6 +343,9 @@ class Translator {
   static std::size_t guess_of(std::uint64_t pc) { return (pc * 0x9E3779B97F4A7C15u) >> 46; }
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::vector<Retirements> retirements_;           // by block, as far as somebody asked
+  std::vector<std::uint16_t> kept_sums_;           // of sums_to(): how many, and they, of one exit behind the other's
+  std::vector<std::uint32_t> kept_sums_at_;        // by exit, as far as somebody asked; 0: not there
+  std::vector<std::uint16_t> sums_;                // scratch of sums_to() and sums_into()
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
   // The block that is made once has the first index, ids and bytes of all.

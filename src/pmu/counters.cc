@@ -371,6 +371,22 @@ Counters::Step Counters::pass(std::size_t lane, std::uint64_t events, Ring ring)
   return step;
 }
 
+Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) {
+  refresh();
+  Lanes& lanes = of(ring);
+  CHECK(events.size() == lanes.count, events.size(), lanes.count);
+  Step step;
+  for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+    for (unsigned i = 0; i < lanes.member_count[lane]; ++i) tick(*lanes.members[lane][i], events[lane], step);
+  }
+  return step;
+}
+
+bool Counters::only_adds(Ring ring) {
+  refresh();
+  return of(ring).conditional_count == 0 && pebs_.empty() && pending_.empty();
+}
+
 bool Counters::ticks_in(unsigned counter, Ring ring) {
   refresh();
   const Lanes& lanes = of(ring);

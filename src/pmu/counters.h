@@ -104,6 +104,10 @@ class Counters {
   Step advance(const Elapsed& elapsed, Ring ring);
   /// The same of one lane's events.
   Step pass(std::size_t lane, std::uint64_t events, Ring ring);
+  /// The same of all lanes' events together.
+  Step pass(std::span<const std::uint64_t> events, Ring ring);
+  /// Whether what retires does nothing but advance counters, as time does.
+  bool only_adds(Ring ring);
   Elapsed time_headroom(Ring ring);
   /// Whether this counter of time, named by its bit, runs in that ring.
   bool ticks_in(unsigned counter, Ring ring);

@@ -73,6 +73,7 @@ class Pmu::Impl {
   Repeating repeating(std::size_t lane, Ring ring);
   void advance(const Elapsed& elapsed, Ring ring);
   void pass(std::size_t lane, std::uint64_t events, Ring ring);
+  void pass(std::span<const std::uint64_t> events, Ring ring) { wrapped(counters_.pass(events, ring)); }
   void wrapped(const Counters::Step& step);
   void issue(const IssuedSlots& issued, Ring ring);
 
@@ -608,6 +609,8 @@ std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 
 void Pmu::advance(const Elapsed& elapsed, Ring ring) { impl_->advance(elapsed, ring); }
 void Pmu::pass(std::size_t lane, std::uint64_t events, Ring ring) { impl_->pass(lane, events, ring); }
+bool Pmu::only_adds(Ring ring) const { return !impl_->records_branches() && impl_->counters().only_adds(ring); }
+void Pmu::pass(std::span<const std::uint64_t> events, Ring ring) { impl_->pass(events, ring); }
 void Pmu::issue(const IssuedSlots& issued, Ring ring) { impl_->issue(issued, ring); }
 Elapsed Pmu::time_headroom(Ring ring) const { return impl_->counters().time_headroom(ring); }
 

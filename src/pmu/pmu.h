@@ -114,6 +114,12 @@ class Pmu {
   /// those of advance() do.
   void pass(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
 
+  /// Whether what retires does nothing but advance counters and request PMIs: then what it needs to be told of an instruction is how
+  /// often it has each lane's event, and that may come in one sum with what retired before.
+  bool only_adds(Ring ring = Ring::User) const;
+  /// Adds such a sum, by lane: of instructions of which the last may make counters overflow, none before it.
+  void pass(std::span<const std::uint64_t> events, Ring ring = Ring::User);
+
   /// One instruction retired; `after` is the state after it (ip = next instruction). Order, SDM: LBR, counters, PEBS
   /// record, BTS record, PMI. Writes DS records through LinearMemory. A taken branch is entered into LBR and BTS here,
   /// unless Retired::transfer_entered says that enter_branch() has been called for it.
