@@ -464,21 +464,81 @@ template <typename Core>
   return words;
 }
 
-/// A load or store of one address that no inline path answers for.
+/// The accesses of a simple block of a plan from the `done`th on, which no inline path answers for; those before it were hits that
+/// are not counted yet, and all its lines were fetched. Nobody asks for what became of them.
 template <typename Clock>
-void ThreadPlayer<Clock>::play_slow(const Step& step, std::uint64_t linear) {
-  const unsigned core = core_.number;
-  if (step.kind == StepKind::Load) {
-    const std::uint64_t now = core_.clock.load_dispatch(step.load);
-    loaded(step, now, memory_.other_load(core, access_of(step, linear, now)));
-  } else {
-    const std::uint64_t now = core_.clock.dispatch_cycle(step.instruction);
-    stored(step, memory_.other_store(core, access_of(step, linear, now)));
+template <typename Core>
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play_rest(const Segment& segment,
+                                                                                  const Step* step, const Step* end,
+                                                                                  std::size_t done, std::uint64_t next,
+                                                                                  const std::uint64_t* words,
+                                                                                  Core& core) {
+  const unsigned number = core.number;
+  MemorySystem::Filter& filter = memory_.filter(number);
+  const std::uint64_t started = core.clock.start_cycle();
+  std::uint64_t hits = done, written = 0;
+  for (const Step* before = step; done != 0; ++before) {
+    step = before + 1;
+    if (before->kind == StepKind::Fetch) continue;
+    written += before->kind == StepKind::Store ? 1 : 0;
+    ++words;
+    --done;
   }
+  bool tried = true;
+  for (; step != end; ++step) {
+    if (step->kind == StepKind::Fetch) continue;
+    const std::uint64_t linear = *words++;
+    const bool store = step->kind == StepKind::Store;
+    if (!tried && (filter.hits(linear, step->bytes, store ? 1 : 0) ||
+                   memory_.quiet_hit(number, linear, Look(step->bytes, store), started))) {
+      ++hits;
+      written += store ? 1 : 0;
+      continue;
+    }
+    tried = false;
+    const std::uint64_t now = core.clock.dispatch_cycle(step->instruction);
+    const Access access{linear, now, step->bytes, static_cast<std::uint32_t>(step->at), started, 0};
+    if (store) {
+      const Outcome outcome = memory_.other_store(number, access);
+      if (outcome.latency > l1_cycles_) core.clock.store_missed(step->instruction, outcome.latency);
+    } else {
+      const Outcome outcome = memory_.other_load(number, access);
+      if (outcome.latency > l1_cycles_) core.clock.load_done(step->load, outcome.latency, SlotCause::L1);
+    }
+  }
+  filter.count(hits - written, written);
+  end_simple(segment, next, core);
+  return words;
 }
 
-/// One whole block of a plan, of which something may have happened: its lines below `line` were fetched, and its first `done`
-/// accesses were hits that are not counted yet; where all lines were fetched, the one behind them is none.
+/// end_block() of a simple block, while nobody asks for its branches.
+template <typename Clock>
+template <typename Core>
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::end_simple(const Segment& segment, std::uint64_t next,
+                                                                   Core& core) {
+  const std::uint64_t target = segment.target_is_next ? next : segment.target;
+  const std::uint16_t footprint = path_footprint(segment.pc, target);
+  const BranchOutcome outcome =
+      segment.kind == BranchKind::Conditional
+          ? core.branches.predict_conditional(segment.pc, segment.address, footprint, segment.taken)
+          : core.branches.predict_and_update({.pc = segment.pc,
+                                              .next = segment.next,
+                                              .target = target,
+                                              .kind = segment.kind,
+                                              .taken = segment.taken},
+                                             segment.address, footprint);
+  if (outcome.mispredicted) [[unlikely]] {
+    note_mispredicted(segment.kind, segment.taken);
+    core.clock.mispredict(segment.branch);
+  } else if (outcome.btb_miss) [[unlikely]] {
+    ++signals_[CoreSignal::Resteers];
+    core.clock.resteer(segment.branch);
+  }
+  core.clock.end();
+}
+
+/// One whole simple block of a plan, of which something may have happened: its lines below `line` were fetched, and its first
+/// `done` accesses were hits that are not counted yet; where all lines were fetched, the one behind them is none.
 template <typename Clock>
 [[gnu::noinline]] const std::uint64_t* ThreadPlayer<Clock>::play_part(const Plan& plan, std::size_t which,
                                                                       std::uint64_t line, std::size_t done,
@@ -487,17 +547,16 @@ template <typename Clock>
   core_.clock.begin(*segment.timing);
   const Step* step = plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end);
   const Step* const end = plan.steps.data() + segment.steps_end;
+  if constexpr (!kTimed) {
+    if (line > (segment.next - 1) >> kLineBits) return play_rest(segment, step, end, done, next, words, core_);
+  }
   std::uint64_t loads = 0, stores = 0;
-  bool tried = line > (segment.next - 1) >> kLineBits;  // the access behind those
   for (; step != end; ++step) {
     if (step->kind == StepKind::Fetch) {
       if (step->at >> kLineBits >= line) play_step<false>(*step, words);
     } else if (loads + stores != done) {
       ++(step->kind == StepKind::Store ? stores : loads);
       ++words;
-    } else if (tried) {
-      play_slow(*step, *words++);
-      tried = false;
     } else {
       words = play_step<false>(*step, words);
     }

@@ -138,7 +138,11 @@ class ThreadPlayer final : public arch::CoreFeed {
   BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
-  void play_slow(const Step& step, std::uint64_t linear);
+  template <typename Core>
+  const std::uint64_t* play_rest(const Segment& segment, const Step* step, const Step* end, std::size_t done,
+                                 std::uint64_t next, const std::uint64_t* words, Core& core);
+  template <typename Core>
+  void end_simple(const Segment& segment, std::uint64_t next, Core& core);
   template <bool kLast>
   const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
   void end_block(const Segment& segment, std::uint64_t next);
