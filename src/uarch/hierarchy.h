@@ -66,7 +66,11 @@ class Hierarchy final : public MemorySystem {
       prefetch_into_l2(core, line, now);
     } else {
       const bool write = hint == PrefetchHint::W;
-      use_line(core, line, access.linear, now, write ? Use::PrefetchForWrite : Use::Prefetch);
+      if (write) {
+        use_line<Use::PrefetchForWrite>(core, line, access.linear, now);
+      } else {
+        use_line<Use::Prefetch>(core, line, access.linear, now);
+      }
     }
   }
 
@@ -152,50 +156,7 @@ class Hierarchy final : public MemorySystem {
 
  protected:
   Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
-    enter(core);
-    cores_[core]->dispatched = earliest_of(access);
-    count(core, CoreSignal::Loads);
-    const bool locked = kind == LoadKind::Locked;
-    if (locked) {
-      count(core, CoreSignal::LockedLoads);
-      count(core, CoreSignal::Stores);
-    }
-    auto& stores = stores_of(core);
-    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load);
-    Outcome outcome{.tlb = translated.outcome};
-    std::uint32_t latency = translated.latency;
-
-    if (buffers_stores_ && !locked) {
-      outcome.forwarding = stores.meet(access.linear, access.bytes, access.now);
-      switch (outcome.forwarding) {
-        case Forwarding::None: break;
-        case Forwarding::Alias:
-          count(core, CoreSignal::AddressAlias);
-          latency += parameters_.alias_cycles;
-          break;
-        case Forwarding::Forwarded:
-        case Forwarding::Blocked: {
-          const bool blocked = outcome.forwarding == Forwarding::Blocked;
-          count(core, blocked ? CoreSignal::ForwardBlocked : CoreSignal::ForwardedLoads);
-          count(core, CoreSignal::LoadL1Hit);
-          if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
-          outcome.latency = latency + parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
-          return outcome;
-        }
-      }
-    }
-
-    std::uint64_t start = access.now + latency;
-    if (locked && buffers_stores_) start = stores.drained_at(start);
-    const Used used = use_lines(core, access, translated, start, locked ? Use::LockedLoad : Use::Load, outcome);
-    outcome.source = used.source;
-    outcome.latency = static_cast<std::uint32_t>(start - access.now) + used.latency;
-    if (locked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
-    if (outcome.split) count(core, CoreSignal::SplitLoads);
-    if (outcome.tlb == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
-    const bool as_l1 = locked && parameters_.locked_loads_count_as_l1;
-    count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : used.source)]);
-    return outcome;
+    return kind == LoadKind::Locked ? load_as<Use::LockedLoad>(core, access) : load_as<Use::Load>(core, access);
   }
 
   Outcome slow_store(unsigned core, const Access& access) override {
@@ -205,15 +166,16 @@ class Hierarchy final : public MemorySystem {
     auto& stores = stores_of(core);
     const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
     const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
-    Outcome outcome{.waited = static_cast<std::uint32_t>(begin - access.now), .tlb = translated.outcome};
-    const Used used = use_lines(core, access, translated, begin + translated.latency, Use::Store, outcome);
-    outcome.source = used.source;
-    outcome.latency = translated.latency + used.latency;
+    Outcome outcome = use_lines<Use::Store>(core, access, translated, begin + translated.latency);
+    outcome.latency += translated.latency;
     if (buffers_stores_) {
+      outcome.waited = static_cast<std::uint32_t>(begin - access.now);
       stores.push(access.linear, access.bytes, begin, std::max(begin + outcome.latency, access.retires));
     }
-    if (outcome.split) count(core, CoreSignal::SplitStores);
-    if (outcome.tlb == TlbOutcome::Walk) count(core, CoreSignal::StoreStlbMiss);
+    if (outcome.split) [[unlikely]]
+      count(core, CoreSignal::SplitStores);
+    if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
+      count(core, CoreSignal::StoreStlbMiss);
     return outcome;
   }
 
@@ -379,6 +341,57 @@ class Hierarchy final : public MemorySystem {
     }
   }
 
+  /// A load, or a locked read-modify-write.
+  template <Use kUse>
+  [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access) {
+    constexpr bool kLocked = kUse == Use::LockedLoad;
+    enter(core);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::Loads);
+    if (kLocked) {
+      count(core, CoreSignal::LockedLoads);
+      count(core, CoreSignal::Stores);
+    }
+    auto& stores = stores_of(core);
+    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load);
+    std::uint32_t latency = translated.latency;
+
+    Forwarding forwarding = Forwarding::None;
+    if (!kLocked && buffers_stores_) {
+      forwarding = stores.meet(access.linear, access.bytes, access.now);
+      switch (forwarding) {
+        case Forwarding::None: break;
+        case Forwarding::Alias:
+          count(core, CoreSignal::AddressAlias);
+          latency += parameters_.alias_cycles;
+          break;
+        case Forwarding::Forwarded:
+        case Forwarding::Blocked: {
+          const bool blocked = forwarding == Forwarding::Blocked;
+          count(core, blocked ? CoreSignal::ForwardBlocked : CoreSignal::ForwardedLoads);
+          count(core, CoreSignal::LoadL1Hit);
+          if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
+          latency += parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
+          return {.latency = latency, .tlb = translated.outcome, .forwarding = forwarding};
+        }
+      }
+    }
+
+    std::uint64_t start = access.now + latency;
+    if (kLocked && buffers_stores_) start = stores.drained_at(start);
+    Outcome outcome = use_lines<kUse>(core, access, translated, start);
+    outcome.forwarding = forwarding;
+    outcome.latency += static_cast<std::uint32_t>(start - access.now);
+    if (kLocked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
+    if (outcome.split) [[unlikely]]
+      count(core, CoreSignal::SplitLoads);
+    if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
+      count(core, CoreSignal::LoadStlbMiss);
+    const bool as_l1 = kLocked && parameters_.locked_loads_count_as_l1;
+    count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : outcome.source)]);
+    return outcome;
+  }
+
   // --- translation ---
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
@@ -407,6 +420,15 @@ class Hierarchy final : public MemorySystem {
     }
 
     const WalkEvents& events = kWalkEvents[static_cast<std::size_t>(side)];
+    if (!large_pages_) {
+      if (const Frame* const frame = own.stlb.find(page, false)) {
+        const Translated result{*frame, parameters_.stlb_hit_cycles, TlbOutcome::StlbHit};
+        count(core, events.stlb_hit);
+        first.insert(page, false, result.frame);
+        if (side == Side::Fetch) remember_page(core, page);
+        return result;
+      }
+    }
     const Translation mapped = pages_.translate(page);
     const Frame tagged = mapped.large ? mapped.frame & ~static_cast<Frame>(kSmallPagesPerLarge - 1) : mapped.frame;
     Translated result{mapped.frame, parameters_.stlb_hit_cycles, TlbOutcome::StlbHit};
@@ -446,7 +468,7 @@ class Hierarchy final : public MemorySystem {
     while (level < 3 && own.walk_caches[level].find(page >> kLargePageShift * (level + 1)) == nullptr) ++level;
     for (;; --level) {
       const Line line = pages_.entry_line(page, static_cast<TableLevel>(level));
-      at += use_line(core, line, kNone, at, Use::Walk).latency;
+      at += use_line<Use::Walk>(core, line, kNone, at).latency;
       if (level == last) break;
       own.walk_caches[level - 1].insert(page >> kLargePageShift * level, 0);
     }
@@ -473,33 +495,45 @@ class Hierarchy final : public MemorySystem {
 
   // --- L1D ---
 
-  /// All lines of an access: the one that comes last decides.
-  [[gnu::always_inline]] Used use_lines(unsigned core, const Access& access, const Translated& first,
-                                        std::uint64_t start, Use use, Outcome& outcome) {
-    Used used =
-        use_line(core, line_of(first.frame, access.linear >> kLineBits), access.linear, start, use, access.instruction);
-    if (access.linear % kLineBytes + access.bytes <= kLineBytes) return used;
+  /// All lines of an access: the one that comes last decides. The latency counts from `start`.
+  template <Use kUse>
+  [[gnu::always_inline]] Outcome use_lines(unsigned core, const Access& access, const Translated& first,
+                                           std::uint64_t start) {
+    const Line line = line_of(first.frame, access.linear >> kLineBits);
+    if (access.linear % kLineBytes + access.bytes > kLineBytes) [[unlikely]]
+      return use_split<kUse>(core, access, first, start);
+    const Used used = use_line<kUse>(core, line, access.linear, start, access.instruction);
+    return {.latency = used.latency, .source = used.source, .tlb = first.outcome};
+  }
+  template <Use kUse>
+  [[gnu::noinline]] Outcome use_split(unsigned core, const Access& access, const Translated& first,
+                                      std::uint64_t start) {
+    Used used = use_line<kUse>(core, line_of(first.frame, access.linear >> kLineBits), access.linear, start,
+                               access.instruction);
+    Outcome outcome{.tlb = first.outcome, .split = true};
     const std::uint64_t last = access.linear + access.bytes - 1;
     for (std::uint64_t linear = (access.linear | (kLineBytes - 1)) + 1; linear <= last; linear += kLineBytes) {
-      outcome.split = true;
       Translated translated{.frame = first.frame};
       if (linear >> kPageBits != access.linear >> kPageBits) {
-        translated = translate(core, linear >> kPageBits, start, use == Use::Store ? Side::Store : Side::Load);
+        translated = translate(core, linear >> kPageBits, start, kUse == Use::Store ? Side::Store : Side::Load);
         outcome.tlb = std::max(outcome.tlb, translated.outcome);
       }
       const Line line = line_of(translated.frame, linear >> kLineBits);
-      const Used next = use_line(core, line, linear, start + translated.latency, use, access.instruction);
+      const Used next = use_line<kUse>(core, line, linear, start + translated.latency, access.instruction);
       if (translated.latency + next.latency > used.latency) {
         used = {translated.latency + next.latency, next.source};
       }
     }
-    if (outcome.split) used.latency += parameters_.split_cycles;
-    return used;
+    outcome.latency = used.latency + parameters_.split_cycles;
+    outcome.source = used.source;
+    return outcome;
   }
 
   /// One line through L1D. linear: kNone for page walks, which have none.
-  [[gnu::always_inline]] Used use_line(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, Use use,
+  template <Use kUse>
+  [[gnu::always_inline]] Used use_line(unsigned core, Line line, std::uint64_t linear, std::uint64_t now,
                                        std::uint32_t instruction = 0) {
+    constexpr Use use = kUse;
     Core& own = *cores_[core];
     const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
     Contention* const contention = several_ ? contended_.find(line, now) : nullptr;
@@ -537,11 +571,13 @@ class Hierarchy final : public MemorySystem {
       return {std::max(l1_cycles, static_cast<std::uint32_t>(complete - now)), Source::FillBuffer};
     }
 
-    return miss(core, line, linear, now, use, instruction);
+    return miss<kUse>(core, line, linear, now, instruction);
   }
 
-  [[gnu::noinline]] Used miss(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, Use use,
+  template <Use kUse>
+  [[gnu::noinline]] Used miss(unsigned core, Line line, std::uint64_t linear, std::uint64_t now,
                               std::uint32_t instruction) {
+    constexpr Use use = kUse;
     Core& own = *cores_[core];
     const std::uint64_t start = wait_for_fill_buffer(core, now);
     const Arrival arrival = request(core, line, start, request_of(use));
@@ -592,7 +628,7 @@ class Hierarchy final : public MemorySystem {
     own.fills.forget(line);
   }
 
-  std::uint64_t wait_for_fill_buffer(unsigned core, std::uint64_t now) {
+  [[gnu::always_inline]] std::uint64_t wait_for_fill_buffer(unsigned core, std::uint64_t now) {
     const std::uint64_t start = cores_[core]->fills.free_at(now);
     if (start > now) count(core, CoreSignal::FillBufferFull, start - now);
     return start;
@@ -625,7 +661,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   /// Puts a line into L1D; what it throws out goes to L2 if it is modified.
-  void install(unsigned core, Line line, LineFlags flags) {
+  [[gnu::always_inline]] void install(unsigned core, Line line, LineFlags flags) {
     Core& own = *cores_[core];
     count(core, CoreSignal::L1dReplacement);
     const EvictedLine evicted = own.l1d.insert(line, flags);
@@ -650,7 +686,8 @@ class Hierarchy final : public MemorySystem {
 
   // --- prefetch ---
 
-  void prefetch_stride(unsigned core, Line line, std::uint64_t linear, std::uint64_t now, std::uint32_t instruction) {
+  [[gnu::always_inline]] void prefetch_stride(unsigned core, Line line, std::uint64_t linear, std::uint64_t now,
+                                              std::uint32_t instruction) {
     if (!prefetch_ || !parameters_.prefetch.ip_stride) return;
     const std::uint64_t target = cores_[core]->strides.missed(instruction, linear);
     if (target != 0) prefetch_into_l1(core, line, linear, target, now);
@@ -689,7 +726,7 @@ class Hierarchy final : public MemorySystem {
   // --- L2 ---
 
   /// L1D or L1I asks L2.
-  Arrival request(unsigned core, Line line, std::uint64_t now, Request request) {
+  [[gnu::always_inline]] Arrival request(unsigned core, Line line, std::uint64_t now, Request request) {
     Core& own = *cores_[core];
     const HitMiss& events = kL2Events[static_cast<std::size_t>(request)];
     const bool exclusive = request == Request::Rfo;
@@ -718,7 +755,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   /// What an access of L2 sets off.
-  void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, bool demand_miss) {
+  [[gnu::always_inline]] void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, bool demand_miss) {
     if (!prefetch_) return;
     Core& own = *cores_[core];
     // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own bandwidth.

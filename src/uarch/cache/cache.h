@@ -73,12 +73,12 @@ class Cache {
       : index_(parameters),
         policy_(make_policy(parameters)),
         ways_(parameters.ways),
-        vectors_end_((parameters.ways + 3) & ~3U),
         shift_(static_cast<unsigned>(std::bit_width(parameters.ways - 1))),
         storage_((std::size_t{index_.sets()} << shift_) + 2 * kLineBytes / sizeof(Line), kNoLine),
         tags_(aligned(storage_)),
         flags_(storage_.size(), kSharedLine),
-        states_(index_.sets(), policy_.initial()) {}
+        states_(index_.sets(), policy_.initial()),
+        filled_(index_.sets(), 0) {}
 
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
@@ -86,10 +86,12 @@ class Cache {
   Slot find(Line line) const {
     const Slot first = index_(line) << shift_;
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
-    for (unsigned way = 0; way < vectors_end_; way += 4) {
-      const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[first + way]));
-      const int equal = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, wanted)));
-      if (equal != 0) return first + way + static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(equal)));
+    const auto* at = reinterpret_cast<const __m128i*>(&tags_[first]);
+    for (unsigned way = 0; way < ways_; way += 8, at += 2) {
+      const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(at), wanted);
+      const __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(at + 1), wanted);
+      const int equal = _mm_movemask_epi8(_mm_packs_epi32(low, high));
+      if (equal != 0) return first + way + static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(equal))) / 2;
     }
     return kNoSlot;
   }
@@ -99,7 +101,8 @@ class Cache {
   /// Puts in a line that is not there.
   EvictedLine insert(Line line, LineFlags flags) {
     const std::uint32_t set = index_(line);
-    const unsigned way = policy_.victim(states_[set], filled(set));
+    const unsigned way = policy_.victim(states_[set], filled_[set]);
+    filled_[set] |= WayMask{1} << way;
     const Slot slot = (set << shift_) + way;
     const EvictedLine evicted{tags_[slot], flags_[slot]};
     tags_[slot] = line;
@@ -116,6 +119,7 @@ class Cache {
   void remove(Slot slot) {
     tags_[slot] = kNoLine;
     flags_[slot] = kSharedLine;
+    filled_[slot >> shift_] &= ~(WayMask{1} << (slot & ((1U << shift_) - 1)));
     set_quick(slot, false, false);
   }
 
@@ -145,9 +149,10 @@ class Cache {
   void set_quick(Slot slot, bool loads, bool stores) {
     if (quick_.empty()) return;
     const unsigned way = slot & ((1U << shift_) - 1);
-    auto& [quick_loads, quick_stores] = quick_[slot >> shift_];
-    quick_loads = static_cast<std::uint16_t>((quick_loads & ~(1U << way)) | (loads ? 1U : 0U) << way);
-    quick_stores = static_cast<std::uint16_t>((quick_stores & ~(1U << way)) | (stores ? 1U : 0U) << way);
+    QuickLines::Ways& ways = quick_[slot >> shift_];
+    const auto was = std::bit_cast<std::uint32_t>(ways);
+    const std::uint32_t now = (loads ? 1U : 0U) | (stores ? 0x1'0000U : 0U);
+    ways = std::bit_cast<QuickLines::Ways>((was & ~(0x1'0001U << way)) | now << way);
   }
 
   /// use(line) for each line that is there.
@@ -177,25 +182,16 @@ class Cache {
     return storage.data() + (align_up(address, kLineBytes) - address) / sizeof(Line);
   }
 
-  WayMask filled(std::uint32_t set) const {
-    const __m128i none = _mm_set1_epi32(-1);
-    WayMask empty = 0;
-    for (unsigned way = 0; way < vectors_end_; way += 4) {
-      const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&tags_[(set << shift_) + way]));
-      empty |= static_cast<WayMask>(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(tags, none)))) << way;
-    }
-    return ~empty & all_ways(ways_);
-  }
-
   SetIndex index_;
   Policy policy_;
   unsigned ways_;
-  unsigned vectors_end_;  // ways, rounded up to whole vectors: what is beyond the ways is kNoLine, or is not looked at
-  unsigned shift_;        // a set has 2^shift_ slots
+  unsigned
+      shift_;  // a set has 2^shift_ slots; what is beyond the ways is kNoLine, and behind the set are lines of others
   std::vector<Line> storage_;
   Line* tags_;  // [set][slot] within storage_, so that a set of 16 ways is one line of the host
   std::vector<LineFlags> flags_;
   std::vector<PolicyState> states_;  // [set]
+  std::vector<WayMask> filled_;      // [set]: ways that hold a line
   Slot newest_ = 0;
   std::vector<QuickLines::Ways> quick_;  // [set], as QuickLines has it; empty: nobody asks
 };

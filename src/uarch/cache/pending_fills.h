@@ -3,14 +3,16 @@
 //
 // Requests are told in program order, and one that has waited for its translation may take a buffer later than one that is told
 // after it: so this keeps everything that is not complete yet, and at no time more than `entries` of it overlap.
-// Invariant: what is under way stands in the order of its completion, so that when an entry is free is one look. Which lines may be among
-// it says a small table of counts, because nearly always the answer is no.
+// Invariant: what is under way stands in the order of its completion, so that when an entry is free is one look. Until when a
+// line may be among it says a small table of times, because nearly always the answer is no.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -20,46 +22,45 @@ namespace zs::uarch {
 
 class PendingFills {
  public:
-  explicit PendingFills(std::uint32_t entries) : entries_(entries) {
+  explicit PendingFills(std::uint32_t entries) : entries_(entries), fills_(std::bit_ceil(std::size_t{4} * entries)) {
     CHECK(entries >= 1);
-    fills_.reserve(std::size_t{4} * entries);
   }
 
   /// When the line is complete; 0 if it is not under way at `now`.
   std::uint64_t complete(Line line, std::uint64_t now) const {
-    if (now >= latest_ || lines_[bucket(line)] == 0) return 0;
+    if (now >= until_[bucket(line)]) return 0;
     return search(line, now);
   }
 
-  bool full(std::uint64_t now) const { return count() >= entries_ && fills_[fills_.size() - entries_].completes > now; }
+  bool full(std::uint64_t now) const { return count() >= entries_ && at(end_ - entries_).completes > now; }
 
   /// When an entry is free for a request made at `now`, at the earliest: as soon as all but entries_ - 1 are complete.
   std::uint64_t free_at(std::uint64_t now) const {
-    return count() < entries_ ? now : std::max(now, fills_[fills_.size() - entries_].completes);
+    return count() < entries_ ? now : std::max(now, at(end_ - entries_).completes);
   }
 
   /// dispatched  no question from now on is about an earlier time
   void add(Line line, std::uint64_t completes, std::uint64_t dispatched) {
-    while (first_ != fills_.size() && fills_[first_].completes <= dispatched) leave(fills_[first_++].line);
-    if (first_ > fills_.size() / 2) {
-      fills_.erase(fills_.begin(), fills_.begin() + static_cast<std::ptrdiff_t>(first_));
-      first_ = 0;
-    }
-    std::size_t at = fills_.size();
-    fills_.emplace_back();
-    for (; at != first_ && fills_[at - 1].completes > completes; --at) fills_[at] = fills_[at - 1];
-    fills_[at] = {completes, line, told_++};
-    ++lines_[bucket(line)];
-    latest_ = std::max(latest_, completes);
+    Fill* const fills = fills_.data();
+    const std::size_t mask = fills_.size() - 1;
+    std::size_t first = first_;
+    while (first != end_ && fills[first & mask].completes <= dispatched) ++first;
+    first_ = first;
+    std::size_t place = end_++;
+    for (; place != first && fills[(place - 1) & mask].completes > completes; --place)
+      fills[place & mask] = fills[(place - 1) & mask];
+    fills[place & mask] = {completes, line, told_++};
+    std::uint64_t& until = until_[bucket(line)];
+    until = std::max(until, completes);
+    if (count() == fills_.size()) [[unlikely]]
+      grow();
   }
 
   /// The line was taken away before it came; its entry stays taken.
   void forget(Line line) {
-    if (lines_[bucket(line)] == 0) return;
-    for (std::size_t i = first_; i != fills_.size(); ++i) {
-      if (fills_[i].line != line) continue;
-      leave(line);
-      fills_[i].line = kNoLine;
+    if (first_ == end_ || until_[bucket(line)] < at(first_).completes) return;
+    for (std::size_t i = first_; i != end_; ++i) {
+      if (at(i).line == line) at(i).line = kNoLine;
     }
   }
 
@@ -72,29 +73,32 @@ class PendingFills {
 
   /// Not the lowest bits: what a line throws out of its set shares them with it.
   static std::size_t bucket(Line line) { return line * 0x9E37'79B1U >> (32 - kBucketBits); }  // 2^32 / golden ratio
-  std::size_t count() const { return fills_.size() - first_; }
-  void leave(Line line) {
-    if (line != kNoLine) --lines_[bucket(line)];
+  std::size_t count() const { return end_ - first_; }
+  Fill& at(std::size_t i) { return fills_[i & (fills_.size() - 1)]; }
+  const Fill& at(std::size_t i) const { return fills_[i & (fills_.size() - 1)]; }
+  [[gnu::noinline]] void grow() {
+    std::vector<Fill> larger(2 * fills_.size());
+    for (std::size_t i = first_; i != end_; ++i) larger[i & (larger.size() - 1)] = at(i);
+    fills_ = std::move(larger);
   }
   /// Of several requests for the line, that which was told first.
   [[gnu::noinline]] std::uint64_t search(Line line, std::uint64_t now) const {
     const Fill* found = nullptr;
-    for (std::size_t i = fills_.size(); i-- != first_ && fills_[i].completes > now;) {
-      const Fill& fill = fills_[i];
+    for (std::size_t i = end_; i != first_ && at(i - 1).completes > now; --i) {
+      const Fill& fill = at(i - 1);
       if (fill.line != line) continue;
       if (found == nullptr || static_cast<std::int32_t>(fill.told - found->told) < 0) found = &fill;
-      if (lines_[bucket(line)] == 1) break;
     }
     return found != nullptr ? found->completes : 0;
   }
 
-  static constexpr unsigned kBucketBits = 11;
+  static constexpr unsigned kBucketBits = 10;
   std::uint32_t entries_;
   std::uint32_t told_ = 0;
-  std::uint64_t latest_ = 0;  // nothing is under way from then on
-  std::size_t first_ = 0;     // what is before it in fills_ is complete
+  // What is under way is fills_[first_] up to fills_[end_], of a ring of a power of two.
+  std::size_t first_ = 0, end_ = 0;
   std::vector<Fill> fills_;
-  std::array<std::uint16_t, 1U << kBucketBits> lines_{};  // of those in fills_, by bucket()
+  std::array<std::uint64_t, 1U << kBucketBits> until_{};  // no line of the bucket() is under way from then on
 };
 
 }  // namespace zs::uarch

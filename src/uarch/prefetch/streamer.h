@@ -66,18 +66,16 @@ class Streamer {
     return tracker_of_another(page);
   }
   [[gnu::noinline]] Tracker& tracker_of_another(Frame page) {
-    const __m128i wanted = _mm_set1_epi32(static_cast<int>(page));
-    const auto* const pages = reinterpret_cast<const __m128i*>(pages_.data());
-    std::uint32_t found = 0;
-    for (unsigned i = 0; i < kTrackers / 4; ++i) {
-      const __m128i equal = _mm_cmpeq_epi32(_mm_load_si128(pages + i), wanted);
-      found |= static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(equal))) << 4 * i;
+    std::uint8_t& hint = hints_[page % hints_.size()];
+    if (pages_[hint] != page) {
+      const std::size_t found = search(page);
+      hint = found != kTrackers ? static_cast<std::uint8_t>(found) : older_[kOrder];
+      if (found == kTrackers) {
+        trackers_[hint] = {};
+        pages_[hint] = page;
+      }
     }
-    const std::size_t which = found != 0 ? static_cast<std::size_t>(std::countr_zero(found)) : older_[kOrder];
-    if (found == 0) {
-      trackers_[which] = {};
-      pages_[which] = page;
-    }
+    const std::size_t which = hint;
     // It becomes the newest.
     newer_[older_[which]] = newer_[which];
     older_[newer_[which]] = older_[which];
@@ -88,6 +86,18 @@ class Streamer {
     return trackers_[which];
   }
 
+  /// kTrackers: it has none.
+  std::size_t search(Frame page) const {
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(page));
+    const auto* const pages = reinterpret_cast<const __m128i*>(pages_.data());
+    std::uint32_t found = 0;
+    for (unsigned i = 0; i < kTrackers / 4; ++i) {
+      const __m128i equal = _mm_cmpeq_epi32(_mm_load_si128(pages + i), wanted);
+      found |= static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(equal))) << 4 * i;
+    }
+    return static_cast<std::size_t>(std::countr_zero(found));
+  }
+
   PrefetchParameters parameters_;
   static constexpr std::size_t kTrackers = 32;  // source: optimisation manual, one per 4 KiB page
   std::array<Tracker, kTrackers> trackers_{};
@@ -96,6 +106,7 @@ class Streamer {
     none.fill(~Frame{0});
     return none;
   }();
+  std::array<std::uint8_t, 256> hints_{};  // by the lowest bits of a page: which tracker such a page had last
   // A ring in the order of their last use: behind kOrder the newest, before it the oldest.
   static constexpr std::uint8_t kOrder = kTrackers;
   static constexpr auto kRing = [] {

@@ -22,6 +22,10 @@ class TreePlruPolicy {
         if (node % 2 == 0) away_[way] |= PolicyState{1} << node / 2;
       }
     }
+    if (ways <= kMostInTable) {
+      for (PolicyState state = 0; state < victims_.size(); ++state)
+        victims_[state] = static_cast<std::uint8_t>(led_to(2 * state));
+    }
   }
 
   constexpr unsigned ways() const { return ways_; }
@@ -29,9 +33,7 @@ class TreePlruPolicy {
 
   /// Bit n of the state is node n; node 1 is the root, the children of n are 2n and 2n + 1, and leaf `ways` + w is way w.
   constexpr unsigned victim(PolicyState state, WayMask /*filled*/) const {
-    unsigned node = 1;
-    while (node < ways_) node = 2 * node + static_cast<unsigned>(state >> node & 1);
-    return node - ways_;
+    return ways_ <= kMostInTable ? victims_[state / 2] : led_to(state);
   }
   constexpr void inserted(PolicyState& state, unsigned way) const { hit(state, way); }
   constexpr void hit(PolicyState& state, unsigned way) const { state = (state & ~path_[way]) | away_[way]; }
@@ -46,9 +48,17 @@ class TreePlruPolicy {
   }
 
  private:
+  static constexpr unsigned kMostInTable = 8;
+  constexpr unsigned led_to(PolicyState state) const {
+    unsigned node = 1;
+    while (node < ways_) node = 2 * node + static_cast<unsigned>(state >> node & 1);
+    return node - ways_;
+  }
+
   unsigned ways_;
-  std::array<PolicyState, 32> path_{};  // the nodes between the root and a way
-  std::array<PolicyState, 32> away_{};  // those of them that must point to the upper half
+  std::array<PolicyState, 32> path_{};                            // the nodes between the root and a way
+  std::array<PolicyState, 32> away_{};                            // those of them that must point to the upper half
+  std::array<std::uint8_t, 1U << (kMostInTable - 1)> victims_{};  // by the nodes, of kMostInTable ways at most
 };
 static_assert(ReplacementPolicy<TreePlruPolicy>);
 

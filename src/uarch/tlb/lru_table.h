@@ -35,15 +35,16 @@ class LruTable {
         hint_mask_(hints_.size() - 1) {}
 
   /// The frame of `key`, which is now the most recent of its set; null if there is none.
-  const Frame* find(std::uint64_t key) {
+  [[gnu::always_inline]] const Frame* find(std::uint64_t key) {
     const Hint& hint = hints_[key & hint_mask_];
-    if (hint.key != key) return search(key);
+    if (hint.key != key) return key == absent_ ? nullptr : search(key);
     stamps_[hint.slot] = ++stamp_;
     return &hint.frame;
   }
 
   /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others.
   void insert(std::uint64_t key, Frame frame) {
+    absent_ = kNoKey;
     if (ways_ == 0) return;
     const std::uint32_t set = set_of(key);
     std::uint32_t oldest = set;
@@ -77,6 +78,7 @@ class LruTable {
       stamps_[slot] = ++stamp_;
       return &frames_[slot];
     }
+    absent_ = key;
     return nullptr;
   }
   std::uint32_t set_of(std::uint64_t key) const {
@@ -87,6 +89,7 @@ class LruTable {
   std::uint32_t sets_;
   bool sets_are_power_;
   std::uint64_t stamp_ = 0;
+  std::uint64_t absent_ = kNoKey;  // the key that was searched for last in vain, until another one comes
   // By slot: set after set.
   std::vector<std::uint64_t> keys_, stamps_;
   std::vector<Frame> frames_;
