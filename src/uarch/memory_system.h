@@ -248,7 +248,7 @@ class MemorySystem {
     }
     /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has
     /// happened that the access will not do again. store: 0 or 1
-    bool hits(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
+    [[gnu::always_inline]] bool hits(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
       if (linear % kLineBytes + bytes > kLineBytes) return false;
       const LruTable::Hint* const hint = tlbs[store & store_tlb].touch(linear >> kPageBits);
       return hint != nullptr && data_lines.hit(line_of(hint->frame, linear >> kLineBits), store);

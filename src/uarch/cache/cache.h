@@ -37,7 +37,7 @@ struct QuickLines {
   TouchMasks masks;
 
   /// Touches the line if it is there, and quick. store: 0 or 1
-  bool hit(Line line, unsigned store) const {
+  [[gnu::always_inline]] bool hit(Line line, unsigned store) const {
     const std::uint32_t set = line & set_mask;
     const auto* const at = reinterpret_cast<const __m128i*>(tags + std::size_t{set} * slots);
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));

@@ -464,6 +464,13 @@ template <typename Core>
   return words;
 }
 
+/// Apart, or the compiler leaves the inline path of simple blocks out of line.
+template <typename Clock>
+[[gnu::noinline]] bool ThreadPlayer<Clock>::is_hit(std::uint64_t linear, Look look, std::uint64_t since) {
+  return memory_.filter(core_.number).hits(linear, look.bytes(), look.store()) ||
+         memory_.quiet_hit(core_.number, linear, look, since);
+}
+
 /// The accesses of a simple block of a plan from the `done`th on, which no inline path answers for; those before it were hits that
 /// are not counted yet, and all its lines were fetched. Nobody asks for what became of them.
 template <typename Clock>
@@ -489,8 +496,7 @@ template <typename Core>
     if (step->kind == StepKind::Fetch) continue;
     const std::uint64_t linear = *words++;
     const bool store = step->kind == StepKind::Store;
-    if (!tried && (filter.hits(linear, step->bytes, store ? 1 : 0) ||
-                   memory_.quiet_hit(number, linear, Look(step->bytes, store), started))) {
+    if (!tried && is_hit(linear, Look(step->bytes, store), started)) {
       ++hits;
       written += store ? 1 : 0;
       continue;

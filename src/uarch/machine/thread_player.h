@@ -138,6 +138,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
+  bool is_hit(std::uint64_t linear, Look look, std::uint64_t since);
   template <typename Core>
   const std::uint64_t* play_rest(const Segment& segment, const Step* step, const Step* end, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words, Core& core);
