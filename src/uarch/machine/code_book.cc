@@ -1,6 +1,7 @@
 #include "uarch/machine/code_book.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "uarch/branch/path_history.h"
@@ -20,18 +21,18 @@ PlacedInstruction placed(const arch::PathInstruction& told) {
   return placed;
 }
 
-/// The instruction as a part of a block's key.
-std::string key_of(const arch::PathInstruction& told) {
-  std::string key;
-  for (unsigned shift = 0; shift < 64; shift += 8) key.push_back(static_cast<char>(told.pc >> shift));
-  key.push_back(static_cast<char>(told.length));
-  key.append(reinterpret_cast<const char*>(told.bytes), told.length);
-  return key;
-}
-
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
 
 }  // namespace
+
+CodeBook::Key CodeBook::key_of(const arch::PathInstruction& told) {
+  Key key{.size = static_cast<std::uint8_t>(sizeof told.pc + 1 + told.length)};
+  CHECK(key.size <= key.bytes.size(), told.length);
+  std::memcpy(key.bytes.data(), &told.pc, sizeof told.pc);
+  key.bytes[sizeof told.pc] = static_cast<char>(told.length);
+  std::memcpy(&key.bytes[sizeof told.pc + 1], told.bytes, told.length);
+  return key;
+}
 
 void CodeBook::describe(std::uint32_t path, const arch::PathDescription& description) {
   CHECK(!description.instructions.empty(), path);
@@ -44,6 +45,7 @@ void CodeBook::describe(std::uint32_t path, const arch::PathDescription& descrip
   told = {};
   at_block_start_[path] = nullptr;
   simple_[path].at = Simple::kNone;
+  told.instructions.reserve(description.instructions.size());
   for (const arch::PathInstruction& instruction : description.instructions) {
     told.instructions.push_back({placed(instruction), key_of(instruction), instruction.target, instruction.taken});
   }
@@ -76,7 +78,7 @@ KnownBlock& CodeBook::block(std::span<const PlacedInstruction> instructions, con
 const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
   std::unique_ptr<BlockTiming>& timing = block.timing[taken ? 1 : 0];
   if (timing == nullptr) {
-    timing = std::make_unique<BlockTiming>(timing_, limits_, block.instructions, block.id, taken);
+    timing = std::make_unique<BlockTiming>(timing_, limits_, block.instructions, block.id, taken, detail_);
   }
   return *timing;
 }
@@ -128,6 +130,8 @@ void CodeBook::simplify(const Plan& plan, Simple& simple) {
 std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
   auto plan = std::make_unique<Plan>();
   std::vector<PlacedInstruction> instructions;  // of the block under way
+  instructions.reserve(std::min(path.instructions.size(), kBlockInstructions));
+  plan->steps.reserve(path.accesses.size() + path.instructions.size() / 8 + 2);
   std::string bytes;
   std::size_t loads = 0, branches = 0;
   Segment segment;
@@ -185,7 +189,7 @@ std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
     loads += shape.loads;
     branches += shape.branch != BranchKind::None ? 1 : 0;
     instructions.push_back(now.placed);
-    bytes += now.bytes;
+    bytes.append(now.key.bytes.data(), now.key.size);
 
     const bool last = i + 1 == path.instructions.size();
     const bool ends = shape.branch != BranchKind::None || shape.serialising || shape.repeats ||

@@ -110,7 +110,9 @@ static_assert(sizeof(SimpleBlock) == 64);
 
 class CodeBook {
  public:
-  explicit CodeBook(const CoreModel& model) : timing_(model.timing), limits_(memory_limits(model.memory)) {}
+  /// detail  what the clocks that play its plans ask for
+  CodeBook(const CoreModel& model, TimingDetail detail)
+      : timing_(model.timing), limits_(memory_limits(model.memory)), detail_(detail) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
   bool knows(std::uint32_t path) const { return path < paths_.size() && !paths_[path].instructions.empty(); }
@@ -134,9 +136,14 @@ class CodeBook {
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
 
  private:
+  /// An instruction as a part of a block's key: where it is, its length, its bytes.
+  struct Key {
+    std::array<char, sizeof(std::uint64_t) + 1 + sizeof(arch::PathInstruction::bytes)> bytes{};
+    std::uint8_t size = 0;
+  };
   struct Instruction {
     PlacedInstruction placed;
-    std::string bytes;
+    Key key;
     std::uint64_t target = 0;
     bool taken = false;
   };
@@ -146,6 +153,7 @@ class CodeBook {
     std::unordered_map<const KnownBlock*, std::unique_ptr<Plan>> plans;
   };
 
+  static Key key_of(const arch::PathInstruction& told);
   const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
   std::unique_ptr<Plan> make(const Path& path, const KnownBlock* open);
   KnownBlock& block(std::span<const PlacedInstruction> instructions, const std::string& bytes);
@@ -153,6 +161,7 @@ class CodeBook {
 
   TimingParameters timing_;
   MemoryLimits limits_;
+  TimingDetail detail_;
   std::vector<Path> paths_;
   /// Of a path.
   struct Simple {

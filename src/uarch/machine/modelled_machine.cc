@@ -1,5 +1,6 @@
 #include "uarch/machine/modelled_machine.h"
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ class MachineOf final : public ModelledMachine::Impl {
  public:
   MachineOf(const CoreModel& model, const MachineOptions& options)
       : model_(as_asked(model, options)),
-        book_(model_),
+        book_(model_, std::is_same_v<Clock, BoundClock> ? TimingDetail::Bounds : TimingDetail::All),
         seed_(options.seed),
         memory_(MemorySystem::make(
             model.memory,

@@ -221,7 +221,7 @@ std::vector<InstructionCost> block_costs(const TimingParameters& core, const Mem
 }
 
 BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memory,
-                         std::span<const PlacedInstruction> block, std::uint32_t id, bool taken)
+                         std::span<const PlacedInstruction> block, std::uint32_t id, bool taken, TimingDetail detail)
     : id_(id) {
   CHECK(!block.empty() && block.size() <= kMostInstructions, block.size());
   const std::vector<InstructionCost> costs = block_costs(core, memory, block);
@@ -229,7 +229,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
   // ---- how many slots, and where each instruction stands among them
   const std::uint32_t units_of_slot = kUnitsPerCycle / core.issue_width;
   std::uint32_t divider = 0, jumps_taken = 0, microcoded = 0;
-  RegisterSet read = 0, written = 0;
+  offsets_.reserve(block.size());
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
     offsets_.push_back(slots_ * units_of_slot);
@@ -243,8 +243,6 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
     fused_ += costs[i].fused_away ? 1 : 0;
     unknown_ += costs[i].unknown ? 1 : 0;
     serialises_ |= shape.serialising;
-    read |= (shape.reads | shape.address) & ~written;
-    written |= shape.writes;
     const auto number = static_cast<std::uint8_t>(i);
     loads_.insert(loads_.end(), shape.loads, number);
     stores_.insert(stores_.end(), shape.stores, number);
@@ -271,7 +269,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
   const std::uint32_t from_loop =
       fits_loop ? std::max(loop_units(core, slots_), kUnitsPerCycle * jumps_taken) : from_cache;
   const std::uint32_t issue = slots_ * units_of_slot;
-  const std::uint32_t ports = port_units(costs);
+  const std::uint32_t ports = detail == TimingDetail::All ? port_units(costs) : 0;
   const SlotCause sequenced = microcoded != 0 ? SlotCause::Microcode : SlotCause::UopCache;
   decoded_ = bound_of(issue, from_decoders, microcoded != 0 ? SlotCause::Microcode : SlotCause::Decode);
   cached_ = core.uop_cache_width == 0 ? decoded_ : bound_of(issue, from_cache, sequenced);
@@ -286,8 +284,17 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
             .issue = cycles(issue),
             .ports = cycles(ports),
             .divider = static_cast<double>(divider)};
+  if (detail == TimingDetail::All) make_map(block, costs);
+}
 
-  // ---- the map: for each register the latest time as a row of the matrix, from start, registers and loads
+/// For each register the latest time as a row of the matrix, from start, registers and loads.
+void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs) {
+  RegisterSet read = 0, written = 0;
+  for (const PlacedInstruction& instruction : block) {
+    const InstructionShape& shape = instruction.shape;
+    read |= (shape.reads | shape.address) & ~written;
+    written |= shape.writes;
+  }
   std::vector<std::uint8_t> inputs, outputs;
   each_register(read, [&inputs](std::uint8_t number) { inputs.push_back(number); });
   each_register(written, [&outputs](std::uint8_t number) { outputs.push_back(number); });

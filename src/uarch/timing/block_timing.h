@@ -29,6 +29,8 @@ namespace zs::uarch {
 inline constexpr std::uint32_t kUnitsPerCycle = 960;
 inline constexpr std::uint32_t kCauseBits = 7;  // mask
 
+struct InstructionCost;
+
 struct PlacedInstruction {
   std::uint64_t pc = 0;
   InstructionShape shape;
@@ -45,6 +47,12 @@ struct BoundParts {
   double predecode = 0, decode = 0, uop_cache = 0, loop_buffer = 0, issue = 0, ports = 0, divider = 0;
 };
 
+/// How much of a block is computed.
+enum class TimingDetail : std::uint8_t {
+  Bounds,  // slots, uops, dispatch and the front end's bounds: what a clock without registers asks for. No ports, no map
+  All,
+};
+
 class BlockTiming {
  public:
   static constexpr std::size_t kMostInstructions = 64;
@@ -54,7 +62,7 @@ class BlockTiming {
   /// `id`     of the caller's, dense: clocks keep what they know of the block under it
   /// `taken`  whether the branch at its end, if there is one, is taken
   BlockTiming(const TimingParameters& core, const MemoryLimits& memory, std::span<const PlacedInstruction> block,
-              std::uint32_t id, bool taken = true);
+              std::uint32_t id, bool taken = true, TimingDetail detail = TimingDetail::All);
 
   std::uint32_t id() const { return id_; }
   std::uint32_t slots() const { return slots_; }
@@ -105,6 +113,8 @@ class BlockTiming {
   std::size_t lane_instruction(std::size_t lane) const { return lane_instructions_[lane]; }
 
  private:
+  void make_map(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs);
+
   // What every run of the block needs stands first.
   std::uint32_t id_;
   std::uint32_t slots_ = 0, microcode_slots_ = 0, cache_slots_ = 0;  // cache_slots_: of the uop cache
