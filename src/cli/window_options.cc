@@ -1,7 +1,10 @@
 #include "cli/window_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "base/check.h"
 #include "cli/event_selection.h"
@@ -17,6 +20,7 @@ constexpr std::uint64_t kInstructionsPerMs = session::kNominalInstructionsPerSec
 /// Leaves room for sums, and is longer than any run.
 constexpr std::uint64_t kLongestWindow = std::uint64_t{1} << 60;
 constexpr const char* kSpellings = "-I 50000i: instructions; -I 1000:EVENT: of an event; -I 10: milliseconds";
+constexpr const char* kSkids = "--skid 85: instructions; --skid dist: as a real interrupt is late";
 
 struct Trigger {
   std::uint64_t every = 0;
@@ -24,17 +28,25 @@ struct Trigger {
   bool milliseconds = false;
 };
 
+/// An option that takes a number.
+struct NumberOption {
+  std::string_view name;
+  std::string_view negative;  // what is wrong with such a number
+  const char* spellings;
+};
+constexpr NumberOption kInterval{"-I", "a negative number closes no window", kSpellings};
+constexpr NumberOption kSkid{"--skid", "no interrupt is early", kSkids};
+
 /// The number that `text` starts with, taken off it.
-Result<std::uint64_t> take_number(const std::string& option, std::string_view& text) {
-  const std::string whole(text);
-  if (!text.empty() && text.front() == '-') {
-    return Error{option + " " + whole + ": a negative number closes no window", kSpellings};
-  }
+Result<std::uint64_t> take_number(const NumberOption& option, std::string_view& text) {
+  const std::string whole = fmt::format("{} {}", option.name, text);
+  if (!text.empty() && text.front() == '-')
+    return Error{fmt::format("{}: {}", whole, option.negative), option.spellings};
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure == std::errc::invalid_argument) return Error{option + " " + whole + ": no number", kSpellings};
+  if (failure == std::errc::invalid_argument) return Error{whole + ": no number", option.spellings};
   if (failure == std::errc::result_out_of_range || number > kLongestWindow) {
-    return Error{option + " " + whole + ": too large", "at most " + std::to_string(kLongestWindow)};
+    return Error{whole + ": too large", "at most " + std::to_string(kLongestWindow)};
   }
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
@@ -42,7 +54,7 @@ Result<std::uint64_t> take_number(const std::string& option, std::string_view& t
 
 Result<Trigger> parse_trigger(const std::string& spelling) {
   std::string_view rest = spelling;
-  const auto number = take_number("-I", rest);
+  const auto number = take_number(kInterval, rest);
   if (!number) return number.error();
   Trigger trigger;
   trigger.every = *number;
@@ -107,9 +119,9 @@ Result<void> set_skid(const std::string& text, const arch::CpuModel& model, sess
     plan.skid = "5 to 205 instructions, as one machine was seen to (median 78)";
   } else {
     std::string_view rest = text;
-    const auto number = take_number("--skid", rest);
+    const auto number = take_number(kSkid, rest);
     if (!number) return number.error();
-    if (!rest.empty()) return Error{"--skid " + text + ": neither a number of instructions nor dist", ""};
+    if (!rest.empty()) return Error{"--skid " + text + ": neither a number of instructions nor dist", kSkids};
     config.skid = session::Skid::Fixed;
     config.skid_instructions = *number;
     plan.skid = text + (*number == 1 ? " instruction" : " instructions");

@@ -393,6 +393,13 @@ class Refusals(unittest.TestCase):
             self.assertEqual(self.refused("-I", spelling), f"zeroskid: -I {spelling}: too large\nhint: at most {most}\n")
         self.assertIn("unknown event 'nonsense'", self.refused("-I", "10:nonsense"))
 
+    def test_of_skids_that_are_none(self):
+        for spelling, why in (("-1", "no interrupt is early"), ("x", "no number"),
+                              ("5i", "neither a number of instructions nor dist")):
+            self.assertEqual(self.refused("-I", "500i", "--skid", spelling),
+                             f"zeroskid: --skid {spelling}: {why}\n"
+                             "hint: --skid 85: instructions; --skid dist: as a real interrupt is late\n")
+
     def test_of_what_does_not_go_with_windows(self):
         self.assertEqual(self.refused("--skid", "5"), "zeroskid: --skid: without -I nothing is interrupted\n" + self.HINT)
         self.assertIn("task-clock is counted by the kernel", self.refused("-I", "10i", "-e", "task-clock"))
