@@ -88,13 +88,14 @@ std::uint64_t nearest_time(const pmu::Pmu& pmu) {
 
 void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   std::vector<arch::EventMeaning> meanings;
-  bool branches = false;
+  bool branches = false, only_add = true;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
     branches |= pmu->wants_branches();
+    only_add &= pmu->only_adds();
   }
   models_ = cpu.core != nullptr;
-  cuts_ = cpu.late_interrupts && !models_ && !branches;
+  cuts_ = cpu.late_interrupts && !models_ && only_add;
   lanes_ = std::make_unique<LaneSet>(std::move(meanings), models_);
   for (auto* scratch : {&totals_, &room_, &more_}) scratch->assign(lanes_->size(), 0);
   per_instruction_.clear();

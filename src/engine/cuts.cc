@@ -10,14 +10,12 @@
 namespace zs::engine {
 
 void Runtime::look_at_room() {
-  std::size_t lane = 0;
-  for (const pmu::Pmu* pmu : thread_->cpu.pmus) {
-    for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) room_[lane] = pmu->headroom(own);
-  }
+  std::span<std::uint64_t> left = room_;
+  for (const pmu::Pmu* pmu : thread_->cpu.pmus) left = left.subspan(pmu->headrooms(left));
   // A trace does not reach further, whatever is in it.
   constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
   near_lanes_.clear();
-  for (lane = 0; lane < room_.size(); ++lane) {
+  for (std::size_t lane = 0; lane < room_.size(); ++lane) {
     if (room_[lane] < kFar) near_lanes_.push_back(lane);
   }
 }
@@ -39,14 +37,14 @@ void Runtime::count_and_cut(std::span<const std::uint32_t> ids) {
     const std::size_t within = translator_->counts().add_within(now, room_, totals_);
     ids = ids.subspan(within);
     if (within == now.size()) continue;
-    add_path(translator_->sums_to(ids[0]), {.exit = ids[0]});
+    add_path(translator_->sums_to(ids[0]));
     ids = ids.subspan(1);
   }
   count(totals_);
 }
 
 /// sums  what its instructions bring, as Translator::sums_to has it
-void Runtime::add_path(std::span<const std::uint16_t> sums, PathName path) {
+void Runtime::add_path(std::span<const std::uint16_t> sums) {
   const std::size_t lanes = lanes_->size();
   const auto instructions = static_cast<unsigned>(sums.size() / lanes - 1);
   // From one cut to the next: what instructions `from` to `to` bring.
@@ -73,54 +71,18 @@ void Runtime::add_path(std::span<const std::uint16_t> sums, PathName path) {
     probe(guess);
     probe(guess + 1);
     while (beyond - to > 1) probe(to + (beyond - to) / 2);
-    if (only_add()) {
-      add_up_to(to + 1);
-      cut();
-      continue;
-    }
-    add_up_to(to);
-    from = to + 1;
-    const Exit* const exit = path.exit == kNone ? nullptr : &translator_->exit(path.exit);
-    const auto& of_block = translator_->retirements(exit != nullptr ? exit->block : path.block, instructions);
-    cut(of_block.insns[to],
-        from == instructions ? Translator::taken_at_end(of_block, instructions, exit) : of_block.insns[to].taken);
+    add_up_to(to + 1);
+    cut();
   }
   add_up_to(instructions);
-}
-
-/// An overflow needs no more of its instruction than what it counts.
-bool Runtime::only_add() const {
-  return std::ranges::all_of(thread_->cpu.pmus, [](const pmu::Pmu* pmu) { return pmu->only_adds(); });
 }
 
 /// Counts totals_, which overflow something with their last instruction.
 void Runtime::cut() {
   std::span<const std::uint64_t> left = totals_;
-  for (pmu::Pmu* pmu : thread_->cpu.pmus) {
-    const std::size_t own = pmu->lanes().size();
-    pmu->pass(left.first(own));
-    left = left.subspan(own);
-  }
+  for (pmu::Pmu* pmu : thread_->cpu.pmus) left = left.subspan(pmu->pass(left));
   std::fill(totals_.begin(), totals_.end(), 0);
   take_pmi(registers());
-  look_at_room();
-}
-
-/// Counts totals_, and then the instruction that overflows something.
-void Runtime::cut(const Translator::Retirement& insn, bool taken) {
-  count(totals_);
-  std::fill(totals_.begin(), totals_.end(), 0);
-  arch::Retired retired;
-  static_cast<arch::InsnFacts&>(retired) = insn.facts;
-  retired.ip = insn.pc;
-  retired.taken = taken;
-  if (!insn.facts.rep_string) {  // of which only those run among others whose elements nobody counts
-    retired.load_count = insn.facts.loads;
-    retired.store_count = insn.facts.stores;
-  }
-  const arch::RegisterFile now = registers();
-  tell_pmus(retired, now);
-  take_pmi(now);
   look_at_room();
 }
 
@@ -129,12 +91,7 @@ void Runtime::count_and_cut_instructions(std::uint64_t instructions) {
   look_at_room();
   while (instructions > room_[0]) {
     instructions -= room_[0] + 1;
-    totals_[0] = room_[0];
-    if (!only_add()) {
-      cut({}, false);
-      continue;
-    }
-    ++totals_[0];
+    totals_[0] = room_[0] + 1;
     cut();
   }
   totals_[0] = instructions;

@@ -168,7 +168,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       } else if (counted && cuts_) {
         look_at_room();
         std::fill(totals_.begin(), totals_.end(), 0);
-        add_path(translator_->sums_into(place.block, place.instruction), {.block = place.block});
+        add_path(translator_->sums_into(place.block, place.instruction));
         count(totals_);
       } else if (counted && block.variant == Variant::Logged) {
         count_logged_into(place.block, place.instruction, place.pc);

@@ -193,14 +193,8 @@ class Runtime final : public CodeSource, public CodeListener {
   void look_at_room();
   void count_and_cut(std::span<const std::uint32_t> ids);
   bool adds_up(std::span<const std::uint64_t> more);
-  /// The path to an exit, or the first instructions of a block.
-  struct PathName {
-    std::uint32_t exit = kNone, block = kNone;
-  };
-  void add_path(std::span<const std::uint16_t> sums, PathName path);
-  bool only_add() const;
+  void add_path(std::span<const std::uint16_t> sums);
   void cut();
-  void cut(const Translator::Retirement& insn, bool taken);
   void count_and_cut_instructions(std::uint64_t instructions);
 
   // ---- memory of the program (dispatcher.cc)

@@ -13,6 +13,7 @@
 #include "pmu/pmu.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "arch/cpu_model.h"
@@ -137,11 +138,12 @@ class Pmu::Impl {
   PerfMetrics metrics_;
   std::array<std::uint64_t, arch::OffcoreResponse::msrs.count> offcore_{};
 
-  const arch::MsrRef* find(std::uint32_t address) const;
   struct FoundMsr {
     std::uint32_t address = 0;
     arch::MsrRef msr{};
+    std::optional<std::uint64_t> writable;  // a value of these bits alone is_writable()
   };
+  const FoundMsr* find(std::uint32_t address) const;
   mutable std::array<FoundMsr, 32> found_msrs_;  // by the address's low bits
 
   // What may be recorded now.
@@ -170,21 +172,23 @@ arch::GlobalInUse Pmu::Impl::in_use() const {
 }
 
 // A PMI handler asks for the same few registers each time.
-const arch::MsrRef* Pmu::Impl::find(std::uint32_t address) const {
+const Pmu::Impl::FoundMsr* Pmu::Impl::find(std::uint32_t address) const {
   FoundMsr& found = found_msrs_[address % found_msrs_.size()];
-  if (found.msr.fact == nullptr || found.address != address) {
+  if (found.msr.fact == nullptr || found.address != address) [[unlikely]] {
     const auto msr = arch::find_msr(model_, address);
     if (!msr) return nullptr;
-    found = {address, *msr};
+    found = {address, *msr, std::nullopt};
+    if (msr->fact->access != arch::MsrAccess::ReadOnly && msr->fact->value == arch::MsrValue::Bits)
+      found.writable = msr->fact->writable(model_, msr->index);
   }
-  return &found.msr;
+  return &found;
 }
 
 bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
-  const arch::MsrRef* const msr = find(address);
-  if (msr == nullptr) return false;
-  const unsigned i = msr->index;
-  switch (msr->fact->msr) {
+  const FoundMsr* const found = find(address);
+  if (found == nullptr) return false;
+  const unsigned i = found->msr.index;
+  switch (found->msr.fact->msr) {
     case Msr::GeneralCounter:
     case Msr::FullWidthCounter: value = counters_.value(i); break;
     case Msr::FixedCounter: value = counters_.value(arch::kFirstFixedBit + i); break;
@@ -196,7 +200,7 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::GlobalStatusSet: value = 0; break;
     case Msr::GlobalInUse: value = in_use().raw(); break;
     case Msr::PerfCapabilities:
-    case Msr::MiscEnable: value = msr->fact->reset(model_); break;
+    case Msr::MiscEnable: value = found->msr.fact->reset(model_); break;
     case Msr::PebsEnable: value = pebs_enable_; break;
     case Msr::PebsDataCfg: value = data_cfg_.raw(); break;
     case Msr::LoadLatency: value = latency_.raw(); break;
@@ -220,10 +224,12 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
 }
 
 bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
-  const arch::MsrRef* const msr = find(address);
-  if (msr == nullptr || !arch::is_writable(model_, *msr, value)) return false;
-  const unsigned i = msr->index;
-  switch (msr->fact->msr) {
+  const FoundMsr* const found = find(address);
+  if (found == nullptr) return false;
+  const bool plain = found->writable && (value & ~*found->writable) == 0;
+  if (!plain && !arch::is_writable(model_, found->msr, value)) return false;
+  const unsigned i = found->msr.index;
+  switch (found->msr.fact->msr) {
     case Msr::GeneralCounter: {  // bit 31 is copied into all bits above it
       const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
       counters_.set_value(i, static_cast<std::uint64_t>(std::int64_t{low}));
@@ -596,6 +602,11 @@ std::optional<std::size_t> Pmu::lane_of(unsigned counter, Ring ring) const {
 }
 Pmu::Repeating Pmu::repeating(std::size_t lane, Ring ring) { return impl_->repeating(lane, ring); }
 std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
+std::size_t Pmu::headrooms(std::span<std::uint64_t> room, Ring ring) const {
+  const std::size_t lanes = impl_->counters().lanes(ring).size();
+  for (std::size_t lane = 0; lane < lanes; ++lane) room[lane] = impl_->counters().headroom(lane, ring);
+  return lanes;
+}
 void Pmu::count(std::size_t lane, std::uint64_t events, Ring ring) { impl_->counters().count(lane, events, ring); }
 void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) { impl_->retire(retired, after); }
 
@@ -610,7 +621,12 @@ std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 void Pmu::advance(const Elapsed& elapsed, Ring ring) { impl_->advance(elapsed, ring); }
 void Pmu::pass(std::size_t lane, std::uint64_t events, Ring ring) { impl_->pass(lane, events, ring); }
 bool Pmu::only_adds(Ring ring) const { return !impl_->records_branches() && impl_->counters().only_adds(ring); }
-void Pmu::pass(std::span<const std::uint64_t> events, Ring ring) { impl_->pass(events, ring); }
+std::size_t Pmu::pass(std::span<const std::uint64_t> events, Ring ring) {
+  CHECK(only_adds(ring));
+  const std::size_t lanes = impl_->counters().lanes(ring).size();
+  impl_->pass(events.first(lanes), ring);
+  return lanes;
+}
 void Pmu::issue(const IssuedSlots& issued, Ring ring) { impl_->issue(issued, ring); }
 Elapsed Pmu::time_headroom(Ring ring) const { return impl_->counters().time_headroom(ring); }
 

@@ -99,6 +99,9 @@ class Pmu {
   /// Counting in one ring uses up room of the other where a counter counts in both: ask again after a ring change.
   std::uint64_t headroom(std::size_t lane, Ring ring = Ring::User) const;
 
+  /// Of every lane, at the beginning of `room`. returns how many there are
+  std::size_t headrooms(std::span<std::uint64_t> room, Ring ring = Ring::User) const;
+
   /// Overflows of `lane` that do nothing but write a PEBS record and reload the counter: no interrupt, nothing else that shows.
   /// `events` lie between two of them. `times`: so many from the next one on, which is the event after headroom(), may be
   /// given to retire() some time later, all in their order, before anybody looks; 0 where the next one may do more.
@@ -117,8 +120,9 @@ class Pmu {
   /// Whether what retires does nothing but advance counters and request PMIs: then what it needs to be told of an instruction is how
   /// often it has each lane's event, and that may come in one sum with what retired before.
   bool only_adds(Ring ring = Ring::User) const;
-  /// Adds such a sum, by lane: of instructions of which the last may make counters overflow, none before it.
-  void pass(std::span<const std::uint64_t> events, Ring ring = Ring::User);
+  /// Adds such a sum, by lane, which `events` begins with: of instructions of which the last may make counters overflow, none
+  /// before it. CHECKs only_adds(). returns how many lanes there are
+  std::size_t pass(std::span<const std::uint64_t> events, Ring ring = Ring::User);
 
   /// One instruction retired; `after` is the state after it (ip = next instruction). Order, SDM: LBR, counters, PEBS
   /// record, BTS record, PMI. Writes DS records through LinearMemory. A taken branch is entered into LBR and BTS here,
