@@ -19,17 +19,6 @@ std::string count_of_bytes(std::uint64_t n) { return std::to_string(n) + (n == 1
 
 }  // namespace
 
-Bytes ByteReader::take(std::uint64_t count) {
-  if (failure_) return {};
-  if (count > remaining()) {
-    ends_early(count);
-    return {};
-  }
-  const Bytes here = bytes_.subspan(at_, static_cast<std::size_t>(count));
-  at_ += here.size();
-  return here;
-}
-
 std::string_view ByteReader::take_c_string() {
   if (failure_) return {};
   const std::string_view rest = as_text(bytes_.subspan(at_));

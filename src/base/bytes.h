@@ -66,19 +66,34 @@ class ByteReader {
   /// The next `count` Ts. Checked before anything is allocated, so an absurd count costs nothing.
   template <WireLayout T>
   std::vector<T> read_array(std::uint64_t count) {
-    if (failure_) return {};
+    std::vector<T> values;
+    read_array(count, values);
+    return values;
+  }
+  /// Likewise, into a vector whose memory may serve again. It is empty after an error.
+  template <WireLayout T>
+  void read_array(std::uint64_t count, std::vector<T>& values) {
+    values.clear();
+    if (failure_) return;
     if (count > remaining() / sizeof(T)) {
       ends_early(count > UINT64_MAX / sizeof(T) ? UINT64_MAX : count * sizeof(T));
-      return {};
+      return;
     }
-    std::vector<T> values(static_cast<std::size_t>(count));
+    values.resize(static_cast<std::size_t>(count));
     const Bytes here = take(values.size() * sizeof(T));
     if (!here.empty()) std::memcpy(values.data(), here.data(), here.size());
-    return values;
   }
 
   /// The next `count` bytes where they lie; empty after an error.
-  Bytes take(std::uint64_t count);
+  Bytes take(std::uint64_t count) {
+    if (count > remaining()) [[unlikely]] {
+      if (!failure_) ends_early(count);
+      return {};
+    }
+    const Bytes here = bytes_.subspan(at_, static_cast<std::size_t>(count));
+    at_ += here.size();
+    return here;
+  }
   void skip(std::uint64_t count) { take(count); }
   /// Up to the next NUL, which is passed over. An error if there is none.
   std::string_view take_c_string();

@@ -83,9 +83,8 @@ void PmuDriver::start() {
   if (!pebs_counters_.empty()) wrmsr(arch::PebsEnable::msrs[0], pebs_counters_.bits | facility_enables());
   if (lbr_on_) program_lbr(config_.lbr_select);
   FixedCtrCtrl fixed;
-  CounterSet running;
   for (const PlannedCounter& c : plan_) {
-    running = running | arch::only(c.counter);
+    running_ = running_ | arch::only(c.counter);
     if (!c.is_fixed()) continue;
     const PerfEvtSel select{config_.events[c.event].select};
     fixed = fixed.with(FixedCtrCtrl::user, c.index(), select.has(PerfEvtSel::user))
@@ -94,7 +93,7 @@ void PmuDriver::start() {
                 .with(FixedCtrCtrl::adaptive, c.index(), c.pebs);
   }
   if (fixed.raw() != 0) wrmsr(FixedCtrCtrl::msrs[0], fixed.raw());
-  wrmsr(arch::GlobalCtrl::msrs[0], running.bits);
+  wrmsr(arch::GlobalCtrl::msrs[0], running_.bits);
 }
 
 void PmuDriver::program_counters() {
@@ -152,7 +151,6 @@ void PmuDriver::program_lbr(std::uint64_t select) {
 void PmuDriver::take_pmi(PmuClient& client) {
   if (!line_.mine) return;
   ++statistics_.pmis;
-  const std::uint64_t running = rdmsr(arch::GlobalCtrl::msrs[0]);
   wrmsr(arch::GlobalCtrl::msrs[0], 0);
   int rounds = 0;
   for (GlobalStatus status{rdmsr(GlobalStatus::msrs[0])}; status.raw() != 0;
@@ -168,7 +166,7 @@ void PmuDriver::take_pmi(PmuClient& client) {
     wrmsr(DebugCtl::msrs[0], kRecordBranches.raw());
   }
   line_.mine = false;
-  wrmsr(arch::GlobalCtrl::msrs[0], running);
+  wrmsr(arch::GlobalCtrl::msrs[0], running_.bits);
 }
 
 void PmuDriver::drain(PmuClient& client) {

@@ -116,7 +116,7 @@ class PmuDriver {
   const RecordingConfig& config_;
   BankPlan plan_;
   std::vector<Counter> counters_;  // as plan_
-  arch::CounterSet pebs_counters_;
+  arch::CounterSet pebs_counters_, running_;
   bool lbr_on_;
   DsArea ds_;
   std::vector<std::byte> drained_area_;  // RecordingConfig::raw_records: for the next excerpt

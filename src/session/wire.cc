@@ -163,6 +163,11 @@ void body(ByteWriter& out, const Window& m) {
   put(out, m.values);
 }
 
+constexpr std::size_t bytes_of_body(const Window& m) {
+  return sizeof(WindowHead) + sizeof(std::uint32_t) + 8 * std::min(m.values.size(), kMostCounts);
+}
+static_assert(kDatagramHeader + sizeof(MessageHead) + sizeof(WindowHead) + 4 + 8 * kMostCounts <= kMaxDatagram);
+
 void body(ByteWriter& out, const Region& m) {
   put(out, m.origin);
   put_flag(out, m.final);
@@ -284,7 +289,7 @@ void read_body(ByteReader& in, Window& m) {
   m.begin = head.begin;
   m.end = head.end;
   m.ended_by = head.ended_by;
-  m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+  in.read_array(in.read<std::uint32_t>(), m.values);
 }
 
 void read_body(ByteReader& in, Region& m) {
@@ -319,11 +324,17 @@ void read_body(ByteReader& in, Notice& m) {
   m.text = get_string(in);
 }
 
-/// The type on the wire is the place in the variant. returns false if there is no such type
+/// The type on the wire is the place in the variant. A window is read into the memory of the one before.
+/// returns  false if there is no such type
 template <std::size_t I = 0>
 bool read_message(std::size_t type, ByteReader& in, Message& message) {
   if constexpr (I < std::variant_size_v<Message>) {
     if (type != I) return read_message<I + 1>(type, in, message);
+    if constexpr (std::is_same_v<std::variant_alternative_t<I, Message>, Window>) {
+      auto* const last = std::get_if<I>(&message);
+      read_body(in, last != nullptr ? *last : message.emplace<I>());
+      return true;
+    }
     read_body(in, message.emplace<I>());
     return true;
   } else {
@@ -331,8 +342,8 @@ bool read_message(std::size_t type, ByteReader& in, Message& message) {
   }
 }
 
-template <typename T, std::size_t I = 0>
-constexpr std::size_t type_of() {
+template <typename T, std::uint16_t I = 0>
+constexpr std::uint16_t type_of() {
   if constexpr (std::is_same_v<std::variant_alternative_t<I, Message>, T>)
     return I;
   else
@@ -373,9 +384,10 @@ void MessageWriter::write(const Message& message) {
 }
 
 void MessageWriter::write(const Window& window) {
-  begin_message(type_of<Window>());
-  body(message_, window);
-  end_message();
+  const std::size_t size = bytes_of_body(window);
+  if (datagram_.size() + sizeof(MessageHead) + size > kMaxDatagram) flush();
+  datagram_.write(MessageHead{.type = type_of<Window>(), .size = static_cast<std::uint32_t>(size)});
+  body(datagram_, window);
 }
 
 void MessageWriter::flush() {
@@ -394,13 +406,13 @@ Result<void> decode_datagram(std::span<const std::byte> datagram, const std::fun
   const auto magic = in.read<std::uint32_t>();
   in.read<std::int32_t>();  // the sender's pid: for people with a debugger
   if (!in.ok() || magic != kMagic) return broken(0, "no message of zeroskid-run");
+  Message message;
   while (in.remaining() != 0) {
     const std::uint64_t start = in.offset();
     const auto head = in.read<MessageHead>();
     const Bytes payload = in.take(head.size);
     if (!in.ok() || head.zero != 0) return broken(start, "a message passes the end of its datagram");
     ByteReader fields(payload);
-    Message message;
     if (!read_message(head.type, fields, message)) return broken(start, "a message of unknown type");
     if (!fields.ok() || fields.remaining() != 0) return broken(start, "a message whose fields do not fill it");
     receive(std::move(message));

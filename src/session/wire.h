@@ -152,7 +152,7 @@ class MessageWriter {
 
   /// Strings and lists longer than the limits above are cut.
   void write(const Message& message);
-  /// The same of a window, which may be one of a million a second.
+  /// The same of a window, which may be one of a million a second: it is written where it stays.
   void write(const Window& window);
   void flush();
 
