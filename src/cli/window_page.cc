@@ -20,17 +20,11 @@ using profile::Window;
 
 constexpr int kNumberWidth = 8, kThreadWidth = 20, kPlaceWidth = 17, kReasonWidth = 16, kValueWidth = 13;
 
-std::string right(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
-}
-std::string left(const std::string& text, std::size_t width) {
-  return text + std::string(width - std::min(width, text.size()), ' ');
-}
-
-/// ",000" to ",999": a window's row is mostly numbers, and there may be a million rows a second.
+/// ",000" to ",999": a window's row is mostly numbers, and there may be a million rows a second. One more, so that four bytes may be
+/// read from everywhere in one.
 constexpr auto kCommaAndThree = [] {
-  std::array<std::array<char, 4>, 1000> texts{};
-  for (std::size_t i = 0; i < texts.size(); ++i)
+  std::array<std::array<char, 4>, 1001> texts{};
+  for (std::size_t i = 0; i < 1000; ++i)
     texts[i] = {',', static_cast<char>('0' + i / 100), static_cast<char>('0' + i / 10 % 10),
                 static_cast<char>('0' + i % 10)};
   return texts;
@@ -66,33 +60,35 @@ class PageRow {
   }
   /// by_threes  with a comma between thousands
   void number(std::uint64_t value, std::size_t width, bool by_threes) {
-    char digits[kMostDigits + kAtOnce];
-    char* const end = digits + kMostDigits;
-    char* at = end;
-    const auto three = [&](std::uint64_t of) {
-      at -= 4;
-      std::memcpy(at, kCommaAndThree[of].data(), 4);
-      if (!by_threes) ++at;
-    };
-    for (; value >= 1000; value /= 1000) three(value % 1000);
-    three(value);
-    at += (value >= 100 ? 0 : value >= 10 ? 1 : 2) + (by_threes ? 1 : 0);
-    const auto length = static_cast<std::size_t>(end - at);
+    std::uint32_t threes[kMostDigits / 3];  // the last ones first
+    std::size_t count = 0;
+    for (; value >= 1000; value /= 1000) threes[count++] = static_cast<std::uint32_t>(value % 1000);
+    const std::size_t not_shown = 1 + (value >= 100 ? 0 : value >= 10 ? 1 : 2);
+    const std::size_t length = 4 - not_shown + count * (by_threes ? 4 : 3);
     if (length < width) spaces(width - length);
-    std::memcpy(at_, at, kAtOnce);
-    at_ += length;
+    three(value, not_shown);
+    while (count != 0) three(threes[--count], by_threes ? 0 : 1);
   }
   void end() { text_.resize(before_ + length()); }
 
   static constexpr std::size_t kMostDigits = 32, kAtOnce = 32;
 
  private:
+  void three(std::uint64_t value, std::size_t not_shown) {
+    std::memcpy(at_, kCommaAndThree[value].data() + not_shown, 4);
+    at_ += 4 - not_shown;
+  }
+
   std::string& text_;
   std::size_t before_;
   char *start_, *at_;
 };
 
 std::size_t column_width(std::string_view name) { return std::max<std::size_t>(kValueWidth, name.size()) + 2; }
+
+std::string in_column(std::string_view text, std::string_view name) {
+  return fmt::format("{:>{}}", text, column_width(name));
+}
 
 double value_of(const StatMetric& metric, const Window& window) {
   if (!metric.has_number()) return std::nan("");
@@ -108,9 +104,8 @@ std::string one_line(const nlohmann::ordered_json& line) {
 /// Where a window ends on the nominal clock, in seconds.
 std::string seconds(const Window& window) {
   static_assert(session::kNominalInstructionsPerSecond == 1'000'000'000);
-  const std::string fraction = std::to_string(window.end % session::kNominalInstructionsPerSecond);
-  return right(std::to_string(window.end / session::kNominalInstructionsPerSecond), 6) + "." +
-         std::string(9 - fraction.size(), '0') + fraction;
+  return fmt::format("{:6}.{:09}", window.end / session::kNominalInstructionsPerSecond,
+                     window.end % session::kNominalInstructionsPerSecond);
 }
 
 }  // namespace
@@ -146,10 +141,10 @@ std::string WindowPage::head() const {
   }
   std::string text;
   for (const std::string& note : table_.notes) text += "# " + note + "\n";
-  text += "#" + right("window", kNumberWidth - 1) + "  " + left("thread", kThreadWidth) + right("begin", kPlaceWidth) +
-          right("end", kPlaceWidth) + "  " + left("ended by", kReasonWidth);
-  for (const auto& event : table_.events) text += right(event.name, column_width(event.name));
-  for (const auto& metric : metrics_) text += right(std::string(metric.name()), column_width(metric.name()));
+  text += fmt::format("#{:>{}}  {:<{}}{:>{}}{:>{}}  {:<{}}", "window", kNumberWidth - 1, "thread", kThreadWidth,
+                      "begin", kPlaceWidth, "end", kPlaceWidth, "ended by", kReasonWidth);
+  for (const auto& event : table_.events) text += in_column(event.name, event.name);
+  for (const auto& metric : metrics_) text += in_column(metric.name(), metric.name());
   return text + "\n";
 }
 
@@ -186,8 +181,8 @@ void WindowPage::add_page_row(const Window& window, std::string& text) const {
   }
   row.end();
   for (const StatMetric& metric : metrics_) {
-    text += right(metric.has_number() ? metric_text(metric, value_of(metric, window)) : "not modelled",
-                  column_width(metric.name()));
+    text +=
+        in_column(metric.has_number() ? metric_text(metric, value_of(metric, window)) : "not modelled", metric.name());
   }
   text += '\n';
 }
