@@ -117,6 +117,9 @@ class Observer {
   /// last, and not after now. 0: it happens now, as is the rule.
   virtual void told_late([[maybe_unused]] std::uint64_t host_ticks) {}
 
+  /// The thread is in a system call of which its PMUs hear only when it is over: what is told meanwhile comes behind that instruction.
+  virtual void in_call([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] bool in) {}
+
   virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
   virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns
   virtual void renamed(const ThreadIdentity& who, const std::string& comm, bool exec) = 0;

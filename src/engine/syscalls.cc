@@ -278,7 +278,10 @@ void Runtime::handle_syscall(const Exit& exit) {
       number == SYS_rt_sigreturn) {
     retire_step(true);  // it may not come back
   }
+  const bool retires_later = thread.step.active;
+  if (retires_later) observer().in_call(shown(thread.id), true);
   const Outcome outcome = do_syscall(number, arguments, exit.pc);
+  if (retires_later) observer().in_call(shown(thread.id), false);
   if (holds) settle_mask();
   if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
     thread.pc = exit.pc;

@@ -140,11 +140,12 @@ class Recorder::Thread final : public PmuClient {
     return values;
   }
 
-  /// Instructions retired, by the progress event.
+  /// Instructions retired, by the progress event. A system call counts while it lasts.
   std::uint64_t progress() {
     CHECK(reported_events(recorder_.config_) < recorder_.config_.events.size());
-    return counters_->total(recorder_.config_.events.size() - 1);
+    return counters_->total(recorder_.config_.events.size() - 1) + (in_call_ ? 1 : 0);
   }
+  void in_call(bool in) { in_call_ = in; }
 
   DriverStatistics statistics() const {
     DriverStatistics sum;
@@ -253,6 +254,7 @@ class Recorder::Thread final : public PmuClient {
   const pid_t host_tid_;  // who_ may be virtual
   Recorder& recorder_;
   bool pmi_requested_ = false;
+  bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
@@ -324,6 +326,10 @@ std::uint64_t Recorder::instructions() {
   std::uint64_t sum = instructions_before_;
   for (auto& [tid, thread] : threads_) sum += thread->progress();
   return sum;
+}
+
+void Recorder::in_call(const ThreadIdentity& who, bool in) {
+  if (Thread* const thread = find(who)) thread->in_call(in);
 }
 
 void Recorder::send_counts(Thread& thread, bool final) {

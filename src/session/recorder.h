@@ -42,6 +42,7 @@ class Recorder final : public engine::Observer, public Progress {
   void thread_exited(const engine::ThreadIdentity& who) override;
   void pmi(const engine::ThreadIdentity& who, const arch::RegisterFile& registers) override;
   void told_late(std::uint64_t host_ticks) override { clock_.set_back(host_ticks); }
+  void in_call(const engine::ThreadIdentity& who, bool in) override;
   void forked(const engine::ThreadIdentity& child, bool thread) override;
   void in_forked_child() override;
   void renamed(const engine::ThreadIdentity& who, const std::string& comm, bool exec) override;
