@@ -70,16 +70,18 @@ struct Exit {
   std::uint64_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
   // Of a side exit of which another copy can be made, closer to where it leads (Translator::link):
   std::uint32_t branch_after = 0;  // end of the rel32 of the branch that leads to it, else 0
-  std::uint32_t stub = 0;          // where it was made first
+  std::uint32_t stub = 0;          // where it was made first; of the end of a path that is quiet, where its id is told
   std::uint32_t block = kNone;
   std::uint32_t linked_to = kNone;      // block
   std::uint32_t next_incoming = kNone;  // list of exits linked to the same block
   std::uint16_t instructions = 0;       // retired on this path
+  std::int16_t advance = 0;             // in the budget form: what is added to the trace pointer
   ExitKind kind = ExitKind::Direct;
   bool taken = false;      // a side exit of a branch whose fall-through (or target) the block follows
   bool brake = false;      // taken because the trace pointer has come close to the guard (Translator::emit_brake)
   bool adjacent = false;   // linked to what follows: the jump is a NOP
   bool near = false;       // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
+  bool quiet = false;      // behind a brake in the budget form: says its id there too
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
 
   /// By a branch that the block does not follow, or not that way.
@@ -115,6 +117,9 @@ struct Block {
   std::uint8_t followed = 0;       // bit i: the path follows its i-th conditional branch, a forward one, to the target
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
+  std::uint16_t braked_at = UINT16_MAX;  // instructions before its brake
+  /// In the budget form: what the trace pointer has been advanced by where `instruction` of them have run.
+  std::uint64_t advanced(unsigned instruction) const { return instruction >= braked_at ? instructions : 0; }
   std::uint64_t pc_of(const InsnMeta& insn) const {
     return pc + static_cast<std::uint64_t>(std::int64_t{insn.pc_delta});
   }

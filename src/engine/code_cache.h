@@ -50,6 +50,12 @@ class Window {
 
   std::uint64_t trace_begin() const { return trace_; }
   std::uint64_t trace_end() const { return trace_ + trace_bytes_; }  // the guard starts here
+  /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign says whether one is
+  /// due. From there to the guard, which is for what has no brake, a block's exit and the way to the next brake have to fit.
+  std::uint64_t pointer_bias() const { return biased_ ? trace_end() - kBrakeBudget : 0; }
+  static constexpr std::uint64_t kBrakeBudget = 40;
+  /// Before any code is made.
+  void bias_pointer() { biased_ = true; }
   bool in_trace_or_guard(std::uint64_t address) const {
     return address >= trace_ && address < trace_end() + kGuardBytes;
   }
@@ -84,6 +90,7 @@ class Window {
   std::uint64_t base_, table_, trace_, stubs_, code_, end_, slots_, notes_;
   std::size_t trace_bytes_;
   bool aliased_ = false;
+  bool biased_ = false;
   bool direct_ = false;
   std::uint32_t bias_ = 0;
   AddressRange fixed_code_{};

@@ -83,6 +83,7 @@ struct Context {
   std::uint32_t passes_left;   // 150h  stops that may still be passed without C++
   std::uint32_t passed;        // 154h  and how many have been: their states lie at kPassedOffset
   const std::uint64_t* waits;  // 158h  not 0 there: another thread waits for its turn, and no stop is passed
+  std::uint64_t tripped;       // 160h  a signal waits: to C++ at the next brake
 };
 
 /// A mark in a trace of which only the pointer counts.

@@ -27,6 +27,8 @@ constexpr std::uint64_t kFewestRecords = 8;
 /// hundred accesses each stretch brings the overflow only a little closer, so the last ones are many.
 constexpr std::uint64_t kFewestBeforeLog = 64;
 constexpr std::uint64_t kFewestBudget = 128;
+// A brake lets pass what was entered so far away, and is not so far away where it does not.
+static_assert(kFewestBudget > Translator::kMostBraked + Window::kBrakeBudget);
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
@@ -67,6 +69,7 @@ std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
   entering_.store(false);
   zs_lift_stop(&context_);
+  context_.tripped = 0;
   stopped_ = {};
   retell_stops();
   if (tripped_.exchange(false))
@@ -130,7 +133,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       break;
     case ExitReason::Stopped: leave_stop(); break;
     case ExitReason::Guard: {
-      const std::uint32_t id = exit_at(context_.guard_pc + sizeof kAppend);
+      const std::uint32_t id = exit_at(record_of_append(context_.guard_pc));
       const Exit exit = translator_->exit(id);
       if (exit.kind == ExitKind::Indirect) {
         thread.pc = gpr(kRcx);
@@ -156,7 +159,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       indirect_target_ = block.pc;  // in case an indirect branch led there
       // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in between.
       const bool at_once = budget && block.mark == MarkTime::None;
-      if (at_once) context_.trace_pointer += place.instruction;
+      if (at_once) context_.trace_pointer += place.instruction - block.advanced(place.instruction);
       drain({});
       if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
         reached(block.pc, nullptr);

@@ -163,6 +163,13 @@ class Emitter {
     u8(0xF8u | (reg & 7u));
     u32(value);
   }
+  /// add reg64, imm8: writes flags. reg is r8 to r15
+  void add_imm8(Gpr reg, std::int8_t value) {
+    u8(0x49);
+    u8(0x83);
+    u8(0xC0u | (reg & 7u));
+    u8(static_cast<std::uint8_t>(value));
+  }
   /// lahf; seto al: the six status flags into ax
   void flags_to_ax() {
     for (const unsigned byte : {0x9F, 0x0F, 0x90, 0xC0}) u8(byte);

@@ -63,7 +63,6 @@ void Runtime::start(ProgramPlan plan) {
                      : AddressRange{std::min(fixed_code.start, mapping.start), std::max(fixed_code.end, mapping.end)};
   }
   if (const AddressRange table = window_.map_direct_table(fixed_code); !table.empty()) map_.reserve(table);
-  stubs_ = generate_stubs(window_, &dispatch_entry);
 
   threads_.push_back(std::make_unique<Thread>());
   Thread& thread = *threads_.back();
@@ -95,8 +94,11 @@ void Runtime::start(ProgramPlan plan) {
   options.risks = risks_;
   options.wants_retirements = cuts_;
   options.logs = logs_;
-  options.brakes =
-      has_lahf() && (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; }));
+  options.brakes = has_lahf() &&
+                   (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; })) &&
+                   (form_ != TraceForm::Budget || config_.max_block_instructions <= Translator::kMostBraked);
+  if (form_ == TraceForm::Budget && options.brakes) window_.bias_pointer();
+  stubs_ = generate_stubs(window_, &dispatch_entry);
   if (form_ == TraceForm::Budget) window_.use_budget_view();
   translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, units_, options);
   map_.listen(this);

@@ -33,6 +33,7 @@ extern "C" std::uint64_t zs_plant_stop(zs::engine::Context* context, std::uint64
   const auto* words = reinterpret_cast<const std::uint32_t*>(table + 1);
   // So many instructions may run, and the one after them has to be told of alone.
   const std::uint64_t distance = table->end - context->trace_pointer;
+  if (context->tripped != 0) return table->leave;
   if (context->no_stop != 0) {
     if (context->restart == 0) return table->leave;
     context->trace_pointer = context->restart - distance;
@@ -68,7 +69,8 @@ extern "C" std::uint64_t zs_pass_stop(zs::engine::Context* context) {
   using zs::engine::NearTable;
   using zs::engine::PassedStop;
   using zs::engine::StopKind;
-  if (context->passes_left == 0 || context->stop_kind == StopKind::Before || *context->waits != 0) return 0;
+  const bool wanted = *context->waits != 0 || context->tripped != 0;
+  if (context->passes_left == 0 || context->stop_kind == StopKind::Before || wanted) return 0;
   const auto base = reinterpret_cast<std::uint64_t>(context) + zs::engine::kPassedOffset;
   auto* const stop = reinterpret_cast<volatile PassedStop*>(base) + context->passed;
   // Volatile, so that no call of memcpy is made of it.

@@ -191,8 +191,8 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   const bool in_code = window_.in_code(pc) && lock_.owner() == &thread;
 
   // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
-  const bool misaligned_append = in_code && signal == SIGBUS && info->si_code == BUS_ADRALN &&
-                                 std::memcmp(reinterpret_cast<const void*>(pc), kAppend, sizeof kAppend) == 0;
+  const bool misaligned_append =
+      in_code && signal == SIGBUS && info->si_code == BUS_ADRALN && record_of_append(pc) != 0;
   if (misaligned_append || (in_code && signal == SIGSEGV && info->si_code > 0 &&
                             window_.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr)))) {
     context_.guard_pc = pc;
@@ -263,7 +263,10 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     std::memcpy(&uc->uc_sigmask, &everything, 8);
   }
   // In C++ the dispatcher will look at `pending` itself, until it has looked for the last time.
-  if (lock_.owner() == &thread && (in_code || entering_.load()) && !tripped_.exchange(true)) window_.trip();
+  if (lock_.owner() == &thread && (in_code || entering_.load()) && !tripped_.exchange(true)) {
+    window_.trip();
+    context_.tripped = 1;
+  }
   static constexpr struct {
     const char *begin, *syscall, *interrupted;
   } kWindows[] = {

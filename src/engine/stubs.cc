@@ -96,8 +96,17 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   Stubs stubs;
 
   // The program's to and from the Context; the stack is the engine's in between.
-  const auto save_registers = [&] {
+  const auto bias = static_cast<std::int32_t>(window.pointer_bias());
+  const auto save_pointer = [&] {
+    if (bias != 0) out.add_disp(kTracePointer, bias);
     out.store(offsetof(Context, trace_pointer), kTracePointer);
+  };
+  const auto load_pointer = [&] {
+    out.load(kTracePointer, offsetof(Context, trace_pointer));
+    if (bias != 0) out.add_disp(kTracePointer, -bias);
+  };
+  const auto save_registers = [&] {
+    save_pointer();
     for (unsigned reg = 0; reg < 16; ++reg) {
       if (reg != kTracePointer) out.store(gpr_offset(reg), static_cast<Gpr>(reg));
     }
@@ -111,7 +120,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
     for (unsigned reg = 0; reg < 16; ++reg) {
       if (reg != kTracePointer) out.load(static_cast<Gpr>(reg), gpr_offset(reg));
     }
-    out.load(kTracePointer, offsetof(Context, trace_pointer));
+    load_pointer();
     out.jmp_slot(offsetof(Context, enter_at));
   };
 
@@ -195,7 +204,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   constexpr Gpr kKept[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kRsp};  // what a call may change
   for (const Gpr reg : kKept) out.store(gpr_offset(reg), reg);
   out.store(offsetof(Context, slot_scratch), kRax);
-  out.store(offsetof(Context, trace_pointer), kTracePointer);
+  save_pointer();
   out.load(kRsp, offsetof(Context, host_rsp));
   out.mov_imm(kRdi, context);
   out.mov_imm(kRsi, stubs.stopped);
@@ -205,7 +214,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   out.store(offsetof(Context, enter_at), kRax);
   for (const Gpr reg : kKept) out.load(reg, gpr_offset(reg));
   out.load(kRax, offsetof(Context, slot_scratch));
-  out.load(kTracePointer, offsetof(Context, trace_pointer));
+  load_pointer();
   out.jmp_slot(offsetof(Context, enter_at));
   return stubs;
 }

@@ -4,6 +4,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -57,8 +58,16 @@ struct SpacedRecord {
   static std::uint32_t words(std::uint32_t record) { return record & ((1u << kWordBits) - 1); }
 };
 
-/// What an append's store starts with: mov dword [r11], imm32 (the exit's id). Nothing else in the cache looks like it.
-inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03};
+/// What an append's store starts with: mov dword [r11], imm32 (the exit's id), or with a displacement of four bytes where the pointer is
+/// biased. Nothing else in the cache looks like them.
+inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03}, kBiasedAppend[] = {0x41, 0xC7, 0x83};
+/// Where in the append at `pc` its record stands; 0: it is none.
+inline std::uint64_t record_of_append(std::uint64_t pc) {
+  const auto* const code = reinterpret_cast<const void*>(pc);
+  if (std::memcmp(code, kAppend, sizeof kAppend) == 0) return pc + sizeof kAppend;
+  if (std::memcmp(code, kBiasedAppend, sizeof kBiasedAppend) == 0) return pc + sizeof kBiasedAppend + 4;
+  return 0;
+}
 
 class Translator {
  public:
@@ -108,6 +117,8 @@ class Translator {
   }
   std::uint64_t flushes() const { return flushes_; }
 
+  /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
+  static constexpr unsigned kMostBraked = 64;
   /// Whether Variant::Near exists: in the budget form, with brakes.
   bool has_near() const { return options_.brakes && options_.form == TraceForm::Budget; }
   /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by the most that an exit
@@ -246,6 +257,7 @@ class Translator {
     std::uint16_t instructions;
     std::uint8_t slots, risky;
     bool taken;
+    bool braked;                              // the brake lies before it
     std::uint64_t branch = 0;                 // the conditional branch that leaves
     const Insn* unexpected_return = nullptr;  // a RET that did not lead to `target`; rcx - target is in rcx
     bool brake = false;
@@ -278,13 +290,16 @@ class Translator {
   void emit_record(std::uint32_t exit_id);
   void emit_mark_note(std::uint32_t exit_id);
   std::uint32_t emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
+  std::int16_t advance_to(std::uint32_t count);
+  void emit_telling(Emitter& out, std::uint32_t exit_id) const;
   bool wants_brake(const Path& path, std::size_t index) const;
   void emit_brake(const Path& path, std::size_t index);
+  bool is_quiet(ExitKind kind) const;
   void emit_brake_exit(const SideExit& side);
   void emit_near_check(const Path& path);
   void emit_near_exit();
   void emit_near_table(NearTable table);
-  std::uint64_t unlinked(const Exit& exit) const { return exit.near ? exit.patch_after : stubs_.unlinked; }
+  std::uint64_t unlinked(const Exit& exit) const;
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
   void emit_slots(std::span<const InsnSlots::Store> stores);
   void emit_start_of_log();
@@ -370,6 +385,9 @@ class Translator {
   std::uint32_t copy_of_ = kNone, adjacent_ = kNone;  // the exit before the block made last (approach_from)
   std::uint64_t copy_at_ = 0;
   bool braked_ = false;                 // the block has its brake
+  std::uint64_t brake_adds_after_ = 0;  // end of the addition in it, in the budget form
+  std::int32_t brake_adds_ = kUnknown;  // and what it adds: what the end of the path does
+  static constexpr std::int32_t kUnknown = -1;
   std::uint64_t near_jump_after_ = 0;   // Variant::Near: the jump of its check
   std::uint64_t near_limit_after_ = 0;  // and the immediate that it compares with
   bool near_flags_saved_ = false;
