@@ -635,7 +635,7 @@ void Translator::emit_push(std::uint64_t value) {
 void Translator::emit_load_target(const Insn& insn) {
   if (insn.target_register >= 0) {
     const int reg = insn.target_register == kTracePointer ? mapping_.reg : insn.target_register;
-    out_.mov(kRcx, static_cast<Gpr>(reg));
+    if (reg != kRcx) out_.mov(kRcx, static_cast<Gpr>(reg));
     return;
   }
   if (insn.rip_relative && !fits32(rip_target(insn) - (out_.here() + 16))) {
