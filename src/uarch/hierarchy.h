@@ -44,6 +44,11 @@ class Hierarchy final : public MemorySystem {
         Core& own = *cores_.back();
         Filter& filter = filters_[core];
         filter.data_lines = own.l1d.quick_lines();
+        if (filter.data_lines.tags != QuickLines::none().tags) {
+          HotLines& hot = own.l1d.keep_hot_lines();
+          filter.data_lines.hot = &hot;
+          filter.hot_lines = hot.entries();
+        }
         filter.tlbs[0] = QuickPages(own.dtlb.small_pages());
         filter.tlbs[1] = QuickPages(own.dtlb_stores.small_pages());
         filter.code_tlb = QuickPages(own.itlb.small_pages());
@@ -150,6 +155,7 @@ class Hierarchy final : public MemorySystem {
       Core& own = *cores_[core];
       for (auto* tlb : {&own.itlb, &own.dtlb, &own.stlb}) tlb->clear();
       own.dtlb_stores.clear();
+      if constexpr (Parts::kInlinePath) own.l1d.forget_hot_lines();
       filters_[core].forget_code();
     }
   }

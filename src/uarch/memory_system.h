@@ -206,8 +206,17 @@ class MemorySystem {
   /// [first, last) is unmapped or remapped: translations go on every core.
   virtual void unmap(std::uint64_t first, std::uint64_t last) = 0;
 
+  /// Of a core's inline path, what code of its own counts with. Lines are linear.
+  struct InlineCounts {
+    std::uint64_t fetched = kNone;                      // the line fetched last of all
+    std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet
+    // By place in its page: the line of instructions fetched last; by set of the TLB, the page.
+    std::array<std::uint64_t, kLinesPerPage> code, code_pages;
+    std::uint64_t code_page_mask;  // sets of that TLB - 1, at most 63
+  };
+
   /// What a core's inline path needs, together. Lines and pages are linear.
-  struct Filter {
+  struct Filter : InlineCounts {
     /// Whether it answers for the fetch of each of `count` lines. Nothing happens yet.
     /// known  the caller's, of these lines: when that was last so; ~0 at first
     bool are_plain(std::uint64_t first, std::uint8_t count, std::uint64_t& known) const {
@@ -240,7 +249,7 @@ class MemorySystem {
       if (hint == nullptr) return false;
       code_pages[page & code_page_mask] = page;
       ++code_known;
-      if (!code_lines.hit(line_of(hint->frame, line), 0)) return false;
+      if (!code_lines.hit(line_of(hint->frame, line), line, 0)) return false;
       code[line % kLinesPerPage] = line;
       fetched = line;
       ++fetches;
@@ -249,9 +258,18 @@ class MemorySystem {
     /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has
     /// happened that the access will not do again. store: 0 or 1
     [[gnu::always_inline]] bool hits(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
+      const HotLine& hot = hot_lines[(linear >> kLineBits) % HotLines::kEntries];
+      // An access of two lines is not that of a line which has its place in the table.
+      if (hot.line[store] != (linear + bytes - 1) >> kLineBits) return hits_tags(linear, bytes, store);
+      if (tlbs[store & store_tlb].touch(linear >> kPageBits) == nullptr) return false;
+      *hot.state = (*hot.state & hot.keep) | hot.set;
+      return true;
+    }
+    /// The same for lines that are not hot, which makes them so.
+    [[gnu::noinline]] bool hits_tags(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
       if (linear % kLineBytes + bytes > kLineBytes) return false;
       const LruTable::Hint* const hint = tlbs[store & store_tlb].touch(linear >> kPageBits);
-      return hint != nullptr && data_lines.hit(line_of(hint->frame, linear >> kLineBits), store);
+      return hint != nullptr && data_lines.hit(line_of(hint->frame, linear >> kLineBits), linear >> kLineBits, store);
     }
     /// Counts accesses that were plain, or quiet hits.
     void count(std::uint64_t hit_loads, std::uint64_t hit_stores) {
@@ -260,16 +278,12 @@ class MemorySystem {
     }
 
     QuickLines data_lines = QuickLines::none(), code_lines = QuickLines::none();
-    QuickPages tlbs[2];   // of loads; of stores where they have one of their own
-    QuickPages code_tlb;  // small pages of instructions
-    unsigned store_tlb;   // which of `tlbs` stores use: 0 or 1
-    // By place in its page: the line of instructions fetched last; by set of the TLB, the page.
-    std::array<std::uint64_t, kLinesPerPage> code, code_pages;
-    std::uint64_t code_page_mask;   // sets of that TLB - 1, at most 63
-    bool code_may_leave;            // an access of data may take a line out of L1I
-    std::uint64_t fetched = kNone;  // the line fetched last of all
-    std::uint64_t code_known;       // changes whenever an entry of `code` or `code_pages` does; no two cores' are equal
-    std::uint64_t loads = 0, written = 0, fetches = 0;  // that went this way and are not counted yet
+    const HotLine* hot_lines = HotLines::none();
+    QuickPages tlbs[2];        // of loads; of stores where they have one of their own
+    QuickPages code_tlb;       // small pages of instructions
+    unsigned store_tlb;        // which of `tlbs` stores use: 0 or 1
+    bool code_may_leave;       // an access of data may take a line out of L1I
+    std::uint64_t code_known;  // changes whenever an entry of `code` or `code_pages` does; no two cores' are equal
     StoreBuffer stores;
 
     Filter(const MemoryParameters& parameters, unsigned core);

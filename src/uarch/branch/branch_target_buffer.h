@@ -27,6 +27,9 @@ class BranchTargetBuffer {
     const auto tag = static_cast<std::uint32_t>(pc >> set_bits_);  // two branches 2^42 bytes apart may share one
     return set[0] == tag || move_to_front(set, tag);
   }
+  /// For code that asks inline whether the branch is the newest of its set: then touch() does nothing.
+  std::uint32_t* newest_of(std::uint64_t pc) { return &tags_[(pc & set_mask_) * ways_]; }
+  std::uint32_t tag_of(std::uint64_t pc) const { return static_cast<std::uint32_t>(pc >> set_bits_); }
 
  private:
   [[gnu::noinline]] bool move_to_front(std::uint32_t* set, std::uint32_t tag) const {

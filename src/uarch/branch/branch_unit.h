@@ -72,6 +72,15 @@ class BranchUnit {
     return {.mispredicted = wrong, .btb_miss = taken && take(pc, footprint) && !wrong};
   }
 
+  /// A conditional branch that was taken and predicted wrong by who did so inline: what is left to do.
+  void taken_wrong(std::uint64_t pc, std::uint16_t footprint) { take(pc, footprint); }
+
+  // For code that does inline what is done here. The tournament: null where another one predicts.
+  TournamentPredictor* tournament() { return tournament_ ? &*tournament_ : nullptr; }
+  BranchTargetBuffer& targets() { return targets_; }
+  WaitingFootprints& waiting() { return waiting_; }
+  ReturnStack& returns() { return returns_; }
+
  private:
   /// Returns whether the BTB did not know the branch.
   [[gnu::always_inline]] bool take(std::uint64_t pc, std::uint16_t footprint) {

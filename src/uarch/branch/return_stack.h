@@ -10,23 +10,29 @@ namespace zs::uarch {
 
 class ReturnStack {
  public:
-  explicit ReturnStack(std::uint8_t entries) : entries_(entries) {}
+  /// What code that does the same inline works on.
+  struct Inline {
+    std::array<std::uint64_t, 32> addresses{};
+    std::uint32_t entries = 0;
+    std::uint32_t top = 0;
+  };
+
+  explicit ReturnStack(std::uint8_t entries) { own_.entries = entries; }
 
   void push(std::uint64_t address) {
-    top_ = top_ + 1 == entries_ ? 0 : top_ + 1;
-    addresses_[top_] = address;
+    own_.top = own_.top + 1 == own_.entries ? 0 : own_.top + 1;
+    own_.addresses[own_.top] = address;
   }
 
   std::uint64_t pop() {
-    const std::uint64_t address = addresses_[top_];
-    top_ = top_ == 0 ? entries_ - 1 : top_ - 1;
+    const std::uint64_t address = own_.addresses[own_.top];
+    own_.top = own_.top == 0 ? own_.entries - 1 : own_.top - 1;
     return address;
   }
+  Inline& inline_part() { return own_; }
 
  private:
-  std::array<std::uint64_t, 32> addresses_{};
-  unsigned entries_;
-  unsigned top_ = 0;
+  Inline own_;
 };
 
 }  // namespace zs::uarch

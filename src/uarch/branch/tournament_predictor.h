@@ -17,6 +17,18 @@ namespace zs::uarch {
 
 class TournamentPredictor {
  public:
+  // The counter by address stands in bits 0 and 1, that by outcomes in 2 and 3, the chooser in 4 and 5. The chooser is found by the address,
+  // so it shares a byte with the first.
+  static constexpr std::uint8_t kOfAddress = 0x33, kOfOutcomes = 0x0C, kTaken = 0x40, kWrong = 0x40;
+  /// What code that does the same inline works on, and with.
+  struct Inline {
+    std::uint8_t *by_address, *by_outcomes;
+    std::uint64_t* outcomes;
+    std::uint32_t mask, history_mask;
+    std::uint8_t index_bits;
+    std::array<std::uint8_t, 128> learned;
+  };
+
   explicit TournamentPredictor(const BranchParameters& p)
       : by_address_(p.base_entries, kFirst & kOfAddress),
         by_outcomes_(p.outcome_entries, kFirst & kOfOutcomes),
@@ -38,13 +50,18 @@ class TournamentPredictor {
     outcomes_ = (outcomes_ << 1 | (taken ? 1 : 0)) & history_mask_;
     return (learned & kWrong) != 0;
   }
+  Inline inline_part() {
+    return {by_address_.data(),
+            by_outcomes_.data(),
+            &outcomes_,
+            mask_,
+            static_cast<std::uint32_t>(history_mask_),
+            static_cast<std::uint8_t>(index_bits_),
+            kLearned};
+  }
 
  private:
-  // The counter by address stands in bits 0 and 1, that by outcomes in 2 and 3, the chooser in 4 and 5. The chooser is found by the address,
-  // so it shares a byte with the first.
-  static constexpr unsigned kOfAddress = 0x33, kOfOutcomes = 0x0C;
   static constexpr unsigned kFirst = 1U | 1U << 2 | 1U << 4;
-  static constexpr unsigned kTaken = 1U << 6, kWrong = 1U << 6;
   /// The three counters behind an outcome, and whether they were wrong, by what they were and the outcome.
   static constexpr std::array<std::uint8_t, 128> kLearned = [] {
     std::array<std::uint8_t, 128> learned{};

@@ -12,10 +12,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
+#include "uarch/cache/hot_lines.h"
 #include "uarch/cache/line.h"
 #include "uarch/cache/set_index.h"
 #include "uarch/replacement/any_policy.h"
@@ -35,9 +37,10 @@ struct QuickLines {
   std::uint32_t slots = 0;  // of a set
   bool wide = false;        // more than 8 ways
   TouchMasks masks;
+  HotLines* hot = nullptr;
 
-  /// Touches the line if it is there, and quick. store: 0 or 1
-  [[gnu::always_inline]] bool hit(Line line, unsigned store) const {
+  /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1
+  bool hit(Line line, std::uint64_t linear, unsigned store) const {
     const std::uint32_t set = line & set_mask;
     const auto* const at = reinterpret_cast<const __m128i*>(tags + std::size_t{set} * slots);
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
@@ -49,6 +52,7 @@ struct QuickLines {
     if (quick_ones == 0) return false;
     const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
     states[set] = (states[set] & masks.keep[way]) | masks.set[way];
+    if (hot != nullptr) hot->add(linear, set * slots + way, store, states[set], masks.keep[way], masks.set[way]);
     return true;
   }
 
@@ -144,7 +148,17 @@ class Cache {
             .set_mask = index_.sets() - 1,
             .slots = 1U << shift_,
             .wide = ways_ > 8,
-            .masks = *masks};
+            .masks = *masks,
+            .hot = nullptr};
+  }
+  /// Lines that were hit that way are hot from now on, until they are no longer quick.
+  HotLines& keep_hot_lines() {
+    hot_ = std::make_unique<HotLines>(slots());
+    return *hot_;
+  }
+  /// Linear addresses have changed their meaning.
+  void forget_hot_lines() {
+    if (hot_ != nullptr) hot_->drop_all();
   }
   void set_quick(Slot slot, bool loads, bool stores) {
     if (quick_.empty()) return;
@@ -153,6 +167,7 @@ class Cache {
     const auto was = std::bit_cast<std::uint32_t>(ways);
     const std::uint32_t now = (loads ? 1U : 0U) | (stores ? 0x1'0000U : 0U);
     ways = std::bit_cast<QuickLines::Ways>((was & ~(0x1'0001U << way)) | now << way);
+    if (hot_ != nullptr) hot_->drop(slot, loads, stores);
   }
 
   /// use(line) for each line that is there.
@@ -194,6 +209,7 @@ class Cache {
   std::vector<WayMask> filled_;      // [set]: ways that hold a line
   Slot newest_ = 0;
   std::vector<QuickLines::Ways> quick_;  // [set], as QuickLines has it; empty: nobody asks
+  std::unique_ptr<HotLines> hot_;        // null: likewise
 };
 
 }  // namespace zs::uarch

@@ -115,6 +115,7 @@ class CodeBook {
       : timing_(model.timing), limits_(memory_limits(model.memory)), detail_(detail) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
+  std::size_t paths() const { return paths_.size(); }  // all numbers are below
   bool knows(std::uint32_t path) const { return path < paths_.size() && !paths_[path].instructions.empty(); }
 
   /// open  the block that is open before the run; null: none

@@ -14,6 +14,7 @@
 
 #include "arch/core_feed.h"
 #include "uarch/chance.h"
+#include "uarch/machine/code_book.h"
 #include "uarch/timing/code_samples.h"
 #include "uarch/timing/kernels.h"
 
@@ -190,6 +191,7 @@ enum class Cut : std::uint8_t {
   AtBranches,  // behind each branch, and where a run ends
   Anywhere,    // by chance, before and behind branches
   Everywhere,  // behind each instruction
+  AtIndirect,  // behind indirect branches, and where a path has 32 instructions
 };
 
 /// Tells a feed of a stream, as a runner would.
@@ -228,7 +230,9 @@ class Runner {
     std::size_t count = 0;
     while (count < stream.size() && count < 32) {
       const Executed& last = stream[count++];
-      if (last.instruction.facts.branch != arch::BranchKind::None) break;
+      const arch::BranchKind branch = last.instruction.facts.branch;
+      if (cut == Cut::AtIndirect && branch != arch::BranchKind::None && !is_indirect(branch)) continue;
+      if (branch != arch::BranchKind::None) break;
       // Nor does a path go on where the program does not.
       if (last.next != last.instruction.pc + last.instruction.length) break;
     }

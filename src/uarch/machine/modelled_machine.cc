@@ -39,7 +39,7 @@ class MachineOf final : public ModelledMachine::Impl {
             model.memory,
             {.cores = options.cores, .seed = options.seed, .store_buffer = options.depth == Depth::Full})) {
     for (unsigned core = 0; core < options.cores; ++core) {
-      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core));
+      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core, options.code_bytes));
     }
     weaver_ = std::make_unique<Weaver<Clock>>(cores_, options.weave_cycles);
   }

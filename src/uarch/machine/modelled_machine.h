@@ -34,6 +34,8 @@ struct MachineOptions {
   // then their cores play side by side, the one with the lowest clock first, each up to so many cycles ahead, and in the order
   // of their clocks where they fight over a line.
   std::uint64_t weave_cycles = 0;
+  // At the depth Fast: of each core, for code that plays paths (path_code.h); 0: all are played by hand, which gives the same.
+  std::size_t code_bytes = std::size_t{48} << 20;
 };
 
 /// Whether a machine of that depth counts `signal`. What it does not count stays 0 and means nothing.

@@ -229,6 +229,7 @@ void ThreadPlayer<Clock>::describe(std::uint32_t path, const arch::PathDescripti
   // The old path may be under way only where somebody still waits to play it.
   if (book_.knows(path)) weaver_.settle_all();
   book_.describe(path, description);
+  weaver_.forget_code(path);
 }
 
 template <typename Clock>
@@ -245,17 +246,24 @@ void ThreadPlayer<Clock>::play_all(std::span<const arch::PathRun> runs, std::spa
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   PlayedCore<Clock>& core = core_;
   const bool remembers_none = taken_.empty();
-  for (const arch::PathRun& run : runs.first(runs.size() - 1)) {
-    const SimpleBlock* const simple = book_.simple(run.path);
-    if (simple != nullptr && open_ == nullptr && remembers_none) {
-      if constexpr (kTimed) {
-        words = play_timed(simple, run, words, filter, core);
-      } else {
-        words = play_simple(simple, run, words, filter, core);
+  const arch::PathRun* const last = &runs.back();
+  for (const arch::PathRun* run = runs.data(); run != last; ++run) {
+    if (open_ == nullptr && remembers_none) {
+      if constexpr (!kTimed) {
+        play_code(run, last, words);
+        if (run == last) break;
       }
-      continue;
+      if (const SimpleBlock* const simple = book_.simple(run->path)) {
+        if constexpr (kTimed) {
+          words = play_timed(simple, *run, words, filter, core);
+        } else {
+          words = play_simple(simple, *run, words, filter, core);
+          core.code->played(run->path, simple);
+        }
+        continue;
+      }
     }
-    next.template operator()<false>(run);
+    next.template operator()<false>(*run);
   }
   last_ = {};
   next.template operator()<true>(runs.back());
@@ -426,6 +434,130 @@ template <typename Core>
       core.clock.passed_resteer();
     }
     if (block->last) return words;
+  }
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathRun* end, const std::uint64_t*& words) {
+  if constexpr (!kTimed) {
+    if (core_.code == nullptr)
+      core_.code = std::make_unique<PathCode>(memory_.filter(core_.number), core_.branches, core_.code_bytes);
+    PathCode& code = *core_.code;
+    code.make_room(book_.paths());
+    if (!code.has(run->path)) return;
+    PlayState& state = code.state();
+    state.ask = &ThreadPlayer::answer;
+    state.player = this;
+    state.words = words;
+    state.run = run;
+    state.runs_end = end;
+    code.take(core_.clock);
+    code.play();
+    code.give(core_.clock);
+    run = state.run;
+    words = state.words;
+  }
+}
+
+/// What PathCode asks: the same as play_simple() does there.
+template <typename Clock>
+std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) {
+  if constexpr (kTimed) {
+    return 0;
+  } else {
+    auto& player = *static_cast<ThreadPlayer*>(state.player);
+    PlayedCore<Clock>& core = player.core_;
+    const Question question = Question::of(what);
+    const SimpleBlock* const blocks = player.book_.simple(state.run->path);
+    const SimpleBlock& block = blocks[question.block];
+    core.code->give(core.clock);
+    bool over = false;
+    switch (question.kind) {
+      case Question::Room: core.clock.wait_for_room(); break;
+      case Question::Lines: over = player.answer_lines(state, blocks, block); break;
+      case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
+      case Question::Branch:
+      case Question::Wrong:
+      case Question::UnknownTaken: player.answer_branch(question.kind, block, state.run->next); break;
+    }
+    core.code->take(core.clock);
+    return over ? 1 : 0;
+  }
+}
+
+/// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away first.
+template <typename Clock>
+bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block) {
+  MemorySystem::Filter& filter = memory_.filter(core_.number);
+  const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
+  if (before != nullptr) filter.fetched = before->first_line + before->lines - 1;
+  filter.fetches -= fetches_of(block, before);
+  const std::uint64_t end = block.first_line + block.lines;
+  if (filter.are_plain(block.first_line, block.lines, block.lines_known)) {
+    // The line that was fetched before is still asked for if the block's accesses come first after all.
+    const std::uint64_t fetched = filter.fetched;
+    filter.pass(block.first_line, block.lines);
+    filter.fetched = fetched;
+    return false;
+  }
+  std::uint64_t line = block.first_line;
+  const bool in_turn = filter.code_may_leave && block.lines != 1;
+  while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
+  if (line == end) return false;
+  filter.count(0 - std::uint64_t{block.looks} + block.stores, 0 - std::uint64_t{block.stores});
+  state.words = play_part(book_.plan(state.run->path, nullptr), static_cast<std::size_t>(&block - blocks), line, 0,
+                          state.run->next, state.words);
+  return true;
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
+                                        std::size_t done) {
+  MemorySystem::Filter& filter = memory_.filter(core_.number);
+  const Look look = block.look[done];
+  const std::uint64_t linear = state.words[done];
+  if (filter.hits_tags(linear, look.bytes(), look.store()) ||
+      memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) {
+    return false;
+  }
+  const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
+  const std::uint64_t end = block.first_line + block.lines;
+  const bool in_turn = filter.code_may_leave && block.lines != 1;
+  if (in_turn) {  // nothing was fetched yet
+    if (before != nullptr) {
+      filter.fetched = before->first_line + before->lines - 1;
+    } else if (filter.fetched != block.first_line) {
+      --filter.fetches;
+    }
+    filter.fetches -= fetches_of(block, before);
+  } else {
+    filter.fetched = end - 1;
+  }
+  filter.count(0 - std::uint64_t{block.looks} + block.stores, 0 - std::uint64_t{block.stores});
+  state.words = play_part(book_.plan(state.run->path, nullptr), static_cast<std::size_t>(&block - blocks),
+                          in_turn ? block.first_line : end, done, state.run->next, state.words);
+  return true;
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::answer_branch(Question::Kind kind, const SimpleBlock& block, std::uint64_t next) {
+  if constexpr (!kTimed) {
+    BranchOutcome outcome;
+    if (kind == Question::Branch) {
+      outcome = play_branch(block, next, core_);
+    } else if (kind == Question::Wrong) {
+      outcome.mispredicted = true;
+      note_mispredicted(block.kind, block.taken);
+      if (block.taken) core_.branches.taken_wrong(block.pc, block.footprint);
+    } else {
+      outcome.btb_miss = !core_.branches.targets().touch(block.pc);
+      if (outcome.btb_miss) ++signals_[CoreSignal::Resteers];
+    }
+    if (outcome.mispredicted) {
+      core_.clock.passed_mispredict();
+    } else if (outcome.btb_miss) {
+      core_.clock.passed_resteer();
+    }
   }
 }
 

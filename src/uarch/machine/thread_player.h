@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "uarch/branch/branch_unit.h"
 #include "uarch/chance.h"
 #include "uarch/machine/code_book.h"
+#include "uarch/machine/path_code.h"
 #include "uarch/machine/time_signals.h"
 #include "uarch/memory_system.h"
 #include "uarch/timing/bound_clock.h"
@@ -38,7 +40,8 @@ struct Place {
 /// What a core has beside its part of the memory system.
 template <typename Clock>
 struct PlayedCore {
-  PlayedCore(const CoreModel& model, unsigned which) : number(which), branches(model.branch), clock(clock_of(model)) {}
+  PlayedCore(const CoreModel& model, unsigned which, std::size_t room)
+      : number(which), branches(model.branch), clock(clock_of(model)), code_bytes(room) {}
   static Clock clock_of(const CoreModel& model) {
     if constexpr (std::is_same_v<Clock, BoundClock>) {
       return BoundClock(model.timing, model.memory.store_buffer);
@@ -49,6 +52,8 @@ struct PlayedCore {
   unsigned number;
   BranchUnit branches;
   Clock clock;
+  std::size_t code_bytes;                // what `code` may have
+  std::unique_ptr<PathCode> code;        // of BoundClock; null until it is wanted
   ThreadPlayer<Clock>* owner = nullptr;  // whose run came last
   std::uint64_t idle_until = 0;          // no block begins before that cycle
 };
@@ -131,6 +136,12 @@ class ThreadPlayer final : public arch::CoreFeed {
   template <typename Core>
   const std::uint64_t* play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
                                    MemorySystem::Filter& filter, Core& core);
+  /// By PathCode, as far as it goes. Moves `run` and `words` on.
+  void play_code(const arch::PathRun*& run, const arch::PathRun* end, const std::uint64_t*& words);
+  static std::uint64_t answer(PlayState& state, std::uint32_t what);
+  bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
+  bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  void answer_branch(Question::Kind kind, const SimpleBlock& block, std::uint64_t next);
   template <typename Core>
   const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
                                   MemorySystem::Filter& filter, Core& core);

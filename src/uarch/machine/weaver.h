@@ -53,6 +53,13 @@ class Weaver {
     while (step()) {}
   }
 
+  /// No core has code for the path any more.
+  void forget_code(std::uint32_t path) {
+    for (const auto& core : cores_) {
+      if (core->code != nullptr) core->code->forget(path);
+    }
+  }
+
   bool lags(unsigned core) const { return !queues_[core].empty(); }
   /// Plays until a core has nothing left to play.
   void play_on() {

@@ -41,6 +41,12 @@ class BoundClock {
     now_ += units;
     slots_ += slots;
   }
+  /// For code that does inline what those two do: where the clock is, and with how many slots there is no room; and where it has
+  /// got to.
+  std::uint64_t now() const { return now_; }
+  std::uint64_t slots() const { return slots_; }
+  std::uint64_t room_until() const { return full_at_ - 1; }
+  void move_to(std::uint64_t now, std::uint64_t slots) { now_ = now, slots_ = slots; }
   /// Behind pass().
   void passed_mispredict() { now_ += mispredict_units_; }
   void passed_resteer() { now_ += resteer_units_; }

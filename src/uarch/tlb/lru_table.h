@@ -100,24 +100,30 @@ class LruTable {
 /// What an inline path needs of a table, beside each other: hits that a hint knows.
 class QuickPages {
  public:
+  /// What code that does the same inline works on.
+  struct Inline {
+    const LruTable::Hint* hints;
+    std::uint64_t* stamps;
+    std::uint64_t* newest;
+    std::uint64_t mask;
+  };
+
   QuickPages() = default;
   /// table  lives longer
   explicit QuickPages(LruTable& table)
-      : hints_(table.hints_.data()), stamps_(table.stamps_.data()), newest_(&table.stamp_), mask_(table.hint_mask_) {}
+      : own_{table.hints_.data(), table.stamps_.data(), &table.stamp_, table.hint_mask_} {}
 
   /// As LruTable::find(), but null also for a key that no hint knows.
   const LruTable::Hint* touch(std::uint64_t key) const {
-    const LruTable::Hint* const hint = &hints_[key & mask_];
+    const LruTable::Hint* const hint = &own_.hints[key & own_.mask];
     if (hint->key != key) return nullptr;
-    stamps_[hint->slot] = ++*newest_;
+    own_.stamps[hint->slot] = ++*own_.newest;
     return hint;
   }
+  const Inline& inline_part() const { return own_; }
 
  private:
-  const LruTable::Hint* hints_ = nullptr;
-  std::uint64_t* stamps_ = nullptr;
-  std::uint64_t* newest_ = nullptr;
-  std::uint64_t mask_ = 0;
+  Inline own_{};
 };
 
 }  // namespace zs::uarch

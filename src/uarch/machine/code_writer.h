@@ -1,0 +1,178 @@
+// Writes x86-64 instructions of the few forms that path_code.cc is made of: 64-bit or 32-bit operations between registers, memory and
+// constants, and jumps whose targets are known later.
+// source: SDM vol. 2, "Instruction Format" and the opcode maps.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+namespace zs::uarch {
+
+enum Register : std::uint8_t { kAx, kCx, kDx, kBx, kSp, kBp, kSi, kDi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
+
+/// [base + index * scale + displacement]
+struct Memory {
+  Register base;
+  std::int64_t displacement = 0;  // that fits 32 bits
+  Register index = kSp;           // kSp: none
+  unsigned scale = 1;
+};
+
+class CodeWriter {
+ public:
+  enum Width : std::uint8_t { kDword, kQword };
+  enum Condition : std::uint8_t { kBelow = 2, kNotBelow = 3, kEqual = 4, kNotEqual = 5 };
+  /// The operations whose opcode is 8 * this, and a digit of the group of constants.
+  enum Operation : std::uint8_t { kAdd, kOr, kAnd = 4, kSub, kXor, kCmp };
+
+  /// Writes from `at` on. room() says how much was reserved; who writes more has asked before.
+  explicit CodeWriter(std::uint8_t* at) : at_(at) {}
+
+  std::uint8_t* here() const { return at_; }
+
+  void load(Register to, Memory from, Width width = kQword) { with_memory(width, {0x8B}, to, from); }
+  void store(Memory to, Register from, Width width = kQword) { with_memory(width, {0x89}, from, to); }
+  void store_byte(Memory to, Register from) {  // of kAx to kDx
+    with_memory(kDword, {0x88}, from, to);
+  }
+  void store_constant(Memory to, std::int32_t value) {
+    with_memory(kQword, {0xC7}, 0, to);
+    put(value);
+  }
+  void store_constant_word(Memory to, std::uint16_t value) {
+    byte(0x66);
+    with_memory(kDword, {0xC7}, 0, to);
+    put(value);
+  }
+  void store_word(Memory to, Register from) {
+    byte(0x66);
+    with_memory(kDword, {0x89}, from, to);
+  }
+  void load_byte(Register to, Memory from) { with_memory(kDword, {0x0F, 0xB6}, to, from); }
+  void low_byte(Register to, Register from) { with_register(kDword, {0x0F, 0xB6}, to, from); }  // from kAx to kDx
+  void address(Register to, Memory of) { with_memory(kQword, {0x8D}, to, of); }
+  void copy(Register to, Register from, Width width = kQword) { with_register(width, {0x89}, from, to); }
+  void constant(Register to, std::uint64_t value) {
+    if (value <= UINT32_MAX) {
+      if (to >= kR8) byte(0x41);
+      byte(0xB8 + (to & 7));
+      put(static_cast<std::uint32_t>(value));
+    } else {
+      byte(0x48 | (to >= kR8 ? 1 : 0));
+      byte(0xB8 + (to & 7));
+      put(value);
+    }
+  }
+
+  void operate(Operation what, Register to, Register from, Width width = kQword) {
+    with_register(width, {static_cast<std::uint8_t>(8 * what + 1)}, from, to);
+  }
+  void operate(Operation what, Register to, Memory from, Width width = kQword) {
+    with_memory(width, {static_cast<std::uint8_t>(8 * what + 3)}, to, from);
+  }
+  void operate(Operation what, Memory to, Register from, Width width = kQword) {
+    with_memory(width, {static_cast<std::uint8_t>(8 * what + 1)}, from, to);
+  }
+  void operate(Operation what, Register to, std::int32_t value, Width width = kQword) {
+    const bool is_short = value >= -128 && value <= 127;
+    with_register(width, {static_cast<std::uint8_t>(is_short ? 0x83 : 0x81)}, what, to);
+    is_short ? byte(static_cast<std::uint8_t>(value)) : put(value);
+  }
+  void operate(Operation what, Memory to, std::int32_t value, Width width = kQword) {
+    const bool is_short = value >= -128 && value <= 127;
+    with_memory(width, {static_cast<std::uint8_t>(is_short ? 0x83 : 0x81)}, what, to);
+    is_short ? byte(static_cast<std::uint8_t>(value)) : put(value);
+  }
+  void shift_left(Register of, std::uint8_t bits, Width width = kQword) { shift(4, of, bits, width); }
+  void shift_right(Register of, std::uint8_t bits, Width width = kQword) { shift(5, of, bits, width); }
+  void increment(Register of, Width width = kQword) { with_register(width, {0xFF}, 0, of); }
+  void test(Register a, Register b, Width width = kQword) { with_register(width, {0x85}, b, a); }
+  void test_byte(Register of, std::uint8_t value) {  // of kAx to kDx
+    with_register(kDword, {0xF6}, 0, of);
+    byte(value);
+  }
+  void set_if(Condition condition, Register to) {  // its lowest byte; of kAx to kDx
+    with_register(kDword, {0x0F, static_cast<std::uint8_t>(0x90 + condition)}, 0, to);
+  }
+  void move_if(Condition condition, Register to, Register from) {
+    with_register(kDword, {0x0F, static_cast<std::uint8_t>(0x40 + condition)}, to, from);
+  }
+  void push(Register from) {
+    if (from >= kR8) byte(0x41);
+    byte(0x50 + (from & 7));
+  }
+  void pop(Register to) {
+    if (to >= kR8) byte(0x41);
+    byte(0x58 + (to & 7));
+  }
+  void ret() { byte(0xC3); }
+  void call(const std::uint8_t* target) {
+    byte(0xE8);
+    relative(target);
+  }
+  void call(Memory target) { with_memory(kDword, {0xFF}, 2, target); }
+  void jump(Memory target) { with_memory(kDword, {0xFF}, 4, target); }
+  void jump(const std::uint8_t* target) {
+    byte(0xE9);
+    relative(target);
+  }
+  void jump_if(Condition condition, const std::uint8_t* target) {
+    byte(0x0F);
+    byte(0x80 + condition);
+    relative(target);
+  }
+  /// A jump whose target aim() sets later.
+  [[nodiscard]] std::uint8_t* jump_later(Condition condition) {
+    jump_if(condition, at_);
+    return at_;
+  }
+  void aim(std::uint8_t* behind_jump, const std::uint8_t* target) const {
+    const auto distance = static_cast<std::int32_t>(target - behind_jump);
+    std::memcpy(behind_jump - sizeof distance, &distance, sizeof distance);
+  }
+
+ private:
+  void byte(unsigned value) { *at_++ = static_cast<std::uint8_t>(value); }
+  template <typename T>
+  void put(T value) {
+    std::memcpy(at_, &value, sizeof value);
+    at_ += sizeof value;
+  }
+  void relative(const std::uint8_t* target) { put(static_cast<std::int32_t>(target - (at_ + 4))); }
+
+  void shift(unsigned digit, Register of, std::uint8_t bits, Width width) {
+    with_register(width, {0xC1}, digit, of);
+    byte(bits);
+  }
+  void with_register(Width width, std::initializer_list<std::uint8_t> opcode, unsigned reg, unsigned rm) {
+    const unsigned rex = (width == kQword ? 8U : 0U) | (reg >= 8 ? 4U : 0U) | (rm >= 8 ? 1U : 0U);
+    if (rex != 0) byte(0x40 | rex);
+    for (const std::uint8_t part : opcode) byte(part);
+    byte(0xC0 | (reg & 7) << 3 | (rm & 7));
+  }
+  void with_memory(Width width, std::initializer_list<std::uint8_t> opcode, unsigned reg, Memory memory) {
+    const bool indexed = memory.index != kSp;
+    const unsigned rex = (width == kQword ? 8U : 0U) | (reg >= 8 ? 4U : 0U) | (indexed && memory.index >= 8 ? 2U : 0U) |
+                         (memory.base >= 8 ? 1U : 0U);
+    if (rex != 0) byte(0x40 | rex);
+    for (const std::uint8_t part : opcode) byte(part);
+    const bool is_short = memory.displacement >= -128 && memory.displacement <= 127;
+    const unsigned mode = is_short ? 0x40 : 0x80;
+    const bool scaled = indexed || (memory.base & 7) == kSp;
+    byte(mode | (reg & 7) << 3 | (scaled ? 4U : (memory.base & 7U)));
+    if (scaled) {
+      const unsigned scale = memory.scale == 8 ? 3 : memory.scale == 4 ? 2 : memory.scale == 2 ? 1 : 0;
+      byte(scale << 6 | (memory.index & 7U) << 3 | (memory.base & 7U));
+    }
+    if (is_short) {
+      byte(static_cast<std::uint8_t>(memory.displacement));
+    } else {
+      put(static_cast<std::int32_t>(memory.displacement));
+    }
+  }
+
+  std::uint8_t* at_;
+};
+
+}  // namespace zs::uarch
