@@ -244,6 +244,13 @@ class MemorySystem {
     }
     /// Fetches the line if that hits L1I and the TLB.
     bool fetch_hits(std::uint64_t line) {
+      if (!touch_code(line)) return false;
+      fetched = line;
+      ++fetches;
+      return true;
+    }
+    /// The same, but that it is not counted and nobody knows that it is the line fetched last.
+    bool touch_code(std::uint64_t line) {
       const std::uint64_t page = line / kLinesPerPage;
       const LruTable::Hint* const hint = code_tlb.touch(page);
       if (hint == nullptr) return false;
@@ -251,8 +258,6 @@ class MemorySystem {
       ++code_known;
       if (!code_lines.hit(line_of(hint->frame, line), line, 0)) return false;
       code[line % kLinesPerPage] = line;
-      fetched = line;
-      ++fetches;
       return true;
     }
     /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has

@@ -28,7 +28,7 @@ Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t
 #define ZS_COUNTS(member) in_counts(offsetof(MemorySystem::InlineCounts, member))
 
 /// Bytes of code for a block, for an access, for a path besides, and of write_entry(), at most.
-constexpr std::size_t kBlockBytes = 512, kLookBytes = 192, kPathBytes = 256, kEntryBytes = 1024;
+constexpr std::size_t kBlockBytes = 768, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 1024;
 
 void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
   if (value <= INT32_MAX) {
@@ -39,11 +39,15 @@ void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
   }
 }
 
-void write_registers(CodeWriter& code) {
+void write_places(CodeWriter& code) {
   code.load(kTags, ZS_STATE(branch_tags));
   code.load(kHot, ZS_STATE(hot_lines));
   code.load(kCounts, ZS_STATE(counts));
   code.load(kWaiting, ZS_STATE(waiting));
+}
+
+void write_registers(CodeWriter& code) {
+  write_places(code);
   code.load(kWords, ZS_STATE(words));
   code.load(kNow, ZS_STATE(now));
   code.load(kSlots, ZS_STATE(slots));
@@ -101,6 +105,7 @@ class PathCode::Maker {
     write_dispatch(code_);
     for (const Aside& aside : asides_) {
       code_.aim(aside.from, code_.here());
+      write_try(aside);
       code_.constant(kAx, aside.what.word());
       code_.call(owner_.ask_);
       code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
@@ -114,7 +119,9 @@ class PathCode::Maker {
   struct Aside {
     std::uint8_t* from;  // behind the jump to it
     Question what;
-    const std::uint8_t* back;
+    const std::uint8_t* back;             // behind the answer, if the block is not over
+    const std::uint8_t* tried = nullptr;  // where the code goes on if it need not ask
+    std::uint64_t line = 0;               // Question::Lines: which may be fetched without asking; 0: none
   };
 
   void add(Memory to, std::uint64_t value) {
@@ -122,12 +129,27 @@ class PathCode::Maker {
   }
   /// Asks `kind` where `condition` holds. Returns what back_here() wants.
   std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
-    asides_.push_back({code_.jump_later(condition),
-                       {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
-                       code_.here()});
+    asides_.push_back({.from = code_.jump_later(condition),
+                       .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
+                       .back = code_.here()});
     return asides_.size() - 1;
   }
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
+  /// What may do without asking.
+  void write_try(const Aside& aside) {
+    if (aside.what.kind == Question::Access) {
+      const Look look = blocks_[aside.what.block].look[aside.what.done];
+      code_.load(kSi, {kWords, 8 * std::int64_t{aside.what.done}});
+      code_.constant(kDx, look.bytes());
+      code_.constant(kCx, look.store());
+      code_.call(owner_.hits_);
+      code_.jump_if(kNotEqual, aside.back);
+    } else if (aside.line != 0) {
+      code_.constant(kSi, aside.line);
+      code_.call(owner_.fetches_);
+      code_.jump_if(kNotEqual, aside.tried);
+    }
+  }
 
   void write_block(const SimpleBlock& block, const SimpleBlock* before) {
     code_.operate(kCmp, kSlots, ZS_STATE(room_until));
@@ -149,28 +171,35 @@ class PathCode::Maker {
   void write_lines(const SimpleBlock& block, const SimpleBlock* before) {
     const std::size_t first_of_lines = asides_.size();
     const std::uint64_t begin = block.first_line, end = begin + block.lines;
-    std::uint64_t page = ~std::uint64_t{0};
-    for (std::uint64_t line = begin + (fetches_of(block, before) == block.lines ? 0 : 1); line != end; ++line) {
-      write_line(line, std::exchange(page, line / kLinesPerPage));
-    }
+    std::uint8_t* fetched = nullptr;
     if (before == nullptr) {
       compare(ZS_COUNTS(fetched), begin);
-      std::uint8_t* const fetched = code_.jump_later(kEqual);
-      write_line(begin, ~std::uint64_t{0});
+      fetched = code_.jump_later(kEqual);
+    }
+    for (std::uint64_t line = begin; line != end; ++line) {
+      if (line == begin && before != nullptr && fetches_of(block, before) != block.lines) continue;
+      write_line(block, line);
+      if (line != begin || fetched == nullptr) continue;
       code_.operate(kAdd, ZS_COUNTS(fetches), 1);
       code_.aim(fetched, code_.here());
     }
     for (std::size_t i = first_of_lines; i < asides_.size(); ++i) back_here(i);
   }
-  /// Asks if it is not the newest. known_page  is
-  void write_line(std::uint64_t line, std::uint64_t known_page) {
+  /// Fetches it, or asks, if it is not the newest.
+  void write_line(const SimpleBlock& block, std::uint64_t line) {
     using Counts = MemorySystem::InlineCounts;
     const std::uint64_t page = line / kLinesPerPage;
+    const std::size_t first_of_line = asides_.size();
     compare(in_counts(offsetof(Counts, code) + 8 * (line % kLinesPerPage)), line);
-    ask_if(kNotEqual, Question::Lines);
-    if (page == known_page) return;
+    ask_if(kNotEqual, Question::Lines, line - block.first_line);
     compare(in_counts(offsetof(Counts, code_pages) + 8 * (page & owner_.filter_.code_page_mask)), page);
-    ask_if(kNotEqual, Question::Lines);
+    ask_if(kNotEqual, Question::Lines, line - block.first_line);
+    // An access may throw out a line that is fetched behind it: then, if one is not the newest, the block is to be played step by step.
+    if (owner_.filter_.code_may_leave && block.lines != 1) return;
+    for (std::size_t i = first_of_line; i < asides_.size(); ++i) {
+      asides_[i].line = line;
+      asides_[i].tried = code_.here();
+    }
   }
   void compare(Memory with, std::uint64_t value) {
     if (value <= INT32_MAX) {
@@ -343,6 +372,12 @@ PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size
   if (memory == MAP_FAILED) return;
   memory_ = static_cast<std::uint8_t*>(memory);
   state_.counts = &filter;
+  state_.hits = [](MemorySystem::InlineCounts& own, std::uint64_t linear, std::uint32_t size, unsigned store) {
+    return static_cast<MemorySystem::Filter&>(own).hits_tags(linear, size, store);
+  };
+  state_.fetches = [](MemorySystem::InlineCounts& own, std::uint64_t line) {
+    return static_cast<MemorySystem::Filter&>(own).touch_code(line);
+  };
   state_.hot_lines = filter.hot_lines;
   for (std::size_t i = 0; i < state_.tlbs.size(); ++i) state_.tlbs[i] = filter.tlbs[i].inline_part();
   const TournamentPredictor::Inline predictor = tournament->inline_part();
@@ -376,6 +411,21 @@ void PathCode::write_entry() {
   code.operate(kAdd, kSp, 8);
   for (std::size_t i = std::size(kSaved); i-- > 0;) code.pop(kSaved[i]);
   code.ret();
+
+  // The arguments are in their places but for the first. Behind it the flags say whether it did so: not equal.
+  const auto write_try = [&code](Memory function) {
+    const std::uint8_t* const begin = code.here();
+    code.operate(kSub, kSp, 8);
+    code.copy(kDi, kCounts);
+    code.call(function);
+    write_places(code);
+    code.operate(kAdd, kSp, 8);
+    code.test_byte(kAx, 1);
+    code.ret();
+    return begin;
+  };
+  hits_ = write_try(ZS_STATE(hits));
+  fetches_ = write_try(ZS_STATE(fetches));
 
   // kAx: a Question. Behind it the flags say whether the block is over: not equal.
   ask_ = code.here();

@@ -32,7 +32,10 @@ struct PlayState {
   std::uint64_t outcomes = 0;        // as TournamentPredictor has them
   /// Does what the code does not. what: a Question. Returns whether the whole block is over.
   std::uint64_t (*ask)(PlayState& state, std::uint32_t what) = nullptr;
-  void* player = nullptr;                     // of whoever is asked
+  void* player = nullptr;  // of whoever is asked
+  // Before it is asked: Filter::hits_tags(), and Filter::touch_code().
+  bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
+  bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
   const std::uint8_t* const* code = nullptr;  // by path
   // The structures of the core.
   MemorySystem::InlineCounts* counts = nullptr;
@@ -51,8 +54,8 @@ struct PlayState {
 struct Question {
   enum Kind : std::uint8_t {
     Room,         // the reorder buffer has no room for the block
-    Lines,        // one of its lines of instructions is not the newest of its set
-    Access,       // `done` of its accesses are done, and the next is no hit of a hot line
+    Lines,        // `done` of its lines of instructions are fetched, and the next is no hit
+    Access,       // `done` of its accesses are done, and the next hits no quick line
     Branch,       // a branch that the code does not predict
     Wrong,        // it did, and wrong; and has done nothing else for a taken one
     UnknownTaken  // right, but the branch is not the newest of its set of the BTB
@@ -142,6 +145,7 @@ class PathCode {
   void (*enter_)(PlayState*) = nullptr;
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
+  const std::uint8_t *hits_ = nullptr, *fetches_ = nullptr;
 };
 
 }  // namespace zs::uarch

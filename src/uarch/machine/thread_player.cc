@@ -474,7 +474,7 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
     bool over = false;
     switch (question.kind) {
       case Question::Room: core.clock.wait_for_room(); break;
-      case Question::Lines: over = player.answer_lines(state, blocks, block); break;
+      case Question::Lines: over = player.answer_lines(state, blocks, block, question.done); break;
       case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
@@ -487,10 +487,15 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
 
 /// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away first.
 template <typename Clock>
-bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block) {
+bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
+                                       std::size_t done) {
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
-  if (before != nullptr) filter.fetched = before->first_line + before->lines - 1;
+  if (before != nullptr) {
+    filter.fetched = before->first_line + before->lines - 1;
+  } else if (done != 0 && filter.fetched != block.first_line) {
+    --filter.fetches;  // the first line, which the code counts at once
+  }
   filter.fetches -= fetches_of(block, before);
   const std::uint64_t end = block.first_line + block.lines;
   if (filter.are_plain(block.first_line, block.lines, block.lines_known)) {
@@ -516,10 +521,7 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   const Look look = block.look[done];
   const std::uint64_t linear = state.words[done];
-  if (filter.hits_tags(linear, look.bytes(), look.store()) ||
-      memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) {
-    return false;
-  }
+  if (memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) return false;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   const std::uint64_t end = block.first_line + block.lines;
   const bool in_turn = filter.code_may_leave && block.lines != 1;

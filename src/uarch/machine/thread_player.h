@@ -139,7 +139,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// By PathCode, as far as it goes. Moves `run` and `words` on.
   void play_code(const arch::PathRun*& run, const arch::PathRun* end, const std::uint64_t*& words);
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
-  bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
+  bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void answer_branch(Question::Kind kind, const SimpleBlock& block, std::uint64_t next);
   template <typename Core>
