@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "uarch/branch/path_history.h"
 
 namespace zs::uarch {
@@ -27,8 +28,8 @@ Memory in_state(std::size_t offset) { return {kState, static_cast<std::int64_t>(
 Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t>(offset)}; }
 #define ZS_COUNTS(member) in_counts(offsetof(MemorySystem::InlineCounts, member))
 
-/// Bytes of code for a block, for an access, for a path besides, and of write_entry(), at most.
-constexpr std::size_t kBlockBytes = 768, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 1024;
+/// Bytes of code for a block, for each of its lines and accesses, for a path besides, and of write_entry(), at most.
+constexpr std::size_t kBlockBytes = 640, kFetchBytes = 192, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 1024;
 
 void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
   if (value <= INT32_MAX) {
@@ -456,7 +457,7 @@ void PathCode::begin_again() {
 
 const std::uint8_t* PathCode::make(std::span<const SimpleBlock> blocks) {
   std::size_t bytes = kPathBytes;
-  for (const SimpleBlock& block : blocks) bytes += kBlockBytes + kLookBytes * block.looks;
+  for (const SimpleBlock& block : blocks) bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.looks;
   constexpr std::size_t kMostBlocks = 255;
   if (blocks.size() > kMostBlocks) return exit_;
   if (at_ + bytes > memory_ + bytes_) {
@@ -465,6 +466,7 @@ const std::uint8_t* PathCode::make(std::span<const SimpleBlock> blocks) {
   }
   const std::uint8_t* const start = at_;
   at_ = Maker(*this, at_, blocks, branches_).write();
+  CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
   return start;
 }
 
