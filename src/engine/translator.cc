@@ -1313,7 +1313,7 @@ Translator::Retirements Translator::retirements_of(const Path& path) {
     const arch::BranchKind kind = step.insn.facts.branch;
     const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
     const bool taken = unconditional || step.follow_taken;
-    of_path.insns.push_back({step.insn.facts, taken, step.insn.pc});
+    of_path.insns.push_back({step.insn.facts, taken});
     for (const std::uint32_t count : fact_counts_.of(step.insn.facts, taken))
       of_path.sums.push_back(static_cast<std::uint16_t>(count + of_path.sums[of_path.sums.size() - lanes_.size()]));
   }

@@ -162,7 +162,6 @@ class Translator {
   struct Retirement {
     arch::InsnFacts facts;
     bool taken;
-    std::uint64_t pc;
   };
   /// The instructions of a block, as its path goes.
   struct Retirements {
