@@ -124,6 +124,15 @@ enum class CoreSignal : std::uint8_t {
 
 inline constexpr std::size_t kCoreSignals = static_cast<std::size_t>(CoreSignal::kCount);
 
+/// Signals from `first` to `last` of which each occurrence adds to one.
+struct AlternativeSignals {
+  CoreSignal first, last;
+};
+inline constexpr std::array<AlternativeSignals, 2> kAlternativeSignals{{
+    {CoreSignal::LoadL1Hit, CoreSignal::LoadDram},                    // of a retired load
+    {CoreSignal::MispredictedTaken, CoreSignal::MispredictedReturn},  // of a mispredicted branch
+}};
+
 /// A count of each. Totals only grow; what happened between two moments is the difference.
 struct CoreSignals {
   std::array<std::uint64_t, kCoreSignals> counts{};

@@ -39,12 +39,26 @@ std::uint32_t most_per_instruction(const arch::EventMeaning& meaning) {
   return most;
 }
 
-/// The same of a modelled event: no instruction adds more to any of the signals that it sums.
+/// Of `signals`, with one at a time of each group from `group` on.
+std::uint64_t most_of_signals(const arch::EventMeaning& meaning, const arch::CoreSignals& signals, std::size_t group) {
+  if (group == arch::kAlternativeSignals.size()) return meaning.of_signals(signals);
+  const auto first = static_cast<std::size_t>(arch::kAlternativeSignals[group].first);
+  const auto last = static_cast<std::size_t>(arch::kAlternativeSignals[group].last);
+  std::uint64_t most = 0;
+  for (std::size_t chosen = first; chosen <= last; ++chosen) {
+    arch::CoreSignals one = signals;
+    for (std::size_t i = first; i <= last; ++i) one.counts[i] = i == chosen ? signals.counts[i] : 0;
+    most = std::max(most, most_of_signals(meaning, one, group + 1));
+  }
+  return most;
+}
+
+/// The same of a modelled event: no instruction adds more to any of the signals that it sums, nor to all alternatives together.
 std::uint32_t most_per_instruction(const arch::EventMeaning& meaning, const arch::CoreFeed& core) {
   arch::CoreSignals most;
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
     most.counts[i] = core.most_per_instruction(static_cast<arch::CoreSignal>(i));
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(meaning.of_signals(most), 1, UINT32_MAX));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most_of_signals(meaning, most, 0), 1, UINT32_MAX));
 }
 
 /// Which instructions can have a modelled event.

@@ -325,6 +325,12 @@ TEST_P(EveryMachineKernel, AddsNoMoreInAnInstructionThanItPromises) {
       if (std::ranges::find(times, signal) != std::end(times)) continue;
       ASSERT_LE(thread->signals()[signal] - before[signal], thread->most_per_instruction(signal)) << i;
     }
+    for (const auto& [first, last] : arch::kAlternativeSignals) {
+      std::uint64_t sum = 0;
+      for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i)
+        sum += thread->signals().counts[i] - before.counts[i];
+      ASSERT_LE(sum, thread->most_per_instruction(first));
+    }
   }
 }
 
