@@ -26,7 +26,7 @@ class CodeWriter {
   /// The operations whose opcode is 8 * this, and a digit of the group of constants.
   enum Operation : std::uint8_t { kAdd, kOr, kAnd = 4, kSub, kXor, kCmp };
 
-  /// Writes from `at` on. room() says how much was reserved; who writes more has asked before.
+  /// Writes from `at` on, where the caller has made room.
   explicit CodeWriter(std::uint8_t* at) : at_(at) {}
 
   std::uint8_t* here() const { return at_; }
@@ -92,9 +92,6 @@ class CodeWriter {
     with_register(kDword, {0xF6}, 0, of);
     byte(value);
   }
-  void set_if(Condition condition, Register to) {  // its lowest byte; of kAx to kDx
-    with_register(kDword, {0x0F, static_cast<std::uint8_t>(0x90 + condition)}, 0, to);
-  }
   void move_if(Condition condition, Register to, Register from) {
     with_register(kDword, {0x0F, static_cast<std::uint8_t>(0x40 + condition)}, to, from);
   }
@@ -122,9 +119,13 @@ class CodeWriter {
     byte(0x80 + condition);
     relative(target);
   }
-  /// A jump whose target aim() sets later.
+  // Jumps whose target aim() sets later.
   [[nodiscard]] std::uint8_t* jump_later(Condition condition) {
     jump_if(condition, at_);
+    return at_;
+  }
+  [[nodiscard]] std::uint8_t* jump_later() {
+    jump(at_);
     return at_;
   }
   void aim(std::uint8_t* behind_jump, const std::uint8_t* target) const {

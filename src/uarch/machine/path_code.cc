@@ -130,7 +130,10 @@ class PathCode::Maker {
   }
   /// Asks `kind` where `condition` holds. Returns what back_here() wants.
   std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
-    asides_.push_back({.from = code_.jump_later(condition),
+    return ask_from(code_.jump_later(condition), kind, done);
+  }
+  std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
+    asides_.push_back({.from = behind_jump,
                        .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
                        .back = code_.here()});
     return asides_.size() - 1;
@@ -261,10 +264,7 @@ class PathCode::Maker {
         break;
       case BranchKind::RelativeJump: break;
       case BranchKind::Return: write_return(block); return;
-      default:
-        code_.operate(kCmp, kAx, kAx, kDword);
-        ask_if(kEqual, Question::Branch);
-        return;
+      default: ask_from(code_.jump_later(), Question::Branch, 0); return;
     }
     write_footprint_place();
     code_.store_constant_word({kWaiting, offsetof(WaitingFootprints::Inline, ring), kCx, 2}, block.footprint);

@@ -509,9 +509,7 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
   const bool in_turn = filter.code_may_leave && block.lines != 1;
   while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
   if (line == end) return false;
-  filter.count(0 - std::uint64_t{block.looks} + block.stores, 0 - std::uint64_t{block.stores});
-  state.words = play_part(book_.plan(state.run->path, nullptr), static_cast<std::size_t>(&block - blocks), line, 0,
-                          state.run->next, state.words);
+  play_by_hand(state, blocks, block, line, 0);
   return true;
 }
 
@@ -535,10 +533,18 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
   } else {
     filter.fetched = end - 1;
   }
-  filter.count(0 - std::uint64_t{block.looks} + block.stores, 0 - std::uint64_t{block.stores});
-  state.words = play_part(book_.plan(state.run->path, nullptr), static_cast<std::size_t>(&block - blocks),
-                          in_turn ? block.first_line : end, done, state.run->next, state.words);
+  play_by_hand(state, blocks, block, in_turn ? block.first_line : end, done);
   return true;
+}
+
+/// line, done: as play_part() has them
+template <typename Clock>
+void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
+                                       std::uint64_t line, std::size_t done) {
+  const std::uint64_t stores = block.stores, loads = block.looks - stores;
+  memory_.filter(core_.number).count(0 - loads, 0 - stores);
+  state.words = play_part(book_.plan(state.run->path, nullptr), static_cast<std::size_t>(&block - blocks), line, done,
+                          state.run->next, state.words);
 }
 
 template <typename Clock>

@@ -141,6 +141,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
+                    std::size_t done);
   void answer_branch(Question::Kind kind, const SimpleBlock& block, std::uint64_t next);
   template <typename Core>
   const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
