@@ -64,12 +64,12 @@ struct PathRun {
   std::uint64_t next = 0;   // where the program went on: the target of an indirect branch at the path's end
 };
 
-/// Hears of the instructions of a run, one after the other (CoreFeed::run_watched).
+/// Hears of what instructions of runs did, one after the other (CoreFeed::run_watched).
 class RunWatcher {
  public:
-  /// signals(), last_load(), last_store() and last_mispredicted() speak of the path's instruction of this number, or of those up to it.
-  /// Those that were left out since the last call have changed no signal.
-  virtual void finished(std::size_t instruction) = 0;
+  /// signals(), last_load(), last_store() and last_mispredicted() speak of the instruction of this number of the path of this run, or of
+  /// those up to it. Those that were left out since the last call have changed none of the signals that are watched.
+  virtual void finished(std::size_t run, std::size_t instruction) = 0;
 
  protected:
   ~RunWatcher() = default;
@@ -87,11 +87,11 @@ class CoreFeed {
   /// What ran, oldest first. `addresses` are the words of all accesses of all runs.
   virtual void run(std::span<const PathRun> runs, std::span<const std::uint64_t> addresses) = 0;
 
-  /// One run, of which the runner wants to know which of its instructions did what, as if each were a path. The watcher asks for no
-  /// other run. returns false, and has done nothing, where it would have to wait for other threads
-  virtual bool run_watched([[maybe_unused]] const PathRun& run,
+  /// run(), where the runner wants to know which instructions changed a signal of `watched`, as if each were a path. The watcher asks
+  /// for no other run. returns false, and has done nothing, where it would have to wait for other threads
+  virtual bool run_watched([[maybe_unused]] std::span<const PathRun> runs,
                            [[maybe_unused]] std::span<const std::uint64_t> addresses,
-                           [[maybe_unused]] RunWatcher& watcher) {
+                           [[maybe_unused]] const SignalSet& watched, [[maybe_unused]] RunWatcher& watcher) {
     return false;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 
@@ -123,6 +124,13 @@ enum class CoreSignal : std::uint8_t {
 };
 
 inline constexpr std::size_t kCoreSignals = static_cast<std::size_t>(CoreSignal::kCount);
+
+/// Some of the signals, by number.
+using SignalSet = std::bitset<kCoreSignals>;
+
+/// What an access or a fetch adds to that finds all that it needs at hand.
+inline constexpr std::array<CoreSignal, 4> kHitSignals{CoreSignal::Loads, CoreSignal::LoadL1Hit, CoreSignal::Stores,
+                                                       CoreSignal::FetchHit};
 
 /// Signals from `first` to `last` of which each occurrence adds to one.
 struct AlternativeSignals {

@@ -61,8 +61,19 @@ std::uint32_t most_per_instruction(const arch::EventMeaning& meaning, const arch
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most_of_signals(meaning, most, 0), 1, UINT32_MAX));
 }
 
-/// Which instructions can have a modelled event.
-std::uint8_t risks_of(const arch::EventMeaning& meaning) {
+/// The signals that a modelled event sums.
+arch::SignalSet signals_of(const arch::EventMeaning& meaning) {
+  arch::SignalSet signals;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    arch::CoreSignals one;
+    one.counts[i] = 1U << 20;  // some events are parts of a signal
+    signals[i] = meaning.of_signals(one) != 0;
+  }
+  return signals;
+}
+
+/// Which instructions can have one of these.
+std::uint8_t risks_of(const arch::SignalSet& signals) {
   using enum arch::CoreSignal;
   const auto risk_of = [](arch::CoreSignal signal) {
     if ((signal >= Loads && signal <= LoadStlbMiss) || signal == LatencyLoads) return kRiskLoad;
@@ -72,10 +83,7 @@ std::uint8_t risks_of(const arch::EventMeaning& meaning) {
   };
   std::uint8_t risks = 0;
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
-    arch::CoreSignals one;
-    one.counts[i] = 1U << 20;  // some events are parts of a signal
-    if (meaning.of_signals(one) != 0)
-      risks = static_cast<std::uint8_t>(risks | risk_of(static_cast<arch::CoreSignal>(i)));
+    if (signals[i]) risks = static_cast<std::uint8_t>(risks | risk_of(static_cast<arch::CoreSignal>(i)));
   }
   return risks;
 }
@@ -125,7 +133,8 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   // Where registers are stored too, these take a word for two instructions anyway.
   const std::uint32_t instructions_per_word = models_ ? 2 : 8, others_per_word = models_ ? 1 : 2;
   units_.clear();
-  risks_ = 0;
+  seldom_.reset();
+  bool others_are_near = false;
   time_is_near_ = false;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
@@ -133,13 +142,18 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
       const bool near = !cuts_ && pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements_ = false;
       if (lanes_->modelled(units_.size())) {
-        if (near) risks_ = static_cast<std::uint8_t>(risks_ | risks_of(meaning));
+        if (near) seldom_ |= signals_of(meaning);
         units_.push_back(near ? per_instruction_[units_.size()] : 0);
       } else {
+        others_are_near |= near;
         units_.push_back(!near ? 0 : counts_instructions(meaning) ? instructions_per_word : others_per_word);
       }
     }
   }
+  risks_ = risks_of(seldom_);
+  const bool by_hits = std::ranges::any_of(
+      arch::kHitSignals, [this](arch::CoreSignal signal) { return seldom_[static_cast<std::size_t>(signal)]; });
+  if (others_are_near || branches || by_hits) seldom_.reset();
   if (models_) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near_ |= nearest_time(*pmu) < kFarAway;
     if (time_is_near_) risks_ |= kRiskAny;

@@ -57,11 +57,11 @@ void Runtime::note_gs(std::span<const Translator::PathInsn> insns) {
 }
 
 // Records [from, to) of those that are being drained, then `extra`, whose record was not stored. `more`: the one behind them all.
-void Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
-                       std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more) {
-  if (from == to && !extra) return;
+// play(runs, words): tells the core. Returns false, and has told nothing, if the first play() did.
+bool Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                       std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more, const PlayRuns& play) {
+  if (from == to && !extra) return true;
   forget_flushed_paths();
-  arch::CoreFeed& core = *thread_->cpu.core;
   // All are described first, so that the loop below asks nobody.
   for (std::size_t i = from; i < std::min(to + 1, ids.size()); ++i) {
     if (core_paths_.find(ids[i]) == nullptr) core_path(ids[i]);
@@ -75,26 +75,27 @@ void Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std
   std::uint64_t* out = words_.data();
   arch::PathRun* run = runs_.data();
   const auto add = [&](const CorePaths::Path& path, std::uint32_t number, std::uint64_t next, std::uint64_t at) {
-    if (path.instructions == 0) return;
+    if (path.instructions == 0) return true;
     std::uint64_t* const begin = out;
     out = core_paths_.expand(path, reinterpret_cast<const std::uint64_t*>(at), bases, {}, out);
     *run++ = {.path = number, .words = static_cast<std::uint32_t>(out - begin), .next = next};
     constexpr std::size_t kMostInOne = 256;
-    if (run != runs_.data() + kBatchRuns && out <= words_.data() + kBatchWords - kMostInOne) return;
-    core.run({runs_.data(), run}, {words_.data(), out});
+    if (run != runs_.data() + kBatchRuns && out <= words_.data() + kBatchWords - kMostInOne) return true;
+    const bool played = play({runs_.data(), run}, {words_.data(), out});
     run = runs_.data();
     out = words_.data();
+    return played;
   };
   for (std::size_t i = from; i < to; ++i) {
     const CorePaths::Path& path = core_paths_[ids[i]];
     const std::uint64_t next = path.next != 0 ? path.next : i + 1 < ids.size() ? core_paths_[ids[i + 1]].first : behind;
-    add(path, ids[i], next, slots[i]);
+    if (!add(path, ids[i], next, slots[i])) return false;
   }
   if (extra) {
     const CorePaths::Path& path = core_paths_[*extra];
-    add(path, *extra, path.next != 0 ? path.next : indirect_target_, extra_slots_);
+    if (!add(path, *extra, path.next != 0 ? path.next : indirect_target_, extra_slots_)) return false;
   }
-  if (run != runs_.data()) core.run({runs_.data(), run}, {words_.data(), out});
+  return run == runs_.data() || play({runs_.data(), run}, {words_.data(), out});
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
@@ -122,7 +123,11 @@ void Runtime::settle_if_asked() {
 // Records [from, to), then `extra`, as run_core() has them, told and counted.
 void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
                              std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more) {
-  run_core(ids, from, to, extra, more);
+  run_core(ids, from, to, extra, more,
+           [this](std::span<const arch::PathRun> runs, std::span<const std::uint64_t> words) {
+             thread_->cpu.core->run(runs, words);
+             return true;
+           });
   settle_if_asked();
   sum_records(ids.subspan(from, to - from), extra);
   add_signals(totals_);

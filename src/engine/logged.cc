@@ -1,8 +1,9 @@
 // Overflows inside the trace of a modelled core. Which instruction misses, and so overflows a counter, the model says only when it is
 // told what ran; to stop the thread before each that might would be a visit of the dispatcher for every few of them. In blocks of
 // Variant::Logged the thread goes on, and the trace holds its registers behind each instruction. Here records are counted in
-// bulk as far as no counter can overflow. A path in which one may is told to the model under watch; the instruction that
-// overflows is retired with the registers that it left.
+// bulk as far as no counter can overflow, and paths in which one may are told to the model under watch; the instruction that
+// overflows is retired with the registers that it left. Where only what happens seldom can overflow a counter (a miss, a mispredicted
+// branch), the whole trace is told under watch: the model then plays what changes nothing of that as it always does.
 
 #include <algorithm>
 #include <iterator>
@@ -60,23 +61,35 @@ class Runtime::LogReader {
   std::size_t passed_ = 0;
 };
 
-/// Counts the instructions of a path as the model is told of them.
+/// Counts drained records as the model plays them: from `from` on, `extra` as the one behind those of `ids`. The instructions between
+/// two of which the model tells are counted one by one within a record, whole records together.
 class Runtime::LogWatcher final : public arch::RunWatcher {
  public:
-  LogWatcher(Runtime& runtime, const LoggedPath& path)
-      : runtime_(runtime), path_(path), core_(*runtime.thread_->cpu.core), before_(core_.signals()) {
+  LogWatcher(Runtime& runtime, std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from)
+      : runtime_(runtime),
+        ids_(ids),
+        extra_(extra),
+        core_(*runtime.thread_->cpu.core),
+        before_(core_.signals()),
+        at_(from) {
     runtime.look_at_room();
     std::fill(runtime.totals_.begin(), runtime.totals_.end(), 0);
     for (const pmu::Pmu* pmu : runtime.thread_->cpu.pmus) wants_branches_ |= pmu->wants_branches();
   }
 
-  void finished(std::size_t instruction) override {
+  /// From here on runs are numbered anew; all before have been played.
+  void next_batch(std::size_t runs) { first_run_ += runs; }
+  void finished(std::size_t run, std::size_t instruction) override {
+    reach(first_run_ + run);
     while (told_ < instruction) tell(false);
     tell(true);
     before_ = core_.signals();
   }
-  void finish() {
-    while (told_ < path_.instructions) tell(false);
+  /// Records up to `to` have been played.
+  void finish(std::size_t to) {
+    leave_record();
+    add_records(to);
+    runtime_.add_signals(runtime_.totals_);
     runtime_.count(runtime_.totals_);
     runtime_.advance_time();
   }
@@ -84,8 +97,9 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
  private:
   /// modelled: what the model's signals have changed by since the last time is this instruction's.
   void tell(bool modelled) {
-    const LoggedBlock::LoggedInsn& insn = path_.block.insns[told_];
-    const bool taken = path_.taken(told_);
+    if (!path_) path_.emplace(runtime_.logged_path(ids_, extra_, at_));
+    const LoggedBlock::LoggedInsn& insn = path_->block.insns[told_];
+    const bool taken = path_->taken(told_);
     const auto counts = runtime_.translator_->counts_of(insn.facts, taken);
     std::copy(counts.begin(), counts.end(), runtime_.more_.begin());
     if (modelled) runtime_.add_signals(runtime_.more_);
@@ -94,7 +108,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
     } else if (wants_branches_ && insn.facts.branch != arch::BranchKind::None && taken) {
       arch::TakenBranch branch;
       branch.from = insn.pc;
-      branch.to = path_.next_of(told_);
+      branch.to = path_->next_of(told_);
       branch.kind = insn.facts.branch;
       branch.mispredicted = modelled && core_.last_mispredicted();
       runtime_.enter_branch(branch);
@@ -105,9 +119,9 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
   void retire(bool modelled, bool taken) {
     runtime_.count(runtime_.totals_);
     std::fill(runtime_.totals_.begin(), runtime_.totals_.end(), 0);
-    LogReader registers(runtime_, path_.block, path_.slots_at);
+    LogReader registers(runtime_, path_->block, path_->slots_at);
     while (registers.passed() < told_) registers.pass();
-    runtime_.thread_->pc = path_.block.insns[told_].pc;
+    runtime_.thread_->pc = path_->block.insns[told_].pc;
     runtime_.begin_step(false);
     StepInProgress& step = runtime_.thread_->step;
     step.told_core = true;
@@ -121,17 +135,51 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
       step.store = core_.last_store();
     }
     registers.pass();
-    runtime_.thread_->pc = path_.next_of(told_);
+    runtime_.thread_->pc = path_->next_of(told_);
     runtime_.advance_time(modelled ? core_.signals() : before_);  // what has been played since is of later ones
     runtime_.retire_step(taken);
     runtime_.look_at_room();
   }
 
+  std::uint32_t id(std::size_t at) const { return at < ids_.size() ? ids_[at] : *extra_; }
+  bool runs(std::size_t at) const { return runtime_.core_path(id(at)).instructions != 0; }
+  /// The record whose run has that number comes next.
+  void reach(std::size_t run) {
+    if (run != run_) leave_record();
+    std::size_t to = at_;
+    for (; run_ != run || !runs(to); ++to) run_ += runs(to) ? 1 : 0;
+    add_records(to);
+  }
+  /// What is left of a record of which something was told.
+  void leave_record() {
+    if (!path_) return;
+    while (told_ < path_->instructions) tell(false);
+    runtime_.ran_ += sizeof(std::uint32_t) * told_;
+    path_.reset();
+    told_ = 0;
+    ++run_;
+    ++at_;
+  }
+  void add_records(std::size_t to) {
+    if (at_ == to) return;
+    runtime_.ran_ += sizeof(std::uint32_t) * (to - at_);
+    const CountTable& counts = runtime_.translator_->counts();
+    if (at_ < ids_.size()) counts.sum(ids_.subspan(at_, std::min(to, ids_.size()) - at_), runtime_.totals_);
+    for (std::size_t lane = 0; to > ids_.size() && lane < runtime_.totals_.size(); ++lane)
+      runtime_.totals_[lane] += counts.at(*extra_, lane);
+    at_ = to;
+  }
+
   Runtime& runtime_;
-  const LoggedPath& path_;
+  std::span<const std::uint32_t> ids_;
+  std::optional<std::uint32_t> extra_;
   const arch::CoreFeed& core_;
   arch::CoreSignals before_;
-  std::size_t told_ = 0;
+  std::size_t at_;                  // the record that comes next, or of which something was told
+  std::size_t run_ = 0;             // its number among the runs
+  std::size_t first_run_ = 0;       // of the batch
+  std::optional<LoggedPath> path_;  // that record's, once something was told of it:
+  std::size_t told_ = 0;            // so many of its instructions
   bool wants_branches_ = false;
 };
 
@@ -173,28 +221,49 @@ void Runtime::step_through(const LoggedPath& path) {
   }
 }
 
-// number: as which the model knows it
-bool Runtime::watch(const LoggedPath& path, std::uint32_t number) {
+LoggedPath Runtime::logged_path(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra,
+                                std::size_t at) {
+  const std::size_t records = ids.size() + (extra ? 1 : 0);
+  const auto id = [&](std::size_t which) { return which < ids.size() ? ids[which] : *extra; };
+  const Exit exit = translator_->exit(id(at));
+  return {
+      .block = logged_block(exit.block),
+      .index = exit.block,
+      .instructions = exit.instructions,
+      .leaves = exit.leaves_by_branch(),
+      .leaves_taken = exit.taken,
+      .slots_at = at < ids.size() ? slots_[slots_.size() - ids.size() + at] : extra_slots_,
+      .next = exit.kind != ExitKind::Indirect ? exit.target
+              : at + 1 < records              ? translator_->block(translator_->exit(id(at + 1)).block).pc
+                                              : indirect_target_,
+  };
+}
+
+// Records [from, to), `extra` as the one behind those of `ids`, told to the model under watch.
+// watched: of what the model tells; returns false, and has done nothing, where that is not possible
+bool Runtime::watch(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
+                    std::size_t to, const arch::SignalSet& watched) {
   // What is counted when a block ends, or of time, belongs to an instruction only where each is a path.
   if ((risks_ & kRiskAny) != 0) return false;
-  forget_flushed_paths();
-  const CorePaths::Path& known = core_path(number);
-  words_.resize(std::max<std::size_t>(words_.size(), CorePaths::most_words(known, 0)));
-  const std::uint64_t* const end = core_paths_.expand(known, reinterpret_cast<const std::uint64_t*>(path.slots_at),
-                                                      segment_bases(), {}, words_.data());
-  const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = path.next};
   count_signals();  // what another thread on this core has ended
-  LogWatcher watcher(*this, path);
-  if (!thread_->cpu.core->run_watched(run, {words_.data(), end}, watcher)) return false;
-  watcher.finish();
-  ran_ += sizeof(std::uint32_t) * path.instructions;
+  LogWatcher watcher(*this, ids, extra, from);
+  const bool with_extra = to > ids.size();
+  if (!run_core(ids, from, std::min(to, ids.size()), with_extra ? extra : std::nullopt, extra,
+                [&](std::span<const arch::PathRun> runs, std::span<const std::uint64_t> words) {
+                  if (!thread_->cpu.core->run_watched(runs, words, watched, watcher)) return false;
+                  watcher.next_batch(runs.size());
+                  return true;
+                })) {
+    return false;
+  }
+  watcher.finish(to);
   return true;
 }
 
 void Runtime::count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
   const std::size_t records = ids.size() + (extra ? 1 : 0);
-  const auto id = [&](std::size_t at) { return at < ids.size() ? ids[at] : *extra; };
-  const auto risky = [&](std::size_t at) { return translator_->exit(id(at)).risky; };
+  if (seldom_.any() && watch(ids, extra, 0, records, seldom_)) return;
+  const auto risky = [&](std::size_t at) { return translator_->exit(at < ids.size() ? ids[at] : *extra).risky; };
   for (std::size_t at = 0; at < records;) {
     const std::uint64_t room = allowance().instructions;
     std::uint64_t sum = 0;
@@ -208,19 +277,7 @@ void Runtime::count_logged(std::span<const std::uint32_t> ids, std::optional<std
       at = end;
       continue;
     }
-    const Exit exit = translator_->exit(id(at));
-    const LoggedPath path{
-        .block = logged_block(exit.block),
-        .index = exit.block,
-        .instructions = exit.instructions,
-        .leaves = exit.leaves_by_branch(),
-        .leaves_taken = exit.taken,
-        .slots_at = at < ids.size() ? slots_[slots_.size() - ids.size() + at] : extra_slots_,
-        .next = exit.kind != ExitKind::Indirect ? exit.target
-                : at + 1 < records              ? translator_->block(translator_->exit(id(at + 1)).block).pc
-                                                : indirect_target_,
-    };
-    if (!watch(path, id(at))) step_through(path);
+    if (!watch(ids, extra, at, at + 1, arch::SignalSet().set())) step_through(logged_path(ids, extra, at));
     ++at;
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -135,8 +136,10 @@ class Runtime final : public CodeSource, public CodeListener {
   CorePaths::Bases segment_bases() const;
   const CorePaths::Path& core_path(std::uint32_t exit_id);
   void note_gs(std::span<const Translator::PathInsn> insns);
-  void run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
-                std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
+  /// Tells the core of runs and their words. Returns whether it has.
+  using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> words)>;
+  bool run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more, const PlayRuns& play);
   void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
   void settle_if_asked();
   void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
@@ -182,7 +185,9 @@ class Runtime final : public CodeSource, public CodeListener {
   class LogReader;
   class LogWatcher;
   void step_through(const LoggedPath& path);
-  bool watch(const LoggedPath& path, std::uint32_t number);
+  LoggedPath logged_path(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t at);
+  bool watch(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from, std::size_t to,
+             const arch::SignalSet& watched);
   void count_logged_into(std::uint32_t block, unsigned instructions, std::uint64_t next);
   void count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
   /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
@@ -327,8 +332,9 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
   bool uses_gs_ = false;                                          // some address was relative to GS
   std::uint64_t paths_of_flush_ = 0;                              // Translator::flushes() when core_paths_ was begun
-  std::uint8_t risks_ = 0;                                        // Translator::Options
-  bool time_is_near_ = false;                                     // some counter of time may overflow
+  arch::SignalSet seldom_;  // signals whose changes alone may overflow a counter in such blocks; none: others may too
+  std::uint8_t risks_ = 0;  // Translator::Options
+  bool time_is_near_ = false;          // some counter of time may overflow
   std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch
   bool quantum_over_ = false;

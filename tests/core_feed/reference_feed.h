@@ -87,7 +87,7 @@ class ReferenceFeed final : public arch::CoreFeed {
     std::uint64_t described_to = 0;  // whom: of those that have begun, the how manieth
   };
   struct Nobody final : arch::RunWatcher {
-    void finished(std::size_t) override {}
+    void finished(std::size_t, std::size_t) override {}
   };
 
   void begin() {
@@ -118,7 +118,7 @@ class ReferenceFeed final : public arch::CoreFeed {
       addresses = addresses.subspan(run.words);
       accesses_ += run.words;
       if (second_) {
-        CHECK(second_->run_watched(run, words, nobody_));
+        CHECK(second_->run_watched({&run, 1}, words, arch::SignalSet().set(), nobody_));
       } else {
         play_plainly(paths_[run.path].executed, words, run.next);
       }

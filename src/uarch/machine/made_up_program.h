@@ -209,9 +209,12 @@ class Runner {
   void prepare(std::span<const Executed> stream, const Options& options) {
     runs_.clear();
     words_.clear();
+    starts_.clear();
     Random random(options.seed);
+    const Executed* const begin = stream.data();
     while (!stream.empty()) {
       const std::size_t count = length(stream, options.cut, random);
+      starts_.push_back(static_cast<std::size_t>(stream.data() - begin));
       runs_.push_back(run_of(stream.first(count)));
       stream = stream.subspan(count);
     }
@@ -221,7 +224,12 @@ class Runner {
     prepare(stream, options);
     run_prepared();
   }
+  bool run_watched(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
+    return feed_.run_watched(runs_, words_, watched, watcher);
+  }
   std::size_t runs() const { return runs_.size(); }
+  /// The number in the stream of the run's first instruction.
+  std::size_t start_of(std::size_t run) const { return starts_[run]; }
 
  private:
   static std::size_t length(std::span<const Executed> stream, Cut cut, Random& random) {
@@ -272,6 +280,7 @@ class Runner {
   std::map<std::vector<std::uint64_t>, std::uint32_t> paths_;
   std::vector<arch::PathRun> runs_;
   std::vector<std::uint64_t> words_;
+  std::vector<std::size_t> starts_;  // by run
 };
 
 }  // namespace zs::uarch

@@ -115,6 +115,90 @@ TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
   }
 }
 
+/// Compares what a watched run tells with the same instructions run one by one.
+class Comparer final : public arch::RunWatcher {
+ public:
+  Comparer(const arch::CoreFeed& thread, const arch::SignalSet& watched, const Runner& runner)
+      : thread_(thread), watched_(watched), runner_(runner) {}
+
+  /// Of each instruction of the stream: the signals behind it, its last load's source, whether its branch was mispredicted.
+  struct Known {
+    CoreSignals signals;
+    arch::AccessOutcome load, store;
+    bool mispredicted = false;
+  };
+  void begin(std::span<const Known> known, const CoreSignals& before) {
+    known_ = known;
+    behind_ = before;
+    next_ = 0;
+  }
+
+  void finished(std::size_t run, std::size_t instruction) override {
+    const std::size_t at = runner_.start_of(run) + instruction;
+    leave_out(at);
+    const Known& known = known_[at];
+    wrong_ += difference(thread_.signals(), known.signals).empty() ? 0 : 1;
+    wrong_ += thread_.last_mispredicted() == known.mispredicted ? 0 : 1;
+    wrong_ += thread_.last_load() == known.load && thread_.last_store() == known.store ? 0 : 1;
+    behind_ = known.signals;
+    next_ = at + 1;
+    ++told_;
+  }
+  /// Those before `to` were not told of: they must have changed nothing that is watched.
+  void leave_out(std::size_t to) {
+    if (next_ == to) return;
+    const CoreSignals& now = known_[to - 1].signals;
+    for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+      wrong_ += watched_[i] && now.counts[i] != behind_.counts[i] ? 1 : 0;
+  }
+  std::size_t wrong() const { return wrong_; }
+  std::size_t told() const { return told_; }
+
+ private:
+  const arch::CoreFeed& thread_;
+  const arch::SignalSet& watched_;
+  const Runner& runner_;
+  std::span<const Known> known_;
+  CoreSignals behind_;
+  std::size_t next_ = 0, wrong_ = 0, told_ = 0;
+};
+
+TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
+  const MadeUpProgram program(6, 300, false, true);
+  const auto stream = program.run(60'000, 11);
+  arch::SignalSet all, misses;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(CoreSignal::Cycles); ++i) all.set(i);
+  for (const CoreSignal signal : {CoreSignal::LoadL2Hit, CoreSignal::LoadDram, CoreSignal::LoadStlbMiss,
+                                  CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedReturn})
+    misses.set(static_cast<std::size_t>(signal));
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    for (const arch::SignalSet& watched : {all, misses}) {
+      ModelledMachine machine(GetParam(), {.depth = depth, .tells_branches = false}),
+          single_machine(GetParam(), {.depth = depth, .tells_branches = false});
+      const auto thread = machine.attach_thread();
+      const auto single = single_machine.attach_thread();
+      Runner runner(*thread), single_runner(*single);
+      Comparer comparer(*thread, watched, runner);
+      for (std::size_t at = 0; at < stream.size(); at += 1500) {
+        const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
+        const CoreSignals before = single->signals();
+        std::vector<Comparer::Known> known;
+        for (const auto& instruction : part) {
+          single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+          known.push_back({single->signals(), single->last_load(), single->last_store(), single->last_mispredicted()});
+        }
+        comparer.begin(known, before);
+        runner.prepare(part, {.cut = Cut::AtIndirect});
+        ASSERT_TRUE(runner.run_watched(watched, comparer));
+        comparer.leave_out(part.size());
+        ASSERT_EQ(comparer.wrong(), 0U) << "instruction " << at;
+        ASSERT_EQ(difference(thread->signals(), single->signals()), "") << "instruction " << at;
+      }
+      EXPECT_GT(comparer.told(), 200U);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, EveryMachine, testing::ValuesIn(core_models()),
                          [](const auto& row) { return test_name(row.param); });
 

@@ -74,6 +74,14 @@ class Elements {
   bool down_;
 };
 
+/// What signals() has only when all is told.
+const arch::SignalSet kCountedLate = [] {
+  arch::SignalSet late;
+  for (const CoreSignal signal : arch::kHitSignals) late.set(static_cast<std::size_t>(signal));
+  for (auto i = static_cast<std::size_t>(CoreSignal::Cycles); i < arch::kCoreSignals; ++i) late.set(i);
+  return late;
+}();
+
 }  // namespace
 
 /// Steps that `step` stands for.
@@ -151,50 +159,130 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::run_watched(const arch::PathRun& run, std::span<const std::uint64_t> addresses,
-                                      arch::RunWatcher& watcher) {
+bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses,
+                                      const arch::SignalSet& watched, arch::RunWatcher& watcher) {
   if (weaver_.weaves()) return false;
   weaver_.settle(*this);
   take();
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
-  const Plan& plan = book_.plan(run.path, open_);
-  // The number that a block's first instruction has in the path; one that was open before began before it.
-  std::size_t first = plan.segments.front().continues ? 0 - open_->instructions.size() : 0;
-  if (plan.closes_open) close_open();
-  last_ = {};
-  const auto finished = [&](std::size_t instruction) {
-    tell();
-    watcher.finished(first + instruction);
-    last_ = {};
-  };
+  watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}, .sum = 0};
+  const bool changes_seldom = (watched & kCountedLate).none();
+  for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
+    if (!watched[i]) continue;
+    watch_.signals.push_back(static_cast<std::uint8_t>(i));
+    watch_.sum += signals_.counts[i];
+  }
   const std::uint64_t* words = addresses.data();
-  const Step* step = plan.steps.data();
+  const arch::PathRun* const end = runs.data() + runs.size();
+  for (const arch::PathRun* run = runs.data(); run != end; ++run) {
+    if (!kTimed && !watch_.signals.empty() && taken_.empty() && open_ == nullptr) {
+      play_code(run, end, words);
+      if (run == end) break;
+      if (const SimpleBlock* const simple = book_.simple(run->path)) core_.code->played(run->path, simple);
+    }
+    words = watch_run(*run, words);
+  }
+  CHECK(words == addresses.data() + addresses.size());
+  watch_.watcher = nullptr;
+  tell();
+  return true;
+}
+
+template <typename Clock>
+const std::uint64_t* ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, const std::uint64_t* words) {
+  const Plan& plan = book_.plan(run.path, open_);
+  const std::uint64_t* const begin = words;
+  // One that was open before began before the path.
+  WatchedBlock block{.run = &run,
+                     .segment = 0,
+                     .first = plan.segments.front().continues ? 0 - open_->instructions.size() : 0,
+                     .counted = nullptr};
+  if (plan.closes_open) close_open();
   for (const Segment& segment : plan.segments) {
     if (segment.continues) {
       core_.clock.continue_with(*segment.timing);
     } else {
       core_.clock.begin(*segment.timing);
     }
-    const std::size_t last = segment.instructions - 1U;
-    const Step* const end = plan.steps.data() + segment.steps_end;
-    while (step != end) {
-      const std::size_t instruction = step->instruction;
-      words = play_step<true>(*step, words);
-      step += steps_of(*step);
-      const bool over = step == end || step->instruction != instruction;
-      if (over && !(segment.ends && instruction == last)) finished(instruction);
-    }
-    if (segment.ends) {
-      end_block(segment, run.next);
-      counts_.uops += segment.timing->uops();
-      counts_.fused += segment.timing->fused();
-      finished(last);
-    }
-    first += segment.instructions;
+    words = watch_block(plan, block, 0, 0, words);
+    ++block.segment;
+    block.first += segment.instructions;
   }
   open_ = plan.after;
-  CHECK(words == addresses.data() + addresses.size(), run.path, run.words);
-  return true;
+  CHECK(words == begin + run.words, run.path, run.words);
+  return words;
+}
+
+/// The clock has begun the block. line, done: as play_part() has them
+template <typename Clock>
+const std::uint64_t* ThreadPlayer<Clock>::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
+                                                      std::size_t done, const std::uint64_t* words) {
+  const Segment& segment = plan.segments[block.segment];
+  const std::size_t last = segment.instructions - 1U;
+  const Step* step = plan.steps.data() + (block.segment == 0 ? 0 : plan.segments[block.segment - 1].steps_end);
+  const Step* const end = plan.steps.data() + segment.steps_end;
+  last_ = {};
+  while (step != end) {
+    const std::size_t instruction = step->instruction;
+    if (step->kind == StepKind::Fetch) {
+      if (step->at >> kLineBits >= line) play_step<true>(*step, words);
+    } else if (done != 0) {
+      const bool store = step->kind == StepKind::Store;
+      memory_.filter(core_.number).count(store ? 0 : 1, store ? 1 : 0);
+      --done;
+      ++words;
+    } else {
+      words = play_step<true>(*step, words);
+    }
+    step += steps_of(*step);
+    const bool over = step == end || step->instruction != instruction;
+    if (over && !(segment.ends && instruction == last)) tell_watcher(block, instruction, line, {step, end});
+  }
+  if (!segment.ends) return words;
+  end_block(segment, block.run->next);
+  counts_.uops += segment.timing->uops();
+  counts_.fused += segment.timing->fused();
+  tell_watcher(block, last, line, {});
+  return words;
+}
+
+/// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were all counted.
+template <typename Clock>
+void ThreadPlayer<Clock>::tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
+                                       std::span<const Step> behind) {
+  std::uint64_t sum = 0;
+  for (const std::uint8_t signal : watch_.signals) sum += signals_.counts[signal];
+  if (watch_.signals.empty() || sum != watch_.sum) {
+    watch_.sum = sum;
+    MemorySystem::Filter& filter = memory_.filter(core_.number);
+    std::uint64_t loads = 0, stores = 0, fetches = 0;
+    for (std::size_t i = 0; block.counted != nullptr && i <= block.segment; ++i) {
+      const SimpleBlock& one = block.counted[i];
+      loads += one.looks - one.stores;
+      stores += one.stores;
+      fetches += fetches_of(one, i == 0 ? nullptr : &one - 1);
+    }
+    for (const Step& step : behind) fetches -= step.kind == StepKind::Fetch && step.at >> kLineBits < line ? 1 : 0;
+    filter.count(loads, stores);
+    filter.fetches += fetches;
+    tell();
+    watch_.watcher->finished(static_cast<std::size_t>(block.run - watch_.runs), block.first + instruction);
+    filter.count(0 - loads, 0 - stores);
+    filter.fetches -= fetches;
+  }
+  last_ = {};
+}
+
+/// Of the run that is played by code.
+template <typename Clock>
+typename ThreadPlayer<Clock>::WatchedBlock ThreadPlayer<Clock>::watched(const PlayState& state,
+                                                                        const SimpleBlock* blocks,
+                                                                        const SimpleBlock& block) {
+  const Plan& plan = book_.plan(state.run->path, nullptr);
+  WatchedBlock watched{
+      .run = state.run, .segment = static_cast<std::size_t>(&block - blocks), .first = 0, .counted = blocks};
+  for (std::size_t i = 0; i < watched.segment; ++i) watched.first += plan.segments[i].instructions;
+  return watched;
 }
 
 template <typename Clock>
@@ -478,7 +566,7 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
       case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
-      case Question::UnknownTaken: player.answer_branch(question.kind, block, state.run->next); break;
+      case Question::UnknownTaken: player.answer_branch(state, question.kind, blocks, block); break;
     }
     core.code->take(core.clock);
     return over ? 1 : 0;
@@ -543,16 +631,23 @@ void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* bloc
                                        std::uint64_t line, std::size_t done) {
   const std::uint64_t stores = block.stores, loads = block.looks - stores;
   memory_.filter(core_.number).count(0 - loads, 0 - stores);
-  state.words = play_part(book_.plan(state.run->path, nullptr), static_cast<std::size_t>(&block - blocks), line, done,
-                          state.run->next, state.words);
+  const Plan& plan = book_.plan(state.run->path, nullptr);
+  const auto which = static_cast<std::size_t>(&block - blocks);
+  if (watch_.watcher != nullptr) [[unlikely]] {
+    core_.clock.begin(*plan.segments[which].timing);
+    state.words = watch_block(plan, watched(state, blocks, block), line, done, state.words);
+  } else {
+    state.words = play_part(plan, which, line, done, state.run->next, state.words);
+  }
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::answer_branch(Question::Kind kind, const SimpleBlock& block, std::uint64_t next) {
+void ThreadPlayer<Clock>::answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks,
+                                        const SimpleBlock& block) {
   if constexpr (!kTimed) {
     BranchOutcome outcome;
     if (kind == Question::Branch) {
-      outcome = play_branch(block, next, core_);
+      outcome = play_branch(block, state.run->next, core_);
     } else if (kind == Question::Wrong) {
       outcome.mispredicted = true;
       note_mispredicted(block.kind, block.taken);
@@ -566,6 +661,10 @@ void ThreadPlayer<Clock>::answer_branch(Question::Kind kind, const SimpleBlock& 
     } else if (outcome.btb_miss) {
       core_.clock.passed_resteer();
     }
+    if (watch_.watcher == nullptr) return;
+    const WatchedBlock under_watch = watched(state, blocks, block);
+    const Plan& plan = book_.plan(state.run->path, nullptr);
+    tell_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {});
   }
 }
 

@@ -74,8 +74,8 @@ class ThreadPlayer final : public arch::CoreFeed {
 
   void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
 
-  bool run_watched(const arch::PathRun& run, std::span<const std::uint64_t> addresses,
-                   arch::RunWatcher& watcher) override;
+  bool run_watched(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses,
+                   const arch::SignalSet& watched, arch::RunWatcher& watcher) override;
 
   void settle() override;
   std::uint64_t played_until() const override { return std::max(core_.clock.start_cycle(), core_.idle_until); }
@@ -124,6 +124,21 @@ class ThreadPlayer final : public arch::CoreFeed {
     Outcome load, store;
     bool loaded = false, stored = false, locked = false, mispredicted = false;
   };
+  /// While run_watched() is under way.
+  struct Watch {
+    arch::RunWatcher* watcher = nullptr;  // null: nobody watches
+    const arch::PathRun* runs = nullptr;
+    std::vector<std::uint8_t> signals;  // those that are watched; empty: whatever is done is told
+    std::uint64_t sum = 0;              // of these, when the watcher was last told
+  };
+  /// A block of a run under watch.
+  struct WatchedBlock {
+    const arch::PathRun* run = nullptr;
+    std::size_t segment = 0;  // of the run's plan
+    std::size_t first = 0;    // number of the block's first instruction in the path
+    const SimpleBlock* counted =
+        nullptr;  // the path's blocks, if their hits are counted only when all are over; else null
+  };
 
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
   void take_over();
@@ -143,12 +158,18 @@ class ThreadPlayer final : public arch::CoreFeed {
   bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
-  void answer_branch(Question::Kind kind, const SimpleBlock& block, std::uint64_t next);
+  void answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
   template <typename Core>
   const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
                                   MemorySystem::Filter& filter, Core& core);
   template <typename Core>
   BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
+  const std::uint64_t* watch_run(const arch::PathRun& run, const std::uint64_t* words);
+  const std::uint64_t* watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line, std::size_t done,
+                                   const std::uint64_t* words);
+  void tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
+                    std::span<const Step> behind);
+  WatchedBlock watched(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
   bool is_hit(std::uint64_t linear, Look look, std::uint64_t since);
@@ -193,6 +214,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   SlotAccount account_;
   TimeCounts counts_;
   Last last_;
+  Watch watch_;
   struct TakenBranch {
     std::uint64_t pc = 0;
     bool mispredicted = false;
