@@ -12,91 +12,131 @@ namespace {
 using arch::AccessKind;
 using arch::BranchKind;
 
-/// What cannot be decoded here is as long as the runner says and does nothing.
-PlacedInstruction placed(const arch::PathInstruction& told) {
-  const auto shape = shape_of({told.bytes, told.length});
-  PlacedInstruction placed{told.pc, shape.value_or(InstructionShape{})};
-  placed.shape.length = told.length;
-  placed.shape.branch = told.facts.branch;
-  return placed;
-}
-
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
+
+/// The instructions of a list of words, one after the other.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::uint32_t> words) : at_(words.data()), end_(words.data() + words.size()) {}
+
+  bool done() const { return at_ == end_; }
+  /// The next one is read; leave() goes behind it.
+  void read() {
+    const std::uint32_t word = *at_++;
+    number = word & CodeWord::kNumber;
+    taken = (word & CodeWord::kTaken) != 0;
+    if ((word & CodeWord::kJump) != 0) pc = CodeWord::take_address(at_);
+    target = (word & CodeWord::kTarget) != 0 ? CodeWord::take_address(at_) : 0;
+  }
+  void leave(std::uint8_t length) { pc = (taken && target != 0) ? target : pc + length; }
+
+  std::uint32_t number = 0;
+  std::uint64_t pc = 0, target = 0;
+  bool taken = false;
+
+ private:
+  const std::uint32_t *at_, *end_;
+};
 
 }  // namespace
 
-CodeBook::Key CodeBook::key_of(const arch::PathInstruction& told) {
-  Key key{.size = static_cast<std::uint8_t>(sizeof told.pc + 1 + told.length)};
-  CHECK(key.size <= key.bytes.size(), told.length);
-  std::memcpy(key.bytes.data(), &told.pc, sizeof told.pc);
-  key.bytes[sizeof told.pc] = static_cast<char>(told.length);
-  std::memcpy(&key.bytes[sizeof told.pc + 1], told.bytes, told.length);
-  return key;
+/// The number of the path with this description.
+std::uint32_t CodeBook::path_of(const arch::PathDescription& description) {
+  words_.clear();
+  std::uint64_t expected = 0;
+  std::size_t access = 0;
+  const auto& accesses = description.accesses;
+  for (std::size_t i = 0; i < description.instructions.size(); ++i) {
+    const arch::PathInstruction& told = description.instructions[i];
+    const std::size_t first = access;
+    while (access < accesses.size() && accesses[access].instruction == i) ++access;
+    const bool jump = i == 0 || told.pc != expected;
+    words_.push_back(text_.instruction_of(text_.code_of(told), accesses.subspan(first, access - first)) |
+                     (told.taken ? CodeWord::kTaken : 0) | (told.target != 0 ? CodeWord::kTarget : 0) |
+                     (jump ? CodeWord::kJump : 0));
+    if (jump) CodeWord::put_address(words_, told.pc);
+    if (told.target != 0) CodeWord::put_address(words_, told.target);
+    expected = told.taken && told.target != 0 ? told.target : told.pc + told.length;
+  }
+  CHECK(access == accesses.size(), access);
+  const std::uint64_t hash = hash_of(words_);
+  const std::uint32_t known =
+      paths_by_.find(hash, [&](std::uint32_t number) { return std::ranges::equal(paths_[number].words, words_); });
+  if (known != HashIndex::kNone) return known;
+  paths_.push_back({.words = arena_.keep(std::span<const std::uint32_t>(words_))});
+  const auto number = static_cast<std::uint32_t>(paths_.size() - 1);
+  paths_by_.add(hash, number);
+  return number;
 }
 
 void CodeBook::describe(std::uint32_t path, const arch::PathDescription& description) {
   CHECK(!description.instructions.empty(), path);
-  if (path >= paths_.size()) {
-    paths_.resize(path + 1U);
-    at_block_start_.resize(path + 1U, nullptr);
-    simple_.resize(path + 1U);
-  }
-  Path& told = paths_[path];
-  told = {};
-  at_block_start_[path] = nullptr;
-  simple_[path].at = Simple::kNone;
-  told.instructions.reserve(description.instructions.size());
-  for (const arch::PathInstruction& instruction : description.instructions) {
-    told.instructions.push_back({placed(instruction), key_of(instruction), instruction.target, instruction.taken});
-  }
-  told.accesses.assign(description.accesses.begin(), description.accesses.end());
+  if (path >= numbered_.size()) numbered_.resize(path + 1U, kUnknown);
+  numbered_[path] = path_of(description);
 }
 
 const Plan& CodeBook::find_or_make(std::uint32_t path, const KnownBlock* open) {
-  Path& known = paths_[path];
-  CHECK(!known.instructions.empty(), path);
-  std::unique_ptr<Plan>& plan = known.plans[open];
-  if (plan == nullptr) plan = make(known, open);
-  if (open == nullptr) {
-    at_block_start_[path] = plan.get();
-    simplify(*plan, simple_[path]);
+  CHECK(knows(path), path);
+  const std::uint32_t number = numbered_[path];
+  if (open != nullptr) {
+    const Plan*& plan = within_blocks_[std::uint64_t{number} << 32 | open->id];
+    if (plan == nullptr) plan = make(paths_[number], open);
+    return *plan;
   }
-  return *plan;
+  Path& known = paths_[number];
+  known.at_block_start = make(known, nullptr);
+  known.simple = simplified(*known.at_block_start);
+  return *known.at_block_start;
 }
 
-KnownBlock& CodeBook::block(std::span<const PlacedInstruction> instructions, const std::string& bytes) {
-  std::unique_ptr<KnownBlock>& known = blocks_[bytes];
-  if (known == nullptr) {
-    known = std::make_unique<KnownBlock>();
-    known->instructions.assign(instructions.begin(), instructions.end());
-    known->bytes = bytes;
-    known->id = static_cast<std::uint32_t>(blocks_.size() - 1);
+KnownBlock& CodeBook::block(std::span<const std::uint32_t> words) {
+  const std::uint64_t hash = hash_of(words);
+  const std::uint32_t known =
+      blocks_by_.find(hash, [&](std::uint32_t id) { return std::ranges::equal(blocks_[id]->words, words); });
+  if (known != HashIndex::kNone) return *blocks_[known];
+  KnownBlock& made = *blocks_.emplace_back(std::make_unique<KnownBlock>());
+  made.words.assign(words.begin(), words.end());
+  made.id = static_cast<std::uint32_t>(blocks_.size() - 1);
+  Reader reader(words);
+  reader.read();
+  made.pc = reader.pc;
+  for (;; reader.read()) {
+    ++made.instructions;
+    reader.leave(text_.shape(reader.number).length);
+    if (reader.done()) break;
   }
-  return *known;
+  made.next_pc = reader.pc;
+  blocks_by_.add(hash, made.id);
+  return made;
 }
 
 const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
   std::unique_ptr<BlockTiming>& timing = block.timing[taken ? 1 : 0];
   if (timing == nullptr) {
-    timing = std::make_unique<BlockTiming>(timing_, limits_, block.instructions, block.id, taken, detail_);
+    placed_.clear();
+    for (Reader reader(block.words); !reader.done(); reader.leave(placed_.back().shape.length)) {
+      reader.read();
+      placed_.push_back({reader.pc, text_.shape(reader.number)});
+    }
+    timing = std::make_unique<BlockTiming>(timing_, limits_, placed_, block.id, taken, detail_);
   }
   return *timing;
 }
 
-/// Leaves it as it is where some block is not simple.
-void CodeBook::simplify(const Plan& plan, Simple& simple) {
-  simple.at = Simple::kNone;
-  if (plan.closes_open || plan.after != nullptr) return;
-  std::vector<SimpleBlock> blocks;
+/// Of the plan that was made last; null where some block is not simple.
+const SimpleBlock* CodeBook::simplified(const Plan& plan) {
+  if (plan.closes_open || plan.after != nullptr) return nullptr;
+  simple_.clear();
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
     const Step* const end = plan.steps.data() + segment.steps_end;
     const bool last = &segment == &plan.segments.back();
     const bool whole = !segment.continues && segment.ends && !segment.serialises;
-    if (!whole || segment.kind == BranchKind::None || segment.kind == BranchKind::Far) return;
-    if (is_indirect(segment.kind) && !last) return;
-    const std::uint64_t first_line = segment.first >> kLineBits, last_line = (segment.next - 1) >> kLineBits;
-    SimpleBlock& block = blocks.emplace_back();
+    if (!whole || segment.kind == BranchKind::None || segment.kind == BranchKind::Far) return nullptr;
+    if (is_indirect(segment.kind) && !last) return nullptr;
+    const std::uint64_t first_line = firsts_[simple_.size()] >> kLineBits,
+                        last_line = (segment.next() - 1) >> kLineBits;
+    SimpleBlock& block = simple_.emplace_back();
     block.first_line = first_line;
     block.lines = static_cast<std::uint8_t>(last_line - first_line + 1);
     block.pc = segment.pc;
@@ -105,126 +145,134 @@ void CodeBook::simplify(const Plan& plan, Simple& simple) {
     block.slots = static_cast<std::uint16_t>(segment.timing->slots());
     block.footprint = path_footprint(segment.pc, segment.target);
     block.kind = segment.kind;
-    block.length = static_cast<std::uint8_t>(segment.next - segment.pc) & 0xF;
+    block.length = segment.length & 0xF;
     block.taken = segment.taken;
     block.last = last;
-    block.calls_next = segment.target == segment.next;
-    if (block.slots != segment.timing->slots()) return;
+    block.calls_next = segment.target == segment.next();
+    if (block.slots != segment.timing->slots()) return nullptr;
     for (; step != end; ++step) {
       if (step->kind == StepKind::Fetch) continue;
       const bool plain = step->kind == StepKind::Load || step->kind == StepKind::Store;
-      if (!plain || step->bytes == 0 || step->bytes > kLineBytes || block.looks == SimpleBlock::kMostLooks) return;
+      if (!plain || step->bytes == 0 || step->bytes > kLineBytes || block.looks == SimpleBlock::kMostLooks)
+        return nullptr;
       if (step->kind == StepKind::Store) ++block.stores;
       block.look[block.looks++] = Look(step->bytes, step->kind == StepKind::Store);
     }
   }
-  if (blocks.size() > simple.room) {
-    simple.place = static_cast<std::uint32_t>(simple_blocks_.size());
-    simple.room = static_cast<std::uint32_t>(blocks.size());
-    simple_blocks_.resize(simple_blocks_.size() + blocks.size());
-  }
-  simple.at = simple.place;
-  std::ranges::copy(blocks, simple_blocks_.begin() + simple.place);
+  return arena_.keep(std::span<const SimpleBlock>(simple_)).data();
 }
 
-std::unique_ptr<Plan> CodeBook::make(const Path& path, const KnownBlock* open) {
-  auto plan = std::make_unique<Plan>();
-  std::vector<PlacedInstruction> instructions;  // of the block under way
-  instructions.reserve(std::min(path.instructions.size(), kBlockInstructions));
-  plan->steps.reserve(path.accesses.size() + path.instructions.size() / 8 + 2);
-  std::string bytes;
+const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
+  Plan plan;
+  segments_.clear();
+  firsts_.clear();
+  steps_.clear();
+  words_.clear();             // of the block under way
+  std::uint64_t first = 0;    // where it begins
+  unsigned instructions = 0;  // of it
   std::size_t loads = 0, branches = 0;
   Segment segment;
-  if (open != nullptr && open->next_pc() != path.instructions.front().placed.pc) {
-    plan->closes_open = true;
+  Reader now(path.words);
+  now.read();
+  if (open != nullptr && open->next_pc != now.pc) {
+    plan.closes_open = true;
   } else if (open != nullptr) {
+    words_ = open->words;
+    first = open->pc;
     instructions = open->instructions;
-    bytes = open->bytes;
     segment.continues = true;
-    for (const PlacedInstruction& before : instructions) {
-      loads += before.shape.loads;
-      branches += before.shape.branch != BranchKind::None ? 1 : 0;
+    for (Reader before(open->words); !before.done();) {
+      before.read();
+      const InstructionShape& shape = text_.shape(before.number);
+      before.leave(shape.length);
+      loads += shape.loads;
+      branches += shape.branch != BranchKind::None ? 1 : 0;
     }
   }
 
-  std::size_t access = 0;
-  std::uint64_t line = 0;
-  const auto fetch = [&](std::uint64_t linear, bool first) {
-    if (!first && linear >> kLineBits == line) return;
+  std::uint64_t line = 0, expected = open != nullptr ? open->next_pc : 0;
+  const auto fetch = [&](std::uint64_t linear, bool always) {
+    if (!always && linear >> kLineBits == line) return;
     line = linear >> kLineBits;
-    plan->steps.push_back(
-        {.kind = StepKind::Fetch, .instruction = static_cast<std::uint8_t>(instructions.size()), .at = linear});
+    steps_.push_back({.kind = StepKind::Fetch, .instruction = static_cast<std::uint8_t>(instructions), .at = linear});
   };
-  for (std::size_t i = 0; i < path.instructions.size(); ++i) {
-    const Instruction& now = path.instructions[i];
-    const InstructionShape& shape = now.placed.shape;
-    fetch(now.placed.pc, i == 0);
-    fetch(now.placed.pc + shape.length - 1, false);
-    const auto number = static_cast<std::uint8_t>(instructions.size());
+  for (bool begins = true, last = false; !last; begins = false) {
+    if (!begins) now.read();
+    last = now.done();
+    if (!segments_.empty() && instructions == 0 && is_indirect(segments_.back().kind)) segments_.back().target = now.pc;
+    const std::uint32_t code = text_.code(now.number);
+    const InstructionShape& shape = text_.shape(code);
+    fetch(now.pc, begins);
+    fetch(now.pc + shape.length - 1, false);
+    const auto number = static_cast<std::uint8_t>(instructions);
     std::size_t read = 0;
-    for (; access < path.accesses.size() && path.accesses[access].instruction == i; ++access) {
-      const arch::PathAccess& told = path.accesses[access];
-      if (told.kind == AccessKind::Store && access != 0 && path.accesses[access - 1].kind == AccessKind::LockedLoad &&
-          path.accesses[access - 1].instruction == i) {
-        plan->steps.back().with_next = true;  // one access with it
+    const std::span<const CodeText::Access> accesses = text_.accesses(now.number);
+    for (std::size_t access = 0; access < accesses.size(); ++access) {
+      const CodeText::Access& told = accesses[access];
+      if (told.kind == AccessKind::Store && access != 0 && accesses[access - 1].kind == AccessKind::LockedLoad) {
+        steps_.back().with_next = true;  // one access with it
         continue;
       }
-      const bool paired = told.form == arch::AccessForm::Repeated && access + 1 < path.accesses.size() &&
-                          path.accesses[access + 1].instruction == i;
+      const bool paired = told.form == arch::AccessForm::Repeated && access + 1 < accesses.size();
       // An instruction may load more often than its shape says (XSAVE and its kin are one load there): the last stands for the rest.
       const bool has_lane = shape.loads != 0 && reads(told.kind);
       const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLoad;
       const bool one = told.form == arch::AccessForm::One;
-      plan->steps.push_back({.kind = one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
-                                     : one && told.kind == AccessKind::Store          ? StepKind::Store
-                                                                                      : StepKind::Other,
-                             .access = told.kind,
-                             .form = told.form,
-                             .instruction = number,
-                             .load = static_cast<std::uint8_t>(lane),
-                             .with_next = paired,
-                             .bytes = told.bytes,
-                             .at = now.placed.pc});
+      steps_.push_back({.kind = one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
+                                : one && told.kind == AccessKind::Store          ? StepKind::Store
+                                                                                 : StepKind::Other,
+                        .access = told.kind,
+                        .form = told.form,
+                        .instruction = number,
+                        .load = static_cast<std::uint8_t>(lane),
+                        .with_next = paired,
+                        .bytes = told.bytes,
+                        .at = now.pc});
     }
     loads += shape.loads;
     branches += shape.branch != BranchKind::None ? 1 : 0;
-    instructions.push_back(now.placed);
-    bytes.append(now.key.bytes.data(), now.key.size);
+    if (instructions++ == 0) first = now.pc;
+    const bool jump = words_.empty() || now.pc != expected;
+    words_.push_back(code | (jump ? CodeWord::kJump : 0));
+    if (jump) CodeWord::put_address(words_, now.pc);
+    expected = now.pc + shape.length;
 
-    const bool last = i + 1 == path.instructions.size();
-    const bool ends = shape.branch != BranchKind::None || shape.serialising || shape.repeats ||
-                      instructions.size() == kBlockInstructions;
-    if (!ends && !last) continue;
-    segment.first = segment.continues ? open->instructions.front().pc : instructions.front().pc;
-    KnownBlock& known = block(instructions, bytes);
-    segment.timing = &timing_of(known, ends && now.taken);
-    segment.steps_end = static_cast<std::uint32_t>(plan->steps.size());
-    segment.ends = ends;
-    segment.instructions = static_cast<std::uint8_t>(instructions.size());
-    if (ends) {
-      plan->uops += segment.timing->uops();
-      plan->fused += segment.timing->fused();
-      segment.serialises = shape.serialising;
-      segment.kind = shape.branch;
-      segment.branch = static_cast<std::uint8_t>(branches - 1);
-      segment.taken = now.taken;
-      segment.pc = now.placed.pc;
-      segment.address = address_hash(now.placed.pc);
-      segment.next = now.placed.pc + shape.length;
-      segment.target_is_next = is_indirect(shape.branch) && last;
-      segment.target = is_indirect(shape.branch) && !last ? path.instructions[i + 1].placed.pc : now.target;
-      instructions.clear();
-      bytes.clear();
-      loads = branches = 0;
-    } else {
-      timing_of(known, false);
-      plan->after = &known;
+    const bool ends =
+        shape.branch != BranchKind::None || shape.serialising || shape.repeats || instructions == kBlockInstructions;
+    if (ends || last) {
+      KnownBlock& known = block(words_);
+      segment.timing = &timing_of(known, ends && now.taken);
+      segment.steps_end = static_cast<std::uint32_t>(steps_.size());
+      segment.ends = ends;
+      segment.instructions = known.instructions;
+      if (ends) {
+        plan.uops += segment.timing->uops();
+        plan.fused += segment.timing->fused();
+        segment.serialises = shape.serialising;
+        segment.kind = shape.branch;
+        segment.branch = static_cast<std::uint8_t>(branches - 1);
+        segment.taken = now.taken;
+        segment.pc = now.pc;
+        segment.address = address_hash(now.pc);
+        segment.length = shape.length;
+        segment.target_is_next = is_indirect(shape.branch) && last;
+        segment.target = now.target;
+        words_.clear();
+        instructions = 0;
+        loads = branches = 0;
+      } else {
+        timing_of(known, false);
+        plan.after = &known;
+      }
+      segments_.push_back(segment);
+      firsts_.push_back(first);
+      segment = {};
     }
-    plan->segments.push_back(segment);
-    segment = {};
+    now.leave(shape.length);
   }
-  CHECK(access == path.accesses.size(), access);
-  return plan;
+  plan.segments = arena_.keep(std::span<const Segment>(segments_));
+  plan.steps = arena_.keep(std::span<const Step>(steps_));
+  return arena_.keep(std::span<const Plan>(&plan, 1)).data();
 }
 
 }  // namespace zs::uarch

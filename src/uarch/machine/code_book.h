@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "arch/core_feed.h"
 #include "base/check.h"
 #include "uarch/core_model.h"
+#include "uarch/flat_map.h"
+#include "uarch/machine/code_text.h"
 #include "uarch/memory_system.h"
 #include "uarch/timing/block_timing.h"
 
@@ -32,12 +32,11 @@ constexpr bool is_indirect(arch::BranchKind kind) {
 
 /// A timing block, or the beginning of one.
 struct KnownBlock {
-  std::vector<PlacedInstruction> instructions;
-  std::string bytes;  // where each instruction is and what it is, as a key
+  std::vector<std::uint32_t> words;  // its codes (CodeText), as CodeWord has them
+  std::uint64_t pc = 0, next_pc = 0;
   std::uint32_t id = 0;
+  std::uint8_t instructions = 0;
   std::unique_ptr<BlockTiming> timing[2];  // by whether the branch at its end is taken; made when wanted
-
-  std::uint64_t next_pc() const { return instructions.back().pc + instructions.back().shape.length; }
 };
 
 /// What a run does to the caches, one after the other.
@@ -63,27 +62,30 @@ inline constexpr std::uint8_t kNoLoad = 0xFF;
 /// A part of a path that lies in one block.
 struct Segment {
   const BlockTiming* timing = nullptr;  // of the block as far as it is known at the segment's end
+  std::uint64_t pc = 0, target = 0;     // of the branch that it ends with
+  std::uint32_t address = 0;            // address_hash(pc)
   std::uint32_t steps_end = 0;          // in Plan::steps; they begin where those of the segment before end
-  std::uint32_t address = 0;            // address_hash() of its branch
-  std::uint8_t instructions = 0;        // of the block up to the segment's end
-  bool continues = false;               // the block was open before
-  bool ends = false;                    // the block ends here:
-  bool serialises = false;
-  bool target_is_next = false;  // its branch is indirect and the path's last: where it went, the run says
-  std::uint8_t branch = 0;      // which of the block's branches it ends with
-  bool taken = false;
-  arch::BranchKind kind = arch::BranchKind::None;  // of the branch that it ends with
-  std::uint64_t pc = 0, next = 0, target = 0;      // of that
-  std::uint64_t first = 0;                         // where the block begins
+  arch::BranchKind kind = arch::BranchKind::None;
+  std::uint8_t length = 0;        // of the branch
+  std::uint8_t branch = 0;        // which of the block's branches it is
+  std::uint8_t instructions = 0;  // of the block up to the segment's end
+  bool continues : 1 = false;     // the block was open before
+  bool ends : 1 = false;          // the block ends here:
+  bool serialises : 1 = false;
+  bool target_is_next : 1 = false;  // its branch is indirect and the path's last: where it went, the run says
+  bool taken : 1 = false;
+
+  std::uint64_t next() const { return pc + length; }
 };
+static_assert(sizeof(Segment) == 40);
 
 /// One way to run a path.
 struct Plan {
   bool closes_open = false;           // the open block is not gone on with: it ends as it is
   const KnownBlock* after = nullptr;  // the block that is open behind it
   std::uint32_t uops = 0, fused = 0;  // of the blocks that end in it
-  std::vector<Segment> segments;
-  std::vector<Step> steps;
+  std::span<const Segment> segments;
+  std::span<const Step> steps;
 };
 
 /// A whole block that does nothing but plain loads and stores and ends with a branch: what a run of it needs in which all of
@@ -108,6 +110,8 @@ struct alignas(64) SimpleBlock {
 };
 static_assert(sizeof(SimpleBlock) == 64);
 
+/// Different numbers may name paths that are the same (side exits of two forms of a block, paths of code that was translated anew):
+/// what is known of such a path is known once.
 class CodeBook {
  public:
   /// detail  what the clocks that play its plans ask for
@@ -115,68 +119,57 @@ class CodeBook {
       : timing_(model.timing), limits_(memory_limits(model.memory)), detail_(detail) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
-  std::size_t paths() const { return paths_.size(); }  // all numbers are below
-  bool knows(std::uint32_t path) const { return path < paths_.size() && !paths_[path].instructions.empty(); }
+  std::size_t paths() const { return numbered_.size(); }  // all numbers are below
+  bool knows(std::uint32_t path) const { return path < numbered_.size() && numbered_[path] != kUnknown; }
 
   /// open  the block that is open before the run; null: none
   const Plan& plan(std::uint32_t path, const KnownBlock* open) {
-    CHECK(path < at_block_start_.size(), path);
+    CHECK(path < numbered_.size(), path);
     if (open == nullptr) {
-      const Plan* const known = at_block_start_[path];
+      const Plan* const known = paths_[numbered_[path]].at_block_start;
       if (known != nullptr) return *known;
     }
     return find_or_make(path, open);
   }
   /// The blocks of a path that was run from the start of a block before and consists of such alone; null: otherwise. The last
   /// says that it is.
-  const SimpleBlock* simple(std::uint32_t path) const {
-    const std::uint32_t at = simple_[path].at;
-    return at == Simple::kNone ? nullptr : &simple_blocks_[at];
-  }
+  const SimpleBlock* simple(std::uint32_t path) const { return paths_[numbered_[path]].simple; }
   /// Of a block that ends where it is, without a branch.
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
 
  private:
-  /// An instruction as a part of a block's key: where it is, its length, its bytes.
-  struct Key {
-    std::array<char, sizeof(std::uint64_t) + 1 + sizeof(arch::PathInstruction::bytes)> bytes{};
-    std::uint8_t size = 0;
-  };
-  struct Instruction {
-    PlacedInstruction placed;
-    Key key;
-    std::uint64_t target = 0;
-    bool taken = false;
-  };
   struct Path {
-    std::vector<Instruction> instructions;
-    std::vector<arch::PathAccess> accesses;
-    std::unordered_map<const KnownBlock*, std::unique_ptr<Plan>> plans;
+    std::span<const std::uint32_t> words;  // its instructions (CodeText), as CodeWord has them
+    const Plan* at_block_start = nullptr;  // what nearly every run needs
+    const SimpleBlock* simple = nullptr;
   };
 
-  static Key key_of(const arch::PathInstruction& told);
+  std::uint32_t path_of(const arch::PathDescription& description);
   const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
-  std::unique_ptr<Plan> make(const Path& path, const KnownBlock* open);
-  KnownBlock& block(std::span<const PlacedInstruction> instructions, const std::string& bytes);
+  const Plan* make(const Path& path, const KnownBlock* open);
+  KnownBlock& block(std::span<const std::uint32_t> words);
   const BlockTiming& timing_of(KnownBlock& block, bool taken);
+  const SimpleBlock* simplified(const Plan& plan);
 
   TimingParameters timing_;
   MemoryLimits limits_;
   TimingDetail detail_;
-  std::vector<Path> paths_;
-  /// Of a path.
-  struct Simple {
-    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-    std::uint32_t at = kNone;  // in simple_blocks_
-    std::uint32_t room = 0;    // blocks at `place`, which earlier paths of that number had
-    std::uint32_t place = 0;
-  };
-  void simplify(const Plan& plan, Simple& simple);
-
-  std::vector<const Plan*> at_block_start_;  // by path: what nearly every run needs, apart
-  std::vector<Simple> simple_;               // likewise
-  std::vector<SimpleBlock> simple_blocks_;
-  std::unordered_map<std::string, std::unique_ptr<KnownBlock>> blocks_;
+  CodeText text_;
+  Arena arena_;
+  static constexpr std::uint32_t kUnknown = 0;
+  std::vector<std::uint32_t> numbered_;             // in paths_, by the runner's number
+  std::vector<Path> paths_ = std::vector<Path>(1);  // the first is none
+  HashIndex paths_by_;
+  FlatMap<const Plan*> within_blocks_;               // by path and the id of the open block
+  std::vector<std::unique_ptr<KnownBlock>> blocks_;  // by id
+  HashIndex blocks_by_;
+  // scratch
+  std::vector<std::uint32_t> words_;
+  std::vector<PlacedInstruction> placed_;
+  std::vector<Segment> segments_;
+  std::vector<std::uint64_t> firsts_;  // where the block of each segment begins
+  std::vector<Step> steps_;
+  std::vector<SimpleBlock> simple_;
 };
 
 }  // namespace zs::uarch

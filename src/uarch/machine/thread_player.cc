@@ -195,7 +195,7 @@ const std::uint64_t* ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, co
   // One that was open before began before the path.
   WatchedBlock block{.run = &run,
                      .segment = 0,
-                     .first = plan.segments.front().continues ? 0 - open_->instructions.size() : 0,
+                     .first = plan.segments.front().continues ? std::size_t{0} - open_->instructions : 0,
                      .counted = nullptr};
   if (plan.closes_open) close_open();
   for (const Segment& segment : plan.segments) {
@@ -767,7 +767,7 @@ template <typename Core>
       segment.kind == BranchKind::Conditional
           ? core.branches.predict_conditional(segment.pc, segment.address, footprint, segment.taken)
           : core.branches.predict_and_update({.pc = segment.pc,
-                                              .next = segment.next,
+                                              .next = segment.next(),
                                               .target = target,
                                               .kind = segment.kind,
                                               .taken = segment.taken},
@@ -793,7 +793,7 @@ template <typename Clock>
   const Step* step = plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end);
   const Step* const end = plan.steps.data() + segment.steps_end;
   if constexpr (!kTimed) {
-    if (line > (segment.next - 1) >> kLineBits) return play_rest(segment, step, end, done, next, words, core_);
+    if (line > (segment.next() - 1) >> kLineBits) return play_rest(segment, step, end, done, next, words, core_);
   }
   std::uint64_t loads = 0, stores = 0;
   for (; step != end; ++step) {
@@ -874,7 +874,7 @@ template <typename Clock>
 void ThreadPlayer<Clock>::end_block(const Segment& segment, std::uint64_t next) {
   if (segment.kind != BranchKind::None) {
     const BranchFacts branch{.pc = segment.pc,
-                             .next = segment.next,
+                             .next = segment.next(),
                              .target = segment.target_is_next ? next : segment.target,
                              .kind = segment.kind,
                              .taken = segment.taken};

@@ -61,6 +61,8 @@ struct InstructionShape {
   RegisterSet reads = 0;    // but for those that make an address
   RegisterSet address = 0;  // those that make an address
   RegisterSet writes = 0;
+
+  bool operator==(const InstructionShape&) const = default;
 };
 
 /// Kinds of operand that timing tells apart; four bits each in a signature.
