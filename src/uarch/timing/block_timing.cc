@@ -203,6 +203,46 @@ void each_register(RegisterSet set, const Visit& visit) {
   for (; set != 0; set &= set - 1) visit(static_cast<std::uint8_t>(std::countr_zero(set)));
 }
 
+/// The bounds of a block, in units.
+struct Bounds {
+  std::uint32_t slots = 0, microcoded = 0, microcode_slots = 0, divider = 0;
+  std::uint32_t predecode = 0, decode = 0, from_decoders = 0, from_cache = 0, from_loop = 0, issue = 0, ports = 0;
+  bool fits_loop = false;
+
+  Bounds(const TimingParameters& core, std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs,
+         bool taken, TimingDetail detail) {
+    std::uint32_t jumps_taken = 0;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const BranchKind branch = block[i].shape.branch;
+      slots += costs[i].slots;
+      divider += costs[i].divider;
+      if (costs[i].microcoded) {
+        microcode_slots += costs[i].slots;
+        ++microcoded;
+      }
+      if (branch != BranchKind::None && branch != BranchKind::Far &&
+          (is_taken_inside(block, i) || (i + 1 == block.size() && taken))) {
+        ++jumps_taken;
+      }
+    }
+    const std::uint32_t jumps = jumps_taken * core.taken_branch_cycles * kUnitsPerCycle;
+    const std::uint32_t sequencer =
+        (microcoded * core.microcode_cycles + round_up(microcode_slots, 4)) * kUnitsPerCycle;
+    predecode = predecode_cycles(core, block) * kUnitsPerCycle;
+    decode = decode_cycles(core, costs) * kUnitsPerCycle;
+    from_decoders = std::max({predecode, decode, jumps});
+    from_cache =
+        core.uop_cache_width == 0
+            ? from_decoders
+            : std::max(without_cause((slots - microcode_slots) * kUnitsPerCycle / core.uop_cache_width) + sequencer,
+                       jumps);
+    fits_loop = slots <= core.loop_slots && microcoded == 0;
+    from_loop = fits_loop ? std::max(loop_units(core, slots), kUnitsPerCycle * jumps_taken) : from_cache;
+    issue = slots * (kUnitsPerCycle / core.issue_width);
+    ports = detail == TimingDetail::All ? port_units(costs) : 0;
+  }
+};
+
 }  // namespace
 
 std::vector<InstructionCost> block_costs(const TimingParameters& core, const MemoryLimits& memory,
@@ -220,6 +260,25 @@ std::vector<InstructionCost> block_costs(const TimingParameters& core, const Mem
   return costs;
 }
 
+BoundParts bound_parts(const TimingParameters& core, const MemoryLimits& memory,
+                       std::span<const PlacedInstruction> block, bool taken) {
+  const Bounds bounds(core, block, block_costs(core, memory, block), taken, TimingDetail::All);
+  return {.predecode = cycles(bounds.predecode),
+          .decode = cycles(bounds.decode),
+          .uop_cache = cycles(bounds.from_cache),
+          .loop_buffer = cycles(bounds.from_loop),
+          .issue = cycles(bounds.issue),
+          .ports = cycles(bounds.ports),
+          .divider = static_cast<double>(bounds.divider)};
+}
+
+/// The matrix, apart from where BlockTiming keeps it.
+struct BlockTiming::Map {
+  std::vector<Latency> results, events, from_loads;
+  std::vector<std::uint8_t> inputs, outputs, lane_instructions;
+  std::size_t result_lanes = 0, lanes = 0;
+};
+
 BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memory,
                          std::span<const PlacedInstruction> block, std::uint32_t id, bool taken, TimingDetail detail)
     : id_(id) {
@@ -227,106 +286,94 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
   const std::vector<InstructionCost> costs = block_costs(core, memory, block);
 
   // ---- how many slots, and where each instruction stands among them
-  const std::uint32_t units_of_slot = kUnitsPerCycle / core.issue_width;
-  std::uint32_t divider = 0, jumps_taken = 0, microcoded = 0;
-  offsets_.reserve(block.size());
+  std::vector<Latency> offsets;
+  std::vector<std::uint8_t> numbers, branches;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
-    offsets_.push_back(slots_ * units_of_slot);
+    offsets.push_back(static_cast<Latency>(slots_ * (kUnitsPerCycle / core.issue_width)));
     slots_ += costs[i].slots;
     uops_ += costs[i].uops;
-    divider += costs[i].divider;
-    if (costs[i].microcoded) {
-      microcode_slots_ += costs[i].slots;
-      ++microcoded;
-    }
     fused_ += costs[i].fused_away ? 1 : 0;
     unknown_ += costs[i].unknown ? 1 : 0;
     serialises_ |= shape.serialising;
-    const auto number = static_cast<std::uint8_t>(i);
-    loads_.insert(loads_.end(), shape.loads, number);
-    stores_.insert(stores_.end(), shape.stores, number);
-    if (shape.branch != BranchKind::None) branches_.push_back(number);
-    if (shape.branch != BranchKind::None && shape.branch != BranchKind::Far &&
-        (is_taken_inside(block, i) || (i + 1 == block.size() && taken))) {
-      ++jumps_taken;
-    }
+    numbers.insert(numbers.end(), shape.loads, static_cast<std::uint8_t>(i));
+    if (shape.branch != BranchKind::None) branches.push_back(static_cast<std::uint8_t>(i));
   }
+  CHECK(numbers.size() < kMostLanes, numbers.size());
+  instructions_ = static_cast<std::uint8_t>(block.size());
+  loads_ = static_cast<std::uint8_t>(numbers.size());
+  branches_ = static_cast<std::uint8_t>(branches.size());
+  numbers.insert(numbers.end(), branches.begin(), branches.end());
   cache_slots_ = lines_of_uop_cache(block, costs);
 
   // ---- the bounds
-  const std::uint32_t jumps = jumps_taken * core.taken_branch_cycles * kUnitsPerCycle;
-  const std::uint32_t sequencer = (microcoded * core.microcode_cycles + round_up(microcode_slots_, 4)) * kUnitsPerCycle;
-  const std::uint32_t predecode = predecode_cycles(core, block) * kUnitsPerCycle;
-  const std::uint32_t decode = decode_cycles(core, costs) * kUnitsPerCycle;
-  const std::uint32_t from_decoders = std::max({predecode, decode, jumps});
-  const std::uint32_t from_cache =
-      core.uop_cache_width == 0
-          ? from_decoders
-          : std::max(without_cause((slots_ - microcode_slots_) * kUnitsPerCycle / core.uop_cache_width) + sequencer,
-                     jumps);
-  const bool fits_loop = slots_ <= core.loop_slots && microcoded == 0;
-  const std::uint32_t from_loop =
-      fits_loop ? std::max(loop_units(core, slots_), kUnitsPerCycle * jumps_taken) : from_cache;
-  const std::uint32_t issue = slots_ * units_of_slot;
-  const std::uint32_t ports = detail == TimingDetail::All ? port_units(costs) : 0;
-  const SlotCause sequenced = microcoded != 0 ? SlotCause::Microcode : SlotCause::UopCache;
-  decoded_ = bound_of(issue, from_decoders, microcoded != 0 ? SlotCause::Microcode : SlotCause::Decode);
-  cached_ = core.uop_cache_width == 0 ? decoded_ : bound_of(issue, from_cache, sequenced);
-  looped_ = fits_loop ? bound_of(issue, from_loop, SlotCause::UopCache) : cached_;
-  executed_ = divider * kUnitsPerCycle > ports ? BlockBound{divider * kUnitsPerCycle, SlotCause::Divider}
-                                               : BlockBound{ports, SlotCause::Ports};
+  const Bounds bounds(core, block, costs, taken, detail);
+  microcode_slots_ = bounds.microcode_slots;
+  const SlotCause sequenced = bounds.microcoded != 0 ? SlotCause::Microcode : SlotCause::UopCache;
+  decoded_ =
+      bound_of(bounds.issue, bounds.from_decoders, bounds.microcoded != 0 ? SlotCause::Microcode : SlotCause::Decode);
+  cached_ = core.uop_cache_width == 0 ? decoded_ : bound_of(bounds.issue, bounds.from_cache, sequenced);
+  looped_ = bounds.fits_loop ? bound_of(bounds.issue, bounds.from_loop, SlotCause::UopCache) : cached_;
+  executed_ = bounds.divider * kUnitsPerCycle > bounds.ports
+                  ? BlockBound{bounds.divider * kUnitsPerCycle, SlotCause::Divider}
+                  : BlockBound{bounds.ports, SlotCause::Ports};
   scheduler_units_ = without_cause(core.scheduler * executed_.units / std::max(1U, uops_));
-  parts_ = {.predecode = cycles(predecode),
-            .decode = cycles(decode),
-            .uop_cache = cycles(from_cache),
-            .loop_buffer = cycles(from_loop),
-            .issue = cycles(issue),
-            .ports = cycles(ports),
-            .divider = static_cast<double>(divider)};
-  if (detail == TimingDetail::All) make_map(block, costs);
+
+  // ---- all that has no fixed size, in one piece
+  Map map;
+  if (detail == TimingDetail::All) map = map_of(block, costs, offsets, loads_, branches_);
+  result_lanes_ = static_cast<std::uint16_t>(map.result_lanes);
+  lanes_ = static_cast<std::uint16_t>(map.lanes);
+  live_ins_ = static_cast<std::uint8_t>(map.inputs.size());
+  writtens_ = static_cast<std::uint8_t>(map.outputs.size());
+  numbers.insert(numbers.end(), map.lane_instructions.begin(), map.lane_instructions.end());
+  std::vector<std::uint8_t> names = std::move(map.inputs);
+  names.insert(names.end(), map.outputs.begin(), map.outputs.end());
+  const auto cells = [](const std::vector<std::uint8_t>& bytes) {
+    return round_up(static_cast<std::uint32_t>(bytes.size()), sizeof(Latency));
+  };
+  names_at_ = static_cast<std::uint32_t>(map.results.size());
+  events_at_ = names_at_ + cells(names);
+  from_loads_at_ = events_at_ + static_cast<std::uint32_t>(map.events.size());
+  offsets_at_ = from_loads_at_ + static_cast<std::uint32_t>(map.from_loads.size());
+  cells_ = std::make_unique_for_overwrite<Latency[]>(offsets_at_ + offsets.size() + cells(numbers));
+  std::ranges::copy(map.results, &cells_[0]);
+  std::ranges::copy(names, reinterpret_cast<std::uint8_t*>(&cells_[names_at_]));
+  std::ranges::copy(map.events, &cells_[events_at_]);
+  std::ranges::copy(map.from_loads, &cells_[from_loads_at_]);
+  std::ranges::copy(offsets, &cells_[offsets_at_]);
+  std::ranges::copy(numbers, reinterpret_cast<std::uint8_t*>(&cells_[offsets_at_ + offsets.size()]));
 }
 
 /// For each register the latest time as a row of the matrix, from start, registers and loads.
-void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs) {
+BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs,
+                                     std::span<const Latency> offsets, std::size_t loads, std::size_t branches) {
+  Map map;
   RegisterSet read = 0, written = 0;
   for (const PlacedInstruction& instruction : block) {
     const InstructionShape& shape = instruction.shape;
     read |= (shape.reads | shape.address) & ~written;
     written |= shape.writes;
   }
-  std::vector<std::uint8_t> inputs, outputs;
+  std::vector<std::uint8_t>&inputs = map.inputs, &outputs = map.outputs;
   each_register(read, [&inputs](std::uint8_t number) { inputs.push_back(number); });
   each_register(written, [&outputs](std::uint8_t number) { outputs.push_back(number); });
   const auto padded = [](std::size_t count) { return (count + kLanesAtOnce - 1) / kLanesAtOnce * kLanesAtOnce; };
-  result_lanes_ = static_cast<std::uint16_t>(padded(1 + outputs.size()));
-  lanes_ = static_cast<std::uint16_t>(padded(result_lanes_ + loads_.size() + branches_.size()));
-  CHECK(lanes_ <= kMostLanes, lanes_);
+  const std::size_t result_lanes = map.result_lanes = padded(1 + outputs.size());
+  const std::size_t lanes = map.lanes = padded(result_lanes + loads + branches);
+  CHECK(lanes <= kMostLanes, lanes);
   const std::size_t shared_rows = 1 + inputs.size();
-  const std::size_t rows = shared_rows + loads_.size();
-  const std::size_t event_lanes = std::size_t{lanes_} - result_lanes_;
-  const std::size_t results = shared_rows * result_lanes_, events = shared_rows * event_lanes;
-  const std::size_t names = (inputs.size() + outputs.size() + sizeof(Latency) - 1) / sizeof(Latency);
-  map_ = std::make_unique_for_overwrite<Latency[]>(results + names + events);
-  Latency* const result_cells = map_.get();
-  Latency* const event_cells = map_.get() + results + names;
-  auto* const name_bytes = reinterpret_cast<std::uint8_t*>(map_.get() + results);
-  std::ranges::copy(outputs, std::ranges::copy(inputs, name_bytes).out);
-  std::fill_n(result_cells, results, kNever);
-  std::fill_n(event_cells, events, kNever);
-  results_ = result_cells;
-  events_ = event_cells;
-  live_in_ = name_bytes;
-  written_ = name_bytes + inputs.size();
-  live_ins_ = static_cast<std::uint8_t>(inputs.size());
-  writtens_ = static_cast<std::uint8_t>(outputs.size());
-  from_loads_.assign(loads_.size() * lanes_, kNever);
+  const std::size_t rows = shared_rows + loads;
+  const std::size_t event_lanes = lanes - result_lanes;
+  map.results.assign(shared_rows * result_lanes, kNever);
+  map.events.assign(shared_rows * event_lanes, kNever);
+  map.from_loads.assign(loads * lanes, kNever);
+  map.lane_instructions.assign(lanes, 0);
   const auto cell = [&](std::size_t row, std::size_t lane) -> Latency& {
-    if (row >= shared_rows) return from_loads_[(row - shared_rows) * lanes_ + lane];
-    return lane < result_lanes_ ? result_cells[row * result_lanes_ + lane]
-                                : event_cells[row * event_lanes + lane - result_lanes_];
+    if (row >= shared_rows) return map.from_loads[(row - shared_rows) * lanes + lane];
+    return lane < result_lanes ? map.results[row * result_lanes + lane]
+                               : map.events[row * event_lanes + lane - result_lanes];
   };
-  lane_instructions_.assign(lanes_, 0);
 
   using Times = std::vector<Latency>;  // one for each row
   std::array<Times, reg::kCount> state;
@@ -343,12 +390,12 @@ void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<c
     }
     return times;
   };
-  const auto write_lane = [this, &cell](std::size_t lane, const Times& times, std::size_t instruction) {
+  const auto write_lane = [&map, &cell](std::size_t lane, const Times& times, std::size_t instruction) {
     for (std::size_t row = 0; row < times.size(); ++row) {
       Latency& latency = cell(row, lane);
       latency = std::max(latency, times[row]);
     }
-    lane_instructions_[lane] = static_cast<std::uint8_t>(instruction);
+    map.lane_instructions[lane] = static_cast<std::uint8_t>(instruction);
   };
 
   std::size_t load = 0, branch = 0;
@@ -356,7 +403,7 @@ void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<c
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
     Times dispatched(rows, kNever);
-    dispatched[0] = static_cast<Latency>(offsets_[i]);
+    dispatched[0] = offsets[i];
     Times addressed = dispatched;
     each_register(shape.address, [&](std::uint8_t number) { join_times(addressed, state[number]); });
     Times ready = dispatched;
@@ -364,7 +411,7 @@ void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<c
     if (shape.loads != 0) {
       join_times(ready, later(addressed, costs[i].load));
       for (unsigned k = 0; k < shape.loads; ++k, ++load) {
-        write_lane(load_lane(load), addressed, i);
+        write_lane(result_lanes + load, addressed, i);
         ready[shared_rows + load] = 0;
       }
     }
@@ -373,7 +420,7 @@ void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<c
       state[number] = result;
       writer[number] = static_cast<std::uint8_t>(i);
     });
-    if (shape.branch != BranchKind::None) write_lane(branch_lane(branch++), result, i);
+    if (shape.branch != BranchKind::None) write_lane(result_lanes + loads + branch++, result, i);
     // Nothing waits for a prefetch, not even retirement.
     const bool prefetch =
         shape.loads != 0 && shape.writes == 0 && shape.stores == 0 && shape.branch == BranchKind::None;
@@ -381,6 +428,7 @@ void BlockTiming::make_map(std::span<const PlacedInstruction> block, std::span<c
     if (shape.stores != 0) write_lane(0, later(addressed, 1), i);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) write_lane(1 + i, state[outputs[i]], writer[outputs[i]]);
+  return map;
 }
 
 }  // namespace zs::uarch

@@ -42,7 +42,7 @@ struct BlockBound {
   SlotCause cause = SlotCause::Retired;  // Retired: issue itself
 };
 
-/// The bounds behind it, in cycles: for tests and documents.
+/// The bounds behind a block's, in cycles: for tests and documents (bound_parts).
 struct BoundParts {
   double predecode = 0, decode = 0, uop_cache = 0, loop_buffer = 0, issue = 0, ports = 0, divider = 0;
 };
@@ -79,7 +79,6 @@ class BlockTiming {
   const BlockBound& executed() const { return executed_; }  // Ports or Divider
   /// How far execution may lie behind dispatch until uops of this block fill the scheduler.
   std::uint32_t scheduler_units() const { return scheduler_units_; }
-  const BoundParts& parts() const { return parts_; }
 
   // The map. Lanes are what comes out: lane 0 is the completion of the whole block, then come the registers written, and from
   // result_lanes() on the addresses of loads and the branches. Rows are what it comes from: row 0 the start of the block, row
@@ -89,31 +88,40 @@ class BlockTiming {
   static constexpr Latency kNever = -(1 << 30);
   static constexpr std::size_t kLanesAtOnce = 4;
 
-  std::span<const std::uint8_t> live_in() const { return {live_in_, live_ins_}; }
-  std::span<const std::uint8_t> written() const { return {written_, writtens_}; }  // the registers of lanes 1 ...
+  std::span<const std::uint8_t> live_in() const { return {names(), live_ins_}; }
+  std::span<const std::uint8_t> written() const {
+    return {names() + live_ins_, writtens_};
+  }                                                           // the registers of lanes 1 ...
   std::size_t result_lanes() const { return result_lanes_; }  // padded to a multiple of kLanesAtOnce,
   std::size_t lanes() const { return lanes_; }                // likewise
   std::size_t load_lane(std::size_t load) const { return result_lanes_ + load; }
-  std::size_t branch_lane(std::size_t branch) const { return result_lanes_ + loads_.size() + branch; }
-  const Latency* results_of(std::size_t row) const { return &results_[row * result_lanes_]; }
-  const Latency* events_of(std::size_t row) const { return &events_[row * (lanes_ - result_lanes_)]; }
+  std::size_t branch_lane(std::size_t branch) const { return result_lanes_ + loads_ + branch; }
+  const Latency* results_of(std::size_t row) const { return &cells_[row * result_lanes_]; }
+  const Latency* events_of(std::size_t row) const { return &cells_[events_at_ + row * (lanes_ - result_lanes_)]; }
   /// From the data of a load to every lane.
-  const Latency* from_load(std::size_t load) const { return &from_loads_[load * lanes_]; }
+  const Latency* from_load(std::size_t load) const { return &cells_[from_loads_at_ + load * lanes_]; }
 
-  std::size_t instructions() const { return offsets_.size(); }
-  std::size_t loads() const { return loads_.size(); }
-  std::size_t stores() const { return stores_.size(); }
-  std::size_t branches() const { return branches_.size(); }
+  std::size_t instructions() const { return instructions_; }
+  std::size_t loads() const { return loads_; }
+  std::size_t branches() const { return branches_; }
   /// Units from the start of the block to the dispatch of an instruction, at the rate of issue.
-  std::uint32_t offset(std::size_t instruction) const { return offsets_[instruction]; }
-  std::size_t load_instruction(std::size_t load) const { return loads_[load]; }
-  std::size_t store_instruction(std::size_t store) const { return stores_[store]; }
-  std::size_t branch_instruction(std::size_t branch) const { return branches_[branch]; }
+  std::uint32_t offset(std::size_t instruction) const {
+    return static_cast<std::uint32_t>(cells_[offsets_at_ + instruction]);
+  }
+  std::size_t load_instruction(std::size_t load) const { return numbers()[load]; }
+  std::size_t branch_instruction(std::size_t branch) const { return numbers()[loads_ + branch]; }
   /// The instruction whose dispatch a lane follows: a stall before it delays the lane.
-  std::size_t lane_instruction(std::size_t lane) const { return lane_instructions_[lane]; }
+  std::size_t lane_instruction(std::size_t lane) const { return numbers()[loads_ + branches_ + lane]; }
 
  private:
-  void make_map(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs);
+  struct Map;
+  static Map map_of(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs,
+                    std::span<const Latency> offsets, std::size_t loads, std::size_t branches);
+
+  const std::uint8_t* names() const { return reinterpret_cast<const std::uint8_t*>(&cells_[names_at_]); }
+  const std::uint8_t* numbers() const {
+    return reinterpret_cast<const std::uint8_t*>(&cells_[offsets_at_ + instructions_]);
+  }
 
   // What every run of the block needs stands first.
   std::uint32_t id_;
@@ -123,18 +131,13 @@ class BlockTiming {
   std::uint16_t result_lanes_ = 0, lanes_ = 0;
   std::uint8_t live_ins_ = 0, writtens_ = 0;
   bool serialises_ = false;
-  // In one piece of memory, in this order.
-  const Latency* results_ = nullptr;
-  const std::uint8_t *live_in_ = nullptr, *written_ = nullptr;
-  const Latency* events_ = nullptr;
-  std::unique_ptr<Latency[]> map_;
+  std::uint8_t instructions_ = 0, loads_ = 0, branches_ = 0;
+  // In one piece of memory: the results' rows, from here on the names of registers, the events' rows, the loads', the offsets, and
+  // behind these in bytes the instructions of loads, branches and lanes.
+  std::uint32_t names_at_ = 0, events_at_ = 0, from_loads_at_ = 0, offsets_at_ = 0;
+  std::unique_ptr<Latency[]> cells_;
 
   std::uint32_t uops_ = 0, fused_ = 0, unknown_ = 0;
-  BoundParts parts_;
-  std::vector<std::uint8_t> loads_, stores_, branches_;  // instruction of each
-  std::vector<std::uint8_t> lane_instructions_;
-  std::vector<std::uint32_t> offsets_;
-  std::vector<Latency> from_loads_;
 };
 
 /// What one instruction costs within a block: the table's class, corrected by what surrounds it.
@@ -152,5 +155,9 @@ struct InstructionCost {
 /// The costs of `block`, one each.
 std::vector<InstructionCost> block_costs(const TimingParameters& core, const MemoryLimits& memory,
                                          std::span<const PlacedInstruction> block);
+
+/// What BlockTiming's bounds of it are made of.
+BoundParts bound_parts(const TimingParameters& core, const MemoryLimits& memory,
+                       std::span<const PlacedInstruction> block, bool taken = true);
 
 }  // namespace zs::uarch

@@ -25,6 +25,10 @@ BlockTiming timing_of(const TimingParameters& core, const Bytes& code, std::uint
   return BlockTiming(core, kMemory, block_of(code, pc), 0);
 }
 
+BoundParts parts_of(const TimingParameters& core, const Bytes& code, std::uint64_t pc = kernels::kCode) {
+  return bound_parts(core, kMemory, block_of(code, pc));
+}
+
 class EveryBlockTiming : public testing::TestWithParam<CoreModel> {};
 
 TEST_P(EveryBlockTiming, KnowsTheCostOfNearlyAllThatACompilerWrites) {
@@ -61,7 +65,6 @@ TEST_P(EveryBlockTiming, AnswersAClockWithoutRegistersAlikeAtEitherDetail) {
 
 TEST_P(EveryBlockTiming, BoundsPortsAsASearchOverAllSetsOfPortsDoes) {
   for (const Block& block : libc_blocks(600)) {
-    const BlockTiming timing(GetParam().timing, kMemory, block, 0);
     std::vector<PortUse> uses;
     PortSet used = 0;
     for (const InstructionCost& cost : block_costs(GetParam().timing, kMemory, block)) {
@@ -78,7 +81,7 @@ TEST_P(EveryBlockTiming, BoundsPortsAsASearchOverAllSetsOfPortsDoes) {
       for (const PortUse& use : uses) inside += (use.ports & ~set) == 0 ? use.cycles : 0;
       most = std::max(most, static_cast<double>(inside) / std::popcount(set));
     }
-    ASSERT_NEAR(timing.parts().ports, most, 0.01);
+    ASSERT_NEAR(bound_parts(GetParam().timing, kMemory, block).ports, most, 0.01);
   }
 }
 
@@ -107,27 +110,27 @@ TEST(BlockTiming, JoinsACompareWithTheJumpBehindIt) {
 
 TEST(BlockTiming, DropsWhatRenamingDoes) {
   const Bytes copies = repeated({0x48, 0x89, 0xC8}, 8);  // mov rax, rcx
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, copies).parts().ports, 0.0);
-  EXPECT_GT(timing_of(kIcelakeServerTiming, copies).parts().ports, 0.0);  // its microcode turned elimination off
-  EXPECT_GT(timing_of(kWestmereTiming, copies).parts().ports, 0.0);
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, copies).ports, 0.0);
+  EXPECT_GT(parts_of(kIcelakeServerTiming, copies).ports, 0.0);  // its microcode turned elimination off
+  EXPECT_GT(parts_of(kWestmereTiming, copies).ports, 0.0);
   const Bytes zeros = repeated({0x31, 0xC0}, 8);
-  EXPECT_EQ(timing_of(kHaswellTiming, zeros).parts().ports, 0.0);
+  EXPECT_EQ(parts_of(kHaswellTiming, zeros).ports, 0.0);
   EXPECT_EQ(timing_of(kHaswellTiming, zeros).slots(), 8U);
-  EXPECT_NEAR(timing_of(kWestmereTiming, zeros).parts().ports, 8 / 3.0, 0.01);
+  EXPECT_NEAR(parts_of(kWestmereTiming, zeros).ports, 8 / 3.0, 0.01);
 }
 
 TEST(BlockTiming, PredecodesAlignedPiecesAndStallsForChangedLengths) {
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 16), 0x401000).parts().predecode,
-            4);  // 16 ends, 5 a cycle
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 16), 0x401008).parts().predecode, 4);  // 8 and 8
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x90}, 10), 0x40100F).parts().predecode, 3);  // 1 and 9
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, repeated({0x90}, 16), 0x401000).predecode,
+            4);                                                                            // 16 ends, 5 a cycle
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, repeated({0x90}, 16), 0x401008).predecode, 4);  // 8 and 8
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, repeated({0x90}, 10), 0x40100F).predecode, 3);  // 1 and 9
   const Bytes changed = repeated({0x66, 0x05, 0x34, 0x12}, 4);
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, changed).parts().predecode, 1 + 4 * 3);
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, changed).predecode, 1 + 4 * 3);
 }
 
 TEST(BlockTiming, DecodesSeveralSlotsInTheFirstDecoderOnly) {
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x48, 0x01, 0xC8}, 8)).parts().decode, 2);  // add rax, rcx
-  EXPECT_EQ(timing_of(kSkylakeServerTiming, repeated({0x48, 0x01, 0x07}, 8)).parts().decode,
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, repeated({0x48, 0x01, 0xC8}, 8)).decode, 2);  // add rax, rcx
+  EXPECT_EQ(parts_of(kSkylakeServerTiming, repeated({0x48, 0x01, 0x07}, 8)).decode,
             8);  // add [rdi], rax: two slots
 }
 
