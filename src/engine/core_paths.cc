@@ -39,17 +39,23 @@ std::uint64_t elements(const AddressTerm& term, const std::uint64_t* values) {
 const CorePaths::Path& CorePaths::describe(std::uint32_t number, std::uint64_t first,
                                            std::span<const Translator::PathInsn> insns, std::uint64_t next,
                                            arch::CoreFeed& core) {
-  if (paths_.size() <= number) paths_.resize(std::max<std::size_t>(number + 1u, 2 * paths_.size()));
-  Path& path = paths_[number];
+  if (at_.size() <= number) at_.resize(std::max<std::size_t>(number + 1u, 2 * at_.size()), kNone);
+  const bool passing = number < Translator::kFirstKept;
+  if (passing) {
+    at_[number] = 1 + number;
+  } else if (at_[number] == kNone) {
+    at_[number] = static_cast<std::uint32_t>(paths_.size());
+    paths_.emplace_back();
+  }
+  Path& path = paths_[at_[number]];
   path = {};
-  path.described = true;
   path.first = first;
   path.next = next;
   path.instructions = static_cast<std::uint16_t>(insns.size());
   if (insns.empty()) return path;
   path.plain = path.single = true;
-  const bool passing = path.passing = number < Translator::kFirstKept;
-  std::vector<AddressTerm>& terms = passing ? passing_[number] : terms_;
+  if (passing) path.passing = static_cast<std::uint8_t>(1 + number);
+  std::vector<AddressTerm>& terms = passing ? passing_[path.passing] : terms_;
   if (passing) terms.clear();
   path.terms_at = static_cast<std::uint32_t>(terms.size());
   instructions_.clear();
@@ -81,9 +87,10 @@ const CorePaths::Path& CorePaths::describe(std::uint32_t number, std::uint64_t f
   return path;
 }
 
-void CorePaths::forget(std::uint32_t end) {
-  for (std::size_t number = 0; number < std::min<std::size_t>(end, paths_.size()); ++number)
-    paths_[number].described = false;
+void CorePaths::forget_all() {
+  at_.clear();
+  paths_.resize(1 + Translator::kFirstKept);
+  terms_.clear();
 }
 
 std::uint64_t* CorePaths::expand_any(const Path& path, const AddressTerm* terms, const std::uint64_t* slots,

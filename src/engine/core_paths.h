@@ -21,10 +21,9 @@ class CorePaths {
     std::uint16_t terms = 0;
     std::uint16_t instructions = 0;
     std::uint8_t slots = 0;
-    bool described = false;
-    bool plain = false;    // every access is one address, in no segment
-    bool single = false;   // and a slot plus a constant
-    bool passing = false;  // its terms are in passing_
+    std::uint8_t passing = 0;  // not 0: its terms are in passing_, there
+    bool plain : 1 = false;    // every access is one address, in no segment
+    bool single : 1 = false;   // and a slot plus a constant
   };
   /// What addresses depend on besides the slots.
   struct Bases {
@@ -33,23 +32,21 @@ class CorePaths {
 
   /// The path, if `number` is described.
   const Path* find(std::uint32_t number) const {
-    return number < paths_.size() && paths_[number].described ? &paths_[number] : nullptr;
+    return number < at_.size() && at_[number] != kNone ? &paths_[at_[number]] : nullptr;
   }
-  const Path& operator[](std::uint32_t number) const { return paths_[number]; }  // one that is described
+  const Path& operator[](std::uint32_t number) const { return paths_[at_[number]]; }  // one that is described
   /// Describes it to the engine and to `core`.
   const Path& describe(std::uint32_t number, std::uint64_t first, std::span<const Translator::PathInsn> insns,
                        std::uint64_t next, arch::CoreFeed& core);
-  /// Numbers below `end` name something new from now on.
-  void forget(std::uint32_t end);
-  void forget_all() { forget(static_cast<std::uint32_t>(paths_.size())), terms_.clear(); }
+  /// All numbers name something new from now on.
+  void forget_all();
 
   /// Appends the words of one execution of `path` to `out`, which has room for most_words(path).
   /// listed  the words of AccessForm::Listed, in order
   /// returns the end
   std::uint64_t* expand(const Path& path, const std::uint64_t* slots, Bases bases,
                         std::span<const std::uint64_t> listed, std::uint64_t* out) const {
-    const AddressTerm* const terms =
-        path.passing ? passing_[&path - paths_.data()].data() : terms_.data() + path.terms_at;
+    const AddressTerm* const terms = path.passing != 0 ? passing_[path.passing].data() : terms_.data() + path.terms_at;
     if (!path.plain) return expand_any(path, terms, slots, bases, listed, out);
     // Mostly one register and a constant; a path with others says so, and the rest of a group of four is overwritten by what follows.
     if (path.single) {
@@ -74,9 +71,13 @@ class CorePaths {
   std::uint64_t* expand_any(const Path& path, const AddressTerm* terms, const std::uint64_t* slots, Bases bases,
                             std::span<const std::uint64_t> listed, std::uint64_t* out) const;
 
-  std::vector<Path> paths_;
+  static constexpr std::uint32_t kNone = 0;
+  // Those that are described lie close together, because of most exits nobody ever leaves. In front the numbers that name something
+  // else each time have their places.
+  std::vector<std::uint32_t> at_;  // in paths_, by number
+  std::vector<Path> paths_ = std::vector<Path>(1 + Translator::kFirstKept);
   std::vector<AddressTerm> terms_;
-  std::vector<AddressTerm> passing_[Translator::kFirstKept];  // of numbers that name something else each time
+  std::vector<AddressTerm> passing_[1 + Translator::kFirstKept];  // by place
   // scratch of describe()
   std::vector<arch::PathInstruction> instructions_;
   std::vector<arch::PathAccess> accesses_;

@@ -446,13 +446,30 @@ void PathCode::begin_again() {
   at_ = begin_;
   std::ranges::fill(code_, exit_);
   std::ranges::fill(heat_, 0);
+  made_ = {};
 }
 
 [[gnu::noinline]] void PathCode::warm(std::uint32_t path, const SimpleBlock* blocks) {
-  if (path >= heat_.size() || memory_ == nullptr || ++heat_[path] != kMadeAt) return;
+  if (path >= heat_.size() || memory_ == nullptr) return;
+  const std::uint8_t heat = ++heat_[path];
+  if (heat == kMadeAt) {
+    code_[path] = code_for(blocks);
+  } else if (heat == 1) {
+    const std::uint8_t** const known = made_.find(reinterpret_cast<std::uintptr_t>(blocks));
+    if (known == nullptr) return;
+    code_[path] = *known;
+    heat_[path] = kMadeAt;
+  }
+}
+
+const std::uint8_t* PathCode::code_for(const SimpleBlock* blocks) {
+  const auto key = reinterpret_cast<std::uintptr_t>(blocks);
+  if (const std::uint8_t** const known = made_.find(key)) return *known;
   std::size_t count = 1;
   while (!blocks[count - 1].last) ++count;
-  code_[path] = make({blocks, count});
+  const std::uint8_t* const made = make({blocks, count});
+  if (made != exit_) made_[key] = made;
+  return made;
 }
 
 const std::uint8_t* PathCode::make(std::span<const SimpleBlock> blocks) {

@@ -15,6 +15,7 @@
 #include "arch/core_feed.h"
 #include "uarch/branch/branch_unit.h"
 #include "uarch/cache/hot_lines.h"
+#include "uarch/flat_map.h"
 #include "uarch/machine/code_book.h"
 #include "uarch/machine/code_writer.h"
 #include "uarch/memory_system.h"
@@ -128,6 +129,8 @@ class PathCode {
   class Maker;
 
   void warm(std::uint32_t path, const SimpleBlock* blocks);
+  /// For all paths that have these blocks.
+  const std::uint8_t* code_for(const SimpleBlock* blocks);
   const std::uint8_t* make(std::span<const SimpleBlock> blocks);
   void write_entry();
   void begin_again();
@@ -137,6 +140,7 @@ class PathCode {
   PlayState state_;
   std::vector<const std::uint8_t*> code_;  // by path
   std::vector<std::uint8_t> heat_;         // by path: how often it was played by hand; kMadeAt: it need not be told
+  FlatMap<const std::uint8_t*> made_;      // by the address of the first block, which many paths may share
   std::size_t bytes_;
   std::uint8_t* memory_ = nullptr;  // null: there is none, and nothing is made
   std::uint8_t* at_ = nullptr;      // what is free
