@@ -16,6 +16,8 @@ constexpr std::uint64_t kPageShift = 12;
 /// budget form, Window::kBrakeBudget.
 constexpr std::uint64_t kBrakeBytes = 4 * 8;
 constexpr unsigned kMostSideExits = 7;
+/// Instructions that are left where a path is cut behind its last branch. chosen
+constexpr std::size_t kFewestWhole = 8;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
@@ -97,6 +99,17 @@ const Translator::Path& Translator::replay(const Block& block, unsigned instruct
 }
 
 const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
+  const Path& path = follow(pc, variant, limit, as);
+  if (!options_.addresses || as != nullptr || !path.full || (variant != Variant::Full && variant != Variant::Logged))
+    return path;
+  // A core model's blocks end with branches, and one that goes on in the next path is more work than a shorter path.
+  std::size_t whole = path.steps.size();
+  while (whole != 0 && path.steps[whole - 1].insn.facts.branch == arch::BranchKind::None) --whole;
+  if (whole == path.steps.size() || whole < kFewestWhole) return path;
+  return follow(pc, variant, static_cast<unsigned>(whole), as);
+}
+
+const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
   Path& path = path_;
   path.clear();
   planner_.clear(variant == Variant::Logged);
@@ -121,7 +134,10 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
     return path;
   };
   while (true) {
-    if (path.steps.size() >= limit) return end(ExitKind::Direct, at);
+    if (path.steps.size() >= limit) {
+      path.full = true;
+      return end(ExitKind::Direct, at);
+    }
     // Whoever comes out of here after a sample is to find a block.
     if (variant == Variant::Near && as == nullptr && !path.steps.empty() && by_pc_.find(at, Variant::Full) != kNone)
       return end(ExitKind::Direct, at);
@@ -138,7 +154,10 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
       effects_of(insn, effects_);
       const bool alone = variant != Variant::Step && (effects_.alone || unseen);
       if (alone) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
-      if (!planner_.add(effects_, step.slots)) return path.steps.drop_last(), end(ExitKind::Direct, at);
+      if (!planner_.add(effects_, step.slots)) {
+        path.full = true;
+        return path.steps.drop_last(), end(ExitKind::Direct, at);
+      }
       step.risky = is_risky(insn);
       if (is_up_to(variant) && step.risky && ++risky > most_risky(variant))
         return path.steps.drop_last(), end(ExitKind::Direct, at);

@@ -236,11 +236,12 @@ class Translator {
     ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
     std::uint64_t end_pc = 0;
     bool terminated = false;    // the last step leaves by itself
+    bool full = false;          // it ends only because it, or what it stores, would become too long
     std::uint8_t followed = 0;  // as Block::followed
     void clear() {
       steps.clear();
       calls.clear();
-      terminated = false;
+      terminated = full = false;
       followed = 0;
       mark = MarkTime::None;
     }
@@ -264,6 +265,7 @@ class Translator {
 
   /// The path a block takes, in path_: at most `limit` instructions. as: the way that an existing block took.
   const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
+  const Path& follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
   Retirements& retirements_at(std::uint32_t block);
