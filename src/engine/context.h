@@ -66,19 +66,18 @@ struct Context {
   std::uint64_t guard_pc;       // 0D8h
   std::uint32_t host_mxcsr;     // 0E0h
   std::uint32_t padding;
-  std::uint64_t slot_scratch;   // 0E8h  program's value of a second scratch register
-  std::uint64_t elements[4];    // 0F0h  of REP string instructions since the last drain, by RepClass
-  std::uint64_t near_table;     // 110h  of the block in which a stop is to be planted (NearTable)
-  std::uint64_t stop_at;        // 118h  where a stop is planted; 0 none
-  std::uint32_t stop_block;     // 120h
-  std::uint16_t stop_index;     // 124h  instructions of the block before it
-  StopKind stop_kind;           // 126h
-  std::uint8_t stop_covers[5];  // 127h  what the jump covers
-  std::uint8_t
-      no_stop;  // 12Ch  1: the rest of a block with a stop is running; what follows may not run in Variant::Near
-  std::uint64_t mark_note;     // 130h  where a budget trace notes the next mark (MarkNote)
-  std::uint64_t restart;       // 138h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
-  std::uint64_t restarted;     // 140h  it has gone on there since C++ was left
+  std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
+  std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass
+  std::uint64_t near_table;    // 110h  of the block in which a stop is to be planted (NearTable)
+  std::uint64_t stop_at;       // 118h  where a stop is planted; 0 none
+  std::uint64_t stop_covers;   // 120h  what the jump covers
+  std::uint32_t stop_block;    // 128h
+  std::uint16_t stop_index;    // 12Ch  instructions of the block before it
+  StopKind stop_kind;          // 12Eh
+  std::uint8_t no_stop;     // 12Fh  1: the rest of a block with a stop runs; what follows may not run in Variant::Near
+  std::uint64_t mark_note;  // 130h  where a budget trace notes the next mark (MarkNote)
+  std::uint64_t restart;    // 138h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
+  std::uint64_t restarted;  // 140h  it has gone on there since C++ was left
   std::uint64_t period_start;  // 148h  `restart` behind a stop that is passed
   std::uint32_t passes_left;   // 150h  stops that may still be passed without C++
   std::uint32_t passed;        // 154h  and how many have been: their states lie at kPassedOffset
