@@ -180,8 +180,8 @@ Runtime::Allowance Runtime::allowance() const {
       const std::uint64_t last = spaced ? translator_->counts().most_words() : 1;
       allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
       // The same for all, so that the pointer alone tells the distance (Translator::near_end).
-      const std::uint64_t most_in_a_block = config_.max_block_instructions;
-      allowed.budget = std::min(allowed.budget, headroom <= most_in_a_block ? 0 : headroom - most_in_a_block);
+      const std::uint64_t unseen = translator_->most_unbraked();
+      allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
       allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);
     }
     if (time_is_near_) {

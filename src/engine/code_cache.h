@@ -53,7 +53,7 @@ class Window {
   /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign says whether one is
   /// due. From there to the guard, which is for what has no brake, a block's exit and the way to the next brake have to fit.
   std::uint64_t pointer_bias() const { return biased_ ? trace_end() - kBrakeBudget : 0; }
-  static constexpr std::uint64_t kBrakeBudget = 40;
+  static constexpr std::uint64_t kBrakeBudget = 20;
   /// Before any code is made.
   void bias_pointer() { biased_ = true; }
   bool in_trace_or_guard(std::uint64_t address) const {

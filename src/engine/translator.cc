@@ -121,6 +121,7 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   const bool unseen = source_.may_change_unseen(pc);
   const auto worth_following = [&](std::uint64_t target) {
     if (source_.may_change_unseen(target) != unseen) return false;
+    if (variant == Variant::Near && path.steps.size() < kFewestNear) return true;
     for (std::size_t i = 0; i < path.steps.size(); ++i) {
       if (path.steps[i].insn.pc == target)
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
@@ -138,8 +139,11 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
       path.full = true;
       return end(ExitKind::Direct, at);
     }
+    if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !has_brake(path)))
+      return end(ExitKind::Direct, at);
     // Whoever comes out of here after a sample is to find a block.
-    if (variant == Variant::Near && as == nullptr && !path.steps.empty() && by_pc_.find(at, Variant::Full) != kNone)
+    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear &&
+        by_pc_.find(at, Variant::Full) != kNone)
       return end(ExitKind::Direct, at);
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at);
@@ -520,11 +524,16 @@ std::uint32_t Translator::emit_direct_exit(std::uint64_t target, bool taken, std
 // instruction, since a block that is entered makes progress; unless there is no other place, in the budget form, where a block is entered
 // from afar. Measured there: an interpreter's loop runs 10 % slower with all brakes as early as they can be.
 bool Translator::wants_brake(const Path& path, std::size_t index) const {
-  const auto fits = [](const PathStep& step) { return overwrites_flags(step.insn); };
   if (!options_.brakes || braked_ || current_.variant != Variant::Full || current_.unseen_changes ||
-      !fits(path.steps[index]))
+      !overwrites_flags(path.steps[index].insn))
     return false;
-  return index != 0 || (has_near() && std::none_of(path.steps.begin() + 1, path.steps.end(), fits));
+  return index != 0 || (has_near() && !has_brake(path));
+}
+
+// Whether there is a place for it behind the first instruction.
+bool Translator::has_brake(const Path& path) {
+  return std::any_of(path.steps.begin() + 1, path.steps.end(),
+                     [](const PathStep& step) { return overwrites_flags(step.insn); });
 }
 
 // In the budget form it counts, for the whole path: what then leaves it earlier takes back the rest (advance_to).

@@ -121,9 +121,18 @@ class Translator {
   static constexpr unsigned kMostBraked = 64;
   /// Whether Variant::Near exists: in the budget form, with brakes.
   bool has_near() const { return options_.brakes && options_.form == TraceForm::Budget; }
-  /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by the most that an exit
-  /// adds, because the guard stands that much too early.
-  std::uint64_t near_end() const { return window_.trace_end() + options_.max_instructions; }
+  /// The most that runs in a block of Variant::Full before its brake, or before the exit where it has none. Fewer: less is left at a brake,
+  /// for Variant::Near. More: code without a place for a brake is cut into fewer pieces.
+  unsigned most_unbraked() const {
+    constexpr unsigned kMost = 10;
+    return has_near() && options_.max_instructions > kMost ? kMost : options_.max_instructions;
+  }
+  /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by what a block may do unseen,
+  /// because the guard stands that much too early.
+  std::uint64_t near_end() const { return window_.trace_end() + most_unbraked(); }
+  /// Variant::Near goes on through code of Variant::Full up to so many instructions: each block looks for itself how far it may run, which
+  /// takes as long as some instructions do, and those that run once in a period are predicted badly.
+  static constexpr std::size_t kFewestNear = 12;
   /// What the registers are before instruction `at` of `block`.
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
 
@@ -294,6 +303,7 @@ class Translator {
   std::int16_t advance_to(std::uint32_t count);
   void emit_telling(Emitter& out, std::uint32_t exit_id) const;
   bool wants_brake(const Path& path, std::size_t index) const;
+  static bool has_brake(const Path& path);
   void emit_brake(const Path& path, std::size_t index);
   bool is_quiet(ExitKind kind) const;
   void emit_brake_exit(const SideExit& side);
