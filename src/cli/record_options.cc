@@ -25,7 +25,7 @@ constexpr std::uint64_t kLeastThreshold = 3;   // the smallest latency that can 
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
-  bool frame_pointers = false, any_branch = false, data = false, weight = false, raw = false;
+  bool no_heap = false, frame_pointers = false, any_branch = false, data = false, weight = false, raw = false;
   std::string callchain, branches, registers;
   RecordKind kind = RecordKind::Plain;
   std::string accesses = "load,store";  // RecordKind::Memory
@@ -121,6 +121,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
   out.config.data_mappings = out.description.data_sources = words.data;
   out.description.latencies = words.weight;
+  out.config.heap_blocks = words.kind == RecordKind::Memory && !words.no_heap;
   out.config.raw_records = out.description.raw_records = words.raw;
 
   const std::string callchain = !words.callchain.empty() ? words.callchain : words.frame_pointers ? "fp" : "";
@@ -261,6 +262,7 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
   if (memory) {
     words.data = words.weight = true;
+    line.flag("--no-heap", words.no_heap, "Do not find out which block of the heap the data was in");
   } else {
     line.flag("-d,--data", words.data,
               "Where the data of a sample's access was; mappings of data, so that addresses have names");

@@ -17,7 +17,11 @@ struct Mark {
 
 class CodeMarks {
  public:
-  void add(const CodeMark& mark) { marks_[mark.pc] = {.time = mark.time, .stepped = mark.with_registers}; }
+  /// Several may want to hear of one instruction; if one of them needs registers, it is stepped.
+  void add(const CodeMark& mark) {
+    Mark& known = marks_[mark.pc];
+    known = {.time = mark.time, .stepped = mark.with_registers || known.stepped};
+  }
   Mark at(std::uint64_t pc) const {
     if (marks_.empty()) return {};
     const auto found = marks_.find(pc);

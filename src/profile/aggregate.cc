@@ -318,7 +318,7 @@ void Aggregator::take_access(Table& table, const SampleRecord& record) {
   hit.location = symbolizer_.locate(spaces_, sample.pid, sample.ip, record.cpumode);
   hit.frame = frames_.of(hit.location);
   hit.data = symbolizer_.locate(spaces_, sample.pid, sample.address);
-  hit.object = objects_.of(sample.pid, sample.address);
+  hit.object = objects_.of(sample);
   hit.data_source = sample.data_source;
   hit.latency = sample.latency;
   hit.instruction_latency = sample.instruction_latency;

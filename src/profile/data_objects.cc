@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 namespace zs::profile {
@@ -19,7 +20,7 @@ bool is_file(const std::string& path) { return path.starts_with('/') && !path.st
 
 }  // namespace
 
-const DataObject* DataObjects::intern(DataKind kind, std::string name) {
+DataObject* DataObjects::intern(DataKind kind, std::string name) {
   const auto [found, added] = objects_.try_emplace({kind, name});
   if (added) found->second = {.kind = kind, .name = std::move(name)};
   return &found->second;
@@ -52,7 +53,55 @@ const Symbol* DataObjects::variable_at(std::int32_t pid, std::uint64_t address) 
   return nullptr;
 }
 
-const DataObject* DataObjects::of(std::int32_t pid, std::uint64_t address) {
+/// The innermost function around the call that is not the C++ library's: there a container asks, for whoever uses it.
+std::string DataObjects::site_text(std::int32_t pid, const std::vector<std::uint64_t>& site) {
+  const auto is_library = [](std::string_view function) {
+    return function.starts_with("std::") || function.starts_with("__gnu_cxx::") || function.starts_with("operator new");
+  };
+  const auto with_line = [](std::string text, const SourceLine& line) {
+    return line.line == 0 ? text : fmt::format("{} ({}:{})", text, base_name(line.file), line.line);
+  };
+  std::string first;
+  for (const std::uint64_t return_address : site) {
+    const Location call = symbolizer_.locate(spaces_, pid, return_address - 1);
+    if (call.dso == nullptr) break;
+    if (call.symbol == nullptr) {
+      return fmt::format("{}+{:#x}", call.dso->short_name, value(call.image_address) + 1);
+    }
+    const std::string place = fmt::format("{}+{:#x}", call.symbol->name(), call.offset_in_symbol() + 1);
+    for (const InlineFrame& inlined : symbolizer_.inlines_of(call)) {
+      if (!is_library(inlined.function)) return with_line(place, inlined.at);
+    }
+    const auto& line = symbolizer_.line_of(call);
+    std::string whole = with_line(place, line.value_or(SourceLine{}));
+    if (!is_library(call.symbol->name())) return whole;
+    if (first.empty()) first = whole;
+  }
+  if (!first.empty()) return first;
+  return site.empty() ? "unknown site" : fmt::format("{:#x}", site.front());
+}
+
+const DataObject* DataObjects::of_block(std::int32_t pid, const session::HeapBlock& block) {
+  const auto [known, fresh] = block_sites_.try_emplace(&block, nullptr);
+  if (!fresh) return known->second->object;
+  std::string text = site_text(pid, block.site);
+  Site& site = sites_[text];
+  known->second = &site;
+  if (site.object == nullptr) {
+    site.object = intern(DataKind::HeapBlock, text);
+    site.text = std::move(text);
+  }
+  ++site.blocks;
+  site.bytes += block.size;
+  const std::string blocks = site.blocks == 1 ? "" : fmt::format(" {} blocks,", site.blocks);
+  site.object->name = fmt::format("heap: {},{} {}", site.text, blocks, size_text(site.bytes));
+  return site.object;
+}
+
+const DataObject* DataObjects::of(const session::Sample& sample) {
+  const std::int32_t pid = sample.pid;
+  const std::uint64_t address = sample.address;
+  if (sample.heap_block != nullptr) return of_block(pid, *sample.heap_block);
   const Location location = symbolizer_.locate(spaces_, pid, address);
   const Symbol* symbol = location.symbol != nullptr ? location.symbol : variable_at(pid, address);
   if (symbol != nullptr) return intern(DataKind::Variable, symbol->name());

@@ -18,11 +18,13 @@
 
 namespace zs::profile {
 
-enum class DataKind : std::uint8_t { Unknown, Variable, Heap, Stack, File, Anonymous };
+enum class DataKind : std::uint8_t { Unknown, Variable, HeapBlock, Heap, Stack, File, Anonymous };
 
 struct DataObject {
   DataKind kind = DataKind::Unknown;
-  std::string name;  // "table", "[heap]", "[stack] 100", "words.txt", "anonymous 201000000000 (4.0 MiB)"
+  /// "table", "[heap]", "[stack] 100", "words.txt", "anonymous 201000000000 (4.0 MiB)",
+  /// "heap: build+0x3a (table.cc:42), 4.0 MiB", "heap: build+0x3a (table.cc:42), 12 blocks, 4.0 MiB"
+  std::string name;
 };
 
 class DataObjects {
@@ -33,12 +35,15 @@ class DataObjects {
   /// Learns from a sample where its thread's stack is. Best told all samples of a recording before the first question.
   void learn(const session::Sample& sample);
 
-  /// Valid as long as this; the same object, the same pointer.
-  const DataObject* of(std::int32_t pid, std::uint64_t address);
+  /// What the sample's address belongs to. Valid as long as this; the same object, the same pointer. Blocks of the heap are one
+  /// object for each site that asked for them, whose name tells of those that were asked about so far.
+  const DataObject* of(const session::Sample& sample);
 
  private:
   const Symbol* variable_at(std::int32_t pid, std::uint64_t address);
-  const DataObject* intern(DataKind kind, std::string name);
+  DataObject* intern(DataKind kind, std::string name);
+  const DataObject* of_block(std::int32_t pid, const session::HeapBlock& block);
+  std::string site_text(std::int32_t pid, const std::vector<std::uint64_t>& site);
 
   const AddressSpaces& spaces_;
   Symbolizer& symbolizer_;
@@ -54,6 +59,13 @@ class DataObjects {
     std::map<Dso*, Loaded> images;
   };
   std::unordered_map<std::int32_t, LoadedImages> loaded_;  // by pid
+  struct Site {
+    std::string text;
+    DataObject* object = nullptr;
+    std::uint64_t blocks = 0, bytes = 0;
+  };
+  std::map<std::string, Site> sites_;                                 // by text
+  std::unordered_map<const session::HeapBlock*, Site*> block_sites_;  // a reader gives each block one address
 };
 
 }  // namespace zs::profile

@@ -333,7 +333,25 @@ struct NoteBody {
   std::uint32_t text_bytes = 0;  // of key, NUL, value; padding to 8 bytes follows
 
   static constexpr std::uint64_t kNoteMagic = 0x44494B534F52455A;  // "ZEROSKID"
+  // Other values of `stage` are other things than notes, and text_bytes is 0.
+  static constexpr std::uint32_t kHeapBlock = 2;        // HeapBlockBody, then the addresses of its site
+  static constexpr std::uint32_t kBlocksOfSamples = 3;  // BlocksOfSamplesBody, then a number for each sample
 };
 static_assert(WireLayout<NoteBody> && sizeof(NoteBody) == 16);
+
+/// A block of a program's heap that some sample's address lies in. The n-th of a file is number n, from 1.
+struct HeapBlockBody {
+  std::uint64_t number = 0, start = 0, size = 0;  // number: in its process
+  std::uint32_t pid = 0;
+  std::uint32_t site = 0;  // how many addresses follow, of 8 bytes
+};
+static_assert(WireLayout<HeapBlockBody> && sizeof(HeapBlockBody) == 32);
+
+/// Which blocks samples lie in: u32 number of each, 0 for none; an odd one is followed by a u32 0.
+struct BlocksOfSamplesBody {
+  std::uint64_t first = 0;  // the how-manieth SAMPLE record of the file the first number is of, from 0
+  std::uint32_t count = 0, zero = 0;
+};
+static_assert(WireLayout<BlocksOfSamplesBody> && sizeof(BlocksOfSamplesBody) == 16);
 
 }  // namespace zs::profile::perf

@@ -434,6 +434,8 @@ std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const per
 std::optional<Error> PerfDataReader::read_note(ByteReader& body) {
   const auto head = body.read_if<perf::NoteBody>(body.remaining() >= sizeof(perf::NoteBody));
   if (!head || head->magic != perf::NoteBody::kNoteMagic) return std::nullopt;  // an event type of an old perf
+  if (head->stage == perf::NoteBody::kHeapBlock) return read_heap_block(body);
+  if (head->stage == perf::NoteBody::kBlocksOfSamples) return read_blocks_of_samples(body);
   ByteReader text = body.sub(head->text_bytes);
   Note note;
   note.key = text.take_c_string();
@@ -443,12 +445,35 @@ std::optional<Error> PerfDataReader::read_note(ByteReader& body) {
   return std::nullopt;
 }
 
+std::optional<Error> PerfDataReader::read_heap_block(ByteReader& body) {
+  const auto head = body.read<perf::HeapBlockBody>();
+  session::HeapBlock block{.number = head.number, .start = head.start, .size = head.size};
+  block.site = body.read_array<std::uint64_t>(head.site);
+  if (!body.ok()) return body.error("block of the heap");
+  heap_blocks_.push_back(std::make_shared<const session::HeapBlock>(std::move(block)));
+  return std::nullopt;
+}
+
+std::optional<Error> PerfDataReader::read_blocks_of_samples(ByteReader& body) {
+  const auto head = body.read<perf::BlocksOfSamplesBody>();
+  const std::vector<std::uint32_t> numbers = body.read_array<std::uint32_t>(head.count);
+  if (body.ok() && (head.first > samples_ || numbers.size() > samples_ - head.first))
+    body.fail("samples that do not exist");
+  const auto is_known = [this](std::uint32_t number) { return number <= heap_blocks_.size(); };
+  if (body.ok() && !std::ranges::all_of(numbers, is_known)) body.fail("a block that is not described");
+  if (!body.ok()) return body.error("blocks of samples");
+  blocks_of_samples_.resize(std::max<std::size_t>(blocks_of_samples_.size(), head.first + numbers.size()));
+  std::ranges::copy(numbers, blocks_of_samples_.begin() + static_cast<std::ptrdiff_t>(head.first));
+  return std::nullopt;
+}
+
 void PerfDataReader::index(const Record& record, std::uint64_t offset) {
   const std::uint64_t time_ns = time_of(record);
   if (const auto* sample = std::get_if<SampleRecord>(&record)) {
     first_sample_ns_ = samples_ == 0 ? time_ns : std::min(first_sample_ns_, time_ns);
     last_sample_ns_ = std::max(last_sample_ns_, time_ns);
     ++samples_;
+    sample_offsets_.push_back(offset);
     ++events_[sample->sample.event].samples;
     if (sample->branch_prediction_known) description_.branch_prediction_known = true;
   } else if (const auto* lost = std::get_if<Lost>(&record)) {
@@ -658,11 +683,20 @@ void PerfDataReader::describe() {
 void PerfDataReader::for_each(Order order, const std::function<void(const Record&)>& take) const {
   Scan scan(*this);
   Record record;
+  const auto add_heap_block = [&](Record& one, std::uint64_t offset) {
+    auto* const sample = std::get_if<SampleRecord>(&one);
+    if (sample == nullptr) return;
+    const auto at =
+        static_cast<std::size_t>(std::ranges::lower_bound(sample_offsets_, offset) - sample_offsets_.begin());
+    const std::uint32_t number = at < blocks_of_samples_.size() ? blocks_of_samples_[at] : 0;
+    sample->sample.heap_block = number == 0 ? nullptr : heap_blocks_[number - 1];
+  };
   const auto give = [&](const Place& place) {
     perf::RecordHeader head;
     std::memcpy(&head, bytes_.data() + place.offset, sizeof head);
     const auto kind = scan.decode(place.offset, head, record);
     CHECK(kind.has_value(), place.offset);
+    if (!blocks_of_samples_.empty()) add_heap_block(record, place.offset);
     take(record);
   };
   if (order == Order::File || in_time_order_) {

@@ -94,6 +94,8 @@ class PerfDataReader {
   std::optional<Error> take_record(std::uint64_t offset, const perf::RecordHeader& head);
   Error cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const;
   std::optional<Error> read_note(ByteReader& body);
+  std::optional<Error> read_heap_block(ByteReader& body);
+  std::optional<Error> read_blocks_of_samples(ByteReader& body);
   void index(const Record& record, std::uint64_t offset);
   void read_features();
   void read_feature(perf::Feature feature, ByteReader& in);
@@ -113,6 +115,9 @@ class PerfDataReader {
   std::vector<std::string> remarks_;
   std::vector<Place> places_;  // of every record that for_each gives, in the file's order
   bool in_time_order_ = true;
+  std::vector<std::shared_ptr<const session::HeapBlock>> heap_blocks_;  // number n is at n - 1
+  std::vector<std::uint32_t> blocks_of_samples_;  // in the file's order; shorter if the rest has none
+  std::vector<std::uint64_t> sample_offsets_;     // ascending
   Record scratch_;
   std::uint64_t samples_ = 0, lost_ = 0, first_sample_ns_ = 0, last_sample_ns_ = 0;
 };

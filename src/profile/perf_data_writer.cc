@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -182,10 +183,13 @@ class PerfDataWriter::Impl {
     buffer_.write(perf::RecordHeader{static_cast<std::uint32_t>(type), misc, 0});
     return at;
   }
-  Result<void> end(std::size_t at) {
+  void complete(std::size_t at) {
     CHECK(buffer_.size() - at <= perf::kMaxRecordBytes && buffer_.size() % 8 == 0, buffer_.size(), at);
     const auto size = static_cast<std::uint16_t>(buffer_.size() - at);
     buffer_.patch(at + offsetof(perf::RecordHeader, size), size);
+  }
+  Result<void> end(std::size_t at) {
+    complete(at);
     return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
   }
   void trailer(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns, std::uint32_t event = 0) {
@@ -203,6 +207,9 @@ class PerfDataWriter::Impl {
   Result<void> lost(const Lost& lost);
   Result<void> sample(const session::Sample& sample);
   Result<void> note(const Note& note, std::uint32_t stage);
+  void note_heap_block(const session::Sample& sample);
+  void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
+  void append_blocks_of_samples();
   Result<void> round(std::uint64_t no_earlier_than_ns);
   Result<void> flush();
   Result<void> close(const Summary& summary);
@@ -229,7 +236,11 @@ class PerfDataWriter::Impl {
   std::uint64_t latest_at_last_round_ = 0;
   std::optional<Error> error_;
   AddressSpaces spaces_;
-  std::map<const Image*, bool> used_;  // images that a sample hit
+  std::map<const Image*, bool> used_;                                            // images that a sample hit
+  std::map<std::pair<std::int32_t, std::uint64_t>, std::uint32_t> heap_blocks_;  // by process and number there
+  std::uint32_t last_heap_block_ = 0;
+  std::uint64_t samples_appended_ = 0;
+  std::vector<std::uint32_t> blocks_of_samples_;  // of the last samples appended, of which the file does not say it yet
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t>, std::optional<BuildId>> build_ids_;
 };
 
@@ -326,6 +337,9 @@ Result<void> PerfDataWriter::Impl::note(const Note& note, std::uint32_t stage) {
 Result<void> PerfDataWriter::Impl::comm(const Comm& comm) {
   if (error_) return *error_;
   spaces_.apply(comm);
+  if (comm.exec) {  // another image, whose blocks are numbered from 1
+    heap_blocks_.erase(heap_blocks_.lower_bound({comm.pid, 0}), heap_blocks_.lower_bound({comm.pid + 1, 0}));
+  }
   const std::size_t at = begin(RecordType::Comm, comm.exec ? perf::misc::comm_exec : std::uint16_t{0});
   buffer_.write(u32(comm.pid));
   buffer_.write(u32(comm.tid));
@@ -390,6 +404,7 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   ++samples_seen_;
   if (error_) return *error_;
   const std::uint64_t fields = sample_type_of(description_);
+  note_heap_block(sample);
 
   std::uint16_t misc = perf::misc::user;
   if (sample.exact_ip) misc |= perf::misc::exact_ip;
@@ -495,6 +510,48 @@ Result<void> PerfDataWriter::Impl::round(std::uint64_t no_earlier_than_ns) {
   if (no_earlier_than_ns < latest_at_last_round_ || latest_ns_ == latest_at_last_round_) return {};
   latest_at_last_round_ = latest_ns_;
   return end(begin(RecordType::FinishedRound, 0));
+}
+
+/// Which block of the heap the sample that comes next lies in; blocks are described before the first of theirs.
+void PerfDataWriter::Impl::note_heap_block(const session::Sample& sample) {
+  // Said of so many samples at once, whenever the file is written: the same recording has the same bytes.
+  constexpr std::size_t kSamplesAtOnce = 256;
+  if (blocks_of_samples_.size() == kSamplesAtOnce) append_blocks_of_samples();
+  std::uint32_t number = 0;
+  if (const session::HeapBlock* const block = sample.heap_block.get(); block != nullptr) {
+    const auto [known, fresh] = heap_blocks_.try_emplace({sample.pid, block->number}, last_heap_block_ + 1);
+    number = known->second;
+    if (fresh) append_heap_block(sample.pid, *block);
+  }
+  blocks_of_samples_.push_back(number);
+  ++samples_appended_;
+}
+
+void PerfDataWriter::Impl::append_heap_block(std::int32_t pid, const session::HeapBlock& block) {
+  ++last_heap_block_;
+  const std::size_t at = begin(RecordType::EventType, 0);
+  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kHeapBlock});
+  buffer_.write(perf::HeapBlockBody{.number = block.number,
+                                    .start = block.start,
+                                    .size = block.size,
+                                    .pid = u32(pid),
+                                    .site = static_cast<std::uint32_t>(block.site.size())});
+  write_words(buffer_, block.site.data(), block.site.size());
+  complete(at);
+  for (const std::uint64_t address : block.site) mark_used(pid, address);
+}
+
+/// Of the samples since the last such record, if any of them lies in a block.
+void PerfDataWriter::Impl::append_blocks_of_samples() {
+  const std::vector<std::uint32_t> numbers = std::exchange(blocks_of_samples_, {});
+  if (std::ranges::all_of(numbers, [](std::uint32_t number) { return number == 0; })) return;
+  const std::size_t at = begin(RecordType::EventType, 0);
+  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kBlocksOfSamples});
+  buffer_.write(perf::BlocksOfSamplesBody{.first = samples_appended_ - numbers.size(),
+                                          .count = static_cast<std::uint32_t>(numbers.size())});
+  buffer_.write_bytes(std::as_bytes(std::span(numbers)));
+  buffer_.align(8);
+  complete(at);
 }
 
 Result<void> PerfDataWriter::Impl::flush() {
@@ -647,6 +704,7 @@ ByteWriter PerfDataWriter::Impl::features(std::uint64_t table_at, perf::FileHead
 
 Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   if (closed_) return {};
+  append_blocks_of_samples();
   (void)flush();
   if (!error_) {
     for (const Note& entry : summary.notes) (void)note(entry, 1);

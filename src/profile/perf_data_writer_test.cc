@@ -134,6 +134,99 @@ TEST(PerfDataWriter, GivesBackEveryFieldOfASample) {
   EXPECT_EQ(reader->summary().notes, (std::vector<Note>{{"PMIs", "12"}, {"PEBS records", "50"}}));
 }
 
+std::shared_ptr<const session::HeapBlock> block_number(std::uint64_t number) {
+  return std::make_shared<const session::HeapBlock>(session::HeapBlock{.number = number,
+                                                                       .start = 0x2000'0000 + 0x100 * number,
+                                                                       .size = 16 + number,
+                                                                       .site = {0x401000 + number, 0x400800}});
+}
+
+/// So many samples; of them every third in no block, and the others in one of 50.
+void write_blocks(PerfDataWriter& writer, std::uint64_t samples) {
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    session::Sample sample = sample_number(i);
+    if (i % 3 != 0) sample.heap_block = block_number(1 + i % 50);
+    ASSERT_TRUE(writer.sample(sample));
+  }
+}
+
+/// returns  how many samples came back; the others are of no block
+std::uint64_t expect_blocks(const PerfDataReader& reader, std::uint64_t with_blocks) {
+  std::uint64_t at = 0;
+  reader.for_each(PerfDataReader::Order::File, [&](const Record& record) {
+    const auto* sample = std::get_if<SampleRecord>(&record);
+    if (sample == nullptr) return;
+    const std::uint64_t number = at++;
+    const auto& block = sample->sample.heap_block;
+    if (number % 3 == 0 || number >= with_blocks) {
+      EXPECT_EQ(block, nullptr) << number;
+    } else {
+      ASSERT_NE(block, nullptr) << number;
+      EXPECT_EQ(*block, *block_number(1 + number % 50)) << number;
+    }
+  });
+  return at;
+}
+
+TEST(PerfDataWriter, GivesBackTheBlockOfEachSample) {
+  const TemporaryDirectory here;
+  for (const std::uint64_t samples : {1, 2, 255, 256, 257, 1000}) {
+    auto writer = PerfDataWriter::create(here / "blocks", two_events());
+    write_blocks(*writer, samples);
+    ASSERT_TRUE(writer->close({}));
+    const auto reader = PerfDataReader::open(here / "blocks");
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_EQ(expect_blocks(*reader, samples), samples);
+  }
+  copy_recording(here / "blocks", here / "again");
+  EXPECT_EQ(read_file(here / "blocks"), read_file(here / "again"));
+}
+
+TEST(PerfDataWriter, SaysWhichBlocksItHasSaidOfWhenItIsKilled) {
+  const TemporaryDirectory here;
+  {
+    auto writer = PerfDataWriter::create(here / "blocks", two_events());
+    write_blocks(*writer, 600);
+  }
+  const auto reader = PerfDataReader::open(here / "blocks");
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(expect_blocks(*reader, 512), 600u);
+}
+
+TEST(PerfDataWriter, WritesTheSameWheneverItIsFlushed) {
+  const TemporaryDirectory here;
+  for (const std::string name : {"at once", "in pieces"}) {
+    auto writer = PerfDataWriter::create(here / name, two_events());
+    for (int i = 0; i < 5; ++i) {
+      write_blocks(*writer, 100);
+      ASSERT_TRUE(name == "at once" || writer->flush());
+    }
+    ASSERT_TRUE(writer->close({}));
+  }
+  EXPECT_EQ(read_file(here / "at once"), read_file(here / "in pieces"));
+}
+
+TEST(PerfDataWriter, NumbersOfBlocksBeginAnewWithAnotherImage) {
+  const TemporaryDirectory here;
+  auto writer = PerfDataWriter::create(here / "blocks", two_events());
+  session::Sample sample = sample_number(0);
+  sample.heap_block = block_number(1);
+  ASSERT_TRUE(writer->sample(sample));
+  ASSERT_TRUE(writer->comm({.pid = 100, .tid = 100, .time_ns = sample.time_ns + 1, .name = "other", .exec = true}));
+  auto other = *block_number(1);
+  other.site = {0x500000};
+  sample.heap_block = std::make_shared<const session::HeapBlock>(other);
+  sample.time_ns += 2;
+  ASSERT_TRUE(writer->sample(sample));
+  ASSERT_TRUE(writer->close({}));
+  const auto reader = PerfDataReader::open(here / "blocks");
+  std::vector<session::HeapBlock> found;
+  reader->for_each(PerfDataReader::Order::Time, [&](const Record& record) {
+    if (const auto* one = std::get_if<SampleRecord>(&record)) found.push_back(*one->sample.heap_block);
+  });
+  EXPECT_THAT(found, ::testing::ElementsAre(*block_number(1), other));
+}
+
 TEST(PerfDataWriter, NamesTheBuildIdsOfImagesThatWereHitOnly) {
   const TemporaryDirectory here;
   auto writer = PerfDataWriter::create(here / "file", two_events());

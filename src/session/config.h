@@ -91,6 +91,7 @@ struct RecordingConfig {
   bool registers = true;          // general registers into every sample
   bool raw_records = false;       // the PEBS record itself into every sample that has one
   bool data_mappings = false;     // report mappings that are not executable too
+  bool heap_blocks = false;       // find the block of the program's heap that each sampled address lies in
 
   bool marked_regions = false;  // count the regions that the source marks (include/zeroskid/region.h)
   std::vector<RegionSpec> regions;

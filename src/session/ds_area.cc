@@ -46,14 +46,21 @@ std::uint64_t DsArea::address_of(std::span<const std::byte> bytes) const {
   return kAddress + static_cast<std::uint64_t>(offset);
 }
 
-std::span<const std::byte> DsArea::drain() {
+std::span<const std::byte> DsArea::records() const {
   DsManagementArea area;
   std::memcpy(&area, begin(), sizeof area);
   const DsBuffer pebs = area.pebs;
   CHECK(pebs.base <= pebs.index && pebs.index <= pebs.maximum, pebs.base, pebs.index, pebs.maximum);
-  area.pebs.index = pebs.base;
-  std::memcpy(begin(), &area, sizeof area);
   return {begin() + kAreaBytes, pebs.index - pebs.base};
+}
+
+std::span<const std::byte> DsArea::drain() {
+  const std::span<const std::byte> drained = records();
+  DsManagementArea area;
+  std::memcpy(&area, begin(), sizeof area);
+  area.pebs.index = area.pebs.base;
+  std::memcpy(begin(), &area, sizeof area);
+  return drained;
 }
 
 std::byte* DsArea::at(std::uint64_t where, std::size_t length) {

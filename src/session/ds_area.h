@@ -32,6 +32,8 @@ class DsArea final : public pmu::LinearMemory {
 
   /// The records from base to index. Sets index back to base first, as drivers do; the bytes stay until more is written.
   std::span<const std::byte> drain();
+  /// The same records, where they stay.
+  std::span<const std::byte> records() const;
 
   bool read(std::uint64_t address, std::span<std::byte> into) override;
   bool write(std::uint64_t address, std::span<const std::byte> from) override;

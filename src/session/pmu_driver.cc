@@ -173,6 +173,14 @@ void PmuDriver::drain(PmuClient& client) {
   if (!pebs_counters_.empty()) drain_records(client);
 }
 
+void PmuDriver::look_ahead(const std::function<void(const PebsFacts&)>& look) {
+  if (pebs_counters_.empty()) return;
+  const std::span<const std::byte> records = ds_.records();
+  if (records.size() == looked_ahead_) return;
+  drain_pebs(records.subspan(looked_ahead_), model_.pebs_format(), pebs_counters_, look);
+  looked_ahead_ = records.size();
+}
+
 void PmuDriver::drain_records(PmuClient& client) {
   const auto receive = [&](const PebsFacts& facts) {
     // Formats 1 and 2 say which counters had overflowed, not which made the record: two at once cannot be told apart.
@@ -192,6 +200,7 @@ void PmuDriver::drain_records(PmuClient& client) {
     const auto area = ds_.management(arch::ds_area_bytes(arch::ds_shape(model_, arch::DsLayout::Words64)));
     drained_area_.assign(area.begin(), area.end());
   }
+  looked_ahead_ = 0;
   const DrainResult drained = drain_pebs(ds_.drain(), model_.pebs_format(), pebs_counters_, receive);
   statistics_.records += drained.records;
   statistics_.lost += drained.unclaimed;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -52,6 +53,11 @@ class PmuDriver {
   void take_pmi(PmuClient& client);
   /// Empties the PEBS buffer without an interrupt: the thread ends, or its counts are read.
   void drain(PmuClient& client);
+
+  /// Hands over the records that lie in the buffer and were not handed over so before, oldest first. They stay for the drain.
+  void look_ahead(const std::function<void(const PebsFacts&)>& look);
+  /// How many bytes of the buffer that were; a drain makes it 0.
+  std::size_t looked_ahead() const { return looked_ahead_; }
 
   /// Events counted since the start, exact to the last retired instruction. Drain first: reloads by records still in the
   /// buffer are not known here.
@@ -119,6 +125,7 @@ class PmuDriver {
   arch::CounterSet pebs_counters_, running_;
   bool lbr_on_;
   DsArea ds_;
+  std::size_t looked_ahead_ = 0;         // bytes of the buffer
   std::vector<std::byte> drained_area_;  // RecordingConfig::raw_records: for the next excerpt
   PmiLine line_;
   pmu::Pmu pmu_;

@@ -67,6 +67,7 @@ class Recorder::Thread final : public PmuClient {
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
     counters_.emplace(drivers_, config.events.size());
     if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, recorder.marks_, *counters_);
+    if (recorder.heap_) heap_.emplace(*recorder.heap_);
     if (config.has_windows()) windows_.emplace(config, *counters_, recorder.threads_started_);
   }
 
@@ -88,7 +89,7 @@ class Recorder::Thread final : public PmuClient {
             .core = core_.get(),
             .late_interrupts = windows_.has_value() && !recorder_.config_.samples(),
             .pmi_reads_memory = recorder_.config_.callchain != Callchain::None,
-            .marks = regions_.has_value()};
+            .marks = regions_.has_value() || heap_.has_value()};
   }
 
   void take_pmi(const arch::RegisterFile& registers) {
@@ -96,6 +97,7 @@ class Recorder::Thread final : public PmuClient {
     for (auto& driver : drivers_) {
       driver_ = driver.get();
       driver_->take_pmi(*this);
+      forget_drained();
     }
     pmi_requested_ = false;
     interrupted_ = nullptr;
@@ -103,6 +105,9 @@ class Recorder::Thread final : public PmuClient {
   }
 
   void reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers) {
+    if (heap_ && registers != nullptr) {
+      heap_->reached(visits.front().pc, *registers, [this] { recorder_.find_heap_blocks_of_records(); });
+    }
     if (!regions_) return;
     regions_->reached(visits, registers, spans_);
     if (!spans_.empty()) write_spans();
@@ -115,12 +120,22 @@ class Recorder::Thread final : public PmuClient {
     if (windows_) write(windows_->rest());
   }
 
+  /// The heap is about to change: what records in the buffers speak of is looked for now.
+  void find_heap_blocks_of_records() {
+    for (auto& driver : drivers_) {
+      driver->look_ahead([&](const PebsFacts& facts) {
+        found_ahead_[driver.get()].emplace(facts.record.data(), recorder_.heap_->find(facts.data_address));
+      });
+    }
+  }
+
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
 
   void drain() {
     for (auto& driver : drivers_) {
       driver_ = driver.get();
       driver_->drain(*this);
+      forget_drained();
     }
   }
 
@@ -168,6 +183,7 @@ class Recorder::Thread final : public PmuClient {
     sample.address = facts.data_address;
     sample.data_source = arch::perf_mem::kNothingKnown.bits;
     if (core_ != nullptr) tell_access(sample, event, facts);
+    if (recorder_.heap_) sample.heap_block = heap_block_of(facts);
     if (recorder_.config_.raw_records) sample.raw = driver_->excerpt(facts);
     finish(sample, counter, facts.registers);
   }
@@ -189,6 +205,20 @@ class Recorder::Thread final : public PmuClient {
   }
 
  private:
+  /// Of a record that is being drained.
+  std::shared_ptr<const HeapBlock> heap_block_of(const PebsFacts& facts) {
+    const auto found = found_ahead_.find(driver_);
+    if (found != found_ahead_.end()) {
+      const auto ahead = found->second.find(facts.record.data());
+      if (ahead != found->second.end()) return ahead->second;
+    }
+    return recorder_.heap_->find(facts.data_address);
+  }
+
+  void forget_drained() {
+    if (!found_ahead_.empty() && driver_->looked_ahead() == 0) found_ahead_.erase(driver_);
+  }
+
   void write(Window* window) {
     if (window == nullptr) return;
     window->origin = {.pid = who_.pid, .tid = who_.tid, .time_ns = 0};  // its time is in instructions
@@ -261,6 +291,9 @@ class Recorder::Thread final : public PmuClient {
   std::optional<EventCounters> counters_;
   std::optional<WindowCutter> windows_;
   std::optional<ThreadRegions> regions_;
+  std::optional<ThreadHeap> heap_;
+  /// Of records in the buffers, by where they lie.
+  std::map<const PmuDriver*, std::map<const std::byte*, std::shared_ptr<const HeapBlock>>> found_ahead_;
   std::vector<RegionSpan> spans_;                        // scratch
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
@@ -281,7 +314,9 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       host_pid_(getpid()),
       out_(channel, host_pid_),
       marks_(config, memory),
-      exec_(exec) {}
+      exec_(exec) {
+  if (config.heap_blocks) heap_.emplace(memory);
+}
 
 Recorder::~Recorder() = default;
 
@@ -349,6 +384,18 @@ void Recorder::reached(const ThreadIdentity& who, std::span<const engine::MarkVi
   if (Thread* const thread = find(who)) thread->reached(visits, registers);
 }
 
+void Recorder::find_heap_blocks_of_records() {
+  for (auto& [tid, thread] : threads_) thread->find_heap_blocks_of_records();
+}
+
+std::vector<engine::CodeMark> Recorder::new_marks() {
+  std::vector<engine::CodeMark> marks = marks_.take_new();
+  if (!heap_) return marks;
+  const std::vector<engine::CodeMark> more = heap_->take_new_marks();
+  marks.insert(marks.end(), more.begin(), more.end());
+  return marks;
+}
+
 void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) {
   Thread* const thread = find(who);
   if (thread == nullptr) return;
@@ -383,6 +430,7 @@ void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool 
 
 void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
   marks_.mapped(mapping);
+  if (heap_) heap_->mapped(mapping);
   if ((mapping.protection & PROT_EXEC) == 0 && !config_.data_mappings) return;
   out_.write(Mmap{.origin = origin(who),
                   .start = mapping.start,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "session/adaptive_period.h"
 #include "session/clock.h"
 #include "session/config.h"
+#include "session/heap_blocks.h"
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
 #include "session/program_memory.h"
@@ -49,7 +51,7 @@ class Recorder final : public engine::Observer, public Progress {
   void mapped(const engine::ThreadIdentity& who, const engine::Mapping& mapping) override;
   void flush(const engine::ThreadIdentity& who) override;
   void notice(const std::string& text) override;
-  std::vector<engine::CodeMark> new_marks() override { return marks_.take_new(); }
+  std::vector<engine::CodeMark> new_marks() override;
   engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand) override { return marks_.marker(pc, operand); }
   void reached(const engine::ThreadIdentity& who, std::span<const engine::MarkVisit> visits,
                const arch::RegisterFile* registers) override;
@@ -61,6 +63,7 @@ class Recorder final : public engine::Observer, public Progress {
   class Thread;
 
   Origin origin(const engine::ThreadIdentity& who);
+  void find_heap_blocks_of_records();
   void send_counts(Thread& thread, bool final);
   void send_what_is_known(Thread& thread, std::uint64_t every_ns);
   Thread* find(const engine::ThreadIdentity& who);
@@ -74,6 +77,7 @@ class Recorder final : public engine::Observer, public Progress {
   pid_t host_pid_;  // identities may be virtual
   MessageWriter out_;
   RegionMarks marks_;
+  std::optional<HeapBlocks> heap_;
   std::uint64_t threads_started_ = 0;
   bool exec_;
   bool forked_ = false;   // this process is a copy of one that was recorded

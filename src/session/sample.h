@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,15 @@ struct SampledBranch {
   bool mispredicted = false;
   std::uint16_t cycles = 0;
   arch::BranchKind kind = arch::BranchKind::None;
+};
+
+/// Memory that the program asked its allocator for.
+struct HeapBlock {
+  std::uint64_t number = 0;  // no two blocks of a process have one
+  std::uint64_t start = 0, size = 0;
+  std::vector<std::uint64_t>
+      site;  // return addresses, innermost first: where the allocator was called, and its callers
+  bool operator==(const HeapBlock&) const = default;
 };
 
 struct Sample {
@@ -35,6 +45,8 @@ struct Sample {
   std::vector<std::uint64_t> callchain;  // innermost first; callchain[0] == ip
   std::vector<std::byte> user_stack;     // copied from registers.sp upwards, for DWARF unwinding
   std::vector<std::byte> raw;            // its PEBS record as it lay in memory: arch/records/ds_excerpt.h
+  /// What `address` lay in when the sample was taken; null: in none, or nobody looked.
+  std::shared_ptr<const HeapBlock> heap_block;
 };
 
 }  // namespace zs::session

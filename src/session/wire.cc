@@ -1,6 +1,7 @@
 #include "session/wire.h"
 
 #include <algorithm>
+#include <memory>
 #include <type_traits>
 
 #include "base/bytes.h"
@@ -36,13 +37,14 @@ struct SampleHead {
   std::uint32_t stack_bytes;
   std::uint16_t callchain;
   std::uint8_t branches;
-  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw, kHasDataSource
+  std::uint8_t flags;  // kHasRegisters, kExactIp, kHasRaw, kHasDataSource, kHasHeapBlock
 };
 static_assert(sizeof(SampleHead) == 56);
 constexpr std::uint8_t kHasRegisters = 1;
 constexpr std::uint8_t kExactIp = 2;
 constexpr std::uint8_t kHasRaw = 4;
 constexpr std::uint8_t kHasDataSource = 8;
+constexpr std::uint8_t kHasHeapBlock = 16;
 
 /// kHasDataSource: after the head.
 struct DataSourceBytes {
@@ -51,6 +53,13 @@ struct DataSourceBytes {
   std::uint16_t zero[3];
 };
 static_assert(sizeof(DataSourceBytes) == 24);
+
+/// kHasHeapBlock: after everything else; then the addresses of its site.
+struct HeapBlockBytes {
+  std::uint64_t number, start, size;
+  std::uint64_t site;  // how many
+};
+static_assert(sizeof(HeapBlockBytes) == 32);
 
 struct BranchBytes {
   std::uint64_t from, to;
@@ -123,7 +132,8 @@ void body(ByteWriter& out, const Sample& s) {
       .callchain = static_cast<std::uint16_t>(chain),
       .branches = static_cast<std::uint8_t>(branches),
       .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0) |
-                                         (s.raw.empty() ? 0 : kHasRaw) | (s.data_source != 0 ? kHasDataSource : 0))});
+                                         (s.raw.empty() ? 0 : kHasRaw) | (s.data_source != 0 ? kHasDataSource : 0) |
+                                         (s.heap_block != nullptr ? kHasHeapBlock : 0))});
   if (s.data_source != 0) {
     out.write(DataSourceBytes{
         .source = s.data_source, .latency = s.latency, .instruction_latency = s.instruction_latency, .zero = {}});
@@ -140,10 +150,16 @@ void body(ByteWriter& out, const Sample& s) {
                           .zero = 0});
   }
   out.write_bytes(bytes_of(s.user_stack, stack));
-  if (s.raw.empty()) return;
-  CHECK(s.raw.size() <= kMaxRaw, s.raw.size());
-  out.write(static_cast<std::uint32_t>(s.raw.size()));
-  out.write_bytes(s.raw);
+  if (!s.raw.empty()) {
+    CHECK(s.raw.size() <= kMaxRaw, s.raw.size());
+    out.write(static_cast<std::uint32_t>(s.raw.size()));
+    out.write_bytes(s.raw);
+  }
+  if (s.heap_block == nullptr) return;
+  const HeapBlock& block = *s.heap_block;
+  const std::size_t site = std::min<std::size_t>(block.site.size(), kMaxHeapSite);
+  out.write(HeapBlockBytes{.number = block.number, .start = block.start, .size = block.size, .site = site});
+  out.write_bytes(bytes_of(block.site, site));
 }
 
 void put(ByteWriter& out, const std::vector<std::uint64_t>& values) {
@@ -275,6 +291,13 @@ void read_body(ByteReader& in, Sample& s) {
   }
   s.user_stack = in.read_array<std::byte>(head.stack_bytes);
   if ((head.flags & kHasRaw) != 0) s.raw = in.read_array<std::byte>(in.read<std::uint32_t>());
+  if ((head.flags & kHasHeapBlock) == 0) return;
+  const auto block = in.read<HeapBlockBytes>();
+  if (block.site > kMaxHeapSite) in.fail("too long a site");
+  s.heap_block = std::make_shared<const HeapBlock>(HeapBlock{.number = block.number,
+                                                             .start = block.start,
+                                                             .size = block.size,
+                                                             .site = in.read_array<std::uint64_t>(block.site)});
 }
 
 void read_body(ByteReader& in, Counts& m) {

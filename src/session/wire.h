@@ -29,6 +29,7 @@ inline constexpr std::uint32_t kMaxUserStack = 56 * 1024;
 inline constexpr std::uint32_t kMaxCallchain = 127;
 inline constexpr std::uint32_t kMaxBranches = 32;
 inline constexpr std::uint32_t kMaxRaw = arch::kMaxDsExcerpt;
+inline constexpr std::uint32_t kMaxHeapSite = 16;
 
 /// A thread of the program and when, in nanoseconds of the recording's clock.
 struct Origin {

@@ -47,6 +47,8 @@ Sample full_sample() {
   s.callchain = {0x401000, 0x400500};
   s.user_stack = {std::byte{1}, std::byte{2}, std::byte{3}};
   s.raw = {std::byte{4}, std::byte{5}};
+  s.heap_block = std::make_shared<const HeapBlock>(
+      HeapBlock{.number = 77, .start = 0x2000'0000'0010, .size = 48, .site = {0x401234, 0x401500}});
   return s;
 }
 
@@ -139,6 +141,8 @@ TEST(Wire, ASampleKeepsAllItsParts) {
   EXPECT_EQ(back.callchain, sent.callchain);
   EXPECT_EQ(back.user_stack, sent.user_stack);
   EXPECT_EQ(back.raw, sent.raw);
+  ASSERT_NE(back.heap_block, nullptr);
+  EXPECT_EQ(*back.heap_block, *sent.heap_block);
   ASSERT_THAT(back.branches, SizeIs(2));
   EXPECT_EQ(back.branches[0].kind, arch::BranchKind::Return);
   EXPECT_EQ(back.branches[0].cycles, 7);
@@ -170,6 +174,7 @@ TEST(Wire, TheLongestPossibleSampleFitsADatagram) {
   s.callchain.resize(5000);
   s.branches.resize(300);
   s.raw.resize(kMaxRaw);
+  s.heap_block = std::make_shared<const HeapBlock>(HeapBlock{.site = std::vector<std::uint64_t>(100)});
   writer.write(s);
   writer.flush();
   ASSERT_THAT(channel.all, SizeIs(1));
@@ -178,6 +183,7 @@ TEST(Wire, TheLongestPossibleSampleFitsADatagram) {
   EXPECT_EQ(back.callchain.size(), kMaxCallchain);
   EXPECT_EQ(back.branches.size(), kMaxBranches);
   EXPECT_EQ(back.raw.size(), kMaxRaw);
+  EXPECT_EQ(back.heap_block->site.size(), kMaxHeapSite);
 }
 
 // The worked example of docs/formats/wire.md.

@@ -34,7 +34,8 @@ class MemoryReport : public ::testing::Test {
   }
 
   /// What the column `key` says of an access to `address`.
-  std::string named(std::uint64_t address, std::uint64_t sp = perf_reader::kStack) {
+  std::string named(std::uint64_t address, std::uint64_t sp = perf_reader::kStack,
+                    const std::vector<session::HeapBlock>& blocks = {}) {
     profile::testing::TemporaryDirectory here;
     auto writer = profile::PerfDataWriter::create(here / "perf.data", perf_reader::memory_description());
     perf_reader::map_subject(*writer);
@@ -45,7 +46,13 @@ class MemoryReport : public ::testing::Test {
     sample.has_registers = true;
     sample.registers.sp = sp;
     sample.address = address;
-    EXPECT_TRUE(writer->sample(sample));
+    if (blocks.empty()) {
+      EXPECT_TRUE(writer->sample(sample));
+    }
+    for (const session::HeapBlock& block : blocks) {
+      sample.heap_block = std::make_shared<const session::HeapBlock>(block);
+      EXPECT_TRUE(writer->sample(sample));
+    }
     EXPECT_TRUE(writer->close({}));
     const auto reader = profile::PerfDataReader::open(here / "perf.data");
     profile::AddressSpaces spaces;
@@ -57,7 +64,7 @@ class MemoryReport : public ::testing::Test {
       const auto* one = std::get_if<profile::SampleRecord>(&record);
       if (one == nullptr) return;
       objects.learn(one->sample);
-      name = objects.of(100, one->sample.address)->name;
+      name = objects.of(one->sample)->name;
     });
     return name;
   }
@@ -166,6 +173,24 @@ TEST_F(MemoryReport, NamesWhatAnAddressBelongsTo) {
   EXPECT_EQ(named(perf_reader::kAnonymous + 8, perf_reader::kAnonymous + 64), "[stack] 107")
       << "the mapping that a thread's stack pointer is in";
   EXPECT_EQ(named(0x10), "[unknown]");
+}
+
+TEST_F(MemoryReport, NamesABlockOfTheHeapByWhoAskedForIt) {
+  const auto name = [&](const std::vector<session::HeapBlock>& blocks) {
+    return named(perf_reader::kHeap, perf_reader::kStack, blocks);
+  };
+  const auto block = [](std::uint64_t number, std::uint64_t size, std::vector<std::uint64_t> site) {
+    return session::HeapBlock{.number = number, .start = perf_reader::kHeap, .size = size, .site = std::move(site)};
+  };
+  const std::uint64_t site = perf_reader::kBackInMiddle, other = perf_reader::kBackInStart;
+  EXPECT_EQ(name({block(1, 100, {site})}), "heap: middle+0x9 (subject.S:18), 100 B");
+  EXPECT_EQ(name({block(1, 4096, {site, other}), block(1, 4096, {site, other})}),
+            "heap: middle+0x9 (subject.S:18), 4.0 KiB")
+      << "one block, two samples";
+  EXPECT_EQ(name({block(1, 100, {site}), block(2, 200, {other}), block(3, 300, {site})}),
+            "heap: middle+0x9 (subject.S:18), 2 blocks, 400 B");
+  EXPECT_EQ(name({block(1, 100, {})}), "heap: unknown site, 100 B");
+  EXPECT_EQ(name({block(1, 100, {0x1234})}), "heap: 0x1234, 100 B") << "code that nothing mapped";
 }
 
 }  // namespace
