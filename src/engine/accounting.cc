@@ -134,7 +134,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   const std::uint32_t instructions_per_word = models_ ? 2 : 8, others_per_word = models_ ? 1 : 2;
   units_.clear();
   seldom_.reset();
-  bool others_are_near = false;
+  others_are_near_ = false;
   time_is_near_ = false;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
@@ -145,7 +145,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
         if (near) seldom_ |= signals_of(meaning);
         units_.push_back(near ? per_instruction_[units_.size()] : 0);
       } else {
-        others_are_near |= near;
+        others_are_near_ |= near;
         units_.push_back(!near ? 0 : counts_instructions(meaning) ? instructions_per_word : others_per_word);
       }
     }
@@ -153,7 +153,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   risks_ = risks_of(seldom_);
   const bool by_hits = std::ranges::any_of(
       arch::kHitSignals, [this](arch::CoreSignal signal) { return seldom_[static_cast<std::size_t>(signal)]; });
-  if (others_are_near || branches || by_hits) seldom_.reset();
+  if (branches || by_hits) seldom_.reset();
   if (models_) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near_ |= nearest_time(*pmu) < kFarAway;
     if (time_is_near_) risks_ |= kRiskAny;

@@ -260,11 +260,32 @@ bool Runtime::watch(std::span<const std::uint32_t> ids, std::optional<std::uint3
   return true;
 }
 
+// returns up to which record from `at` on nothing but what happens seldom can overflow a counter; `at` where that is not so of any
+std::size_t Runtime::seldom_up_to(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra,
+                                  std::size_t at) {
+  const std::size_t records = ids.size() + (extra ? 1 : 0);
+  if (seldom_.none()) return at;
+  if (!others_are_near_) return records;
+  look_at_room();
+  std::fill(totals_.begin(), totals_.end(), 0);
+  const CountTable& counts = translator_->counts();
+  if (at < ids.size()) {
+    const auto rest = ids.subspan(at, std::min(ids.size() - at, CountTable::kMostWithin));
+    at += counts.add_within(rest, room_, totals_);
+  }
+  if (at != ids.size() || !extra) return at;
+  for (std::size_t lane = 0; lane < totals_.size(); ++lane) more_[lane] = counts.at(*extra, lane);
+  return adds_up(more_) ? records : at;
+}
+
 void Runtime::count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
   const std::size_t records = ids.size() + (extra ? 1 : 0);
-  if (seldom_.any() && watch(ids, extra, 0, records, seldom_)) return;
   const auto risky = [&](std::size_t at) { return translator_->exit(at < ids.size() ? ids[at] : *extra).risky; };
   for (std::size_t at = 0; at < records;) {
+    if (const std::size_t end = seldom_up_to(ids, extra, at); end != at && watch(ids, extra, at, end, seldom_)) {
+      at = end;
+      continue;
+    }
     const std::uint64_t room = allowance().instructions;
     std::uint64_t sum = 0;
     std::size_t end = at;

@@ -189,6 +189,7 @@ class Runtime final : public CodeSource, public CodeListener {
   bool watch(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from, std::size_t to,
              const arch::SignalSet& watched);
   void count_logged_into(std::uint32_t block, unsigned instructions, std::uint64_t next);
+  std::size_t seldom_up_to(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t at);
   void count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
   /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
   bool may_log() const { return logs_ && !any_marks_ && threads_.size() == 1; }
@@ -332,7 +333,9 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
   bool uses_gs_ = false;                                          // some address was relative to GS
   std::uint64_t paths_of_flush_ = 0;                              // Translator::flushes() when core_paths_ was begun
-  arch::SignalSet seldom_;  // signals whose changes alone may overflow a counter in such blocks; none: others may too
+  // Signals whose changes alone may overflow a modelled lane in such blocks; none: others may, or more is asked of the trace.
+  arch::SignalSet seldom_;
+  bool others_are_near_ = false;  // a lane that is not modelled may overflow too
   std::uint8_t risks_ = 0;  // Translator::Options
   bool time_is_near_ = false;          // some counter of time may overflow
   std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
