@@ -975,6 +975,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
       if (listed.empty() || listed.back() != current_index_) listed.push_back(current_index_);
     }
   }
+  link_end(path);
   return blocks_[current_index_];
 }
 
@@ -1105,6 +1106,19 @@ bool Translator::is_better_followed(std::uint32_t exit_id) const {
 Variant Translator::links_to(const Exit& exit) const {
   if (!exit.near) return blocks_[exit.block].variant;
   return exit.kind == ExitKind::Horizon ? Variant::Full : Variant::Near;
+}
+
+// The end of the path just translated leads to where it goes at once, if that is there: no visit, and no store into code that has run
+// already. Not where a branch may still prove to be better followed: of that the first to come to the end tells. Nor where the block's
+// first exit is that of its code check.
+void Translator::link_end(const Path& path) {
+  if (path.terminated || path.end_kind != ExitKind::Direct || current_.unseen_changes) return;
+  const auto open = [](const Exit& exit) { return exit.pc != 0 && exit.taken; };
+  const auto first = exits_.begin() + current_.first_exit;
+  if (std::any_of(first, first + current_.exits, open)) return;
+  CHECK(first->target == path.end_pc, first->target, path.end_pc);
+  const Block* const target = find(path.end_pc, current_.variant);
+  if (target != nullptr && !target->unseen_changes) link(current_.first_exit, *target);
 }
 
 bool Translator::may_link(std::uint32_t exit_id) const {

@@ -288,6 +288,7 @@ class Translator {
   void begin_at(std::uint64_t at);
   void emit_direct_entry();
   void approach_from(std::uint32_t exit_id);
+  void link_end(const Path& path);
   bool may_link(std::uint32_t exit_id) const;
   void lead(std::uint32_t exit_id, const Block& target);
   void lead_nowhere(Exit& exit);
