@@ -21,8 +21,9 @@ EVENTS = (["-e", "instructions:ppp", "-c", "997"],
           ["-e", "br_misp_retired.all_branches:pp", "-c", "61"],
           ["-b", "-e", "br_inst_retired.near_taken:pp", "-c", "1009"],
           ["-b", "-e", "mem_inst_retired.any:pp", "-c", "61"])
-#: Thousands of faults in the middle of blocks, before and behind what translated code counts: for the first of the events.
-FAULTS = "signal_faults_sampled"
+#: Of how translated code comes close to an overflow, for the first of the events: thousands of faults in the middle of blocks, before and
+#: behind what it counts; long blocks without a place to look.
+APPROACHES = ("signal_faults_sampled", "no_flags_written")
 #: Children one after the other, one of them beside its parent, and what is random. (Of several at once the kernel says which ends first.)
 PROCESSES = ("/bin/ls /etc; for i in 1 2 3; do /usr/bin/env true; done; (/bin/ls / & wait); "
              "/usr/bin/head -c 16 /dev/urandom; /usr/bin/mktemp -u; /bin/ls /var")
@@ -37,7 +38,8 @@ def records_of(perf_data):
 def main():
     zeroskid, guests = (os.path.abspath(path) for path in sys.argv[1:3])
     programs = ([os.path.join(guests, "fp_kernels")], [os.path.join(guests, "qsort_static")], ["/bin/ls", "/etc"],
-                ["/usr/bin/env", "NAME=value", "/bin/ls", "/etc"], ["/bin/sh", "-c", PROCESSES], [os.path.join(guests, FAULTS)])
+                ["/usr/bin/env", "NAME=value", "/bin/ls", "/etc"], ["/bin/sh", "-c", PROCESSES],
+                *([os.path.join(guests, name)] for name in APPROACHES))
     failed = 0
     with tempfile.TemporaryDirectory(prefix="zs-repeat-") as folder:
         output = os.path.join(folder, "perf.data")
@@ -58,7 +60,7 @@ def main():
                                   stdout=subprocess.PIPE, check=True, timeout=120).stdout
 
         for program in programs:
-            for events in EVENTS[:1] if program[0].endswith(FAULTS) else EVENTS:
+            for events in EVENTS[:1] if program[0].endswith(APPROACHES) else EVENTS:
                 first = record(program, events)
                 with open(output, "rb") as file:
                     first_file = file.read()
