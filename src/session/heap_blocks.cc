@@ -25,7 +25,7 @@ void HeapBlocks::mapped(const engine::Mapping& mapping) {
   code_[mapping.start] = mapping.start + mapping.length;
   std::erase_if(calls_, [&](const auto& one) { return one.first - mapping.start < mapping.length; });
   if (!mapping.path.starts_with('/') || mapping.inode == 0) return;
-  const auto [file, fresh] = files_.try_emplace(mapping.inode);
+  const auto [file, fresh] = files_.try_emplace(File{mapping.device_major, mapping.device_minor, mapping.inode});
   if (fresh) file->second = find_allocators_of_file(mapping.path.c_str(), mapping.inode);
   for (const AllocatorEntry& entry : file->second) {
     if (entry.file_offset - mapping.file_offset >= mapping.length) continue;
@@ -62,31 +62,30 @@ std::vector<std::uint64_t> HeapBlocks::callers(const arch::RegisterFile& at_entr
   return callers;
 }
 
-std::uint64_t HeapBlocks::number_of(std::uint64_t start) const {
-  const auto found = blocks_.find(start);
-  return found == blocks_.end() ? 0 : found->second.number;
+std::uint64_t HeapBlocks::number_of(std::uint64_t start) {
+  const auto block = blocks_.at(start);
+  return block ? block->number : 0;
 }
 
-void HeapBlocks::add(std::uint64_t start, std::uint64_t size, std::vector<std::uint64_t> site) {
-  // What lies there was given back in a way that nobody saw.
-  auto at = blocks_.lower_bound(start);
-  if (at != blocks_.begin()) {
-    if (const auto before = std::prev(at); start - before->first < before->second.size) at = before;
-  }
-  while (at != blocks_.end() && (at->first == start || at->first < start + size)) at = blocks_.erase(at);
+std::uint32_t HeapBlocks::number_of_site(Site site) {
+  if (sites_.size() >> BlockTable::kSiteBits != 0 && !site_numbers_.contains(site)) return 0;
   const auto [known, fresh] = site_numbers_.try_emplace(std::move(site), static_cast<std::uint32_t>(sites_.size()));
   if (fresh) sites_.push_back(&known->first);
-  blocks_[start] = {.size = size, .number = ++last_number_, .site = known->second};
+  return known->second;
+}
+
+void HeapBlocks::add(std::uint64_t start, std::uint64_t size, Site site) {
+  if (size >> BlockTable::kSizeBits != 0) return;  // a function of that name, but no allocator
+  // What lies there already was given back in a way that nobody saw.
+  blocks_.add({.start = start, .size = size, .number = ++last_number_, .site = number_of_site(std::move(site))});
 }
 
 std::shared_ptr<const HeapBlock> HeapBlocks::find(std::uint64_t address) {
-  const auto above = blocks_.upper_bound(address);
-  if (above == blocks_.begin()) return nullptr;
-  const auto& [start, block] = *std::prev(above);
-  if (address - start >= block.size) return nullptr;
-  if (last_found_ == nullptr || last_found_->number != block.number) {
+  const auto block = blocks_.find(address);
+  if (!block) return nullptr;
+  if (last_found_ == nullptr || last_found_->number != block->number) {
     last_found_ = std::make_shared<const HeapBlock>(
-        HeapBlock{.number = block.number, .start = start, .size = block.size, .site = *sites_[block.site]});
+        HeapBlock{.number = block->number, .start = block->start, .size = block->size, .site = *sites_[block->site]});
   }
   return last_found_;
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "arch/retired.h"
 #include "engine/engine.h"
 #include "session/allocators.h"
+#include "session/block_table.h"
 #include "session/program_memory.h"
 #include "session/sample.h"
 
@@ -28,7 +30,7 @@ namespace zs::session {
 /// Of one process.
 class HeapBlocks {
  public:
-  explicit HeapBlocks(ProgramMemory& memory) : memory_(memory) {}
+  explicit HeapBlocks(ProgramMemory& memory) : memory_(memory) { number_of_site({}); }
 
   /// The code that `mapping` made visible may have functions of the allocator.
   void mapped(const engine::Mapping& mapping);
@@ -43,31 +45,29 @@ class HeapBlocks {
   ProgramMemory& memory() { return memory_; }
 
   /// returns  the number of the block that begins at `start`, or 0
-  std::uint64_t number_of(std::uint64_t start) const;
+  std::uint64_t number_of(std::uint64_t start);
   void add(std::uint64_t start, std::uint64_t size, std::vector<std::uint64_t> site);
-  void remove(std::uint64_t start) { blocks_.erase(start); }
+  void remove(std::uint64_t start) { blocks_.remove(start); }
   /// The block that holds `address`, or null.
   std::shared_ptr<const HeapBlock> find(std::uint64_t address);
 
  private:
-  struct Block {
-    std::uint64_t size = 0, number = 0;
-    std::uint32_t site = 0;
-  };
   using Site = std::vector<std::uint64_t>;
 
   bool is_code(std::uint64_t address) const;
+  std::uint32_t number_of_site(Site site);
 
   ProgramMemory& memory_;
   std::map<std::uint64_t, std::uint64_t> code_;             // ends of executable mappings, by start
   std::unordered_map<std::uint64_t, AllocatorCall> calls_;  // by address
   std::unordered_set<std::uint64_t> returns_;
   std::vector<engine::CodeMark> new_;
-  std::map<std::uint64_t, std::vector<AllocatorEntry>> files_;  // by inode
-  std::map<std::uint64_t, Block> blocks_;                       // by start; they do not overlap
+  using File = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // device, inode
+  std::map<File, std::vector<AllocatorEntry>> files_;
+  BlockTable blocks_;
   std::uint64_t last_number_ = 0;
   std::map<Site, std::uint32_t> site_numbers_;
-  std::vector<const Site*> sites_;
+  std::vector<const Site*> sites_;  // by number; 0 is that of sites beyond those that fit the table: an empty one
   std::shared_ptr<const HeapBlock> last_found_;
 };
 
