@@ -411,6 +411,8 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
       const std::uint64_t before = map_.brk_end();
       const long result = map_.brk(u(0));
       if (map_.brk_end() < before) tell_core_unmapped(map_.brk_end(), before - map_.brk_end());
+      const std::uint64_t grown = page_up(before);  // the kernel tells perf of new pages, too
+      if (map_.brk_end() > grown) report_mapping(grown, map_.brk_end() - grown);
       return {result};
     }
     case SYS_shmat: return {map_.shmat(i32(0), u(1), i32(2))};

@@ -3,6 +3,7 @@
 // function of the allocator, small ones and such as are mapped on their own; they are given back, and others get their addresses;
 // they grow where they are and elsewhere; threads have some and a child too. What touch_freed reads was given back, and what
 // touch_mapping reads is no block. So each sample says by its function what its data must be called (tests/memory/heap_test.py).
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -156,7 +157,8 @@ void no_blocks() {
   long* const behind = make_plain(nullptr, 10);  // so that it stays where it is
   long* const same = hidden(freed);
   std::free(freed);
-  sum += touch_freed(same, kWords);
+  volatile long whatever = touch_freed(same, kWords);
+  static_cast<void>(whatever);
   std::free(behind);
   void* const mapping =
       mmap(nullptr, kWords * sizeof(long), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -208,7 +210,24 @@ void in_child() {
 
 }  // namespace
 
-/// arguments  --no-child, --alone (nor threads): what the kernel numbers its processes and threads is in nobody's registers then
+/// A library's blocks, which is loaded when the program runs already.
+void in_library([[maybe_unused]] const char* path) {
+#if !defined(HEAP_SITES_STATIC)
+  void* const library = dlopen(path, RTLD_NOW);
+  if (library == nullptr) {
+    std::puts(dlerror());
+    return;
+  }
+  const auto make = reinterpret_cast<decltype(&make_plain)>(dlsym(library, "make_loaded"));
+  const auto touch = reinterpret_cast<decltype(&touch_plain)>(dlsym(library, "touch_loaded"));
+  long* const p = make(nullptr, 500);
+  sum += touch(p, 500);
+  std::free(p);
+#endif
+}
+
+/// arguments  --no-child, --alone (nor threads): what the kernel numbers its processes and threads is in nobody's registers then;
+///            --load LIBRARY
 int main(int argc, char** argv) {
   const char* const without = argc > 1 ? argv[1] : "";
   reuse();
@@ -216,7 +235,8 @@ int main(int argc, char** argv) {
   other_functions();
   no_blocks();
   if (std::strcmp(without, "--alone") != 0) in_threads();
-  if (*without == 0) in_child();
+  if (std::strcmp(without, "--alone") != 0 && std::strcmp(without, "--no-child") != 0) in_child();
+  if (std::strcmp(without, "--load") == 0 && argc > 2) in_library(argv[2]);
   std::printf("%ld\n", sum);
   return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which block of the heap sampled data was in, from outside: by site in `mem report`, for each sample of programs whose functions say
 what must come out (tests/guests/heap_sites.cc); and that finding out changes nothing else of a recording.
-  heap_test.py ZEROSKID GUESTS
+  heap_test.py ZEROSKID GUESTS LIBRARIES
 """
 import collections
 import os
@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"}
-ZEROSKID = GUESTS = ""
+ZEROSKID = GUESTS = LIBRARIES = ""
 GUEST_PROGRAMS = ("heap_sites", "heap_sites_static")
 #: Blocks that every sampled function of the guest has; memcpy and the like are too short to be sampled for certain.
 SITES = {"plain", "reused", "zeroed", "grown", "array", "aligned", "into", "large", "wrapped", "by_new", "by_aligned_new",
@@ -29,9 +29,9 @@ def run(*words, folder):
     return result.stdout
 
 
-def record(folder, guest, name, *options, arguments=()):
-    run(ZEROSKID, "mem", "record", "-q", "--ldlat", 3, "-o", name, *options, "--", os.path.join(GUESTS, guest), *arguments,
-        folder=folder)
+def record(folder, guest, name, *options, arguments=(), preload=()):
+    run(ZEROSKID, "mem", "record", "-q", "--ldlat", 3, "-o", name, *options, "--", *preload, os.path.join(GUESTS, guest),
+        *arguments, folder=folder)
     return os.path.join(folder, name)
 
 
@@ -66,18 +66,19 @@ class HeapTest(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def check_sites(self, guest, *options):
-        found = data_of_functions(self.folder, record(self.folder, guest, "perf.data", *options))
-        self.assertEqual(set(found), SITES | NO_BLOCKS)
+    def check_sites(self, guest, *options, more=(), freed=r"\[heap\]$", **how):
+        found = data_of_functions(self.folder, record(self.folder, guest, "perf.data", *options, **how))
+        self.assertEqual(set(found), SITES | set(NO_BLOCKS) | set(more))
         for function, names in found.items():
             for name in names:
                 if re.match(r"\[stack\] \d+$", name):  # its return
                     continue
-                site = re.match(r"heap: (make_\w+)\+0x[0-9a-f]+ \(heap_sites.cc:\d+\), (\d+ blocks, )?[\d.]+ (K?i?B)$", name)
-                if function in NO_BLOCKS:
-                    self.assertNotIn("heap:", name, function)
+                if function == "freed":
+                    self.assertRegex(name, freed)
+                elif function == "mapping":
+                    self.assertRegex(name, r"anonymous [0-9a-f]+ \([\d.]+ [KMi]*B\)$")
                 else:
-                    self.assertTrue(site and site[1] == "make_" + function, (function, name))
+                    self.assertRegex(name, rf"heap: make_{function}\+0x[0-9a-f]+ \(heap_\w+\.cc?:\d+\), (\d+ blocks, )?[\d.]+ [KMi]*B$")
 
     def test_each_sample_is_of_the_site_that_asked_for_its_block(self):
         for guest in GUEST_PROGRAMS:
@@ -88,6 +89,25 @@ class HeapTest(unittest.TestCase):
         for cpu in ("westmere", "haswell", "icelake-server"):
             with self.subTest(cpu=cpu):
                 self.check_sites("heap_sites", "-c", 7, "--cpu", cpu)
+
+    def test_a_library_that_is_loaded_later_has_sites(self):
+        self.check_sites("heap_sites", "-c", 7, arguments=["--load", os.path.join(LIBRARIES, "libheap_library.so")],
+                         more=["loaded"])
+
+    def test_an_allocator_that_is_preloaded_is_not_its_own_customer(self):
+        self.check_sites("heap_sites", "-c", 7, freed="arena$",
+                         preload=["env", "LD_PRELOAD=" + os.path.join(LIBRARIES, "libheap_allocator.so")])
+
+    @unittest.skipUnless(shutil.which("perl", path=ENVIRONMENT["PATH"]), "perl is not installed")
+    def test_an_interpreter_that_allocates_much_has_most_of_its_data_in_blocks(self):
+        run(ZEROSKID, "mem", "record", "-q", "-c", 10007, "-t", "load", "--ldlat", 3, "--", "perl", "-e",
+            "my %h; $h{$_ % 5000} .= $_ for 1..20000; print length(join('', map { $h{$_} } sort keys %h)), \"\\n\"",
+            folder=self.folder)
+        samples = collections.Counter()
+        for line in run(ZEROSKID, "mem", "report", "-s", "data", "--plain", folder=self.folder).splitlines():
+            if row := re.match(r"\s*[\d.]+%\s+(\d+)\s+(\S+)", line):
+                samples[row[2]] += int(row[1])
+        self.assertGreater(samples["heap:"], 0.5 * (samples.total() - samples["[stack]"]), samples)
 
     def test_one_block_is_told_with_its_size_and_several_are_counted(self):
         found = data_of_functions(self.folder, record(self.folder, "heap_sites", "perf.data", "-c", 5))
@@ -137,5 +157,5 @@ class HeapTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ZEROSKID, GUESTS = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    ZEROSKID, GUESTS, LIBRARIES = (os.path.abspath(path) for path in sys.argv[1:4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
