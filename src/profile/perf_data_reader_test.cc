@@ -278,5 +278,67 @@ INSTANTIATE_TEST_SUITE_P(
               "app.data: at 0x28: the data is said to begin at 0x4000000000000, but the file ends at END"}),
     [](const auto& row) { return row.param.name; });
 
+/// Three samples, of which the second is in a block; then `patch` is given what says so.
+std::string error_of_blocks(const std::function<void(std::byte* block, std::byte* of_samples)>& patch) {
+  const TemporaryDirectory here;
+  {
+    auto writer = PerfDataWriter::create(here / "file", two_events());
+    for (std::uint64_t number = 0; number < 3; ++number) {
+      session::Sample sample = sample_number(number);
+      if (number == 1) {
+        sample.heap_block =
+            std::make_shared<const session::HeapBlock>(session::HeapBlock{.number = 1, .size = 8, .site = {1, 2}});
+      }
+      EXPECT_TRUE(writer->sample(sample));
+    }
+    EXPECT_TRUE(writer->close({}));
+  }
+  auto bytes = read_file(here / "file");
+  perf::FileHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::byte *block = nullptr, *of_samples = nullptr;
+  for (std::uint64_t at = header.data.offset; at < header.data.end();) {
+    perf::RecordHeader head;
+    perf::NoteBody note;
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    std::memcpy(&note, bytes.data() + at + sizeof head, sizeof note);
+    std::byte* const body = bytes.data() + at + sizeof head + sizeof note;
+    if (head.type == static_cast<std::uint32_t>(perf::RecordType::EventType)) {
+      if (note.stage == perf::NoteBody::kHeapBlock) block = body;
+      if (note.stage == perf::NoteBody::kBlocksOfSamples) of_samples = body;
+    }
+    at += head.size;
+  }
+  EXPECT_NE(block, nullptr);
+  EXPECT_NE(of_samples, nullptr);
+  patch(block, of_samples);
+  const auto reader = PerfDataReader::from_bytes("app.data", bytes);
+  return reader ? "" : reader.error().message;
+}
+
+void set_word(std::byte* at, std::size_t offset, std::uint32_t value) {
+  std::memcpy(at + offset, &value, sizeof value);
+}
+
+TEST(PerfDataReader, BelievesNothingThatIsSaidOfBlocks) {
+  constexpr std::size_t kSite = offsetof(perf::HeapBlockBody, site),
+                        kFirst = offsetof(perf::BlocksOfSamplesBody, first),
+                        kCount = offsetof(perf::BlocksOfSamplesBody, count),
+                        kNumbers = sizeof(perf::BlocksOfSamplesBody);
+  EXPECT_EQ(error_of_blocks([](std::byte*, std::byte*) {}), "");
+  EXPECT_THAT(error_of_blocks([&](std::byte* block, std::byte*) { set_word(block, kSite, 3); }),
+              HasSubstr("block of the heap ends 8 bytes early"));
+  EXPECT_THAT(error_of_blocks([&](std::byte* block, std::byte*) { set_word(block, kSite, UINT32_MAX); }),
+              HasSubstr("block of the heap ends"));
+  EXPECT_THAT(error_of_blocks([&](std::byte*, std::byte* samples) { set_word(samples, kFirst, 1); }),
+              HasSubstr("samples that do not exist"));
+  EXPECT_THAT(error_of_blocks([&](std::byte*, std::byte* samples) { set_word(samples, kFirst + 4, UINT32_MAX); }),
+              HasSubstr("samples that do not exist"));
+  EXPECT_THAT(error_of_blocks([&](std::byte*, std::byte* samples) { set_word(samples, kCount, 1000); }),
+              HasSubstr("blocks of samples ends"));
+  EXPECT_THAT(error_of_blocks([&](std::byte*, std::byte* samples) { set_word(samples, kNumbers + 4, 2); }),
+              HasSubstr("a block that is not described"));
+}
+
 }  // namespace
 }  // namespace zs::profile
