@@ -35,6 +35,7 @@ Mark Runtime::mark(const Insn& insn) {
   Mark found = marks_.at(insn.pc);
   if (!found && is_marker_nop(insn)) found.time = marker(insn);
   any_marks_ |= static_cast<bool>(found);
+  marks_in_traces_ |= found && !found.stepped;
   return found;
 }
 

@@ -192,7 +192,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::size_t seldom_up_to(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t at);
   void count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
   /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
-  bool may_log() const { return logs_ && !any_marks_ && threads_.size() == 1; }
+  bool may_log() const { return logs_ && !marks_in_traces_ && threads_.size() == 1; }
   std::uint64_t enter_logged(std::uint32_t link_from);
 
   // ---- overflows inside a trace (cuts.cc)
@@ -353,6 +353,7 @@ class Runtime final : public CodeSource, public CodeListener {
   CodeMarks marks_;
   std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
   bool any_marks_ = false;                               // in code that has been translated
+  bool marks_in_traces_ = false;                         // and one that is not stepped, so that records tell of it
   std::uint64_t private_page_ = 0;                       // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};  // last executable mapping fetched from
