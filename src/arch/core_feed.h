@@ -6,6 +6,7 @@
 // runner's affair: what a core makes of a program does not depend on it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -83,6 +84,10 @@ class CoreFeed {
   /// `path` is the runner's number, dense and shared by all its threads, of which only one is told; a number that is told again names the new path from
   /// then on, and no run of the old one is outstanding. What the description points to is gone when this returns.
   virtual void describe(std::uint32_t path, const PathDescription& description) = 0;
+  /// No number means anything any more.
+  virtual void forget_paths() {}
+  /// Bytes of memory that what was described takes, and what was made of it; roughly.
+  virtual std::size_t path_bytes() const { return 0; }
 
   /// What ran, oldest first. `addresses` are the words of all accesses of all runs.
   virtual void run(std::span<const PathRun> runs, std::span<const std::uint64_t> addresses) = 0;

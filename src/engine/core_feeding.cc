@@ -38,7 +38,30 @@ CorePaths::Bases Runtime::segment_bases() const {
 
 // Ids are given out anew when the translator has forgotten everything.
 void Runtime::forget_flushed_paths() {
-  if (std::exchange(paths_of_flush_, translator_->flushes()) != translator_->flushes()) core_paths_.forget_all();
+  if (std::exchange(paths_of_flush_, translator_->flushes()) == translator_->flushes()) return;
+  core_paths_.forget_all();
+  thread_->cpu.core->forget_paths();
+  told_ = different_ = again_ = 0;
+  described_before_ = std::exchange(described_, std::vector<bool>(described_.size()));
+}
+
+// The path was described. What translations, their descriptions and the model's plans take together has a bound, because a program may
+// have much code and use each part of it for a short time only, or make code for hours. What is used anew is made anew; where that
+// is nearly all of what is made, and runs little, the bound grows. Chosen: making a path costs as much as some ten to a hundred runs.
+void Runtime::bound_memory(const CorePaths::Path& path) {
+  constexpr std::uint64_t kRunsToBeCheap = 64;
+  constexpr std::size_t kMostTimes = 4;
+  const std::size_t bit = path.first * 0x9E3779B97F4A7C15u >> 32 & (described_.size() - 1);
+  if (!described_[bit]) {
+    described_[bit] = true;
+    ++different_;
+    again_ += described_before_[bit] ? 1 : 0;
+  }
+  const std::size_t held = translator_->bytes() + core_paths_.bytes() + logged_bytes_ + thread_->cpu.core->path_bytes();
+  if (held <= most_held_ || translator_->flushes_soon()) return;
+  translator_->flush_soon();
+  if (told_ < kRunsToBeCheap * core_paths_.size() && 5 * again_ > 4 * different_)
+    most_held_ = std::min(most_held_ + most_held_ / 4, kMostTimes * kMostHeld);
 }
 
 const CorePaths::Path& Runtime::core_path(std::uint32_t exit_id) {
@@ -46,8 +69,11 @@ const CorePaths::Path& Runtime::core_path(std::uint32_t exit_id) {
   const Exit& exit = translator_->exit(exit_id);
   const auto insns = translator_->path_to(exit_id);
   note_gs(insns);
-  return core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
-                              exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
+  const CorePaths::Path& path =
+      core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
+                           exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
+  bound_memory(path);
+  return path;
 }
 
 void Runtime::note_gs(std::span<const Translator::PathInsn> insns) {
@@ -67,6 +93,7 @@ bool Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std
     if (core_paths_.find(ids[i]) == nullptr) core_path(ids[i]);
   }
   if (extra) core_path(*extra);
+  told_ += to - from;
   const std::uint64_t behind = more ? core_path(*more).first : indirect_target_;
   const CorePaths::Bases bases = segment_bases();
   const std::uint32_t* const slots = slots_.data() + (slots_.size() - ids.size());
@@ -224,6 +251,7 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
                                     .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
     note_gs({&insn, 1});
     path = &core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core);
+    bound_memory(*path);
   }
   for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))
     step.values[store.slot] = context_.gpr[store.reg];

@@ -34,6 +34,11 @@ class CorePaths {
   const Path* find(std::uint32_t number) const {
     return number < at_.size() && at_[number] != kNone ? &paths_[at_[number]] : nullptr;
   }
+  std::size_t size() const { return paths_.size(); }
+  /// Of memory, roughly.
+  std::size_t bytes() const {
+    return at_.size() * sizeof at_[0] + paths_.size() * sizeof(Path) + terms_.size() * sizeof(AddressTerm);
+  }
   const Path& operator[](std::uint32_t number) const { return paths_[at_[number]]; }  // one that is described
   /// Describes it to the engine and to `core`.
   const Path& describe(std::uint32_t number, std::uint64_t first, std::span<const Translator::PathInsn> insns,

@@ -71,6 +71,7 @@ class CountTable {
     rows_.clear();
     words_.clear();
   }
+  std::size_t bytes_of_exit() const { return groups_ * sizeof(Row) + 1; }
   void reserve(std::size_t exits) { rows_.reserve(exits * groups_); }
   std::uint32_t at(std::uint32_t exit, std::size_t lane) const {
     return rows_[exit * groups_ + lane / 8].lane[lane % 8];

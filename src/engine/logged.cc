@@ -184,7 +184,10 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
 };
 
 const LoggedBlock& Runtime::logged_block(std::uint32_t index) {
-  if (std::exchange(logged_of_flush_, translator_->flushes()) != translator_->flushes()) logged_blocks_.clear();
+  if (std::exchange(logged_of_flush_, translator_->flushes()) != translator_->flushes()) {
+    logged_blocks_.clear();
+    logged_bytes_ = 0;
+  }
   const auto [at, fresh] = logged_blocks_.try_emplace(index);
   LoggedBlock& logged = at->second;
   if (!fresh) return logged;
@@ -201,6 +204,8 @@ const LoggedBlock& Runtime::logged_block(std::uint32_t index) {
                             .taken = insn.taken});
     logged.stores.insert(logged.stores.end(), slots.after.begin(), slots.after.begin() + slots.stores_after);
   }
+  logged_bytes_ +=
+      sizeof(LoggedBlock) + logged.insns.size() * sizeof(LoggedBlock::LoggedInsn) + logged.stores.size() * 2;
   return logged;
 }
 

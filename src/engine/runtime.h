@@ -157,6 +157,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void list_lines(const Access& access, StepInProgress& step) const;
   void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
   void forget_flushed_paths();
+  void bound_memory(const CorePaths::Path& path);
   void advance_time() { advance_time(thread_->cpu.core->signals()); }
   void advance_time(const arch::CoreSignals& now);
   void take_time_pmi();
@@ -332,11 +333,19 @@ class Runtime final : public CodeSource, public CodeListener {
   std::unordered_map<std::uint32_t, LoggedBlock> logged_blocks_;  // by block
   std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
   bool uses_gs_ = false;                                          // some address was relative to GS
-  std::uint64_t paths_of_flush_ = 0;                              // Translator::flushes() when core_paths_ was begun
+  std::uint64_t told_ = 0;                                        // paths run since then
+  static constexpr std::size_t kDescribedBits = std::size_t{1} << 18;
+  std::vector<bool> described_ = std::vector<bool>(kDescribedBits);  // where paths described since then begin, by hash
+  std::vector<bool> described_before_ = described_;                  // and those before then
+  std::uint64_t different_ = 0, again_ = 0;                          // bits of the former; that both have
+  std::size_t most_held_ = kMostHeld;                                // bound_memory()
+  static constexpr std::size_t kMostHeld = std::size_t{88} << 20;
+  std::size_t logged_bytes_ = 0;      // of logged_blocks_, roughly
+  std::uint64_t paths_of_flush_ = 0;  // Translator::flushes() when core_paths_ was begun
   // Signals whose changes alone may overflow a modelled lane in such blocks; none: others may, or more is asked of the trace.
   arch::SignalSet seldom_;
-  bool others_are_near_ = false;  // a lane that is not modelled may overflow too
-  std::uint8_t risks_ = 0;  // Translator::Options
+  bool others_are_near_ = false;       // a lane that is not modelled may overflow too
+  std::uint8_t risks_ = 0;             // Translator::Options
   bool time_is_near_ = false;          // some counter of time may overflow
   std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch

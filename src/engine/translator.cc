@@ -934,7 +934,9 @@ const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t fr
       return *block;
     kill(index_of(*block));
   }
-  if (nearly_full()) {
+  // chosen: where a program makes its code anew again and again, what is dead is no more than what lives, and 2 MiB of code.
+  constexpr std::size_t kMostDead = 16'384;
+  if (nearly_full() || flush_soon_ || (dead_ > kMostDead && 2 * dead_ > blocks_.size())) {
     flush();
     from = kNone;
   }
@@ -1213,6 +1215,7 @@ void Translator::kill(std::uint32_t index) {
   Block& block = blocks_[index];
   if (block.dead) return;
   block.dead = true;
+  ++dead_;
   unlink_incoming(block);
   if (by_pc_.find(block.pc, block.variant) == index) by_pc_.forget(block.pc, block.variant);
   if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
@@ -1269,8 +1272,18 @@ void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
   }
 }
 
+std::size_t Translator::bytes() const {
+  const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + counts_.bytes_of_exit();
+  constexpr std::size_t kMapped = 32, kInDirectTable = 240;  // measured: cc1
+  return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) +
+         blocks_.size() * (sizeof(Block) + kMapped + kInDirectTable) + (at_ - window_.code_begin()) +
+         (cold_at_ - window_.cold_begin());
+}
+
 void Translator::flush() {
   ++flushes_;
+  flush_soon_ = false;
+  dead_ = 0;
   counts_.clear();
   reserve_once();
   by_pc_.clear();

@@ -110,6 +110,11 @@ class Translator {
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
   void flush();
+  /// Instead of the next translation that would be made.
+  void flush_soon() { flush_soon_ = true; }
+  bool flushes_soon() const { return flush_soon_; }
+  /// Of memory that translations take, roughly: the code, what is known of it, and the pages of the direct table.
+  std::size_t bytes() const;
   bool nearly_full() const {
     constexpr std::uint64_t kSpare = 128 << 10;
     return at_ + kSpare > window_.cold_begin() || cold_at_ + kSpare > window_.code_end() ||
@@ -375,6 +380,8 @@ class Translator {
   std::vector<std::uint16_t> sums_;                // scratch of sums_to() and sums_into()
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
+  bool flush_soon_ = false;
+  std::size_t dead_ = 0;  // blocks
   // The block that is made once has the first index, ids and bytes of all.
   static constexpr std::uint32_t kOnceBlock = 0;
   static constexpr std::size_t kOnceExits = kPathLeft, kOnceMetas = 40, kOnceBytes = 8192;

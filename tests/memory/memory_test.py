@@ -101,6 +101,42 @@ class Demonstrations(unittest.TestCase):
         self.assertGreater(hitm["cycles"], 1.5 * padded["cycles"])
 
 
+def peak(*words):
+    """MiB that the process and its children had at most, each for itself, and what it printed to standard output."""
+    with subprocess.Popen([str(word) for word in words], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, (words, process.returncode)
+    return usage.ru_maxrss / 1024, output
+
+
+class Bounds(unittest.TestCase):
+    """The tool takes at most 200 MiB and 3 % of what the program takes."""
+
+    def check(self, *words, detail="fast", least_of_program=0):
+        program = (os.path.join(PROGRAMS, "much_code"), *words)
+        own, printed = peak(*program)
+        self.assertGreaterEqual(own, least_of_program)
+        options = ("-q", "-d", "--detail", detail, "-e", "mem_load_retired.l1_miss:ppp", "-c", 1007, "-o", "/dev/null")
+        ours, output = peak(ZEROSKID, "record", *options, "--", *program)
+        self.assertEqual(output, printed)
+        self.assertLess(ours - own, 200 + 0.03 * own)
+
+    def test_code_that_is_made_anew_again_and_again(self):
+        self.check("anew", 40)
+
+    def test_more_and_more_code(self):
+        for detail in ("fast", "full"):
+            with self.subTest(detail=detail):
+                self.check("more", 40, detail=detail)
+
+    def test_a_gibibyte_of_data(self):
+        for detail in ("fast", "full"):
+            with self.subTest(detail=detail):
+                self.check("data", 1024, detail=detail, least_of_program=1024)
+
+
 class Samples(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

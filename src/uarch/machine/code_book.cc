@@ -1,7 +1,7 @@
 #include "uarch/machine/code_book.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "uarch/branch/path_history.h"
@@ -13,6 +13,8 @@ using arch::AccessKind;
 using arch::BranchKind;
 
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
+
+std::size_t bytes_of(const KnownBlock& block) { return sizeof block + block.words.size() * sizeof(std::uint32_t); }
 
 /// The instructions of a list of words, one after the other.
 class Reader {
@@ -75,6 +77,35 @@ void CodeBook::describe(std::uint32_t path, const arch::PathDescription& descrip
   numbered_[path] = path_of(description);
 }
 
+/// What is kept are blocks, in which nothing changes but the numbers of their instructions.
+void CodeBook::begin_again() {
+  const CodeText old = std::exchange(text_, CodeText{});
+  numbered_.clear();
+  paths_.resize(1);
+  paths_by_ = {};
+  within_blocks_ = {};
+  blocks_by_ = {};
+  block_bytes_ = 0;
+  arena_ = {};
+  for (const std::unique_ptr<KnownBlock>& block : blocks_) {
+    if (block == nullptr) continue;
+    words_.clear();
+    for (Reader reader(block->words); !reader.done();) {
+      const std::uint64_t expected = reader.pc;
+      reader.read();
+      const std::uint32_t code = old.copy_code(reader.number, text_);
+      const bool jump = words_.empty() || reader.pc != expected;
+      words_.push_back(code | (jump ? CodeWord::kJump : 0));
+      if (jump) CodeWord::put_address(words_, reader.pc);
+      reader.leave(text_.shape(code).length);
+    }
+    block->words = words_;
+    blocks_by_.add(hash_of(words_), block->id);
+    block_bytes_ += bytes_of(*block);
+    for (const auto& timing : block->timing) block_bytes_ += timing != nullptr ? timing->bytes() : 0;
+  }
+}
+
 const Plan& CodeBook::find_or_make(std::uint32_t path, const KnownBlock* open) {
   CHECK(knows(path), path);
   const std::uint32_t number = numbered_[path];
@@ -94,9 +125,17 @@ KnownBlock& CodeBook::block(std::span<const std::uint32_t> words) {
   const std::uint32_t known =
       blocks_by_.find(hash, [&](std::uint32_t id) { return std::ranges::equal(blocks_[id]->words, words); });
   if (known != HashIndex::kNone) return *blocks_[known];
-  KnownBlock& made = *blocks_.emplace_back(std::make_unique<KnownBlock>());
+  if (free_ids_.empty()) {
+    free_ids_.push_back(static_cast<std::uint32_t>(blocks_.size()));
+    blocks_.emplace_back();
+  }
+  const std::uint32_t id = free_ids_.back();
+  free_ids_.pop_back();
+  blocks_[id] = std::make_unique<KnownBlock>();
+  KnownBlock& made = *blocks_[id];
   made.words.assign(words.begin(), words.end());
-  made.id = static_cast<std::uint32_t>(blocks_.size() - 1);
+  made.id = id;
+  block_bytes_ += bytes_of(made);
   Reader reader(words);
   reader.read();
   made.pc = reader.pc;
@@ -119,6 +158,7 @@ const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
       placed_.push_back({reader.pc, text_.shape(reader.number)});
     }
     timing = std::make_unique<BlockTiming>(timing_, limits_, placed_, block.id, taken, detail_);
+    block_bytes_ += timing->bytes();
   }
   return *timing;
 }

@@ -115,10 +115,28 @@ static_assert(sizeof(SimpleBlock) == 64);
 class CodeBook {
  public:
   /// detail  what the clocks that play its plans ask for
-  CodeBook(const CoreModel& model, TimingDetail detail)
-      : timing_(model.timing), limits_(memory_limits(model.memory)), detail_(detail) {}
+  /// kept    MachineOptions::kept_bytes
+  CodeBook(const CoreModel& model, TimingDetail detail, std::size_t kept)
+      : timing_(model.timing), limits_(memory_limits(model.memory)), detail_(detail), kept_(kept) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
+  /// No number means anything any more. What is known of the paths stays, for others that are the same,
+  void forget_numbers() { numbered_.clear(); }
+  /// as long as it is not too much.
+  bool is_full() const { return bytes() > kept_; }
+  /// Forgets all paths, and blocks but those of which `keeps` says that somebody may still ask for them.
+  template <typename Keeps>
+  void forget(const Keeps& keeps) {
+    for (std::unique_ptr<KnownBlock>& block : blocks_) {
+      if (block != nullptr && !keeps(*block)) {
+        free_ids_.push_back(block->id);
+        block = nullptr;
+      }
+    }
+    begin_again();
+  }
+  /// What all that is known takes, roughly.
+  std::size_t bytes() const { return text_.bytes() + arena_.bytes() + block_bytes_ + paths_.size() * sizeof(Path); }
   std::size_t paths() const { return numbered_.size(); }  // all numbers are below
   bool knows(std::uint32_t path) const { return path < numbered_.size() && numbered_[path] != kUnknown; }
 
@@ -144,6 +162,7 @@ class CodeBook {
     const SimpleBlock* simple = nullptr;
   };
 
+  void begin_again();
   std::uint32_t path_of(const arch::PathDescription& description);
   const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
   const Plan* make(const Path& path, const KnownBlock* open);
@@ -154,6 +173,7 @@ class CodeBook {
   TimingParameters timing_;
   MemoryLimits limits_;
   TimingDetail detail_;
+  std::size_t kept_;
   CodeText text_;
   Arena arena_;
   static constexpr std::uint32_t kUnknown = 0;
@@ -163,6 +183,8 @@ class CodeBook {
   FlatMap<const Plan*> within_blocks_;               // by path and the id of the open block
   std::vector<std::unique_ptr<KnownBlock>> blocks_;  // by id
   HashIndex blocks_by_;
+  std::vector<std::uint32_t> free_ids_;  // that no block has any more
+  std::size_t block_bytes_ = 0;
   // scratch
   std::vector<std::uint32_t> words_;
   std::vector<PlacedInstruction> placed_;

@@ -95,8 +95,4 @@ std::uint32_t CodeText::copy_code(std::uint32_t code, CodeText& to) const {
   return to.find_or_add(codes_[code], [&] { return shape(code); });
 }
 
-std::uint32_t CodeText::copy_instruction(std::uint32_t instruction, CodeText& to) const {
-  return to.find_or_add(copy_code(code(instruction), to), accesses(instruction));
-}
-
 }  // namespace zs::uarch

@@ -32,8 +32,11 @@ class Arena {
       at = 0;
     }
     used_ = at + bytes;
+    total_ += bytes;
     return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(chunks_.back().get()) + at);
   }
+  /// That were asked for.
+  std::size_t bytes() const { return total_; }
   template <typename T>
   std::span<const T> keep(std::span<const T> from) {
     T* const to = room<T>(from.size());
@@ -47,7 +50,7 @@ class Arena {
   };
   static constexpr std::size_t kChunk = std::size_t{256} << 10;
   std::vector<std::unique_ptr<Line[]>> chunks_;
-  std::size_t used_ = 0, size_ = 0;
+  std::size_t used_ = 0, size_ = 0, total_ = 0;
 };
 
 /// Numbers of things that stand elsewhere, by their hash: open addressing, and nothing is taken out.
@@ -137,9 +140,15 @@ class CodeText {
   }
   const InstructionShape& shape(std::uint32_t code) const { return shapes_[codes_[code].shape]; }
 
+  /// What it takes, roughly.
+  std::size_t bytes() const {
+    constexpr std::size_t kIndexed = 16;
+    return codes_.size() * (sizeof(Code) + kIndexed) + instructions_.size() * (sizeof(Instruction) + kIndexed) +
+           shapes_.size() * (sizeof(InstructionShape) + kIndexed) + accesses_.size() * sizeof(Access);
+  }
+
   /// The same in another text.
   std::uint32_t copy_code(std::uint32_t code, CodeText& to) const;
-  std::uint32_t copy_instruction(std::uint32_t instruction, CodeText& to) const;
 
  private:
   struct Code {

@@ -230,6 +230,12 @@ class Runner {
   std::size_t runs() const { return runs_.size(); }
   /// The number in the stream of the run's first instruction.
   std::size_t start_of(std::size_t run) const { return starts_[run]; }
+  /// All paths are described again, under numbers that begin with `first_path`.
+  void forget_paths(std::uint32_t first_path) {
+    first_path_ = first_path;
+    paths_.clear();
+    feed_.forget_paths();
+  }
 
  private:
   static std::size_t length(std::span<const Executed> stream, Cut cut, Random& random) {

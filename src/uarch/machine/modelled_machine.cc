@@ -1,5 +1,6 @@
 #include "uarch/machine/modelled_machine.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,13 +34,15 @@ class MachineOf final : public ModelledMachine::Impl {
  public:
   MachineOf(const CoreModel& model, const MachineOptions& options)
       : model_(as_asked(model, options)),
-        book_(model_, std::is_same_v<Clock, BoundClock> ? TimingDetail::Bounds : TimingDetail::All),
+        book_(model_, std::is_same_v<Clock, BoundClock> ? TimingDetail::Bounds : TimingDetail::All, options.kept_bytes),
         seed_(options.seed),
         memory_(MemorySystem::make(
             model.memory,
             {.cores = options.cores, .seed = options.seed, .store_buffer = options.depth == Depth::Full})) {
+    const std::size_t share = options.code_bytes / options.cores;
+    const std::size_t code_bytes = std::max(share, std::min(options.code_bytes, MachineOptions::kLeastCode));
     for (unsigned core = 0; core < options.cores; ++core) {
-      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core, options.code_bytes));
+      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core, code_bytes));
     }
     weaver_ = std::make_unique<Weaver<Clock>>(cores_, options.weave_cycles);
   }

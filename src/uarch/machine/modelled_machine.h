@@ -34,8 +34,13 @@ struct MachineOptions {
   // then their cores play side by side, the one with the lowest clock first, each up to so many cycles ahead, and in the order
   // of their clocks where they fight over a line.
   std::uint64_t weave_cycles = 0;
-  // At the depth Fast: of each core, for code that plays paths (path_code.h); 0: all are played by hand, which gives the same.
-  std::size_t code_bytes = std::size_t{48} << 20;
+  // At the depth Fast: of all cores together, but no less than kLeastCode for each, for code that plays paths (path_code.h); 0: all
+  // are played by hand, which gives the same.
+  std::size_t code_bytes = std::size_t{32} << 20;
+  static constexpr std::size_t kLeastCode = std::size_t{4} << 20;
+  // When all paths are forgotten, what is known of them stays for those that are the same, up to so much. chosen: most of it is asked
+  // for again, but what a program has done with does not go by itself.
+  std::size_t kept_bytes = std::size_t{48} << 20;
 };
 
 /// Whether a machine of that depth counts `signal`. What it does not count stays 0 and means nothing.

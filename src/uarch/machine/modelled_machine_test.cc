@@ -94,6 +94,41 @@ TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
   }
 }
 
+TEST_P(EveryMachine, DoesNotDependOnWhenPathsAreForgotten) {
+  const MadeUpProgram program(6, 300);
+  const auto stream = program.run(40'000, 10);
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    for (const std::size_t kept : {std::size_t{0}, std::size_t{200} << 10}) {
+      ModelledMachine knowing_machine(GetParam(), {.depth = depth}),
+          forgetful_machine(GetParam(), {.depth = depth, .kept_bytes = kept});
+      const auto knowing = knowing_machine.attach_thread();
+      const auto forgetful = forgetful_machine.attach_thread();
+      Runner knowing_runner(*knowing), forgetful_runner(*forgetful);
+      Random random(6);
+      std::size_t at = 0, most = 0;
+      while (at < stream.size()) {
+        const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
+        const auto part = std::span(stream).subspan(at, count);
+        // Often in the middle of a block, which the next path goes on with.
+        const auto cut = random.below(2) == 0 ? Cut::Anywhere : Cut::AtBranches;
+        knowing_runner.run(part, {.cut = cut, .seed = at});
+        forgetful_runner.run(part, {.cut = cut, .seed = at});
+        at += count;
+        ASSERT_EQ(difference(knowing->signals(), forgetful->signals()), "") << "instruction " << at;
+        most = std::max(most, forgetful->path_bytes());
+        if (random.below(8) == 0) {
+          forgetful_runner.forget_paths(static_cast<std::uint32_t>(random.below(50)));
+          // But for the block under way; at the depth Full also those that the uop cache has.
+          if (depth == Depth::Fast) {
+            EXPECT_LE(forgetful->path_bytes(), std::max(kept, std::size_t{16} << 10));
+          }
+        }
+      }
+      EXPECT_LT(most, knowing->path_bytes());
+    }
+  }
+}
+
 /// Where L2 and LLC are small and include L1I, data throws out code that the block under way has not fetched yet.
 TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
   CoreModel model = GetParam();

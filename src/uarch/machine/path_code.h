@@ -6,6 +6,7 @@
 // forgotten as a whole when its room is full.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -114,6 +115,13 @@ class PathCode {
     if (path >= heat_.size()) return;
     heat_[path] = 0;
     code_[path] = exit_;
+  }
+  void forget_numbers() {
+    std::ranges::fill(code_, exit_);
+    std::ranges::fill(heat_, 0);
+  }
+  void forget_all() {
+    if (memory_ != nullptr) begin_again();
   }
   /// Numbers below `paths` may be run.
   void make_room(std::size_t paths) {

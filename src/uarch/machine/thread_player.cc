@@ -91,7 +91,7 @@ template <typename Clock>
 ThreadPlayer<Clock>::ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
                                   Weaver<Clock>& weaver, std::uint64_t seed)
     : model_(model), book_(book), memory_(memory), core_(core), weaver_(weaver), random_(seed) {
-  weaver_.attached();
+  weaver_.attached(*this);
 }
 
 template <typename Clock>
@@ -318,6 +318,16 @@ void ThreadPlayer<Clock>::describe(std::uint32_t path, const arch::PathDescripti
   if (book_.knows(path)) weaver_.settle_all();
   book_.describe(path, description);
   weaver_.forget_code(path);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::forget_paths() {
+  weaver_.settle_all();
+  weaver_.forget_numbers();
+  book_.forget_numbers();
+  if (!book_.is_full()) return;
+  weaver_.forget_all_code();
+  book_.forget([this](const KnownBlock& block) { return weaver_.needs(block); });
 }
 
 template <typename Clock>

@@ -71,6 +71,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   ThreadPlayer& operator=(const ThreadPlayer&) = delete;
 
   void describe(std::uint32_t path, const arch::PathDescription& description) override;
+  void forget_paths() override;
+  std::size_t path_bytes() const override { return book_.bytes(); }
 
   void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
 
@@ -115,6 +117,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   bool play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place, std::uint64_t limit,
                   std::uint64_t until);
   /// Whether what was played last ended a block.
+  const KnownBlock* open() const { return open_; }
   bool between_blocks() const { return open_ == nullptr; }
   /// signals() show everything that was played.
   void tell();

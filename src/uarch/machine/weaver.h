@@ -26,13 +26,13 @@ class Weaver {
   Weaver(std::span<const std::unique_ptr<PlayedCore<Clock>>> cores, std::uint64_t quantum)
       : cores_(cores), quantum_(quantum), queues_(cores.size()) {}
 
-  void attached() { ++threads_; }
+  void attached(ThreadPlayer<Clock>& thread) { players_.push_back(&thread); }
   void detached(ThreadPlayer<Clock>& thread) {
     settle(thread);
-    --threads_;
+    std::erase(players_, &thread);
   }
   /// Whether runs wait.
-  bool weaves() const { return quantum_ != 0 && threads_ > 1; }
+  bool weaves() const { return quantum_ != 0 && players_.size() > 1; }
 
   void enqueue(ThreadPlayer<Clock>& thread, std::span<const arch::PathRun> runs,
                std::span<const std::uint64_t> addresses) {
@@ -58,6 +58,24 @@ class Weaver {
     for (const auto& core : cores_) {
       if (core->code != nullptr) core->code->forget(path);
     }
+  }
+
+  /// Nor for any number; paths that are the same as known ones find their code again.
+  void forget_numbers() {
+    for (const auto& core : cores_) {
+      if (core->code != nullptr) core->code->forget_numbers();
+    }
+  }
+  /// There is no code any more. What was told before was settled.
+  void forget_all_code() {
+    for (const auto& core : cores_) {
+      if (core->code != nullptr) core->code->forget_all();
+    }
+  }
+  /// Whether anybody may still ask for the block, when nothing waits.
+  bool needs(const KnownBlock& block) const {
+    return std::ranges::any_of(players_, [&](const ThreadPlayer<Clock>* player) { return player->open() == &block; }) ||
+           std::ranges::any_of(cores_, [&](const auto& core) { return core->clock.remembers(block.id); });
   }
 
   bool lags(unsigned core) const { return !queues_[core].empty(); }
@@ -149,8 +167,8 @@ class Weaver {
 
   std::span<const std::unique_ptr<PlayedCore<Clock>>> cores_;
   std::uint64_t quantum_;
+  std::vector<ThreadPlayer<Clock>*> players_;
   std::vector<Queue> queues_;
-  std::size_t threads_ = 0;
 };
 
 }  // namespace zs::uarch

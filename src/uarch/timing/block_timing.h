@@ -65,6 +65,10 @@ class BlockTiming {
               std::uint32_t id, bool taken = true, TimingDetail detail = TimingDetail::All);
 
   std::uint32_t id() const { return id_; }
+  /// What it takes, roughly.
+  std::size_t bytes() const {
+    return sizeof *this + (offsets_at_ + instructions_) * sizeof(Latency) + loads_ + branches_ + lanes_;
+  }
   std::uint32_t slots() const { return slots_; }
   std::uint32_t uops() const { return uops_; }
   std::uint32_t microcode_slots() const { return microcode_slots_; }

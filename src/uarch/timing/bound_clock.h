@@ -51,6 +51,7 @@ class BoundClock {
   void passed_mispredict() { now_ += mispredict_units_; }
   void passed_resteer() { now_ += resteer_units_; }
   void continue_with(const BlockTiming& longer) { block_ = &longer; }
+  bool remembers(std::uint32_t) const { return false; }
   bool under_way() const { return block_ != nullptr; }
 
   std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }

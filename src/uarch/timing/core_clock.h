@@ -100,6 +100,8 @@ class CoreClock {
     events_.clear();
     if (now_ - base_ > 1U << 28) rebase();
   }
+  /// Whether what it knows of the block of this id, which is not under way, may still matter.
+  bool remembers(std::uint32_t id) const { return id == last_block_ || in_uop_cache(id); }
   /// The block under way goes on: `longer` begins with all of its instructions.
   void continue_with(const BlockTiming& longer);
   bool under_way() const { return block_ != nullptr; }
@@ -198,6 +200,9 @@ class CoreClock {
 
   void wait_until(std::uint64_t time, SlotCause cause);
   void fill_uop_cache(std::uint32_t id);
+  bool in_uop_cache(std::uint32_t id) const {
+    return id < filled_at_.size() && filled_at_[id] != 0 && filled_ - filled_at_[id] < core_.uop_cache_slots;
+  }
 
   /// What delivers the block.
   const BlockBound& bound() {
@@ -209,7 +214,7 @@ class CoreClock {
       bound_ = &block_->looped();
     } else if (core_.uop_cache_width == 0) {
       bound_ = &block_->decoded();
-    } else if (id < filled_at_.size() && filled_at_[id] != 0 && filled_ - filled_at_[id] < core_.uop_cache_slots) {
+    } else if (in_uop_cache(id)) {
       bound_ = &block_->cached();
     } else {
       fill_uop_cache(id);
