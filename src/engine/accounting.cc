@@ -354,7 +354,7 @@ std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint
 // tell_core: that the instruction runs, where there is one and it is not told otherwise
 void Runtime::begin_step(bool tell_core) {
   StepInProgress& step = thread_->step;
-  if (!decode_into(step.insn, thread_->pc, fetch(thread_->pc), config_.virtual_time)) return;
+  if (!stepped_insns_.decode(step.insn, thread_->pc, fetch(thread_->pc), config_.virtual_time)) return;
   const Insn& insn = step.insn;
   step.active = true;
   step.mark = mark(insn);
@@ -369,7 +369,7 @@ void Runtime::begin_step(bool tell_core) {
 // What there is to say of an instruction without addresses and marks, at `pc`, that runs or has run among others.
 arch::Retired Runtime::retired_alone(std::uint64_t pc) {
   Insn& insn = thread_->step.insn;
-  CHECK(decode_into(insn, pc, fetch(pc), config_.virtual_time), pc);
+  CHECK(stepped_insns_.decode(insn, pc, fetch(pc), config_.virtual_time), pc);
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.ip = pc;

@@ -21,6 +21,7 @@
 #include "engine/loader/program.h"
 #include "engine/memory/guest_map.h"
 #include "engine/signal_frame.h"
+#include "engine/stepped_insns.h"
 #include "engine/stubs.h"
 #include "engine/thread.h"
 #include "engine/translator.h"
@@ -322,6 +323,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
   std::vector<std::uint32_t> slots_;  // scratch of drain(): with ids_, where each record's slots are
+  SteppedInsns stepped_insns_;
   std::uint32_t extra_slots_ = 0;     // and those of the record that was not stored
   std::vector<arch::PathRun> runs_;   // scratch of run_core()
   std::vector<std::uint64_t> words_;  // likewise
