@@ -248,7 +248,8 @@ void Runtime::drain_elements() {
 // The ids in [start, end), oldest first. A spaced trace has each at the end of its words, so it is read backwards.
 std::span<std::uint32_t> Runtime::recorded(std::uint64_t start, std::uint64_t end) {
   if (form_ == TraceForm::Records) return {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4};
-  ids_.resize((end - start) / 4);
+  // They never shrink: what is made larger is written with zeros, for each word of the trace.
+  ids_.resize(std::max<std::size_t>(ids_.size(), (end - start) / 4));
   if (models_) slots_.resize(ids_.size());
   std::size_t first = ids_.size();
   while (end > start) {
