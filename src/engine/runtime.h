@@ -341,7 +341,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<bool> described_before_ = described_;                  // and those before then
   std::uint64_t different_ = 0, again_ = 0;                          // bits of the former; that both have
   std::size_t most_held_ = kMostHeld;                                // bound_memory()
-  static constexpr std::size_t kMostHeld = std::size_t{132} << 20;
+  static constexpr std::size_t kMostHeld = std::size_t{112} << 20;
   std::size_t logged_bytes_ = 0;      // of logged_blocks_, roughly
   std::uint64_t paths_of_flush_ = 0;  // Translator::flushes() when core_paths_ was begun
   // Signals whose changes alone may overflow a modelled lane in such blocks; none: others may, or more is asked of the trace.
