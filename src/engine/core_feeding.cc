@@ -41,27 +41,14 @@ void Runtime::forget_flushed_paths() {
   if (std::exchange(paths_of_flush_, translator_->flushes()) == translator_->flushes()) return;
   core_paths_.forget_all();
   thread_->cpu.core->forget_paths();
-  told_ = different_ = again_ = 0;
-  described_before_ = std::exchange(described_, std::vector<bool>(described_.size()));
+  code_bound_.forgotten();
 }
 
-// The path was described. What translations, their descriptions and the model's plans take together has a bound, because a program may
-// have much code and use each part of it for a short time only, or make code for hours. What is used anew is made anew; where that
-// is nearly all of what is made, and runs little, the bound grows. Chosen: making a path costs as much as some ten to a hundred runs.
+// The path was described.
 void Runtime::bound_memory(const CorePaths::Path& path) {
-  constexpr std::uint64_t kRunsToBeCheap = 64;
-  constexpr std::size_t kMostTimes = 4;
-  const std::size_t bit = path.first * 0x9E3779B97F4A7C15u >> 32 & (described_.size() - 1);
-  if (!described_[bit]) {
-    described_[bit] = true;
-    ++different_;
-    again_ += described_before_[bit] ? 1 : 0;
-  }
+  code_bound_.described(path.first);
   const std::size_t held = translator_->bytes() + core_paths_.bytes() + logged_bytes_ + thread_->cpu.core->path_bytes();
-  if (held <= most_held_ || translator_->flushes_soon()) return;
-  translator_->flush_soon();
-  if (told_ < kRunsToBeCheap * core_paths_.size() && 5 * again_ > 4 * different_)
-    most_held_ = std::min(most_held_ + most_held_ / 4, kMostTimes * kMostHeld);
+  if (!translator_->flushes_soon() && code_bound_.exceeded(held, core_paths_.size())) translator_->flush_soon();
 }
 
 const CorePaths::Path& Runtime::core_path(std::uint32_t exit_id) {
@@ -93,7 +80,7 @@ bool Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std
     if (core_paths_.find(ids[i]) == nullptr) core_path(ids[i]);
   }
   if (extra) core_path(*extra);
-  told_ += to - from;
+  code_bound_.ran(to - from);
   const std::uint64_t behind = more ? core_path(*more).first : indirect_target_;
   const CorePaths::Bases bases = segment_bases();
   const std::uint32_t* const slots = slots_.data() + (slots_.size() - ids.size());

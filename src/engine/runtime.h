@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/code_bound.h"
 #include "engine/code_cache.h"
 #include "engine/code_marks.h"
 #include "engine/core_paths.h"
@@ -323,7 +324,6 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
   std::vector<std::uint32_t> slots_;  // scratch of drain(): with ids_, where each record's slots are
-  SteppedInsns stepped_insns_;
   std::uint32_t extra_slots_ = 0;     // and those of the record that was not stored
   std::vector<arch::PathRun> runs_;   // scratch of run_core()
   std::vector<std::uint64_t> words_;  // likewise
@@ -335,13 +335,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::unordered_map<std::uint32_t, LoggedBlock> logged_blocks_;  // by block
   std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
   bool uses_gs_ = false;                                          // some address was relative to GS
-  std::uint64_t told_ = 0;                                        // paths run since then
-  static constexpr std::size_t kDescribedBits = std::size_t{1} << 18;
-  std::vector<bool> described_ = std::vector<bool>(kDescribedBits);  // where paths described since then begin, by hash
-  std::vector<bool> described_before_ = described_;                  // and those before then
-  std::uint64_t different_ = 0, again_ = 0;                          // bits of the former; that both have
-  std::size_t most_held_ = kMostHeld;                                // bound_memory()
-  static constexpr std::size_t kMostHeld = std::size_t{112} << 20;
+  CodeBound code_bound_;
   std::size_t logged_bytes_ = 0;      // of logged_blocks_, roughly
   std::uint64_t paths_of_flush_ = 0;  // Translator::flushes() when core_paths_ was begun
   // Signals whose changes alone may overflow a modelled lane in such blocks; none: others may, or more is asked of the trace.
@@ -361,6 +355,7 @@ class Runtime final : public CodeSource, public CodeListener {
   } stopped_;
   std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
+  SteppedInsns stepped_insns_;
   CodeMarks marks_;
   std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
   bool any_marks_ = false;                               // in code that has been translated

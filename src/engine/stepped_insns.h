@@ -14,6 +14,7 @@ class SteppedInsns {
  public:
   /// As decode_into() says. What is known of the place is held against the bytes that are there now.
   bool decode(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+    known_.resize(std::size_t{1} << kBits);
     Insn& known = known_[(pc ^ pc >> kBits) % known_.size()];
     const bool same = known.pc == pc && known.length != 0 && known.length <= code.size() &&
                       std::equal(known.bytes.begin(), known.bytes.begin() + known.length, code.begin());
@@ -24,7 +25,7 @@ class SteppedInsns {
 
  private:
   static constexpr unsigned kBits = 8;  // chosen
-  std::vector<Insn> known_ = std::vector<Insn>(std::size_t{1} << kBits);
+  std::vector<Insn> known_;             // by pc; empty until the first
 };
 
 }  // namespace zs::engine
