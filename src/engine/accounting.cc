@@ -133,7 +133,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
   // Where registers are stored too, these take a word for two instructions anyway.
   const std::uint32_t instructions_per_word = models_ ? 2 : 8, others_per_word = models_ ? 1 : 2;
   units_.clear();
-  seldom_.reset();
+  arch::SignalSet near_signals;
   others_are_near_ = false;
   time_is_near_ = false;
   for (const pmu::Pmu* pmu : cpu.pmus) {
@@ -142,7 +142,7 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
       const bool near = !cuts_ && pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements_ = false;
       if (lanes_->modelled(units_.size())) {
-        if (near) seldom_ |= signals_of(meaning);
+        if (near) near_signals |= signals_of(meaning);
         units_.push_back(near ? per_instruction_[units_.size()] : 0);
       } else {
         others_are_near_ |= near;
@@ -150,10 +150,11 @@ void Runtime::adopt_lanes(const VirtualCpu& cpu) {
       }
     }
   }
-  risks_ = risks_of(seldom_);
-  const bool by_hits = std::ranges::any_of(
-      arch::kHitSignals, [this](arch::CoreSignal signal) { return seldom_[static_cast<std::size_t>(signal)]; });
-  if (branches || by_hits) seldom_.reset();
+  risks_ = risks_of(near_signals);
+  const bool by_hits = std::ranges::any_of(arch::kHitSignals, [&near_signals](arch::CoreSignal signal) {
+    return near_signals[static_cast<std::size_t>(signal)];
+  });
+  seldom_ = branches || by_hits ? arch::SignalSet() : near_signals;
   if (models_) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near_ |= nearest_time(*pmu) < kFarAway;
     if (time_is_near_) risks_ |= kRiskAny;
