@@ -95,18 +95,17 @@ bool Translator::needs_step(const Insn& insn) const {
 }
 
 const Translator::Path& Translator::replay(const Block& block, unsigned instructions) {
-  return collect(block.pc, block.variant, instructions, &block);
+  return follow(block.pc, block.variant, instructions, &block);
 }
 
-const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
-  const Path& path = follow(pc, variant, limit, as);
-  if (!options_.addresses || as != nullptr || !path.full || (variant != Variant::Full && variant != Variant::Logged))
-    return path;
+const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit) {
+  const Path& path = follow(pc, variant, limit, nullptr);
+  if (!options_.addresses || !path.full || (variant != Variant::Full && variant != Variant::Logged)) return path;
   // A core model's blocks end with branches, and one that goes on in the next path is more work than a shorter path.
   std::size_t whole = path.steps.size();
   while (whole != 0 && path.steps[whole - 1].insn.facts.branch == arch::BranchKind::None) --whole;
   if (whole == path.steps.size() || whole < kFewestWhole) return path;
-  return follow(pc, variant, static_cast<unsigned>(whole), as);
+  return follow(pc, variant, static_cast<unsigned>(whole), nullptr);
 }
 
 const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
@@ -944,7 +943,7 @@ const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t fr
 }
 
 const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint32_t from) {
-  const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions, nullptr);
+  const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = variant;
@@ -983,7 +982,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
 
 const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
   const auto limit = static_cast<unsigned>(std::min<std::uint64_t>(instructions, options_.max_instructions));
-  const Path& path = collect(pc, Variant::Once, limit, nullptr);
+  const Path& path = collect(pc, Variant::Once, limit);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = Variant::Once;

@@ -277,8 +277,9 @@ class Translator {
     bool brake = false;
   };
 
-  /// The path a block takes, in path_: at most `limit` instructions. as: the way that an existing block took.
-  const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
+  /// The path that a new block takes, in path_: at most `limit` instructions, cut where a core model wants it.
+  const Path& collect(std::uint64_t pc, Variant variant, unsigned limit);
+  /// A path of up to `limit` instructions, in path_. as: the way that an existing block took; null: the best one.
   const Path& follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
