@@ -273,12 +273,11 @@ void ThreadPlayer<Clock>::tell_watcher(const WatchedBlock& block, std::size_t in
   last_ = {};
 }
 
-/// Of the run that is played by code.
+/// Of the run that is played by code, which has that plan.
 template <typename Clock>
-typename ThreadPlayer<Clock>::WatchedBlock ThreadPlayer<Clock>::watched(const PlayState& state,
+typename ThreadPlayer<Clock>::WatchedBlock ThreadPlayer<Clock>::watched(const Plan& plan, const PlayState& state,
                                                                         const SimpleBlock* blocks,
                                                                         const SimpleBlock& block) {
-  const Plan& plan = book_.plan(state.run->path, nullptr);
   WatchedBlock watched{
       .run = state.run, .segment = static_cast<std::size_t>(&block - blocks), .first = 0, .counted = blocks};
   for (std::size_t i = 0; i < watched.segment; ++i) watched.first += plan.segments[i].instructions;
@@ -453,6 +452,16 @@ template <bool kLast>
   return words;
 }
 
+template <typename Clock>
+template <typename Core>
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::pass_outcome(const BranchOutcome& outcome, Core& core) {
+  if (outcome.mispredicted) [[unlikely]] {
+    core.clock.passed_mispredict();
+  } else if (outcome.btb_miss) [[unlikely]] {
+    core.clock.passed_resteer();
+  }
+}
+
 /// The branch that ends a simple block. next: as PathRun has it
 template <typename Clock>
 template <typename Core>
@@ -526,11 +535,7 @@ template <typename Core>
     words += looks;
     const BranchOutcome outcome = play_branch(*block, run.next, core);
     core.clock.pass(block->units, block->slots);
-    if (outcome.mispredicted) [[unlikely]] {
-      core.clock.passed_mispredict();
-    } else if (outcome.btb_miss) [[unlikely]] {
-      core.clock.passed_resteer();
-    }
+    pass_outcome(outcome, core);
     if (block->last) return words;
   }
 }
@@ -645,7 +650,7 @@ void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* bloc
   const auto which = static_cast<std::size_t>(&block - blocks);
   if (watch_.watcher != nullptr) [[unlikely]] {
     core_.clock.begin(*plan.segments[which].timing);
-    state.words = watch_block(plan, watched(state, blocks, block), line, done, state.words);
+    state.words = watch_block(plan, watched(plan, state, blocks, block), line, done, state.words);
   } else {
     state.words = play_part(plan, which, line, done, state.run->next, state.words);
   }
@@ -666,14 +671,10 @@ void ThreadPlayer<Clock>::answer_branch(PlayState& state, Question::Kind kind, c
       outcome.btb_miss = !core_.branches.targets().touch(block.pc);
       if (outcome.btb_miss) ++signals_[CoreSignal::Resteers];
     }
-    if (outcome.mispredicted) {
-      core_.clock.passed_mispredict();
-    } else if (outcome.btb_miss) {
-      core_.clock.passed_resteer();
-    }
+    pass_outcome(outcome, core_);
     if (watch_.watcher == nullptr) return;
-    const WatchedBlock under_watch = watched(state, blocks, block);
     const Plan& plan = book_.plan(state.run->path, nullptr);
+    const WatchedBlock under_watch = watched(plan, state, blocks, block);
     tell_watcher(under_watch, plan.segments[under_watch.segment].instructions - 1U, 0, {});
   }
 }

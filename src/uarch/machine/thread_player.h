@@ -116,8 +116,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// returns whether it is over
   bool play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place, std::uint64_t limit,
                   std::uint64_t until);
-  /// Whether what was played last ended a block.
   const KnownBlock* open() const { return open_; }
+  /// Whether what was played last ended a block.
   bool between_blocks() const { return open_ == nullptr; }
   /// signals() show everything that was played.
   void tell();
@@ -137,10 +137,9 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// A block of a run under watch.
   struct WatchedBlock {
     const arch::PathRun* run = nullptr;
-    std::size_t segment = 0;  // of the run's plan
-    std::size_t first = 0;    // number of the block's first instruction in the path
-    const SimpleBlock* counted =
-        nullptr;  // the path's blocks, if their hits are counted only when all are over; else null
+    std::size_t segment = 0;               // of the run's plan
+    std::size_t first = 0;                 // number of the block's first instruction in the path
+    const SimpleBlock* counted = nullptr;  // the path's, if their hits are counted only when all are over; else null
   };
 
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
@@ -165,6 +164,9 @@ class ThreadPlayer final : public arch::CoreFeed {
   template <typename Core>
   const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
                                   MemorySystem::Filter& filter, Core& core);
+  /// What the clock waits for behind a simple block's branch.
+  template <typename Core>
+  static void pass_outcome(const BranchOutcome& outcome, Core& core);
   template <typename Core>
   BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
   const std::uint64_t* watch_run(const arch::PathRun& run, const std::uint64_t* words);
@@ -172,7 +174,8 @@ class ThreadPlayer final : public arch::CoreFeed {
                                    const std::uint64_t* words);
   void tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
                     std::span<const Step> behind);
-  WatchedBlock watched(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
+  static WatchedBlock watched(const Plan& plan, const PlayState& state, const SimpleBlock* blocks,
+                              const SimpleBlock& block);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
   bool is_hit(std::uint64_t linear, Look look, std::uint64_t since);
