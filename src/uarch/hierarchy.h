@@ -117,7 +117,7 @@ class Hierarchy final : public MemorySystem {
       return false;
     } else {
       Core& own = *cores_[core];
-      if (linear % kLineBytes + look.last() >= kLineBytes || !contended_.empty()) return false;
+      if (linear % kLineBytes + look.last() >= kLineBytes || contended_.any(since)) return false;
       const std::uint64_t page = linear >> kPageBits;
       const Side side = look.store() != 0 ? Side::Store : Side::Load;
       const Frame* const frame = first_tlb(own, side).find(page, false);
@@ -140,7 +140,7 @@ class Hierarchy final : public MemorySystem {
   }
 
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
-    if (!several_ || contended_.empty() || !pages_.known(linear >> kPageBits)) return false;
+    if (!several_ || !contended_.any(now) || !pages_.known(linear >> kPageBits)) return false;
     return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits), now) != nullptr;
   }
 

@@ -60,13 +60,12 @@ struct Contention {
 
 class ContendedLines {
  public:
-  bool empty() const { return lines_.empty(); }
   /// Whether any line is contended.
   bool any(std::uint64_t now) const { return !lines_.empty() && now < last_transfer_ + kForgottenAfter; }
 
   /// Null if the line is not contended, or has been forgotten.
   Contention* find(Line line, std::uint64_t now) {
-    if (lines_.empty()) return nullptr;
+    if (!any(now)) return nullptr;
     Contention* found = lines_.find(line);
     if (found == nullptr || now < found->last_transfer + kForgottenAfter) return found;
     lines_.erase(line);

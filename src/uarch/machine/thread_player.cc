@@ -153,8 +153,7 @@ void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<con
   } else {
     weaver_.settle(*this);  // what waited when there were others
     take();
-    if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
-    play_all(runs, addresses);
+    play_alone(runs, addresses);
   }
 }
 
@@ -330,8 +329,8 @@ void ThreadPlayer<Clock>::forget_paths() {
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::play_all(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
-  take();
+void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
+  if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   const std::uint64_t* words = addresses.data();
   const std::uint64_t* const end = words + addresses.size();
   const auto next = [&]<bool kLast>(const arch::PathRun& run) {

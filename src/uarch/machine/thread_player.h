@@ -116,6 +116,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// returns whether it is over
   bool play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place, std::uint64_t limit,
                   std::uint64_t until);
+  /// Plays runs whose accesses wait for nobody, behind take().
+  void play_alone(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses);
   const KnownBlock* open() const { return open_; }
   /// Whether what was played last ended a block.
   bool between_blocks() const { return open_ == nullptr; }
@@ -145,7 +147,6 @@ class ThreadPlayer final : public arch::CoreFeed {
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
   void take_over();
   void leave();
-  void play_all(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses);
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words);

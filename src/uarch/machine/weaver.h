@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "arch/core_feed.h"
@@ -143,6 +144,10 @@ class Weaver {
     ThreadPlayer<Clock>& thread = *part.thread;
     thread.take();
     while (part.runs != 0) {
+      if (until == UINT64_MAX && queue.place.plan == nullptr && thread.between_blocks()) {
+        play_rest(queue, part);
+        break;
+      }
       const arch::PathRun& run = queue.runs[queue.run];
       if (!thread.play_until(run, queue.words.data() + queue.word, queue.place, limit, until)) {
         thread.tell();
@@ -163,6 +168,15 @@ class Weaver {
     queue.runs.clear();
     queue.words.clear();
     queue.part = queue.run = queue.word = 0;
+  }
+
+  /// Nothing that another core has to do comes before what is left of the part.
+  static void play_rest(Queue& queue, Part& part) {
+    const auto runs = std::span(queue.runs).subspan(queue.run, std::exchange(part.runs, 0));
+    std::size_t words = 0;
+    for (const arch::PathRun& run : runs) words += run.words;
+    part.thread->play_alone(runs, std::span(queue.words).subspan(std::exchange(queue.word, queue.word + words), words));
+    queue.run += runs.size();
   }
 
   std::span<const std::unique_ptr<PlayedCore<Clock>>> cores_;
