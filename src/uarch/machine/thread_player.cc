@@ -609,10 +609,39 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
   }
   std::uint64_t line = block.first_line;
   const bool in_turn = filter.code_may_leave && block.lines != 1;
-  while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
+  const auto pass_hits = [&] {
+    while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
+  };
+  pass_hits();
+  // Nothing of the block comes before its first line. What does before the others may miss too, and in that order.
+  if (line == block.first_line && !is_played_by_hand(block)) {
+    happens_in(state, blocks, block, [this](const auto* step) { play_step<false>(*step, nullptr); });
+    ++line;
+    pass_hits();
+  }
   if (line == end) return false;
   play_by_hand(state, blocks, block, line, 0);
   return true;
+}
+
+/// Whether a block to which something happens is left to play_by_hand().
+template <typename Clock>
+bool ThreadPlayer<Clock>::is_played_by_hand(const SimpleBlock& block) {
+  return watch_.watcher != nullptr || (memory_.filter(core_.number).code_may_leave && block.lines != 1);
+}
+
+/// Does what happens in a block of the run that is played by code, which goes on then. happen(steps): the block's first step
+template <typename Clock>
+template <typename Happen>
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::happens_in(const PlayState& state, const SimpleBlock* blocks,
+                                                                   const SimpleBlock& block, Happen happen) {
+  if constexpr (!kTimed) {
+    const Plan& plan = book_.plan(state.run->path, nullptr);
+    const auto which = static_cast<std::size_t>(&block - blocks);
+    core_.clock.begin(*plan.segments[which].timing);
+    happen(plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end));
+    core_.clock.let_pass();
+  }
 }
 
 template <typename Clock>
@@ -622,6 +651,14 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
   const Look look = block.look[done];
   const std::uint64_t linear = state.words[done];
   if (memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) return false;
+  if (!is_played_by_hand(block)) {
+    filter.count(0 - std::uint64_t{1 - look.store()}, 0 - std::uint64_t{look.store()});
+    happens_in(state, blocks, block, [this, linear, left = done](const auto* step) mutable {
+      for (; step->kind == StepKind::Fetch || left-- != 0; ++step) {}
+      play_miss(*step, linear, core_.clock.start_cycle(), core_);
+    });
+    return false;
+  }
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   const std::uint64_t end = block.first_line + block.lines;
   const bool in_turn = filter.code_may_leave && block.lines != 1;
@@ -720,6 +757,22 @@ template <typename Clock>
          memory_.quiet_hit(core_.number, linear, look, since);
 }
 
+/// An access of the block under way which no inline path answers for. Nobody asks for what became of it. started: when the block began
+template <typename Clock>
+template <typename Core>
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::play_miss(const Step& step, std::uint64_t linear,
+                                                                  std::uint64_t started, Core& core) {
+  const std::uint64_t now = core.clock.dispatch_cycle(step.instruction);
+  const Access access{linear, now, step.bytes, static_cast<std::uint32_t>(step.at), started, 0};
+  if (step.kind == StepKind::Store) {
+    const Outcome outcome = memory_.other_store(core.number, access);
+    if (outcome.latency > l1_cycles_) core.clock.store_missed(step.instruction, outcome.latency);
+  } else {
+    const Outcome outcome = memory_.other_load(core.number, access);
+    if (outcome.latency > l1_cycles_) core.clock.load_done(step.load, outcome.latency, SlotCause::L1);
+  }
+}
+
 /// The accesses of a simple block of a plan from the `done`th on, which no inline path answers for; those before it were hits that
 /// are not counted yet, and all its lines were fetched. Nobody asks for what became of them.
 template <typename Clock>
@@ -729,8 +782,7 @@ template <typename Core>
                                                                                   std::size_t done, std::uint64_t next,
                                                                                   const std::uint64_t* words,
                                                                                   Core& core) {
-  const unsigned number = core.number;
-  MemorySystem::Filter& filter = memory_.filter(number);
+  MemorySystem::Filter& filter = memory_.filter(core.number);
   const std::uint64_t started = core.clock.start_cycle();
   std::uint64_t hits = done, written = 0;
   for (const Step* before = step; done != 0; ++before) {
@@ -751,15 +803,7 @@ template <typename Core>
       continue;
     }
     tried = false;
-    const std::uint64_t now = core.clock.dispatch_cycle(step->instruction);
-    const Access access{linear, now, step->bytes, static_cast<std::uint32_t>(step->at), started, 0};
-    if (store) {
-      const Outcome outcome = memory_.other_store(number, access);
-      if (outcome.latency > l1_cycles_) core.clock.store_missed(step->instruction, outcome.latency);
-    } else {
-      const Outcome outcome = memory_.other_load(number, access);
-      if (outcome.latency > l1_cycles_) core.clock.load_done(step->load, outcome.latency, SlotCause::L1);
-    }
+    play_miss(*step, linear, started, core);
   }
   filter.count(hits - written, written);
   end_simple(segment, next, core);

@@ -161,6 +161,9 @@ class ThreadPlayer final : public arch::CoreFeed {
   bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
+  bool is_played_by_hand(const SimpleBlock& block);
+  template <typename Happen>
+  void happens_in(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, Happen happen);
   void answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
   template <typename Core>
   const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
@@ -180,6 +183,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
   bool is_hit(std::uint64_t linear, Look look, std::uint64_t since);
+  template <typename Core>
+  void play_miss(const Step& step, std::uint64_t linear, std::uint64_t started, Core& core);
   template <typename Core>
   const std::uint64_t* play_rest(const Segment& segment, const Step* step, const Step* end, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words, Core& core);

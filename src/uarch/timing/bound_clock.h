@@ -88,12 +88,14 @@ class BoundClock {
   void occupy(std::uint32_t cycles, SlotCause) { shift_ += cycles * kUnitsPerCycle; }
   void end() {
     now_ += block_->cached().units + shift_;
-    if (complete_ > now_) {
-      if (newest_ - oldest_ == kRing) ++oldest_;  // as many blocks as no reorder buffer holds
-      misses_[newest_++ % kRing] = {slots_ + 1, complete_};
-      full_at_ = misses_[oldest_ % kRing].first_slot + reorder_buffer_;
-    }
+    if (complete_ > now_) note_miss();
     slots_ += block_->slots();
+    block_ = nullptr;
+  }
+  /// What has happened to the block under way is done; the rest of it passes, as a block to which nothing happens.
+  void let_pass() {
+    now_ += shift_;
+    if (complete_ > now_ + block_->cached().units) note_miss();
     block_ = nullptr;
   }
   void idle_until(std::uint64_t cycle) { now_ = std::max(now_, cycle * kUnitsPerCycle); }
@@ -106,6 +108,19 @@ class BoundClock {
       ++oldest_;
     }
     full_at_ = oldest_ == newest_ ? UINT64_MAX : misses_[oldest_ % kRing].first_slot + reorder_buffer_;
+  }
+
+  /// The block has a load that completes behind its end.
+  void note_miss() {
+    const std::uint64_t first = slots_ + 1;
+    Miss& before = misses_[(newest_ - 1) % kRing];
+    if (newest_ != oldest_ && before.first_slot == first) {  // so had it when it was let pass
+      before.complete = std::max(before.complete, complete_);
+      return;
+    }
+    if (newest_ - oldest_ == kRing) ++oldest_;  // as many blocks as no reorder buffer holds
+    misses_[newest_++ % kRing] = {first, complete_};
+    full_at_ = misses_[oldest_ % kRing].first_slot + reorder_buffer_;
   }
 
   static constexpr std::size_t kRing = 1024;
