@@ -335,7 +335,7 @@ class Hierarchy final : public MemorySystem {
     used_ |= core_bit(core);
   }
 
-  static std::uint64_t earliest_of(const Access& access) { return access.earliest != 0 ? access.earliest : access.now; }
+  static std::uint64_t earliest_of(const Access& access) { return std::min(access.earliest, access.now); }
 
   void count(unsigned core, CoreSignal event, std::uint64_t n = 1) { (*counts_[core])[event] += n; }
 

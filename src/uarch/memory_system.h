@@ -49,9 +49,9 @@ struct Access {
   std::uint64_t now = 0;          // core cycle of its dispatch, when its address is known
   std::uint32_t bytes = 0;        // 1 or more
   std::uint32_t instruction = 0;  // a number of the instruction, the same at every execution
-  // Program order is not the order of dispatch: an older load may wait for its address. 0 stands for `now`.
-  std::uint64_t earliest = 0;  // no later access of this core is dispatched before that
-  std::uint64_t retires = 0;   // of a store: everything older is complete
+  // Program order is not the order of dispatch: an older load may wait for its address.
+  std::uint64_t earliest = ~std::uint64_t{0};  // no later access of this core is dispatched before that, or `now`
+  std::uint64_t retires = 0;                   // of a store: everything older is complete
 };
 
 struct Outcome {

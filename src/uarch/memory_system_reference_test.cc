@@ -214,6 +214,23 @@ std::vector<const CoreModel*> rows() {
   return all;
 }
 
+TEST_P(MemorySystemReference, WhatIsDispatchedFromCycle0OnMayComeInAnyOrder) {
+  const MemoryParameters& parameters = GetParam()->memory;
+  const auto fast = MemorySystem::make(parameters, {});
+  const auto plain = std::make_unique<Hierarchy<PlainParts>>(parameters, MemoryOptions{});
+  constexpr std::uint64_t kData = 0x1000'0000;
+  const auto load = [&](std::uint64_t linear, std::uint64_t now) {
+    const Access access{.linear = linear, .now = now, .bytes = 8, .instruction = 1, .earliest = 0};
+    const Outcome outcome = fast->load(0, access);
+    EXPECT_EQ(outcome, plain->load(0, access));
+    return outcome;
+  };
+  load(kData, 3000);
+  load(kData + 0x10'0000, 9000);  // its address took long
+  EXPECT_EQ(load(kData + 8, 3001).source, Source::FillBuffer);
+  EXPECT_EQ(fast->counts(0), plain->counts(0));
+}
+
 INSTANTIATE_TEST_SUITE_P(Cores, MemorySystemReference, testing::ValuesIn(rows()), [](const auto& row) {
   std::string name(row.param->name);
   for (char& letter : name) {
