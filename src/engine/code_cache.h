@@ -49,7 +49,7 @@ class Window {
   static constexpr std::uint64_t kDirectFirst = 0x1000'0000, kDirectEnd = 0x7ff0'0000;
 
   std::uint64_t trace_begin() const { return trace_; }
-  std::uint64_t trace_end() const { return trace_ + trace_bytes_; }  // the guard starts here
+  std::uint64_t trace_end() const { return trace_end_; }  // the guard starts here
   /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign says whether one is
   /// due. From there to the guard, which is for what has no brake, a block's exit and the way to the next brake have to fit.
   std::uint64_t pointer_bias() const { return biased_ ? trace_end() - kBrakeBudget : 0; }
@@ -83,12 +83,17 @@ class Window {
   void after_fork();
   /// Budget view: many addresses, few physical pages, for appends of which only the pointer counts.
   void use_budget_view();
+  /// The budget view reaches twice as far back from now on, up to kMostBudget: a run that goes on and on meets the guard less often.
+  /// Between two stretches.
+  void grow_budget_view();
+  /// Of the trace at first, and in the other forms.
+  static constexpr std::size_t kTraceBytes = 512 << 10;
+  static constexpr std::size_t kMostBudget = 4 << 20;
 
  private:
   void map_alias();
 
-  std::uint64_t base_, table_, trace_, stubs_, code_, end_, slots_, notes_;
-  std::size_t trace_bytes_;
+  std::uint64_t base_, table_, trace_, trace_end_, stubs_, code_, end_, slots_, notes_;
   bool aliased_ = false;
   bool biased_ = false;
   bool direct_ = false;
