@@ -1,6 +1,6 @@
 // How whoever runs a program tells a modelled core what the program did. The runner knows its code as paths: stretches of
-// instructions that run from the first to the last. It describes each path once; from then on one execution is the path's
-// number and the addresses of its accesses.
+// instructions that run from the first to the last. It describes each path once, and how the addresses of its accesses follow from
+// values that it stores while the path runs, the path's slots; from then on one execution is the path's number and where its slots are.
 //
 // All of a thread's retired instructions come, in program order, each in exactly one path. How they are cut into paths is the
 // runner's affair: what a core makes of a program does not depend on it.
@@ -16,13 +16,36 @@
 
 namespace zs::arch {
 
-/// How an access's words follow in the list of addresses.
+/// What an access is told by: its words.
 enum class AccessForm : std::uint8_t {
   One,       // its linear address
   Repeated,  // of a REP string instruction: the address of the first element, then the number of elements; bit 63 of that is
              // set if they go downwards. The elements of two accesses of one instruction take turns.
   Listed,  // of a gather or scatter: the number of elements, then their addresses
 };
+
+/// How an access's words come from slots: an address is the sum of what is named.
+struct AddressTerm {
+  static constexpr std::uint8_t kNoSlot = 255;  // reads as 0
+  enum Flags : std::uint8_t {
+    kFs = 1,
+    kGs = 2,
+    kAddress32 = 4,
+    kBitString = 8,  // `part` is a signed bit offset as wide as the operand: in words of its size
+    kLowByte = 16,   // the lowest byte of `part` is added (XLAT)
+    kRepeated = 32,  // `index` is the base's register after the instruction
+    kListed = 64,    // the words are not in slots
+  };
+  std::int64_t displacement = 0;
+  std::uint8_t base = kNoSlot, index = kNoSlot;
+  std::uint8_t scale = 0;
+  std::uint8_t flags = 0;
+  std::uint8_t part = kNoSlot;
+  std::uint16_t bytes = 0;  // of one element
+
+  bool operator==(const AddressTerm&) const = default;
+};
+static_assert(sizeof(AddressTerm) == 16);
 
 enum class AccessKind : std::uint8_t {
   Load,
@@ -40,8 +63,8 @@ enum class AccessKind : std::uint8_t {
 struct PathAccess {
   AccessKind kind = AccessKind::Load;
   AccessForm form = AccessForm::One;
-  std::uint16_t bytes = 0;        // of one element
   std::uint16_t instruction = 0;  // index into PathDescription::instructions
+  AddressTerm address;
 };
 
 struct PathInstruction {
@@ -61,8 +84,16 @@ struct PathDescription {
 /// One execution of a path.
 struct PathRun {
   std::uint32_t path = 0;   // as describe() was told
-  std::uint32_t words = 0;  // of the list of addresses, for all its accesses together
-  std::uint64_t next = 0;   // where the program went on: the target of an indirect branch at the path's end
+  std::uint32_t slots = 0;  // where they are: so many words behind SlotValues::slots
+  std::uint64_t next = 0;   // where the program went on, if the path ends in an indirect branch
+};
+
+/// What the addresses of runs are made of. It may be used anew when the call that it was told with returns.
+struct SlotValues {
+  const std::uint64_t* slots = nullptr;
+  std::uint64_t fs = 0, gs = 0;  // bases of segments
+  std::span<const std::uint64_t>
+      listed;  // the words of AccessForm::Listed, in order; the run that has some is told alone
 };
 
 /// Hears of what instructions of runs did, one after the other (CoreFeed::run_watched).
@@ -89,13 +120,12 @@ class CoreFeed {
   /// Bytes of memory that what was described takes, and what was made of it; roughly.
   virtual std::size_t path_bytes() const { return 0; }
 
-  /// What ran, oldest first. `addresses` are the words of all accesses of all runs.
-  virtual void run(std::span<const PathRun> runs, std::span<const std::uint64_t> addresses) = 0;
+  /// What ran, oldest first.
+  virtual void run(std::span<const PathRun> runs, const SlotValues& values) = 0;
 
   /// run(), where the runner wants to know which instructions changed a signal of `watched`, as if each were a path. The watcher asks
   /// for no other run. returns false, and has done nothing, where it would have to wait for other threads
-  virtual bool run_watched([[maybe_unused]] std::span<const PathRun> runs,
-                           [[maybe_unused]] std::span<const std::uint64_t> addresses,
+  virtual bool run_watched([[maybe_unused]] std::span<const PathRun> runs, [[maybe_unused]] const SlotValues& values,
                            [[maybe_unused]] const SignalSet& watched, [[maybe_unused]] RunWatcher& watcher) {
     return false;
   }

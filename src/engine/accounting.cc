@@ -246,26 +246,33 @@ void Runtime::drain_elements() {
   }
 }
 
-// The ids in [start, end), oldest first. A spaced trace has each at the end of its words, so it is read backwards.
-std::span<std::uint32_t> Runtime::recorded(std::uint64_t start, std::uint64_t end) {
-  if (form_ == TraceForm::Records) return {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4};
+// The records in [start, end), oldest first, and `extra`, which was not stored. A spaced trace has each at the end of its words, so it is
+// read backwards.
+Records Runtime::recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra) {
+  if (form_ == TraceForm::Records)
+    return {.stored = {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4}, .extra = extra};
   // They never shrink: what is made larger is written with zeros, for each word of the trace.
-  ids_.resize(std::max<std::size_t>(ids_.size(), (end - start) / 4));
+  ids_.resize(std::max<std::size_t>(ids_.size(), 1 + (end - start) / 4));
   if (models_) slots_.resize(ids_.size());
   std::size_t first = ids_.size();
+  if (extra) {
+    end -= 4 * translator_->counts().words(*extra);
+    ids_[--first] = *extra;
+    if (models_) slots_[first] = window_.slot_number_at(end);
+  }
   while (end > start) {
     std::uint32_t record;
     std::memcpy(&record, reinterpret_cast<const void*>(end), sizeof record);
     ids_[--first] = SpacedRecord::exit(record);
     end -= 4 * SpacedRecord::words(record);
-    if (models_) slots_[first] = static_cast<std::uint32_t>(window_.slots_at(end));
+    if (models_) slots_[first] = window_.slot_number_at(end);
   }
   CHECK(end == start, end, start);
-  return std::span(ids_).subspan(first);
+  return {.stored = std::span(ids_).subspan(first), .extra = {}};
 }
 
 void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
-  std::uint64_t end = context_.trace_pointer;
+  const std::uint64_t end = context_.trace_pointer;
   const std::uint64_t start = trace_start_;
   trace_start_ = end;
   if (!logged_) ran_ += end - start;
@@ -276,19 +283,16 @@ void Runtime::drain(std::optional<std::uint32_t> extra_exit) {
   if (!models && (thread_->cpu.pmus.empty() || lanes_->size() == 0)) return;
   if (form_ == TraceForm::Budget) return count_budget(start, end, {notes, notes_end});
   if (count_elements_) drain_elements();
-  if (extra_exit && form_ == TraceForm::Spaced) end -= 4 * translator_->counts().words(*extra_exit);  // not stored
-  extra_slots_ = static_cast<std::uint32_t>(window_.slots_at(end));
-  const auto ids = recorded(start, end);
-  if (ids.empty() && !extra_exit) return;
-  if (logged_) return count_logged(ids, extra_exit);
-  count_records(ids, extra_exit);
-  enter_branches(ids, extra_exit, 0, ids.size() + (extra_exit ? 1 : 0));
+  const Records records = recorded(start, end, extra_exit);
+  if (records.size() == 0) return;
+  if (logged_) return count_logged(records.stored);
+  count_records(records);
+  enter_branches(records, 0, records.size());
 }
 
-// LBR: branches of drained records [from, to), oldest first; `extra` is the one behind them all. Only the newest that a filter lets
-// through can survive in the stack, so older records need not be looked at; in call-stack mode every one matters.
-void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
-                             std::size_t to) {
+// LBR: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can survive in the stack, so
+// older records need not be looked at; in call-stack mode every one matters.
+void Runtime::enter_branches(const Records& records, std::size_t from, std::size_t to) {
   constexpr std::size_t kDeepestStack = 32;
   std::vector<arch::LbrSelect> selects;
   bool all = false;
@@ -303,22 +307,21 @@ void Runtime::enter_branches(std::span<const std::uint32_t> ids, std::optional<s
     return std::ranges::all_of(selects,
                                [&](arch::LbrSelect select) { return arch::lets_through(select, branch.kind); });
   };
-  const std::size_t records = ids.size() + (extra ? 1 : 0);
-  const auto record = [&](std::size_t at) { return at < ids.size() ? ids[at] : *extra; };
   std::size_t first = to;
   std::size_t found = 0;
   while (first > from && (all || found < kDeepestStack)) {
-    const auto& branches = translator_->branches_to(record(--first));
+    const auto& branches = translator_->branches_to(records[--first]);
     found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
   const arch::CoreFeed* const core = thread_->cpu.core;
   std::size_t left = 0;
-  for (std::size_t i = first; core != nullptr && i < to; ++i) left += translator_->branches_to(record(i)).size();
+  for (std::size_t i = first; core != nullptr && i < to; ++i) left += translator_->branches_to(records[i]).size();
   for (std::size_t i = first; i < to; ++i) {
-    for (const auto& branch : translator_->branches_to(record(i))) {
+    for (const auto& branch : translator_->branches_to(records[i])) {
       std::uint64_t target = branch.to;
       if (target == 0)
-        target = i + 1 < records ? translator_->block(translator_->exit(record(i + 1)).block).pc : indirect_target_;
+        target =
+            i + 1 < records.size() ? translator_->block(translator_->exit(records[i + 1]).block).pc : indirect_target_;
       arch::TakenBranch taken;
       taken.from = branch.from;
       taken.to = target;

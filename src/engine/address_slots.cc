@@ -19,7 +19,7 @@ bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
   const unsigned logged = logs_ ? 1 + static_cast<unsigned>(std::popcount(effects.written)) : 0;
   if (used_ + kMostPerInstruction + logged > kMost) return false;
   out.stores_before = out.stores_after = 0;
-  out.terms.clear();
+  out.accesses.clear();
   for (const Access& access : effects.accesses) {
     const MemoryOperand& operand = access.operand;
     const Value base = value_of(operand.base, out);
@@ -48,7 +48,7 @@ bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
     term.bytes = access.bytes;
     if (access.form == arch::AccessForm::Listed) term.flags |= AddressTerm::kListed;
     if (access.form == arch::AccessForm::Repeated) term.flags |= AddressTerm::kRepeated;
-    out.terms.push_back({.term = term, .kind = access.kind, .form = access.form});
+    out.accesses.push_back({.kind = access.kind, .form = access.form, .instruction = 0, .address = term});
   }
   const Value summed = effects.source >= 0 ? values_[static_cast<std::uint8_t>(effects.source)] : Value{.known = true};
   for (unsigned reg = 0; reg < values_.size(); ++reg) {
@@ -59,12 +59,12 @@ bool AddressSlots::add(const Effects& effects, InsnSlots& out) {
         .known = true, .slot = summed.slot, .delta = summed.delta + effects.delta};
   if (logs_) log(effects, out);
   // Registers that count through memory: what they are afterwards says how many elements there were, and which way.
-  for (std::size_t i = 0; i < out.terms.size(); ++i) {
-    if (out.terms[i].form != arch::AccessForm::Repeated) continue;
+  for (std::size_t i = 0; i < out.accesses.size(); ++i) {
+    if (out.accesses[i].form != arch::AccessForm::Repeated) continue;
     const auto reg = static_cast<std::uint8_t>(effects.accesses[i].operand.base);
     const auto slot = static_cast<std::uint8_t>(used_++);
     out.after[out.stores_after++] = {reg, slot};
-    out.terms[i].term.index = slot;
+    out.accesses[i].address.index = slot;
     values_[reg] = {.known = true, .slot = slot};
   }
   out.used = static_cast<std::uint8_t>(used_);

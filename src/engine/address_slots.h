@@ -10,30 +10,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/core_feed.h"
 #include "engine/accesses.h"
 
 namespace zs::engine {
 
-/// An address, or the words of a repeated or listed access, as a sum over a path's slots.
-struct AddressTerm {
-  static constexpr std::uint8_t kNoSlot = 63;  // reads as 0
-  enum Flags : std::uint8_t {
-    kFs = 1,
-    kGs = 2,
-    kAddress32 = 4,
-    kBitString = 8,  // `part` is a signed bit offset as wide as the operand: in words of its size
-    kLowByte = 16,   // the lowest byte of `part` is added (XLAT)
-    kRepeated = 32,  // `index` is the base's register after the instruction
-    kListed = 64,    // the words are not in slots
-  };
-  std::int64_t displacement = 0;
-  std::uint8_t base = kNoSlot, index = kNoSlot;
-  std::uint8_t scale = 0;
-  std::uint8_t flags = 0;
-  std::uint8_t part = kNoSlot;
-  std::uint16_t bytes = 0;  // of one element
-};
-static_assert(sizeof(AddressTerm) == 16);
+using arch::AddressTerm;
 
 /// What one instruction of a path needs.
 struct InsnSlots {
@@ -43,13 +25,8 @@ struct InsnSlots {
   std::array<Store, 8> before{};  // in front of the instruction
   std::array<Store, 16> after{};  // behind it
   std::uint8_t stores_before = 0, stores_after = 0;
-  std::uint8_t used = 0;  // slots of the path up to and with this instruction
-  struct Term {
-    AddressTerm term;
-    arch::AccessKind kind;
-    arch::AccessForm form;
-  };
-  std::vector<Term> terms;  // by access
+  std::uint8_t used = 0;                   // slots of the path up to and with this instruction
+  std::vector<arch::PathAccess> accesses;  // as they are told, but for the number of the instruction
   // In a log, what else changes on the way to the registers behind the instruction: as Effects has it, and the slot of the flags.
   std::int8_t target = -1, source = -1;
   std::int64_t delta = 0;

@@ -17,8 +17,8 @@
 namespace zs::engine {
 namespace {
 
-// A batch stays in the second-level cache between the two who touch it.
-constexpr std::size_t kBatchRuns = 1024, kBatchWords = 8192;
+// A batch stays in the first-level cache between the two who touch it.
+constexpr std::size_t kBatchRuns = 512;
 
 /// Whether it is an event of the load-latency facility.
 bool counts_latency(const arch::EventMeaning& meaning) {
@@ -29,11 +29,12 @@ bool counts_latency(const arch::EventMeaning& meaning) {
 
 }  // namespace
 
-CorePaths::Bases Runtime::segment_bases() const {
-  CorePaths::Bases bases{.fs = context_.guest_fs};
+// With these bases of segments.
+arch::SlotValues Runtime::slot_values(const std::uint64_t* slots) const {
+  arch::SlotValues values{.slots = slots, .fs = context_.guest_fs, .listed = {}};
   // The engine leaves GS alone, so it is what the program made it; nearly none does.
-  if (uses_gs_) raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &bases.gs);
-  return bases;
+  if (uses_gs_) raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &values.gs);
+  return values;
 }
 
 // Ids are given out anew when the translator has forgotten everything.
@@ -45,18 +46,18 @@ void Runtime::forget_flushed_paths() {
 }
 
 // The path was described.
-void Runtime::bound_memory(const CorePaths::Path& path) {
-  code_bound_.described(path.first);
+void Runtime::bound_memory(CorePaths::Path path) {
+  code_bound_.described(path.first());
   const std::size_t held = translator_->bytes() + core_paths_.bytes() + logged_bytes_ + thread_->cpu.core->path_bytes();
   if (!translator_->flushes_soon() && code_bound_.exceeded(held, core_paths_.size())) translator_->flush_soon();
 }
 
-const CorePaths::Path& Runtime::core_path(std::uint32_t exit_id) {
-  if (const CorePaths::Path* known = core_paths_.find(exit_id)) return *known;
+CorePaths::Path Runtime::core_path(std::uint32_t exit_id) {
+  if (const CorePaths::Path known = core_paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
   const Exit& exit = translator_->exit(exit_id);
   const auto insns = translator_->path_to(exit_id);
   note_gs(insns);
-  const CorePaths::Path& path =
+  const CorePaths::Path path =
       core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
                            exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
   bound_memory(path);
@@ -69,47 +70,36 @@ void Runtime::note_gs(std::span<const Translator::PathInsn> insns) {
   }
 }
 
-// Records [from, to) of those that are being drained, then `extra`, whose record was not stored. `more`: the one behind them all.
-// play(runs, words): tells the core. Returns false, and has told nothing, if the first play() did.
-bool Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
-                       std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more, const PlayRuns& play) {
-  if (from == to && !extra) return true;
+// Records [from, to) of those that are being drained.
+// play(runs, values): tells the core. Returns false, and has told nothing, if the first play() did.
+bool Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const PlayRuns& play) {
+  if (from == to) return true;
   forget_flushed_paths();
-  // All are described first, so that the loop below asks nobody.
-  for (std::size_t i = from; i < std::min(to + 1, ids.size()); ++i) {
-    if (core_paths_.find(ids[i]) == nullptr) core_path(ids[i]);
-  }
-  if (extra) core_path(*extra);
   code_bound_.ran(to - from);
-  const std::uint64_t behind = more ? core_path(*more).first : indirect_target_;
-  const CorePaths::Bases bases = segment_bases();
   const std::uint32_t* const slots = slots_.data() + (slots_.size() - ids.size());
-  words_.resize(kBatchWords);
   runs_.resize(kBatchRuns);
-  std::uint64_t* out = words_.data();
   arch::PathRun* run = runs_.data();
-  const auto add = [&](const CorePaths::Path& path, std::uint32_t number, std::uint64_t next, std::uint64_t at) {
-    if (path.instructions == 0) return true;
-    std::uint64_t* const begin = out;
-    out = core_paths_.expand(path, reinterpret_cast<const std::uint64_t*>(at), bases, {}, out);
-    *run++ = {.path = number, .words = static_cast<std::uint32_t>(out - begin), .next = next};
-    constexpr std::size_t kMostInOne = 256;
-    if (run != runs_.data() + kBatchRuns && out <= words_.data() + kBatchWords - kMostInOne) return true;
-    const bool played = play({runs_.data(), run}, {words_.data(), out});
+  const auto play_batch = [&] {
+    const std::span<const arch::PathRun> batch{runs_.data(), run};
     run = runs_.data();
-    out = words_.data();
-    return played;
+    return play(batch, slot_values(window_.slots()));
   };
   for (std::size_t i = from; i < to; ++i) {
-    const CorePaths::Path& path = core_paths_[ids[i]];
-    const std::uint64_t next = path.next != 0 ? path.next : i + 1 < ids.size() ? core_paths_[ids[i + 1]].first : behind;
-    if (!add(path, ids[i], next, slots[i])) return false;
+    CorePaths::Path path = core_paths_[ids[i]];
+    std::uint64_t next = 0;
+    if (path.kind != CorePaths::Path::Direct) {
+      if (path.kind == CorePaths::Path::Unknown) path = core_path(ids[i]);
+      if (path.kind == CorePaths::Path::Empty) continue;
+      if (path.kind == CorePaths::Path::Followed) {
+        next = translator_->exit(ids[i]).target;
+      } else if (path.kind == CorePaths::Path::Indirect) {
+        next = i + 1 < ids.size() ? core_path(ids[i + 1]).first() : indirect_target_;
+      }
+    }
+    *run++ = {.path = ids[i], .slots = slots[i], .next = next};
+    if (run == runs_.data() + kBatchRuns && !play_batch()) return false;
   }
-  if (extra) {
-    const CorePaths::Path& path = core_paths_[*extra];
-    if (!add(path, *extra, path.next != 0 ? path.next : indirect_target_, extra_slots_)) return false;
-  }
-  return run == runs_.data() || play({runs_.data(), run}, {words_.data(), out});
+  return run == runs_.data() || play_batch();
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
@@ -119,14 +109,10 @@ void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint
   const auto insns = translator_->path_into(block, instructions);
   note_gs(insns);
   arch::CoreFeed& core = *thread_->cpu.core;
-  const CorePaths::Path& path = core_paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
-  words_.resize(kBatchWords);
-  const std::uint64_t* const end =
-      core_paths_.expand(path, reinterpret_cast<const std::uint64_t*>(window_.slots_at(context_.trace_pointer)),
-                         segment_bases(), {}, words_.data());
+  core_paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
-      .path = Translator::kPathLeft, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
-  core.run({&run, 1}, {words_.data(), end});
+      .path = Translator::kPathLeft, .slots = window_.slot_number_at(context_.trace_pointer), .next = next};
+  core.run({&run, 1}, slot_values(window_.slots()));
 }
 
 // Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads' turns.
@@ -134,16 +120,14 @@ void Runtime::settle_if_asked() {
   if (at_once_ || any_marks_) thread_->cpu.core->settle();
 }
 
-// Records [from, to), then `extra`, as run_core() has them, told and counted.
-void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
-                             std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more) {
-  run_core(ids, from, to, extra, more,
-           [this](std::span<const arch::PathRun> runs, std::span<const std::uint64_t> words) {
-             thread_->cpu.core->run(runs, words);
-             return true;
-           });
+// Records [from, to), as run_core() has them, told and counted.
+void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
+  run_core(ids, from, to, [this](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+    thread_->cpu.core->run(runs, values);
+    return true;
+  });
   settle_if_asked();
-  sum_records(ids.subspan(from, to - from), extra);
+  sum_records(ids.subspan(from, to - from), {});
   add_signals(totals_);
   count(totals_);
   advance_time();
@@ -229,36 +213,34 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   const bool conditional = step.insn.facts.branch == arch::BranchKind::Conditional;
   const std::uint32_t number = conditional ? context_.exit_id : step.first_exit;
   arch::CoreFeed& core = *thread_->cpu.core;
-  const CorePaths::Path* path = core_paths_.find(number);
-  if (path == nullptr) {
+  if (core_paths_[number].kind == CorePaths::Path::Unknown) {
     const bool branch = step.insn.facts.branch != arch::BranchKind::None;
     const Translator::PathInsn insn{.insn = &step.insn,
                                     .slots = &step.slots,
                                     .taken = branch && (!conditional || taken),
                                     .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
     note_gs({&insn, 1});
-    path = &core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core);
-    bound_memory(*path);
+    bound_memory(core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core));
   }
   for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))
     step.values[store.slot] = context_.gpr[store.reg];
-  words_.resize(std::max(kBatchWords, CorePaths::most_words(*path, step.listed.size())));
-  const std::uint64_t* const end = core_paths_.expand(*path, step.values, segment_bases(), step.listed, words_.data());
-  const arch::PathRun run{.path = number, .words = static_cast<std::uint32_t>(end - words_.data()), .next = next};
+  arch::SlotValues values = slot_values(step.values);
+  values.listed = step.listed;
+  const arch::PathRun run{.path = number, .slots = 0, .next = next};
   step.told_core = true;
   step.mispredicted = false;
   step.signals = {};
   ran_ += sizeof(std::uint32_t);  // as a record
   const bool marked = static_cast<bool>(step.mark);
   if (!at_once_ && !marked) {  // no counter waits for it: its signals are counted with those of others
-    core.run({&run, 1}, {words_.data(), end});
+    core.run({&run, 1}, values);
     step.load = step.store = {};
     return;
   }
   if (marked) core.settle();  // the observer will ask what was counted up to here
   count_signals();            // what another thread on this core has ended
   const arch::CoreSignals before = core.signals();
-  core.run({&run, 1}, {words_.data(), end});
+  core.run({&run, 1}, values);
   core.settle();
   if (step.mark.time != MarkTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
@@ -386,21 +368,19 @@ class SavedVectors {
 }  // namespace
 
 // Where the operand lies with this value of its index.
-std::uint64_t Runtime::element_address(const MemoryOperand& operand, CorePaths::Bases bases,
-                                       std::uint64_t index) const {
+std::uint64_t Runtime::element_address(const MemoryOperand& operand, std::uint64_t index) const {
   std::uint64_t address = static_cast<std::uint64_t>(operand.displacement) + index * operand.scale;
   if (operand.base >= 0) address += context_.gpr[operand.base];
   if (operand.address32) address &= UINT32_MAX;
-  if (operand.fs) address += bases.fs;
-  if (operand.gs) address += bases.gs;
+  if (operand.fs) address += context_.guest_fs;
+  if (operand.gs) address += slot_values(nullptr).gs;
   return address;
 }
 
 // Of a state area.
 void Runtime::list_lines(const Access& access, StepInProgress& step) const {
   const MemoryOperand& operand = access.operand;
-  const std::uint64_t address =
-      element_address(operand, segment_bases(), operand.index >= 0 ? context_.gpr[operand.index] : 0);
+  const std::uint64_t address = element_address(operand, operand.index >= 0 ? context_.gpr[operand.index] : 0);
   step.listed.push_back(operand.bytes / access.bytes);
   for (std::uint32_t at = 0; at < operand.bytes; at += access.bytes) step.listed.push_back(address + at);
 }
@@ -415,7 +395,6 @@ void Runtime::list_elements(const ElementList& list, const Access& access, StepI
       list.mask_vector >= 0 ? saved.vector(static_cast<unsigned>(list.mask_vector), 64) : std::array<std::byte, 64>{};
   const std::size_t count_at = step.listed.size();
   step.listed.push_back(0);
-  const CorePaths::Bases bases = segment_bases();
   for (unsigned i = 0; i < list.elements; ++i) {
     const bool wanted = list.mask_register >= 0
                             ? (mask_register >> i & 1) != 0
@@ -429,7 +408,7 @@ void Runtime::list_elements(const ElementList& list, const Access& access, StepI
     } else {
       std::memcpy(&index, indices.data() + 8 * std::size_t{i}, 8);
     }
-    step.listed.push_back(element_address(access.operand, bases, static_cast<std::uint64_t>(index)));
+    step.listed.push_back(element_address(access.operand, static_cast<std::uint64_t>(index)));
     ++step.listed[count_at];
   }
 }

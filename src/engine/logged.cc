@@ -17,10 +17,10 @@ namespace zs::engine {
 /// The registers along a logged path, and the program's own back when it is over.
 class Runtime::LogReader {
  public:
-  LogReader(Runtime& runtime, const LoggedBlock& block, std::uint64_t slots_at)
+  LogReader(Runtime& runtime, const LoggedBlock& block, const std::uint64_t* slots)
       : runtime_(runtime),
         block_(block),
-        slots_(reinterpret_cast<const std::uint64_t*>(slots_at)),
+        slots_(slots),
         flags_(runtime.context_.flags),
         pc_(runtime.thread_->pc),
         exit_id_(runtime.context_.exit_id),
@@ -61,17 +61,12 @@ class Runtime::LogReader {
   std::size_t passed_ = 0;
 };
 
-/// Counts drained records as the model plays them: from `from` on, `extra` as the one behind those of `ids`. The instructions between
-/// two of which the model tells are counted one by one within a record, whole records together.
+/// Counts drained records as the model plays them, from `from` on. The instructions between two of which the model tells are counted
+/// one by one within a record, whole records together.
 class Runtime::LogWatcher final : public arch::RunWatcher {
  public:
-  LogWatcher(Runtime& runtime, std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from)
-      : runtime_(runtime),
-        ids_(ids),
-        extra_(extra),
-        core_(*runtime.thread_->cpu.core),
-        before_(core_.signals()),
-        at_(from) {
+  LogWatcher(Runtime& runtime, std::span<const std::uint32_t> ids, std::size_t from)
+      : runtime_(runtime), ids_(ids), core_(*runtime.thread_->cpu.core), before_(core_.signals()), at_(from) {
     runtime.look_at_room();
     std::fill(runtime.totals_.begin(), runtime.totals_.end(), 0);
     for (const pmu::Pmu* pmu : runtime.thread_->cpu.pmus) wants_branches_ |= pmu->wants_branches();
@@ -97,7 +92,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
  private:
   /// modelled: what the model's signals have changed by since the last time is this instruction's.
   void tell(bool modelled) {
-    if (!path_) path_.emplace(runtime_.logged_path(ids_, extra_, at_));
+    if (!path_) path_.emplace(runtime_.logged_path(ids_, at_));
     const LoggedBlock::LoggedInsn& insn = path_->block.insns[told_];
     const bool taken = path_->taken(told_);
     const auto counts = runtime_.translator_->counts_of(insn.facts, taken);
@@ -119,7 +114,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
   void retire(bool modelled, bool taken) {
     runtime_.count(runtime_.totals_);
     std::fill(runtime_.totals_.begin(), runtime_.totals_.end(), 0);
-    LogReader registers(runtime_, path_->block, path_->slots_at);
+    LogReader registers(runtime_, path_->block, path_->slots);
     while (registers.passed() < told_) registers.pass();
     runtime_.thread_->pc = path_->block.insns[told_].pc;
     runtime_.begin_step(false);
@@ -141,8 +136,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
     runtime_.look_at_room();
   }
 
-  std::uint32_t id(std::size_t at) const { return at < ids_.size() ? ids_[at] : *extra_; }
-  bool runs(std::size_t at) const { return runtime_.core_path(id(at)).instructions != 0; }
+  bool runs(std::size_t at) const { return runtime_.core_path(ids_[at]).kind != CorePaths::Path::Empty; }
   /// The record whose run has that number comes next.
   void reach(std::size_t run) {
     if (run != run_) leave_record();
@@ -163,16 +157,12 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
   void add_records(std::size_t to) {
     if (at_ == to) return;
     runtime_.ran_ += sizeof(std::uint32_t) * (to - at_);
-    const CountTable& counts = runtime_.translator_->counts();
-    if (at_ < ids_.size()) counts.sum(ids_.subspan(at_, std::min(to, ids_.size()) - at_), runtime_.totals_);
-    for (std::size_t lane = 0; to > ids_.size() && lane < runtime_.totals_.size(); ++lane)
-      runtime_.totals_[lane] += counts.at(*extra_, lane);
+    runtime_.translator_->counts().sum(ids_.subspan(at_, to - at_), runtime_.totals_);
     at_ = to;
   }
 
   Runtime& runtime_;
   std::span<const std::uint32_t> ids_;
-  std::optional<std::uint32_t> extra_;
   const arch::CoreFeed& core_;
   arch::CoreSignals before_;
   std::size_t at_;                  // the record that comes next, or of which something was told
@@ -214,7 +204,7 @@ void Runtime::step_through(const LoggedPath& path) {
   // Paths of one instruction: not taken, then taken; of each instruction of the block.
   std::uint32_t& first_path = logged_blocks_.at(path.index).first_path;
   if (first_path == 0) first_path = translator_->reserve_exits(static_cast<std::uint32_t>(2 * path.block.insns.size()));
-  LogReader registers(*this, path.block, path.slots_at);
+  LogReader registers(*this, path.block, path.slots);
   for (unsigned i = 0; i < path.instructions; ++i) {
     thread_->pc = path.block.insns[i].pc;
     begin_step(true);
@@ -226,84 +216,68 @@ void Runtime::step_through(const LoggedPath& path) {
   }
 }
 
-LoggedPath Runtime::logged_path(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra,
-                                std::size_t at) {
-  const std::size_t records = ids.size() + (extra ? 1 : 0);
-  const auto id = [&](std::size_t which) { return which < ids.size() ? ids[which] : *extra; };
-  const Exit exit = translator_->exit(id(at));
+LoggedPath Runtime::logged_path(std::span<const std::uint32_t> ids, std::size_t at) {
+  const Exit exit = translator_->exit(ids[at]);
   return {
       .block = logged_block(exit.block),
       .index = exit.block,
       .instructions = exit.instructions,
       .leaves = exit.leaves_by_branch(),
       .leaves_taken = exit.taken,
-      .slots_at = at < ids.size() ? slots_[slots_.size() - ids.size() + at] : extra_slots_,
+      .slots = window_.slots() + slots_[slots_.size() - ids.size() + at],
       .next = exit.kind != ExitKind::Indirect ? exit.target
-              : at + 1 < records              ? translator_->block(translator_->exit(id(at + 1)).block).pc
+              : at + 1 < ids.size()           ? translator_->block(translator_->exit(ids[at + 1]).block).pc
                                               : indirect_target_,
   };
 }
 
-// Records [from, to), `extra` as the one behind those of `ids`, told to the model under watch.
+// Records [from, to) told to the model under watch.
 // watched: of what the model tells; returns false, and has done nothing, where that is not possible
-bool Runtime::watch(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
-                    std::size_t to, const arch::SignalSet& watched) {
+bool Runtime::watch(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                    const arch::SignalSet& watched) {
   // What is counted when a block ends, or of time, belongs to an instruction only where each is a path.
   if ((risks_ & kRiskAny) != 0) return false;
   count_signals();  // what another thread on this core has ended
-  LogWatcher watcher(*this, ids, extra, from);
-  const bool with_extra = to > ids.size();
-  if (!run_core(ids, from, std::min(to, ids.size()), with_extra ? extra : std::nullopt, extra,
-                [&](std::span<const arch::PathRun> runs, std::span<const std::uint64_t> words) {
-                  if (!thread_->cpu.core->run_watched(runs, words, watched, watcher)) return false;
-                  watcher.next_batch(runs.size());
-                  return true;
-                })) {
-    return false;
-  }
+  LogWatcher watcher(*this, ids, from);
+  const auto play = [&](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+    if (!thread_->cpu.core->run_watched(runs, values, watched, watcher)) return false;
+    watcher.next_batch(runs.size());
+    return true;
+  };
+  if (!run_core(ids, from, to, play)) return false;
   watcher.finish(to);
   return true;
 }
 
 // returns up to which record from `at` on nothing but what happens seldom can overflow a counter; `at` where that is not so of any
-std::size_t Runtime::seldom_up_to(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra,
-                                  std::size_t at) {
-  const std::size_t records = ids.size() + (extra ? 1 : 0);
+std::size_t Runtime::seldom_up_to(std::span<const std::uint32_t> ids, std::size_t at) {
   if (seldom_.none()) return at;
-  if (!others_are_near_) return records;
+  if (!others_are_near_) return ids.size();
   look_at_room();
   std::fill(totals_.begin(), totals_.end(), 0);
-  const CountTable& counts = translator_->counts();
-  if (at < ids.size()) {
-    const auto rest = ids.subspan(at, std::min(ids.size() - at, CountTable::kMostWithin));
-    at += counts.add_within(rest, room_, totals_);
-  }
-  if (at != ids.size() || !extra) return at;
-  for (std::size_t lane = 0; lane < totals_.size(); ++lane) more_[lane] = counts.at(*extra, lane);
-  return adds_up(more_) ? records : at;
+  const auto rest = ids.subspan(at, std::min(ids.size() - at, CountTable::kMostWithin));
+  return at + translator_->counts().add_within(rest, room_, totals_);
 }
 
-void Runtime::count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra) {
-  const std::size_t records = ids.size() + (extra ? 1 : 0);
-  const auto risky = [&](std::size_t at) { return translator_->exit(at < ids.size() ? ids[at] : *extra).risky; };
-  for (std::size_t at = 0; at < records;) {
-    if (const std::size_t end = seldom_up_to(ids, extra, at); end != at && watch(ids, extra, at, end, seldom_)) {
+void Runtime::count_logged(std::span<std::uint32_t> ids) {
+  const auto risky = [&](std::size_t at) { return translator_->exit(ids[at]).risky; };
+  for (std::size_t at = 0; at < ids.size();) {
+    if (const std::size_t end = seldom_up_to(ids, at); end != at && watch(ids, at, end, seldom_)) {
       at = end;
       continue;
     }
     const std::uint64_t room = allowance().instructions;
     std::uint64_t sum = 0;
     std::size_t end = at;
-    while (end < records && sum + risky(end) <= room) sum += risky(end++);
+    while (end < ids.size() && sum + risky(end) <= room) sum += risky(end++);
     if (end != at) {
       ran_ += sizeof(std::uint32_t) * sum;
-      const bool with_extra = end > ids.size();
-      count_modelled(ids, at, std::min(end, ids.size()), with_extra ? extra : std::nullopt, extra);
-      enter_branches(ids, extra, at, end);
+      count_modelled(ids, at, end);
+      enter_branches({.stored = ids, .extra = {}}, at, end);
       at = end;
       continue;
     }
-    if (!watch(ids, extra, at, at + 1, arch::SignalSet().set())) step_through(logged_path(ids, extra, at));
+    if (!watch(ids, at, at + 1, arch::SignalSet().set())) step_through(logged_path(ids, at));
     ++at;
   }
 }
@@ -313,7 +287,7 @@ void Runtime::count_logged_into(std::uint32_t block, unsigned instructions, std:
   step_through({.block = logged_block(block),
                 .index = block,
                 .instructions = instructions,
-                .slots_at = window_.slots_at(context_.trace_pointer),
+                .slots = window_.slots() + window_.slot_number_at(context_.trace_pointer),
                 .next = next});
 }
 

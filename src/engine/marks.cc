@@ -78,9 +78,10 @@ std::size_t Runtime::next_mark(std::span<const std::uint32_t> ids, std::size_t f
   return from;
 }
 
-/// Calls tell(id, records, with_extra) for each mark in the trace: of exit `id`, reached behind so many records, and the extra one.
+/// Calls tell(id, before, with_extra) for each mark in the trace: of exit `id`, reached behind so many records, and the extra one.
 template <typename Tell>
-void Runtime::find_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra, Tell tell) {
+void Runtime::find_marks(const Records& records, Tell tell) {
+  const auto [ids, extra] = records;
   for (std::size_t i = next_mark(ids, 0); i < ids.size(); i = next_mark(ids, i + 1)) {
     if (form_ == TraceForm::Records) ids[i] &= ~kMarkedRecord;
     tell(ids[i], translator_->mark_of(ids[i]) == MarkTime::Before ? i : i + 1, false);
@@ -90,11 +91,11 @@ void Runtime::find_marks(std::span<std::uint32_t> ids, std::optional<std::uint32
   if (time != MarkTime::None) tell(*extra, ids.size(), time == MarkTime::After);
 }
 
-void Runtime::count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+void Runtime::count_records(const Records& records) {
   if (any_marks_ && !cuts_ && thread_->cpu.core == nullptr)
-    count_with_visits(ids, extra);
+    count_with_visits(records);
   else
-    count_between_marks(ids, extra);
+    count_between_marks(records);
 }
 
 // Like next_mark, and sums what lies before it.
@@ -108,7 +109,8 @@ std::size_t Runtime::sum_up_to_mark(std::span<const std::uint32_t> ids, std::siz
 }
 
 // The records are summed once; what the sums were at each mark is told to the observer before the PMUs count them all.
-void Runtime::count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
+void Runtime::count_with_visits(const Records& records) {
+  const auto [ids, extra] = records;
   constexpr std::size_t kTogether = 256;
   const CountTable& counts = translator_->counts();
   const std::size_t lanes = lanes_->size(), padded = counts.padded_lanes();
@@ -149,23 +151,24 @@ void Runtime::sum_records(std::span<const std::uint32_t> ids, std::optional<std:
 }
 
 // The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
-void Runtime::count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra) {
-  const auto count_up_to = [&](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
+void Runtime::count_between_marks(const Records& records) {
+  const auto [ids, extra] = records;
+  const auto count_up_to = [&, ids = ids](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
     if (from == to && !more) return;
     if (cuts_) {
       if (from != to) count_and_cut(ids.subspan(from, to - from));
       if (more) count_and_cut({&*more, 1});
       return;
     }
-    if (thread_->cpu.core != nullptr) return count_modelled(ids, from, to, more, extra);
+    if (thread_->cpu.core != nullptr) return count_modelled(ids, from, to);
     sum_records(ids.subspan(from, to - from), more);
     count(totals_);
   };
   std::size_t counted = 0;
   bool counted_extra = false;
-  find_marks(ids, extra, [&](std::uint32_t id, std::size_t records, bool with_extra) {
-    count_up_to(counted, records, with_extra ? extra : std::nullopt);
-    counted = records;
+  find_marks(records, [&, extra = extra](std::uint32_t id, std::size_t before, bool with_extra) {
+    count_up_to(counted, before, with_extra ? extra : std::nullopt);
+    counted = before;
     counted_extra = with_extra;
     reached(translator_->block(translator_->exit(id).block).pc, nullptr);
   });

@@ -60,11 +60,20 @@ struct LoggedPath {
   std::uint32_t index = kNone;  // of the block
   unsigned instructions = 0;
   bool leaves = false, leaves_taken = false;  // by its last instruction, a branch that the block follows the other way
-  std::uint64_t slots_at = 0;
+  const std::uint64_t* slots = nullptr;
   std::uint64_t next = 0;  // where the program went on
 
   bool taken(std::size_t at) const { return at + 1 == instructions && leaves ? leaves_taken : block.insns[at].taken; }
   std::uint64_t next_of(std::size_t at) const { return at + 1 == instructions ? next : block.insns[at + 1].pc; }
+};
+
+/// What was drained of the trace: the exits that its records name, oldest first.
+struct Records {
+  std::span<std::uint32_t> stored;
+  std::optional<std::uint32_t> extra;  // behind them, of TraceForm::Records: one that was not stored
+
+  std::size_t size() const { return stored.size() + (extra ? 1 : 0); }
+  std::uint32_t operator[](std::size_t at) const { return at < stored.size() ? stored[at] : *extra; }
 };
 
 class Runtime final : public CodeSource, public CodeListener {
@@ -118,11 +127,10 @@ class Runtime final : public CodeSource, public CodeListener {
   Allowance allowance() const;
   bool is_far(const Allowance& allowed) const;
   void drain(std::optional<std::uint32_t> extra_exit);
-  std::span<std::uint32_t> recorded(std::uint64_t start, std::uint64_t end);
+  Records recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra);
   void drain_elements();
   void count(std::span<const std::uint64_t> events);
-  void enter_branches(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from,
-                      std::size_t to);
+  void enter_branches(const Records& records, std::size_t from, std::size_t to);
   void enter_branch(const arch::TakenBranch& branch);
   void begin_step(bool tell_core);
   void retire_step(bool taken);
@@ -135,17 +143,15 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
 
   // ---- a core model that runs along (core_feeding.cc)
-  CorePaths::Bases segment_bases() const;
-  const CorePaths::Path& core_path(std::uint32_t exit_id);
+  arch::SlotValues slot_values(const std::uint64_t* slots) const;
+  CorePaths::Path core_path(std::uint32_t exit_id);
   void note_gs(std::span<const Translator::PathInsn> insns);
-  /// Tells the core of runs and their words. Returns whether it has.
-  using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> words)>;
-  bool run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
-                std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more, const PlayRuns& play);
+  /// Tells the core of runs. Returns whether it has.
+  using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, const arch::SlotValues& values)>;
+  bool run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const PlayRuns& play);
   void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
   void settle_if_asked();
-  void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
-                      std::optional<std::uint32_t> extra, std::optional<std::uint32_t> more);
+  void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
   void add_signals(std::span<std::uint64_t> sums);
   void count_signals();
   void settle_core(Thread& thread);
@@ -155,11 +161,11 @@ class Runtime final : public CodeSource, public CodeListener {
   void begin_core_step(StepInProgress& step);
   void run_core_step(bool taken, std::uint64_t next);
   void tell_of_core(arch::Retired& retired) const;
-  std::uint64_t element_address(const MemoryOperand& operand, CorePaths::Bases bases, std::uint64_t index) const;
+  std::uint64_t element_address(const MemoryOperand& operand, std::uint64_t index) const;
   void list_lines(const Access& access, StepInProgress& step) const;
   void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
   void forget_flushed_paths();
-  void bound_memory(const CorePaths::Path& path);
+  void bound_memory(CorePaths::Path path);
   void advance_time() { advance_time(thread_->cpu.core->signals()); }
   void advance_time(const arch::CoreSignals& now);
   void take_time_pmi();
@@ -172,28 +178,27 @@ class Runtime final : public CodeSource, public CodeListener {
   void adopt_marks();
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   bool stop_counting_elements();
-  void count_records(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
-  void count_with_visits(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void count_records(const Records& records);
+  void count_with_visits(const Records& records);
   void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
-  void count_between_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  void count_between_marks(const Records& records);
   void count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes);
   std::size_t next_mark(std::span<const std::uint32_t> ids, std::size_t from) const;
   std::size_t sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
                              std::span<std::uint32_t> running) const;
   template <typename Tell>
-  void find_marks(std::span<std::uint32_t> ids, std::optional<std::uint32_t> extra, Tell tell);
+  void find_marks(const Records& records, Tell tell);
 
   // ---- overflows inside a trace of a core model (logged.cc)
   const LoggedBlock& logged_block(std::uint32_t index);
   class LogReader;
   class LogWatcher;
   void step_through(const LoggedPath& path);
-  LoggedPath logged_path(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t at);
-  bool watch(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t from, std::size_t to,
-             const arch::SignalSet& watched);
+  LoggedPath logged_path(std::span<const std::uint32_t> ids, std::size_t at);
+  bool watch(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const arch::SignalSet& watched);
   void count_logged_into(std::uint32_t block, unsigned instructions, std::uint64_t next);
-  std::size_t seldom_up_to(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra, std::size_t at);
-  void count_logged(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> extra);
+  std::size_t seldom_up_to(std::span<const std::uint32_t> ids, std::size_t at);
+  void count_logged(std::span<std::uint32_t> ids);
   /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
   bool may_log() const { return logs_ && !marks_in_traces_ && threads_.size() == 1; }
   std::uint64_t enter_logged(std::uint32_t link_from);
@@ -323,10 +328,8 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
   std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
-  std::vector<std::uint32_t> slots_;  // scratch of drain(): with ids_, where each record's slots are
-  std::uint32_t extra_slots_ = 0;     // and those of the record that was not stored
+  std::vector<std::uint32_t> slots_;  // scratch of drain(): with ids_, the number of each record's first slot
   std::vector<arch::PathRun> runs_;   // scratch of run_core()
-  std::vector<std::uint64_t> words_;  // likewise
   bool models_ = false;               // threads have a core model
   bool at_once_ = false;  // and some counter may overflow, so what it is told is played before the thread goes on
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away

@@ -27,6 +27,7 @@
 #include "engine/loader/held_environment.h"
 #include "reference_feed.h"
 #include "stream_format.h"
+#include "uarch/machine/address_words.h"
 
 extern char** environ;
 
@@ -48,6 +49,7 @@ struct Paths {
   struct Path {
     std::vector<arch::PathInstruction> instructions;
     std::vector<arch::PathAccess> accesses;
+    std::vector<arch::AddressTerm> terms;  // of the accesses
   };
   std::vector<Path> list;
 };
@@ -56,7 +58,7 @@ Paths paths;
 class NullFeed : public arch::CoreFeed {
  public:
   void describe(std::uint32_t, const arch::PathDescription&) override {}
-  void run(std::span<const arch::PathRun>, std::span<const std::uint64_t>) override {}
+  void run(std::span<const arch::PathRun>, const arch::SlotValues&) override {}
   const arch::CoreSignals& signals() const override { return signals_; }
   arch::AccessOutcome last_load() const override { return {}; }
   arch::AccessOutcome last_store() const override { return {}; }
@@ -78,6 +80,8 @@ class StreamFeed final : public NullFeed {
     if (paths.list.size() <= number) paths.list.resize(number + 1);
     paths.list[number].instructions.assign(description.instructions.begin(), description.instructions.end());
     paths.list[number].accesses.assign(description.accesses.begin(), description.accesses.end());
+    paths.list[number].terms.clear();
+    for (const arch::PathAccess& access : description.accesses) paths.list[number].terms.push_back(access.address);
     CHECK(!description.instructions.empty());
     for (std::size_t i = 0; i + 1 < description.instructions.size(); ++i) {
       const arch::PathInstruction& insn = description.instructions[i];
@@ -87,13 +91,15 @@ class StreamFeed final : public NullFeed {
     }
   }
 
-  void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override {
+  void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override {
     for (const arch::PathRun& run : runs) {
-      CHECK(run.path < paths.list.size() && run.words <= addresses.size(), run.path);
-      one(paths.list[run.path], addresses.first(run.words), run.next);
-      addresses = addresses.subspan(run.words);
+      CHECK(run.path < paths.list.size(), run.path);
+      const Paths::Path& path = paths.list[run.path];
+      words_.resize(2 * path.terms.size() + values.listed.size());
+      const std::uint64_t* const end =
+          uarch::write_any_words(path.terms, values.slots + run.slots, values, words_.data());
+      one(path, {words_.data(), end}, run.next);
     }
-    CHECK(addresses.empty());
   }
 
   std::uint64_t instructions() const { return instructions_; }
@@ -121,9 +127,7 @@ class StreamFeed final : public NullFeed {
       accesses_ += entry_.size();
     }
     CHECK(words.empty() && access == path.accesses.size());
-    const arch::PathInstruction& last = path.instructions.back();
-    expected_ = next;
-    if (last.taken && last.target != 0) CHECK(next == last.target, last.pc, next);
+    expected_ = next_of(path.instructions.back(), next);
   }
 
   /// The accesses of one instruction from `access` on, those of its kind together.
@@ -131,7 +135,7 @@ class StreamFeed final : public NullFeed {
                                       std::span<const std::uint64_t> words) {
     const arch::PathAccess& first = path.accesses[access];
     const auto add = [&](const arch::PathAccess& from, std::uint64_t address) {
-      entry_.push_back({.address = address, .bytes = from.bytes, .kind = static_cast<std::uint8_t>(from.kind)});
+      entry_.push_back({.address = address, .bytes = from.address.bytes, .kind = static_cast<std::uint8_t>(from.kind)});
     };
     switch (first.form) {
       case AccessForm::One:
@@ -152,7 +156,7 @@ class StreamFeed final : public NullFeed {
           for (std::size_t i = access; i < end; ++i) {
             const std::uint64_t* const word = words.data() + 2 * (i - access);
             CHECK(word[1] == words[1]);
-            const std::uint64_t distance = element * path.accesses[i].bytes;
+            const std::uint64_t distance = element * path.accesses[i].address.bytes;
             add(path.accesses[i], word[0] + ((word[1] >> 63) != 0 ? 0 - distance : distance));
           }
         }
@@ -176,6 +180,7 @@ class StreamFeed final : public NullFeed {
 
   std::FILE* out_;
   std::vector<StreamAccess> entry_;
+  std::vector<std::uint64_t> words_;  // of a run
   std::uint64_t instructions_ = 0, accesses_ = 0, hash_ = 0, expected_ = 0, jumps_ = 0;
 };
 

@@ -11,10 +11,18 @@
 
 #include "arch/core_feed.h"
 #include "base/check.h"
+#include "uarch/machine/address_words.h"
 #include "uarch/machine/modelled_machine.h"
 #include "uarch/machine/plain_machine.h"
 
 namespace zs {
+
+/// Where the program goes on behind a path with this last instruction, if no signal comes.
+/// next  as the path's run has it
+inline std::uint64_t next_of(const arch::PathInstruction& last, std::uint64_t next) {
+  if (uarch::is_indirect(last.facts.branch)) return next;
+  return last.taken && last.target != 0 ? last.target : last.pc + last.length;
+}
 
 /// Depth::Full is held to structures that are searched from end to end, instruction by instruction (PlainMachine); Depth::Fast to
 /// itself, told one path at a time, under watch. PlainMachine plays no string instructions, gathers and state areas: at such an
@@ -45,16 +53,13 @@ class ReferenceFeed final : public arch::CoreFeed {
     }
   }
 
-  void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override {
+  void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override {
     while (!runs.empty()) {
-      std::size_t count = 0, words = 0;
-      for (; count < runs.size() && (second_ != nullptr || paths_[runs[count].path].plain); ++count)
-        words += runs[count].words;
-      play(runs.first(count), addresses.first(words));
+      std::size_t count = 0;
+      while (count < runs.size() && (second_ != nullptr || paths_[runs[count].path].plain)) ++count;
+      play(runs.first(count), values);
       runs = runs.subspan(count);
-      addresses = addresses.subspan(words);
       if (runs.empty()) return;
-      addresses = addresses.subspan(runs[0].words);
       runs = runs.subspan(1);
       begin();
     }
@@ -104,7 +109,7 @@ class ReferenceFeed final : public arch::CoreFeed {
     }
   }
 
-  void play(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
+  void play(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
     if (runs.empty()) return;
     for (const arch::PathRun& run : runs) {
       Path& path = paths_[run.path];
@@ -112,26 +117,27 @@ class ReferenceFeed final : public arch::CoreFeed {
       core_->describe(run.path, {path.instructions, path.accesses});
       if (second_) second_->describe(run.path, {path.instructions, path.accesses});
     }
-    core_->run(runs, addresses);
+    core_->run(runs, values);
     for (const arch::PathRun& run : runs) {
-      const auto words = addresses.first(run.words);
-      addresses = addresses.subspan(run.words);
-      accesses_ += run.words;
+      Path& path = paths_[run.path];
+      accesses_ += path.accesses.size();
       if (second_) {
-        CHECK(second_->run_watched({&run, 1}, words, arch::SignalSet().set(), nobody_));
+        CHECK(second_->run_watched({&run, 1}, values, arch::SignalSet().set(), nobody_));
       } else {
-        play_plainly(paths_[run.path].executed, words, run.next);
+        play_plainly(path.executed, values.slots + run.slots, values, run.next);
       }
     }
     compare();
   }
 
-  void play_plainly(std::vector<uarch::Executed>& path, std::span<const std::uint64_t> words, std::uint64_t next) {
+  void play_plainly(std::vector<uarch::Executed>& path, const std::uint64_t* slots, const arch::SlotValues& values,
+                    std::uint64_t next) {
     for (std::size_t i = 0; i < path.size(); ++i) {
       uarch::Executed& one = path[i];
-      one.words.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(one.accesses.size()));
-      words = words.subspan(one.accesses.size());
-      one.next = i + 1 < path.size() ? path[i + 1].instruction.pc : next;
+      one.words.clear();
+      for (const arch::PathAccess& access : one.accesses)
+        one.words.push_back(uarch::address_of(access.address, slots, values));
+      one.next = i + 1 < path.size() ? path[i + 1].instruction.pc : next_of(one.instruction, next);
       plain_->run(one);
     }
   }

@@ -1,6 +1,7 @@
 #include "uarch/machine/code_book.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -13,6 +14,17 @@ using arch::AccessKind;
 using arch::BranchKind;
 
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
+
+std::uint64_t hash_of(std::span<const arch::AddressTerm> terms) {
+  std::uint64_t hash = terms.size();
+  const auto mix = [&hash](std::uint64_t word) { hash = (std::rotl(hash, 25) ^ word) * 0x9E37'79B9'7F4A'7C15; };
+  for (const arch::AddressTerm& term : terms) {
+    mix(static_cast<std::uint64_t>(term.displacement));
+    mix(std::uint64_t{term.base} | std::uint64_t{term.index} << 8 | std::uint64_t{term.scale} << 16 |
+        std::uint64_t{term.flags} << 24 | std::uint64_t{term.part} << 32 | std::uint64_t{term.bytes} << 40);
+  }
+  return hash ^ hash << 32;
+}
 
 std::size_t bytes_of(const KnownBlock& block) { return sizeof block + block.words.size() * sizeof(std::uint32_t); }
 
@@ -71,10 +83,27 @@ std::uint32_t CodeBook::path_of(const arch::PathDescription& description) {
   return number;
 }
 
+/// The number of the list of its addresses.
+std::uint32_t CodeBook::addresses_of(const arch::PathDescription& description) {
+  terms_.clear();
+  for (const arch::PathAccess& access : description.accesses) terms_.push_back(access.address);
+  const std::uint64_t hash = hash_of(terms_);
+  const std::uint32_t known = addresses_by_.find(
+      hash, [&](std::uint32_t number) { return std::ranges::equal(addresses_[number].terms, terms_); });
+  if (known != HashIndex::kNone) return known;
+  const std::size_t count = terms_.size();
+  terms_.resize(count + PathAddresses::kTogether, {.base = 0});
+  const auto kept = arena_.keep(std::span<const arch::AddressTerm>(terms_));
+  addresses_.push_back(path_addresses(kept.first(count)));
+  const auto number = static_cast<std::uint32_t>(addresses_.size() - 1);
+  addresses_by_.add(hash, number);
+  return number;
+}
+
 void CodeBook::describe(std::uint32_t path, const arch::PathDescription& description) {
   CHECK(!description.instructions.empty(), path);
-  if (path >= numbered_.size()) numbered_.resize(path + 1U, kUnknown);
-  numbered_[path] = path_of(description);
+  if (path >= numbered_.size()) numbered_.resize(path + 1U);
+  numbered_[path] = {.path = path_of(description), .addresses = addresses_of(description)};
 }
 
 /// What is kept are blocks, in which nothing changes but the numbers of their instructions.
@@ -83,6 +112,8 @@ void CodeBook::begin_again() {
   numbered_.clear();
   paths_.resize(1);
   paths_by_ = {};
+  addresses_.clear();
+  addresses_by_ = {};
   within_blocks_ = {};
   blocks_by_ = {};
   block_bytes_ = 0;
@@ -108,7 +139,7 @@ void CodeBook::begin_again() {
 
 const Plan& CodeBook::find_or_make(std::uint32_t path, const KnownBlock* open) {
   CHECK(knows(path), path);
-  const std::uint32_t number = numbered_[path];
+  const std::uint32_t number = numbered_[path].path;
   if (open != nullptr) {
     const Plan*& plan = within_blocks_[std::uint64_t{number} << 32 | open->id];
     if (plan == nullptr) plan = make(paths_[number], open);

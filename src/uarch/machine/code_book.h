@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "uarch/core_model.h"
 #include "uarch/flat_map.h"
+#include "uarch/machine/address_words.h"
 #include "uarch/machine/code_text.h"
 #include "uarch/memory_system.h"
 #include "uarch/timing/block_timing.h"
@@ -110,6 +111,13 @@ struct alignas(64) SimpleBlock {
 };
 static_assert(sizeof(SimpleBlock) == 64);
 
+/// A path of nothing but simple blocks.
+struct SimplePath {
+  const SimpleBlock* blocks = nullptr;         // the last says that it is
+  const PathAddresses* addresses = nullptr;    // the blocks' looks, one behind the other, each of one word
+  std::uint64_t identity = ~std::uint64_t{0};  // paths that have the same have the same blocks and addresses
+};
+
 /// Different numbers may name paths that are the same (side exits of two forms of a block, paths of code that was translated anew):
 /// what is known of such a path is known once.
 class CodeBook {
@@ -136,22 +144,32 @@ class CodeBook {
     begin_again();
   }
   /// What all that is known takes, roughly.
-  std::size_t bytes() const { return text_.bytes() + arena_.bytes() + block_bytes_ + paths_.size() * sizeof(Path); }
+  std::size_t bytes() const {
+    return text_.bytes() + arena_.bytes() + block_bytes_ + paths_.size() * sizeof(Path) +
+           addresses_.size() * sizeof(PathAddresses);
+  }
   std::size_t paths() const { return numbered_.size(); }  // all numbers are below
-  bool knows(std::uint32_t path) const { return path < numbered_.size() && numbered_[path] != kUnknown; }
+  bool knows(std::uint32_t path) const { return path < numbered_.size() && numbered_[path].path != kUnknown; }
 
   /// open  the block that is open before the run; null: none
   const Plan& plan(std::uint32_t path, const KnownBlock* open) {
     CHECK(path < numbered_.size(), path);
     if (open == nullptr) {
-      const Plan* const known = paths_[numbered_[path]].at_block_start;
+      const Plan* const known = paths_[numbered_[path].path].at_block_start;
       if (known != nullptr) return *known;
     }
     return find_or_make(path, open);
   }
   /// The blocks of a path that was run from the start of a block before and consists of such alone; null: otherwise. The last
   /// says that it is.
-  const SimpleBlock* simple(std::uint32_t path) const { return paths_[numbered_[path]].simple; }
+  const SimpleBlock* simple(std::uint32_t path) const { return paths_[numbered_[path].path].simple; }
+  SimplePath simple_path(std::uint32_t path) const {
+    const Number& number = numbered_[path];
+    return {.blocks = paths_[number.path].simple,
+            .addresses = &addresses_[number.addresses],
+            .identity = std::uint64_t{number.path} << 32 | number.addresses};
+  }
+  const PathAddresses& addresses(std::uint32_t path) const { return addresses_[numbered_[path].addresses]; }
   /// Of a block that ends where it is, without a branch.
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
 
@@ -162,8 +180,15 @@ class CodeBook {
     const SimpleBlock* simple = nullptr;
   };
 
+  static constexpr std::uint32_t kUnknown = 0;
+  struct Number {
+    std::uint32_t path = kUnknown;  // in paths_
+    std::uint32_t addresses = 0;    // in addresses_
+  };
+
   void begin_again();
   std::uint32_t path_of(const arch::PathDescription& description);
+  std::uint32_t addresses_of(const arch::PathDescription& description);
   const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
   const Plan* make(const Path& path, const KnownBlock* open);
   KnownBlock& block(std::span<const std::uint32_t> words);
@@ -176,10 +201,11 @@ class CodeBook {
   std::size_t kept_;
   CodeText text_;
   Arena arena_;
-  static constexpr std::uint32_t kUnknown = 0;
-  std::vector<std::uint32_t> numbered_;             // in paths_, by the runner's number
+  std::vector<Number> numbered_;                    // by the runner's number
   std::vector<Path> paths_ = std::vector<Path>(1);  // the first is none
   HashIndex paths_by_;
+  std::vector<PathAddresses> addresses_;
+  HashIndex addresses_by_;
   FlatMap<const Plan*> within_blocks_;               // by path and the id of the open block
   std::vector<std::unique_ptr<KnownBlock>> blocks_;  // by id
   HashIndex blocks_by_;
@@ -187,6 +213,7 @@ class CodeBook {
   std::size_t block_bytes_ = 0;
   // scratch
   std::vector<std::uint32_t> words_;
+  std::vector<arch::AddressTerm> terms_;
   std::vector<PlacedInstruction> placed_;
   std::vector<Segment> segments_;
   std::vector<std::uint64_t> firsts_;  // where the block of each segment begins

@@ -87,7 +87,7 @@ std::uint32_t CodeText::find_or_add(std::uint32_t code, std::span<const Access> 
 
 std::uint32_t CodeText::instruction_of(std::uint32_t code, std::span<const arch::PathAccess> accesses) {
   wanted_.clear();
-  for (const arch::PathAccess& access : accesses) wanted_.push_back({access.kind, access.form, access.bytes});
+  for (const arch::PathAccess& access : accesses) wanted_.push_back({access.kind, access.form, access.address.bytes});
   return find_or_add(code, wanted_);
 }
 

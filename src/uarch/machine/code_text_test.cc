@@ -21,7 +21,7 @@ arch::PathInstruction told(std::initializer_list<std::uint8_t> bytes, std::uint6
 
 const arch::PathInstruction kLoad = told({0x48, 0x8B, 0x03});       // mov rax, [rbx]
 const arch::PathInstruction kOtherLoad = told({0x48, 0x8B, 0x01});  // mov rax, [rcx]
-constexpr PathAccess kEight{.kind = AccessKind::Load, .bytes = 8};
+constexpr PathAccess kEight{.kind = AccessKind::Load, .address = {.bytes = 8}};
 
 TEST(CodeText, KnowsAnInstructionAgainWhereverItIs) {
   CodeText text;
@@ -42,7 +42,7 @@ TEST(CodeText, TellsInstructionsApartByTheirAccesses) {
   const std::uint32_t code = text.code_of(kLoad);
   const std::uint32_t none = text.instruction_of(code, {});
   const std::uint32_t one = text.instruction_of(code, {&kEight, 1});
-  const PathAccess two[] = {kEight, {.kind = AccessKind::Store, .bytes = 8}};
+  const PathAccess two[] = {kEight, {.kind = AccessKind::Store, .address = {.bytes = 8}}};
   const std::uint32_t both = text.instruction_of(code, two);
   EXPECT_NE(none, one);
   EXPECT_NE(one, both);

@@ -172,19 +172,20 @@ TEST(MachineKernels, CountsAGatherAsOneLoadFromWhereItsSlowestElementWas) {
   const auto thread = machine.attach_thread();
   // vpgatherdd ymm0, [rax + ymm1 * 4], ymm2
   const arch::PathInstruction gather{.pc = 0x40'0000, .length = 6, .bytes = {0xC4, 0xE2, 0x6D, 0x90, 0x04, 0x88}};
-  const arch::PathAccess access{arch::AccessKind::Load, arch::AccessForm::Listed, 4, 0};
+  const arch::PathAccess access{.kind = arch::AccessKind::Load,
+                                .form = arch::AccessForm::Listed,
+                                .address = {.flags = arch::AddressTerm::kListed, .bytes = 4}};
   thread->describe(0, {std::span(&gather, 1), std::span(&access, 1)});
   const std::uint64_t words[] = {3, kData, kData + 8, kData + (1 << 20)};
-  const arch::PathRun run{.path = 0, .words = 4, .next = 0x40'0006};
-  thread->run(std::span(&run, 1), words);
+  const arch::PathRun run{.path = 0};
+  thread->run(std::span(&run, 1), {.listed = words});
   EXPECT_EQ(thread->signals()[CoreSignal::Loads], 1U);
   EXPECT_EQ(thread->signals()[CoreSignal::LoadDram], 1U);
   EXPECT_EQ(thread->signals()[CoreSignal::LoadL1Hit], 0U);
   EXPECT_GE(thread->signals()[CoreSignal::L1dReplacement], 2U);
   EXPECT_EQ(thread->last_load().source.level, arch::DataLevel::Dram);
   const std::uint64_t nothing[] = {0};
-  const arch::PathRun empty{.path = 0, .words = 1, .next = 0x40'0006};
-  thread->run(std::span(&empty, 1), nothing);
+  thread->run(std::span(&run, 1), {.listed = nothing});
   EXPECT_EQ(thread->signals()[CoreSignal::Loads], 2U);
   EXPECT_EQ(thread->signals()[CoreSignal::LoadL1Hit], 1U);
 }
@@ -198,13 +199,13 @@ TEST(MachineKernels, StreamsStoresAtTheRateOfTheFillBuffers) {
                                     {.pc = 0x40'0004, .target = 0x40'0000, .length = 2, .bytes = {0xEB, 0xFA}}};
     code[1].facts.branch = arch::BranchKind::RelativeJump;
     code[1].taken = true;
-    const arch::PathAccess access{arch::AccessKind::StreamingStore, arch::AccessForm::One, 8, 0};
+    const arch::PathAccess access{.kind = arch::AccessKind::StreamingStore, .address = {.base = 0, .bytes = 8}};
     thread->describe(0, {code, std::span(&access, 1)});
     constexpr std::uint64_t lines = 20'000;
     for (std::uint64_t i = 0; i < lines; ++i) {
-      const arch::PathRun run{.path = 0, .words = 1, .next = 0x40'0000};
+      const arch::PathRun run{.path = 0};
       const std::uint64_t linear = kData + i * kLineBytes;
-      thread->run(std::span(&run, 1), std::span(&linear, 1));
+      thread->run(std::span(&run, 1), {.slots = &linear, .listed = {}});
     }
     EXPECT_EQ(thread->signals()[CoreSignal::StreamingStores], lines);
     // Twelve under way, each for the latency of an open row: 233 cycles.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arch/core_feed.h"
+#include "base/check.h"
 #include "uarch/chance.h"
 #include "uarch/machine/code_book.h"
 #include "uarch/timing/code_samples.h"
@@ -37,12 +38,13 @@ inline std::vector<arch::PathAccess> accesses_of(const InstructionShape& shape) 
   const bool locked = shape.serialising && shape.loads != 0 && shape.stores != 0;
   const bool prefetch = shape.loads != 0 && shape.writes == 0 && shape.stores == 0 &&
                         shape.branch == arch::BranchKind::None && shape.reads == 0;
+  const arch::AddressTerm address{.bytes = static_cast<std::uint16_t>(shape.vector ? 16 : 8)};
   for (unsigned i = 0; i < shape.loads; ++i) {
     const AccessKind kind = locked ? AccessKind::LockedLoad : prefetch ? AccessKind::Prefetch : AccessKind::Load;
-    accesses.push_back({kind, form, static_cast<std::uint16_t>(shape.vector ? 16 : 8), 0});
+    accesses.push_back({.kind = kind, .form = form, .address = address});
   }
   for (unsigned i = 0; i < shape.stores; ++i) {
-    accesses.push_back({AccessKind::Store, form, static_cast<std::uint16_t>(shape.vector ? 16 : 8), 0});
+    accesses.push_back({.kind = AccessKind::Store, .form = form, .address = address});
   }
   return accesses;
 }
@@ -187,6 +189,62 @@ class Round {
   std::uint64_t elements_;
 };
 
+/// Slots of a path whose accesses' words are known: of the `number`th access, with all that an address can be made of.
+class MadeUpSlots {
+ public:
+  static constexpr std::uint64_t kFs = 0x7FFF'1234'5000, kGs = 0x1234'5600'0000;
+
+  /// The path's next access.
+  arch::AddressTerm term(const arch::PathAccess& access) {
+    using arch::AddressTerm;
+    static constexpr std::int64_t kDisplacements[] = {0, 8, -24, 0x12'3456, std::int64_t{-1} << 40, 0x7FFF'FFF0};
+    AddressTerm term = access.address;
+    term.displacement = kDisplacements[number_ % std::size(kDisplacements)];
+    term.base = slot();
+    if (access.form == arch::AccessForm::Repeated) {
+      term.flags = AddressTerm::kRepeated;
+      term.index = slot();
+    } else if (number_ % 5 == 1) {
+      term.index = slot();
+      term.scale = 4;
+    } else if (number_ % 5 == 2) {
+      std::swap(term.base, term.index);
+      term.scale = 1;
+    } else if (number_ % 5 > 2) {
+      term.flags = number_ % 5 == 3 ? AddressTerm::kFs : AddressTerm::kGs;
+    }
+    ++number_;
+    return term;
+  }
+  /// Appends the values of an access's slots.
+  static void store(const arch::AddressTerm& term, std::span<const std::uint64_t> words,
+                    std::vector<std::uint64_t>& slots) {
+    using arch::AddressTerm;
+    const std::uint64_t sum = words[0] - static_cast<std::uint64_t>(term.displacement);
+    if ((term.flags & AddressTerm::kRepeated) != 0) {
+      const std::uint64_t distance = (words[1] & ~(std::uint64_t{1} << 63)) * term.bytes;
+      slots.push_back(sum);
+      slots.push_back(words[1] >> 63 != 0 ? words[0] - distance : words[0] + distance);
+    } else if (term.scale > 1) {
+      slots.push_back(sum - words[0] % 1000 * term.scale);
+      slots.push_back(words[0] % 1000);
+    } else {
+      slots.push_back(sum - (term.flags == AddressTerm::kFs ? kFs : term.flags == AddressTerm::kGs ? kGs : 0));
+    }
+  }
+  static arch::SlotValues values(const std::vector<std::uint64_t>& slots) {
+    return {.slots = slots.data(), .fs = kFs, .gs = kGs, .listed = {}};
+  }
+
+ private:
+  std::uint8_t slot() {
+    CHECK(used_ < arch::AddressTerm::kNoSlot);
+    return used_++;
+  }
+  std::size_t number_ = 0;
+  std::uint8_t used_ = 0;
+};
+
 enum class Cut : std::uint8_t {
   AtBranches,  // behind each branch, and where a run ends
   Anywhere,    // by chance, before and behind branches
@@ -208,7 +266,7 @@ class Runner {
   /// The runs that `stream` is, described where they are new.
   void prepare(std::span<const Executed> stream, const Options& options) {
     runs_.clear();
-    words_.clear();
+    slots_.clear();
     starts_.clear();
     Random random(options.seed);
     const Executed* const begin = stream.data();
@@ -219,13 +277,13 @@ class Runner {
       stream = stream.subspan(count);
     }
   }
-  void run_prepared() { feed_.run(runs_, words_); }
+  void run_prepared() { feed_.run(runs_, MadeUpSlots::values(slots_)); }
   void run(std::span<const Executed> stream, const Options& options) {
     prepare(stream, options);
     run_prepared();
   }
   bool run_watched(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
-    return feed_.run_watched(runs_, words_, watched, watcher);
+    return feed_.run_watched(runs_, MadeUpSlots::values(slots_), watched, watcher);
   }
   std::size_t runs() const { return runs_.size(); }
   /// The number in the stream of the run's first instruction.
@@ -254,28 +312,29 @@ class Runner {
   }
 
   arch::PathRun run_of(std::span<const Executed> part) {
-    arch::PathRun run{.next = part.back().next};
+    arch::PathRun run{.slots = static_cast<std::uint32_t>(slots_.size()), .next = part.back().next};
     std::vector<std::uint64_t> key;
+    std::vector<arch::PathAccess> accesses;
+    MadeUpSlots slots;
     for (const Executed& one : part) {
       key.push_back(one.instruction.pc);
       std::memcpy(&key.emplace_back(), one.instruction.bytes, sizeof(std::uint64_t));
       key.push_back(one.instruction.taken ? one.instruction.target : 1);
-      words_.insert(words_.end(), one.words.begin(), one.words.end());
-      run.words += static_cast<std::uint32_t>(one.words.size());
+      std::span<const std::uint64_t> words = one.words;
+      for (arch::PathAccess access : one.accesses) {
+        access.instruction = static_cast<std::uint16_t>(&one - part.data());
+        access.address = slots.term(access);
+        MadeUpSlots::store(access.address, words, slots_);
+        words = words.subspan(access.form == arch::AccessForm::Repeated ? 2 : 1);
+        accesses.push_back(access);
+      }
     }
     const auto [known, is_new] =
         paths_.try_emplace(std::move(key), first_path_ + static_cast<std::uint32_t>(paths_.size()));
     run.path = known->second;
     if (is_new) {
       std::vector<arch::PathInstruction> instructions;
-      std::vector<arch::PathAccess> accesses;
-      for (const Executed& one : part) {
-        for (arch::PathAccess access : one.accesses) {
-          access.instruction = static_cast<std::uint16_t>(instructions.size());
-          accesses.push_back(access);
-        }
-        instructions.push_back(one.instruction);
-      }
+      for (const Executed& one : part) instructions.push_back(one.instruction);
       feed_.describe(run.path, {instructions, accesses});
     }
     return run;
@@ -285,7 +344,7 @@ class Runner {
   std::uint32_t first_path_;
   std::map<std::vector<std::uint64_t>, std::uint32_t> paths_;
   std::vector<arch::PathRun> runs_;
-  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> slots_;
   std::vector<std::size_t> starts_;  // by run
 };
 

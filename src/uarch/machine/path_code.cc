@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -17,7 +18,7 @@ using enum CodeWriter::Operation;
 constexpr auto kDword = CodeWriter::kDword;
 
 // What the code keeps where. kAx, kCx, kDx, kSi and kDi hold nothing for long.
-constexpr Register kState = kBx, kNow = kBp, kWords = kR12, kRun = kR13, kSlots = kR14, kOutcomes = kR15;
+constexpr Register kState = kBx, kNow = kBp, kValues = kR12, kRun = kR13, kSlots = kR14, kOutcomes = kR15;
 // These are lost when somebody is asked, and loaded again.
 constexpr Register kTags = kR8, kHot = kR9, kCounts = kR10, kWaiting = kR11;
 
@@ -29,7 +30,7 @@ Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t
 #define ZS_COUNTS(member) in_counts(offsetof(MemorySystem::InlineCounts, member))
 
 /// Bytes of code for a block, for each of its lines and accesses, for a path besides, and of write_entry(), at most.
-constexpr std::size_t kBlockBytes = 640, kFetchBytes = 192, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 1024;
+constexpr std::size_t kBlockBytes = 640, kFetchBytes = 192, kLookBytes = 384, kPathBytes = 256, kEntryBytes = 1024;
 
 void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
   if (value <= INT32_MAX) {
@@ -49,14 +50,13 @@ void write_places(CodeWriter& code) {
 
 void write_registers(CodeWriter& code) {
   write_places(code);
-  code.load(kWords, ZS_STATE(words));
   code.load(kNow, ZS_STATE(now));
   code.load(kSlots, ZS_STATE(slots));
   code.load(kOutcomes, ZS_STATE(outcomes));
 }
 
+/// But for kValues, which nobody who is asked changes.
 void write_state(CodeWriter& code) {
-  code.store(ZS_STATE(words), kWords);
   code.store(ZS_STATE(run), kRun);
   code.store(ZS_STATE(now), kNow);
   code.store(ZS_STATE(slots), kSlots);
@@ -75,10 +75,13 @@ void write_dispatch(CodeWriter& code) {
 /// Writes the code of one path.
 class PathCode::Maker {
  public:
-  Maker(const PathCode& owner, std::uint8_t* at, std::span<const SimpleBlock> blocks, BranchUnit& branches)
+  /// terms  of the blocks' looks
+  Maker(const PathCode& owner, std::uint8_t* at, std::span<const SimpleBlock> blocks,
+        std::span<const arch::AddressTerm> terms, BranchUnit& branches)
       : owner_(owner),
         code_(at),
         blocks_(blocks),
+        terms_(terms),
         branches_(branches),
         tournament_(branches.tournament()->inline_part()) {}
 
@@ -86,6 +89,11 @@ class PathCode::Maker {
   std::uint8_t* write() {
     std::uint64_t loads = 0, stores = 0, fetches = 0;
     const SimpleBlock* before = nullptr;
+    if (std::ranges::any_of(terms_, has_slot)) {
+      code_.load(kAx, {kRun, offsetof(arch::PathRun, slots)}, kDword);
+      code_.load(kValues, ZS_STATE(values));
+      code_.address(kValues, {kValues, 0, kAx, sizeof(std::uint64_t)});
+    }
     for (const SimpleBlock& block : blocks_) {
       starts_.push_back(code_.here());
       write_block(block, before);
@@ -94,6 +102,7 @@ class PathCode::Maker {
       fetches += fetches_of(block, before);
       before = &block;
       ++which_;
+      looks_ += block.looks;
     }
     starts_.push_back(code_.here());
     add(ZS_COUNTS(loads), loads);
@@ -121,6 +130,7 @@ class PathCode::Maker {
     std::uint8_t* from;  // behind the jump to it
     Question what;
     const std::uint8_t* back;             // behind the answer, if the block is not over
+    std::size_t term = 0;                 // Question::Access: in terms_
     const std::uint8_t* tried = nullptr;  // where the code goes on if it need not ask
     std::uint64_t line = 0;               // Question::Lines: which may be fetched without asking; 0: none
   };
@@ -135,7 +145,8 @@ class PathCode::Maker {
   std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
     asides_.push_back({.from = behind_jump,
                        .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
-                       .back = code_.here()});
+                       .back = code_.here(),
+                       .term = looks_ + done});
     return asides_.size() - 1;
   }
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
@@ -143,7 +154,8 @@ class PathCode::Maker {
   void write_try(const Aside& aside) {
     if (aside.what.kind == Question::Access) {
       const Look look = blocks_[aside.what.block].look[aside.what.done];
-      code_.load(kSi, {kWords, 8 * std::int64_t{aside.what.done}});
+      const std::int32_t rest = write_sum(kSi, terms_[aside.term]);
+      if (rest != 0) code_.address(kSi, {kSi, rest});
       code_.constant(kDx, look.bytes());
       code_.constant(kCx, look.store());
       code_.call(owner_.hits_);
@@ -167,7 +179,6 @@ class PathCode::Maker {
     }
     code_.operate(kAdd, kNow, static_cast<std::int32_t>(block.units));
     code_.operate(kAdd, kSlots, static_cast<std::int32_t>(block.slots));
-    if (block.looks != 0) code_.operate(kAdd, kWords, static_cast<std::int32_t>(8 * block.looks));
   }
 
   /// As MemorySystem::Filter does it with are_plain() and pass(). A line that is fetched already is not fetched again: that of the
@@ -214,15 +225,57 @@ class PathCode::Maker {
     }
   }
 
+  static bool has_slot(const arch::AddressTerm& term) {
+    return term.base != arch::AddressTerm::kNoSlot || term.index != arch::AddressTerm::kNoSlot;
+  }
+  static Memory slot(std::uint8_t number) {
+    return {kValues, static_cast<std::int64_t>(sizeof(std::uint64_t)) * number};
+  }
+  /// to: the address, but for a constant, which it returns. Uses kCx.
+  std::int32_t write_sum(Register to, const arch::AddressTerm& term) {
+    using arch::AddressTerm;
+    bool begun = term.base != AddressTerm::kNoSlot;
+    if (begun) code_.load(to, slot(term.base));
+    if (term.index != AddressTerm::kNoSlot) {
+      code_.load(begun ? kCx : to, slot(term.index));
+      if (begun) {
+        code_.address(to, {to, 0, kCx, term.scale});
+      } else if (term.scale != 1) {
+        code_.shift_left(to, static_cast<std::uint8_t>(std::countr_zero(term.scale)));
+      }
+      begun = true;
+    }
+    const auto add = [&](Memory more) {
+      if (begun) {
+        code_.operate(kAdd, to, more);
+      } else {
+        code_.load(to, more);
+      }
+      begun = true;
+    };
+    if ((term.flags & AddressTerm::kFs) != 0) add(ZS_STATE(fs));
+    if ((term.flags & AddressTerm::kGs) != 0) add(ZS_STATE(gs));
+    if (!begun) {
+      code_.constant(to, static_cast<std::uint64_t>(term.displacement));
+      return 0;
+    }
+    constexpr std::int64_t kFar = std::int64_t{1} << 30;  // whatever is added to it on the way
+    if (term.displacement > -kFar && term.displacement < kFar) return static_cast<std::int32_t>(term.displacement);
+    code_.constant(kCx, static_cast<std::uint64_t>(term.displacement));
+    code_.operate(kAdd, to, kCx);
+    return 0;
+  }
+
   /// As MemorySystem::Filter::hits() does it for hot lines.
   void write_look(Look look, std::size_t number) {
     const std::size_t table = look.store() & owner_.filter_.store_tlb;
     const auto tlb = [table](std::size_t member) {
       return in_state(offsetof(PlayState, tlbs) + table * sizeof(QuickPages::Inline) + member);
     };
-    code_.load(kAx, {kWords, static_cast<std::int64_t>(8 * number)});
-    code_.address(kDx, {kAx, look.last()});
+    const std::int32_t rest = write_sum(kAx, terms_[looks_ + number]);
+    code_.address(kDx, {kAx, rest + look.last()});
     code_.shift_right(kDx, kLineBits);
+    if (rest != 0) code_.operate(kAdd, kAx, rest, kDword);
     static_assert(sizeof(HotLine) == 32 && kLineBits == 6);
     code_.shift_right(kAx, 1, kDword);
     code_.operate(kAnd, kAx, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
@@ -355,9 +408,11 @@ class PathCode::Maker {
   const PathCode& owner_;
   CodeWriter code_;
   std::span<const SimpleBlock> blocks_;
+  std::span<const arch::AddressTerm> terms_;
   BranchUnit& branches_;
   TournamentPredictor::Inline tournament_;
   std::size_t which_ = 0;
+  std::size_t looks_ = 0;                    // of the blocks before
   std::vector<const std::uint8_t*> starts_;  // of blocks; and of what comes behind the last
   std::vector<Aside> asides_;
 };
@@ -449,30 +504,34 @@ void PathCode::begin_again() {
   made_ = {};
 }
 
-[[gnu::noinline]] void PathCode::warm(std::uint32_t path, const SimpleBlock* blocks) {
+[[gnu::noinline]] void PathCode::warm(std::uint32_t path, const SimplePath& known) {
   if (path >= heat_.size() || memory_ == nullptr) return;
   const std::uint8_t heat = ++heat_[path];
   if (heat == kMadeAt) {
-    code_[path] = code_for(blocks);
+    code_[path] = code_for(known);
   } else if (heat == 1) {
-    const std::uint8_t** const known = made_.find(reinterpret_cast<std::uintptr_t>(blocks));
-    if (known == nullptr) return;
-    code_[path] = *known;
+    const std::uint8_t** const made = made_.find(known.identity);
+    if (made == nullptr) return;
+    code_[path] = *made;
     heat_[path] = kMadeAt;
   }
 }
 
-const std::uint8_t* PathCode::code_for(const SimpleBlock* blocks) {
-  const auto key = reinterpret_cast<std::uintptr_t>(blocks);
-  if (const std::uint8_t** const known = made_.find(key)) return *known;
+const std::uint8_t* PathCode::code_for(const SimplePath& path) {
+  if (const std::uint8_t** const known = made_.find(path.identity)) return *known;
+  using arch::AddressTerm;
+  const auto is_sum = [](const AddressTerm& term) {
+    return (term.flags & ~(AddressTerm::kFs | AddressTerm::kGs)) == 0;
+  };
+  if (!std::ranges::all_of(path.addresses->terms, is_sum)) return exit_;
   std::size_t count = 1;
-  while (!blocks[count - 1].last) ++count;
-  const std::uint8_t* const made = make({blocks, count});
-  if (made != exit_) made_[key] = made;
+  while (!path.blocks[count - 1].last) ++count;
+  const std::uint8_t* const made = make({path.blocks, count}, path.addresses->terms);
+  if (made != exit_) made_[path.identity] = made;
   return made;
 }
 
-const std::uint8_t* PathCode::make(std::span<const SimpleBlock> blocks) {
+const std::uint8_t* PathCode::make(std::span<const SimpleBlock> blocks, std::span<const arch::AddressTerm> terms) {
   std::size_t bytes = kPathBytes;
   for (const SimpleBlock& block : blocks) bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.looks;
   constexpr std::size_t kMostBlocks = 255;
@@ -482,7 +541,7 @@ const std::uint8_t* PathCode::make(std::span<const SimpleBlock> blocks) {
     return exit_;
   }
   const std::uint8_t* const start = at_;
-  at_ = Maker(*this, at_, blocks, branches_).write();
+  at_ = Maker(*this, at_, blocks, terms, branches_).write();
   CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
   return start;
 }

@@ -26,7 +26,6 @@ namespace zs::uarch {
 
 /// What the code works on. It keeps the first few in registers; whoever it asks finds them here.
 struct PlayState {
-  const std::uint64_t* words = nullptr;  // of the block under way
   const arch::PathRun* run = nullptr;
   const arch::PathRun* runs_end = nullptr;
   std::uint64_t now = 0, slots = 0;  // as BoundClock has them
@@ -35,6 +34,9 @@ struct PlayState {
   /// Does what the code does not. what: a Question. Returns whether the whole block is over.
   std::uint64_t (*ask)(PlayState& state, std::uint32_t what) = nullptr;
   void* player = nullptr;  // of whoever is asked
+  // arch::SlotValues of the runs
+  const std::uint64_t* values = nullptr;
+  std::uint64_t fs = 0, gs = 0;
   // Before it is asked: Filter::hits_tags(), and Filter::touch_code().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
@@ -106,9 +108,9 @@ class PathCode {
   /// Whether there is code for the path, which is below make_room().
   bool has(std::uint32_t path) const { return code_[path] != exit_; }
   /// The path was played by hand.
-  void played(std::uint32_t path, const SimpleBlock* blocks) {
+  void played(std::uint32_t path, const SimplePath& known) {
     if (path < heat_.size() && heat_[path] == kMadeAt) return;
-    warm(path, blocks);
+    warm(path, known);
   }
   /// The number names something else.
   void forget(std::uint32_t path) {
@@ -136,10 +138,10 @@ class PathCode {
 
   class Maker;
 
-  void warm(std::uint32_t path, const SimpleBlock* blocks);
-  /// For all paths that have these blocks.
-  const std::uint8_t* code_for(const SimpleBlock* blocks);
-  const std::uint8_t* make(std::span<const SimpleBlock> blocks);
+  void warm(std::uint32_t path, const SimplePath& known);
+  /// For all paths of its identity.
+  const std::uint8_t* code_for(const SimplePath& path);
+  const std::uint8_t* make(std::span<const SimpleBlock> blocks, std::span<const arch::AddressTerm> terms);
   void write_entry();
   void begin_again();
 
@@ -148,7 +150,7 @@ class PathCode {
   PlayState state_;
   std::vector<const std::uint8_t*> code_;  // by path
   std::vector<std::uint8_t> heat_;         // by path: how often it was played by hand; kMadeAt: it need not be told
-  FlatMap<const std::uint8_t*> made_;      // by the address of the first block, which many paths may share
+  FlatMap<const std::uint8_t*> made_;      // by SimplePath::identity
   std::size_t bytes_;
   std::uint8_t* memory_ = nullptr;  // null: there is none, and nothing is made
   std::uint8_t* at_ = nullptr;      // what is free

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <vector>
 
+#include "uarch/chance.h"
 #include "uarch/core_model.h"
 #include "uarch/machine/made_up_program.h"
 #include "uarch/machine/modelled_machine.h"
@@ -64,6 +67,70 @@ TEST_P(EveryPathCode, GivesTheSameWhereDataThrowsOutCode) {
 INSTANTIATE_TEST_SUITE_P(Rows, EveryPathCode, testing::ValuesIn(core_models()),
                          [](const auto& row) { return test_name(row.param); });
 
+/// Addresses of all kinds that code makes, and how often each line is new; the last is a store.
+TEST(PathCode, MakesAddressesAsTheyAreMadeByHand) {
+  using arch::AddressTerm;
+  constexpr std::int64_t kFar = 0x10'0000'0000;
+  const AddressTerm terms[] = {
+      {.displacement = 0x1000, .base = 0},
+      {.displacement = 0x20'0000, .index = 1, .scale = 8},
+      {.displacement = kFar, .index = 1, .scale = 2},
+      {.displacement = 0x30'0010},
+      {.displacement = kFar + 0x40},
+      {.displacement = -8, .base = 0, .index = 1, .scale = 4, .flags = AddressTerm::kFs},
+      {.displacement = 0x28, .flags = AddressTerm::kFs},
+      {.displacement = 0x28, .flags = AddressTerm::kGs},
+      {.displacement = -kFar, .base = 2, .index = 1, .scale = 1},
+  };
+  constexpr std::size_t kAccesses = std::size(terms), kSlotsOfARun = 3;
+  std::vector<arch::PathInstruction> instructions;
+  std::vector<arch::PathAccess> accesses;
+  for (std::size_t i = 0; i < kAccesses; ++i) {
+    const bool store = i + 1 == kAccesses;
+    // mov rax, [rbx]; mov [rbx], rax
+    instructions.push_back(
+        {.pc = 0x40'0000 + 3 * i, .length = 3, .bytes = {0x48, store ? std::uint8_t{0x89} : std::uint8_t{0x8B}, 0x03}});
+    accesses.push_back({.kind = store ? arch::AccessKind::Store : arch::AccessKind::Load,
+                        .instruction = static_cast<std::uint16_t>(i),
+                        .address = terms[i]});
+    accesses.back().address.bytes = 8;
+  }
+  const std::uint64_t branch_pc = 0x40'0000 + 3 * kAccesses;
+  instructions.push_back({.pc = branch_pc, .target = 0x40'0000, .taken = true, .length = 2, .bytes = {0xEB, 0x00}});
+  instructions.back().facts.branch = arch::BranchKind::RelativeJump;
+
+  const CoreModel& model = *find_core_model("skylake-server");
+  const MachineOptions options{.depth = Depth::Fast, .tells_branches = false};
+  MachineOptions by_hand_options = options;
+  by_hand_options.code_bytes = 0;
+  ModelledMachine machine(model, options), by_hand_machine(model, by_hand_options);
+  const auto thread = machine.attach_thread();
+  const auto by_hand = by_hand_machine.attach_thread();
+  for (arch::CoreFeed* feed : {thread.get(), by_hand.get()}) feed->describe(5, {instructions, accesses});
+  Random random(1);
+  for (int turn = 0; turn < 200; ++turn) {
+    std::vector<std::uint64_t> slots;
+    std::vector<arch::PathRun> runs;
+    for (int i = 0; i < 50; ++i) {
+      runs.push_back({.path = 5, .slots = static_cast<std::uint32_t>(slots.size())});
+      slots.push_back(0x50'0000 + random.below(1 << 12));  // some cross a line
+      slots.push_back(8 * random.below(turn % 4 == 0 ? 1 << 14 : 1 << 4));
+      slots.push_back(0x60'0000 + 2 * kFar + random.below(1 << 15));
+    }
+    ASSERT_EQ(slots.size(), runs.size() * kSlotsOfARun);
+    const arch::SlotValues values{.slots = slots.data(),
+                                  .fs = 0x70'0000 + static_cast<std::uint64_t>(turn / 50) * 4096,
+                                  .gs = 0x80'0000 + static_cast<std::uint64_t>(turn) * 64,
+                                  .listed = {}};
+    thread->run(runs, values);
+    by_hand->run(runs, values);
+    ASSERT_EQ(thread->signals(), by_hand->signals()) << turn;
+  }
+  EXPECT_EQ(thread->signals()[arch::CoreSignal::Loads], 200 * 50 * (kAccesses - 1));
+  EXPECT_GT(thread->signals()[arch::CoreSignal::LoadL1Hit], 200 * 50 * kAccesses / 2);
+  EXPECT_GT(thread->signals()[arch::CoreSignal::SplitLoads], 100U);
+}
+
 /// A block that loops: a load, a store, a taken branch.
 TEST(PathCode, HasCodeForWhatIsPlayedOften) {
   const CoreModel& model = *find_core_model("skylake-server");
@@ -79,8 +146,9 @@ TEST(PathCode, HasCodeForWhatIsPlayedOften) {
                     .taken = true,
                     .last = true,
                     .lines = 1};
+  const PathAddresses none;
   EXPECT_FALSE(code.has(3));
-  for (int i = 0; i < 100; ++i) code.played(3, &block);
+  for (int i = 0; i < 100; ++i) code.played(3, {.blocks = &block, .addresses = &none, .identity = 1});
   EXPECT_TRUE(code.has(3));
   EXPECT_FALSE(code.has(4));
   code.forget(3);

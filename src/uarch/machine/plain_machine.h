@@ -69,7 +69,7 @@ class PlainMachine {
     CHECK(told.form == arch::AccessForm::One);
     const std::uint64_t dispatched = told.kind == AccessKind::Store ? clock_.dispatch() : clock_.load_dispatch();
     const Access access{one.words[i],         dispatched,
-                        told.bytes,           static_cast<std::uint32_t>(one.instruction.pc),
+                        told.address.bytes,   static_cast<std::uint32_t>(one.instruction.pc),
                         clock_.start_cycle(), clock_.retired_cycle()};
     switch (told.kind) {
       case AccessKind::Load: loaded(dispatched, memory_.load(0, access)); break;

@@ -74,6 +74,17 @@ class Elements {
   bool down_;
 };
 
+/// Of the path before the block.
+std::size_t looks_before(const SimpleBlock* blocks, const SimpleBlock& block) {
+  std::size_t looks = 0;
+  for (const SimpleBlock* before = blocks; before != &block; ++before) looks += before->looks;
+  return looks;
+}
+
+arch::SlotValues values_of(const PlayState& state) {
+  return {.slots = state.values, .fs = state.fs, .gs = state.gs, .listed = {}};
+}
+
 /// What signals() has only when all is told.
 const arch::SignalSet kCountedLate = [] {
   arch::SignalSet late;
@@ -146,19 +157,19 @@ void ThreadPlayer<Clock>::close_open() {
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
+void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (runs.empty()) return;
   if (weaver_.weaves()) {
-    weaver_.enqueue(*this, runs, addresses);
+    weaver_.enqueue(*this, runs, values);
   } else {
     weaver_.settle(*this);  // what waited when there were others
     take();
-    play_alone(runs, addresses);
+    play_alone(runs, values);
   }
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses,
+bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
                                       const arch::SignalSet& watched, arch::RunWatcher& watcher) {
   if (weaver_.weaves()) return false;
   weaver_.settle(*this);
@@ -171,26 +182,24 @@ bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, std::
     watch_.signals.push_back(static_cast<std::uint8_t>(i));
     watch_.sum += signals_.counts[i];
   }
-  const std::uint64_t* words = addresses.data();
   const arch::PathRun* const end = runs.data() + runs.size();
   for (const arch::PathRun* run = runs.data(); run != end; ++run) {
     if (!kTimed && !watch_.signals.empty() && taken_.empty() && open_ == nullptr) {
-      play_code(run, end, words);
+      play_code(run, end, values);
       if (run == end) break;
-      if (const SimpleBlock* const simple = book_.simple(run->path)) core_.code->played(run->path, simple);
+      if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
     }
-    words = watch_run(*run, words);
+    watch_run(*run, words_of(*run, values));
   }
-  CHECK(words == addresses.data() + addresses.size());
   watch_.watcher = nullptr;
   tell();
   return true;
 }
 
 template <typename Clock>
-const std::uint64_t* ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, const std::uint64_t* words) {
+void ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
   const Plan& plan = book_.plan(run.path, open_);
-  const std::uint64_t* const begin = words;
+  const std::uint64_t* at = words.data();
   // One that was open before began before the path.
   WatchedBlock block{.run = &run,
                      .segment = 0,
@@ -203,13 +212,12 @@ const std::uint64_t* ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, co
     } else {
       core_.clock.begin(*segment.timing);
     }
-    words = watch_block(plan, block, 0, 0, words);
+    at = watch_block(plan, block, 0, 0, at);
     ++block.segment;
     block.first += segment.instructions;
   }
   open_ = plan.after;
-  CHECK(words == begin + run.words, run.path, run.words);
-  return words;
+  CHECK(at == words.data() + words.size(), run.path, words.size());
 }
 
 /// The clock has begun the block. line, done: as play_part() has them
@@ -329,15 +337,13 @@ void ThreadPlayer<Clock>::forget_paths() {
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) {
+void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
-  const std::uint64_t* words = addresses.data();
-  const std::uint64_t* const end = words + addresses.size();
   const auto next = [&]<bool kLast>(const arch::PathRun& run) {
     const Plan& plan = book_.plan(run.path, open_);
-    const std::uint64_t* const played = play<kLast>(plan, run, words);
-    CHECK(played == words + run.words, run.path, run.words);
-    words = played;
+    const std::span<const std::uint64_t> words = words_of(run, values);
+    const std::uint64_t* const played = play<kLast>(plan, run.next, words.data());
+    CHECK(played == words.data() + words.size(), run.path, words.size());
   };
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   PlayedCore<Clock>& core = core_;
@@ -346,15 +352,16 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, std::s
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
     if (open_ == nullptr && remembers_none) {
       if constexpr (!kTimed) {
-        play_code(run, last, words);
+        play_code(run, last, values);
         if (run == last) break;
       }
       if (const SimpleBlock* const simple = book_.simple(run->path)) {
+        const std::uint64_t* const words = words_of(*run, values).data();
         if constexpr (kTimed) {
-          words = play_timed(simple, *run, words, filter, core);
+          play_timed(simple, *run, words, filter, core);
         } else {
-          words = play_simple(simple, *run, words, filter, core);
-          core.code->played(run->path, simple);
+          play_simple(simple, *run, words, filter, core);
+          core.code->played(run->path, book_.simple_path(run->path));
         }
         continue;
       }
@@ -363,7 +370,6 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, std::s
   }
   last_ = {};
   next.template operator()<true>(runs.back());
-  CHECK(words == end);
   tell();
 }
 
@@ -428,7 +434,7 @@ template <bool kLast>
 
 template <typename Clock>
 template <bool kLast>
-[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, const arch::PathRun& run,
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, std::uint64_t next,
                                                                              const std::uint64_t* words) {
   if (plan.closes_open) close_open();
   const Step* step = plan.steps.data();
@@ -443,7 +449,7 @@ template <bool kLast>
       words = play_step<kLast>(*step, words);
       step += steps_of(*step);
     }
-    if (segment.ends) end_block(segment, run.next);
+    if (segment.ends) end_block(segment, next);
   }
   open_ = plan.after;
   counts_.uops += plan.uops;
@@ -494,11 +500,9 @@ template <typename Core>
 /// A run of nothing but simple blocks. What is more than hits goes the way of all others.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play_simple(const SimpleBlock* block,
-                                                                                    const arch::PathRun& run,
-                                                                                    const std::uint64_t* words,
-                                                                                    MemorySystem::Filter& filter,
-                                                                                    Core& core) {
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::play_simple(const SimpleBlock* block, const arch::PathRun& run,
+                                                                    const std::uint64_t* words,
+                                                                    MemorySystem::Filter& filter, Core& core) {
   for (std::size_t which = 0;; ++which, ++block) {
     core.clock.wait_for_room();
     const std::uint64_t end = block->first_line + block->lines;
@@ -512,7 +516,7 @@ template <typename Core>
       while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
       if (line != end) [[unlikely]] {
         words = play_part(book_.plan(run.path, nullptr), which, line, 0, run.next, words);
-        if (block->last) return words;
+        if (block->last) return;
         continue;
       }
     }
@@ -527,7 +531,7 @@ template <typename Core>
       if (in_turn) filter.take_back(block->first_line, block->lines, fetched_before);
       const std::uint64_t line = in_turn ? block->first_line : end;
       words = play_part(book_.plan(run.path, nullptr), which, line, done, run.next, words);
-      if (block->last) return words;
+      if (block->last) return;
       continue;
     }
     filter.count(looks - block->stores, block->stores);
@@ -535,12 +539,13 @@ template <typename Core>
     const BranchOutcome outcome = play_branch(*block, run.next, core);
     core.clock.pass(block->units, block->slots);
     pass_outcome(outcome, core);
-    if (block->last) return words;
+    if (block->last) return;
   }
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathRun* end, const std::uint64_t*& words) {
+void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathRun* end,
+                                    const arch::SlotValues& values) {
   if constexpr (!kTimed) {
     if (core_.code == nullptr)
       core_.code = std::make_unique<PathCode>(memory_.filter(core_.number), core_.branches, core_.code_bytes);
@@ -550,14 +555,15 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
     PlayState& state = code.state();
     state.ask = &ThreadPlayer::answer;
     state.player = this;
-    state.words = words;
+    state.values = values.slots;
+    state.fs = values.fs;
+    state.gs = values.gs;
     state.run = run;
     state.runs_end = end;
     code.take(core_.clock);
     code.play();
     code.give(core_.clock);
     run = state.run;
-    words = state.words;
   }
 }
 
@@ -649,7 +655,8 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
                                         std::size_t done) {
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   const Look look = block.look[done];
-  const std::uint64_t linear = state.words[done];
+  const arch::AddressTerm& term = book_.addresses(state.run->path).terms[looks_before(blocks, block) + done];
+  const std::uint64_t linear = address_of(term, state.values + state.run->slots, values_of(state));
   if (memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) return false;
   if (!is_played_by_hand(block)) {
     filter.count(0 - std::uint64_t{1 - look.store()}, 0 - std::uint64_t{look.store()});
@@ -676,6 +683,15 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
   return true;
 }
 
+/// Of the block alone.
+template <typename Clock>
+const std::uint64_t* ThreadPlayer<Clock>::words_of(const PlayState& state, const SimpleBlock* blocks,
+                                                   const SimpleBlock& block) {
+  PathAddresses addresses = book_.addresses(state.run->path);
+  addresses.terms = addresses.terms.subspan(looks_before(blocks, block), block.looks);
+  return words_of(addresses, state.values + state.run->slots, values_of(state)).data();
+}
+
 /// line, done: as play_part() has them
 template <typename Clock>
 void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
@@ -684,11 +700,12 @@ void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* bloc
   memory_.filter(core_.number).count(0 - loads, 0 - stores);
   const Plan& plan = book_.plan(state.run->path, nullptr);
   const auto which = static_cast<std::size_t>(&block - blocks);
+  const std::uint64_t* const words = words_of(state, blocks, block);
   if (watch_.watcher != nullptr) [[unlikely]] {
     core_.clock.begin(*plan.segments[which].timing);
-    state.words = watch_block(plan, watched(plan, state, blocks, block), line, done, state.words);
+    watch_block(plan, watched(plan, state, blocks, block), line, done, words);
   } else {
-    state.words = play_part(plan, which, line, done, state.run->next, state.words);
+    play_part(plan, which, line, done, state.run->next, words);
   }
 }
 
@@ -718,11 +735,9 @@ void ThreadPlayer<Clock>::answer_branch(PlayState& state, Question::Kind kind, c
 /// The same where every step has its time: only fetches and branches are shorter.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play_timed(const SimpleBlock* block,
-                                                                                   const arch::PathRun& run,
-                                                                                   const std::uint64_t* words,
-                                                                                   MemorySystem::Filter& filter,
-                                                                                   Core& core) {
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::play_timed(const SimpleBlock* block, const arch::PathRun& run,
+                                                                   const std::uint64_t* words,
+                                                                   MemorySystem::Filter& filter, Core& core) {
   const Plan& plan = book_.plan(run.path, nullptr);
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
@@ -747,7 +762,6 @@ template <typename Core>
   }
   counts_.uops += plan.uops;
   counts_.fused += plan.fused;
-  return words;
 }
 
 /// Apart, or the compiler leaves the inline path of simple blocks out of line.
@@ -866,7 +880,7 @@ template <typename Clock>
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place,
+bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
                                      std::uint64_t limit, std::uint64_t until) {
   Clock& clock = core_.clock;
   if (place.plan == nullptr) {
@@ -875,14 +889,15 @@ bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64
     last_ = {};
   }
   const Plan& plan = *place.plan;
-  const std::uint64_t* at = words + place.words;
+  const std::span<const std::uint64_t> words = words_of(run, values);
+  const std::uint64_t* at = words.data() + place.words;
   for (; place.segment < plan.segments.size(); ++place.segment) {
     const Segment& segment = plan.segments[place.segment];
     if (!place.in_block && segment.continues) {
       clock.continue_with(*segment.timing);
     } else if (!place.in_block) {
       if (place.segment != 0 && clock.start_cycle() >= until) {
-        place.words = static_cast<std::size_t>(at - words);
+        place.words = static_cast<std::size_t>(at - words.data());
         return false;
       }
       clock.idle_until(core_.idle_until);
@@ -895,7 +910,7 @@ bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64
         const std::uint64_t linear = step.form == AccessForm::Listed ? (*at != 0 ? at[1] : 0) : *at;
         const std::uint64_t now = dispatch_of(step);
         if (now > limit && memory_.is_contended(linear, now)) {
-          place.words = static_cast<std::size_t>(at - words);
+          place.words = static_cast<std::size_t>(at - words.data());
           place.time = now;
           return false;
         }
@@ -909,7 +924,7 @@ bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const std::uint64
   open_ = plan.after;
   counts_.uops += plan.uops;
   counts_.fused += plan.fused;
-  CHECK(at == words + run.words, run.path, run.words);
+  CHECK(at == words.data() + words.size(), run.path, words.size());
   return true;
 }
 

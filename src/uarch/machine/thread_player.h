@@ -74,10 +74,10 @@ class ThreadPlayer final : public arch::CoreFeed {
   void forget_paths() override;
   std::size_t path_bytes() const override { return book_.bytes(); }
 
-  void run(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses) override;
+  void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override;
 
-  bool run_watched(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses,
-                   const arch::SignalSet& watched, arch::RunWatcher& watcher) override;
+  bool run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values, const arch::SignalSet& watched,
+                   arch::RunWatcher& watcher) override;
 
   void settle() override;
   std::uint64_t played_until() const override { return std::max(core_.clock.start_cycle(), core_.idle_until); }
@@ -110,14 +110,15 @@ class ThreadPlayer final : public arch::CoreFeed {
   void take() {
     if (core_.owner != this) take_over();
   }
+  /// Slots that a run of the path has.
+  std::size_t slots_of(std::uint32_t path) const { return book_.addresses(path).slots; }
   /// Plays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or to the end of
   /// a block in cycle `until` or later.
-  /// words  of the whole run
   /// returns whether it is over
-  bool play_until(const arch::PathRun& run, const std::uint64_t* words, Place& place, std::uint64_t limit,
+  bool play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place, std::uint64_t limit,
                   std::uint64_t until);
   /// Plays runs whose accesses wait for nobody, behind take().
-  void play_alone(std::span<const arch::PathRun> runs, std::span<const std::uint64_t> addresses);
+  void play_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
   const KnownBlock* open() const { return open_; }
   /// Whether what was played last ended a block.
   bool between_blocks() const { return open_ == nullptr; }
@@ -147,15 +148,25 @@ class ThreadPlayer final : public arch::CoreFeed {
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
   void take_over();
   void leave();
+  /// Good until words are asked for again.
+  std::span<const std::uint64_t> words_of(const arch::PathRun& run, const arch::SlotValues& values) {
+    return words_of(book_.addresses(run.path), values.slots + run.slots, values);
+  }
+  std::span<const std::uint64_t> words_of(const PathAddresses& addresses, const std::uint64_t* slots,
+                                          const arch::SlotValues& values) {
+    const std::size_t most = addresses.most_words(values.listed.size());
+    if (words_.size() < most) words_.resize(most);
+    return {words_.data(), write_words(addresses, slots, values, words_.data())};
+  }
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
-  const std::uint64_t* play(const Plan& plan, const arch::PathRun& run, const std::uint64_t* words);
+  const std::uint64_t* play(const Plan& plan, std::uint64_t next, const std::uint64_t* words);
   /// Core: a PlayedCore whose clock can pass() blocks
   template <typename Core>
-  const std::uint64_t* play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
-                                   MemorySystem::Filter& filter, Core& core);
-  /// By PathCode, as far as it goes. Moves `run` and `words` on.
-  void play_code(const arch::PathRun*& run, const arch::PathRun* end, const std::uint64_t*& words);
+  void play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
+                   MemorySystem::Filter& filter, Core& core);
+  /// By PathCode, as far as it goes. Moves `run` on.
+  void play_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
@@ -164,16 +175,17 @@ class ThreadPlayer final : public arch::CoreFeed {
   bool is_played_by_hand(const SimpleBlock& block);
   template <typename Happen>
   void happens_in(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, Happen happen);
+  const std::uint64_t* words_of(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
   void answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
   template <typename Core>
-  const std::uint64_t* play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
-                                  MemorySystem::Filter& filter, Core& core);
+  void play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
+                  MemorySystem::Filter& filter, Core& core);
   /// What the clock waits for behind a simple block's branch.
   template <typename Core>
   static void pass_outcome(const BranchOutcome& outcome, Core& core);
   template <typename Core>
   BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
-  const std::uint64_t* watch_run(const arch::PathRun& run, const std::uint64_t* words);
+  void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
   const std::uint64_t* watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line, std::size_t done,
                                    const std::uint64_t* words);
   void tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
@@ -227,6 +239,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   TimeCounts counts_;
   Last last_;
   Watch watch_;
+  std::vector<std::uint64_t> words_;  // of one run: scratch of words_of()
   struct TakenBranch {
     std::uint64_t pc = 0;
     bool mispredicted = false;

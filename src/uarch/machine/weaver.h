@@ -35,14 +35,21 @@ class Weaver {
   /// Whether runs wait.
   bool weaves() const { return quantum_ != 0 && players_.size() > 1; }
 
-  void enqueue(ThreadPlayer<Clock>& thread, std::span<const arch::PathRun> runs,
-               std::span<const std::uint64_t> addresses) {
+  void enqueue(ThreadPlayer<Clock>& thread, std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
     Queue& queue = queues_[thread.core().number];
-    if (queue.words.size() + queue.runs.size() > kMostWaiting) settle(thread);
-    if (queue.parts.empty() || queue.parts.back().thread != &thread) queue.parts.push_back({&thread, 0});
+    if (queue.slots.size() + queue.runs.size() > kMostWaiting) settle(thread);
+    if (queue.parts.empty() || !queue.parts.back().takes(thread, values))
+      queue.parts.push_back({.thread = &thread,
+                             .fs = values.fs,
+                             .gs = values.gs,
+                             .listed = {values.listed.begin(), values.listed.end()}});
     queue.parts.back().runs += runs.size();
-    queue.runs.insert(queue.runs.end(), runs.begin(), runs.end());
-    queue.words.insert(queue.words.end(), addresses.begin(), addresses.end());
+    for (arch::PathRun run : runs) {
+      const std::uint64_t* const slots = values.slots + run.slots;
+      run.slots = static_cast<std::uint32_t>(queue.slots.size());
+      queue.runs.push_back(run);
+      queue.slots.insert(queue.slots.end(), slots, slots + thread.slots_of(run.path));
+    }
   }
 
   /// Everything of this thread is played, and what other cores do before.
@@ -96,16 +103,25 @@ class Weaver {
   /// Runs of one thread, one behind the other.
   struct Part {
     ThreadPlayer<Clock>* thread;
-    std::size_t runs;
+    std::size_t runs = 0;
+    std::uint64_t fs = 0, gs = 0;
+    std::vector<std::uint64_t> listed;  // of the only run
+
+    bool takes(const ThreadPlayer<Clock>& more, const arch::SlotValues& values) const {
+      return thread == &more && fs == values.fs && gs == values.gs && listed.empty() && values.listed.empty();
+    }
   };
   struct Queue {
     std::vector<Part> parts;
-    std::vector<arch::PathRun> runs;
-    std::vector<std::uint64_t> words;
-    std::size_t part = 0, run = 0, word = 0;  // what comes next
-    std::uint64_t time = 0;                   // cycle in which it does
-    Place place;                              // within the run
+    std::vector<arch::PathRun> runs;  // and their slots, whose place is the runner's again:
+    std::vector<std::uint64_t> slots;
+    std::size_t part = 0, run = 0;  // what comes next
+    std::uint64_t time = 0;         // cycle in which it does
+    Place place;                    // within the run
     bool empty() const { return part == parts.size(); }
+    arch::SlotValues values(const Part& of) const {
+      return {.slots = slots.data(), .fs = of.fs, .gs = of.gs, .listed = of.listed};
+    }
   };
 
   static bool waits(const Queue& queue, const ThreadPlayer<Clock>& thread) {
@@ -149,12 +165,11 @@ class Weaver {
         break;
       }
       const arch::PathRun& run = queue.runs[queue.run];
-      if (!thread.play_until(run, queue.words.data() + queue.word, queue.place, limit, until)) {
+      if (!thread.play_until(run, queue.values(part), queue.place, limit, until)) {
         thread.tell();
         return;
       }
       queue.place = {};
-      queue.word += run.words;
       ++queue.run;
       --part.runs;
       // Only there: where runs end, the runner decides.
@@ -166,16 +181,14 @@ class Weaver {
     if (queue.part != queue.parts.size()) return;
     queue.parts.clear();
     queue.runs.clear();
-    queue.words.clear();
-    queue.part = queue.run = queue.word = 0;
+    queue.slots.clear();
+    queue.part = queue.run = 0;
   }
 
   /// Nothing that another core has to do comes before what is left of the part.
   static void play_rest(Queue& queue, Part& part) {
     const auto runs = std::span(queue.runs).subspan(queue.run, std::exchange(part.runs, 0));
-    std::size_t words = 0;
-    for (const arch::PathRun& run : runs) words += run.words;
-    part.thread->play_alone(runs, std::span(queue.words).subspan(std::exchange(queue.word, queue.word + words), words));
+    part.thread->play_alone(runs, queue.values(part));
     queue.run += runs.size();
   }
 

@@ -54,6 +54,7 @@ class LoopThread {
     for (const Executed& one : stream) {
       for (arch::PathAccess access : one.accesses) {
         access.instruction = static_cast<std::uint16_t>(instructions.size());
+        access.address.base = static_cast<std::uint8_t>(accesses.size());
         accesses.push_back(access);
       }
       instructions.push_back(one.instruction);
@@ -62,12 +63,13 @@ class LoopThread {
     feed_->describe(path, {instructions, accesses});
   }
   void run(std::uint64_t rounds, const Round::Address& address) {
-    std::vector<arch::PathRun> runs(rounds, {.path = path_, .words = accesses_});
-    std::vector<std::uint64_t> words;
+    std::vector<arch::PathRun> runs;
+    std::vector<std::uint64_t> slots;
     for (std::uint64_t i = 0; i < rounds; ++i, ++rounds_) {
-      for (std::size_t access = 0; access < accesses_; ++access) words.push_back(address(rounds_, access));
+      runs.push_back({.path = path_, .slots = static_cast<std::uint32_t>(slots.size())});
+      for (std::size_t access = 0; access < accesses_; ++access) slots.push_back(address(rounds_, access));
     }
-    feed_->run(runs, words);
+    feed_->run(runs, {.slots = slots.data(), .listed = {}});
   }
   arch::CoreFeed& feed() { return *feed_; }
 
