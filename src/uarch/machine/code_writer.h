@@ -128,7 +128,7 @@ class CodeWriter {
     jump(at_);
     return at_;
   }
-  void aim(std::uint8_t* behind_jump, const std::uint8_t* target) const {
+  static void aim(std::uint8_t* behind_jump, const std::uint8_t* target) {
     const auto distance = static_cast<std::int32_t>(target - behind_jump);
     std::memcpy(behind_jump - sizeof distance, &distance, sizeof distance);
   }

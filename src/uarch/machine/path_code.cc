@@ -13,24 +13,17 @@ namespace zs::uarch {
 namespace {
 
 using arch::BranchKind;
+using namespace path_registers;
 using enum CodeWriter::Condition;
 using enum CodeWriter::Operation;
 constexpr auto kDword = CodeWriter::kDword;
 
-// What the code keeps where. kAx, kCx, kDx, kSi and kDi hold nothing for long.
-constexpr Register kState = kBx, kNow = kBp, kValues = kR12, kRun = kR13, kSlots = kR14, kOutcomes = kR15;
-// These are lost when somebody is asked, and loaded again.
-constexpr Register kTags = kR8, kHot = kR9, kCounts = kR10, kWaiting = kR11;
-
 constexpr Register kSaved[] = {kBx, kBp, kR12, kR13, kR14, kR15};
 
-Memory in_state(std::size_t offset) { return {kState, static_cast<std::int64_t>(offset)}; }
-#define ZS_STATE(member) in_state(offsetof(PlayState, member))
-Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t>(offset)}; }
-#define ZS_COUNTS(member) in_counts(offsetof(MemorySystem::InlineCounts, member))
-
 /// Bytes of code for a block, for each of its lines and accesses, for a path besides, and of write_entry(), at most.
-constexpr std::size_t kBlockBytes = 640, kFetchBytes = 192, kLookBytes = 384, kPathBytes = 256, kEntryBytes = 1024;
+constexpr std::size_t kBlockBytes = 512, kFetchBytes = 64, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 4096;
+/// Paths that are made before this part of the room is full have copies of routines. chosen: so much stays in the host's second-level cache.
+constexpr std::size_t kSpaciousPart = 256;
 
 void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
   if (value <= INT32_MAX) {
@@ -41,15 +34,8 @@ void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
   }
 }
 
-void write_places(CodeWriter& code) {
-  code.load(kTags, ZS_STATE(branch_tags));
-  code.load(kHot, ZS_STATE(hot_lines));
-  code.load(kCounts, ZS_STATE(counts));
-  code.load(kWaiting, ZS_STATE(waiting));
-}
-
 void write_registers(CodeWriter& code) {
-  write_places(code);
+  PathRoutines::write_places(code);
   code.load(kNow, ZS_STATE(now));
   code.load(kSlots, ZS_STATE(slots));
   code.load(kOutcomes, ZS_STATE(outcomes));
@@ -79,6 +65,7 @@ class PathCode::Maker {
   Maker(const PathCode& owner, std::uint8_t* at, std::span<const SimpleBlock> blocks,
         std::span<const arch::AddressTerm> terms, BranchUnit& branches)
       : owner_(owner),
+        spacious_(at < owner.begin_ + owner.bytes_ / kSpaciousPart),
         code_(at),
         blocks_(blocks),
         terms_(terms),
@@ -114,8 +101,11 @@ class PathCode::Maker {
     code_.jump_if(kEqual, owner_.exit_);
     write_dispatch(code_);
     for (const Aside& aside : asides_) {
-      code_.aim(aside.from, code_.here());
-      write_try(aside);
+      for (std::uint8_t* const from : aside.from) CodeWriter::aim(from, code_.here());
+      if (aside.look_again != nullptr) {
+        code_.call(aside.look_again);
+        code_.jump_if(kEqual, aside.back);
+      }
       code_.constant(kAx, aside.what.word());
       code_.call(owner_.ask_);
       code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
@@ -127,12 +117,10 @@ class PathCode::Maker {
  private:
   /// Written behind everything else, because it is seldom run.
   struct Aside {
-    std::uint8_t* from;  // behind the jump to it
+    std::vector<std::uint8_t*> from;  // behind the jumps to it
     Question what;
-    const std::uint8_t* back;             // behind the answer, if the block is not over
-    std::size_t term = 0;                 // Question::Access: in terms_
-    const std::uint8_t* tried = nullptr;  // where the code goes on if it need not ask
-    std::uint64_t line = 0;               // Question::Lines: which may be fetched without asking; 0: none
+    const std::uint8_t* back;                  // behind the answer, if the block is not over
+    const std::uint8_t* look_again = nullptr;  // a routine that may do without asking
   };
 
   void add(Memory to, std::uint64_t value) {
@@ -140,32 +128,15 @@ class PathCode::Maker {
   }
   /// Asks `kind` where `condition` holds. Returns what back_here() wants.
   std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
-    return ask_from(code_.jump_later(condition), kind, done);
+    return ask_from({code_.jump_later(condition)}, kind, done);
   }
-  std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
-    asides_.push_back({.from = behind_jump,
+  std::size_t ask_from(std::vector<std::uint8_t*> behind_jumps, Question::Kind kind, std::size_t done) {
+    asides_.push_back({.from = std::move(behind_jumps),
                        .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
-                       .back = code_.here(),
-                       .term = looks_ + done});
+                       .back = code_.here()});
     return asides_.size() - 1;
   }
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
-  /// What may do without asking.
-  void write_try(const Aside& aside) {
-    if (aside.what.kind == Question::Access) {
-      const Look look = blocks_[aside.what.block].look[aside.what.done];
-      const std::int32_t rest = write_sum(kSi, terms_[aside.term]);
-      if (rest != 0) code_.address(kSi, {kSi, rest});
-      code_.constant(kDx, look.bytes());
-      code_.constant(kCx, look.store());
-      code_.call(owner_.hits_);
-      code_.jump_if(kNotEqual, aside.back);
-    } else if (aside.line != 0) {
-      code_.constant(kSi, aside.line);
-      code_.call(owner_.fetches_);
-      code_.jump_if(kNotEqual, aside.tried);
-    }
-  }
 
   void write_block(const SimpleBlock& block, const SimpleBlock* before) {
     code_.operate(kCmp, kSlots, ZS_STATE(room_until));
@@ -181,48 +152,26 @@ class PathCode::Maker {
     code_.operate(kAdd, kSlots, static_cast<std::int32_t>(block.slots));
   }
 
-  /// As MemorySystem::Filter does it with are_plain() and pass(). A line that is fetched already is not fetched again: that of the
-  /// block before is known here, that of the path before is not.
+  /// A line that is fetched already is not fetched again: that of the block before is known here, that of the path before is not.
   void write_lines(const SimpleBlock& block, const SimpleBlock* before) {
     const std::size_t first_of_lines = asides_.size();
+    // An access may throw out a line that is fetched behind it: then, if one is not the newest, the block is to be played step by step.
+    const bool in_turn = owner_.filter_.code_may_leave && block.lines != 1;
     const std::uint64_t begin = block.first_line, end = begin + block.lines;
-    std::uint8_t* fetched = nullptr;
-    if (before == nullptr) {
-      compare(ZS_COUNTS(fetched), begin);
-      fetched = code_.jump_later(kEqual);
-    }
     for (std::uint64_t line = begin; line != end; ++line) {
       if (line == begin && before != nullptr && fetches_of(block, before) != block.lines) continue;
-      write_line(block, line);
-      if (line != begin || fetched == nullptr) continue;
-      code_.operate(kAdd, ZS_COUNTS(fetches), 1);
-      code_.aim(fetched, code_.here());
+      const bool first = line == begin && before == nullptr;
+      std::uint8_t* fetched = nullptr;
+      if (first && spacious_ && line <= INT32_MAX) {
+        code_.operate(kCmp, ZS_COUNTS(fetched), static_cast<std::int32_t>(line));
+        fetched = code_.jump_later(kEqual);
+      }
+      code_.constant(kSi, line);
+      code_.call(owner_.routines_.fetch[first ? 1 : 0][in_turn ? 0 : 1]);
+      ask_if(kNotEqual, Question::Lines, line - begin);
+      if (fetched != nullptr) CodeWriter::aim(fetched, code_.here());
     }
     for (std::size_t i = first_of_lines; i < asides_.size(); ++i) back_here(i);
-  }
-  /// Fetches it, or asks, if it is not the newest.
-  void write_line(const SimpleBlock& block, std::uint64_t line) {
-    using Counts = MemorySystem::InlineCounts;
-    const std::uint64_t page = line / kLinesPerPage;
-    const std::size_t first_of_line = asides_.size();
-    compare(in_counts(offsetof(Counts, code) + 8 * (line % kLinesPerPage)), line);
-    ask_if(kNotEqual, Question::Lines, line - block.first_line);
-    compare(in_counts(offsetof(Counts, code_pages) + 8 * (page & owner_.filter_.code_page_mask)), page);
-    ask_if(kNotEqual, Question::Lines, line - block.first_line);
-    // An access may throw out a line that is fetched behind it: then, if one is not the newest, the block is to be played step by step.
-    if (owner_.filter_.code_may_leave && block.lines != 1) return;
-    for (std::size_t i = first_of_line; i < asides_.size(); ++i) {
-      asides_[i].line = line;
-      asides_[i].tried = code_.here();
-    }
-  }
-  void compare(Memory with, std::uint64_t value) {
-    if (value <= INT32_MAX) {
-      code_.operate(kCmp, with, static_cast<std::int32_t>(value));
-    } else {
-      code_.constant(kAx, value);
-      code_.operate(kCmp, with, kAx);
-    }
   }
 
   static bool has_slot(const arch::AddressTerm& term) {
@@ -266,135 +215,51 @@ class PathCode::Maker {
     return 0;
   }
 
-  /// As MemorySystem::Filter::hits() does it for hot lines.
   void write_look(Look look, std::size_t number) {
-    const std::size_t table = look.store() & owner_.filter_.store_tlb;
-    const auto tlb = [table](std::size_t member) {
-      return in_state(offsetof(PlayState, tlbs) + table * sizeof(QuickPages::Inline) + member);
-    };
+    const PathRoutines& routines = owner_.routines_;
     const std::int32_t rest = write_sum(kAx, terms_[looks_ + number]);
     code_.address(kDx, {kAx, rest + look.last()});
-    code_.shift_right(kDx, kLineBits);
-    if (rest != 0) code_.operate(kAdd, kAx, rest, kDword);
-    static_assert(sizeof(HotLine) == 32 && kLineBits == 6);
-    code_.shift_right(kAx, 1, kDword);
-    code_.operate(kAnd, kAx, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
-    code_.operate(kCmp, kDx, Memory{kHot, static_cast<std::int64_t>(offsetof(HotLine, line) + 8 * look.store()), kAx});
-    const std::size_t no_line = ask_if(kNotEqual, Question::Access, number);
-    static_assert(sizeof(LruTable::Hint) == 16);
-    code_.shift_right(kDx, kPageBits - kLineBits);
-    code_.copy(kCx, kDx, kDword);
-    code_.operate(kAnd, kCx, static_cast<std::int32_t>(owner_.state_.tlbs[table].mask), kDword);
-    code_.shift_left(kCx, 4, kDword);
-    code_.load(kDi, tlb(offsetof(QuickPages::Inline, hints)));
-    code_.operate(kCmp, kDx, Memory{kDi, offsetof(LruTable::Hint, key), kCx});
-    const std::size_t no_page = ask_if(kNotEqual, Question::Access, number);
-    code_.load(kCx, {kDi, offsetof(LruTable::Hint, slot), kCx}, kDword);
-    code_.load(kDi, tlb(offsetof(QuickPages::Inline, newest)));
-    code_.load(kDx, {kDi});
-    code_.increment(kDx);
-    code_.store({kDi}, kDx);
-    code_.load(kDi, tlb(offsetof(QuickPages::Inline, stamps)));
-    code_.store({kDi, 0, kCx, 8}, kDx);
-    code_.load(kCx, {kHot, offsetof(HotLine, state), kAx});
-    code_.load(kDx, {kCx}, kDword);
-    code_.operate(kAnd, kDx, Memory{kHot, offsetof(HotLine, keep), kAx}, kDword);
-    code_.operate(kOr, kDx, Memory{kHot, offsetof(HotLine, set), kAx}, kDword);
-    code_.store({kCx}, kDx, kDword);
-    back_here(no_line);
-    back_here(no_page);
+    if (rest != 0) code_.address(kAx, {kAx, rest});
+    if (!spacious_) {
+      code_.call(routines.look[look.store()]);
+      back_here(ask_if(kNotEqual, Question::Access, number));
+      return;
+    }
+    const auto others = PathRoutines::write_look(code_, owner_.state_, owner_.filter_.store_tlb != 0, look.store());
+    asides_[ask_from({others.begin(), others.end()}, Question::Access, number)].look_again =
+        routines.look_again[look.store()];
   }
 
   /// As BranchUnit does it. Everything that is asked here goes on behind the branch.
   void write_branch(const SimpleBlock& block) {
     switch (block.kind) {
       case BranchKind::Conditional:
-        write_conditional(block);
+        code_.constant(kSi, block.hash & tournament_.mask);
+        if (spacious_) {
+          PathRoutines::write_conditional(code_, tournament_, block.taken);
+        } else {
+          code_.call(owner_.routines_.conditional[block.taken ? 1 : 0]);
+        }
+        ask_if(kNotEqual, Question::Wrong);
         if (!block.taken) return;
         break;
       case BranchKind::RelativeCall:
-        if (!block.calls_next) write_call(block.pc + block.length);
+        if (block.calls_next) break;
+        code_.constant(kDx, block.pc + block.length);
+        code_.call(owner_.routines_.call);
         break;
       case BranchKind::RelativeJump: break;
-      case BranchKind::Return: write_return(block); return;
-      default: ask_from(code_.jump_later(), Question::Branch, 0); return;
+      case BranchKind::Return:
+        code_.constant(kDx, path_footprint(block.pc, 0));
+        code_.call(owner_.routines_.returned);
+        ask_if(kNotEqual, Question::Branch);
+        write_taken(block);
+        return;
+      default: ask_from({code_.jump_later()}, Question::Branch, 0); return;
     }
-    write_footprint_place();
-    code_.store_constant_word({kWaiting, offsetof(WaitingFootprints::Inline, ring), kCx, 2}, block.footprint);
+    code_.constant(kDx, block.footprint);
+    code_.call(owner_.routines_.taken);
     write_taken(block);
-  }
-
-  /// As TournamentPredictor does it.
-  void write_conditional(const SimpleBlock& block) {
-    const auto own = static_cast<std::int64_t>(block.hash & tournament_.mask);
-    using T = TournamentPredictor;
-    code_.copy(kAx, kOutcomes, kDword);
-    code_.shift_right(kAx, tournament_.index_bits, kDword);
-    code_.operate(kXor, kAx, kOutcomes, kDword);
-    code_.operate(kXor, kAx, static_cast<std::int32_t>(own), kDword);
-    code_.operate(kAnd, kAx, static_cast<std::int32_t>(tournament_.mask), kDword);
-    code_.load(kSi, ZS_STATE(by_address));
-    code_.load(kDi, ZS_STATE(by_outcomes));
-    code_.load_byte(kCx, {kSi, own});
-    code_.load_byte(kDx, {kDi, 0, kAx});
-    code_.operate(kOr, kCx, kDx, kDword);
-    const std::size_t learned = offsetof(PlayState, learned) + (block.taken ? T::kTaken : 0);
-    code_.load_byte(kCx, {kState, static_cast<std::int64_t>(learned), kCx});
-    code_.copy(kDx, kCx, kDword);
-    code_.operate(kAnd, kDx, T::kOfAddress, kDword);
-    code_.store_byte({kSi, own}, kDx);
-    code_.copy(kDx, kCx, kDword);
-    code_.operate(kAnd, kDx, T::kOfOutcomes, kDword);
-    code_.store_byte({kDi, 0, kAx}, kDx);
-    code_.address(kOutcomes, {kOutcomes, block.taken ? 1 : 0, kOutcomes});
-    code_.operate(kAnd, kOutcomes, static_cast<std::int32_t>(tournament_.history_mask), kDword);
-    code_.test_byte(kCx, T::kWrong);
-    ask_if(kNotEqual, Question::Wrong);
-  }
-
-  void write_call(std::uint64_t behind) {
-    using Inline = ReturnStack::Inline;
-    code_.load(kSi, ZS_STATE(returns));
-    code_.load(kCx, {kSi, offsetof(Inline, top)}, kDword);
-    code_.increment(kCx, kDword);
-    code_.operate(kXor, kDx, kDx, kDword);
-    code_.operate(kCmp, kCx, Memory{kSi, offsetof(Inline, entries)}, kDword);
-    code_.move_if(kEqual, kCx, kDx);
-    code_.store({kSi, offsetof(Inline, top)}, kCx, kDword);
-    store_value(code_, {kSi, offsetof(Inline, addresses), kCx, 8}, behind);
-  }
-
-  void write_return(const SimpleBlock& block) {
-    using Inline = ReturnStack::Inline;
-    code_.load(kSi, ZS_STATE(returns));
-    code_.load(kCx, {kSi, offsetof(Inline, top)}, kDword);
-    code_.load(kDi, {kRun, offsetof(arch::PathRun, next)});
-    code_.operate(kCmp, kDi, Memory{kSi, offsetof(Inline, addresses), kCx, 8});
-    ask_if(kNotEqual, Question::Branch);
-    code_.test(kCx, kCx, kDword);
-    code_.address(kDx, {kCx, -1});
-    code_.load(kCx, {kSi, offsetof(Inline, entries)}, kDword);
-    code_.address(kCx, {kCx, -1});
-    code_.move_if(kNotEqual, kCx, kDx);
-    code_.store({kSi, offsetof(Inline, top)}, kCx, kDword);
-    // path_footprint()
-    code_.copy(kDx, kDi);
-    code_.shift_left(kDx, 3);
-    code_.shift_right(kDi, 13);
-    code_.operate(kXor, kDx, kDi);
-    code_.operate(kXor, kDx, static_cast<std::int32_t>(path_footprint(block.pc, 0)), kDword);
-    write_footprint_place();
-    code_.store_word({kWaiting, offsetof(WaitingFootprints::Inline, ring), kCx, 2}, kDx);
-    write_taken(block);
-  }
-
-  /// kCx: where in the ring the next footprint goes, which is counted. Leaves kDx alone.
-  void write_footprint_place() {
-    static_assert(std::tuple_size_v<decltype(WaitingFootprints::Inline::ring)> == 256);
-    code_.load(kAx, {kWaiting, offsetof(WaitingFootprints::Inline, count)});
-    code_.low_byte(kCx, kAx);
-    code_.increment(kAx);
-    code_.store({kWaiting, offsetof(WaitingFootprints::Inline, count)}, kAx);
   }
 
   void write_taken(const SimpleBlock& block) {
@@ -406,6 +271,7 @@ class PathCode::Maker {
   }
 
   const PathCode& owner_;
+  bool spacious_;  // it has copies of routines
   CodeWriter code_;
   std::span<const SimpleBlock> blocks_;
   std::span<const arch::AddressTerm> terms_;
@@ -444,7 +310,7 @@ PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size
   state_.branch_tags = branches.targets().newest_of(0);
   state_.waiting = &branches.waiting().inline_part();
   state_.returns = &branches.returns().inline_part();
-  write_entry();
+  write_entry(predictor);
   begin_again();
 }
 
@@ -452,7 +318,7 @@ PathCode::~PathCode() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-void PathCode::write_entry() {
+void PathCode::write_entry(const TournamentPredictor::Inline& tournament) {
   CodeWriter code(memory_);
   enter_ = reinterpret_cast<void (*)(PlayState*)>(code.here());
   for (const Register saved : kSaved) code.push(saved);
@@ -468,21 +334,6 @@ void PathCode::write_entry() {
   for (std::size_t i = std::size(kSaved); i-- > 0;) code.pop(kSaved[i]);
   code.ret();
 
-  // The arguments are in their places but for the first. Behind it the flags say whether it did so: not equal.
-  const auto write_try = [&code](Memory function) {
-    const std::uint8_t* const begin = code.here();
-    code.operate(kSub, kSp, 8);
-    code.copy(kDi, kCounts);
-    code.call(function);
-    write_places(code);
-    code.operate(kAdd, kSp, 8);
-    code.test_byte(kAx, 1);
-    code.ret();
-    return begin;
-  };
-  hits_ = write_try(ZS_STATE(hits));
-  fetches_ = write_try(ZS_STATE(fetches));
-
   // kAx: a Question. Behind it the flags say whether the block is over: not equal.
   ask_ = code.here();
   code.operate(kSub, kSp, 8);
@@ -494,7 +345,9 @@ void PathCode::write_entry() {
   code.operate(kAdd, kSp, 8);
   code.test(kAx, kAx);
   code.ret();
+  routines_ = PathRoutines(code, state_, filter_, tournament);
   begin_ = code.here();
+  CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
 }
 
 void PathCode::begin_again() {

@@ -19,6 +19,7 @@
 #include "uarch/flat_map.h"
 #include "uarch/machine/code_book.h"
 #include "uarch/machine/code_writer.h"
+#include "uarch/machine/path_routines.h"
 #include "uarch/memory_system.h"
 #include "uarch/timing/bound_clock.h"
 
@@ -142,7 +143,7 @@ class PathCode {
   /// For all paths of its identity.
   const std::uint8_t* code_for(const SimplePath& path);
   const std::uint8_t* make(std::span<const SimpleBlock> blocks, std::span<const arch::AddressTerm> terms);
-  void write_entry();
+  void write_entry(const TournamentPredictor::Inline& tournament);
   void begin_again();
 
   MemorySystem::Filter& filter_;
@@ -159,7 +160,7 @@ class PathCode {
   void (*enter_)(PlayState*) = nullptr;
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
-  const std::uint8_t *hits_ = nullptr, *fetches_ = nullptr;
+  PathRoutines routines_;
 };
 
 }  // namespace zs::uarch

@@ -1,0 +1,232 @@
+#include "uarch/machine/path_routines.h"
+
+#include <tuple>
+
+#include "uarch/branch/path_history.h"
+#include "uarch/branch/return_stack.h"
+#include "uarch/machine/path_code.h"
+
+namespace zs::uarch {
+
+using enum CodeWriter::Condition;
+using enum CodeWriter::Operation;
+using namespace path_registers;
+
+namespace {
+
+constexpr auto kDword = CodeWriter::kDword;
+
+/// The flags say: equal.
+void nothing_more(CodeWriter& code) { code.operate(kCmp, kAx, kAx, kDword); }
+
+}  // namespace
+
+PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
+                           const TournamentPredictor::Inline& tournament) {
+  const std::uint8_t* const hits = write_try(code, ZS_STATE(hits));
+  const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches));
+  for (const unsigned store : {0U, 1U}) {
+    look_again[store] = code.here();
+    code.operate(kSub, kDx, kSi);
+    code.increment(kDx, kDword);  // bytes
+    code.constant(kCx, store);
+    code.jump(hits);
+    look[store] = code.here();
+    const auto others = write_look(code, state, filter.store_tlb != 0, store);
+    nothing_more(code);
+    code.ret();
+    for (std::uint8_t* const other : others) CodeWriter::aim(other, look_again[store]);
+  }
+  for (const bool is_taken : {false, true}) {
+    conditional[is_taken ? 1 : 0] = code.here();
+    write_conditional(code, tournament, is_taken);
+    code.ret();
+  }
+  taken = write_taken(code);
+  call = write_call(code);
+  returned = write_return(code);
+  for (const bool first : {false, true}) {
+    fetch[first ? 1 : 0] = {write_fetch(code, filter.code_page_mask, first, nullptr),
+                            write_fetch(code, filter.code_page_mask, first, fetches)};
+  }
+}
+
+void PathRoutines::write_places(CodeWriter& code) {
+  code.load(kTags, ZS_STATE(branch_tags));
+  code.load(kHot, ZS_STATE(hot_lines));
+  code.load(kCounts, ZS_STATE(counts));
+  code.load(kWaiting, ZS_STATE(waiting));
+}
+
+/// As MemorySystem::Filter::hits() does it for hot lines. What is not leaves kDx as it was, and kSi is what kAx was.
+std::array<std::uint8_t*, 2> PathRoutines::write_look(CodeWriter& code, const PlayState& state, bool own_tlb,
+                                                      unsigned store) {
+  const std::size_t table = own_tlb ? store : 0;
+  const auto tlb = [table](std::size_t member) {
+    return in_state(offsetof(PlayState, tlbs) + table * sizeof(QuickPages::Inline) + member);
+  };
+  code.copy(kSi, kAx);
+  code.copy(kCx, kDx);
+  code.shift_right(kCx, kLineBits);
+  static_assert(sizeof(HotLine) == 32 && kLineBits == 6);
+  code.shift_right(kAx, 1, kDword);
+  code.operate(kAnd, kAx, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
+  code.operate(kCmp, kCx, Memory{kHot, static_cast<std::int64_t>(offsetof(HotLine, line) + 8 * store), kAx});
+  std::uint8_t* const no_line = code.jump_later(kNotEqual);
+  static_assert(sizeof(LruTable::Hint) == 16);
+  code.shift_right(kCx, kPageBits - kLineBits);
+  code.copy(kDi, kCx, kDword);
+  code.operate(kAnd, kDi, static_cast<std::int32_t>(state.tlbs[table].mask), kDword);
+  code.shift_left(kDi, 4, kDword);
+  code.operate(kAdd, kDi, tlb(offsetof(QuickPages::Inline, hints)));
+  code.operate(kCmp, kCx, Memory{kDi, offsetof(LruTable::Hint, key)});
+  std::uint8_t* const no_page = code.jump_later(kNotEqual);
+  code.load(kCx, {kDi, offsetof(LruTable::Hint, slot)}, kDword);
+  code.load(kDi, tlb(offsetof(QuickPages::Inline, newest)));
+  code.load(kDx, {kDi});
+  code.increment(kDx);
+  code.store({kDi}, kDx);
+  code.load(kDi, tlb(offsetof(QuickPages::Inline, stamps)));
+  code.store({kDi, 0, kCx, 8}, kDx);
+  code.load(kCx, {kHot, offsetof(HotLine, state), kAx});
+  code.load(kDx, {kCx}, kDword);
+  code.operate(kAnd, kDx, Memory{kHot, offsetof(HotLine, keep), kAx}, kDword);
+  code.operate(kOr, kDx, Memory{kHot, offsetof(HotLine, set), kAx}, kDword);
+  code.store({kCx}, kDx, kDword);
+  return {no_line, no_page};
+}
+
+/// As TournamentPredictor does it.
+void PathRoutines::write_conditional(CodeWriter& code, const TournamentPredictor::Inline& tournament, bool taken) {
+  using T = TournamentPredictor;
+  code.copy(kAx, kOutcomes, kDword);
+  code.shift_right(kAx, tournament.index_bits, kDword);
+  code.operate(kXor, kAx, kOutcomes, kDword);
+  code.operate(kXor, kAx, kSi, kDword);
+  code.operate(kAnd, kAx, static_cast<std::int32_t>(tournament.mask), kDword);
+  code.operate(kAdd, kSi, ZS_STATE(by_address));
+  code.load(kDi, ZS_STATE(by_outcomes));
+  code.load_byte(kCx, {kSi});
+  code.load_byte(kDx, {kDi, 0, kAx});
+  code.operate(kOr, kCx, kDx, kDword);
+  const std::size_t learned = offsetof(PlayState, learned) + (taken ? T::kTaken : 0);
+  code.load_byte(kCx, {kState, static_cast<std::int64_t>(learned), kCx});
+  code.copy(kDx, kCx, kDword);
+  code.operate(kAnd, kDx, T::kOfAddress, kDword);
+  code.store_byte({kSi}, kDx);
+  code.copy(kDx, kCx, kDword);
+  code.operate(kAnd, kDx, T::kOfOutcomes, kDword);
+  code.store_byte({kDi, 0, kAx}, kDx);
+  code.address(kOutcomes, {kOutcomes, taken ? 1 : 0, kOutcomes});
+  code.operate(kAnd, kOutcomes, static_cast<std::int32_t>(tournament.history_mask), kDword);
+  code.test_byte(kCx, T::kWrong);
+}
+
+/// function  of PlayState; its arguments are in their places but for the first
+const std::uint8_t* PathRoutines::write_try(CodeWriter& code, Memory function) {
+  const std::uint8_t* const begin = code.here();
+  code.operate(kSub, kSp, 8);
+  code.copy(kDi, kCounts);
+  code.call(function);
+  write_places(code);
+  code.operate(kAdd, kSp, 8);
+  code.operate(kXor, kAx, 1, kDword);
+  code.test_byte(kAx, 1);
+  code.ret();
+  return begin;
+}
+
+const std::uint8_t* PathRoutines::write_taken(CodeWriter& code) {
+  static_assert(std::tuple_size_v<decltype(WaitingFootprints::Inline::ring)> == 256);
+  const std::uint8_t* const begin = code.here();
+  code.load(kAx, {kWaiting, offsetof(WaitingFootprints::Inline, count)});
+  code.low_byte(kCx, kAx);
+  code.increment(kAx);
+  code.store({kWaiting, offsetof(WaitingFootprints::Inline, count)}, kAx);
+  code.store_word({kWaiting, offsetof(WaitingFootprints::Inline, ring), kCx, 2}, kDx);
+  code.ret();
+  return begin;
+}
+
+const std::uint8_t* PathRoutines::write_call(CodeWriter& code) {
+  using Inline = ReturnStack::Inline;
+  const std::uint8_t* const begin = code.here();
+  code.load(kSi, ZS_STATE(returns));
+  code.load(kCx, {kSi, offsetof(Inline, top)}, kDword);
+  code.increment(kCx, kDword);
+  code.operate(kXor, kAx, kAx, kDword);
+  code.operate(kCmp, kCx, Memory{kSi, offsetof(Inline, entries)}, kDword);
+  code.move_if(kEqual, kCx, kAx);
+  code.store({kSi, offsetof(Inline, top)}, kCx, kDword);
+  code.store({kSi, offsetof(Inline, addresses), kCx, 8}, kDx);
+  code.ret();
+  return begin;
+}
+
+const std::uint8_t* PathRoutines::write_return(CodeWriter& code) const {
+  using Inline = ReturnStack::Inline;
+  const std::uint8_t* const begin = code.here();
+  code.load(kSi, ZS_STATE(returns));
+  code.load(kCx, {kSi, offsetof(Inline, top)}, kDword);
+  code.load(kDi, {kRun, offsetof(arch::PathRun, next)});
+  code.operate(kCmp, kDi, Memory{kSi, offsetof(Inline, addresses), kCx, 8});
+  std::uint8_t* const elsewhere = code.jump_later(kNotEqual);
+  code.load(kAx, {kSi, offsetof(Inline, entries)}, kDword);
+  code.test(kCx, kCx, kDword);
+  code.move_if(kEqual, kCx, kAx);
+  code.address(kCx, {kCx, -1});
+  code.store({kSi, offsetof(Inline, top)}, kCx, kDword);
+  // path_footprint()
+  code.copy(kAx, kDi);
+  code.shift_left(kAx, 3);
+  code.shift_right(kDi, 13);
+  code.operate(kXor, kAx, kDi);
+  code.operate(kXor, kDx, kAx);
+  code.call(taken);
+  nothing_more(code);
+  CodeWriter::aim(elsewhere, code.here());
+  code.ret();
+  return begin;
+}
+
+/// As Filter does it with are_plain() and pass().
+/// fetches  null: only if it is the newest
+const std::uint8_t* PathRoutines::write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first,
+                                              const std::uint8_t* fetches) {
+  using Counts = MemorySystem::InlineCounts;
+  const std::uint8_t* const begin = code.here();
+  std::uint8_t* fetched = nullptr;
+  if (first) {
+    code.operate(kCmp, kSi, ZS_COUNTS(fetched));
+    fetched = code.jump_later(kEqual);
+  }
+  code.copy(kAx, kSi, kDword);
+  code.operate(kAnd, kAx, static_cast<std::int32_t>(kLinesPerPage - 1), kDword);
+  code.operate(kCmp, kSi, Memory{kCounts, offsetof(Counts, code), kAx, 8});
+  std::uint8_t* const no_line = code.jump_later(kNotEqual);
+  code.copy(kAx, kSi);
+  code.shift_right(kAx, kPageBits - kLineBits);
+  code.copy(kCx, kAx, kDword);
+  code.operate(kAnd, kCx, static_cast<std::int32_t>(page_mask), kDword);
+  code.operate(kCmp, kAx, Memory{kCounts, offsetof(Counts, code_pages), kCx, 8});
+  std::uint8_t* const no_page = code.jump_later(kNotEqual);
+  const std::uint8_t* const hit = code.here();
+  if (first) code.operate(kAdd, ZS_COUNTS(fetches), 1);
+  nothing_more(code);
+  if (first) CodeWriter::aim(fetched, code.here());
+  code.ret();
+  CodeWriter::aim(no_line, code.here());
+  CodeWriter::aim(no_page, code.here());
+  if (fetches != nullptr && first) {
+    code.operate(kSub, kSp, 8);
+    code.call(fetches);
+    code.address(kSp, {kSp, 8});
+    code.jump_if(kEqual, hit);
+  } else if (fetches != nullptr) {
+    code.jump(fetches);
+  }
+  code.ret();
+  return begin;
+}
+
+}  // namespace zs::uarch

@@ -1,0 +1,70 @@
+// What the code of paths consists of (path_code.h): for each access, branch and line of instructions what MemorySystem::Filter and
+// BranchUnit do with it. All paths call the same routines, because what programs with much code wait for here is that code comes
+// into the host's caches; a few paths, those of small programs, have copies of the two that are needed most.
+//
+// Arguments are in registers. kAx, kCx, kDx, kSi and kDi are lost, all others stay as they are, but for what is said.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "uarch/branch/tournament_predictor.h"
+#include "uarch/machine/code_writer.h"
+#include "uarch/memory_system.h"
+
+namespace zs::uarch {
+
+struct PlayState;
+
+/// What the code keeps where; kAx, kCx, kDx, kSi and kDi hold nothing for long.
+namespace path_registers {
+constexpr Register kState = kBx, kNow = kBp, kValues = kR12, kRun = kR13, kSlots = kR14, kOutcomes = kR15;
+// These are lost when somebody is asked, and loaded again.
+constexpr Register kTags = kR8, kHot = kR9, kCounts = kR10, kWaiting = kR11;
+
+inline Memory in_state(std::size_t offset) { return {kState, static_cast<std::int64_t>(offset)}; }
+inline Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t>(offset)}; }
+}  // namespace path_registers
+
+#define ZS_STATE(member) path_registers::in_state(offsetof(PlayState, member))
+#define ZS_COUNTS(member) path_registers::in_counts(offsetof(MemorySystem::InlineCounts, member))
+
+class PathRoutines {
+ public:
+  /// Writes them.
+  PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
+               const TournamentPredictor::Inline& tournament);
+  PathRoutines() = default;
+
+  // Where they are. Behind them the flags say:
+  std::array<const std::uint8_t*, 2>
+      look{};  // by whether it is a store: the bytes from kAx to kDx. Not equal: they do not hit
+  std::array<const std::uint8_t*, 2> look_again{};  // the same of bytes that are not hot; from kSi to kDx
+  std::array<const std::uint8_t*, 2>
+      conditional{};  // by whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted
+  const std::uint8_t* taken = nullptr;  // a taken branch whose footprint is kDx
+  const std::uint8_t* call = nullptr;   // kDx: the address behind it
+  // A return to where the run goes on; kDx: path_footprint() of it and 0. Not equal: mispredicted, and nothing has happened.
+  const std::uint8_t* returned = nullptr;
+  // The line kSi of instructions; by whether the path before may have fetched it (if not, it is counted), and by whether it may be one that is
+  // not the newest. Not equal: it does not hit.
+  std::array<std::array<const std::uint8_t*, 2>, 2> fetch{};
+
+  /// Copies of the first and the third. Returns the jumps of a look that is not hot, to look_again.
+  static std::array<std::uint8_t*, 2> write_look(CodeWriter& code, const PlayState& state, bool own_tlb,
+                                                 unsigned store);
+  static void write_conditional(CodeWriter& code, const TournamentPredictor::Inline& tournament, bool taken);
+  /// Loads the registers that are lost when somebody is asked.
+  static void write_places(CodeWriter& code);
+
+ private:
+  static const std::uint8_t* write_try(CodeWriter& code, Memory function);
+  static const std::uint8_t* write_taken(CodeWriter& code);
+  static const std::uint8_t* write_call(CodeWriter& code);
+  const std::uint8_t* write_return(CodeWriter& code) const;
+  static const std::uint8_t* write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first,
+                                         const std::uint8_t* fetches);
+};
+
+}  // namespace zs::uarch
