@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
+
 namespace zs::uarch {
 namespace {
 
@@ -28,12 +30,14 @@ std::uint64_t elements(const AddressTerm& term, const std::uint64_t* slots) {
 }  // namespace
 
 PathAddresses path_addresses(std::span<const AddressTerm> terms) {
-  PathAddresses addresses{.terms = terms};
+  CHECK(terms.size() <= UINT16_MAX, terms.size());
+  PathAddresses addresses{.first = terms.data(), .count = static_cast<std::uint16_t>(terms.size())};
   for (const AddressTerm& term : terms) {
     addresses.plain &= term.flags == 0;
     addresses.single &= term.base != AddressTerm::kNoSlot && term.index == AddressTerm::kNoSlot;
     for (const std::uint8_t slot : {term.base, term.index, term.part}) {
-      if (slot != AddressTerm::kNoSlot) addresses.slots = std::max<std::size_t>(addresses.slots, slot + 1U);
+      if (slot != AddressTerm::kNoSlot)
+        addresses.slots = std::max(addresses.slots, static_cast<std::uint8_t>(slot + 1));
     }
   }
   return addresses;

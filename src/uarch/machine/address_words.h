@@ -9,19 +9,22 @@
 
 namespace zs::uarch {
 
-/// How the words of a path's accesses come from its slots.
+/// How the words of a path's accesses come from its slots. Sixteen bytes: each run that is played by hand looks here.
 struct PathAddresses {
   /// Of so many more there is memory behind the last, all in slot 0: they are read, and of no effect.
   static constexpr std::size_t kTogether = 4;
 
-  std::span<const arch::AddressTerm> terms;  // one for each access
-  bool plain = true;                         // every access is one address, in no segment
-  bool single = true;                        // and a slot plus a constant
-  std::size_t slots = 0;                     // that they name, from 0 up
+  const arch::AddressTerm* first = nullptr;
+  std::uint16_t count = 0;  // one for each access
+  std::uint8_t slots = 0;   // that they name, from 0 up
+  bool plain = true;        // every access is one address, in no segment
+  bool single = true;       // and a slot plus a constant
 
+  std::span<const arch::AddressTerm> terms() const { return {first, count}; }
   /// Of one that is told with so many listed words.
-  std::size_t most_words(std::size_t listed) const { return 2 * terms.size() + listed + kTogether; }
+  std::size_t most_words(std::size_t listed) const { return 2u * count + listed + kTogether; }
 };
+static_assert(sizeof(PathAddresses) == 16);
 
 /// What is known of all these.
 PathAddresses path_addresses(std::span<const arch::AddressTerm> terms);
@@ -40,9 +43,9 @@ std::uint64_t* write_any_words(std::span<const arch::AddressTerm> terms, const s
 inline std::uint64_t* write_words(const PathAddresses& addresses, const std::uint64_t* slots,
                                   const arch::SlotValues& values, std::uint64_t* out) {
   using arch::AddressTerm;
-  if (!addresses.plain) return write_any_words(addresses.terms, slots, values, out);
-  const AddressTerm* const terms = addresses.terms.data();
-  const std::size_t count = addresses.terms.size();
+  if (!addresses.plain) return write_any_words(addresses.terms(), slots, values, out);
+  const AddressTerm* const terms = addresses.first;
+  const std::size_t count = addresses.count;
   // Mostly one register and a constant; a path with others says so, and the rest of a group is overwritten by what follows.
   if (addresses.single) {
     for (std::size_t i = 0; i < count; i += PathAddresses::kTogether) {

@@ -89,7 +89,7 @@ std::uint32_t CodeBook::addresses_of(const arch::PathDescription& description) {
   for (const arch::PathAccess& access : description.accesses) terms_.push_back(access.address);
   const std::uint64_t hash = hash_of(terms_);
   const std::uint32_t known = addresses_by_.find(
-      hash, [&](std::uint32_t number) { return std::ranges::equal(addresses_[number].terms, terms_); });
+      hash, [&](std::uint32_t number) { return std::ranges::equal(addresses_[number].terms(), terms_); });
   if (known != HashIndex::kNone) return known;
   const std::size_t count = terms_.size();
   terms_.resize(count + PathAddresses::kTogether, {.base = 0});

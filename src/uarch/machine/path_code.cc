@@ -376,10 +376,10 @@ const std::uint8_t* PathCode::code_for(const SimplePath& path) {
   const auto is_sum = [](const AddressTerm& term) {
     return (term.flags & ~(AddressTerm::kFs | AddressTerm::kGs)) == 0;
   };
-  if (!std::ranges::all_of(path.addresses->terms, is_sum)) return exit_;
+  if (!std::ranges::all_of(path.addresses->terms(), is_sum)) return exit_;
   std::size_t count = 1;
   while (!path.blocks[count - 1].last) ++count;
-  const std::uint8_t* const made = make({path.blocks, count}, path.addresses->terms);
+  const std::uint8_t* const made = make({path.blocks, count}, path.addresses->terms());
   if (made != exit_) made_[path.identity] = made;
   return made;
 }

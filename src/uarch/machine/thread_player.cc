@@ -655,7 +655,7 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
                                         std::size_t done) {
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   const Look look = block.look[done];
-  const arch::AddressTerm& term = book_.addresses(state.run->path).terms[looks_before(blocks, block) + done];
+  const arch::AddressTerm& term = book_.addresses(state.run->path).first[looks_before(blocks, block) + done];
   const std::uint64_t linear = address_of(term, state.values + state.run->slots, values_of(state));
   if (memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) return false;
   if (!is_played_by_hand(block)) {
@@ -688,7 +688,8 @@ template <typename Clock>
 const std::uint64_t* ThreadPlayer<Clock>::words_of(const PlayState& state, const SimpleBlock* blocks,
                                                    const SimpleBlock& block) {
   PathAddresses addresses = book_.addresses(state.run->path);
-  addresses.terms = addresses.terms.subspan(looks_before(blocks, block), block.looks);
+  addresses.first += looks_before(blocks, block);
+  addresses.count = block.looks;
   return words_of(addresses, state.values + state.run->slots, values_of(state)).data();
 }
 
