@@ -337,7 +337,9 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     // Near an overflow blocks end of themselves, and not at the end of a turn.
     if ((std::exchange(quantum_over_, false) || at_once_) && ran_ >= quantum) {
       ran_ = 0;
+      const std::uint64_t flushes = translator_->flushes();
       if (lock_.contended()) yield();
+      if (flushes != translator_->flushes()) link_from = kNone;  // in another thread's turn
     }
     if (deliver_waiting()) link_from = kNone;
     logged_ = false;
