@@ -68,10 +68,10 @@ constexpr std::uint64_t lbr_to_address(LbrFormat format, std::uint64_t to) {
 
 /// A kind of branch in the terms of the registers.
 struct LbrBranch {
-  BranchKind kind;
-  std::uint64_t left_out;  // MSR_LBR_SELECT: a 1 leaves these out
-  std::uint64_t let_in;    // IA32_LBR_CTL: a 1 lets these in
-  std::uint64_t type;      // BR_TYPE of an architectural record
+  BranchKind kind = BranchKind::None;
+  std::uint64_t left_out = 0;  // MSR_LBR_SELECT: a 1 leaves these out
+  std::uint64_t let_in = 0;    // IA32_LBR_CTL: a 1 lets these in
+  std::uint64_t type = 0;      // BR_TYPE of an architectural record
 };
 
 /// In the order of BranchKind. Far is what they call FAR_BRANCH and OTHER_BRANCH, type 1xxxB.
@@ -86,24 +86,21 @@ inline constexpr LbrBranch kLbrBranches[] = {
     {BranchKind::Far, LbrSelect::far_branch.mask, LbrCtl::other.mask, 8},
 };
 
-/// The row of a kind; null for None.
-constexpr const LbrBranch* lbr_branch(BranchKind kind) {
+/// The row of a kind; None has one of its own. A copy: with UBSan, g++ 12 takes no comparison of a row's address for a constant.
+constexpr LbrBranch lbr_branch(BranchKind kind) {
   const auto row = static_cast<std::size_t>(kind) - 1;
-  return row < std::size(kLbrBranches) ? &kLbrBranches[row] : nullptr;
+  return row < std::size(kLbrBranches) ? kLbrBranches[row] : LbrBranch{};
 }
-static_assert(std::ranges::all_of(kLbrBranches, [](const LbrBranch& row) { return lbr_branch(row.kind) == &row; }));
+static_assert(std::ranges::all_of(kLbrBranches,
+                                  [](const LbrBranch& row) { return lbr_branch(row.kind).kind == row.kind; }));
 
 /// Whether MSR_LBR_SELECT takes branches of this kind.
 constexpr bool lets_through(LbrSelect select, BranchKind kind) {
-  const LbrBranch* branch = lbr_branch(kind);
-  return branch != nullptr && (select.raw() & branch->left_out) == 0;
+  return kind != BranchKind::None && (select.raw() & lbr_branch(kind).left_out) == 0;
 }
 
 /// Whether IA32_LBR_CTL does.
-constexpr bool lets_through(LbrCtl control, BranchKind kind) {
-  const LbrBranch* branch = lbr_branch(kind);
-  return branch != nullptr && (control.raw() & branch->let_in) != 0;
-}
+constexpr bool lets_through(LbrCtl control, BranchKind kind) { return (control.raw() & lbr_branch(kind).let_in) != 0; }
 
 /// The IA32_LBR_CTL that records what this MSR_LBR_SELECT does, without the enable.
 constexpr LbrCtl lbr_ctl_of(LbrSelect select) {
@@ -128,8 +125,7 @@ static_assert(lbr_ctl_of(LbrSelect{0x2C5}).raw() == 0x78'000C);
 
 /// BR_TYPE of an architectural record.
 constexpr std::uint64_t lbr_branch_type(BranchKind kind) {
-  const LbrBranch* branch = lbr_branch(kind);
-  return branch != nullptr ? branch->type : lbr_branch(BranchKind::Far)->type;
+  return lbr_branch(kind != BranchKind::None ? kind : BranchKind::Far).type;
 }
 
 }  // namespace zs::arch
