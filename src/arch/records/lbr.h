@@ -91,8 +91,9 @@ constexpr LbrBranch lbr_branch(BranchKind kind) {
   const auto row = static_cast<std::size_t>(kind) - 1;
   return row < std::size(kLbrBranches) ? kLbrBranches[row] : LbrBranch{};
 }
-static_assert(std::ranges::all_of(kLbrBranches,
-                                  [](const LbrBranch& row) { return lbr_branch(row.kind).kind == row.kind; }));
+static_assert(std::ranges::all_of(kLbrBranches, [](const LbrBranch& row) {
+  return &row - std::begin(kLbrBranches) == static_cast<std::ptrdiff_t>(row.kind) - 1;
+}));
 
 /// Whether MSR_LBR_SELECT takes branches of this kind.
 constexpr bool lets_through(LbrSelect select, BranchKind kind) {
