@@ -237,6 +237,9 @@ class MemorySystem {
       fetches -= count - (before == first ? 1U : 0U);
       fetched = before;
     }
+    /// Whether an access of a block may throw out one of its `lines` that is fetched behind it: then, where one is not the newest, the
+    /// block is to be played step by step.
+    bool in_turn(std::uint8_t lines) const { return code_may_leave && lines != 1; }
     /// Whether the line of instructions is the newest of its set of L1I, and its page of its set of the TLB.
     bool is_newest(std::uint64_t line) const {
       const std::uint64_t page = line / kLinesPerPage;

@@ -155,8 +155,7 @@ class PathCode::Maker {
   /// A line that is fetched already is not fetched again: that of the block before is known here, that of the path before is not.
   void write_lines(const SimpleBlock& block, const SimpleBlock* before) {
     const std::size_t first_of_lines = asides_.size();
-    // An access may throw out a line that is fetched behind it: then, if one is not the newest, the block is to be played step by step.
-    const bool in_turn = owner_.filter_.code_may_leave && block.lines != 1;
+    const bool in_turn = owner_.filter_.in_turn(block.lines);
     const std::uint64_t begin = block.first_line, end = begin + block.lines;
     for (std::uint64_t line = begin; line != end; ++line) {
       if (line == begin && before != nullptr && fetches_of(block, before) != block.lines) continue;

@@ -37,12 +37,13 @@ class PathRoutines {
                const TournamentPredictor::Inline& tournament);
   PathRoutines() = default;
 
-  // Where they are. Behind them the flags say:
-  std::array<const std::uint8_t*, 2>
-      look{};  // by whether it is a store: the bytes from kAx to kDx. Not equal: they do not hit
-  std::array<const std::uint8_t*, 2> look_again{};  // the same of bytes that are not hot; from kSi to kDx
-  std::array<const std::uint8_t*, 2>
-      conditional{};  // by whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted
+  // Where they are, and what the flags say behind them.
+  // The bytes from kAx to kDx, by whether it is a store. Not equal: they do not hit.
+  std::array<const std::uint8_t*, 2> look{};
+  // The same of bytes that are not hot, from kSi to kDx.
+  std::array<const std::uint8_t*, 2> look_again{};
+  // By whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted.
+  std::array<const std::uint8_t*, 2> conditional{};
   const std::uint8_t* taken = nullptr;  // a taken branch whose footprint is kDx
   const std::uint8_t* call = nullptr;   // kDx: the address behind it
   // A return to where the run goes on; kDx: path_footprint() of it and 0. Not equal: mispredicted, and nothing has happened.

@@ -507,8 +507,7 @@ template <typename Core>
     core.clock.wait_for_room();
     const std::uint64_t end = block->first_line + block->lines;
     const std::uint64_t fetched_before = filter.fetched;
-    const bool in_turn =
-        filter.code_may_leave && block->lines != 1;  // an access may throw out a line that is fetched behind it
+    const bool in_turn = filter.in_turn(block->lines);
     if (filter.are_plain(block->first_line, block->lines, block->lines_known)) {
       filter.pass(block->first_line, block->lines);
     } else {
@@ -614,7 +613,7 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
     return false;
   }
   std::uint64_t line = block.first_line;
-  const bool in_turn = filter.code_may_leave && block.lines != 1;
+  const bool in_turn = filter.in_turn(block.lines);
   const auto pass_hits = [&] {
     while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
   };
@@ -633,7 +632,7 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
 /// Whether a block to which something happens is left to play_by_hand().
 template <typename Clock>
 bool ThreadPlayer<Clock>::is_played_by_hand(const SimpleBlock& block) {
-  return watch_.watcher != nullptr || (memory_.filter(core_.number).code_may_leave && block.lines != 1);
+  return watch_.watcher != nullptr || memory_.filter(core_.number).in_turn(block.lines);
 }
 
 /// Does what happens in a block of the run that is played by code, which goes on then. happen(steps): the block's first step
@@ -668,7 +667,7 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
   }
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   const std::uint64_t end = block.first_line + block.lines;
-  const bool in_turn = filter.code_may_leave && block.lines != 1;
+  const bool in_turn = filter.in_turn(block.lines);
   if (in_turn) {  // nothing was fetched yet
     if (before != nullptr) {
       filter.fetched = before->first_line + before->lines - 1;
