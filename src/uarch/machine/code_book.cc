@@ -207,6 +207,7 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
     if (is_indirect(segment.kind) && !last) return nullptr;
     const std::uint64_t first_line = firsts_[simple_.size()] >> kLineBits,
                         last_line = (segment.next() - 1) >> kLineBits;
+    if (last_line - first_line >= SimpleBlock::kMostLines) return nullptr;
     SimpleBlock& block = simple_.emplace_back();
     block.first_line = first_line;
     block.lines = static_cast<std::uint8_t>(last_line - first_line + 1);
@@ -222,7 +223,11 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
     block.calls_next = segment.target == segment.next();
     if (block.slots != segment.timing->slots()) return nullptr;
     for (; step != end; ++step) {
-      if (step->kind == StepKind::Fetch) continue;
+      if (step->kind == StepKind::Fetch) {
+        const std::uint64_t line = (step->at >> kLineBits) - first_line;
+        if (line != 0) block.looks_before[line - 1] = block.looks;
+        continue;
+      }
       const bool plain = step->kind == StepKind::Load || step->kind == StepKind::Store;
       if (!plain || step->bytes == 0 || step->bytes > kLineBytes || block.looks == SimpleBlock::kMostLooks)
         return nullptr;

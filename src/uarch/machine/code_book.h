@@ -92,7 +92,7 @@ struct Plan {
 /// A whole block that does nothing but plain loads and stores and ends with a branch: what a run of it needs in which all of
 /// them hit. One line of the host's memory, because code that runs now and then is what its caches have forgotten.
 struct alignas(64) SimpleBlock {
-  static constexpr std::size_t kMostLooks = 18;
+  static constexpr std::size_t kMostLooks = 18, kMostLines = 6;
 
   mutable std::uint64_t lines_known = ~std::uint64_t{0};  // MemorySystem::Filter::are_plain()
   std::uint64_t first_line = 0;                           // linear address / 64
@@ -107,7 +107,17 @@ struct alignas(64) SimpleBlock {
   bool last : 1 = false;        // of its path
   bool calls_next : 1 = false;  // a direct call of the instruction behind it
   std::uint8_t lines = 0, looks = 0, stores = 0;
+  std::array<std::uint8_t, kMostLines - 1> looks_before{};  // in program order, each line but the first
   std::array<Look, kMostLooks> look{};
+
+  /// How many of its accesses come before its line of that number.
+  std::size_t looks_before_line(std::size_t line) const { return line == 0 ? 0 : looks_before[line - 1]; }
+  /// How many of its lines are fetched before its access of that number.
+  std::size_t lines_before_look(std::size_t access) const {
+    std::size_t fetched = 1;
+    while (fetched != lines && looks_before_line(fetched) <= access) ++fetched;
+    return fetched;
+  }
 };
 static_assert(sizeof(SimpleBlock) == 64);
 

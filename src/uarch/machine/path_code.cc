@@ -102,8 +102,9 @@ class PathCode::Maker {
     write_dispatch(code_);
     for (const Aside& aside : asides_) {
       for (std::uint8_t* const from : aside.from) CodeWriter::aim(from, code_.here());
-      if (aside.look_again != nullptr) {
-        code_.call(aside.look_again);
+      if (aside.again != nullptr) {
+        if (aside.argument != 0) code_.constant(kSi, aside.argument);
+        code_.call(aside.again);
         code_.jump_if(kEqual, aside.back);
       }
       code_.constant(kAx, aside.what.word());
@@ -119,8 +120,9 @@ class PathCode::Maker {
   struct Aside {
     std::vector<std::uint8_t*> from;  // behind the jumps to it
     Question what;
-    const std::uint8_t* back;                  // behind the answer, if the block is not over
-    const std::uint8_t* look_again = nullptr;  // a routine that may do without asking
+    const std::uint8_t* back;             // behind the answer, if the block is not over
+    const std::uint8_t* again = nullptr;  // a routine that may do without asking
+    std::uint64_t argument = 0;           // of it, for kSi; 0: it stands there already
   };
 
   void add(Memory to, std::uint64_t value) {
@@ -141,36 +143,43 @@ class PathCode::Maker {
   void write_block(const SimpleBlock& block, const SimpleBlock* before) {
     code_.operate(kCmp, kSlots, ZS_STATE(room_until));
     ask_if(kNotBelow, Question::Room);
-    write_lines(block, before);
-    for (std::size_t i = 0; i < block.looks; ++i) write_look(block.look[i], i);
+    if (owner_.filter_.in_turn(block.lines)) {
+      const std::size_t first_of_lines = asides_.size();
+      for (std::size_t line = 0; line < block.lines; ++line) write_line(block, before, line, true);
+      for (std::size_t i = first_of_lines; i < asides_.size(); ++i) back_here(i);
+      for (std::size_t i = 0; i < block.looks; ++i) write_look(block.look[i], i);
+    } else {
+      std::size_t look = 0;
+      for (std::size_t line = 0; line < block.lines; ++line) {
+        for (; look < block.looks_before_line(line); ++look) write_look(block.look[look], look);
+        write_line(block, before, line, false);
+      }
+      for (; look < block.looks; ++look) write_look(block.look[look], look);
+    }
     const std::size_t first_of_branch = asides_.size();
     write_branch(block);
     for (std::size_t i = first_of_branch; i < asides_.size(); ++i) {
-      if (asides_[i].what.kind != Question::UnknownTaken) back_here(i);
+      if (asides_[i].what.kind != Question::Resteer) back_here(i);
     }
     code_.operate(kAdd, kNow, static_cast<std::int32_t>(block.units));
     code_.operate(kAdd, kSlots, static_cast<std::int32_t>(block.slots));
   }
 
   /// A line that is fetched already is not fetched again: that of the block before is known here, that of the path before is not.
-  void write_lines(const SimpleBlock& block, const SimpleBlock* before) {
-    const std::size_t first_of_lines = asides_.size();
-    const bool in_turn = owner_.filter_.in_turn(block.lines);
-    const std::uint64_t begin = block.first_line, end = begin + block.lines;
-    for (std::uint64_t line = begin; line != end; ++line) {
-      if (line == begin && before != nullptr && fetches_of(block, before) != block.lines) continue;
-      const bool first = line == begin && before == nullptr;
-      std::uint8_t* fetched = nullptr;
-      if (first && spacious_ && line <= INT32_MAX) {
-        code_.operate(kCmp, ZS_COUNTS(fetched), static_cast<std::int32_t>(line));
-        fetched = code_.jump_later(kEqual);
-      }
-      code_.constant(kSi, line);
-      code_.call(owner_.routines_.fetch[first ? 1 : 0][in_turn ? 0 : 1]);
-      ask_if(kNotEqual, Question::Lines, line - begin);
-      if (fetched != nullptr) CodeWriter::aim(fetched, code_.here());
+  /// number  of it in the block; newest: only if it is that
+  void write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, bool newest) {
+    if (number == 0 && before != nullptr && fetches_of(block, before) != block.lines) return;
+    const bool first = number == 0 && before == nullptr;
+    const std::uint64_t line = block.first_line + number;
+    std::uint8_t* fetched = nullptr;
+    if (first && spacious_ && line <= INT32_MAX) {
+      code_.operate(kCmp, ZS_COUNTS(fetched), static_cast<std::int32_t>(line));
+      fetched = code_.jump_later(kEqual);
     }
-    for (std::size_t i = first_of_lines; i < asides_.size(); ++i) back_here(i);
+    code_.constant(kSi, line);
+    code_.call(owner_.routines_.fetch[first ? 1 : 0][newest ? 0 : 1]);
+    back_here(ask_if(kNotEqual, Question::Lines, number));
+    if (fetched != nullptr) CodeWriter::aim(fetched, code_.here());
   }
 
   static bool has_slot(const arch::AddressTerm& term) {
@@ -225,7 +234,7 @@ class PathCode::Maker {
       return;
     }
     const auto others = PathRoutines::write_look(code_, owner_.state_, owner_.filter_.store_tlb != 0, look.store());
-    asides_[ask_from({others.begin(), others.end()}, Question::Access, number)].look_again =
+    asides_[ask_from({others.begin(), others.end()}, Question::Access, number)].again =
         routines.look_again[look.store()];
   }
 
@@ -265,7 +274,9 @@ class PathCode::Maker {
     const auto at = reinterpret_cast<const std::uint8_t*>(branches_.targets().newest_of(block.pc)) -
                     reinterpret_cast<const std::uint8_t*>(owner_.state_.branch_tags);
     code_.operate(kCmp, Memory{kTags, at}, static_cast<std::int32_t>(branches_.targets().tag_of(block.pc)), kDword);
-    const std::size_t unknown = ask_if(kNotEqual, Question::UnknownTaken);
+    const std::size_t unknown = ask_if(kNotEqual, Question::Resteer);
+    asides_[unknown].again = owner_.routines_.touch;
+    asides_[unknown].argument = block.pc;
     back_here(unknown);
   }
 
@@ -299,6 +310,8 @@ PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size
   state_.fetches = [](MemorySystem::InlineCounts& own, std::uint64_t line) {
     return static_cast<MemorySystem::Filter&>(own).touch_code(line);
   };
+  state_.touches = [](BranchTargetBuffer& targets, std::uint64_t pc) { return targets.touch(pc); };
+  state_.targets = &branches.targets();
   state_.hot_lines = filter.hot_lines;
   for (std::size_t i = 0; i < state_.tlbs.size(); ++i) state_.tlbs[i] = filter.tlbs[i].inline_part();
   const TournamentPredictor::Inline predictor = tournament->inline_part();

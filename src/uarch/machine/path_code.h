@@ -38,9 +38,10 @@ struct PlayState {
   // arch::SlotValues of the runs
   const std::uint64_t* values = nullptr;
   std::uint64_t fs = 0, gs = 0;
-  // Before it is asked: Filter::hits_tags(), and Filter::touch_code().
+  // Before it is asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
+  bool (*touches)(BranchTargetBuffer& targets, std::uint64_t pc) = nullptr;
   const std::uint8_t* const* code = nullptr;  // by path
   // The structures of the core.
   MemorySystem::InlineCounts* counts = nullptr;
@@ -49,6 +50,7 @@ struct PlayState {
   std::uint64_t* own_outcomes = nullptr;  // whose `outcomes` are
   std::uint8_t* by_address = nullptr;
   std::uint8_t* by_outcomes = nullptr;
+  BranchTargetBuffer* targets = nullptr;
   std::uint32_t* branch_tags = nullptr;
   WaitingFootprints::Inline* waiting = nullptr;
   ReturnStack::Inline* returns = nullptr;
@@ -58,12 +60,13 @@ struct PlayState {
 /// What the code asks, in 32 bits.
 struct Question {
   enum Kind : std::uint8_t {
-    Room,         // the reorder buffer has no room for the block
-    Lines,        // `done` of its lines of instructions are fetched, and the next is no hit
-    Access,       // `done` of its accesses are done, and the next hits no quick line
-    Branch,       // a branch that the code does not predict
-    Wrong,        // it did, and wrong; and has done nothing else for a taken one
-    UnknownTaken  // right, but the branch is not the newest of its set of the BTB
+    Room,  // the reorder buffer has no room for the block
+    // In program order, or, where an access may take the block's lines of instructions out of L1I, all lines first:
+    Lines,   // `done` of its lines of instructions are fetched, and the next is no hit
+    Access,  // `done` of its accesses are done, and the next hits no quick line
+    Branch,  // a branch that the code does not predict
+    Wrong,   // it did, and wrong; and has done nothing else for a taken one
+    Resteer  // right, but the BTB did not know the branch
   };
   Kind kind;
   std::uint8_t block;  // of the path

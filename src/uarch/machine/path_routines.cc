@@ -23,8 +23,9 @@ void nothing_more(CodeWriter& code) { code.operate(kCmp, kAx, kAx, kDword); }
 
 PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
                            const TournamentPredictor::Inline& tournament) {
-  const std::uint8_t* const hits = write_try(code, ZS_STATE(hits));
-  const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches));
+  const std::uint8_t* const hits = write_try(code, ZS_STATE(hits), ZS_STATE(counts));
+  const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches), ZS_STATE(counts));
+  touch = write_try(code, ZS_STATE(touches), ZS_STATE(targets));
   for (const unsigned store : {0U, 1U}) {
     look_again[store] = code.here();
     code.operate(kSub, kDx, kSi);
@@ -122,11 +123,11 @@ void PathRoutines::write_conditional(CodeWriter& code, const TournamentPredictor
   code.test_byte(kCx, T::kWrong);
 }
 
-/// function  of PlayState; its arguments are in their places but for the first
-const std::uint8_t* PathRoutines::write_try(CodeWriter& code, Memory function) {
+/// function  of PlayState, as `first` is; its arguments are in their places but for that
+const std::uint8_t* PathRoutines::write_try(CodeWriter& code, Memory function, Memory first) {
   const std::uint8_t* const begin = code.here();
   code.operate(kSub, kSp, 8);
-  code.copy(kDi, kCounts);
+  code.load(kDi, first);
   code.call(function);
   write_places(code);
   code.operate(kAdd, kSp, 8);

@@ -45,7 +45,9 @@ class PathRoutines {
   // By whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted.
   std::array<const std::uint8_t*, 2> conditional{};
   const std::uint8_t* taken = nullptr;  // a taken branch whose footprint is kDx
-  const std::uint8_t* call = nullptr;   // kDx: the address behind it
+  const std::uint8_t* touch =
+      nullptr;  // the same in the BTB, if it is not its set's newest; kSi: where it is. Not equal: it was not there
+  const std::uint8_t* call = nullptr;  // kDx: the address behind it
   // A return to where the run goes on; kDx: path_footprint() of it and 0. Not equal: mispredicted, and nothing has happened.
   const std::uint8_t* returned = nullptr;
   // The line kSi of instructions; by whether the path before may have fetched it (if not, it is counted), and by whether it may be one that is
@@ -60,7 +62,7 @@ class PathRoutines {
   static void write_places(CodeWriter& code);
 
  private:
-  static const std::uint8_t* write_try(CodeWriter& code, Memory function);
+  static const std::uint8_t* write_try(CodeWriter& code, Memory function, Memory first);
   static const std::uint8_t* write_taken(CodeWriter& code);
   static const std::uint8_t* write_call(CodeWriter& code);
   const std::uint8_t* write_return(CodeWriter& code) const;

@@ -380,11 +380,7 @@ template <bool kLast>
   Clock& clock = core_.clock;
   const unsigned core = core_.number;
   switch (step.kind) {
-    case StepKind::Fetch: {
-      const Outcome outcome = memory_.fetch(core, step.at, clock.dispatch_cycle(step.instruction));
-      if (outcome.latency != 0) fetched_late(step, outcome);
-      return words;
-    }
+    case StepKind::Fetch: play_fetch(step); return words;
     case StepKind::Load: {
       const std::uint64_t linear = *words;
       // Nearly always nothing depends on when that is, and only the clock knows it.
@@ -585,7 +581,7 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
       case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
-      case Question::UnknownTaken: player.answer_branch(state, question.kind, blocks, block); break;
+      case Question::Resteer: player.answer_branch(state, question.kind, blocks, block); break;
     }
     core.code->take(core.clock);
     return over ? 1 : 0;
@@ -598,6 +594,19 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
                                        std::size_t done) {
   MemorySystem::Filter& filter = memory_.filter(core_.number);
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
+  if (!is_played_by_hand(block)) {
+    if (done != 0) {
+      filter.fetched = block.first_line + done - 1;
+    } else if (before != nullptr) {
+      filter.fetched = before->first_line + before->lines - 1;
+    }
+    if (done != 0 || before != nullptr) --filter.fetches;  // the path's first line is counted only if it hits
+    happens_in(state, blocks, block, [this, line = block.first_line + done](const auto* step) {
+      while (step->kind != StepKind::Fetch || step->at >> kLineBits != line) ++step;
+      play_fetch(*step);
+    });
+    return false;
+  }
   if (before != nullptr) {
     filter.fetched = before->first_line + before->lines - 1;
   } else if (done != 0 && filter.fetched != block.first_line) {
@@ -614,18 +623,9 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
   }
   std::uint64_t line = block.first_line;
   const bool in_turn = filter.in_turn(block.lines);
-  const auto pass_hits = [&] {
-    while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
-  };
-  pass_hits();
-  // Nothing of the block comes before its first line. What does before the others may miss too, and in that order.
-  if (line == block.first_line && !is_played_by_hand(block)) {
-    happens_in(state, blocks, block, [this](const auto* step) { play_step<false>(*step, nullptr); });
-    ++line;
-    pass_hits();
-  }
+  while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
   if (line == end) return false;
-  play_by_hand(state, blocks, block, line, 0);
+  play_by_hand(state, blocks, block, line, in_turn ? 0 : block.looks_before_line(done));
   return true;
 }
 
@@ -666,9 +666,8 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
     return false;
   }
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
-  const std::uint64_t end = block.first_line + block.lines;
-  const bool in_turn = filter.in_turn(block.lines);
-  if (in_turn) {  // nothing was fetched yet
+  std::uint64_t line = block.first_line;
+  if (filter.in_turn(block.lines)) {  // nothing was fetched yet
     if (before != nullptr) {
       filter.fetched = before->first_line + before->lines - 1;
     } else if (filter.fetched != block.first_line) {
@@ -676,9 +675,11 @@ bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blo
     }
     filter.fetches -= fetches_of(block, before);
   } else {
-    filter.fetched = end - 1;
+    line += block.lines_before_look(done);
+    filter.fetched = line - 1;
+    filter.fetches -= block.first_line + block.lines - line;
   }
-  play_by_hand(state, blocks, block, in_turn ? block.first_line : end, done);
+  play_by_hand(state, blocks, block, line, done);
   return true;
 }
 
@@ -721,8 +722,8 @@ void ThreadPlayer<Clock>::answer_branch(PlayState& state, Question::Kind kind, c
       note_mispredicted(block.kind, block.taken);
       if (block.taken) core_.branches.taken_wrong(block.pc, block.footprint);
     } else {
-      outcome.btb_miss = !core_.branches.targets().touch(block.pc);
-      if (outcome.btb_miss) ++signals_[CoreSignal::Resteers];
+      outcome.btb_miss = true;
+      ++signals_[CoreSignal::Resteers];
     }
     pass_outcome(outcome, core_);
     if (watch_.watcher == nullptr) return;
@@ -769,6 +770,12 @@ template <typename Clock>
 [[gnu::noinline]] bool ThreadPlayer<Clock>::is_hit(std::uint64_t linear, Look look, std::uint64_t since) {
   return memory_.filter(core_.number).hits(linear, look.bytes(), look.store()) ||
          memory_.quiet_hit(core_.number, linear, look, since);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::play_fetch(const Step& step) {
+  const Outcome outcome = memory_.fetch(core_.number, step.at, core_.clock.dispatch_cycle(step.instruction));
+  if (outcome.latency != 0) fetched_late(step, outcome);
 }
 
 /// An access of the block under way which no inline path answers for. Nobody asks for what became of it. started: when the block began

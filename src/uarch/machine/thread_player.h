@@ -204,6 +204,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   void end_simple(const Segment& segment, std::uint64_t next, Core& core);
   template <bool kLast>
   const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
+  void play_fetch(const Step& step);
   void end_block(const Segment& segment, std::uint64_t next);
   void note_mispredicted(arch::BranchKind kind, bool taken);
   void close_open();
