@@ -116,27 +116,17 @@ class Hierarchy final : public MemorySystem {
     if constexpr (!Parts::kInlinePath) {
       return false;
     } else {
-      Core& own = *cores_[core];
-      if (linear % kLineBytes + look.last() >= kLineBytes || contended_.any(since)) return false;
-      const std::uint64_t page = linear >> kPageBits;
       const Side side = look.store() != 0 ? Side::Store : Side::Load;
-      const Frame* const frame = first_tlb(own, side).find(page, false);
-      if (frame == nullptr) return false;
-      const Line line = line_of(*frame, linear >> kLineBits);
-      const auto slot = own.l1d.find(line);
-      if (slot == L1::kNoSlot) return false;
-      LineFlags flags = own.l1d.flags(slot);
-      const LineFlags allowed = side == Side::Store ? flags & (kPrefetched | kExclusive) : flags & kPrefetched;
-      if (allowed != (side == Side::Store ? kExclusive : kSharedLine)) return false;
-      if (own.next_line.awaits(linear) || under_way(own, slot, line, since) != 0) return false;
-      own.l1d.touch(slot);
-      if (side == Side::Store) {
-        flags = flags | kDirty;
-        own.l1d.set_flags(slot, flags);
-      }
-      remember_line(own, slot, flags, true);
-      return true;
+      if (linear % kLineBytes + look.last() >= kLineBytes || contended_.any(since)) return false;
+      return pass_quietly(*cores_[core], look_at(*cores_[core], linear, side), linear, side, since);
     }
+  }
+
+  std::uint32_t quiet_or_other_load(unsigned core, const Access& access) override {
+    return quiet_or_other<Side::Load>(core, access);
+  }
+  std::uint32_t quiet_or_other_store(unsigned core, const Access& access) override {
+    return quiet_or_other<Side::Store>(core, access);
   }
 
   bool is_contended(std::uint64_t linear, std::uint64_t now) override {
@@ -162,27 +152,13 @@ class Hierarchy final : public MemorySystem {
 
  protected:
   Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
-    return kind == LoadKind::Locked ? load_as<Use::LockedLoad>(core, access) : load_as<Use::Load>(core, access);
+    const Looked looked = look_at_page(*cores_[core], access.linear, Side::Load);
+    return kind == LoadKind::Locked ? load_as<Use::LockedLoad>(core, access, looked)
+                                    : load_as<Use::Load>(core, access, looked);
   }
 
   Outcome slow_store(unsigned core, const Access& access) override {
-    enter(core);
-    cores_[core]->dispatched = earliest_of(access);
-    count(core, CoreSignal::Stores);
-    auto& stores = stores_of(core);
-    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
-    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
-    Outcome outcome = use_lines<Use::Store>(core, access, translated, begin + translated.latency);
-    outcome.latency += translated.latency;
-    if (buffers_stores_) {
-      outcome.waited = static_cast<std::uint32_t>(begin - access.now);
-      stores.push(access.linear, access.bytes, begin, std::max(begin + outcome.latency, access.retires));
-    }
-    if (outcome.split) [[unlikely]]
-      count(core, CoreSignal::SplitStores);
-    if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
-      count(core, CoreSignal::StoreStlbMiss);
-    return outcome;
+    return store_as(core, access, look_at_page(*cores_[core], access.linear, Side::Store));
   }
 
   Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) override {
@@ -347,9 +323,84 @@ class Hierarchy final : public MemorySystem {
     }
   }
 
+  /// What was found of an access before anything else happened.
+  struct Looked {
+    const Frame* frame = nullptr;          // of its page, in the first-level TLB; null: not there
+    bool knows_slot = false;               // it is one line for which no other core contends, and then:
+    typename L1::Slot slot = L1::kNoSlot;  // where it is in L1D
+    Line line = kNoLine;
+  };
+  Looked look_at_page(Core& own, std::uint64_t linear, Side side) const {
+    return {.frame = first_tlb(own, side).find(linear >> kPageBits, false)};
+  }
+  /// Of an access of one line for which no other core contends.
+  [[gnu::always_inline]] Looked look_at(Core& own, std::uint64_t linear, Side side) const {
+    Looked looked = look_at_page(own, linear, side);
+    if (looked.frame == nullptr) return looked;
+    looked.knows_slot = true;
+    looked.line = line_of(*looked.frame, linear >> kLineBits);
+    looked.slot = own.l1d.find(looked.line);
+    return looked;
+  }
+
+  /// quiet_hit(), of an access that was looked at.
+  [[gnu::always_inline]] static bool pass_quietly(Core& own, const Looked& looked, std::uint64_t linear, Side side,
+                                                  std::uint64_t since) {
+    if (looked.slot == L1::kNoSlot) return false;
+    LineFlags flags = own.l1d.flags(looked.slot);
+    const LineFlags allowed = side == Side::Store ? flags & (kPrefetched | kExclusive) : flags & kPrefetched;
+    if (allowed != (side == Side::Store ? kExclusive : kSharedLine)) return false;
+    if (own.next_line.awaits(linear) || under_way(own, looked.slot, looked.line, since) != 0) return false;
+    own.l1d.touch(looked.slot);
+    if (side == Side::Store) {
+      flags = flags | kDirty;
+      own.l1d.set_flags(looked.slot, flags);
+    }
+    remember_line(own, looked.slot, flags, true);
+    return true;
+  }
+
+  template <Side kSide>
+  [[gnu::always_inline]] std::uint32_t quiet_or_other(unsigned core, const Access& access) {
+    Core& own = *cores_[core];
+    Looked looked;
+    const bool one_line = access.linear % kLineBytes + access.bytes <= kLineBytes;
+    if (Parts::kInlinePath && one_line && !contended_.any(access.earliest)) {
+      looked = look_at(own, access.linear, kSide);
+      if (pass_quietly(own, looked, access.linear, kSide, access.earliest)) return 0;
+    } else {
+      looked = look_at_page(own, access.linear, kSide);
+    }
+    if constexpr (kSide == Side::Store) {
+      return store_as(core, access, looked).latency;
+    } else {
+      return load_as<Use::Load>(core, access, looked).latency;
+    }
+  }
+
+  [[gnu::always_inline]] Outcome store_as(unsigned core, const Access& access, const Looked& looked) {
+    enter(core);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::Stores);
+    auto& stores = stores_of(core);
+    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
+    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store, looked.frame);
+    Outcome outcome = use_lines<Use::Store>(core, access, translated, begin + translated.latency, looked);
+    outcome.latency += translated.latency;
+    if (buffers_stores_) {
+      outcome.waited = static_cast<std::uint32_t>(begin - access.now);
+      stores.push(access.linear, access.bytes, begin, std::max(begin + outcome.latency, access.retires));
+    }
+    if (outcome.split) [[unlikely]]
+      count(core, CoreSignal::SplitStores);
+    if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
+      count(core, CoreSignal::StoreStlbMiss);
+    return outcome;
+  }
+
   /// A load, or a locked read-modify-write.
   template <Use kUse>
-  [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access) {
+  [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access, const Looked& looked) {
     constexpr bool kLocked = kUse == Use::LockedLoad;
     enter(core);
     cores_[core]->dispatched = earliest_of(access);
@@ -359,7 +410,7 @@ class Hierarchy final : public MemorySystem {
       count(core, CoreSignal::Stores);
     }
     auto& stores = stores_of(core);
-    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load);
+    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load, looked.frame);
     std::uint32_t latency = translated.latency;
 
     Forwarding forwarding = Forwarding::None;
@@ -385,7 +436,7 @@ class Hierarchy final : public MemorySystem {
 
     std::uint64_t start = access.now + latency;
     if (kLocked && buffers_stores_) start = stores.drained_at(start);
-    Outcome outcome = use_lines<kUse>(core, access, translated, start);
+    Outcome outcome = use_lines<kUse>(core, access, translated, start, looked);
     outcome.forwarding = forwarding;
     outcome.latency += static_cast<std::uint32_t>(start - access.now);
     if (kLocked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
@@ -401,7 +452,11 @@ class Hierarchy final : public MemorySystem {
   // --- translation ---
 
   Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
-    if (const Frame* const frame = first_tlb(*cores_[core], side).find(page, false)) {
+    return translate(core, page, now, side, first_tlb(*cores_[core], side).find(page, false));
+  }
+  /// frame  the page's, in the first-level TLB; null: it is not there
+  Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side, const Frame* frame) {
+    if (frame != nullptr) {
       if (side == Side::Fetch) remember_page(core, page);
       return {.frame = *frame};
     }
@@ -504,7 +559,12 @@ class Hierarchy final : public MemorySystem {
   /// All lines of an access: the one that comes last decides. The latency counts from `start`.
   template <Use kUse>
   [[gnu::always_inline]] Outcome use_lines(unsigned core, const Access& access, const Translated& first,
-                                           std::uint64_t start) {
+                                           std::uint64_t start, const Looked& looked) {
+    if (looked.knows_slot) {
+      const Used used =
+          use_slot<kUse>(core, looked.slot, nullptr, looked.line, access.linear, start, access.instruction);
+      return {.latency = used.latency, .source = used.source, .tlb = first.outcome};
+    }
     const Line line = line_of(first.frame, access.linear >> kLineBits);
     if (access.linear % kLineBytes + access.bytes > kLineBytes) [[unlikely]]
       return use_split<kUse>(core, access, first, start);
@@ -540,15 +600,22 @@ class Hierarchy final : public MemorySystem {
   [[gnu::always_inline]] Used use_line(unsigned core, Line line, std::uint64_t linear, std::uint64_t now,
                                        std::uint32_t instruction = 0) {
     constexpr Use use = kUse;
-    Core& own = *cores_[core];
     const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
-    Contention* const contention = several_ ? contended_.find(line, now) : nullptr;
+    const Contention* const contention = several_ ? contended_.find(line, now) : nullptr;
     if (contention != nullptr && now < contention->grace_until) {
       const CoreMask allowed = writes(use) ? contention->grace_writer : contention->grace_readers;
       if ((allowed & core_bit(core)) != 0) return {l1_cycles, Source::L1};
     }
-
-    if (const auto slot = own.l1d.find(line); slot != L1::kNoSlot) {
+    return use_slot<kUse>(core, cores_[core]->l1d.find(line), contention, line, linear, now, instruction);
+  }
+  /// The same, where it is known where the line is in L1D. contention: of the line; null: none
+  template <Use kUse>
+  [[gnu::always_inline]] Used use_slot(unsigned core, typename L1::Slot slot, const Contention* contention, Line line,
+                                       std::uint64_t linear, std::uint64_t now, std::uint32_t instruction) {
+    constexpr Use use = kUse;
+    Core& own = *cores_[core];
+    const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
+    if (slot != L1::kNoSlot) {
       own.l1d.touch(slot);
       LineFlags flags = own.l1d.flags(slot);
       const bool first_use = (flags & kPrefetched) != 0 && use != Use::Walk;

@@ -38,6 +38,7 @@ struct PlayState {
   // arch::SlotValues of the runs
   const std::uint64_t* values = nullptr;
   std::uint64_t fs = 0, gs = 0;
+  std::uint64_t linear = 0;  // of the access that is asked about
   // Before it is asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
@@ -95,15 +96,20 @@ class PathCode {
 
   /// The core's clock and predictor, from which the code goes on, and where they have got to.
   void take(const BoundClock& clock) {
-    state_.now = clock.now();
-    state_.slots = clock.slots();
-    state_.room_until = clock.room_until();
+    take_time(clock);
     state_.outcomes = *state_.own_outcomes;
   }
   void give(BoundClock& clock) const {
-    clock.move_to(state_.now, state_.slots);
+    give_time(clock);
     *state_.own_outcomes = state_.outcomes;
   }
+  /// Of the clock alone, where no branch is predicted in between.
+  void take_time(const BoundClock& clock) {
+    state_.now = clock.now();
+    state_.slots = clock.slots();
+    state_.room_until = clock.room_until();
+  }
+  void give_time(BoundClock& clock) const { clock.move_to(state_.now, state_.slots); }
 
   /// Plays runs from state().run on, until one has no code, or runs_end. In between, ask() is asked.
   void play() { enter_(&state_); }

@@ -28,6 +28,7 @@ PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const Memor
   touch = write_try(code, ZS_STATE(touches), ZS_STATE(targets));
   for (const unsigned store : {0U, 1U}) {
     look_again[store] = code.here();
+    code.store(ZS_STATE(linear), kSi);
     code.operate(kSub, kDx, kSi);
     code.increment(kDx, kDword);  // bytes
     code.constant(kCx, store);

@@ -573,12 +573,18 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
     const Question question = Question::of(what);
     const SimpleBlock* const blocks = player.book_.simple(state.run->path);
     const SimpleBlock& block = blocks[question.block];
+    if (question.kind == Question::Access && !player.is_played_by_hand(block)) {
+      core.code->give_time(core.clock);
+      player.answer_access(state, blocks, block, question.done);
+      core.code->take_time(core.clock);
+      return 0;
+    }
     core.code->give(core.clock);
     bool over = false;
     switch (question.kind) {
       case Question::Room: core.clock.wait_for_room(); break;
       case Question::Lines: over = player.answer_lines(state, blocks, block, question.done); break;
-      case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
+      case Question::Access: over = player.answer_access_by_hand(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
       case Question::Resteer: player.answer_branch(state, question.kind, blocks, block); break;
@@ -641,7 +647,7 @@ template <typename Happen>
 [[gnu::always_inline]] inline void ThreadPlayer<Clock>::happens_in(const PlayState& state, const SimpleBlock* blocks,
                                                                    const SimpleBlock& block, Happen happen) {
   if constexpr (!kTimed) {
-    const Plan& plan = book_.plan(state.run->path, nullptr);
+    const Plan& plan = book_.simple_plan(state.run->path);
     const auto which = static_cast<std::size_t>(&block - blocks);
     core_.clock.begin(*plan.segments[which].timing);
     happen(plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end));
@@ -650,21 +656,24 @@ template <typename Happen>
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
-                                        std::size_t done) {
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks,
+                                                                      const SimpleBlock& block, std::size_t done) {
+  bool quiet = false;
+  happens_in(state, blocks, block, [this, &state, &quiet, left = done](const auto* step) mutable {
+    for (; step->kind == StepKind::Fetch || left-- != 0; ++step) {}
+    quiet = play_miss(*step, state.linear, core_.clock.start_cycle(), core_);
+  });
+  if (quiet) return;
+  const unsigned store = block.look[done].store();
+  memory_.filter(core_.number).count(0 - std::uint64_t{1 - store}, 0 - std::uint64_t{store});
+}
+
+/// Where happens_in() is not for it.
+template <typename Clock>
+[[gnu::noinline]] bool ThreadPlayer<Clock>::answer_access_by_hand(PlayState& state, const SimpleBlock* blocks,
+                                                                  const SimpleBlock& block, std::size_t done) {
   MemorySystem::Filter& filter = memory_.filter(core_.number);
-  const Look look = block.look[done];
-  const arch::AddressTerm& term = book_.addresses(state.run->path).first[looks_before(blocks, block) + done];
-  const std::uint64_t linear = address_of(term, state.values + state.run->slots, values_of(state));
-  if (memory_.quiet_hit(core_.number, linear, look, core_.clock.start_cycle())) return false;
-  if (!is_played_by_hand(block)) {
-    filter.count(0 - std::uint64_t{1 - look.store()}, 0 - std::uint64_t{look.store()});
-    happens_in(state, blocks, block, [this, linear, left = done](const auto* step) mutable {
-      for (; step->kind == StepKind::Fetch || left-- != 0; ++step) {}
-      play_miss(*step, linear, core_.clock.start_cycle(), core_);
-    });
-    return false;
-  }
+  if (memory_.quiet_hit(core_.number, state.linear, block.look[done], core_.clock.start_cycle())) return false;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   std::uint64_t line = block.first_line;
   if (filter.in_turn(block.lines)) {  // nothing was fetched yet
@@ -767,9 +776,8 @@ template <typename Core>
 
 /// Apart, or the compiler leaves the inline path of simple blocks out of line.
 template <typename Clock>
-[[gnu::noinline]] bool ThreadPlayer<Clock>::is_hit(std::uint64_t linear, Look look, std::uint64_t since) {
-  return memory_.filter(core_.number).hits(linear, look.bytes(), look.store()) ||
-         memory_.quiet_hit(core_.number, linear, look, since);
+[[gnu::noinline]] bool ThreadPlayer<Clock>::is_hit(std::uint64_t linear, Look look) {
+  return memory_.filter(core_.number).hits(linear, look.bytes(), look.store());
 }
 
 template <typename Clock>
@@ -778,20 +786,22 @@ void ThreadPlayer<Clock>::play_fetch(const Step& step) {
   if (outcome.latency != 0) fetched_late(step, outcome);
 }
 
-/// An access of the block under way which no inline path answers for. Nobody asks for what became of it. started: when the block began
+/// An access of the block under way which the filter does not answer for. Nobody asks for what became of it. started: when the block
+/// began. Returns whether it was a quiet hit, which is to be counted.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline void ThreadPlayer<Clock>::play_miss(const Step& step, std::uint64_t linear,
+[[gnu::always_inline]] inline bool ThreadPlayer<Clock>::play_miss(const Step& step, std::uint64_t linear,
                                                                   std::uint64_t started, Core& core) {
-  const std::uint64_t now = core.clock.dispatch_cycle(step.instruction);
-  const Access access{linear, now, step.bytes, static_cast<std::uint32_t>(step.at), started, 0};
+  const std::uint64_t at = core.clock.dispatch(step.instruction);
+  const Access access{linear, at / kUnitsPerCycle, step.bytes, static_cast<std::uint32_t>(step.at), started, 0};
   if (step.kind == StepKind::Store) {
-    const Outcome outcome = memory_.other_store(core.number, access);
-    if (outcome.latency > l1_cycles_) core.clock.store_missed(step.instruction, outcome.latency);
-  } else {
-    const Outcome outcome = memory_.other_load(core.number, access);
-    if (outcome.latency > l1_cycles_) core.clock.load_done(step.load, outcome.latency, SlotCause::L1);
+    const std::uint32_t cycles = memory_.quiet_or_other_store(core.number, access);
+    if (cycles > l1_cycles_) core.clock.store_missed_from(at, cycles);
+    return cycles == 0;
   }
+  const std::uint32_t cycles = memory_.quiet_or_other_load(core.number, access);
+  if (cycles > l1_cycles_) core.clock.load_done_from(at, cycles);
+  return cycles == 0;
 }
 
 /// The accesses of a simple block of a plan from the `done`th on, which no inline path answers for; those before it were hits that
@@ -818,13 +828,11 @@ template <typename Core>
     if (step->kind == StepKind::Fetch) continue;
     const std::uint64_t linear = *words++;
     const bool store = step->kind == StepKind::Store;
-    if (!tried && is_hit(linear, Look(step->bytes, store), started)) {
-      ++hits;
-      written += store ? 1 : 0;
-      continue;
-    }
+    const bool hit = (!tried && is_hit(linear, Look(step->bytes, store))) || play_miss(*step, linear, started, core);
     tried = false;
-    play_miss(*step, linear, started, core);
+    if (!hit) continue;
+    ++hits;
+    written += store ? 1 : 0;
   }
   filter.count(hits - written, written);
   end_simple(segment, next, core);

@@ -169,7 +169,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   void play_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
-  bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  void answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  bool answer_access_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
   bool is_played_by_hand(const SimpleBlock& block);
@@ -194,9 +195,9 @@ class ThreadPlayer final : public arch::CoreFeed {
                               const SimpleBlock& block);
   const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words);
-  bool is_hit(std::uint64_t linear, Look look, std::uint64_t since);
+  bool is_hit(std::uint64_t linear, Look look);
   template <typename Core>
-  void play_miss(const Step& step, std::uint64_t linear, std::uint64_t started, Core& core);
+  bool play_miss(const Step& step, std::uint64_t linear, std::uint64_t started, Core& core);
   template <typename Core>
   const std::uint64_t* play_rest(const Segment& segment, const Step* step, const Step* end, std::size_t done,
                                  std::uint64_t next, const std::uint64_t* words, Core& core);

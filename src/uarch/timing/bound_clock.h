@@ -56,18 +56,21 @@ class BoundClock {
 
   std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }
   std::uint64_t retired_cycle() const { return 0; }  // there is no store buffer that would ask
-  std::uint64_t dispatch_cycle(std::size_t instruction) const {
-    return (now_ + shift_ + block_->offset(instruction)) / kUnitsPerCycle;
-  }
+  /// In units.
+  std::uint64_t dispatch(std::size_t instruction) const { return now_ + shift_ + block_->offset(instruction); }
+  std::uint64_t dispatch_cycle(std::size_t instruction) const { return dispatch(instruction) / kUnitsPerCycle; }
   std::uint64_t load_dispatch(std::size_t load) const { return dispatch_cycle(block_->load_instruction(load)); }
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause) {
-    const std::uint64_t at = now_ + shift_ + block_->offset(block_->load_instruction(load));
+    load_done_from(dispatch(block_->load_instruction(load)), latency_cycles);
+  }
+  /// at  dispatch() of its instruction
+  void load_done_from(std::uint64_t at, std::uint32_t latency_cycles) {
     complete_ = std::max(complete_, at + std::uint64_t{latency_cycles} * kUnitsPerCycle);
   }
   void store_stall(std::size_t, std::uint32_t cycles) { shift_ += cycles * kUnitsPerCycle; }
   /// A store whose line is writable only after so many cycles.
-  void store_missed(std::size_t instruction, std::uint32_t cycles) {
-    std::uint64_t at = now_ + shift_ + block_->offset(instruction);
+  void store_missed(std::size_t instruction, std::uint32_t cycles) { store_missed_from(dispatch(instruction), cycles); }
+  void store_missed_from(std::uint64_t at, std::uint32_t cycles) {
     if (stores_ >= store_buffer_) {
       const std::uint64_t leaves = released_[(stores_ - store_buffer_) % kRing];
       if (leaves > at) {
@@ -130,8 +133,8 @@ class BoundClock {
 
   std::uint32_t reorder_buffer_, store_buffer_, mispredict_units_, resteer_units_, hidden_units_;
   const BlockTiming* block_ = nullptr;
-  std::uint64_t now_ = 0, slots_ = 0, complete_ = 0;
-  std::uint64_t shift_ = 0;
+  // `now_` and `slots_` are not side by side, or move_to() would read the two as one vector, which must wait for two stores.
+  std::uint64_t now_ = 0, shift_ = 0, slots_ = 0, complete_ = 0;
   std::array<Miss, kRing> misses_{};
   std::size_t oldest_ = 0, newest_ = 0;
   std::uint64_t full_at_ = UINT64_MAX;  // slots with which the reorder buffer has no room beside the oldest miss
