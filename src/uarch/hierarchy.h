@@ -169,7 +169,7 @@ class Hierarchy final : public MemorySystem {
     const Translated translated = translate(core, linear >> kPageBits, now, Side::Fetch);
     const Line line = line_of(translated.frame, linear >> kLineBits);
     Outcome outcome{.latency = translated.latency, .tlb = translated.outcome};
-    if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l1i.find(line); slot != L1i::kNoSlot) {
       own.l1i.touch(slot);
       count(core, CoreSignal::FetchHit);
       remember_code(core, slot, linear >> kLineBits);
@@ -188,7 +188,9 @@ class Hierarchy final : public MemorySystem {
 
  private:
   using L1 = typename Parts::L1;
-  using Outer = typename Parts::Outer;
+  using L1i = typename Parts::L1i;
+  using L2 = typename Parts::L2;
+  using Llc = typename Parts::Llc;
   using TlbType = BasicTlb<typename Parts::Table>;
 
   /// What asks for a line.
@@ -265,9 +267,9 @@ class Hierarchy final : public MemorySystem {
     }
 
     using Table = typename Parts::Table;
-    Outer l1i;
+    L1i l1i;
     L1 l1d;
-    Outer l2;
+    L2 l2;
     TlbType itlb, dtlb, stlb, dtlb_stores;
     // Paging entries by what they map: 2 MiB, 1 GiB, 512 GiB. chosen: 4 entries of the latter two.
     std::array<Table, 3> walk_caches;
@@ -652,6 +654,7 @@ class Hierarchy final : public MemorySystem {
                               std::uint32_t instruction) {
     constexpr Use use = kUse;
     Core& own = *cores_[core];
+    own.l2.expect(own.l2.set_of(line));
     const std::uint64_t start = wait_for_fill_buffer(core, now);
     const Arrival arrival = request(core, line, start, request_of(use));
     LineFlags flags = without(arrival.flags, kDirty);  // the L2 keeps that
@@ -750,7 +753,7 @@ class Hierarchy final : public MemorySystem {
     }
     count(core, CoreSignal::L1dModifiedEvicted);
     own.to_l2.add(parameters_.l2_gap_cycles);
-    if (const auto slot = own.l2.find(evicted.line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l2.find(evicted.line); slot != L2::kNoSlot) {
       own.l2.set_flags(slot, without(evicted.flags, kPrefetched));
     } else {
       insert_l2(core, evicted.line, without(evicted.flags, kPrefetched));
@@ -780,8 +783,9 @@ class Hierarchy final : public MemorySystem {
   /// Returns false if there is no room for the request.
   bool prefetch_into_l2(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
-    if (own.l2.find(line) != Outer::kNoSlot || owned_elsewhere(core, line)) return true;
+    if (own.l2.find(line) != L2::kNoSlot || owned_elsewhere(core, line)) return true;
     if (own.requests.full(now)) return false;
+    expect_beyond_l2(own, line);
     count(core, CoreSignal::L2PrefetchMiss);
     const Arrival arrival = beyond_l2(core, line, now, false);
     own.requests.add(line, arrival.complete, own.dispatched);
@@ -804,7 +808,7 @@ class Hierarchy final : public MemorySystem {
     const HitMiss& events = kL2Events[static_cast<std::size_t>(request)];
     const bool exclusive = request == Request::Rfo;
     Arrival arrival{.source = Source::L2};
-    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       count(core, events.hit);
       own.l2.touch(slot);
       arrival.flags = without(own.l2.flags(slot), kPrefetched);
@@ -818,6 +822,7 @@ class Hierarchy final : public MemorySystem {
       prefetch_behind_l2(core, line, now, false);
       return arrival;
     }
+    expect_beyond_l2(own, line);
     count(core, events.miss);
     const std::uint64_t start = own.requests.free_at(now);
     arrival = beyond_l2(core, line, start, exclusive);
@@ -836,6 +841,11 @@ class Hierarchy final : public MemorySystem {
       prefetch_into_l2(core, line ^ 1, now);
     }
     own.streamer.access(line, [this, core, now](Line next) { return prefetch_into_l2(core, next, now); });
+  }
+
+  /// The line will come into L2; what it throws out may go to LLC.
+  [[gnu::always_inline]] void expect_beyond_l2(const Core& own, Line line) const {
+    llc_.expect(llc_.set_of(own.l2.victim(own.l2.set_of(line))));
   }
 
   void insert_l2(unsigned core, Line line, LineFlags flags) {
@@ -860,6 +870,8 @@ class Hierarchy final : public MemorySystem {
   /// The line is not in this core's L2: from LLC, from another core, or from memory.
   Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive) {
     Core& own = *cores_[core];
+    const auto set = llc_.set_of(line);
+    llc_.expect(set);
     count(core, CoreSignal::LlcReference);
     std::uint64_t start = own.to_llc.take(now, parameters_.llc_gap_cycles);
 
@@ -870,8 +882,8 @@ class Hierarchy final : public MemorySystem {
     }
 
     Arrival arrival{.flags = snooped.shared ? kSharedLine : kExclusive};
-    const auto slot = llc_.find(line);
-    const bool hit = slot != Outer::kNoSlot;
+    const auto slot = llc_.find(line, set);
+    const bool hit = slot != Llc::kNoSlot;
     if (hit) {
       llc_.touch(slot);
       arrival.source = snooped.asked ? Source::L3SnoopMiss : Source::L3;
@@ -891,7 +903,7 @@ class Hierarchy final : public MemorySystem {
       arrival.source = Source::Dram;
       arrival.complete = memory_line(core, line, start);
     }
-    if (!hit && parameters_.llc_role == LlcRole::Inclusive) insert_llc(core, line, kSharedLine);
+    if (!hit && parameters_.llc_role == LlcRole::Inclusive) insert_llc(core, line, set, kSharedLine);
     if (several_) {
       Holders holders = exclusive ? Holders{} : directory_.holders(line);
       holders.sharers |= core_bit(core);
@@ -916,7 +928,7 @@ class Hierarchy final : public MemorySystem {
     const CoreMask others = before.others(core);
     if (others == 0) return snooped;
     // Shared lines are read without asking anybody where LLC has them.
-    if (!exclusive && !before.exclusive && llc_.find(line) != Outer::kNoSlot) {
+    if (!exclusive && !before.exclusive && llc_.find(line) != Llc::kNoSlot) {
       snooped.shared = true;
       return snooped;
     }
@@ -951,7 +963,7 @@ class Hierarchy final : public MemorySystem {
     if (const Contention* contention = contended_.find(line, now)) start = std::max(start, contention->busy_until);
     const Snooped snooped = snoop(core, line, start, true);
     directory_.set(line, {core_bit(core), true});
-    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       own.l2.set_flags(slot, own.l2.flags(slot) | kExclusive);
     }
     return snooped.found ? snooped.complete : start + parameters_.llc.load_to_use_cycles;
@@ -970,8 +982,8 @@ class Hierarchy final : public MemorySystem {
 
   void write_to_memory(unsigned core) { cores_[core]->to_memory.add(parameters_.dram_gap_cycles); }
 
-  void insert_llc(unsigned core, Line line, LineFlags flags) {
-    const EvictedLine evicted = llc_.insert(line, flags);
+  void insert_llc(unsigned core, Line line, typename Llc::Set set, LineFlags flags) {
+    const EvictedLine evicted = llc_.insert(line, set, flags);
     if (evicted.line == kNoLine) return;
     bool dirty = (evicted.flags & kDirty) != 0;
     if (parameters_.llc_role == LlcRole::Inclusive) {
@@ -984,10 +996,11 @@ class Hierarchy final : public MemorySystem {
   /// A core's line goes to LLC: a victim, a modified line, or both.
   void write_to_llc(unsigned core, Line line, bool dirty) {
     const LineFlags flags = dirty ? kDirty : kSharedLine;
-    if (const auto slot = llc_.find(line); slot != Outer::kNoSlot) {
+    const auto set = llc_.set_of(line);
+    if (const auto slot = llc_.find(line, set); slot != Llc::kNoSlot) {
       llc_.set_flags(slot, llc_.flags(slot) | flags);
     } else {
-      insert_llc(core, line, flags);
+      insert_llc(core, line, set, flags);
     }
   }
 
@@ -995,8 +1008,7 @@ class Hierarchy final : public MemorySystem {
 
   bool holds(unsigned core, Line line) const {
     const Core& own = *cores_[core];
-    return own.l1d.find(line) != L1::kNoSlot || own.l2.find(line) != Outer::kNoSlot ||
-           own.l1i.find(line) != Outer::kNoSlot;
+    return own.l1d.find(line) != L1::kNoSlot || own.l2.find(line) != L2::kNoSlot || own.l1i.find(line) != L1i::kNoSlot;
   }
 
   /// The directory of a victim LLC hears when a core has lost a line; an inclusive one does not, and asks in vain later.
@@ -1013,7 +1025,7 @@ class Hierarchy final : public MemorySystem {
       own.l1d.remove(slot);
       forget_fill(own, slot, line);
     }
-    if (const auto slot = own.l1i.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l1i.find(line); slot != L1i::kNoSlot) {
       own.l1i.remove(slot);
       forget_code(core, line);
     }
@@ -1024,7 +1036,7 @@ class Hierarchy final : public MemorySystem {
   bool invalidate(unsigned core, Line line) {
     Core& own = *cores_[core];
     bool dirty = take_from_l1(core, line);
-    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       dirty = dirty || (own.l2.flags(slot) & kDirty) != 0;
       own.l2.remove(slot);
       own.requests.forget(line);
@@ -1042,7 +1054,7 @@ class Hierarchy final : public MemorySystem {
       own.l1d.set_flags(slot, left);
       remember_line(own, slot, left, false);
     }
-    if (const auto slot = own.l2.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       dirty = dirty || (own.l2.flags(slot) & kDirty) != 0;
       own.l2.set_flags(slot, without(own.l2.flags(slot), kExclusive | kDirty));
     }
@@ -1060,7 +1072,7 @@ class Hierarchy final : public MemorySystem {
   /// No cache holds the line any more; what was modified went to memory.
   void invalidate_everywhere(unsigned core, Line line) {
     bool dirty = invalidate_in_cores(line);
-    if (const auto slot = llc_.find(line); slot != Outer::kNoSlot) {
+    if (const auto slot = llc_.find(line); slot != Llc::kNoSlot) {
       dirty = dirty || (llc_.flags(slot) & kDirty) != 0;
       llc_.remove(slot);
     }
@@ -1075,7 +1087,7 @@ class Hierarchy final : public MemorySystem {
   CoreMask used_ = 0;  // cores that have done anything
   bool large_pages_ = false;
   PageMap pages_;
-  Outer llc_;
+  Llc llc_;
   Directory directory_;
   ContendedLines contended_;
   std::vector<std::unique_ptr<Core>> cores_;

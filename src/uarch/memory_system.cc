@@ -12,14 +12,38 @@ namespace zs::uarch {
 
 namespace {
 
-template <ReplacementPolicy L1Policy>
+template <ReplacementPolicy L1iPolicy, ReplacementPolicy L1Policy, ReplacementPolicy L2Policy,
+          ReplacementPolicy LlcPolicy>
 struct FastParts {
+  using L1i = Cache<L1iPolicy>;
   using L1 = Cache<L1Policy>;
-  using Outer = Cache<AnyPolicy>;
+  using L2 = Cache<L2Policy>;
+  using Llc = Cache<LlcPolicy>;
   using Table = LruTable;
   using Pending = PendingFills;
   using Stores = StoreBuffer;
   static constexpr bool kInlinePath = true;
+};
+
+/// A memory system whose caches have their policies' code in them.
+struct Made {
+  PolicyKind l1d, l2, llc;  // with trees in L1I
+  std::unique_ptr<MemorySystem> (*make)(const MemoryParameters& parameters, const MemoryOptions& options);
+};
+
+template <typename Parts>
+std::unique_ptr<MemorySystem> make_of(const MemoryParameters& parameters, const MemoryOptions& options) {
+  return std::make_unique<Hierarchy<Parts>>(parameters, options);
+}
+
+using Tree = TreePlruPolicy;
+using enum PolicyKind;
+constexpr Made kMade[] = {
+    {TreePlru, TreePlru, BitPlru, make_of<FastParts<Tree, Tree, Tree, BitPlruPolicy>>},  // westmere
+    {TreePlru, TreePlru, Qlru, make_of<FastParts<Tree, Tree, Tree, QlruPolicy>>},        // haswell
+    {TreePlru, Qlru, Qlru, make_of<FastParts<Tree, Tree, QlruPolicy, QlruPolicy>>},      // skylake-server
+    {ThreePlru4, Qlru, Qlru, make_of<FastParts<Tree, ThreePlru4Policy, QlruPolicy, QlruPolicy>>},
+    {TreePlru, TreePlru, Srrip, make_of<FastParts<Tree, Tree, Tree, SrripPolicy>>},  // zen4
 };
 
 }  // namespace
@@ -71,12 +95,14 @@ void MemorySystem::count_into(unsigned core, CoreSignals* signals) {
 }
 
 std::unique_ptr<MemorySystem> MemorySystem::make(const MemoryParameters& parameters, const MemoryOptions& options) {
-  switch (parameters.l1d.policy.kind) {
-    case PolicyKind::TreePlru: return std::make_unique<Hierarchy<FastParts<TreePlruPolicy>>>(parameters, options);
-    case PolicyKind::ThreePlru4: return std::make_unique<Hierarchy<FastParts<ThreePlru4Policy>>>(parameters, options);
-    default: break;  // only a what-if has another one
+  for (const Made& made : kMade) {
+    if (parameters.l1i.policy.kind == TreePlru && parameters.l1d.policy.kind == made.l1d &&
+        parameters.l2.policy.kind == made.l2 && parameters.llc.policy.kind == made.llc) {
+      return made.make(parameters, options);
+    }
   }
-  return std::make_unique<Hierarchy<FastParts<AnyPolicy>>>(parameters, options);
+  // Only a what-if has others.
+  return make_of<FastParts<AnyPolicy, AnyPolicy, AnyPolicy, AnyPolicy>>(parameters, options);
 }
 
 }  // namespace zs::uarch

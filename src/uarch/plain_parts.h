@@ -30,6 +30,10 @@ class PlainCache {
     }
   }
 
+  using Set = std::uint32_t;
+  Set set_of(Line line) const { return index_(line); }
+  Slot find(Line line, Set) const { return find(line); }
+  EvictedLine insert(Line line, Set, LineFlags flags) { return insert(line, flags); }
   Slot find(Line line) const {
     for (std::uint32_t way = 0; way < ways_; ++way) {
       const Slot slot = index_(line) * ways_ + way;
@@ -37,6 +41,8 @@ class PlainCache {
     }
     return kNoSlot;
   }
+  void expect(Set) const {}
+  Line victim(Set) const { return kNoLine; }
   void touch(Slot slot) { policies_[slot / ways_]->hit(slot % ways_); }
   EvictedLine insert(Line line, LineFlags flags) {
     const std::uint32_t set = index_(line);
@@ -188,7 +194,9 @@ class PlainStores {
 
 struct PlainParts {
   using L1 = PlainCache;
-  using Outer = PlainCache;
+  using L1i = PlainCache;
+  using L2 = PlainCache;
+  using Llc = PlainCache;
   using Table = PlainTable;
   using Pending = PlainPending;
   using Stores = PlainStores;

@@ -1,4 +1,4 @@
-// A set-associative cache: tags of 32 bits, four of them compared at once, flags and policy state in arrays of their own.
+// A set-associative cache: tags of 32 bits, four of them compared at once, and what else is known of a set in an array of its own.
 // It holds lines and their order; what a miss leads to, hierarchy.h knows.
 //
 // SSE2 and not AVX2: every x86-64 processor has it, so no choice has to be made, and eight tags at once save less than a tenth of a
@@ -7,6 +7,7 @@
 
 #include <emmintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
@@ -17,6 +18,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/check.h"
+#include "base/units.h"
+#include "uarch/cache/host_array.h"
 #include "uarch/cache/hot_lines.h"
 #include "uarch/cache/line.h"
 #include "uarch/cache/set_index.h"
@@ -24,15 +28,28 @@
 
 namespace zs::uarch {
 
+/// What a cache keeps of 16 ways beside their tags: half a line of the host's memory, because that of a large cache is in none of the
+/// host's caches.
+struct alignas(32) CacheSet {
+  static constexpr unsigned kWays = 16;
+  using Quick = std::array<std::uint16_t, 2>;  // bit w: loads that hit way w; stores
+
+  // Of the whole set; where it has more ways, in its first.
+  PolicyState state = 0;
+  WayMask filled = 0;  // ways that hold a line
+  Quick quick{};       // ways that are quick, of the first 16
+
+  std::array<LineFlags, kWays> flags{};
+};
+static_assert(sizeof(CacheSet) == 32);
+
 /// What an inline path needs of a small cache: which lines are quick, that is, a hit of them does nothing but touch them. Who has
 /// the cache says so of each line, Cache::set_quick(); a line that comes in is not.
 struct QuickLines {
-  static constexpr unsigned kMostWays = 16;
-  using Ways = std::array<std::uint16_t, 2>;  // bit w: loads that hit way w; stores
+  static constexpr unsigned kMostWays = CacheSet::kWays;
 
-  const Line* tags;     // [set][slot]
-  PolicyState* states;  // [set]
-  const Ways* quick;    // [set]
+  const Line* tags;  // [set][slot]
+  CacheSet* sets;    // [set]
   std::uint32_t set_mask = 0;
   std::uint32_t slots = 0;  // of a set
   bool wide = false;        // more than 8 ways
@@ -48,20 +65,20 @@ struct QuickLines {
     const __m128i low = _mm_packs_epi32(equal(0), equal(1));
     const __m128i high = wide ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
     const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
-    const unsigned quick_ones = found & quick[set][store];
+    const unsigned quick_ones = found & sets[set].quick[store];
     if (quick_ones == 0) return false;
     const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
-    states[set] = (states[set] & masks.keep[way]) | masks.set[way];
-    if (hot != nullptr) hot->add(linear, set * slots + way, store, states[set], masks.keep[way], masks.set[way]);
+    PolicyState& state = sets[set].state;
+    state = (state & masks.keep[way]) | masks.set[way];
+    if (hot != nullptr) hot->add(linear, set * slots + way, store, state, masks.keep[way], masks.set[way]);
     return true;
   }
 
   /// Of no cache: nothing hits.
   static const QuickLines& none() {
     alignas(16) static constexpr std::array<Line, kMostWays> empty{};
-    static constexpr Ways no_quick{};
-    static PolicyState state = 0;
-    static const QuickLines lines{.tags = empty.data(), .states = &state, .quick = &no_quick, .masks = {}};
+    static CacheSet set;
+    static const QuickLines lines{.tags = empty.data(), .sets = &set, .masks = {}};
     return lines;
   }
 };
@@ -77,53 +94,70 @@ class Cache {
       : index_(parameters),
         policy_(make_policy(parameters)),
         ways_(parameters.ways),
-        shift_(static_cast<unsigned>(std::bit_width(parameters.ways - 1))),
-        storage_((std::size_t{index_.sets()} << shift_) + 2 * kLineBytes / sizeof(Line), kNoLine),
-        tags_(aligned(storage_)),
-        flags_(storage_.size(), kSharedLine),
-        states_(index_.sets(), policy_.initial()),
-        filled_(index_.sets(), 0) {}
+        slots_of_set_(static_cast<Slot>(align_up(ways_, CacheSet::kWays))),
+        tags_(slots(), kNoLine),
+        sets_(slots() / CacheSet::kWays, CacheSet{.state = policy_.initial()}) {
+    CHECK(is_power_of_two(slots_of_set_), ways_);
+  }
 
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
-  Slot find(Line line) const {
-    const Slot first = index_(line) << shift_;
+  /// Which set a line belongs to; for who asks several things of it.
+  using Set = Slot;
+  Set set_of(Line line) const { return index_(line) * slots_of_set_; }
+
+  Slot find(Line line) const { return find(line, set_of(line)); }
+  [[gnu::always_inline]] Slot find(Line line, Set first) const {
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
-    const auto* at = reinterpret_cast<const __m128i*>(&tags_[first]);
-    for (unsigned way = 0; way < ways_; way += 8, at += 2) {
-      const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(at), wanted);
-      const __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(at + 1), wanted);
-      const int equal = _mm_movemask_epi8(_mm_packs_epi32(low, high));
-      if (equal != 0) return first + way + static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(equal))) / 2;
+    // Which way it is nobody can predict, so that no branch depends on it.
+    for (Slot slot = first; slot != first + slots_of_set_; slot += CacheSet::kWays) {
+      const auto* const at = reinterpret_cast<const __m128i*>(&tags_[slot]);
+      const auto equal = [at, wanted](unsigned vector) { return _mm_cmpeq_epi32(_mm_load_si128(at + vector), wanted); };
+      const __m128i low = _mm_packs_epi32(equal(0), equal(1));
+      const __m128i high = ways_ > 8 ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
+      const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+      if (found != 0) return slot + static_cast<unsigned>(std::countr_zero(found));
     }
     return kNoSlot;
   }
 
-  void touch(Slot slot) { policy_.hit(states_[slot >> shift_], slot & ((1U << shift_) - 1)); }
+  /// The set is looked at soon: it comes into the host's caches meanwhile.
+  void expect(Set first) const {
+    __builtin_prefetch(&tags_[first]);
+    __builtin_prefetch(&sets_[first / CacheSet::kWays], 1);
+  }
+  /// What insert() would throw out.
+  Line victim(Set first) const {
+    const CacheSet& set = sets_[first / CacheSet::kWays];
+    return tags_[first + policy_.victim(set.state, set.filled)];
+  }
+
+  [[gnu::always_inline]] void touch(Slot slot) { policy_.hit(set_at(slot).state, way_of(slot)); }
 
   /// Puts in a line that is not there.
-  EvictedLine insert(Line line, LineFlags flags) {
-    const std::uint32_t set = index_(line);
-    const unsigned way = policy_.victim(states_[set], filled_[set]);
-    filled_[set] |= WayMask{1} << way;
-    const Slot slot = (set << shift_) + way;
-    const EvictedLine evicted{tags_[slot], flags_[slot]};
+  EvictedLine insert(Line line, LineFlags flags) { return insert(line, set_of(line), flags); }
+  [[gnu::always_inline]] EvictedLine insert(Line line, Set first, LineFlags flags) {
+    CacheSet& set = set_at(first);
+    const unsigned way = policy_.victim(set.state, set.filled);
+    set.filled |= WayMask{1} << way;
+    const Slot slot = first + way;
+    const EvictedLine evicted{tags_[slot], this->flags(slot)};
     tags_[slot] = line;
-    flags_[slot] = flags;
-    policy_.inserted(states_[set], way);
+    set_flags(slot, flags);
+    policy_.inserted(set.state, way);
     set_quick(slot, false, false);
     newest_ = slot;
     return evicted;
   }
   /// Where the line is that was put in last.
   Slot newest() const { return newest_; }
-  std::size_t slots() const { return std::size_t{index_.sets()} << shift_; }
+  std::size_t slots() const { return std::size_t{index_.sets()} * slots_of_set_; }
 
-  void remove(Slot slot) {
+  [[gnu::always_inline]] void remove(Slot slot) {
     tags_[slot] = kNoLine;
-    flags_[slot] = kSharedLine;
-    filled_[slot >> shift_] &= ~(WayMask{1} << (slot & ((1U << shift_) - 1)));
+    set_flags(slot, kSharedLine);
+    set_at(slot).filled &= ~(WayMask{1} << way_of(slot));
     set_quick(slot, false, false);
   }
 
@@ -141,12 +175,11 @@ class Cache {
       }
     }();
     if (!masks || ways_ > QuickLines::kMostWays || !index_.is_plain()) return QuickLines::none();
-    quick_.assign(index_.sets(), {});
-    return {.tags = tags_,
-            .states = states_.data(),
-            .quick = quick_.data(),
+    has_quick_ = true;
+    return {.tags = tags_.data(),
+            .sets = sets_.data(),
             .set_mask = index_.sets() - 1,
-            .slots = 1U << shift_,
+            .slots = slots_of_set_,
             .wide = ways_ > 8,
             .masks = *masks,
             .hot = nullptr};
@@ -161,55 +194,49 @@ class Cache {
     if (hot_ != nullptr) hot_->drop_all();
   }
   void set_quick(Slot slot, bool loads, bool stores) {
-    if (quick_.empty()) return;
-    const unsigned way = slot & ((1U << shift_) - 1);
-    QuickLines::Ways& ways = quick_[slot >> shift_];
-    const auto was = std::bit_cast<std::uint32_t>(ways);
+    if (!has_quick_) return;
+    const unsigned way = way_of(slot);
+    CacheSet::Quick& quick = set_at(slot).quick;
+    const auto was = std::bit_cast<std::uint32_t>(quick);
     const std::uint32_t now = (loads ? 1U : 0U) | (stores ? 0x1'0000U : 0U);
-    ways = std::bit_cast<QuickLines::Ways>((was & ~(0x1'0001U << way)) | now << way);
+    quick = std::bit_cast<CacheSet::Quick>((was & ~(0x1'0001U << way)) | now << way);
     if (hot_ != nullptr) hot_->drop(slot, loads, stores);
   }
 
   /// use(line) for each line that is there.
   template <typename Use>
   void for_each(Use use) const {
-    for (Slot slot = 0; slot < index_.sets() << shift_; ++slot) {
-      if ((slot & ((1U << shift_) - 1)) < ways_ && tags_[slot] != kNoLine) use(tags_[slot]);
+    for (const Line line : tags_) {
+      if (line != kNoLine) use(line);
     }
   }
 
-  LineFlags flags(Slot slot) const { return flags_[slot]; }
-  void set_flags(Slot slot, LineFlags flags) { flags_[slot] = flags; }
-  std::uint32_t set_of(Line line) const { return index_(line); }
+  LineFlags flags(Slot slot) const { return sets_[slot / CacheSet::kWays].flags[slot % CacheSet::kWays]; }
+  void set_flags(Slot slot, LineFlags flags) { sets_[slot / CacheSet::kWays].flags[slot % CacheSet::kWays] = flags; }
 
  private:
   static Policy make_policy(const CacheParameters& parameters) {
     if constexpr (std::is_constructible_v<Policy, PolicySpec, unsigned>) {
       return Policy(parameters.policy, parameters.ways);
+    } else if constexpr (std::is_constructible_v<Policy, unsigned, QlruRule>) {
+      return Policy(parameters.ways, parameters.policy.rule);
     } else {
       return Policy(parameters.ways);
     }
   }
 
-  /// Room for the last vector stays behind.
-  static Line* aligned(std::vector<Line>& storage) {
-    const auto address = reinterpret_cast<std::uintptr_t>(storage.data());
-    return storage.data() + (align_up(address, kLineBytes) - address) / sizeof(Line);
-  }
+  unsigned way_of(Slot slot) const { return slot & (slots_of_set_ - 1); }
+  CacheSet& set_at(Slot slot) { return sets_[(slot & ~(slots_of_set_ - 1)) / CacheSet::kWays]; }
 
   SetIndex index_;
   Policy policy_;
   unsigned ways_;
-  unsigned
-      shift_;  // a set has 2^shift_ slots; what is beyond the ways is kNoLine, and behind the set are lines of others
-  std::vector<Line> storage_;
-  Line* tags_;  // [set][slot] within storage_, so that a set of 16 ways is one line of the host
-  std::vector<LineFlags> flags_;
-  std::vector<PolicyState> states_;  // [set]
-  std::vector<WayMask> filled_;      // [set]: ways that hold a line
+  Slot slots_of_set_;         // 16 or 32; what is beyond the ways is kNoLine
+  HostArray<Line> tags_;      // [set][slot], so that a set of 16 ways is one line of the host
+  HostArray<CacheSet> sets_;  // [set], or two for each
   Slot newest_ = 0;
-  std::vector<QuickLines::Ways> quick_;  // [set], as QuickLines has it; empty: nobody asks
-  std::unique_ptr<HotLines> hot_;        // null: likewise
+  bool has_quick_ = false;         // false: nobody asks which lines are quick
+  std::unique_ptr<HotLines> hot_;  // null: nor which are hot
 };
 
 }  // namespace zs::uarch

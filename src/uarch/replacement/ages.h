@@ -21,16 +21,12 @@ constexpr void set(PolicyState& state, unsigned way, unsigned age) {
 /// Those of `among` whose age is 3, as low bits.
 constexpr PolicyState threes(PolicyState state, PolicyState among) { return state & state >> 1 & among; }
 
-/// The greatest age among `among`, which is not empty.
-constexpr unsigned greatest(PolicyState state, PolicyState among) {
-  const PolicyState high = state >> 1 & among;
-  if (high != 0) return (high & state) != 0 ? 3 : 2;
-  return (state & among) != 0 ? 1 : 0;
-}
-
-/// Adds to all of `among` what the greatest of them lacks to 3; no age overflows.
+/// Adds to all of `among` what the greatest of them lacks to 3; no age overflows. Nobody can predict how much that is, so that no branch
+/// depends on it.
 constexpr void raise_to_three(PolicyState& state, PolicyState among) {
-  if (among != 0) state += among * (3 - greatest(state, among));
+  const PolicyState high = state >> 1 & among, low = state & among;
+  const PolicyState lacks = PolicyState{(high & low) == 0} + PolicyState{high == 0} + PolicyState{(high | low) == 0};
+  state += among * lacks;
 }
 
 constexpr unsigned lowest(PolicyState low_bits) { return static_cast<unsigned>(std::countr_zero(low_bits)) / 2; }
