@@ -626,7 +626,7 @@ class Hierarchy final : public MemorySystem {
         if ((flags & kExclusive) == 0) {
           count(core, CoreSignal::L2RfoHit);
           complete = std::max(complete, upgrade(core, line, wait_for_fill_buffer(core, now)));
-          own.fills.forget(line);
+          own.fills.forget(line, own.dispatched);
           add_fill(own, slot, line, complete);
         }
         flags = flags | kExclusive | (use == Use::PrefetchForWrite ? kSharedLine : kDirty);
@@ -701,7 +701,7 @@ class Hierarchy final : public MemorySystem {
     if constexpr (Parts::kInlinePath) {
       if (own.arrives[slot] <= own.dispatched) return;  // it is complete for whoever asks from now on
     }
-    own.fills.forget(line);
+    own.fills.forget(line, own.dispatched);
   }
 
   [[gnu::always_inline]] std::uint64_t wait_for_fill_buffer(unsigned core, std::uint64_t now) {
@@ -853,7 +853,7 @@ class Hierarchy final : public MemorySystem {
     count(core, CoreSignal::L2LinesIn);
     EvictedLine evicted = own.l2.insert(line, flags);
     if (evicted.line == kNoLine) return;
-    own.requests.forget(evicted.line);
+    own.requests.forget(evicted.line, own.dispatched);
     if (parameters_.l2_includes_l1) {
       if (take_from_l1(core, evicted.line)) evicted.flags = evicted.flags | kDirty;
     }
@@ -1039,7 +1039,7 @@ class Hierarchy final : public MemorySystem {
     if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       dirty = dirty || (own.l2.flags(slot) & kDirty) != 0;
       own.l2.remove(slot);
-      own.requests.forget(line);
+      own.requests.forget(line, own.dispatched);
     }
     return dirty;
   }

@@ -130,7 +130,7 @@ class PlainPending {
     std::erase_if(under_way_, [dispatched](const auto& entry) { return entry.second <= dispatched; });
     under_way_.emplace_back(line, completes);
   }
-  void forget(Line line) {
+  void forget(Line line, std::uint64_t /*dispatched*/) {
     for (auto& entry : under_way_) {
       if (entry.first == line) entry.first = kNoLine;
     }

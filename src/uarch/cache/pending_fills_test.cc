@@ -28,8 +28,8 @@ void expect_alike(std::uint32_t entries, std::uint64_t latency, std::uint64_t di
     const std::uint64_t start = fills.free_at(now);
     ASSERT_EQ(start, plain.free_at(now)) << i;
     if (random.below(8) == 0) {
-      fills.forget(line);
-      plain.forget(line);
+      fills.forget(line, earliest);
+      plain.forget(line, earliest);
     } else {
       const std::uint64_t complete = start + 1 + random.below(4) * latency / 2;
       fills.add(line, complete, earliest);
