@@ -47,10 +47,16 @@ class LruTable {
     absent_ = kNoKey;
     if (ways_ == 0) return;
     const std::uint32_t set = set_of(key);
-    std::uint32_t oldest = set;
-    for (std::uint32_t slot = set + 1; slot < set + ways_; ++slot) {
-      if (stamps_[slot] < stamps_[oldest]) oldest = slot;
+    const std::uint64_t* const stamps = &stamps_[set];
+    std::uint32_t oldest = 0;
+    std::uint64_t its = stamps[0];
+    for (std::uint32_t way = 1; way < ways_;
+         ++way) {  // nobody can predict which it is, so that no branch depends on it
+      const bool older = stamps[way] < its;
+      its = older ? stamps[way] : its;
+      oldest = older ? way : oldest;
     }
+    oldest += set;
     Hint& gone = hints_[keys_[oldest] & hint_mask_];
     if (gone.key == keys_[oldest]) gone = {};
     keys_[oldest] = key;
