@@ -173,8 +173,15 @@ class CodeBook {
   /// The blocks of a path that was run from the start of a block before and consists of such alone; null: otherwise. The last
   /// says that it is.
   const SimpleBlock* simple(std::uint32_t path) const { return paths_[numbered_[path].path].simple; }
-  /// The plan of a path that has those.
-  const Plan& simple_plan(std::uint32_t path) const { return *paths_[numbered_[path].path].at_block_start; }
+  /// The same of a path that has such, and its plan.
+  struct SimpleRun {
+    const SimpleBlock* blocks;
+    const Plan& plan;
+  };
+  SimpleRun simple_run(std::uint32_t path) const {
+    const Path& known = paths_[numbered_[path].path];
+    return {known.simple, *known.at_block_start};
+  }
   SimplePath simple_path(std::uint32_t path) const {
     const Number& number = numbered_[path];
     return {.blocks = paths_[number.path].simple,

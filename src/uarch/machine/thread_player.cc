@@ -571,25 +571,32 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
     auto& player = *static_cast<ThreadPlayer*>(state.player);
     PlayedCore<Clock>& core = player.core_;
     const Question question = Question::of(what);
-    const SimpleBlock* const blocks = player.book_.simple(state.run->path);
-    const SimpleBlock& block = blocks[question.block];
-    if (question.kind == Question::Access && !player.is_played_by_hand(block)) {
-      core.code->give_time(core.clock);
-      player.answer_access(state, blocks, block, question.done);
-      core.code->take_time(core.clock);
+    PathCode& code = *core.code;
+    if (question.kind == Question::Room) {
+      code.give_time(core.clock);
+      core.clock.wait_for_room();
+      code.take_time(core.clock);
       return 0;
     }
-    core.code->give(core.clock);
+    const auto [blocks, plan] = player.book_.simple_run(state.run->path);
+    const SimpleBlock& block = blocks[question.block];
+    if (question.kind == Question::Access && !player.is_played_by_hand(block)) {
+      code.give_time(core.clock);
+      player.answer_access(state.linear, plan, question);
+      code.take_time(core.clock);
+      return 0;
+    }
+    code.give(core.clock);
     bool over = false;
     switch (question.kind) {
-      case Question::Room: core.clock.wait_for_room(); break;
+      case Question::Room: break;
       case Question::Lines: over = player.answer_lines(state, blocks, block, question.done); break;
       case Question::Access: over = player.answer_access_by_hand(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
       case Question::Resteer: player.answer_branch(state, question.kind, blocks, block); break;
     }
-    core.code->take(core.clock);
+    code.take(core.clock);
     return over ? 1 : 0;
   }
 }
@@ -607,7 +614,9 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
       filter.fetched = before->first_line + before->lines - 1;
     }
     if (done != 0 || before != nullptr) --filter.fetches;  // the path's first line is counted only if it hits
-    happens_in(state, blocks, block, [this, line = block.first_line + done](const auto* step) {
+    const auto which = static_cast<std::size_t>(&block - blocks);
+    const Plan& plan = book_.simple_run(state.run->path).plan;
+    happens_in(plan, which, [this, line = block.first_line + done](const auto* step) {
       while (step->kind != StepKind::Fetch || step->at >> kLineBits != line) ++step;
       play_fetch(*step);
     });
@@ -638,34 +647,30 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
 /// Whether a block to which something happens is left to play_by_hand().
 template <typename Clock>
 bool ThreadPlayer<Clock>::is_played_by_hand(const SimpleBlock& block) {
-  return watch_.watcher != nullptr || memory_.filter(core_.number).in_turn(block.lines);
+  return watch_.watcher != nullptr || filter_.in_turn(block.lines);
 }
 
-/// Does what happens in a block of the run that is played by code, which goes on then. happen(steps): the block's first step
+/// Does what happens in a block of a run that is played by code, which goes on then. happen(steps): the block's first step
 template <typename Clock>
 template <typename Happen>
-[[gnu::always_inline]] inline void ThreadPlayer<Clock>::happens_in(const PlayState& state, const SimpleBlock* blocks,
-                                                                   const SimpleBlock& block, Happen happen) {
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::happens_in(const Plan& plan, std::size_t which, Happen happen) {
   if constexpr (!kTimed) {
-    const Plan& plan = book_.simple_plan(state.run->path);
-    const auto which = static_cast<std::size_t>(&block - blocks);
-    core_.clock.begin(*plan.segments[which].timing);
-    happen(plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end));
+    const Segment* const segment = &plan.segments[which];
+    core_.clock.begin(*segment->timing);
+    happen(plan.steps.data() + (which == 0 ? 0 : segment[-1].steps_end));
     core_.clock.let_pass();
   }
 }
 
 template <typename Clock>
-[[gnu::always_inline]] inline void ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks,
-                                                                      const SimpleBlock& block, std::size_t done) {
-  bool quiet = false;
-  happens_in(state, blocks, block, [this, &state, &quiet, left = done](const auto* step) mutable {
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::answer_access(std::uint64_t linear, const Plan& plan,
+                                                                      Question question) {
+  happens_in(plan, question.block, [this, linear, left = question.done](const auto* step) mutable {
     for (; step->kind == StepKind::Fetch || left-- != 0; ++step) {}
-    quiet = play_miss(*step, state.linear, core_.clock.start_cycle(), core_);
+    if (play_miss(*step, linear, core_.clock.start_cycle(), core_)) return;
+    const std::uint64_t store = step->kind == StepKind::Store ? 1 : 0;
+    filter_.count(store - 1, 0 - store);
   });
-  if (quiet) return;
-  const unsigned store = block.look[done].store();
-  memory_.filter(core_.number).count(0 - std::uint64_t{1 - store}, 0 - std::uint64_t{store});
 }
 
 /// Where happens_in() is not for it.

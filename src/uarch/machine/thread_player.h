@@ -169,13 +169,13 @@ class ThreadPlayer final : public arch::CoreFeed {
   void play_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
-  void answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  void answer_access(std::uint64_t linear, const Plan& plan, Question question);
   bool answer_access_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
   bool is_played_by_hand(const SimpleBlock& block);
   template <typename Happen>
-  void happens_in(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, Happen happen);
+  void happens_in(const Plan& plan, std::size_t which, Happen happen);
   const std::uint64_t* words_of(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
   void answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
   template <typename Core>
@@ -234,6 +234,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   CodeBook& book_;
   MemorySystem& memory_;
   PlayedCore<Clock>& core_;
+  MemorySystem::Filter& filter_ = memory_.filter(core_.number);
   Weaver<Clock>& weaver_;
   const KnownBlock* open_ = nullptr;  // the block that goes on with the next run
   arch::CoreSignals signals_;
