@@ -7,7 +7,6 @@
 
 #include <emmintrin.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
@@ -16,7 +15,6 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -43,6 +41,17 @@ struct alignas(32) CacheSet {
 };
 static_assert(sizeof(CacheSet) == 32);
 
+/// Which of 16 ways, or of 8 where they are not `wide`, hold the line: bit w for way w. Which it is nobody can predict, so that no branch
+/// depends on it. tags  of way 0, aligned to 16 bytes
+[[gnu::always_inline]] inline unsigned ways_holding(const Line* tags, Line line, bool wide) {
+  const auto* const at = reinterpret_cast<const __m128i*>(tags);
+  const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
+  const auto equal = [at, wanted](unsigned vector) { return _mm_cmpeq_epi32(_mm_load_si128(at + vector), wanted); };
+  const __m128i low = _mm_packs_epi32(equal(0), equal(1));
+  const __m128i high = wide ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+}
+
 /// What an inline path needs of a small cache: which lines are quick, that is, a hit of them does nothing but touch them. Who has
 /// the cache says so of each line, Cache::set_quick(); a line that comes in is not.
 struct QuickLines {
@@ -59,13 +68,7 @@ struct QuickLines {
   /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1
   bool hit(Line line, std::uint64_t linear, unsigned store) const {
     const std::uint32_t set = line & set_mask;
-    const auto* const at = reinterpret_cast<const __m128i*>(tags + std::size_t{set} * slots);
-    const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
-    const auto equal = [at, wanted](unsigned vector) { return _mm_cmpeq_epi32(_mm_loadu_si128(at + vector), wanted); };
-    const __m128i low = _mm_packs_epi32(equal(0), equal(1));
-    const __m128i high = wide ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
-    const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
-    const unsigned quick_ones = found & sets[set].quick[store];
+    const unsigned quick_ones = ways_holding(tags + std::size_t{set} * slots, line, wide) & sets[set].quick[store];
     if (quick_ones == 0) return false;
     const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
     PolicyState& state = sets[set].state;
@@ -109,14 +112,8 @@ class Cache {
 
   Slot find(Line line) const { return find(line, set_of(line)); }
   [[gnu::always_inline]] Slot find(Line line, Set first) const {
-    const __m128i wanted = _mm_set1_epi32(static_cast<int>(line));
-    // Which way it is nobody can predict, so that no branch depends on it.
     for (Slot slot = first; slot != first + slots_of_set_; slot += CacheSet::kWays) {
-      const auto* const at = reinterpret_cast<const __m128i*>(&tags_[slot]);
-      const auto equal = [at, wanted](unsigned vector) { return _mm_cmpeq_epi32(_mm_load_si128(at + vector), wanted); };
-      const __m128i low = _mm_packs_epi32(equal(0), equal(1));
-      const __m128i high = ways_ > 8 ? _mm_packs_epi32(equal(2), equal(3)) : _mm_setzero_si128();
-      const auto found = static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
+      const unsigned found = ways_holding(&tags_[slot], line, ways_ > 8);
       if (found != 0) return slot + static_cast<unsigned>(std::countr_zero(found));
     }
     return kNoSlot;
