@@ -143,19 +143,17 @@ class PathCode::Maker {
   void write_block(const SimpleBlock& block, const SimpleBlock* before) {
     code_.operate(kCmp, kSlots, ZS_STATE(room_until));
     ask_if(kNotBelow, Question::Room);
-    if (owner_.filter_.in_turn(block.lines)) {
-      const std::size_t first_of_lines = asides_.size();
-      for (std::size_t line = 0; line < block.lines; ++line) write_line(block, before, line, true);
-      for (std::size_t i = first_of_lines; i < asides_.size(); ++i) back_here(i);
-      for (std::size_t i = 0; i < block.looks; ++i) write_look(block.look[i], i);
-    } else {
-      std::size_t look = 0;
-      for (std::size_t line = 0; line < block.lines; ++line) {
-        for (; look < block.looks_before_line(line); ++look) write_look(block.look[look], look);
-        write_line(block, before, line, false);
-      }
-      for (; look < block.looks; ++look) write_look(block.look[look], look);
+    const bool in_turn = owner_.filter_.in_turn(block.lines);
+    const std::size_t first_of_lines = asides_.size();
+    std::size_t look = 0;
+    for (std::size_t line = 0; line < block.lines; ++line) {
+      for (; !in_turn && look < block.looks_before_line(line); ++look) write_look(block.look[look], look);
+      write_line(block, before, line, in_turn);
     }
+    if (in_turn) {  // one answer is about all lines
+      for (std::size_t i = first_of_lines; i < asides_.size(); ++i) back_here(i);
+    }
+    for (; look < block.looks; ++look) write_look(block.look[look], look);
     const std::size_t first_of_branch = asides_.size();
     write_branch(block);
     for (std::size_t i = first_of_branch; i < asides_.size(); ++i) {

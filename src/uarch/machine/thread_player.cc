@@ -235,7 +235,7 @@ const std::uint64_t* ThreadPlayer<Clock>::watch_block(const Plan& plan, const Wa
       if (step->at >> kLineBits >= line) play_step<true>(*step, words);
     } else if (done != 0) {
       const bool store = step->kind == StepKind::Store;
-      memory_.filter(core_.number).count(store ? 0 : 1, store ? 1 : 0);
+      filter_.count(store ? 0 : 1, store ? 1 : 0);
       --done;
       ++words;
     } else {
@@ -261,7 +261,6 @@ void ThreadPlayer<Clock>::tell_watcher(const WatchedBlock& block, std::size_t in
   for (const std::uint8_t signal : watch_.signals) sum += signals_.counts[signal];
   if (watch_.signals.empty() || sum != watch_.sum) {
     watch_.sum = sum;
-    MemorySystem::Filter& filter = memory_.filter(core_.number);
     std::uint64_t loads = 0, stores = 0, fetches = 0;
     for (std::size_t i = 0; block.counted != nullptr && i <= block.segment; ++i) {
       const SimpleBlock& one = block.counted[i];
@@ -270,12 +269,12 @@ void ThreadPlayer<Clock>::tell_watcher(const WatchedBlock& block, std::size_t in
       fetches += fetches_of(one, i == 0 ? nullptr : &one - 1);
     }
     for (const Step& step : behind) fetches -= step.kind == StepKind::Fetch && step.at >> kLineBits < line ? 1 : 0;
-    filter.count(loads, stores);
-    filter.fetches += fetches;
+    filter_.count(loads, stores);
+    filter_.fetches += fetches;
     tell();
     watch_.watcher->finished(static_cast<std::size_t>(block.run - watch_.runs), block.first + instruction);
-    filter.count(0 - loads, 0 - stores);
-    filter.fetches -= fetches;
+    filter_.count(0 - loads, 0 - stores);
+    filter_.fetches -= fetches;
   }
   last_ = {};
 }
@@ -345,7 +344,6 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
     const std::uint64_t* const played = play<kLast>(plan, run.next, words.data());
     CHECK(played == words.data() + words.size(), run.path, words.size());
   };
-  MemorySystem::Filter& filter = memory_.filter(core_.number);
   PlayedCore<Clock>& core = core_;
   const bool remembers_none = taken_.empty();
   const arch::PathRun* const last = &runs.back();
@@ -358,9 +356,9 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
       if (const SimpleBlock* const simple = book_.simple(run->path)) {
         const std::uint64_t* const words = words_of(*run, values).data();
         if constexpr (kTimed) {
-          play_timed(simple, *run, words, filter, core);
+          play_timed(simple, *run, words, filter_, core);
         } else {
-          play_simple(simple, *run, words, filter, core);
+          play_simple(simple, *run, words, filter_, core);
           core.code->played(run->path, book_.simple_path(run->path));
         }
         continue;
@@ -542,8 +540,7 @@ template <typename Clock>
 void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathRun* end,
                                     const arch::SlotValues& values) {
   if constexpr (!kTimed) {
-    if (core_.code == nullptr)
-      core_.code = std::make_unique<PathCode>(memory_.filter(core_.number), core_.branches, core_.code_bytes);
+    if (core_.code == nullptr) core_.code = std::make_unique<PathCode>(filter_, core_.branches, core_.code_bytes);
     PathCode& code = *core_.code;
     code.make_room(book_.paths());
     if (!code.has(run->path)) return;
@@ -590,7 +587,7 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
     bool over = false;
     switch (question.kind) {
       case Question::Room: break;
-      case Question::Lines: over = player.answer_lines(state, blocks, block, question.done); break;
+      case Question::Lines: over = player.answer_lines(state, blocks, plan, question); break;
       case Question::Access: over = player.answer_access_by_hand(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
@@ -603,42 +600,41 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
 
 /// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away first.
 template <typename Clock>
-bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
-                                       std::size_t done) {
-  MemorySystem::Filter& filter = memory_.filter(core_.number);
+bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, const Plan& plan,
+                                       Question question) {
+  const SimpleBlock& block = blocks[question.block];
+  const std::size_t done = question.done;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   if (!is_played_by_hand(block)) {
     if (done != 0) {
-      filter.fetched = block.first_line + done - 1;
+      filter_.fetched = block.first_line + done - 1;
     } else if (before != nullptr) {
-      filter.fetched = before->first_line + before->lines - 1;
+      filter_.fetched = before->first_line + before->lines - 1;
     }
-    if (done != 0 || before != nullptr) --filter.fetches;  // the path's first line is counted only if it hits
-    const auto which = static_cast<std::size_t>(&block - blocks);
-    const Plan& plan = book_.simple_run(state.run->path).plan;
-    happens_in(plan, which, [this, line = block.first_line + done](const auto* step) {
+    if (done != 0 || before != nullptr) --filter_.fetches;  // the path's first line is counted only if it hits
+    happens_in(plan, question.block, [this, line = block.first_line + done](const auto* step) {
       while (step->kind != StepKind::Fetch || step->at >> kLineBits != line) ++step;
       play_fetch(*step);
     });
     return false;
   }
   if (before != nullptr) {
-    filter.fetched = before->first_line + before->lines - 1;
-  } else if (done != 0 && filter.fetched != block.first_line) {
-    --filter.fetches;  // the first line, which the code counts at once
+    filter_.fetched = before->first_line + before->lines - 1;
+  } else if (done != 0 && filter_.fetched != block.first_line) {
+    --filter_.fetches;  // the first line, which the code counts at once
   }
-  filter.fetches -= fetches_of(block, before);
+  filter_.fetches -= fetches_of(block, before);
   const std::uint64_t end = block.first_line + block.lines;
-  if (filter.are_plain(block.first_line, block.lines, block.lines_known)) {
+  if (filter_.are_plain(block.first_line, block.lines, block.lines_known)) {
     // The line that was fetched before is still asked for if the block's accesses come first after all.
-    const std::uint64_t fetched = filter.fetched;
-    filter.pass(block.first_line, block.lines);
-    filter.fetched = fetched;
+    const std::uint64_t fetched = filter_.fetched;
+    filter_.pass(block.first_line, block.lines);
+    filter_.fetched = fetched;
     return false;
   }
   std::uint64_t line = block.first_line;
-  const bool in_turn = filter.in_turn(block.lines);
-  while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
+  const bool in_turn = filter_.in_turn(block.lines);
+  while (!in_turn && line != end && (filter_.fetched == line || filter_.fetch_hits(line))) ++line;
   if (line == end) return false;
   play_by_hand(state, blocks, block, line, in_turn ? 0 : block.looks_before_line(done));
   return true;
@@ -677,21 +673,20 @@ template <typename Clock>
 template <typename Clock>
 [[gnu::noinline]] bool ThreadPlayer<Clock>::answer_access_by_hand(PlayState& state, const SimpleBlock* blocks,
                                                                   const SimpleBlock& block, std::size_t done) {
-  MemorySystem::Filter& filter = memory_.filter(core_.number);
   if (memory_.quiet_hit(core_.number, state.linear, block.look[done], core_.clock.start_cycle())) return false;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   std::uint64_t line = block.first_line;
-  if (filter.in_turn(block.lines)) {  // nothing was fetched yet
+  if (filter_.in_turn(block.lines)) {  // nothing was fetched yet
     if (before != nullptr) {
-      filter.fetched = before->first_line + before->lines - 1;
-    } else if (filter.fetched != block.first_line) {
-      --filter.fetches;
+      filter_.fetched = before->first_line + before->lines - 1;
+    } else if (filter_.fetched != block.first_line) {
+      --filter_.fetches;
     }
-    filter.fetches -= fetches_of(block, before);
+    filter_.fetches -= fetches_of(block, before);
   } else {
     line += block.lines_before_look(done);
-    filter.fetched = line - 1;
-    filter.fetches -= block.first_line + block.lines - line;
+    filter_.fetched = line - 1;
+    filter_.fetches -= block.first_line + block.lines - line;
   }
   play_by_hand(state, blocks, block, line, done);
   return true;
@@ -712,7 +707,7 @@ template <typename Clock>
 void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
                                        std::uint64_t line, std::size_t done) {
   const std::uint64_t stores = block.stores, loads = block.looks - stores;
-  memory_.filter(core_.number).count(0 - loads, 0 - stores);
+  filter_.count(0 - loads, 0 - stores);
   const Plan& plan = book_.plan(state.run->path, nullptr);
   const auto which = static_cast<std::size_t>(&block - blocks);
   const std::uint64_t* const words = words_of(state, blocks, block);
@@ -782,7 +777,7 @@ template <typename Core>
 /// Apart, or the compiler leaves the inline path of simple blocks out of line.
 template <typename Clock>
 [[gnu::noinline]] bool ThreadPlayer<Clock>::is_hit(std::uint64_t linear, Look look) {
-  return memory_.filter(core_.number).hits(linear, look.bytes(), look.store());
+  return filter_.hits(linear, look.bytes(), look.store());
 }
 
 template <typename Clock>
@@ -894,7 +889,7 @@ template <typename Clock>
       words = play_step<false>(*step, words);
     }
   }
-  memory_.filter(core_.number).count(loads, stores);
+  filter_.count(loads, stores);
   end_block(segment, next);
   return words;
 }

@@ -168,7 +168,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// By PathCode, as far as it goes. Moves `run` on.
   void play_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
-  bool answer_lines(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  bool answer_lines(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
   void answer_access(std::uint64_t linear, const Plan& plan, Question question);
   bool answer_access_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
