@@ -141,6 +141,12 @@ class MemorySystem {
     ++own.loads;
     return l1_cycles_;
   }
+  /// The load, if it is a plain or a quiet hit whenever it is dispatched from cycle `since` on, 1 to kLineBytes bytes. It is not counted.
+  bool early_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t since) {
+    Filter& own = filters_[core];
+    return !own.stores.may_meet_from(linear, bytes, since) &&
+           (own.hits(linear, bytes, 0) || quiet_hit(core, linear, Look(bytes, false), since));
+  }
   bool quiet_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
                    std::uint64_t since, std::uint32_t& waited) {
     if (bytes == 0 || bytes > kLineBytes || !quiet_hit(core, linear, Look(bytes, true), since)) return false;
@@ -164,6 +170,11 @@ class MemorySystem {
     if (!filter.hits(linear, bytes, 1)) return false;
     pass_store(filter, linear, bytes, now, retires, waited);
     return true;
+  }
+  /// A store that Filter::hits() has answered for, and that is counted. Returns Outcome::waited.
+  std::uint32_t pass_plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
+                                 std::uint64_t retires) {
+    return pass_to_buffer(filters_[core].stores, linear, bytes, now, retires);
   }
   Outcome other_store(unsigned core, const Access& access) { return slow_store(core, access); }
 
@@ -320,10 +331,13 @@ class MemorySystem {
   void pass_store(Filter& own, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
                   std::uint32_t& waited) const {
     ++own.written;
-    if (!store_buffer_) return;
-    const std::uint64_t start = own.stores.free_at(now);
-    own.stores.push(linear, bytes, start, std::max(start + l1_cycles_, retires));
-    waited = static_cast<std::uint32_t>(start - now);
+    if (store_buffer_) waited = pass_to_buffer(own.stores, linear, bytes, now, retires);
+  }
+  std::uint32_t pass_to_buffer(StoreBuffer& stores, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
+                               std::uint64_t retires) const {
+    const std::uint64_t start = stores.free_at(now);
+    stores.push(linear, bytes, start, std::max(start + l1_cycles_, retires));
+    return static_cast<std::uint32_t>(start - now);
   }
 
   virtual Outcome slow_load(unsigned core, const Access& access, LoadKind kind) = 0;

@@ -67,9 +67,24 @@ class BranchUnit {
   /// A conditional branch; likewise.
   [[gnu::always_inline]] BranchOutcome predict_conditional(std::uint64_t pc, std::uint32_t address,
                                                            std::uint16_t footprint, bool taken) {
+    const bool wrong = predict_direction(address, footprint, taken);
+    return {.mispredicted = wrong, .btb_miss = taken && !targets_.touch(pc) && !wrong};
+  }
+
+  /// The part of a conditional branch that the BTB has none in. Returns whether it is mispredicted.
+  [[gnu::always_inline]] bool predict_direction(std::uint32_t address, std::uint16_t footprint, bool taken) {
     const bool wrong = by_path_ ? by_path_->predict_and_update(address, hashes_, taken)
                                 : tournament_->predict_and_update(address, taken);
-    return {.mispredicted = wrong, .btb_miss = taken && take(pc, footprint) && !wrong};
+    if (taken) pass_taken(footprint);
+    return wrong;
+  }
+  /// That of a taken branch.
+  [[gnu::always_inline]] void pass_taken(std::uint16_t footprint) {
+    if (by_path_) {
+      follow(footprint);
+    } else {
+      waiting_.add(footprint);
+    }
   }
 
   /// A conditional branch that was taken and predicted wrong by who did so inline: what is left to do.
@@ -84,11 +99,7 @@ class BranchUnit {
  private:
   /// Returns whether the BTB did not know the branch.
   [[gnu::always_inline]] bool take(std::uint64_t pc, std::uint16_t footprint) {
-    if (by_path_) {
-      follow(footprint);
-    } else {
-      waiting_.add(footprint);
-    }
+    pass_taken(footprint);
     return !targets_.touch(pc);
   }
   [[gnu::noinline]] void follow(std::uint16_t footprint) {

@@ -125,6 +125,7 @@ static_assert(sizeof(SimpleBlock) == 64);
 struct SimplePath {
   const SimpleBlock* blocks = nullptr;         // the last says that it is
   const PathAddresses* addresses = nullptr;    // the blocks' looks, one behind the other, each of one word
+  const Plan* plan = nullptr;                  // of the blocks
   std::uint64_t identity = ~std::uint64_t{0};  // paths that have the same have the same blocks and addresses
 };
 
@@ -186,6 +187,7 @@ class CodeBook {
     const Number& number = numbered_[path];
     return {.blocks = paths_[number.path].simple,
             .addresses = &addresses_[number.addresses],
+            .plan = paths_[number.path].at_block_start,
             .identity = std::uint64_t{number.path} << 32 | number.addresses};
   }
   const PathAddresses& addresses(std::uint32_t path) const { return addresses_[numbered_[path].addresses]; }

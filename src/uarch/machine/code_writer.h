@@ -22,7 +22,7 @@ struct Memory {
 class CodeWriter {
  public:
   enum Width : std::uint8_t { kDword, kQword };
-  enum Condition : std::uint8_t { kBelow = 2, kNotBelow = 3, kEqual = 4, kNotEqual = 5 };
+  enum Condition : std::uint8_t { kBelow = 2, kNotBelow = 3, kEqual = 4, kNotEqual = 5, kNotAbove = 6, kAbove = 7 };
   /// The operations whose opcode is 8 * this, and a digit of the group of constants.
   enum Operation : std::uint8_t { kAdd, kOr, kAnd = 4, kSub, kXor, kCmp };
 
@@ -38,6 +38,14 @@ class CodeWriter {
   }
   void store_constant(Memory to, std::int32_t value) {
     with_memory(kQword, {0xC7}, 0, to);
+    put(value);
+  }
+  void store_constant_byte(Memory to, std::uint8_t value) {
+    with_memory(kDword, {0xC6}, 0, to);
+    byte(value);
+  }
+  void store_constant_dword(Memory to, std::uint32_t value) {
+    with_memory(kDword, {0xC7}, 0, to);
     put(value);
   }
   void store_constant_word(Memory to, std::uint16_t value) {
@@ -87,14 +95,36 @@ class CodeWriter {
   void shift_left(Register of, std::uint8_t bits, Width width = kQword) { shift(4, of, bits, width); }
   void shift_right(Register of, std::uint8_t bits, Width width = kQword) { shift(5, of, bits, width); }
   void increment(Register of, Width width = kQword) { with_register(width, {0xFF}, 0, of); }
+  void increment(Memory of) { with_memory(kQword, {0xFF}, 0, of); }
+  void sign_extend(Register to, Register from) { with_register(kQword, {0x63}, to, from); }  // 32 bits
   void test(Register a, Register b, Width width = kQword) { with_register(width, {0x85}, b, a); }
   void test_byte(Register of, std::uint8_t value) {  // of kAx to kDx
     with_register(kDword, {0xF6}, 0, of);
     byte(value);
   }
-  void move_if(Condition condition, Register to, Register from) {
-    with_register(kDword, {0x0F, static_cast<std::uint8_t>(0x40 + condition)}, to, from);
+  void move_if(Condition condition, Register to, Register from, Width width = kDword) {
+    with_register(width, {0x0F, static_cast<std::uint8_t>(0x40 + condition)}, to, from);
   }
+  // AVX2, on 16 bytes.
+  enum Vector : std::uint8_t {};
+  /// to[i] = a[i] + b[i], four 32-bit integers
+  void add_vector(Vector to, Vector a, Memory b) { with_vex(kSize, kFirst, 0xFE, to, a, b); }
+  void add_vector(Vector to, Vector a, Vector b) { with_vex(kSize, kFirst, 0xFE, to, a, b); }
+  /// The same of their signed maxima.
+  void maximum_vector(Vector to, Vector a, Vector b) { with_vex(kSize, kSecond, 0x3D, to, a, b); }
+  /// All four are that.
+  void broadcast(Vector to, Memory from) { with_vex(kSize, kSecond, 0x58, to, Vector{}, from); }
+  void broadcast(Vector to, Register from) {
+    with_vex(kSize, kFirst, 0x6E, to, Vector{}, static_cast<Vector>(from));
+    with_vex(kSize, kSecond, 0x58, to, Vector{}, to);
+  }
+  /// One of the four, from 0.
+  void store_lane(Memory to, Vector from, std::uint8_t lane) {
+    with_vex(kSize, kThird, 0x16, from, Vector{}, to);
+    byte(lane);
+  }
+  void first_lane(Register to, Vector from) { with_vex(kSize, kFirst, 0x7E, from, Vector{}, static_cast<Vector>(to)); }
+
   void push(Register from) {
     if (from >= kR8) byte(0x41);
     byte(0x50 + (from & 7));
@@ -158,6 +188,29 @@ class CodeWriter {
                          (memory.base >= 8 ? 1U : 0U);
     if (rex != 0) byte(0x40 | rex);
     for (const std::uint8_t part : opcode) byte(part);
+    place(reg, memory);
+  }
+
+  enum Prefix : std::uint8_t { kSize = 1 };                       // 66H
+  enum OpcodeMap : std::uint8_t { kFirst = 1, kSecond, kThird };  // 0FH, 0F38H, 0F3AH
+  /// source: SDM vol. 2, "The VEX Prefix": the three-byte form, of 128 bits.
+  void vex(Prefix prefix, OpcodeMap map, std::uint8_t opcode, unsigned reg, unsigned other, bool x, bool b) {
+    byte(0xC4);
+    byte((reg >= 8 ? 0U : 0x80U) | (x ? 0U : 0x40U) | (b ? 0U : 0x20U) | map);
+    byte((~other & 15U) << 3 | prefix);
+    byte(opcode);
+  }
+  void with_vex(Prefix prefix, OpcodeMap map, std::uint8_t opcode, unsigned reg, unsigned other, Vector rm) {
+    vex(prefix, map, opcode, reg, other, false, rm >= 8);
+    byte(0xC0 | (reg & 7U) << 3 | (rm & 7U));
+  }
+  void with_vex(Prefix prefix, OpcodeMap map, std::uint8_t opcode, unsigned reg, unsigned other, Memory memory) {
+    vex(prefix, map, opcode, reg, other, memory.index != kSp && memory.index >= 8, memory.base >= 8);
+    place(reg, memory);
+  }
+  /// ModRM, SIB and displacement.
+  void place(unsigned reg, Memory memory) {
+    const bool indexed = memory.index != kSp;
     const bool is_short = memory.displacement >= -128 && memory.displacement <= 127;
     const unsigned mode = is_short ? 0x40 : 0x80;
     const bool scaled = indexed || (memory.base & 7) == kSp;

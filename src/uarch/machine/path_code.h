@@ -1,6 +1,6 @@
-// Paths of simple blocks as code of the host: what ThreadPlayer::play_simple() does for any path, written out for one. Where an
-// access is no hit of a hot line, a branch was predicted wrong, or anything else is not the usual case, the code asks the player,
-// which does that block, or what is left of it, as it would have done without this code.
+// Paths of simple blocks as code of the host: what ThreadPlayer::play_simple() and play_timed() do for any path, written out for one
+// (path_writer.h). Where an access is no hit of a hot line, a branch was predicted wrong, or anything else is not the usual case, the
+// code asks the player, which does that block, or what is left of it, as it would have done without this code.
 //
 // The code belongs to one core: addresses of its structures are in it. It is made when a path has been played a few times, and
 // forgotten as a whole when its room is full.
@@ -15,81 +15,26 @@
 
 #include "arch/core_feed.h"
 #include "uarch/branch/branch_unit.h"
-#include "uarch/cache/hot_lines.h"
 #include "uarch/flat_map.h"
 #include "uarch/machine/code_book.h"
 #include "uarch/machine/code_writer.h"
 #include "uarch/machine/path_routines.h"
+#include "uarch/machine/path_writer.h"
+#include "uarch/machine/play_state.h"
+#include "uarch/machine/timed_routines.h"
 #include "uarch/memory_system.h"
 #include "uarch/timing/bound_clock.h"
+#include "uarch/timing/core_clock.h"
 
 namespace zs::uarch {
-
-/// What the code works on. It keeps the first few in registers; whoever it asks finds them here.
-struct PlayState {
-  const arch::PathRun* run = nullptr;
-  const arch::PathRun* runs_end = nullptr;
-  std::uint64_t now = 0, slots = 0;  // as BoundClock has them
-  std::uint64_t room_until = 0;      // slots with which it must wait for room
-  std::uint64_t outcomes = 0;        // as TournamentPredictor has them
-  /// Does what the code does not. what: a Question. Returns whether the whole block is over.
-  std::uint64_t (*ask)(PlayState& state, std::uint32_t what) = nullptr;
-  void* player = nullptr;  // of whoever is asked
-  // arch::SlotValues of the runs
-  const std::uint64_t* values = nullptr;
-  std::uint64_t fs = 0, gs = 0;
-  std::uint64_t linear = 0;  // of the access that is asked about
-  // Before it is asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
-  bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
-  bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
-  bool (*touches)(BranchTargetBuffer& targets, std::uint64_t pc) = nullptr;
-  const std::uint8_t* const* code = nullptr;  // by path
-  // The structures of the core.
-  MemorySystem::InlineCounts* counts = nullptr;
-  const HotLine* hot_lines = nullptr;
-  std::array<QuickPages::Inline, 2> tlbs{};
-  std::uint64_t* own_outcomes = nullptr;  // whose `outcomes` are
-  std::uint8_t* by_address = nullptr;
-  std::uint8_t* by_outcomes = nullptr;
-  BranchTargetBuffer* targets = nullptr;
-  std::uint32_t* branch_tags = nullptr;
-  WaitingFootprints::Inline* waiting = nullptr;
-  ReturnStack::Inline* returns = nullptr;
-  std::array<std::uint8_t, 128> learned{};
-};
-
-/// What the code asks, in 32 bits.
-struct Question {
-  enum Kind : std::uint8_t {
-    Room,  // the reorder buffer has no room for the block
-    // In program order, or, where an access may take the block's lines of instructions out of L1I, all lines first:
-    Lines,   // `done` of its lines of instructions are fetched, and the next is no hit
-    Access,  // `done` of its accesses are done, and the next hits no quick line
-    Branch,  // a branch that the code does not predict
-    Wrong,   // it did, and wrong; and has done nothing else for a taken one
-    Resteer  // right, but the BTB did not know the branch
-  };
-  Kind kind;
-  std::uint8_t block;  // of the path
-  std::uint8_t done;
-
-  constexpr std::uint32_t word() const { return std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done; }
-  static constexpr Question of(std::uint32_t word) {
-    return {static_cast<Kind>(word >> 16), static_cast<std::uint8_t>(word >> 8), static_cast<std::uint8_t>(word)};
-  }
-};
-
-/// What pass() of a block adds to the fetches, behind the block before it on its path; without one, the first line is left out, as
-/// the path before may have fetched it.
-constexpr std::uint64_t fetches_of(const SimpleBlock& block, const SimpleBlock* before) {
-  const bool same = before == nullptr || before->first_line + before->lines - 1 == block.first_line;
-  return block.lines - (same ? 1U : 0U);
-}
 
 class PathCode {
  public:
   /// bytes  room for code; too little for any: nothing is ever made
   PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes);
+  /// With a clock that the code works on itself: take() and give() are for the others. core: of the clock
+  PathCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
+           std::size_t bytes);
   ~PathCode();
   PathCode(const PathCode&) = delete;
   PathCode& operator=(const PathCode&) = delete;
@@ -146,17 +91,22 @@ class PathCode {
  private:
   static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
 
-  class Maker;
-
+  void prepare(const TournamentPredictor::Inline* tournament);
+  PathPlaces places() const { return {state_, routines_, exit_, ask_, branches_}; }
+  bool is_timed() const { return timing_ != nullptr; }
   void warm(std::uint32_t path, const SimplePath& known);
   /// For all paths of its identity.
   const std::uint8_t* code_for(const SimplePath& path);
-  const std::uint8_t* make(std::span<const SimpleBlock> blocks, std::span<const arch::AddressTerm> terms);
-  void write_entry(const TournamentPredictor::Inline& tournament);
+  const std::uint8_t* make(const SimplePath& path);
+  void write_entry(const TournamentPredictor::Inline* tournament);
+  void write_registers(CodeWriter& code) const;
+  void write_state(CodeWriter& code) const;
   void begin_again();
 
   MemorySystem::Filter& filter_;
   BranchUnit& branches_;
+  CoreClock* clock_ = nullptr;                // of timed code
+  const TimingParameters* timing_ = nullptr;  // likewise
   PlayState state_;
   std::vector<const std::uint8_t*> code_;  // by path
   std::vector<std::uint8_t> heat_;         // by path: how often it was played by hand; kMadeAt: it need not be told
@@ -170,6 +120,7 @@ class PathCode {
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
   PathRoutines routines_;
+  TimedRoutines timed_routines_;
 };
 
 }  // namespace zs::uarch

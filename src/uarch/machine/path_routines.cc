@@ -4,7 +4,8 @@
 
 #include "uarch/branch/path_history.h"
 #include "uarch/branch/return_stack.h"
-#include "uarch/machine/path_code.h"
+#include "uarch/machine/play_state.h"
+#include "uarch/machine/timed_routines.h"
 
 namespace zs::uarch {
 
@@ -22,7 +23,7 @@ void nothing_more(CodeWriter& code) { code.operate(kCmp, kAx, kAx, kDword); }
 }  // namespace
 
 PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
-                           const TournamentPredictor::Inline& tournament) {
+                           const TournamentPredictor::Inline* tournament) {
   const std::uint8_t* const hits = write_try(code, ZS_STATE(hits), ZS_STATE(counts));
   const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches), ZS_STATE(counts));
   touch = write_try(code, ZS_STATE(touches), ZS_STATE(targets));
@@ -40,11 +41,12 @@ PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const Memor
     for (std::uint8_t* const other : others) CodeWriter::aim(other, look_again[store]);
   }
   for (const bool is_taken : {false, true}) {
+    if (tournament == nullptr) break;
     conditional[is_taken ? 1 : 0] = code.here();
-    write_conditional(code, tournament, is_taken);
+    write_conditional(code, *tournament, is_taken);
     code.ret();
   }
-  taken = write_taken(code);
+  taken = tournament != nullptr ? write_taken(code) : TimedRoutines::write_follow(code);
   call = write_call(code);
   returned = write_return(code);
   for (const bool first : {false, true}) {
@@ -184,7 +186,9 @@ const std::uint8_t* PathRoutines::write_return(CodeWriter& code) const {
   code.shift_right(kDi, 13);
   code.operate(kXor, kAx, kDi);
   code.operate(kXor, kDx, kAx);
+  code.operate(kSub, kSp, 8);
   code.call(taken);
+  code.operate(kAdd, kSp, 8);
   nothing_more(code);
   CodeWriter::aim(elsewhere, code.here());
   code.ret();

@@ -33,8 +33,9 @@ inline Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::
 class PathRoutines {
  public:
   /// Writes them.
+  /// tournament  null: another one predicts, and taken branches are told to BranchUnit
   PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
-               const TournamentPredictor::Inline& tournament);
+               const TournamentPredictor::Inline* tournament);
   PathRoutines() = default;
 
   // Where they are, and what the flags say behind them.

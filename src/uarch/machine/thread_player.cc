@@ -349,7 +349,8 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
   const arch::PathRun* const last = &runs.back();
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
     if (open_ == nullptr && remembers_none) {
-      if constexpr (!kTimed) {
+      // Of the load-latency facility, which looks at every load, code knows nothing.
+      if (!kTimed || !tags_) {
         play_code(run, last, values);
         if (run == last) break;
       }
@@ -359,8 +360,8 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
           play_timed(simple, *run, words, filter_, core);
         } else {
           play_simple(simple, *run, words, filter_, core);
-          core.code->played(run->path, book_.simple_path(run->path));
         }
+        if (core.code != nullptr) core.code->played(run->path, book_.simple_path(run->path));
         continue;
       }
     }
@@ -539,23 +540,114 @@ template <typename Core>
 template <typename Clock>
 void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathRun* end,
                                     const arch::SlotValues& values) {
-  if constexpr (!kTimed) {
-    if (core_.code == nullptr) core_.code = std::make_unique<PathCode>(filter_, core_.branches, core_.code_bytes);
-    PathCode& code = *core_.code;
-    code.make_room(book_.paths());
-    if (!code.has(run->path)) return;
-    PlayState& state = code.state();
+  PathCode& code = core_.code_for(filter_, model_.timing);
+  code.make_room(book_.paths());
+  if (!code.has(run->path)) return;
+  PlayState& state = code.state();
+  state.player = this;
+  state.values = values.slots;
+  state.fs = values.fs;
+  state.gs = values.gs;
+  state.run = run;
+  state.runs_end = end;
+  if constexpr (kTimed) {
+    state.ask = &ThreadPlayer::answer_timed;
+    state.wait_for_room = [](PlayState& own) { static_cast<ThreadPlayer*>(own.player)->core_.clock.wait_for_room(); };
+    state.pass_store = [](PlayState& own, std::uint64_t linear, std::uint32_t what) {
+      const auto& player = *static_cast<ThreadPlayer*>(own.player);
+      const CoreClock& clock = player.core_.clock;
+      own.waited = player.memory_.pass_plain_store(player.core_.number, linear, what & 0xFF,
+                                                   clock.cycle_behind(what >> 8), clock.retired_cycle());
+      return own.waited;
+    };
+    state.loads = [](PlayState& own, std::uint64_t linear, std::uint32_t bytes) {
+      const auto& player = *static_cast<ThreadPlayer*>(own.player);
+      return player.memory_.early_load(player.core_.number, linear, bytes, player.core_.clock.start_cycle());
+    };
+    code.play();
+    counts_.uops += std::exchange(state.uops, 0);
+    counts_.fused += std::exchange(state.fused, 0);
+  } else {
     state.ask = &ThreadPlayer::answer;
-    state.player = this;
-    state.values = values.slots;
-    state.fs = values.fs;
-    state.gs = values.gs;
-    state.run = run;
-    state.runs_end = end;
     code.take(core_.clock);
     code.play();
     code.give(core_.clock);
-    run = state.run;
+  }
+  run = state.run;
+}
+
+/// What PathCode asks: the same as play_timed() does there.
+template <typename Clock>
+std::uint64_t ThreadPlayer<Clock>::answer_timed(PlayState& state, std::uint32_t what) {
+  if constexpr (!kTimed) {
+    return 0;
+  } else {
+    auto& player = *static_cast<ThreadPlayer*>(state.player);
+    const Question question = Question::of(what);
+    const auto [blocks, plan] = player.book_.simple_run(state.run->path);
+    const SimpleBlock& block = blocks[question.block];
+    const Segment& segment = plan.segments[question.block];
+    PlayedCore<Clock>& core = player.core_;
+    if (!core.clock.under_way()) core.clock.begin_here(*segment.timing);
+    BranchOutcome outcome;
+    switch (question.kind) {
+      case Question::Step: player.answer_step(state, blocks, plan, question); break;
+      case Question::Branch: outcome = player.play_branch(block, state.run->next, core); break;
+      case Question::Wrong:
+        outcome.mispredicted = true;
+        player.note_mispredicted(block.kind, block.taken);
+        if (block.taken) core.branches.targets().touch(block.pc);
+        break;
+      case Question::Resteer:
+        outcome.btb_miss = true;
+        ++player.signals_[CoreSignal::Resteers];
+        break;
+      case Question::End: core.clock.end(); return 1;
+      default: CHECK(false, what);
+    }
+    player.tell_clock(segment, outcome);
+    core.clock.take_back_uneventful();
+    return 0;
+  }
+}
+
+/// One step of the block. The code counts it where its path ends, so what is counted here is taken away.
+template <typename Clock>
+void ThreadPlayer<Clock>::answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan,
+                                      Question question) {
+  const SimpleBlock& block = blocks[question.block];
+  const SimpleBlock* const before = question.block == 0 ? nullptr : &block - 1;
+  const Step* const first =
+      plan.steps.data() + (question.block == 0 ? 0 : plan.segments[question.block - 1U].steps_end);
+  const Step& step = first[question.done];
+  if (state.waited != 0) {  // the store is done
+    core_.clock.store_stall(step.instruction, static_cast<std::uint32_t>(std::exchange(state.waited, 0)));
+    return;
+  }
+  if (step.kind == StepKind::Fetch) {
+    const std::uint64_t line = step.at >> kLineBits;
+    if (line != block.first_line) {
+      filter_.fetched = line - 1;
+    } else if (before != nullptr) {
+      filter_.fetched = before->first_line + before->lines - 1;
+    }
+    if (line != block.first_line || before != nullptr)
+      --filter_.fetches;  // the path's first is counted only if it hits
+  } else {
+    const std::uint64_t store = step.kind == StepKind::Store ? 1 : 0;
+    filter_.count(store - 1, 0 - store);
+  }
+  play_step<false>(step, &state.linear);
+}
+
+/// What became of the branch at the end of the block under way.
+template <typename Clock>
+[[gnu::always_inline]] inline void ThreadPlayer<Clock>::tell_clock(const Segment& segment,
+                                                                   const BranchOutcome& outcome) {
+  if (outcome.mispredicted) [[unlikely]] {
+    core_.clock.mispredict(segment.branch);
+  } else if (outcome.btb_miss) [[unlikely]] {
+    core_.clock.resteer(segment.branch);
   }
 }
 
@@ -592,6 +684,8 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
       case Question::Branch:
       case Question::Wrong:
       case Question::Resteer: player.answer_branch(state, question.kind, blocks, block); break;
+      case Question::Step:
+      case Question::End: CHECK(false, what);
     }
     code.take(core.clock);
     return over ? 1 : 0;
@@ -762,12 +856,7 @@ template <typename Core>
         words = play_step<false>(*step, words);
       }
     }
-    const BranchOutcome outcome = play_branch(*block++, run.next, core);
-    if (outcome.mispredicted) [[unlikely]] {
-      core.clock.mispredict(segment.branch);
-    } else if (outcome.btb_miss) [[unlikely]] {
-      core.clock.resteer(segment.branch);
-    }
+    tell_clock(segment, play_branch(*block++, run.next, core));
     core.clock.end();
   }
   counts_.uops += plan.uops;

@@ -42,6 +42,16 @@ template <typename Clock>
 struct PlayedCore {
   PlayedCore(const CoreModel& model, unsigned which, std::size_t room)
       : number(which), branches(model.branch), clock(clock_of(model)), code_bytes(room) {}
+  /// filter  of the core; core: of the clock
+  PathCode& code_for(MemorySystem::Filter& filter, const TimingParameters& core) {
+    if (code != nullptr) return *code;
+    if constexpr (std::is_same_v<Clock, BoundClock>) {
+      code = std::make_unique<PathCode>(filter, branches, code_bytes);
+    } else {
+      code = std::make_unique<PathCode>(filter, branches, clock, core, code_bytes);
+    }
+    return *code;
+  }
   static Clock clock_of(const CoreModel& model) {
     if constexpr (std::is_same_v<Clock, BoundClock>) {
       return BoundClock(model.timing, model.memory.store_buffer);
@@ -53,7 +63,7 @@ struct PlayedCore {
   BranchUnit branches;
   Clock clock;
   std::size_t code_bytes;                // what `code` may have
-  std::unique_ptr<PathCode> code;        // of BoundClock; null until it is wanted
+  std::unique_ptr<PathCode> code;        // null until it is wanted
   ThreadPlayer<Clock>* owner = nullptr;  // whose run came last
   std::uint64_t idle_until = 0;          // no block begins before that cycle
 };
@@ -168,6 +178,9 @@ class ThreadPlayer final : public arch::CoreFeed {
   /// By PathCode, as far as it goes. Moves `run` on.
   void play_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
+  static std::uint64_t answer_timed(PlayState& state, std::uint32_t what);
+  void answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
+  void tell_clock(const Segment& segment, const BranchOutcome& outcome);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
   void answer_access(std::uint64_t linear, const Plan& plan, Question question);
   bool answer_access_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);

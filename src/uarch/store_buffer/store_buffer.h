@@ -30,6 +30,15 @@ constexpr Forwarding meeting(std::uint64_t store, std::uint32_t store_bytes, std
 
 class StoreBuffer {
  public:
+  static constexpr unsigned kGranuleBits = 3;
+  static constexpr std::uint64_t kGranules = 4096 >> kGranuleBits;  // bits 11..3
+
+  /// What code that does may_ever_meet() inline reads.
+  struct Inline {
+    std::uint64_t oldest = 0;                       // the stores up to that number are not in it
+    std::array<std::uint64_t, kGranules> newest{};  // number, from 1, of the last store there; 0: none
+  };
+
   StoreBuffer(std::uint32_t entries, std::uint32_t retire_cycles) : entries_(entries), retire_cycles_(retire_cycles) {
     CHECK(entries >= 1 && entries <= kMost, entries);
   }
@@ -44,13 +53,16 @@ class StoreBuffer {
     last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned});
     ++count_;
     at(count_ - 1) = {linear, last_commit_, bytes};
+    own_.oldest = count_ > entries_ ? count_ - entries_ : 0;
     std::uint64_t granule = linear >> kGranuleBits;
-    newest_[granule % kGranules] = count_;
+    own_.newest[granule % kGranules] = count_;
     if ((linear & (kGranuleBytes - 1)) + bytes > kGranuleBytes) {
-      while (++granule <= (linear + bytes - 1) >> kGranuleBits) newest_[granule % kGranules] = count_;
+      while (++granule <= (linear + bytes - 1) >> kGranuleBits) own_.newest[granule % kGranules] = count_;
     }
     return last_commit_;
   }
+
+  const Inline& inline_part() const { return own_; }
 
   /// When everything that is in it at `now` has committed.
   std::uint64_t drained_at(std::uint64_t now) const { return std::max(now, last_commit_); }
@@ -61,19 +73,29 @@ class StoreBuffer {
   }
   /// The same, whenever the load is.
   bool may_ever_meet(std::uint64_t linear, std::uint32_t bytes) const {
-    if (newest_at(linear) + entries_ > count_) return true;
+    if (newest_at(linear) > own_.oldest) return true;
     const bool within_one = (linear & (kGranuleBytes - 1)) + bytes <= kGranuleBytes;
-    return !within_one && (bytes > kGranuleBytes || newest_at(linear + bytes - 1) + entries_ > count_);
+    return !within_one && (bytes > kGranuleBytes || newest_at(linear + bytes - 1) > own_.oldest);
+  }
+
+  /// The same of a load at `now` or later, of at most kGranuleBytes * 8; false is certain again.
+  bool may_meet_from(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
+    if (now >= last_commit_) return false;
+    for (std::uint64_t granule = linear >> kGranuleBits; granule <= (linear + bytes - 1) >> kGranuleBits; ++granule) {
+      const std::uint64_t newest = own_.newest[granule % kGranules];
+      if (newest > own_.oldest && at(newest - 1).commits > now)
+        return true;  // in order: those before it have committed too
+    }
+    return false;
   }
 
   Forwarding meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
     // No store younger than the newest one of the load's granules can meet it.
     std::uint64_t newest = 0;
     for (std::uint64_t granule = linear >> kGranuleBits; granule <= (linear + bytes - 1) >> kGranuleBits; ++granule) {
-      newest = std::max(newest, newest_[granule % kGranules]);
+      newest = std::max(newest, own_.newest[granule % kGranules]);
     }
-    const std::uint64_t oldest = count_ > entries_ ? count_ - entries_ : 0;
-    for (std::uint64_t i = newest; i > oldest; --i) {
+    for (std::uint64_t i = newest; i > own_.oldest; --i) {
       const Entry& store = at(i - 1);
       if (store.commits <= now) break;  // in order: all before it have committed too
       const Forwarding found = meeting(store.linear, store.bytes, linear, bytes);
@@ -84,9 +106,7 @@ class StoreBuffer {
 
  private:
   static constexpr std::uint32_t kMost = 128;
-  static constexpr unsigned kGranuleBits = 3;
   static constexpr std::uint64_t kGranuleBytes = 1U << kGranuleBits;
-  static constexpr std::uint64_t kGranules = 4096 >> kGranuleBits;  // bits 11..3
   struct Entry {
     std::uint64_t linear = 0;
     std::uint64_t commits = 0;
@@ -95,14 +115,14 @@ class StoreBuffer {
 
   Entry& at(std::uint64_t i) { return ring_[i % kMost]; }
   const Entry& at(std::uint64_t i) const { return ring_[i % kMost]; }
-  std::uint64_t newest_at(std::uint64_t linear) const { return newest_[(linear >> kGranuleBits) % kGranules]; }
+  std::uint64_t newest_at(std::uint64_t linear) const { return own_.newest[(linear >> kGranuleBits) % kGranules]; }
 
   std::uint32_t entries_;
   std::uint32_t retire_cycles_;
   std::uint64_t count_ = 0;  // stores so far; the i-th, from 0, is ring_[i % kMost]
   std::uint64_t last_commit_ = 0;
   std::array<Entry, kMost> ring_{};
-  std::array<std::uint64_t, kGranules> newest_{};  // count_ after the last store there; 0: none
+  Inline own_;
 };
 
 }  // namespace zs::uarch

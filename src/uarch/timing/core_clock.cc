@@ -15,31 +15,53 @@ using detail::time_of;
 
 CoreClock::CoreClock(const TimingParameters& core) : core_(core), units_of_slot_(kUnitsPerCycle / core.issue_width) {
   CHECK(inconsistency(core) == nullptr);
+  own_.account = &own_account_;
+  own_.filled = core.uop_cache_slots;
+}
+
+/// The first uop of the next block needs the place of the one that is a reorder buffer's size older. Each block on the way there holds
+/// it up for its own cause.
+void CoreClock::leave() {
+  while (own_.oldest != own_.newest &&
+         own_.in_flight[own_.oldest % kRing].first_slot + core_.reorder_buffer <= own_.slots + 1) {
+    const std::uint64_t room_since = own_.in_flight[own_.oldest++ % kRing].retired;
+    wait_until(time_of(room_since), cause_of(room_since));
+  }
+  // What is next in flight has no older slot than the next.
+  const std::uint64_t first =
+      own_.oldest != own_.newest ? own_.in_flight[own_.oldest % kRing].first_slot : own_.slots + 1;
+  own_.full_at = first + core_.reorder_buffer;
+}
+
+void CoreClock::know_id(std::uint32_t id) {
+  if (id < filled_at_.size()) return;
+  filled_at_.resize(std::max<std::size_t>(id + 1U, 2 * filled_at_.size()), 0);
+  own_.filled_at = filled_at_.data();
 }
 
 std::uint64_t CoreClock::ready(unsigned number) const {
-  return base_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(ready_[number]));
+  return own_.base + static_cast<std::uint64_t>(static_cast<std::int64_t>(own_.ready[number]));
 }
 
 std::uint64_t CoreClock::drained_cycles() const {
-  return (std::max(now_, time_of(retired_)) + kUnitsPerCycle - 1) / kUnitsPerCycle;
+  return (std::max(own_.now, time_of(own_.retired)) + kUnitsPerCycle - 1) / kUnitsPerCycle;
 }
 
 void CoreClock::wait_until(std::uint64_t time, SlotCause cause) {
-  if (time <= now_) return;
-  account_->add(cause, time - now_);
-  now_ = time;
+  if (time <= own_.now) return;
+  own_.account->add(cause, time - own_.now);
+  own_.now = time;
 }
 
 void CoreClock::fill_uop_cache(std::uint32_t id) {
-  if (id >= filled_at_.size()) filled_at_.resize(std::max<std::size_t>(id + 1U, 2 * filled_at_.size()), 0);
-  filled_ += block_->cache_slots();
-  filled_at_[id] = filled_;
+  know_id(id);
+  own_.filled += own_.block->cache_slots();
+  filled_at_[id] = own_.filled;
 }
 
 void CoreClock::continue_with(const BlockTiming& longer) {
-  CHECK(block_ != nullptr && bound_ == nullptr);
-  block_ = &longer;
+  CHECK(own_.block != nullptr && bound_ == nullptr);
+  own_.block = &longer;
   shift_ = 0;
   joined_ = 0;
   for (const Event& event : events_) {
@@ -52,14 +74,14 @@ void CoreClock::continue_with(const BlockTiming& longer) {
 }
 
 void CoreClock::switch_to(SlotAccount& account) {
-  CHECK(block_ == nullptr);
-  account_ = &account;
-  const auto now = static_cast<Latency>(now_ - base_);
-  for (Latency& time : ready_) time = std::min(time, now);
+  CHECK(own_.block == nullptr);
+  own_.account = &account;
+  const auto now = static_cast<Latency>(own_.now - own_.base);
+  for (Latency& time : own_.ready) time = std::min(time, now);
 }
 
 void CoreClock::load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level) {
-  CHECK(load < block_->loads() && level <= SlotCause::Dram, load);
+  CHECK(load < own_.block->loads() && level <= SlotCause::Dram, load);
   events_.push_back({static_cast<std::uint32_t>(load), latency_cycles, level, true});
   join_load(events_.back());
 }
@@ -67,10 +89,10 @@ void CoreClock::load_done(std::size_t load, std::uint32_t latency_cycles, SlotCa
 void CoreClock::join_load(const Event& event) {
   join_results();
   join_events();
-  const auto dispatched = lane_[block_->load_lane(event.at)] & ~static_cast<Latency>(kCauseBits);
+  const auto dispatched = lane_[own_.block->load_lane(event.at)] & ~static_cast<Latency>(kCauseBits);
   const auto done = static_cast<Latency>(dispatched + static_cast<Latency>(event.time * kUnitsPerCycle)) |
                     static_cast<Latency>(event.cause);
-  detail::join_row(lane_.data(), block_->from_load(event.at), done, block_->lanes());
+  detail::join_row(lane_.data(), own_.block->from_load(event.at), done, own_.block->lanes());
 }
 
 void CoreClock::store_stall(std::size_t instruction, std::uint32_t cycles) {
@@ -79,12 +101,12 @@ void CoreClock::store_stall(std::size_t instruction, std::uint32_t cycles) {
 
 /// When the instruction behind `after` would be dispatched if nothing held it.
 std::uint64_t CoreClock::next_dispatch(std::size_t after) {
-  const std::uint32_t units = after + 1 < block_->instructions() ? block_->offset(after + 1) : bound().units;
-  return now_ + shift_ + units;
+  const std::uint32_t units = after + 1 < own_.block->instructions() ? own_.block->offset(after + 1) : bound().units;
+  return own_.now + shift_ + units;
 }
 
 void CoreClock::delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause) {
-  account_->add(cause, units);
+  own_.account->add(cause, units);
   events_.push_back({static_cast<std::uint32_t>(instruction), units, cause, false});
   delay_lanes(instruction, units);
 }
@@ -93,21 +115,21 @@ void CoreClock::delay_lanes(std::size_t instruction, std::uint32_t units) {
   join_results();
   join_events();
   shift_ += units;
-  const auto start = static_cast<Latency>(now_ - base_ + shift_);
-  const std::size_t first = block_->result_lanes();
-  for (std::size_t i = 0; i < block_->lanes(); ++i) {
-    if (block_->lane_instruction(i) < instruction) continue;
-    const Latency latency = i < first ? block_->results_of(0)[i] : block_->events_of(0)[i - first];
+  const auto start = static_cast<Latency>(own_.now - own_.base + shift_);
+  const std::size_t first = own_.block->result_lanes();
+  for (std::size_t i = 0; i < own_.block->lanes(); ++i) {
+    if (own_.block->lane_instruction(i) < instruction) continue;
+    const Latency latency = i < first ? own_.block->results_of(0)[i] : own_.block->events_of(0)[i - first];
     lane_[i] = std::max(lane_[i], latency + start);
   }
 }
 
 void CoreClock::mispredict(std::size_t branch) {
-  CHECK(branch < block_->branches(), branch);
+  CHECK(branch < own_.block->branches(), branch);
   join_results();
   join_events();
-  const std::size_t instruction = block_->branch_instruction(branch);
-  const std::uint64_t resolved = base_ + static_cast<std::uint64_t>(lane_[block_->branch_lane(branch)]);
+  const std::size_t instruction = own_.block->branch_instruction(branch);
+  const std::uint64_t resolved = own_.base + static_cast<std::uint64_t>(lane_[own_.block->branch_lane(branch)]);
   const std::uint64_t next = next_dispatch(instruction);
   if (time_of(resolved) > next) {
     // The wrong path is dispatched until the reorder buffer is full; then the slots are lost to what the branch waits for.
@@ -120,8 +142,8 @@ void CoreClock::mispredict(std::size_t branch) {
 }
 
 void CoreClock::resteer(std::size_t branch) {
-  CHECK(branch < block_->branches(), branch);
-  delay_from(block_->branch_instruction(branch) + 1, core_.resteer_cycles * kUnitsPerCycle, SlotCause::Resteer);
+  CHECK(branch < own_.block->branches(), branch);
+  delay_from(own_.block->branch_instruction(branch) + 1, core_.resteer_cycles * kUnitsPerCycle, SlotCause::Resteer);
 }
 
 void CoreClock::fetch_stall(std::size_t instruction, std::uint32_t cycles, SlotCause cause) {
@@ -132,8 +154,8 @@ void CoreClock::fetch_stall(std::size_t instruction, std::uint32_t cycles, SlotC
 
 void CoreClock::serialise(std::uint32_t cycles) {
   join_results();
-  const std::size_t behind = block_->instructions();
-  const std::uint64_t complete = std::max(retired_, base_ + static_cast<std::uint64_t>(lane_[0]));
+  const std::size_t behind = own_.block->instructions();
+  const std::uint64_t complete = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lane_[0]));
   const std::uint64_t next = next_dispatch(behind - 1);
   if (time_of(complete) > next) {
     const SlotCause cause = cause_of(complete) == SlotCause::Latency ? SlotCause::Serialising : cause_of(complete);
@@ -143,18 +165,18 @@ void CoreClock::serialise(std::uint32_t cycles) {
 }
 
 void CoreClock::occupy(std::uint32_t cycles, SlotCause cause) {
-  delay_from(block_->instructions(), cycles * kUnitsPerCycle, cause);
+  delay_from(own_.block->instructions(), cycles * kUnitsPerCycle, cause);
 }
 
 /// Keeps relative times small. What has long been ready stays so.
 void CoreClock::rebase() {
   constexpr Latency long_ago = -(1 << 20);
   const std::uint64_t by =
-      (now_ - base_) & ~std::uint64_t{kCauseBits};  // more than a Latency holds, after a long idle time
-  for (Latency& time : ready_) {
+      (own_.now - own_.base) & ~std::uint64_t{kCauseBits};  // more than a Latency holds, after a long idle time
+  for (Latency& time : own_.ready) {
     time = static_cast<Latency>(std::max<std::int64_t>(time - static_cast<std::int64_t>(by), long_ago));
   }
-  base_ += by;
+  own_.base += by;
 }
 
 }  // namespace zs::uarch

@@ -74,7 +74,42 @@ constexpr std::uint64_t time_of(std::uint64_t late_time) { return late_time & ~s
 
 class CoreClock {
  public:
+  static constexpr std::size_t kRing = 1024;
+
+  /// What code works on that passes blocks inline, those to which nothing happens (machine/timed_path_writer.cc).
+  struct Inline {
+    const BlockTiming* block = nullptr;  // that is under way
+    std::uint64_t now = 0;               // dispatch of the next block
+    std::uint64_t base = 0;              // what `ready` and lanes count from
+    alignas(32) std::array<BlockTiming::Latency, 64> ready{};
+
+    // Blocks whose completion lies behind their dispatch, in order: what the reorder buffer may have to wait for.
+    struct InFlight {
+      std::uint64_t first_slot, retired;
+    };
+    std::array<InFlight, kRing> in_flight{};
+    std::uint64_t oldest = 0, newest = 0;
+    std::uint64_t slots = 0;    // dispatched so far
+    std::uint64_t retired = 0;  // when all of them are
+    std::uint64_t full_at = 0;  // a slot of a lower number has room beside the oldest in flight; it may have at others
+
+    // When the ports have done all they were given, and how far behind dispatch they may be: as the last block says that gave
+    // them more than its dispatch took.
+    std::uint64_t executed = 0;
+    std::uint64_t executed_behind = 0;
+    SlotCause executed_cause = SlotCause::Ports;
+
+    // The uop cache as a queue of slots: a block is in it until as many slots as it has room for were filled after the block.
+    std::uint32_t last_block = UINT32_MAX;
+    std::uint64_t filled = 0;            // plus the slots that it has, so that 0 is long ago
+    std::uint64_t* filled_at = nullptr;  // by block id; 0: never
+
+    SlotAccount* account = nullptr;
+  };
+
   explicit CoreClock(const TimingParameters& core);
+  CoreClock(const CoreClock&) = delete;
+  CoreClock& operator=(const CoreClock&) = delete;
 
   /// A block that runs without an event.
   void run(const BlockTiming& block) {
@@ -84,41 +119,56 @@ class CoreClock {
 
   /// The block begins; it must live until end().
   void begin(const BlockTiming& block) {
-    CHECK(block_ == nullptr);
-    block_ = &block;
-    // The first uop needs the place of the one that is a reorder buffer's size older. Each block on the way there holds it up for
-    // its own cause.
-    while (oldest_ != newest_ && in_flight_[oldest_ % kRing].first_slot + core_.reorder_buffer <= slots_ + 1) {
-      const std::uint64_t room_since = in_flight_[oldest_++ % kRing].retired;
-      if (detail::time_of(room_since) > now_) wait_until(detail::time_of(room_since), detail::cause_of(room_since));
-    }
+    wait_for_room();
+    begin_here(block);
+  }
+  /// What holds up whatever block is next.
+  void wait_for_room() {
+    CHECK(own_.block == nullptr);
+    if (own_.slots + 1 >= own_.full_at) leave();
     // Ports may be behind by as much as the scheduler holds.
-    if (executed_ > now_ + executed_behind_) wait_until(executed_ - executed_behind_, executed_cause_);
+    if (own_.executed > own_.now + own_.executed_behind)
+      wait_until(own_.executed - own_.executed_behind, own_.executed_cause);
+    if (own_.now - own_.base > kRebaseAfter) rebase();
+  }
+  /// begin() behind wait_for_room().
+  void begin_here(const BlockTiming& block) {
+    CHECK(own_.block == nullptr);
+    own_.block = &block;
     bound_ = nullptr;
     shift_ = 0;
     joined_ = 0;
     events_.clear();
-    if (now_ - base_ > 1U << 28) rebase();
   }
+  /// The block under way has not begun if nothing has happened in it that its time depends on.
+  void take_back_uneventful() {
+    if (events_.empty()) own_.block = nullptr;
+  }
+  static constexpr std::uint64_t kRebaseAfter = 1U << 28;  // units
+
+  /// For code that passes blocks inline, when none is under way.
+  Inline& inline_part() { return own_; }
+  /// Blocks with ids up to this one may be looked up in Inline::filled_at.
+  void know_id(std::uint32_t id);
   /// Whether what it knows of the block of this id, which is not under way, may still matter.
-  bool remembers(std::uint32_t id) const { return id == last_block_ || in_uop_cache(id); }
+  bool remembers(std::uint32_t id) const { return id == own_.last_block || in_uop_cache(id); }
   /// The block under way goes on: `longer` begins with all of its instructions.
   void continue_with(const BlockTiming& longer);
-  bool under_way() const { return block_ != nullptr; }
+  bool under_way() const { return own_.block != nullptr; }
 
   /// Cycle in which the block was dispatched: none of its instructions, and of later ones, is before that.
-  std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }
+  std::uint64_t start_cycle() const { return own_.now / kUnitsPerCycle; }
   /// Cycle in which everything older than the block is complete.
-  std::uint64_t retired_cycle() const { return (retired_ + kUnitsPerCycle - 1) / kUnitsPerCycle; }
+  std::uint64_t retired_cycle() const { return (own_.retired + kUnitsPerCycle - 1) / kUnitsPerCycle; }
   /// Cycle in which an instruction of the block is dispatched.
-  std::uint64_t dispatch_cycle(std::size_t instruction) const {
-    return (now_ + shift_ + block_->offset(instruction)) / kUnitsPerCycle;
-  }
+  std::uint64_t dispatch_cycle(std::size_t instruction) const { return cycle_behind(own_.block->offset(instruction)); }
+  /// Of one that is dispatched so many units behind the block's start, also if that has not begun yet.
+  std::uint64_t cycle_behind(std::uint32_t offset) const { return (own_.now + shift_ + offset) / kUnitsPerCycle; }
   /// Cycle in which a load of the block is dispatched: its address is known.
   std::uint64_t load_dispatch(std::size_t load) {
     join_events();
-    const Latency at = lane_[block_->load_lane(load)];
-    return (base_ + static_cast<std::uint64_t>(at)) / kUnitsPerCycle;
+    const Latency at = lane_[own_.block->load_lane(load)];
+    return (own_.base + static_cast<std::uint64_t>(at)) / kUnitsPerCycle;
   }
   /// Its data came from `level` (L1 to Dram) so many cycles after that.
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level);
@@ -136,54 +186,55 @@ class CoreClock {
   /// More time that the block takes whatever is ready: a REP string instruction's elements.
   void occupy(std::uint32_t cycles, SlotCause cause);
   void end() {
-    const BlockTiming& block = *block_;
+    const BlockTiming& block = *own_.block;
     const BlockBound& bound = this->bound();
     join_results();
-    retired_ = std::max(retired_, base_ + static_cast<std::uint64_t>(lane_[0]));
+    own_.retired = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lane_[0]));
     const auto written = block.written();
-    for (std::size_t i = 0; i < written.size(); ++i) ready_[written[i]] = lane_[1 + i];
+    for (std::size_t i = 0; i < written.size(); ++i) own_.ready[written[i]] = lane_[1 + i];
 
     // The ports get their work.
     const BlockBound& work = block.executed();
-    executed_ = std::max(executed_, now_) + work.units;
+    own_.executed = std::max(own_.executed, own_.now) + work.units;
     if (work.units > bound.units) {
-      executed_behind_ = block.scheduler_units();
-      executed_cause_ = work.cause;
+      own_.executed_behind = block.scheduler_units();
+      own_.executed_cause = work.cause;
     }
 
     const std::uint32_t issue = block.slots() * units_of_slot_;
     if (block.microcode_slots() != 0) {
       const std::uint32_t microcode = block.microcode_slots() * units_of_slot_;
-      account_->add(SlotCause::RetiredMicrocode, microcode);
-      account_->add(SlotCause::Retired, issue - microcode);
+      own_.account->add(SlotCause::RetiredMicrocode, microcode);
+      own_.account->add(SlotCause::Retired, issue - microcode);
     } else {
-      account_->add(SlotCause::Retired, issue);
+      own_.account->add(SlotCause::Retired, issue);
     }
-    account_->add(bound.cause, bound.units - issue);
-    now_ += bound.units + shift_;
-    if (detail::time_of(retired_) > now_) {
-      CHECK(newest_ - oldest_ < kRing);
-      in_flight_[newest_++ % kRing] = {slots_ + 1, retired_};
+    own_.account->add(bound.cause, bound.units - issue);
+    own_.now += bound.units + shift_;
+    if (detail::time_of(own_.retired) > own_.now) {
+      CHECK(own_.newest - own_.oldest < kRing);
+      own_.in_flight[own_.newest++ % kRing] = {own_.slots + 1, own_.retired};
     }
-    slots_ += block.slots();
-    block_ = nullptr;
+    own_.slots += block.slots();
+    own_.block = nullptr;
+    shift_ = 0;
   }
 
   /// Nothing runs before this cycle. Nobody is charged for the time. Between blocks only.
   void idle_until(std::uint64_t cycle) {
-    CHECK(block_ == nullptr);
-    now_ = std::max(now_, cycle * kUnitsPerCycle);
+    CHECK(own_.block == nullptr);
+    own_.now = std::max(own_.now, cycle * kUnitsPerCycle);
   }
 
   /// Another thread takes the core over: nothing that it needs is late, and what passes counts in `account`.
   void switch_to(SlotAccount& account);
 
-  std::uint64_t cycles() const { return now_ / kUnitsPerCycle; }
-  std::uint64_t units() const { return now_; }
+  std::uint64_t cycles() const { return own_.now / kUnitsPerCycle; }
+  std::uint64_t units() const { return own_.now; }
   /// Cycle in which all that was dispatched is complete.
   std::uint64_t drained_cycles() const;
   /// Sums to units() if nobody else's time was counted.
-  const SlotAccount& account() const { return *account_; }
+  const SlotAccount& account() const { return *own_.account; }
   /// Unit in which a register's last value is ready, its cause in the lowest bits; older than units() once it is no longer late.
   std::uint64_t ready(unsigned number) const;
 
@@ -199,26 +250,27 @@ class CoreClock {
   };
 
   void wait_until(std::uint64_t time, SlotCause cause);
+  void leave();
   void fill_uop_cache(std::uint32_t id);
   bool in_uop_cache(std::uint32_t id) const {
-    return id < filled_at_.size() && filled_at_[id] != 0 && filled_ - filled_at_[id] < core_.uop_cache_slots;
+    return id < filled_at_.size() && own_.filled - filled_at_[id] < core_.uop_cache_slots;
   }
 
   /// What delivers the block.
   const BlockBound& bound() {
     if (bound_ != nullptr) return *bound_;
-    const std::uint32_t id = block_->id();
-    const bool again = id == last_block_;
-    last_block_ = id;
+    const std::uint32_t id = own_.block->id();
+    const bool again = id == own_.last_block;
+    own_.last_block = id;
     if (again) {
-      bound_ = &block_->looped();
+      bound_ = &own_.block->looped();
     } else if (core_.uop_cache_width == 0) {
-      bound_ = &block_->decoded();
+      bound_ = &own_.block->decoded();
     } else if (in_uop_cache(id)) {
-      bound_ = &block_->cached();
+      bound_ = &own_.block->cached();
     } else {
       fill_uop_cache(id);
-      bound_ = &block_->decoded();
+      bound_ = &own_.block->decoded();
     }
     return *bound_;
   }
@@ -226,24 +278,24 @@ class CoreClock {
   /// `count` lanes from the block's rows, which lie one behind the other. A register that is ready when the block starts adds
   /// nothing to row 0, which waits for dispatch and has every path of the register's row.
   void join_rows(Latency* lane, const Latency* rows, std::size_t count) {
-    const auto start = static_cast<Latency>(now_ - base_);
+    const auto start = static_cast<Latency>(own_.now - own_.base);
     detail::begin_row(lane, rows, start, count);
-    for (const std::uint8_t input : block_->live_in()) {
+    for (const std::uint8_t input : own_.block->live_in()) {
       rows += count;
-      const Latency since = ready_[input];
+      const Latency since = own_.ready[input];
       if (since > start) detail::join_row(lane, rows, since, count);
     }
   }
   void join_results() {
     if ((joined_ & kResults) != 0) return;
     joined_ |= kResults;
-    join_rows(lane_.data(), block_->results_of(0), block_->result_lanes());
+    join_rows(lane_.data(), own_.block->results_of(0), own_.block->result_lanes());
   }
   void join_events() {
     if ((joined_ & kEvents) != 0) return;
     joined_ |= kEvents;
-    const std::size_t first = block_->result_lanes();
-    join_rows(&lane_[first], block_->events_of(0), block_->lanes() - first);
+    const std::size_t first = own_.block->result_lanes();
+    join_rows(&lane_[first], own_.block->events_of(0), own_.block->lanes() - first);
   }
   void join_load(const Event& event);
   void delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause);
@@ -251,46 +303,20 @@ class CoreClock {
   std::uint64_t next_dispatch(std::size_t after);
   void rebase();
 
-  static constexpr std::size_t kRing = 1024;
-
   TimingParameters core_;
   std::uint32_t units_of_slot_;
-
-  std::uint64_t now_ = 0;   // dispatch of the next block
-  std::uint64_t base_ = 0;  // what ready_ and lane_ count from
-  alignas(32) std::array<Latency, 64> ready_{};
-  alignas(32) std::array<Latency, BlockTiming::kMostLanes> lane_{};
+  Inline own_;
   SlotAccount own_account_;
-  SlotAccount* account_ = &own_account_;
+  alignas(32) std::array<Latency, BlockTiming::kMostLanes> lane_{};
 
-  // The block between begin() and end().
-  const BlockTiming* block_ = nullptr;
+  // Of the block between begin() and end().
   const BlockBound* bound_ = nullptr;  // null: nobody has asked yet
   std::uint32_t shift_ = 0;            // its stalls so far
   unsigned joined_ = 0;                // which of its lanes are in lane_
   static constexpr unsigned kResults = 1, kEvents = 2;
   std::vector<Event> events_;
 
-  // Blocks whose completion lies behind their dispatch, in order: what the reorder buffer may have to wait for.
-  struct InFlight {
-    std::uint64_t first_slot;
-    std::uint64_t retired;
-  };
-  std::array<InFlight, kRing> in_flight_{};
-  std::size_t oldest_ = 0, newest_ = 0;
-  std::uint64_t slots_ = 0;    // dispatched so far
-  std::uint64_t retired_ = 0;  // when all of them are
-
-  // When the ports have done all they were given, and how far behind dispatch they may be: as the last block says that gave
-  // them more than its dispatch took.
-  std::uint64_t executed_ = 0;
-  std::uint32_t executed_behind_ = 0;
-  SlotCause executed_cause_ = SlotCause::Ports;
-
-  // The uop cache as a queue of slots: a block is in it until as many slots as it has room for were filled after the block.
-  std::vector<std::uint64_t> filled_at_;  // by block id; 0: never
-  std::uint64_t filled_ = 0;
-  std::uint32_t last_block_ = UINT32_MAX;
+  std::vector<std::uint64_t> filled_at_;
 };
 
 }  // namespace zs::uarch
