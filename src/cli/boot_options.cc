@@ -120,7 +120,7 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   const std::string model = !words.cpu.empty() ? words.cpu
                             : words.demo       ? "westmere"
                                                : std::string(arch::kDefaultCpuModel);
-  const auto cpu = choose_cpu_model(model);
+  const auto cpu = choose_cpu_model({.name = model});
   if (!cpu) return cpu.error();
   plan.cpu = *cpu;
   plan.quirks = plan.cpu->quirks;

@@ -46,6 +46,23 @@ CLI::Option* CommandLine::count(const std::string& names, std::size_t& into, con
   return grouped(app_.add_flag(names, into, help));
 }
 
+CLI::Option* CommandLine::named_value(const std::string& names, std::string& into, std::string& typed,
+                                      const std::string& placeholder, const std::string& help) {
+  named_.push_back({CLI::detail::split(names, ','), &typed});
+  return value(names, into, placeholder, help);
+}
+
+/// words  the options, without the verb and the program
+void CommandLine::say_names(const std::vector<std::string>& words) const {
+  for (const std::string& word : words) {
+    for (const Named& option : named_) {
+      for (const std::string& name : option.names) {
+        if (word == name || word.starts_with(name + "=")) *option.typed = name;
+      }
+    }
+  }
+}
+
 CLI::Option* CommandLine::optional_value(const std::string& name, std::string& into, const std::string& placeholder,
                                          const std::string& help) {
   return grouped(app_.add_flag(name, into, help)->option_text(placeholder));
@@ -88,6 +105,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
     return refuse(problem.what());
   }
   program_ = app_.remaining();
+  say_names({argv + 1, argv + argc - static_cast<std::ptrdiff_t>(program_.size())});
   if (!program_.empty() && program_.front() == "--") {
     program_.erase(program_.begin());
   } else if (!program_.empty() && program_.front().size() > 1 && program_.front().front() == '-') {

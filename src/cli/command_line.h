@@ -20,6 +20,9 @@ class CommandLine {
   CLI::Option* value(const std::string& names, T& into, const std::string& placeholder, const std::string& help) {
     return grouped(app_.add_option(names, into, help)->option_text(placeholder)->take_last());
   }
+  /// The same, and by which of its names it was given last: `typed`, left alone if it was not given.
+  CLI::Option* named_value(const std::string& names, std::string& into, std::string& typed,
+                           const std::string& placeholder, const std::string& help);
   /// An option with a value that may be given again and again.
   CLI::Option* values(const std::string& names, std::vector<std::string>& into, const std::string& placeholder,
                       const std::string& help);
@@ -46,12 +49,20 @@ class CommandLine {
   const std::vector<std::string>& program() const { return program_; }
 
  private:
+  /// An option of named_value().
+  struct Named {
+    std::vector<std::string> names;
+    std::string* typed;
+  };
+
   CLI::Option* grouped(CLI::Option* option);
   int refuse(const std::string& what) const;
+  void say_names(const std::vector<std::string>& words) const;
 
   std::string verb_;
   std::string group_ = "Options";
   CLI::App app_;
+  std::vector<Named> named_;
   std::vector<std::string> program_;
 };
 

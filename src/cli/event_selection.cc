@@ -86,14 +86,14 @@ int instruction_event(const EventSelection& selection) {
   return at == selection.parsed.end() ? -1 : static_cast<int>(at - selection.parsed.begin());
 }
 
-Result<const arch::CpuModel*> choose_cpu_model(const std::string& name) {
-  if (name == "host") return model_of_host(host::ask_cpuid());
-  if (const arch::CpuModel* const model = arch::find_cpu_model(name)) return model;
+Result<const arch::CpuModel*> choose_cpu_model(const CpuChoice& choice) {
+  if (choice.name == "host") return model_of_host(host::ask_cpuid(), choice.option);
+  if (const arch::CpuModel* const model = arch::find_cpu_model(choice.name)) return model;
   std::string known;
   for (const arch::CpuModel& model : arch::cpu_models()) {
     known += (known.empty() ? "" : ", ") + std::string(model.name);
   }
-  return Error{"--cpu " + name + ": no such CPU model", "models: " + known};
+  return Error{choice.option + " " + choice.name + ": no such CPU model", "models: " + known};
 }
 
 }  // namespace zs::cli

@@ -36,7 +36,13 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
 /// Index of an event that counts every instruction, or -1.
 int instruction_event(const EventSelection& selection);
 
-/// --cpu NAME, or "host". An unknown name is told with the known ones.
-Result<const arch::CpuModel*> choose_cpu_model(const std::string& name);
+/// What was asked for, and with which option, for messages.
+struct CpuChoice {
+  std::string name{arch::kDefaultCpuModel};
+  std::string option = "--cpu";
+};
+
+/// The CPU model of that name, or of this machine's processor for "host". An unknown name is told with the known ones.
+Result<const arch::CpuModel*> choose_cpu_model(const CpuChoice& choice);
 
 }  // namespace zs::cli

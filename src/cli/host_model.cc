@@ -13,7 +13,7 @@ constexpr std::uint32_t model_of(std::uint32_t signature) { return (signature >>
 
 }  // namespace
 
-Result<const arch::CpuModel*> model_of_host(const host::CpuidFacts& cpuid) {
+Result<const arch::CpuModel*> model_of_host(const host::CpuidFacts& cpuid, std::string_view option) {
   if (cpuid.vendor == "GenuineIntel") {
     for (const arch::CpuModel& model : arch::cpu_models()) {
       if (family_of(model.signature) == cpuid.family && model_of(model.signature) == cpuid.model) {
@@ -25,10 +25,9 @@ Result<const arch::CpuModel*> model_of_host(const host::CpuidFacts& cpuid) {
   for (const arch::CpuModel& model : arch::cpu_models()) {
     known += (known.empty() ? "" : ", ") + std::string(model.name);
   }
-  return Error{
-      fmt::format("--model host: there is no CPU model of this machine's processor ({} family {:X}H model {:X}H)",
-                  cpuid.vendor, cpuid.family, cpuid.model),
-      "models: " + known};
+  return Error{fmt::format("{} host: there is no CPU model of this machine's processor ({} family {:X}H model {:X}H)",
+                           option, cpuid.vendor, cpuid.family, cpuid.model),
+               "models: " + known};
 }
 
 }  // namespace zs::cli

@@ -16,7 +16,9 @@ host::CpuidFacts processor(const char* vendor, std::uint32_t family, std::uint32
 }
 
 TEST(HostModel, IsTheCpuModelOfThatFamilyAndModel) {
-  const auto named = [](std::uint32_t model) { return (*model_of_host(processor("GenuineIntel", 6, model)))->name; };
+  const auto named = [](std::uint32_t model) {
+    return (*model_of_host(processor("GenuineIntel", 6, model), "--model"))->name;
+  };
   EXPECT_EQ(named(0x55), "skylake-server@1");
   EXPECT_EQ(named(0x6A), "icelake-server@1");
   EXPECT_EQ(named(0x8F), "sapphire-rapids@1");
@@ -27,12 +29,12 @@ TEST(HostModel, IsTheCpuModelOfThatFamilyAndModel) {
 TEST(HostModel, NamesAProcessorThatThereIsNoModelOf) {
   for (const auto& facts : {processor("AuthenticAMD", 0x1A, 0x02), processor("GenuineIntel", 6, 0xCF),
                             processor("AuthenticAMD", 6, 0x55)}) {
-    const auto model = model_of_host(facts);
+    const auto model = model_of_host(facts, "--model");
     ASSERT_FALSE(model);
     EXPECT_THAT(model.error().message, HasSubstr(facts.vendor));
     EXPECT_THAT(model.error().hint, HasSubstr("skylake-server@1"));
   }
-  EXPECT_EQ(model_of_host(processor("AuthenticAMD", 0x1A, 0x02)).error().message,
+  EXPECT_EQ(model_of_host(processor("AuthenticAMD", 0x1A, 0x02), "--model").error().message,
             "--model host: there is no CPU model of this machine's processor (AuthenticAMD family 1AH model 2H)");
 }
 

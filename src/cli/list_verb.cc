@@ -20,7 +20,7 @@ constexpr int kNothingMatches = 1;
 
 struct Options {
   std::vector<std::string> globs;
-  std::string cpu{arch::kDefaultCpuModel};
+  CpuChoice cpu;
   bool verbose = false, json = false;
 };
 
@@ -30,7 +30,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.words(options.globs);
   line.flag("-v,--verbose", options.verbose, "Events that are not modelled too, aliases, and what is missing");
   line.flag("--json", options.json, "One JSON object (docs/formats/list-json.md)");
-  line.value("--cpu", options.cpu, "MODEL", "Events of this CPU model");
+  line.named_value("--cpu,--model", options.cpu.name, options.cpu.option, "NAME", "Events of this CPU model");
   line.footer(
       "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
       "0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.\n"

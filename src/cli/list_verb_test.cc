@@ -54,7 +54,7 @@ Options:
   -h,--help                 Print this help message and exit
   -v,--verbose              Events that are not modelled too, aliases, and what is missing
   --json                    One JSON object (docs/formats/list-json.md)
-  --cpu MODEL               Events of this CPU model
+  --cpu,--model NAME        Events of this CPU model
 
 GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.
 0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.

@@ -55,7 +55,7 @@ class Columns {
 Result<profile::CurveChoice> choose_curves(const profile::WindowTable& table, const std::vector<std::string>& metrics) {
   profile::CurveChoice choice;
   // A table of another version, or of another program, has perf's names at least.
-  const auto named = choose_cpu_model(table.cpu_model);
+  const auto named = choose_cpu_model({.name = table.cpu_model});
   const arch::CpuModel& model = named ? **named : arch::default_cpu_model();
   const Columns columns(table, model);
   const auto asked = named_metrics(metrics, model);

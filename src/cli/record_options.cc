@@ -173,13 +173,12 @@ Result<std::vector<std::string>> memory_events(const std::string& types, std::ui
   if (!loads && !stores) return Error{"-t " + types + ": no such type of access", "load, store, or load,store"};
   const std::string cpu(model.name);
   if (!model.load_latency) {
-    return Error{cpu + " cannot sample accesses by latency: it has no load-latency facility",
-                 "choose another with --cpu"};
+    return Error{cpu + " cannot sample accesses by latency: it has no load-latency facility", "take another CPU model"};
   }
   // Before Sandy Bridge no event samples stores with their addresses.
   const bool has_stores = model.pebs_format() >= arch::PebsFormat::V2 || model.precise_store;
   if (stores && !loads && !has_stores) {
-    return Error{cpu + " has no event that samples stores with their addresses", "-t load, or another CPU with --cpu"};
+    return Error{cpu + " has no event that samples stores with their addresses", "-t load, or take another CPU model"};
   }
   std::vector<std::string> events;
   if (loads) events.push_back("cpu/mem-loads,ldlat=" + std::to_string(threshold) + "/P");

@@ -146,6 +146,11 @@ TEST(RecordOptions, AnUnknownEventIsRefusedWithItsNearestNames) {
 TEST(RecordOptions, AnUnknownModelIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(refused({"--cpu", "i486", "ls"}),
               testing::StartsWith("zeroskid: --cpu i486: no such CPU model\nhint: models: "));
+  EXPECT_THAT(refused({"--model", "i486", "ls"}), testing::StartsWith("zeroskid: --model i486: no such CPU model\n"));
+  EXPECT_THAT(refused({"--model=i486", "ls", "--cpu", "z80"}),
+              testing::StartsWith("zeroskid: --model i486: no such CPU model\n"));
+  EXPECT_THAT(refused({"--model", "haswell", "--cpu=i486", "ls"}),
+              testing::StartsWith("zeroskid: --cpu i486: no such CPU model\n"));
 }
 
 TEST(RecordOptions, WithoutAProgramThereIsNothingToRecord) {

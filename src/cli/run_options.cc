@@ -22,10 +22,9 @@ constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::F
 }  // namespace
 
 void add_run_options(CommandLine& line, RunOptions& options) {
-  options.cpu = arch::kDefaultCpuModel;
   line.group("The run");
-  line.value("--cpu,--model", options.cpu, "NAME",
-             "CPU model, NAME@VERSION, or host: the nearest to this machine's [" + options.cpu + "]");
+  line.named_value("--cpu,--model", options.cpu.name, options.cpu.option, "NAME",
+                   "CPU model, NAME@VERSION, or host: the nearest to this machine's [" + options.cpu.name + "]");
   line.values("--model-set", options.model_settings, "KEY=VALUE",
               "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
   line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");

@@ -9,12 +9,13 @@
 #include "arch/cpu_model.h"
 #include "base/result.h"
 #include "cli/command_line.h"
+#include "cli/event_selection.h"
 #include "session/config.h"
 
 namespace zs::cli {
 
 struct RunOptions {
-  std::string cpu;
+  CpuChoice cpu;
   std::vector<std::string> model_settings;
   std::uint64_t cores = 0;                                // 0: as many as usual
   std::string detail;                                     // "": as much as the events need, and

@@ -48,7 +48,7 @@ Error no_metric(std::string_view name, const arch::CpuModel& model) {
     return arch::equal_case_blind(row.name, name) || row.in_group(name);
   });
   const std::string what = "-M " + std::string(name) + ": ";
-  if (known) return Error{what + std::string(model.name) + " has no events for it", "take another --cpu"};
+  if (known) return Error{what + std::string(model.name) + " has no events for it", "take another CPU model"};
   std::string nearest;
   for (const std::string& near : session::nearest_names(name, all_names(model), 3)) {
     nearest += (nearest.empty() ? "nearest: " : ", ") + near;

@@ -73,7 +73,7 @@ Result<void> choose(Options& options) {
     if (node.counted.metric().in_group(kLevels[0]) && node.has_number()) return {};
   }
   return Error{"topdown: not modelled: " + stat.config.cpu_model + " lacks " + stat.report.metrics.front().lacks,
-               "take another --cpu"};
+               "take another CPU model"};
 }
 
 TopdownReport report_of(const Options& options, const std::vector<std::uint64_t>& totals, const arch::CpuModel& model) {

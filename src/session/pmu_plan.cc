@@ -129,7 +129,7 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
       if (group.back().usable.empty()) {
         return Error{events[i].name + ": no counter of " + std::string(model.name) + " can " +
                          (group.back().pebs ? "sample it precisely" : "count it"),
-                     group.back().pebs ? "leave the :p off, or take another --cpu" : "take another --cpu"};
+                     group.back().pebs ? "leave the :p off, or take another CPU model" : "take another CPU model"};
       }
     }
     if (!group.empty()) place(banks, group, model);
