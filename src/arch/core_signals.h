@@ -42,9 +42,10 @@ enum class CoreSignal : std::uint8_t {
   L2RfoMiss,
   L2CodeHit,
   L2CodeMiss,
-  L2PrefetchHit,  // of L1D's prefetchers and the L2's own
+  L2PrefetchHit,  // of L1D's prefetchers and software's
   L2PrefetchMiss,
-  L2WalkHit,  // of page walks: no part of L2_RQSTS
+  L2OwnPrefetchMiss,  // of the L2's own prefetcher
+  L2WalkHit,          // of page walks: no part of L2_RQSTS
   L2WalkMiss,
   L2LinesIn,
   L2LinesOutSilent,

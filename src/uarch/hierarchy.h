@@ -786,7 +786,7 @@ class Hierarchy final : public MemorySystem {
     if (own.l2.find(line) != L2::kNoSlot || owned_elsewhere(core, line)) return true;
     if (own.requests.full(now)) return false;
     expect_beyond_l2(own, line);
-    count(core, CoreSignal::L2PrefetchMiss);
+    count(core, CoreSignal::L2OwnPrefetchMiss);
     const Arrival arrival = beyond_l2(core, line, now, false);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags | kPrefetched);

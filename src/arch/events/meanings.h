@@ -123,12 +123,15 @@ inline constexpr const EventMeaning& kLoadsOfL3 =
     kModelled<CoreSignal::LoadL3HitNone, CoreSignal::LoadL3HitMiss, CoreSignal::LoadL3SnoopHit, CoreSignal::LoadL3Hitm>;
 inline constexpr const EventMeaning& kL2DemandReads =
     kModelled<CoreSignal::L2DemandReadHit, CoreSignal::L2DemandReadMiss>;
-inline constexpr const EventMeaning& kL2Prefetches = kModelled<CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss>;
+inline constexpr const EventMeaning& kL2Prefetches =
+    kModelled<CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss, CoreSignal::L2OwnPrefetchMiss>;
 inline constexpr const EventMeaning& kL2Misses =
-    kModelled<CoreSignal::L2DemandReadMiss, CoreSignal::L2RfoMiss, CoreSignal::L2CodeMiss, CoreSignal::L2PrefetchMiss>;
+    kModelled<CoreSignal::L2DemandReadMiss, CoreSignal::L2RfoMiss, CoreSignal::L2CodeMiss, CoreSignal::L2PrefetchMiss,
+              CoreSignal::L2OwnPrefetchMiss>;
 inline constexpr const EventMeaning& kL2References =
     kModelled<CoreSignal::L2DemandReadHit, CoreSignal::L2DemandReadMiss, CoreSignal::L2RfoHit, CoreSignal::L2RfoMiss,
-              CoreSignal::L2CodeHit, CoreSignal::L2CodeMiss, CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss>;
+              CoreSignal::L2CodeHit, CoreSignal::L2CodeMiss, CoreSignal::L2PrefetchHit, CoreSignal::L2PrefetchMiss,
+              CoreSignal::L2OwnPrefetchMiss>;
 inline constexpr const EventMeaning& kMispredictedConditionals =
     kModelled<CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken>;
 inline constexpr const EventMeaning& kMispredictedIndirects =

@@ -149,13 +149,14 @@ TEST(ModelledEvents, DivideRequestsOfTheSecondLevelWithoutRemainder) {
   for (const char* const name : kWithCore) {
     const CpuModel& model = *find_cpu_model(name);
     const auto of = [&](const char* event) { return modelled(model, event, signals); };
-    const std::uint64_t prefetches = signals[CoreSignal::L2PrefetchHit] + signals[CoreSignal::L2PrefetchMiss];
+    const std::uint64_t prefetch_misses = signals[CoreSignal::L2PrefetchMiss] + signals[CoreSignal::L2OwnPrefetchMiss];
+    const std::uint64_t prefetches = signals[CoreSignal::L2PrefetchHit] + prefetch_misses;
     EXPECT_EQ(of("l2_rqsts.all_demand_data_rd") + of("l2_rqsts.all_rfo") + of("l2_rqsts.all_code_rd") + prefetches,
               of("l2_rqsts.references"))
         << name;
-    EXPECT_EQ(of("l2_rqsts.demand_data_rd_miss") + of("l2_rqsts.rfo_miss") + of("l2_rqsts.code_rd_miss") +
-                  signals[CoreSignal::L2PrefetchMiss],
-              of("l2_rqsts.miss"))
+    EXPECT_EQ(
+        of("l2_rqsts.demand_data_rd_miss") + of("l2_rqsts.rfo_miss") + of("l2_rqsts.code_rd_miss") + prefetch_misses,
+        of("l2_rqsts.miss"))
         << name;
   }
 }
