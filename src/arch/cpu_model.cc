@@ -13,6 +13,7 @@
 #include "arch/cpus/skylake_client.h"
 #include "arch/cpus/skylake_server.h"
 #include "arch/cpus/westmere.h"
+#include "arch/cpus/zen4.h"
 #include "base/check.h"
 
 namespace zs::arch {
@@ -20,8 +21,8 @@ namespace zs::arch {
 namespace {
 
 constexpr CpuModel kModels[] = {
-    kCore2V1,  kGoldmont1,       kHaswell1,       kIcelakeServer1, kIvybridge1,
-    kNehalem1, kSapphireRapids1, kSkylakeClient1, kSkylakeServer1, kWestmere1,
+    kCore2V1,         kGoldmont1,      kHaswell1,       kIcelakeServer1, kIvybridge1, kNehalem1,
+    kSapphireRapids1, kSkylakeClient1, kSkylakeServer1, kWestmere1,      kZen41,
 };
 static_assert(std::ranges::is_sorted(kModels, {}, &CpuModel::name));
 

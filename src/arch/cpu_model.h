@@ -18,6 +18,9 @@
 
 namespace zs::arch {
 
+/// Whose registers and event codes a processor has.
+enum class Vendor : std::uint8_t { Intel, Amd };
+
 /// What FREEZE_PERFMON_ON_PMI and FREEZE_LBRS_ON_PMI do when a PMI is requested.
 enum class FreezeKind : std::uint8_t {
   Legacy,       // clears IA32_PERF_GLOBAL_CTRL, or DEBUGCTL.LBR
@@ -35,14 +38,16 @@ enum class LbrKind : std::uint8_t {
   Small,          // MSRs 40H and 60H, a TOS, no filter: Core 2
   Stack,          // MSRs 680H and 6C0H, a TOS, MSR_LBR_SELECT
   Architectural,  // MSRs 1500H and 1600H, the newest record first, IA32_LBR_CTL
+  None,
 };
 
 struct CpuModel {
   std::string_view name;         // NAME@VERSION
   std::string_view description;  // for people
   std::uint32_t signature;       // CPUID.1:EAX
+  Vendor vendor = Vendor::Intel;
 
-  std::uint8_t perfmon_version;
+  std::uint8_t perfmon_version;  // of architectural performance monitoring; AMD's PerfMonV2: 2
   std::uint8_t general_counters;
   std::uint8_t general_width;  // bits
   std::uint8_t fixed_counters;
@@ -61,7 +66,7 @@ struct CpuModel {
   bool store_latency = false;  // an event CDH/02H whose records have a store's latency and place
   std::uint8_t reset_slots;    // of the DS management area, for general counters
 
-  std::uint8_t lbr_entries;  // a power of two
+  std::uint8_t lbr_entries;  // a power of two; LbrKind::None: 1, which nobody can read
   LbrKind lbr_kind = LbrKind::Stack;
   std::uint8_t lbr_depths = 0;  // architectural LBRs: bit n, a depth of 8 * (n + 1)
   bool lbr_call_stack;          // LBR_SELECT.EN_CALLSTACK
@@ -83,6 +88,12 @@ struct CpuModel {
 
   std::span<const Event> (*events)();
 
+  constexpr bool has_pebs() const { return !pebs_counters.empty(); }
+  constexpr bool has_lbr() const { return lbr_kind != LbrKind::None; }
+  /// Whether software can write all bits of a general counter.
+  constexpr bool full_width_writes() const {
+    return vendor == Vendor::Amd || capabilities.has(PerfCapabilities::full_width);
+  }
   constexpr CounterSet counters() const { return any_of(general_counters) | all_fixed(fixed_counters); }
   constexpr bool pebs_baseline() const { return capabilities.has(PerfCapabilities::pebs_baseline); }
   constexpr PebsFormat pebs_format() const {
@@ -103,6 +114,11 @@ struct CpuModel {
     return quirks.has(Quirk::GlobalCtrlStartsAt0) ? CounterSet{} : any_of(general_counters);
   }
   constexpr bool any_thread() const { return perfmon_version == 3 || perfmon_version == 4; }
+  /// EVENT and UMASK of a select register.
+  constexpr std::uint64_t code_bits() const {
+    const std::uint64_t high = vendor == Vendor::Amd ? PerfCtl::event_high.mask : 0;
+    return PerfEvtSel::event.mask | PerfEvtSel::umask.mask | high;
+  }
 };
 
 /// Facts that must hold of every row.
@@ -112,7 +128,7 @@ constexpr bool is_consistent(const CpuModel& m) {
   if (m.perfmon_version < 2 || m.perfmon_version > 5) return false;  // what arch/msr_map.h knows
   if (m.general_counters == 0 || m.general_counters > GeneralCounter::msrs.count) return false;
   if (m.fixed_counters > FixedCounter::msrs.count) return false;
-  for (const unsigned width : {m.general_width, m.fixed_width}) {
+  for (const unsigned width : {m.general_width, m.fixed_counters != 0 ? m.fixed_width : m.general_width}) {
     if (width <= 32 || width >= 64) return false;  // a sign-extended 32-bit write must fit
   }
   if (m.pebs_format() > PebsFormat::V5) return false;
@@ -122,7 +138,11 @@ constexpr bool is_consistent(const CpuModel& m) {
   if (!(m.distribution_counters | m.exact_counters).subset_of(m.pebs_counters)) return false;
   if (!m.pebs_counters.general().subset_of(any_of(m.reset_slots))) return false;
   if (m.fixed_reset_slot() < m.reset_slots && m.pebs_baseline()) return false;
-  if (!m.capabilities.has(PerfCapabilities::pebs_trap)) return false;  // no fault-like record is modelled
+  if (m.has_pebs() != m.capabilities.has(PerfCapabilities::pebs_trap))
+    return false;  // no fault-like record is modelled
+  if (m.vendor == Vendor::Amd && (m.perfmon_version != 2 || m.fixed_counters != 0 || m.capabilities.raw() != 0)) {
+    return false;
+  }
   if (m.load_latency && m.perfmon_version < 5 && m.pebs_counters.empty()) return false;
   if (m.load_latency != (m.data_source != DataSourceFormat::None)) return false;
   if (m.store_latency && (m.precise_store || !m.load_latency)) return false;
@@ -141,6 +161,9 @@ constexpr bool is_consistent(const CpuModel& m) {
       if (m.lbr_format() != LbrFormat::Architectural || (m.lbr_depths >> (m.lbr_entries / 8 - 1) & 1) == 0)
         return false;
       break;
+    case LbrKind::None:
+      if (m.lbr_entries != 1 || m.capabilities.has(PerfCapabilities::lbr_format)) return false;
+      break;
   }
   const bool streamlined = m.counter_freeze == FreezeKind::Streamlined || m.lbr_freeze == FreezeKind::Streamlined;
   if (streamlined && m.perfmon_version < 4) return false;
@@ -157,10 +180,26 @@ struct LbrRegisters {
 constexpr LbrRegisters lbr_registers(const CpuModel& m) {
   switch (m.lbr_kind) {
     case LbrKind::Small: return {SmallLbrFrom::msrs[0], SmallLbrTo::msrs[0], 0, false};
-    case LbrKind::Stack: break;
+    case LbrKind::Stack:
+    case LbrKind::None: break;
     case LbrKind::Architectural: return {ArchLbrFrom::msrs[0], ArchLbrTo::msrs[0], ArchLbrInfo::msrs[0], true};
   }
   return {LbrFrom::msrs[0], LbrTo::msrs[0], has_info(m.lbr_format()) ? LbrInfo::msrs[0] : 0, false};
+}
+
+/// Where software finds what every PMU has: the addresses of its MSRs.
+struct CounterRegisters {
+  std::uint32_t control, status, status_clear;  // of all counters
+  std::uint32_t first_select, first_value;      // of general counter 0; the widest form
+  std::uint32_t stride;                         // from one general counter to the next
+
+  constexpr std::uint32_t select(unsigned counter) const { return first_select + stride * counter; }
+  constexpr std::uint32_t value(unsigned counter) const { return first_value + stride * counter; }
+};
+constexpr CounterRegisters counter_registers(const CpuModel& m) {
+  if (m.vendor == Vendor::Amd) return {kAmdGlobalCtl, kAmdGlobalStatus, kAmdGlobalStatusClr, kPerfCtl, kPerfCtr, 2};
+  const std::uint32_t value = m.full_width_writes() ? FullWidthCounter::msrs[0] : GeneralCounter::msrs[0];
+  return {GlobalCtrl::msrs[0], GlobalStatus::msrs[0], GlobalOvfCtrl::msrs[0], PerfEvtSel::msrs[0], value, 1};
 }
 
 /// The model with what these quirks change of it. `quirks` then says all of them.
@@ -170,7 +209,24 @@ struct CpuidLeaf {
   std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
-/// CPUID leaf 0AH, "Architectural Performance Monitoring".
+/// What CPUID.1:EAX says, family and model with their extensions.
+/// source: SDM vol. 2A, "CPUID", figure "Version Information Returned by CPUID in EAX"; APM vol. 3, function 0000_0001H.
+struct Identity {
+  std::uint32_t family, model, stepping;
+  friend constexpr bool operator==(Identity, Identity) = default;
+};
+constexpr Identity identity(const CpuModel& m) {
+  const std::uint32_t family = m.signature >> 8 & 0xF;
+  return {.family = family == 0xF ? family + (m.signature >> 20 & 0xFF) : family,
+          .model = (m.signature >> 4 & 0xF) | (m.signature >> 12 & 0xF0),
+          .stepping = m.signature & 0xF};
+}
+/// As CPUID leaf 0 spells it.
+constexpr std::string_view vendor_name(const CpuModel& m) {
+  return m.vendor == Vendor::Amd ? "AuthenticAMD" : "GenuineIntel";
+}
+
+/// CPUID leaf 0AH, "Architectural Performance Monitoring". Not of AMD's.
 constexpr CpuidLeaf perfmon_leaf(const CpuModel& m) {
   constexpr std::uint32_t kAnyThreadDeprecated = 1U << 15;
   const bool version_5 = m.perfmon_version >= 5;

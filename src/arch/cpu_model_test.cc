@@ -29,6 +29,20 @@ TEST(CpuModel, IsConsistentInEveryRow) {
   for (const CpuModel& model : cpu_models()) EXPECT_TRUE(is_consistent(model)) << model.name;
 }
 
+TEST(CpuModel, IsOfTheFamilyAndModelThatItsSignatureSays) {
+  EXPECT_EQ(identity(*find_cpu_model("skylake-server")), (Identity{6, 0x55, 4}));
+  EXPECT_EQ(identity(*find_cpu_model("zen4")), (Identity{0x19, 0x61, 2}));
+  EXPECT_EQ(vendor_name(*find_cpu_model("zen4")), "AuthenticAMD");
+}
+
+TEST(CpuModel, HasItsCountersWhereItsVendorHasThem) {
+  EXPECT_EQ(counter_registers(*find_cpu_model("westmere")).value(1), 0xC2U);
+  EXPECT_EQ(counter_registers(*find_cpu_model("haswell")).value(1), 0x4C2U);
+  EXPECT_EQ(counter_registers(*find_cpu_model("haswell")).select(1), 0x187U);
+  EXPECT_EQ(counter_registers(*find_cpu_model("zen4")).value(5), 0xC001'020BU);
+  EXPECT_EQ(counter_registers(*find_cpu_model("zen4")).select(5), 0xC001'020AU);
+}
+
 // source: CPUID dumps of the parts that the rows name.
 TEST(CpuModel, AnswersLeaf0AHAsThePartDoes) {
   const CpuidLeaf westmere = perfmon_leaf(*find_cpu_model("westmere"));

@@ -38,6 +38,7 @@ TEST(Cpuid, ListsLbrDepthsOfArchitecturalLbrsOnly) {
 
 TEST(Cpuid, TellsOfTheDebugStoreInLeaf1) {
   for (const CpuModel& cpu : cpu_models()) {
+    if (cpu.vendor != Vendor::Intel) continue;
     const CpuidBits bits = pmu_bits(cpu, 1, 0);
     EXPECT_EQ(bits.value.eax, cpu.signature) << cpu.name;
     EXPECT_EQ(bits.value.ecx, 0x8014U) << cpu.name << ": DTES64, DS-CPL, PDCM";
@@ -45,6 +46,23 @@ TEST(Cpuid, TellsOfTheDebugStoreInLeaf1) {
     EXPECT_EQ(bits.mask.ecx, 0x8014U);
   }
   EXPECT_EQ(pmu_bits(model("westmere"), 1, 0, {Quirk::Ds32}).value.ecx, 0x8010U);
+}
+
+// source: APM vol. 3, functions 8000'0001H and 8000'0022H. The part has last-branch records; here EAX[1] is clear.
+TEST(Cpuid, TellsOfAmdsCountersInLeavesOfTheirOwn) {
+  const CpuModel& zen4 = model("zen4");
+  const CpuidBits leaf1 = pmu_bits(zen4, 1, 0);
+  EXPECT_EQ(leaf1.value.eax, 0x00A6'0F12U);
+  EXPECT_EQ(leaf1.value.ecx & leaf1.mask.ecx, 0U) << "no Debug Store, no capabilities";
+  EXPECT_EQ(leaf1.value.edx & leaf1.mask.edx, 0U);
+  EXPECT_EQ(pmu_bits(zen4, 0x8000'0001, 0).value.ecx, 1U << 23);
+  const auto leaf = pmu_leaf(zen4, 0x8000'0022, 0);
+  ASSERT_TRUE(leaf);
+  EXPECT_EQ(leaf->eax, 1U) << "PerfMonV2";
+  EXPECT_EQ(leaf->ebx, 6U);
+  EXPECT_EQ(pmu_leaf(zen4, 0x0A, 0)->eax, 0U) << "no architectural performance monitoring";
+  EXPECT_FALSE(pmu_leaf(model("haswell"), 0x8000'0022, 0));
+  EXPECT_EQ(pmu_bits(model("haswell"), 0x8000'0001, 0).mask.ecx, 0U);
 }
 
 TEST(Cpuid, TellsOfArchitecturalLbrsInLeaf7) {

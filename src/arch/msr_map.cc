@@ -18,9 +18,19 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr std::uint64_t low_bits(unsigned count) { return (std::uint64_t{1} << count) - 1; }
 
 // How many there are.
-unsigned one(const CpuModel&) { return 1; }
+unsigned everywhere(const CpuModel&) { return 1; }
+template <Vendor kVendor>
+unsigned one_of(const CpuModel& m) {
+  return m.vendor == kVendor ? 1 : 0;
+}
+constexpr auto one = one_of<Vendor::Intel>;
+template <Vendor kVendor>
+unsigned counters_of(const CpuModel& m) {
+  return m.vendor == kVendor ? m.general_counters : 0;
+}
+constexpr auto general_counters = counters_of<Vendor::Intel>;
+unsigned legacy_counters(const CpuModel& m) { return std::min(counters_of<Vendor::Amd>(m), kLegacyPerfCounters); }
 unsigned one_from_version_4(const CpuModel& m) { return m.perfmon_version >= 4 ? 1 : 0; }
-unsigned general_counters(const CpuModel& m) { return m.general_counters; }
 unsigned full_width_counters(const CpuModel& m) {
   return m.capabilities.has(PerfCapabilities::full_width) ? m.general_counters : 0;
 }
@@ -39,7 +49,9 @@ template <LbrKind Kind>
 unsigned one_with_lbrs(const CpuModel& m) {
   return m.lbr_kind == Kind ? 1 : 0;
 }
-unsigned one_with_a_top(const CpuModel& m) { return m.lbr_kind != LbrKind::Architectural ? 1 : 0; }
+unsigned one_with_a_top(const CpuModel& m) {
+  return m.lbr_kind == LbrKind::Small || m.lbr_kind == LbrKind::Stack ? 1 : 0;
+}
 unsigned lbr_infos(const CpuModel& m) {
   return m.lbr_kind == LbrKind::Stack && has_info(m.lbr_format()) ? m.lbr_entries : 0;
 }
@@ -98,8 +110,12 @@ std::uint64_t settable_status_bits(const CpuModel& m, unsigned index) {
   return status_bits(m, index) & ~GlobalStatus::condition.mask;
 }
 
-// Bit 0 is taken and without effect where LBRs are architectural: our choice, software of both kinds runs.
+std::uint64_t perf_ctl_bits(const CpuModel&, unsigned) { return PerfCtl::fields.mask; }
+
+// Bit 0 is taken and without effect where LBRs are architectural, or where there are none: our choice, software of both kinds
+// runs.
 std::uint64_t debugctl_bits(const CpuModel& m, unsigned) {
+  if (m.vendor == Vendor::Amd) return DebugCtl::lbr.mask | DebugCtl::btf.mask;
   std::uint64_t bits = DebugCtl::lbr.mask | DebugCtl::btf.mask | DebugCtl::tr.mask | DebugCtl::bts.mask |
                        DebugCtl::btint.mask | DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask |
                        DebugCtl::freeze_lbrs.mask | DebugCtl::freeze_perfmon.mask;
@@ -120,6 +136,7 @@ std::uint64_t lbr_info_bits(const CpuModel& m, unsigned) {
 }
 
 // What they start with, where that is not 0.
+std::uint64_t starting_0(const CpuModel&) { return 0; }
 std::uint64_t starting_control(const CpuModel& m) { return m.enabled_at_reset().bits; }
 std::uint64_t capabilities(const CpuModel& m) { return m.capabilities.raw(); }
 std::uint64_t facilities(const CpuModel&) { return MiscEnable{}.with(MiscEnable::monitoring, 1).raw(); }
@@ -148,7 +165,7 @@ constexpr MsrFact kFacts[] = {
     {Msr::LbrTos,           "MSR_LASTBRANCH_TOS",          LbrTos::msrs.first,
      one_with_a_top,      lbr_tos_bits,         ReadWrite,   Bits},
     {Msr::DebugCtl,         "IA32_DEBUGCTL",               DebugCtl::msrs.first,
-     one,                 debugctl_bits,        ReadWrite,   Bits},
+     everywhere,                 debugctl_bits,        ReadWrite,   Bits},
     {Msr::LerFrom,          "MSR_LER_FROM_LIP",            LerFrom::msrs.first,
      one_with_a_top,      none,                 ReadOnly,    Bits},
     {Msr::LerFrom,          "IA32_LER_FROM_IP",            LerFrom::msrs.first,
@@ -205,6 +222,23 @@ constexpr MsrFact kFacts[] = {
      lbrs<LbrKind::Architectural>, all,         ReadWrite,   Linear},
     {Msr::LbrTo,            "IA32_LBR_TO_IP",              ArchLbrTo::msrs.first,
      lbrs<LbrKind::Architectural>, all,         ReadWrite,   Linear},
+
+    // AMD's. Reserved bits are dropped and a write of the status is ignored, as measured by others and as virtual machines
+    // play it.
+    {Msr::GlobalStatus,     "PerfCntrGlobalStatus",        kAmdGlobalStatus,
+     one_of<Vendor::Amd>, none,                 WriteIgnored, Truncated},
+    {Msr::GlobalCtrl,       "PerfCntrGlobalCtl",           kAmdGlobalCtl,
+     one_of<Vendor::Amd>, control_bits,         ReadWrite,   Truncated, starting_control},
+    {Msr::GlobalOvfCtrl,    "PerfCntrGlobalStatusClr",     kAmdGlobalStatusClr,
+     one_of<Vendor::Amd>, control_bits,         WriteClears, Truncated},
+    {Msr::PerfEvtSel,       "PERF_LEGACY_CTL",             kLegacyPerfCtl,
+     legacy_counters,     perf_ctl_bits,        ReadWrite,   Truncated},
+    {Msr::FullWidthCounter, "PERF_LEGACY_CTR",             kLegacyPerfCtr,
+     legacy_counters,     general_width,        ReadWrite,   Truncated},
+    {Msr::PerfEvtSel,       "PERF_CTL",                    kPerfCtl,
+     counters_of<Vendor::Amd>, perf_ctl_bits,   ReadWrite,   Truncated, starting_0, 2},
+    {Msr::FullWidthCounter, "PERF_CTR",                    kPerfCtr,
+     counters_of<Vendor::Amd>, general_width,   ReadWrite,   Truncated, starting_0, 2},
 };
 // clang-format on
 static_assert(std::ranges::is_sorted(kFacts, {}, &MsrFact::first));
@@ -232,7 +266,9 @@ std::optional<MsrRef> find_msr(const CpuModel& model, std::uint32_t address) {
   const std::uint32_t first = address - std::min(address, kLargestBlock - 1);
   for (auto fact = std::ranges::lower_bound(kFacts, first, {}, &MsrFact::first);
        fact != std::end(kFacts) && fact->first <= address; ++fact) {
-    const std::uint32_t index = address - fact->first;
+    const std::uint32_t offset = address - fact->first;
+    if (offset % fact->stride != 0) continue;
+    const std::uint32_t index = offset / fact->stride;
     if (index < fact->count(model)) return MsrRef{&*fact, index};
   }
   return std::nullopt;

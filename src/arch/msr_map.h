@@ -1,7 +1,8 @@
 // Which model-specific registers the PMU of a CPU model has, which of their bits software may set, and what they start
-// with. A register that is not here raises #GP(0); so does writing a bit outside `writable`.
+// with. A register that is not here raises #GP(0); so does, on Intel's processors, writing a bit outside `writable`.
 // Left out: the write half of IA32_MISC_ENABLE, which is the machine's; precise store (PEBS_ENABLE[63], Sandy Bridge);
-// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. They raise #GP(0).
+// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. Of AMD's processors: last-branch records, counters of L3
+// and of the data fabric, instruction-based sampling. They raise #GP(0).
 #pragma once
 
 #include <cstdint>
@@ -48,9 +49,10 @@ enum class Msr : std::uint8_t {
 
 enum class MsrAccess : std::uint8_t {
   ReadWrite,
-  ReadOnly,     // a write raises #GP(0)
-  WriteClears,  // a 1 clears the bit in another register; reads 0
-  WriteSets,    // a 1 sets the bit in another register; reads 0
+  ReadOnly,      // a write raises #GP(0)
+  WriteIgnored,  // a write does nothing
+  WriteClears,   // a 1 clears the bit in another register; reads 0
+  WriteSets,     // a 1 sets the bit in another register; reads 0
 };
 
 /// What is asked of a value beside its reserved bits.
@@ -73,6 +75,9 @@ struct MsrFact {
   MsrAccess access;
   MsrValue value;
   std::uint64_t (*reset)(const CpuModel&) = [](const CpuModel&) -> std::uint64_t { return 0; };
+  std::uint32_t stride = 1;  // from one of the block to the next
+
+  constexpr std::uint32_t address(unsigned index) const { return first + stride * index; }
 };
 
 /// Every register, by address.

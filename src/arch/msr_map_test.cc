@@ -22,12 +22,12 @@ TEST(MsrMap, FindsEveryRegisterAtItsAddressAndNoneBehindTheLast) {
     for (const MsrFact& fact : msr_facts()) {
       const unsigned count = fact.count(model);
       for (unsigned i = 0; i < count; ++i) {
-        const auto found = find_msr(model, fact.first + i);
+        const auto found = find_msr(model, fact.address(i));
         ASSERT_TRUE(found) << model.name << ' ' << fact.name << i;
         EXPECT_EQ(found->fact, &fact);
         EXPECT_EQ(found->index, i);
       }
-      const auto behind = find_msr(model, fact.first + count);
+      const auto behind = find_msr(model, fact.address(count));
       EXPECT_TRUE(!behind || behind->fact != &fact) << model.name << ' ' << fact.name;
     }
   }
@@ -40,7 +40,7 @@ TEST(MsrMap, RefusesEachReservedBitAndTakesEachOther) {
       for (unsigned i = 0; i < fact.count(model); ++i) {
         const std::uint64_t writable = fact.access == MsrAccess::ReadOnly ? 0 : fact.writable(model, i);
         for (unsigned bit = 0; bit < 64; ++bit) {
-          EXPECT_EQ(takes(model, fact.first + i, std::uint64_t{1} << bit), (writable >> bit & 1) != 0)
+          EXPECT_EQ(takes(model, fact.address(i), std::uint64_t{1} << bit), (writable >> bit & 1) != 0)
               << model.name << ' ' << fact.name << i << " bit " << bit;
         }
       }

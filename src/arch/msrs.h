@@ -1,7 +1,8 @@
 // The registers of the performance-monitoring unit. Which of them exist, and which bits software may set, depends on
 // the CPU model: arch/msr_map.h.
 // source: SDM vol. 3B, chapters "Debug, Branch Profile, TSC, and Resource Monitoring Features" and "Performance
-// Monitoring"; titles of figures and tables are named at each register.
+// Monitoring"; titles of figures and tables are named at each register. Of AMD's, at the end: APM vol. 2, "Performance
+// Monitoring Counters", and the PPR of family 19H model 61H.
 #pragma once
 
 #include "arch/counter_set.h"
@@ -32,6 +33,10 @@ struct PerfEvtSel : Register64<PerfEvtSel> {
   static constexpr auto fields = field_list(event, umask, user, kernel, edge, pin, interrupt, any, enable, invert,
                                             cmask, in_tx, in_txcp, adaptive);
 };
+/// EVENT and UMASK of a select register. `event` has 12 bits on AMD's processors, whose upper four lie at 35:32 (PerfCtl).
+constexpr PerfEvtSel select_code(std::uint16_t event, std::uint8_t umask) {
+  return PerfEvtSel{(std::uint64_t{event} & 0xFF) | std::uint64_t{umask} << 8 | std::uint64_t{event} >> 8 << 32};
+}
 static_assert(PerfEvtSel{}
                   .with(PerfEvtSel::event, 0xD1)
                   .with(PerfEvtSel::umask, 0x20)
@@ -326,5 +331,35 @@ struct ArchLbrFrom {
 struct ArchLbrTo {
   static constexpr MsrBlock msrs{.first = 0x1600, .count = 32};
 };
+
+/// PERF_CTLx of AMD's processors: IA32_PERFEVTSELx with more bits of EVENT, and neither PC nor ANY.
+/// source: APM vol. 2, "Core Performance Event-Select Registers".
+struct PerfCtl : Register64<PerfCtl> {
+  using Register64::Register64;
+  static constexpr Bits<7, 0> event{"EVENT"};
+  static constexpr Bits<15, 8> umask{"UMASK"};
+  static constexpr Bits<16> user{"USR"};   // CPL above 0
+  static constexpr Bits<17> kernel{"OS"};  // CPL 0
+  static constexpr Bits<18> edge{"E"};
+  static constexpr Bits<20> interrupt{"INT"};
+  static constexpr Bits<22> enable{"EN"};
+  static constexpr Bits<23> invert{"INV"};
+  static constexpr Bits<31, 24> cmask{"CMASK"};
+  static constexpr Bits<35, 32> event_high{"EVENT_HIGH"};
+  static constexpr Bits<41, 40> host_guest{"HG_ONLY"};  // of virtual machines: kept, without effect
+  static constexpr auto fields =
+      field_list(event, umask, user, kernel, edge, interrupt, enable, invert, cmask, event_high, host_guest);
+};
+
+/// PERF_CTLx and PERF_CTRx alternate. The first four are also at the addresses that older processors had, one kind after the
+/// other.
+inline constexpr std::uint32_t kPerfCtl = 0xC001'0200, kPerfCtr = 0xC001'0201;
+inline constexpr std::uint32_t kLegacyPerfCtl = 0xC001'0000, kLegacyPerfCtr = 0xC001'0004;
+inline constexpr unsigned kLegacyPerfCounters = 4;
+
+/// PerfCntrGlobalStatus, PerfCntrGlobalCtl, PerfCntrGlobalStatusClr of PerfMonV2: a bit for each counter. Freezing, and with it
+/// the upper bits of the status, came with a later processor.
+inline constexpr std::uint32_t kAmdGlobalStatus = 0xC000'0300, kAmdGlobalCtl = 0xC000'0301,
+                               kAmdGlobalStatusClr = 0xC000'0302;
 
 }  // namespace zs::arch

@@ -24,11 +24,12 @@ TEST(HostModel, IsTheCpuModelOfThatFamilyAndModel) {
   EXPECT_EQ(named(0x8F), "sapphire-rapids@1");
   EXPECT_EQ(named(0x3C), "haswell@1");
   EXPECT_EQ(named(0x25), "westmere@1");
+  EXPECT_EQ((*model_of_host(processor("AuthenticAMD", 0x19, 0x61), "--model"))->name, "zen4@1");
 }
 
 TEST(HostModel, NamesAProcessorThatThereIsNoModelOf) {
   for (const auto& facts : {processor("AuthenticAMD", 0x1A, 0x02), processor("GenuineIntel", 6, 0xCF),
-                            processor("AuthenticAMD", 6, 0x55)}) {
+                            processor("AuthenticAMD", 6, 0x55), processor("GenuineIntel", 0x19, 0x61)}) {
     const auto model = model_of_host(facts, "--model");
     ASSERT_FALSE(model);
     EXPECT_THAT(model.error().message, HasSubstr(facts.vendor));

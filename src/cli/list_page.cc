@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "arch/events/tables.h"
 #include "base/check.h"
@@ -77,7 +78,8 @@ ListedEvent from_perf(const session::PerfName& name, const arch::CpuModel& cpu) 
   }
   event.name = name.name;
   for (std::string& alias : words_of(name.aliases)) event.aliases.push_back(std::move(alias));
-  event.description = name.description;
+  // What perf takes of AMD's processors for a name is often something else than of Intel's.
+  if (cpu.vendor == arch::Vendor::Intel || event.description.empty()) event.description = name.description;
   if (name.kind != session::EventKind::Hardware) event.kind = ListedClass::Software;
   if (!name.needs.empty()) event.needs = name.needs;
   return event;
@@ -125,11 +127,11 @@ const char* precise_name(arch::Precise precise) {
   return "no";
 }
 
-std::string code_of(const ListedEvent& event) {
+std::string code_of(const ListedEvent& event, const arch::CpuModel& cpu) {
   if (!event.config) return "-";
   if (event.counters.general().empty()) return "fixed";
   const PerfEvtSel select{*event.config};
-  std::string code = fmt::format("{:02X}/{:02X}", select.get(PerfEvtSel::event), select.get(PerfEvtSel::umask));
+  std::string code = fmt::format("{:02X}/{:02X}", arch::event_code(cpu, select), select.get(PerfEvtSel::umask));
   if (select.has(PerfEvtSel::cmask)) code += fmt::format(" c{}", select.get(PerfEvtSel::cmask));
   if (select.has(PerfEvtSel::invert)) code += " i";
   if (select.has(PerfEvtSel::edge)) code += " e";
@@ -177,6 +179,7 @@ constexpr std::array kBitMeanings{
     BitMeaning{"ANY", "counts both hyper-threads of the core", ""},
     BitMeaning{"EN", "the counter runs", "the counter stands still"},
     BitMeaning{"INV", "fewer than CMASK a cycle; no meaning while CMASK is 0", ""},
+    BitMeaning{"HG_ONLY", "only in a virtual machine, or only outside; no effect here", ""},
     BitMeaning{"CMASK", "cycles with at least so many occurrences", ""},
     BitMeaning{"IN_TX", "only inside a transaction", ""},
     BitMeaning{"IN_TXCP", "not what an aborted transaction did", ""},
@@ -192,18 +195,30 @@ std::string reason_of(const Error& error) {
   return colon == std::string::npos ? error.message : error.message.substr(colon + 2);
 }
 
+/// The select register as the processor's manual draws it.
+struct SelectRegister {
+  std::string_view name;
+  std::span<const arch::FieldFact> fields;
+  std::uint64_t mask;
+};
+SelectRegister select_register(const arch::CpuModel& cpu) {
+  if (cpu.vendor == arch::Vendor::Amd) return {"PERF_CTLx", arch::PerfCtl::fields.facts, arch::PerfCtl::fields.mask};
+  return {"IA32_PERFEVTSELx", PerfEvtSel::fields.facts, PerfEvtSel::fields.mask};
+}
+
 /// "" for a field that is clear and says nothing by that.
 std::string field_line(const arch::FieldFact& field, std::uint64_t word) {
   const std::uint64_t value = field_value(field, word);
   const std::string_view name = field.name;
   const std::string place =
       field.high == field.low ? fmt::format("bit  {}", field.low) : fmt::format("bits {}-{}", field.high, field.low);
-  if (name == "EVENT" || name == "UMASK") return fmt::format("  {:<11}{:<8}{:02X}H\n", place, name, value);
+  if (name == "EVENT" || name == "UMASK" || (name == "EVENT_HIGH" && value != 0))
+    return fmt::format("  {:<11}{:<7} {:02X}H\n", place, name, value);
   const auto* meaning =
       std::find_if(kBitMeanings.begin(), kBitMeanings.end(), [&](const BitMeaning& row) { return row.name == name; });
   const std::string_view text = meaning == kBitMeanings.end() ? "" : value != 0 ? meaning->set : meaning->clear;
   if (value == 0 && text.empty()) return {};
-  return fmt::format("  {:<11}{:<8}{:<5}{}\n", place, name, value, text);
+  return fmt::format("  {:<11}{:<7} {:<5}{}\n", place, name, value, text);
 }
 
 }  // namespace
@@ -264,19 +279,19 @@ std::vector<ListedEvent> matching(const std::vector<ListedEvent>& events, const 
   return found;
 }
 
-std::string list_page(const std::vector<ListedEvent>& events, bool verbose) {
+std::string list_page(const arch::CpuModel& cpu, const std::vector<ListedEvent>& events, bool verbose) {
   std::size_t name_width = 5, counters_width = 8, code_width = 10;
   for (const ListedEvent& event : events) {
     name_width = std::max(name_width, event.name.size());
     counters_width = std::max(counters_width, counter_names(event.counters).size());
-    code_width = std::max(code_width, code_of(event).size());
+    code_width = std::max(code_width, code_of(event, cpu).size());
   }
   std::string page = fmt::format("{:<{}}  {:<12}  {:<{}}  {:<{}}  {:<12}  {}\n", "EVENT", name_width, "CLASS",
                                  "CODE/UMASK", code_width, "COUNTERS", counters_width, "PRECISE", "DESCRIPTION");
   for (const ListedEvent& event : events) {
     std::string line =
         fmt::format("{:<{}}  {:<12}  {:<{}}  {:<{}}  {:<12}  {}", event.name, name_width, name_of(event.kind),
-                    code_of(event), code_width, counter_names(event.counters), counters_width,
+                    code_of(event, cpu), code_width, counter_names(event.counters), counters_width,
                     event.precise ? precise_name(*event.precise) : "-", event.description);
     line.erase(line.find_last_not_of(' ') + 1);
     page += line + "\n";
@@ -302,7 +317,7 @@ std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
     if (event.config) {
       const PerfEvtSel select{*event.config};
       json["config"] = fmt::format("{:#x}", *event.config);
-      json["event"] = select.get(PerfEvtSel::event);
+      json["event"] = arch::event_code(cpu, select);
       json["umask"] = select.get(PerfEvtSel::umask);
       json["cmask"] = select.get(PerfEvtSel::cmask);
       json["inv"] = select.has(PerfEvtSel::invert);
@@ -325,9 +340,10 @@ std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
 
 std::string select_page(std::string_view word, const arch::CpuModel& cpu) {
   const std::uint64_t value = std::strtoull(std::string(word).c_str(), nullptr, 16);
-  std::string page = fmt::format("{}  IA32_PERFEVTSELx of {}\n", word, cpu.name);
-  for (const arch::FieldFact& field : PerfEvtSel::fields) page += field_line(field, value);
-  if (const std::uint64_t reserved = value & ~PerfEvtSel::fields.mask; reserved != 0)
+  const SelectRegister select = select_register(cpu);
+  std::string page = fmt::format("{}  {} of {}\n", word, select.name, cpu.name);
+  for (const arch::FieldFact& field : select.fields) page += field_line(field, value);
+  if (const std::uint64_t reserved = value & ~select.mask; reserved != 0)
     page += fmt::format("  reserved bits are set: {:#x}\n", reserved);
 
   const auto parsed = session::parse_events(word, cpu);
@@ -348,10 +364,11 @@ std::string select_json(std::string_view word, const arch::CpuModel& cpu) {
   using Json = nlohmann::ordered_json;
   const std::uint64_t value = std::strtoull(std::string(word).c_str(), nullptr, 16);
   Json fields = Json::object();
-  for (const arch::FieldFact& field : PerfEvtSel::fields) fields[field.name] = field_value(field, value);
+  const SelectRegister select = select_register(cpu);
+  for (const arch::FieldFact& field : select.fields) fields[field.name] = field_value(field, value);
   Json json = {{"schema", "zeroskid-select"}, {"version", 1}, {"cpu", cpu.name}, {"word", word}};
   json["fields"] = std::move(fields);
-  json["reserved"] = fmt::format("{:#x}", value & ~PerfEvtSel::fields.mask);
+  json["reserved"] = fmt::format("{:#x}", value & ~select.mask);
   const auto parsed = session::parse_events(word, cpu);
   const arch::Event* row = parsed ? parsed->front().events.front().row : nullptr;
   json["counted"] = parsed.has_value();

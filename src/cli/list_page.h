@@ -37,7 +37,7 @@ std::vector<ListedEvent> list_events(const arch::CpuModel& cpu, const PfmNames& 
 std::vector<ListedEvent> matching(const std::vector<ListedEvent>& events, const std::vector<std::string>& globs);
 
 /// One line an event. verbose: aliases and the missing part too.
-std::string list_page(const std::vector<ListedEvent>& events, bool verbose);
+std::string list_page(const arch::CpuModel& cpu, const std::vector<ListedEvent>& events, bool verbose);
 
 /// One JSON object (docs/formats/list-json.md), indented, with a newline at the end.
 std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>& events);

@@ -33,7 +33,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.named_value("--cpu,--model", options.cpu.name, options.cpu.option, "NAME", "Events of this CPU model");
   line.footer(
       "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
-      "0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.\n"
+      "0xSELECT is a word as IA32_PERFEVTSELx (AMD: PERF_CTLx) takes it: its fields, and what it counts.\n"
       "`metrics` lists what stat -M takes instead.\n"
       "-e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.\n"
       "PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction\n"
@@ -80,7 +80,7 @@ int run_list(int argc, char** argv) {
                 "zeroskid list -v shows every event"});
       return kNothingMatches;
     }
-    page += options.json ? list_json(model, events) : list_page(events, options.verbose);
+    page += options.json ? list_json(model, events) : list_page(model, events, options.verbose);
   }
   write_all(STDOUT_FILENO, page);
   return 0;

@@ -57,7 +57,7 @@ Options:
   --cpu,--model NAME        Events of this CPU model
 
 GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.
-0xSELECT is a word as IA32_PERFEVTSELx takes it: its fields, and what it counts.
+0xSELECT is a word as IA32_PERFEVTSELx (AMD: PERF_CTLx) takes it: its fields, and what it counts.
 `metrics` lists what stat -M takes instead.
 -e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.
 PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction
@@ -77,12 +77,14 @@ TEST(ListVerb, EndsWithOneWhereNothingMatches) {
 
 TEST(ListVerb, EndsWith129WhereTheOptionsAreWrong) {
   EXPECT_EQ(run({"--nonesuch"}).status, 129);
+  EXPECT_THAT(run({"--model", "z80"}).err, StartsWith("zeroskid: --model z80: no such CPU model\n"));
   const Ran ran = run({"--cpu", "z80"});
   EXPECT_EQ(ran.status, 129);
   EXPECT_EQ(
       ran.err,
       "zeroskid: --cpu z80: no such CPU model\nhint: models: core2@1, goldmont@1, haswell@1, "
-      "icelake-server@1, ivybridge@1, nehalem@1, sapphire-rapids@1, skylake-client@1, skylake-server@1, westmere@1\n");
+      "icelake-server@1, ivybridge@1, nehalem@1, sapphire-rapids@1, skylake-client@1, skylake-server@1, westmere@1, "
+      "zen4@1\n");
 }
 
 }  // namespace

@@ -13,8 +13,11 @@ namespace {
 
 using arch::PerfEvtSel;
 
-constexpr std::uint64_t kConfigBits = PerfEvtSel::event.mask | PerfEvtSel::umask.mask | PerfEvtSel::edge.mask |
-                                      PerfEvtSel::any.mask | PerfEvtSel::invert.mask | PerfEvtSel::cmask.mask;
+/// What of a select register is part of an event.
+std::uint64_t config_bits(const arch::CpuModel& cpu) {
+  const std::uint64_t any = cpu.vendor == arch::Vendor::Intel ? PerfEvtSel::any.mask : 0;
+  return cpu.code_bits() | PerfEvtSel::edge.mask | any | PerfEvtSel::invert.mask | PerfEvtSel::cmask.mask;
+}
 
 struct Processor {
   std::string_view model;  // how the CPU model's name begins
@@ -22,11 +25,17 @@ struct Processor {
   const char* prefix;
 };
 constexpr std::array kProcessors{
-    Processor{"core2@", PFM_PMU_INTEL_CORE, "core::"},         Processor{"goldmont@", PFM_PMU_INTEL_GLM, "glm::"},
-    Processor{"haswell@", PFM_PMU_INTEL_HSW, "hsw::"},         Processor{"ivybridge@", PFM_PMU_INTEL_IVB, "ivb::"},
-    Processor{"icelake-server@", PFM_PMU_INTEL_ICX, "icx::"},  Processor{"nehalem@", PFM_PMU_INTEL_NHM, "nhm::"},
-    Processor{"sapphire-rapids@", PFM_PMU_INTEL_SPR, "spr::"}, Processor{"skylake-client@", PFM_PMU_INTEL_SKL, "skl::"},
-    Processor{"skylake-server@", PFM_PMU_INTEL_SKX, "skx::"},  Processor{"westmere@", PFM_PMU_INTEL_WSM, "wsm::"},
+    Processor{"core2@", PFM_PMU_INTEL_CORE, "core::"},
+    Processor{"goldmont@", PFM_PMU_INTEL_GLM, "glm::"},
+    Processor{"haswell@", PFM_PMU_INTEL_HSW, "hsw::"},
+    Processor{"ivybridge@", PFM_PMU_INTEL_IVB, "ivb::"},
+    Processor{"icelake-server@", PFM_PMU_INTEL_ICX, "icx::"},
+    Processor{"nehalem@", PFM_PMU_INTEL_NHM, "nhm::"},
+    Processor{"sapphire-rapids@", PFM_PMU_INTEL_SPR, "spr::"},
+    Processor{"skylake-client@", PFM_PMU_INTEL_SKL, "skl::"},
+    Processor{"skylake-server@", PFM_PMU_INTEL_SKX, "skx::"},
+    Processor{"westmere@", PFM_PMU_INTEL_WSM, "wsm::"},
+    Processor{"zen4@", PFM_PMU_AMD64_FAM19H_ZEN4, "amd64_fam19h_zen4::"},
 };
 
 const Processor* processor_of(const arch::CpuModel& cpu) {
@@ -44,12 +53,12 @@ bool is_attribute(std::string_view segment) {
                      [&](std::string_view name) { return arch::equal_case_blind(name, segment); });
 }
 
-std::optional<std::uint64_t> encoded(const PfmLibrary& pfm, const std::string& spelling) {
+std::optional<std::uint64_t> encoded(const PfmLibrary& pfm, const arch::CpuModel& cpu, const std::string& spelling) {
   std::uint64_t* codes = nullptr;
   int count = 0;
   if (pfm.get_event_encoding(spelling.c_str(), PFM_PLM3, nullptr, nullptr, &codes, &count) != PFM_SUCCESS)
     return std::nullopt;
-  const std::optional<std::uint64_t> config = count > 0 ? std::optional(codes[0] & kConfigBits) : std::nullopt;
+  const std::optional<std::uint64_t> config = count > 0 ? std::optional(codes[0] & config_bits(cpu)) : std::nullopt;
   std::free(codes);
   return config;
 }
@@ -78,7 +87,7 @@ std::optional<std::uint64_t> PfmNames::config_of(const arch::CpuModel& cpu, std:
     if (rest.size() != name.size() && is_attribute(rest.substr(0, end))) return std::nullopt;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return encoded(*pfm_, processor->prefix + std::string(name));
+  return encoded(*pfm_, cpu, processor->prefix + std::string(name));
 }
 
 std::vector<PfmEvent> PfmNames::events(const arch::CpuModel& cpu) const {
@@ -98,13 +107,13 @@ std::vector<PfmEvent> PfmNames::events(const arch::CpuModel& cpu) const {
       if (pfm_->get_event_attr_info(index, i, PFM_OS_NONE, &attribute) != PFM_SUCCESS) continue;
       if (attribute.type != PFM_ATTR_UMASK) continue;
       has_umasks = true;
-      const auto config = encoded(*pfm_, std::string(processor->prefix) + event.name + ":" + attribute.name);
+      const auto config = encoded(*pfm_, cpu, std::string(processor->prefix) + event.name + ":" + attribute.name);
       if (!config) continue;
       events.push_back({std::string(event.name) + "." + attribute.name, *config,
                         attribute.desc != nullptr ? attribute.desc : event.desc});
     }
     if (has_umasks) continue;
-    if (const auto config = encoded(*pfm_, std::string(processor->prefix) + event.name))
+    if (const auto config = encoded(*pfm_, cpu, std::string(processor->prefix) + event.name))
       events.push_back({event.name, *config, event.desc});
   }
   return events;

@@ -19,6 +19,7 @@ using session::Callchain;
 constexpr std::uint64_t kUsualFrequency = 4000;  // perf's
 constexpr std::uint32_t kUsualStackBytes = 8192;
 constexpr const char* kUsualEvent = "instructions:ppp";
+constexpr const char* kUsualEventWithoutPebs = "instructions";
 constexpr std::uint64_t kUsualThreshold = 30;  // perf's, core cycles
 constexpr std::uint64_t kLeastThreshold = 3;   // the smallest latency that can be measured is 4
 
@@ -44,13 +45,20 @@ profile::CallchainMode mode_in_file(Callchain mode) {
 }
 
 /// As perf names processors: vendor, family, model, stepping.
-std::string cpu_id(std::uint32_t signature) {
-  const std::uint32_t family = signature >> 8 & 0xF;
-  const std::uint32_t model = (signature >> 4 & 0xF) | (signature >> 12 & 0xF0);
-  return "GenuineIntel," + std::to_string(family) + "," + std::to_string(model) + "," + std::to_string(signature & 0xF);
+std::string cpu_id(const arch::CpuModel& model) {
+  const arch::Identity identity = arch::identity(model);
+  return std::string(arch::vendor_name(model)) + "," + std::to_string(identity.family) + "," +
+         std::to_string(identity.model) + "," + std::to_string(identity.stepping);
 }
 
-Result<void> choose_branches(const Words& words, RecordOptions& out) {
+Result<void> choose_branches(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
+  const bool wanted = words.any_branch || !words.branches.empty() || out.config.callchain == Callchain::LbrCallStack;
+  if (wanted && !model.has_lbr()) {
+    return Error{std::string(model.name) + " has no last-branch records",
+                 "leave " +
+                     std::string(out.config.callchain == Callchain::LbrCallStack ? "--call-graph lbr" : "-b and -j") +
+                     " out, or take --model " + std::string(arch::kDefaultCpuModel)};
+  }
   if (words.any_branch || !words.branches.empty()) {
     if (out.config.callchain == Callchain::LbrCallStack) {
       return Error{"-b and --call-graph lbr both need the LBR stack", "take --call-graph fp"};
@@ -77,7 +85,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
     if (!accesses) return accesses.error();
     names = std::move(*accesses);
   }
-  if (names.empty()) names = {kUsualEvent};
+  if (names.empty()) names = {model.has_pebs() ? kUsualEvent : kUsualEventWithoutPebs};
   auto selection = select_events(names, model, sampling);
   if (!selection) return selection.error();
   out.config.events = selection->events;
@@ -133,7 +141,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
     // perf unwinds with tables that it finds through the mapping they are in, which is not executable.
     out.config.data_mappings = out.config.data_mappings || choice->mode == Callchain::Dwarf;
   }
-  if (auto branches = choose_branches(words, out); !branches) return branches;
+  if (auto branches = choose_branches(words, **model, out); !branches) return branches;
   if (auto events = choose_events(words, **model, out); !events) return events;
 
   out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
@@ -147,9 +155,10 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.description.inherit = out.config.inherit;
   out.description.machine = profile::this_machine();
   out.description.machine.cpu_description = std::string((*model)->name) + " (zeroskid's software PMU)";
-  out.description.machine.cpu_id = cpu_id((*model)->signature);
-  out.description.machine.pmu_capabilities = {{"branches", std::to_string((*model)->lbr_entries)},
-                                              {"max_precise", "3"}};
+  out.description.machine.cpu_id = cpu_id(**model);
+  out.description.machine.pmu_capabilities = {
+      {"branches", std::to_string((*model)->has_lbr() ? (*model)->lbr_entries : 0)},
+      {"max_precise", (*model)->has_pebs() ? "3" : "0"}};
   out.description.version = ZEROSKID_VERSION;
   out.description.notes = {{"back end", "software PMU"},
                            {"CPU model", out.config.cpu_model},
@@ -172,6 +181,10 @@ Result<std::vector<std::string>> memory_events(const std::string& types, std::ui
   const bool stores = types == "store" || types == "load,store" || types == "store,load";
   if (!loads && !stores) return Error{"-t " + types + ": no such type of access", "load, store, or load,store"};
   const std::string cpu(model.name);
+  if (!model.has_pebs()) {
+    return Error{cpu + " has no PEBS, so nothing samples loads and stores with their addresses",
+                 "take --model " + std::string(arch::kDefaultCpuModel)};
+  }
   if (!model.load_latency) {
     return Error{cpu + " cannot sample accesses by latency: it has no load-latency facility", "take another CPU model"};
   }

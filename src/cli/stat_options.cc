@@ -18,6 +18,8 @@ using session::EventKind;
 
 const std::vector<std::string> kUsualEvents = {"instructions", "branches", "mem_inst_retired.all_loads",
                                                "mem_inst_retired.all_stores"};
+/// Where no event counts loads and stores without a model of the core.
+const std::vector<std::string> kUsualEventsOfAmd = {"instructions", "branches"};
 /// And of whole runs.
 const std::vector<std::string> kUsualMeasured = {"page-faults", "context-switches", "task-clock"};
 /// HPCTool's seven: fixed counters 0, 1 and 2, and its four select words in their order.
@@ -111,7 +113,7 @@ Result<void> choose_metrics(const arch::CpuModel& model, StatOptions& out) {
 Result<void> choose_events(const arch::CpuModel& model, StatOptions& out) {
   if (out.events.empty() && out.format == kHpctoolCsv) out.events.emplace_back(kHpctool);
   if (out.events.empty() && out.metrics.empty()) {
-    count_ours(kUsualEvents, model, out);
+    count_ours(model.vendor == arch::Vendor::Amd ? kUsualEventsOfAmd : kUsualEvents, model, out);
     if (out.detail != 0) {
       count_ours(kUsualTimes, model, out);
     }

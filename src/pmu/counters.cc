@@ -63,10 +63,8 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
   stale_ = true;
 
   Counter& counter = slots_[n];
-  const auto event = static_cast<std::uint8_t>(select.get(PerfEvtSel::event));
-  const auto umask = static_cast<std::uint8_t>(select.get(PerfEvtSel::umask));
   const arch::Event* const whole = arch::find_whole_event(model_, select);
-  const arch::Event* const row = whole != nullptr ? whole : arch::find_event(model_, event, umask);
+  const arch::Event* const row = whole != nullptr ? whole : arch::find_event(model_, select);
   counter.tick = row != nullptr ? row->tick : arch::Tick::None;
   counter.cmask = whole != nullptr ? std::uint8_t{0} : static_cast<std::uint8_t>(select.get(PerfEvtSel::cmask));
   counter.invert = whole == nullptr && select.has(PerfEvtSel::invert);
@@ -76,7 +74,7 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
 
   put(with_address_, counter.bit, row != nullptr && row->data_address);
   put(of_stores_, counter.bit, row != nullptr && row->of_store);
-  put(facility_stores_, counter.bit, arch::is_precise_store(model_, event, umask));
+  put(facility_stores_, counter.bit, arch::is_precise_store(model_, select));
   source_words_[n] = arch::source_word(model_, row);
   put(at_overflow_, counter.bit, records_the_overflow(n, row));
   put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
@@ -110,13 +108,12 @@ arch::SourceWord Counters::source_word(CounterSet counters) const {
 /// What PMCn counts, which for load latency depends on PEBS too.
 void Counters::choose_meaning(unsigned n) {
   Counter& counter = slots_[n];
-  const auto event = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::event));
-  const auto umask = static_cast<std::uint8_t>(selects_[n].get(PerfEvtSel::umask));
-  const bool load_latency = arch::is_load_latency(model_, event, umask) && latency_.has(n);
-  const arch::Event* const whole = arch::find_whole_event(model_, selects_[n]);
+  const PerfEvtSel select = selects_[n];
+  const bool load_latency = arch::is_load_latency(model_, select) && latency_.has(n);
+  const arch::Event* const whole = arch::find_whole_event(model_, select);
   counter.meaning = load_latency       ? &arch::kLatencyLoads
                     : whole != nullptr ? whole->meaning
-                                       : arch::meaning_of(model_, event, umask);
+                                       : arch::meaning_of(model_, select);
   if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) {
     if (counter.meaning == &arch::kStores) counter.meaning = &arch::kStoresAndFences;
     if (counter.meaning == &arch::kLoadsAndStores) counter.meaning = &arch::kLoadsStoresAndFences;

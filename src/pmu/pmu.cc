@@ -228,7 +228,9 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
   if (found == nullptr) return false;
   const bool plain = found->writable && (value & ~*found->writable) == 0;
   if (!plain && !arch::is_writable(model_, found->msr, value)) return false;
+  if (found->msr.fact->access == arch::MsrAccess::WriteIgnored) return true;
   const unsigned i = found->msr.index;
+  if (found->msr.fact->value == arch::MsrValue::Truncated) value &= found->msr.fact->writable(model_, i);
   switch (found->msr.fact->msr) {
     case Msr::GeneralCounter: {  // bit 31 is copied into all bits above it
       const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
@@ -331,7 +333,7 @@ void Pmu::Impl::set_pebs_enable(std::uint64_t value) {
 void Pmu::Impl::choose_branches() {
   const bool enabled = model_.lbr_kind == arch::LbrKind::Architectural ? lbr_.control().has(arch::LbrCtl::enable)
                                                                        : debugctl_.has(DebugCtl::lbr);
-  lbr_on_ = enabled && !counters_.status().has(GlobalStatus::lbr_frozen);
+  lbr_on_ = model_.has_lbr() && enabled && !counters_.status().has(GlobalStatus::lbr_frozen);
   constexpr std::uint64_t kNobody = DebugCtl::bts_off_os.mask | DebugCtl::bts_off_usr.mask;
   const bool somebody = (debugctl_.raw() & kNobody) != kNobody;
   bts_on_ = debugctl_.has(DebugCtl::tr) && debugctl_.has(DebugCtl::bts) && somebody && !in_smm_ && !bts_stopped_;

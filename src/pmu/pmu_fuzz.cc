@@ -45,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((chosen >> static_cast<unsigned>(row.quirk) & 1) != 0) quirks = quirks.with(row.quirk);
   }
   pmu::TestPmu t{model, quirks, (chosen >> 15 & 1) != 0};
+  const bool has_debug_store = model.vendor == arch::Vendor::Intel;
   while (!in.empty()) {
     const auto action = in.take<std::uint8_t>();
     switch (action % 13) {
@@ -55,7 +56,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       }
       case 1: {
-        const auto msr = in.take<std::uint16_t>();
+        // AMD's lie at C000'0000H and C001'0000H.
+        const std::uint32_t word = in.take<std::uint16_t>();
+        const std::uint32_t msr = has_debug_store ? word : 0xC000'0000 | word << 1 >> 16 << 16 | (word & 0x7FFF);
         std::uint64_t value = 0, again = 0;
         if (t.pmu.rdmsr(msr, value) && t.pmu.wrmsr(msr, value)) CHECK(t.pmu.rdmsr(msr, again), msr);
         break;
@@ -65,7 +68,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)t.pmu.rdpmc(in.take<std::uint32_t>(), value, {.cpl = in.take<std::uint8_t>() % 4U});
         break;
       }
-      case 3: t.set_up_ds(in.take<std::uint8_t>() % 32, in.take<std::uint8_t>(), in.take<std::uint64_t>()); break;
+      case 3:
+        if (!has_debug_store) break;
+        t.set_up_ds(in.take<std::uint8_t>() % 32, in.take<std::uint8_t>(), in.take<std::uint64_t>());
+        break;
       case 4: {
         const auto byte = in.take<std::byte>();
         (void)t.memory.write(pmu::TestPmu::kDs + in.take<std::uint8_t>(), {&byte, 1});
@@ -88,7 +94,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .cause = static_cast<arch::TransferCause>(in.take<std::uint8_t>() % 3)});
         break;
       case 8: t.pmu.set_mode({.ia32e = (action & 16) != 0, .code64 = (action & 48) == 48}); break;
-      case 9: t.set_up_bts(in.take<std::uint8_t>() % 24, in.take<std::uint8_t>() % 24, action >> 6); break;
+      case 9:
+        if (!has_debug_store) break;
+        t.set_up_bts(in.take<std::uint8_t>() % 24, in.take<std::uint8_t>() % 24, action >> 6);
+        break;
       case 10:
         t.pmu.advance({in.take<std::uint64_t>(), in.take<std::uint32_t>(), in.take<std::uint16_t>()},
                       (action & 16) != 0 ? pmu::Ring::Kernel : pmu::Ring::User);

@@ -72,7 +72,7 @@ TEST(PmuRegisters, StartAsTheTableSays) {
     TestPmu t{model.name};
     for (const arch::MsrFact& fact : arch::msr_facts()) {
       for (unsigned i = 0; i < fact.count(model); ++i) {
-        EXPECT_EQ(t.rd(fact.first + i), fact.reset(model)) << model.name << ' ' << fact.name << i;
+        EXPECT_EQ(t.rd(fact.address(i)), fact.reset(model)) << model.name << ' ' << fact.name << i;
       }
     }
   }
@@ -98,7 +98,7 @@ TEST(PmuRegisters, ReadBackEachWritableBitAndFaultOnEachReservedOne) {
       if (fact.access != arch::MsrAccess::ReadWrite || fact.value != arch::MsrValue::Bits) continue;
       for (unsigned i = 0; i < fact.count(model); ++i) {
         TestPmu t{std::string(model.name).c_str()};
-        const std::uint32_t msr = fact.first + i;
+        const std::uint32_t msr = fact.address(i);
         for (unsigned bit = 0; bit < 64; ++bit) {
           const std::uint64_t value = std::uint64_t{1} << bit;
           t.wr(msr, 0);
@@ -210,13 +210,13 @@ TEST(PmuRegisters, StartAgainAfterReset) {
       if (fact.access != arch::MsrAccess::ReadWrite) continue;
       for (unsigned i = 0; i < fact.count(model); ++i) {
         const std::uint64_t value = fact.value == arch::MsrValue::Bits ? fact.writable(model, i) : 8;
-        t.wr(fact.first + i, value);
+        t.wr(fact.address(i), value);
       }
     }
     t.pmu.reset();
     for (const arch::MsrFact& fact : arch::msr_facts()) {
       for (unsigned i = 0; i < fact.count(model); ++i) {
-        EXPECT_EQ(t.rd(fact.first + i), fact.reset(model)) << model.name << ' ' << fact.name << i;
+        EXPECT_EQ(t.rd(fact.address(i)), fact.reset(model)) << model.name << ' ' << fact.name << i;
       }
     }
   }

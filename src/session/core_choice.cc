@@ -35,10 +35,7 @@ bool tells_branches(const RecordingConfig& config, const arch::CpuModel& model) 
   constexpr arch::CoreSignal kOfBranches[] = {MispredictedTaken,        MispredictedNotTaken, MispredictedIndirectJump,
                                               MispredictedIndirectCall, MispredictedReturn,   Resteers};
   return config.branch_stack || std::ranges::any_of(config.events, [&](const EventSpec& event) {
-           const arch::PerfEvtSel select{event.select};
-           const arch::EventMeaning* const meaning =
-               arch::meaning_of(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
-                                static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask)));
+           const arch::EventMeaning* const meaning = arch::meaning_of(model, arch::PerfEvtSel{event.select});
            if (event.kind != EventKind::Hardware || meaning == nullptr || meaning->of_signals == nullptr) return false;
            return std::ranges::any_of(kOfBranches,
                                       [&](arch::CoreSignal signal) { return depends_on(*meaning, signal); });
@@ -59,10 +56,7 @@ Detail least_detail(const arch::EventMeaning* meaning, arch::Tick tick) {
 
 arch::SourceWord source_word_of(const EventSpec& event, const arch::CpuModel& model) {
   if (event.kind != EventKind::Hardware) return arch::SourceWord::None;
-  const arch::PerfEvtSel select{event.select};
-  return arch::source_word(model,
-                           arch::find_event(model, static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::event)),
-                                            static_cast<std::uint8_t>(select.get(arch::PerfEvtSel::umask))));
+  return arch::source_word(model, arch::find_event(model, arch::PerfEvtSel{event.select}));
 }
 
 bool is_load_latency(const EventSpec& event, const arch::CpuModel& model) {

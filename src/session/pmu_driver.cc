@@ -19,7 +19,6 @@ using arch::CounterSet;
 using arch::DebugCtl;
 using arch::FixedCtrCtrl;
 using arch::GlobalStatus;
-using arch::PerfCapabilities;
 using arch::PerfEvtSel;
 
 constexpr DebugCtl kRecordBranches = DebugCtl{}.with(DebugCtl::lbr, 1).with(DebugCtl::freeze_lbrs, 1);
@@ -51,7 +50,7 @@ std::size_t record_bytes(const arch::CpuModel& model) {
 
 std::uint64_t longest_general_period(const arch::CpuModel& model) {
   // Without full-width writes only 32 bits are written and bit 31 is the sign.
-  const unsigned bits = model.capabilities.has(PerfCapabilities::full_width) ? model.general_width : 32U;
+  const unsigned bits = model.full_width_writes() ? model.general_width : 32U;
   return (std::uint64_t{1} << (bits - 1)) - 1;
 }
 
@@ -62,6 +61,7 @@ std::uint64_t longest_pebs_period(const arch::CpuModel& model) { return longest_
 PmuDriver::PmuDriver(const arch::CpuModel& model, const RecordingConfig& config, BankPlan plan, pmu::Clock& clock,
                      bool& pmi_requested)
     : model_(model),
+      registers_(arch::counter_registers(model)),
       config_(config),
       plan_(std::move(plan)),
       counters_(plan_.size()),
@@ -75,7 +75,7 @@ PmuDriver::PmuDriver(const arch::CpuModel& model, const RecordingConfig& config,
 
 // The order of a driver: everything stands before the global enable, and PEBS and LBR before the counters they serve.
 void PmuDriver::start() {
-  wrmsr(arch::GlobalCtrl::msrs[0], 0);
+  wrmsr(registers_.control, 0);
   if (!pebs_counters_.empty()) wrmsr(arch::DsArea::msrs[0], DsArea::kAddress);
   program_counters();
   if (model_.pebs_baseline()) wrmsr(arch::PebsDataCfg::msrs[0], groups_of(model_.pebs_format()).raw());
@@ -93,7 +93,7 @@ void PmuDriver::start() {
                 .with(FixedCtrCtrl::adaptive, c.index(), c.pebs);
   }
   if (fixed.raw() != 0) wrmsr(FixedCtrCtrl::msrs[0], fixed.raw());
-  wrmsr(arch::GlobalCtrl::msrs[0], running_.bits);
+  wrmsr(registers_.control, running_.bits);
 }
 
 void PmuDriver::program_counters() {
@@ -112,7 +112,7 @@ void PmuDriver::program_counters() {
                                   .with(PerfEvtSel::interrupt, c.pebs ? 0 : 1)
                                   .with(PerfEvtSel::adaptive, c.pebs && model_.pebs_baseline() ? 1 : 0)
                                   .with(PerfEvtSel::enable, 1);
-    wrmsr(PerfEvtSel::msrs[c.index()], select.raw());
+    wrmsr(registers_.select(c.index()), select.raw());
   }
 }
 
@@ -139,6 +139,7 @@ std::uint64_t PmuDriver::facility_enables() const {
 /// select  in the bits of MSR_LBR_SELECT; Core 2 has no filter and records everything
 void PmuDriver::program_lbr(std::uint64_t select) {
   switch (model_.lbr_kind) {
+    case arch::LbrKind::None:
     case arch::LbrKind::Small: break;
     case arch::LbrKind::Stack: wrmsr(arch::LbrSelect::msrs[0], select); break;
     case arch::LbrKind::Architectural:
@@ -151,12 +152,12 @@ void PmuDriver::program_lbr(std::uint64_t select) {
 void PmuDriver::take_pmi(PmuClient& client) {
   if (!line_.mine) return;
   ++statistics_.pmis;
-  wrmsr(arch::GlobalCtrl::msrs[0], 0);
+  wrmsr(registers_.control, 0);
   int rounds = 0;
-  for (GlobalStatus status{rdmsr(GlobalStatus::msrs[0])}; status.raw() != 0;
-       status = GlobalStatus{rdmsr(GlobalStatus::msrs[0])}) {
+  for (GlobalStatus status{rdmsr(registers_.status)}; status.raw() != 0;
+       status = GlobalStatus{rdmsr(registers_.status)}) {
     CHECK(++rounds <= kMostRounds, status.raw());
-    wrmsr(arch::GlobalOvfCtrl::msrs[0], status.raw());  // acknowledged before it is served: what comes now counts again
+    wrmsr(registers_.status_clear, status.raw());  // acknowledged before it is served: what comes now counts again
     if (status.has(GlobalStatus::buffer)) drain_records(client);
     // Counters with PEBS are served by their records only: their status bit may be set while they are merely armed.
     service_overflows(client, {status.raw() & model_.counters().bits & ~pebs_counters_.bits});
@@ -166,7 +167,7 @@ void PmuDriver::take_pmi(PmuClient& client) {
     wrmsr(DebugCtl::msrs[0], kRecordBranches.raw());
   }
   line_.mine = false;
-  wrmsr(arch::GlobalCtrl::msrs[0], running_.bits);
+  wrmsr(registers_.control, running_.bits);
 }
 
 void PmuDriver::drain(PmuClient& client) {
@@ -297,9 +298,7 @@ std::uint64_t PmuDriver::events_per_record(std::size_t planned) const {
 }
 
 std::uint32_t PmuDriver::value_msr(const PlannedCounter& counter) const {
-  if (counter.is_fixed()) return arch::FixedCounter::msrs[counter.index()];
-  const bool full_width = model_.capabilities.has(PerfCapabilities::full_width);
-  return full_width ? arch::FullWidthCounter::msrs[counter.index()] : arch::GeneralCounter::msrs[counter.index()];
+  return counter.is_fixed() ? arch::FixedCounter::msrs[counter.index()] : registers_.value(counter.index());
 }
 
 std::vector<std::byte> PmuDriver::excerpt(const PebsFacts& facts) {

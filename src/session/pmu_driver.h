@@ -119,6 +119,7 @@ class PmuDriver {
   void wrmsr(std::uint32_t msr, std::uint64_t value);
 
   const arch::CpuModel& model_;
+  const arch::CounterRegisters registers_;
   const RecordingConfig& config_;
   BankPlan plan_;
   std::vector<Counter> counters_;  // as plan_

@@ -391,8 +391,9 @@ TEST(Recorder, FormatOneGivesTheAddressAfterTheInstructionAndDoesNotCallItExact)
 }
 
 // Formats 0 to 5, two kinds of arming, three kinds of last-branch records.
-TEST(Recorder, EveryCpuModelRecordsSamplesWithTheirBranches) {
+TEST(Recorder, EveryCpuModelWithPebsRecordsSamplesWithTheirBranches) {
   for (const arch::CpuModel& model : arch::cpu_models()) {
+    if (!model.has_pebs()) continue;
     EventSpec event = instructions(10, 2);
     event.counters = any_of(model.general_counters);
     event.precise_counters = event.counters & model.pebs_counters;
@@ -413,6 +414,20 @@ TEST(Recorder, EveryCpuModelRecordsSamplesWithTheirBranches) {
       EXPECT_EQ(sample.branches[0].to, kText) << model.name;
     }
   }
+}
+
+// At AMD's addresses: a counter starts at -N, its interrupt is served, and it starts again.
+TEST(Recorder, WithoutPebsSamplesAreWhatTheOverflowsInterruptFinds) {
+  EventSpec event = instructions(10, 0);
+  event.counters = any_of(6);
+  Recorded out{recording({event}, "zen4@1")};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 35);
+  thread.exit();
+  const auto samples = out.all<Sample>();
+  ASSERT_EQ(samples.size(), 3U);
+  for (std::size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i].registers.ip, kText + 4 * 10 * (i + 1)) << i;
+  EXPECT_EQ(out.all<Counts>().back().values, std::vector<std::uint64_t>{35});
 }
 
 TEST(Recorder, FramePointersGiveTheCallersInnermostFirst) {

@@ -78,7 +78,7 @@ class Arguments(unittest.TestCase):
                          "zeroskid: event list, column 1: not modelled: cycles (cpu_clk_unhalted.thread) needs a model "
                          "of the core (cycles), which nehalem@1 does not have\n"
                          "hint: CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, "
-                         "skylake-server@1, westmere@1\n")
+                         "skylake-server@1, westmere@1, zen4@1\n")
 
     def test_a_depth_that_does_not_cover_an_event_refuses_it_by_name(self):
         self.assertEqual(self.refused("stat", "--detail", "fast", "-e", "cache-misses,cycles", "true"),

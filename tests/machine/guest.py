@@ -1,6 +1,6 @@
 """Guests of guests/*.asm: what the head of a source promises, and what a run of it in `zeroskid boot` gave.
 
-  ; cpu     all, or names of models: where the guest runs
+  ; cpu     all (of Intel's), or names of models: where the guest runs
   ; boot    image (a disk image; without this line it is a Multiboot kernel)
   ; options more words for zeroskid boot
   ; screen  one line of the screen; all of them, in order

@@ -20,7 +20,7 @@ PROGRAMS = {
 
 class Identities(unittest.TestCase):
     def test_retired_loads_by_source_sum_to_the_loads_of_the_program(self):
-        for model in tool.CORES:
+        for model in tool.INTEL_CORES:
             for what, program in PROGRAMS.items():
                 with self.subTest(model=model, program=what):
                     self.loads_add_up(model, tool.guest(*program))
@@ -52,7 +52,7 @@ class Identities(unittest.TestCase):
                     self.assertEqual(found, alone)
 
     def test_requests_of_the_second_level_are_hits_and_misses(self):
-        for model in tool.CORES:
+        for model in tool.INTEL_CORES:
             with self.subTest(model=model):
                 found = tool.numbers(["l2_rqsts." + kind for kind in
                                       ("all_demand_data_rd", "demand_data_rd_hit", "demand_data_rd_miss", "all_rfo",
@@ -65,7 +65,7 @@ class Identities(unittest.TestCase):
                 self.assertGreater(of["miss"], 0)
 
     def test_mispredicts_by_kind_sum_and_are_branches(self):
-        for model in tool.CORES:
+        for model in tool.INTEL_CORES:
             with self.subTest(model=model):
                 found = tool.numbers(["br_inst_retired.all_branches", "br_misp_retired.all_branches",
                                       "br_misp_retired.conditional"], tool.guest("qsort_static"), "--cpu", model)

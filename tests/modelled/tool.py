@@ -9,8 +9,9 @@ import unittest
 
 ZEROSKID = GUESTS = None
 
-#: CPU models whose core is modelled.
-CORES = ["westmere", "haswell", "skylake-server", "icelake-server", "sapphire-rapids"]
+#: CPU models whose core is modelled: those with Intel's events, and all.
+INTEL_CORES = ["westmere", "haswell", "skylake-server", "icelake-server", "sapphire-rapids"]
+CORES = INTEL_CORES + ["zen4"]
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"}
 

@@ -9,6 +9,7 @@
 
 #include "arch/counter_set.h"
 #include "arch/events/meanings.h"
+#include "arch/msrs.h"
 #include "arch/retired.h"
 
 namespace zs::arch {
@@ -40,7 +41,8 @@ enum class Tick : std::uint8_t {
 struct Event {
   std::string_view name;     // perf's spelling: lower case
   std::string_view aliases;  // names the same event has elsewhere, separated by one space; "" if none
-  std::uint8_t code, umask;  // of IA32_PERFEVTSELx; code 00H: of a fixed counter only, umask as perf numbers those
+  std::uint16_t code;        // EVENT of the select register, 8 bits, AMD's 12; 00H: of a fixed counter only
+  std::uint8_t umask;        // UMASK; of a fixed counter as perf numbers those
   CounterSet counters;       // that can count it
   Precise precise;
   const EventMeaning* meaning;  // null: NotModelled, or time
@@ -61,9 +63,9 @@ struct Event {
   /// Whether CMASK, INV, E or ANY are part of what is encoded, and not a condition upon it.
   constexpr bool has_condition() const { return cmask != 0 || edge || any; }
 
-  /// IA32_PERFEVTSELx without rings, INT and EN: what perf calls the raw config.
+  /// The select register without rings, INT and EN: what perf calls the raw config.
   constexpr std::uint64_t config() const {
-    return std::uint64_t{code} | std::uint64_t{umask} << 8 | std::uint64_t{edge} << 18 | std::uint64_t{any} << 21 |
+    return select_code(code, umask).raw() | std::uint64_t{edge} << 18 | std::uint64_t{any} << 21 |
            std::uint64_t{invert} << 23 | std::uint64_t{cmask} << 24;
   }
 
@@ -80,19 +82,19 @@ struct Event {
 };
 
 /// A row whose events `meaning` counts.
-constexpr Event exact(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
+constexpr Event exact(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
                       Precise precise, const EventMeaning& meaning, std::string_view description) {
   return {name, "", code, umask, counters, precise, &meaning, description};
 }
 
 /// A row of which a core model tells: `meaning` is a kModelled.
-constexpr Event modelled(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
+constexpr Event modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
                          Precise precise, const EventMeaning& meaning, std::string_view description) {
   return {name, "", code, umask, counters, precise, &meaning, description};
 }
 
 /// A row of time. It counts where the processor reports time to its PMU.
-constexpr Event time(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters, Tick clock,
+constexpr Event time(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters, Tick clock,
                      std::string_view description) {
   Event event{name, "", code, umask, counters, Precise::No, nullptr, description};
   event.tick = clock;
@@ -100,7 +102,7 @@ constexpr Event time(std::string_view name, std::uint8_t code, std::uint8_t umas
 }
 
 /// A row known by name only.
-constexpr Event not_modelled(std::string_view name, std::uint8_t code, std::uint8_t umask, CounterSet counters,
+constexpr Event not_modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
                              Precise precise, std::string_view description) {
   return {name, "", code, umask, counters, precise, nullptr, description};
 }

@@ -21,7 +21,7 @@ const Event* find_event(const CpuModel& model, std::string_view name) {
   return nullptr;
 }
 
-const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+const Event* find_event(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
   if (event == 0) return nullptr;  // rows with code 00H are those of fixed counters
   for (const Event& row : events(model)) {
     if (row.code == event && row.umask == umask && row.cmask == 0 && !row.edge && !row.any) return &row;
@@ -29,21 +29,40 @@ const Event* find_event(const CpuModel& model, std::uint8_t event, std::uint8_t 
   return nullptr;
 }
 
+std::uint16_t event_code(const CpuModel& model, PerfEvtSel select) {
+  const std::uint64_t high = (select.raw() & model.code_bits()) >> 32;
+  return static_cast<std::uint16_t>(select.get(PerfEvtSel::event) | high << 8);
+}
+
+namespace {
+
+std::uint8_t umask_of(PerfEvtSel select) { return static_cast<std::uint8_t>(select.get(PerfEvtSel::umask)); }
+
+}  // namespace
+
+const Event* find_event(const CpuModel& model, PerfEvtSel select) {
+  return find_event(model, event_code(model, select), umask_of(select));
+}
+
 const Event* find_whole_event(const CpuModel& model, PerfEvtSel select) {
   constexpr std::uint64_t kConditions = PerfEvtSel::cmask.mask | PerfEvtSel::invert.mask | PerfEvtSel::edge.mask;
-  constexpr std::uint64_t kWhole = kConditions | PerfEvtSel::event.mask | PerfEvtSel::umask.mask;
-  if ((select.raw() & kConditions) == 0 || !select.has(PerfEvtSel::event)) return nullptr;
+  const std::uint64_t whole = kConditions | model.code_bits();
+  if ((select.raw() & kConditions) == 0 || event_code(model, select) == 0) return nullptr;
   for (const Event& row : events(model)) {
-    if (row.config() == (select.raw() & kWhole) && row.kind() != EventClass::NotModelled) return &row;
+    if (row.config() == (select.raw() & whole) && row.kind() != EventClass::NotModelled) return &row;
   }
   return nullptr;
 }
 
-const EventMeaning* meaning_of(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+const EventMeaning* meaning_of(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
   if (const Event* row = find_event(model, event, umask); row != nullptr) return row->meaning;
   // A generation that has the event lists its lowest class.
   if (event == kFpArithCode && umask != 0 && find_event(model, kFpArithCode, 0x01) != nullptr) return &kFpArith[umask];
   return nullptr;
+}
+
+const EventMeaning* meaning_of(const CpuModel& model, PerfEvtSel select) {
+  return meaning_of(model, event_code(model, select), umask_of(select));
 }
 
 const Event* fixed_event(const CpuModel& model, unsigned index) {
@@ -60,18 +79,26 @@ const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
   return row != nullptr ? row->meaning : nullptr;
 }
 
-bool is_precise_store(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+bool is_precise_store(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
   return model.precise_store && event == 0xCD && umask == 0x02;
 }
 
-bool is_load_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+bool is_load_latency(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
   if (!model.load_latency) return false;
   // 0BH/10H on Nehalem and Westmere, CDH/01H since.
   return (event == 0xCD && umask == 0x01) ||
-         (event == 0x0B && umask == 0x10 && find_event(model, std::uint8_t{0xCD}, std::uint8_t{0x01}) == nullptr);
+         (event == 0x0B && umask == 0x10 && find_event(model, 0xCD, 0x01) == nullptr);
 }
 
-bool is_store_latency(const CpuModel& model, std::uint8_t event, std::uint8_t umask) {
+bool is_precise_store(const CpuModel& model, PerfEvtSel select) {
+  return is_precise_store(model, event_code(model, select), umask_of(select));
+}
+
+bool is_load_latency(const CpuModel& model, PerfEvtSel select) {
+  return is_load_latency(model, event_code(model, select), umask_of(select));
+}
+
+bool is_store_latency(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
   return model.store_latency && event == 0xCD && umask == 0x02;
 }
 

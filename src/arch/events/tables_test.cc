@@ -68,7 +68,7 @@ TEST(EventTables, CountEveryEventOnTheEncodingOfItsRow) {
 
 // ---- modelled events
 
-/// CPU models that a core model stands behind (uarch/core_model.cc).
+/// Intel's CPU models that a core model stands behind (uarch/core_model.cc).
 constexpr const char* kWithCore[] = {"westmere", "haswell", "skylake-server", "icelake-server", "sapphire-rapids"};
 
 /// A count of each signal by which sums can be told apart.
@@ -371,6 +371,96 @@ TEST(EventMeanings, SayWhichOfThemDependOnMemory) {
   EXPECT_TRUE(kLoads.memory);
   EXPECT_FALSE(kLoads.addresses);
   EXPECT_TRUE(kSplitLoads.addresses);
+}
+
+// ---- AMD's
+
+const CpuModel& zen4() { return *find_cpu_model("zen4"); }
+
+// source: the vendor's event list as perf carries it.
+TEST(AmdEvents, HaveTheNamesAndCodesOfThatProcessor) {
+  const struct {
+    const char* name;
+    std::uint64_t config;
+  } rows[] = {{"ex_ret_instr", 0xC0},
+              {"ex_ret_ops", 0xC1},
+              {"ex_ret_brn", 0xC2},
+              {"ex_ret_brn_misp", 0xC3},
+              {"ex_ret_brn_tkn", 0xC4},
+              {"ex_ret_brn_tkn_misp", 0xC5},
+              {"ex_ret_brn_far", 0xC6},
+              {"ex_ret_near_ret", 0xC8},
+              {"ex_ret_near_ret_mispred", 0xC9},
+              {"ex_ret_brn_ind_misp", 0xCA},
+              {"ex_ret_cond", 0xD1},
+              {"ls_not_halted_cyc", 0x76},
+              {"ls_not_halted_p0_cyc.p0_freq_cyc", 0x1'0000'0120},
+              {"l2_cache_req_stat.ic_dc_miss_in_l2", 0x964},
+              {"l2_request_g1.all", 0xFF60},
+              {"ls_l1_d_tlb_miss.all_l2_miss", 0xF045},
+              {"bp_l1_tlb_miss_l2_tlb_hit", 0x84},
+              {"ic_tag_hit_miss.instruction_cache_miss", 0x1'0000'188E},
+              {"op_cache_hit_miss.op_cache_hit", 0x2'0000'038F},
+              {"ex_ret_fused_instr", 0x1'0000'00D0},
+              {"de_no_dispatch_per_slot.backend_stalls", 0x1'0000'1EA0}};
+  for (const auto& row : rows) {
+    const Event* const event = find_event(zen4(), row.name);
+    ASSERT_NE(event, nullptr) << row.name;
+    EXPECT_EQ(event->config(), row.config) << row.name;
+    EXPECT_EQ(find_event(zen4(), PerfEvtSel{event->config()}), event) << row.name;
+  }
+}
+
+TEST(AmdEvents, AreToldApartByAll12BitsOfTheirCode) {
+  EXPECT_EQ(event_code(zen4(), PerfEvtSel{0x2'0041'038F}), 0x28F);
+  EXPECT_EQ(event_code(skylake(), PerfEvtSel{0x4'0041'00C0}), 0xC0) << "bit 34 is ADAPTIVE there";
+  EXPECT_EQ(find_event(zen4(), PerfEvtSel{0x00D0}), nullptr) << "1D0H and 2D0H are others";
+  EXPECT_EQ(find_event(zen4(), 0x1D0, 0)->name, "ex_ret_fused_instr");
+}
+
+TEST(AmdEvents, CountBranchesByWhatTheyAre) {
+  const auto count = [](const char* name, const Retired& r) { return find_event(zen4(), name)->meaning->count(r); };
+  const Retired far = branch(BranchKind::Far, true), not_taken = branch(BranchKind::Conditional, false),
+                back = branch(BranchKind::Return, true);
+  for (const Retired& r : {far, not_taken, back}) EXPECT_EQ(count("ex_ret_brn", r), 1U);
+  EXPECT_EQ(count("ex_ret_brn_tkn", far), 1U);
+  EXPECT_EQ(count("ex_ret_brn_tkn", not_taken), 0U);
+  EXPECT_EQ(count("ex_ret_brn_far", far), 1U);
+  EXPECT_EQ(count("ex_ret_brn_far", back), 0U);
+  EXPECT_EQ(count("ex_ret_near_ret", back), 1U);
+  EXPECT_EQ(count("ex_ret_cond", not_taken), 1U);
+}
+
+TEST(AmdEvents, DivideRequestsOfTheSecondLevelWithoutRemainder) {
+  const CoreSignals signals = different_signals();
+  const auto of = [&](const char* event) { return modelled(zen4(), event, signals); };
+  EXPECT_EQ(of("l2_cache_req_stat.ic_access_in_l2") + of("l2_cache_req_stat.dc_access_in_l2"),
+            of("l2_cache_req_stat.all"));
+  EXPECT_EQ(of("l2_cache_req_stat.ic_dc_hit_in_l2") + of("l2_cache_req_stat.ic_dc_miss_in_l2"),
+            of("l2_cache_req_stat.all"));
+  EXPECT_EQ(of("l2_cache_req_stat.dc_hit_in_l2") + of("l2_cache_req_stat.ls_rd_blk_c"),
+            of("l2_cache_req_stat.dc_access_in_l2"));
+  EXPECT_EQ(of("l2_request_g1.all_no_prefetch"), of("l2_cache_req_stat.all"));
+  EXPECT_EQ(of("l2_request_g1.all"), of("l2_cache_req_stat.all") + signals[CoreSignal::L2OwnPrefetchMiss]);
+}
+
+// source: the vendor's pipeline metrics: of six slots a cycle those empty for want of ops, those that the back end refused, ops
+// that did not retire, and ops that did.
+TEST(AmdEvents, DivideDispatchSlotsWithoutRemainder) {
+  constexpr std::uint64_t kWidth = 6;
+  CoreSignals signals = different_signals();
+  const auto number = [](CoreSignal signal) { return static_cast<std::size_t>(signal); };
+  std::uint64_t slots = 0;
+  for (auto i = number(CoreSignal::SlotsRetired); i <= number(CoreSignal::SlotsSerialising); ++i)
+    slots += signals.counts[i];
+  const std::uint64_t bad = signals[CoreSignal::SlotsMispredict] + signals[CoreSignal::SlotsMachineClear];
+  signals[CoreSignal::RecoveryCycles] = bad / (2 * kWidth);
+  signals[CoreSignal::WrongPathUops] = bad - kWidth * signals[CoreSignal::RecoveryCycles];
+  const auto of = [&](const char* event) { return modelled(zen4(), event, signals); };
+  EXPECT_EQ(of("de_no_dispatch_per_slot.no_ops_from_frontend") + of("de_no_dispatch_per_slot.backend_stalls") +
+                of("de_src_op_disp.all"),
+            slots);
+  EXPECT_EQ(of("de_src_op_disp.all") - of("ex_ret_ops"), signals[CoreSignal::WrongPathUops]);
 }
 
 }  // namespace

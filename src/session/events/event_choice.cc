@@ -71,11 +71,8 @@ Result<const arch::Event*> row_of_perf(const Draft& draft, const arch::CpuModel&
 void choose_select(PerfEvtSel select, const arch::CpuModel& cpu, ParsedEvent& event) {
   event.select = select;
   event.row = row_of_config(select.raw() & ~PerfEvtSel::pin.mask, cpu);
-  if (event.row == nullptr)
-    event.row = row_of_config(select.raw() & (PerfEvtSel::event.mask | PerfEvtSel::umask.mask), cpu);
-  event.meaning = event.row != nullptr ? event.row->meaning
-                                       : arch::meaning_of(cpu, static_cast<std::uint8_t>(select.get(PerfEvtSel::event)),
-                                                          static_cast<std::uint8_t>(select.get(PerfEvtSel::umask)));
+  if (event.row == nullptr) event.row = row_of_config(select.raw() & cpu.code_bits(), cpu);
+  event.meaning = event.row != nullptr ? event.row->meaning : arch::meaning_of(cpu, select);
   if (event.row != nullptr) event.tick = event.row->tick;
 }
 
@@ -100,9 +97,7 @@ std::string_view vendors_name(const Draft& draft, const ParsedEvent& event) {
 
 /// The load-latency facility's threshold: what ldlat= says, or the name.
 Result<void> choose_threshold(const Draft& draft, const arch::CpuModel& cpu, ParsedEvent& event) {
-  const bool latency = arch::is_load_latency(cpu, static_cast<std::uint8_t>(event.select.get(PerfEvtSel::event)),
-                                             static_cast<std::uint8_t>(event.select.get(PerfEvtSel::umask)));
-  if (!latency) {
+  if (!arch::is_load_latency(cpu, event.select)) {
     if (!draft.latency_threshold) return {};
     return at(draft.threshold_column,
               "ldlat= is of events that measure the latency of loads, and " + quoted(draft.typed.bytes) + " does not",
@@ -118,6 +113,15 @@ Result<void> choose_threshold(const Draft& draft, const arch::CpuModel& cpu, Par
   return {};
 }
 
+/// Of bits that AMD's select register has not.
+Result<void> check_modifiers(const Draft& draft, const arch::CpuModel& cpu) {
+  constexpr std::uint64_t kIntels = PerfEvtSel::pin.mask | PerfEvtSel::any.mask;
+  if (cpu.vendor == arch::Vendor::Intel || (draft.modifiers.added.raw() & kIntels) == 0) return {};
+  const std::size_t column = draft.modifiers.added_column;
+  return at(column != 0 ? column : draft.typed.column,
+            std::string(cpu.name) + " has no bits PC and ANY in its select registers", "leave any and pc out");
+}
+
 Error cannot_count(const Draft& draft, const ParsedEvent& event, const arch::CpuModel& cpu) {
   if (const std::string_view name = vendors_name(draft, event); !name.empty()) {
     const std::string_view part = core_model_part_of(name);
@@ -125,7 +129,7 @@ Error cannot_count(const Draft& draft, const ParsedEvent& event, const arch::Cpu
   }
   return at(draft.typed.column,
             "not modelled: " + std::string(cpu.name) + " has no event " +
-                in_hex(event.select.get(PerfEvtSel::event), 2) + "H with umask " +
+                in_hex(arch::event_code(cpu, event.select), 2) + "H with umask " +
                 in_hex(event.select.get(PerfEvtSel::umask), 2) + "H that this version counts",
             kListHint);
 }
@@ -159,12 +163,13 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
   event.period = draft.period;
   event.frequency = draft.frequency;
   event.precise = modifiers.precise;
+  if (auto checked = check_modifiers(draft, cpu); !checked) return checked.error();
   if (!modifiers.user.value_or(true))
     return at(text.column, quoted(text.bytes) + " counts in no ring", "ring 3 (:u) is what is counted");
   if (draft.named.perf != nullptr && draft.named.perf->kind != EventKind::Hardware)
     return choose_software(draft, std::move(event));
 
-  if (modifiers.most_precise) event.precise = 3;
+  if (modifiers.most_precise) event.precise = cpu.has_pebs() ? 3 : 0;
   if (draft.named.select) {
     choose_select(PerfEvtSel{draft.named.select->raw() | modifiers.added.raw()}, cpu, event);
   } else if (draft.named.perf != nullptr) {
@@ -188,6 +193,11 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
               kListHint);
   if (auto set = choose_threshold(draft, cpu, event); !set) return set.error();
   choose_counters(cpu, event);
+  if (event.precise > 0 && !cpu.has_pebs())
+    return at(modifiers.precise_column,
+              std::string(cpu.name) + " has no PEBS, so nothing samples " + quoted(draft.typed.bytes) + " precisely",
+              "leave the :p off for samples at the overflow's interrupt, or take --model " +
+                  std::string(arch::kDefaultCpuModel));
   if (event.precise > 0 && event.precise_counters.empty())
     return at(modifiers.precise_column,
               std::string(cpu.name) + " has no counter that samples " + quoted(draft.typed.bytes) + " precisely");

@@ -48,7 +48,7 @@ struct Draft {
 Result<Named> resolve(const std::vector<Text>& segments, const Vocabulary& vocabulary);
 
 /// The digits of a raw config. `text` is what was typed, for messages.
-Result<arch::PerfEvtSel> raw_config(Text text, std::string_view hex_digits);
+Result<arch::PerfEvtSel> raw_config(Text text, std::string_view hex_digits, const arch::CpuModel& cpu);
 
 /// NAME [":" MODIFIERS]
 Result<Draft> read_named(Text text, const Vocabulary& vocabulary);

@@ -28,6 +28,7 @@ constexpr std::array kPfmPrefixes{
     PfmPrefix{"ivybridge@", " ivb ivb_ep ix86arch "},
     PfmPrefix{"haswell", " hsw hsw_ep ix86arch "},
     PfmPrefix{"westmere", " wsm wsm_dp ix86arch "},
+    PfmPrefix{"zen4@", " amd64_fam19h_zen4 "},
 };
 
 bool names_this_processor(std::string_view prefix, const arch::CpuModel& cpu) {
@@ -50,12 +51,18 @@ std::string perf_spelling(std::string_view name) {
   return spelling;
 }
 
-constexpr std::uint64_t kConfigBits = PerfEvtSel::event.mask | PerfEvtSel::umask.mask | PerfEvtSel::edge.mask |
-                                      PerfEvtSel::pin.mask | PerfEvtSel::any.mask | PerfEvtSel::invert.mask |
-                                      PerfEvtSel::cmask.mask;
+/// What of a select register says what is counted.
+std::uint64_t config_bits(const arch::CpuModel& cpu) {
+  const std::uint64_t conditions = PerfEvtSel::edge.mask | PerfEvtSel::invert.mask | PerfEvtSel::cmask.mask;
+  const bool intel = cpu.vendor == arch::Vendor::Intel;
+  return cpu.code_bits() | conditions | (intel ? PerfEvtSel::pin.mask | PerfEvtSel::any.mask : 0);
+}
 constexpr std::uint64_t kRingBits =
     PerfEvtSel::user.mask | PerfEvtSel::kernel.mask | PerfEvtSel::interrupt.mask | PerfEvtSel::enable.mask;
-constexpr std::uint64_t kTransactionBits = PerfEvtSel::in_tx.mask | PerfEvtSel::in_txcp.mask;
+/// Bits that ask for transactional memory; on AMD's processors they are of the event's code.
+std::uint64_t transaction_bits(const arch::CpuModel& cpu) {
+  return cpu.vendor == arch::Vendor::Intel ? PerfEvtSel::in_tx.mask | PerfEvtSel::in_txcp.mask : 0;
+}
 Error unknown(Text name, const Vocabulary& vocabulary) {
   std::vector<std::string> names;
   const auto add_words = [&](std::string_view words) {
@@ -82,14 +89,14 @@ Error unknown(Text name, const Vocabulary& vocabulary) {
   return at(name.column, "unknown event " + quoted(name.bytes), hint);
 }
 
-/// IA32_PERFEVTSELx, as HPCTool is given it.
-Result<PerfEvtSel> select_word(Text text) {
+/// The select register, as HPCTool is given it.
+Result<PerfEvtSel> select_word(Text text, const arch::CpuModel& cpu) {
   const Number number = number_of(text.bytes.substr(2), 16);
   const std::string quote = quoted(text.bytes);
   if (number.bad == BadNumber::NoNumber) return at(text.column, quote + " is not a number");
   if (number.bad) return at(text.column, quote + " does not fit 64 bits");
-  if ((number.value & kTransactionBits) != 0) return not_modelled(text, "", "transactional memory");
-  if (const std::uint64_t other = number.value & ~(kConfigBits | kRingBits); other != 0)
+  if ((number.value & transaction_bits(cpu)) != 0) return not_modelled(text, "", "transactional memory");
+  if (const std::uint64_t other = number.value & ~(config_bits(cpu) | kRingBits); other != 0)
     return at(text.column, quote + " has bit " + std::to_string(63 - __builtin_clzll(other)) +
                                " set, which is not of an event select");
   const PerfEvtSel word{number.value};
@@ -101,7 +108,7 @@ Result<PerfEvtSel> select_word(Text text) {
     return at(text.column, quote + " has USR (bit 16) clear, so it counts nothing in ring 3", hint);
   if (!word.has(PerfEvtSel::enable))
     return at(text.column, quote + " has EN (bit 22) clear, so its counter stands still", hint);
-  return PerfEvtSel{number.value & kConfigBits};
+  return PerfEvtSel{number.value & config_bits(cpu)};
 }
 
 /// "r20d1 (mem_load_retired.l3_miss)"
@@ -124,7 +131,7 @@ std::optional<Named> resolve_further(const std::vector<Text>& segments, const Vo
     const auto config = vocabulary.more->config_of(vocabulary.cpu, name);
     if (!config) continue;
     std::replace(name.begin(), name.end(), ':', '.');
-    return Named{.select = PerfEvtSel{*config & kConfigBits}, .known_as = name, .segments = count};
+    return Named{.select = PerfEvtSel{*config & config_bits(vocabulary.cpu)}, .known_as = name, .segments = count};
   }
   return std::nullopt;
 }
@@ -146,14 +153,14 @@ Error no_core(Text typed, std::string_view known_as, std::string_view part, cons
 }
 
 /// perf's raw config. The kernel ignores USR, OS, INT and EN there, because modifiers say them; so do we.
-Result<PerfEvtSel> raw_config(Text text, std::string_view hex_digits) {
+Result<PerfEvtSel> raw_config(Text text, std::string_view hex_digits, const arch::CpuModel& cpu) {
   const Number number = number_of(hex_digits, 16);
   if (number.bad) return at(text.column, quoted(text.bytes) + " does not fit 64 bits");
-  if ((number.value & kTransactionBits) != 0) return not_modelled(text, "", "transactional memory");
-  if (const std::uint64_t other = number.value & ~(kConfigBits | kRingBits); other != 0)
+  if ((number.value & transaction_bits(cpu)) != 0) return not_modelled(text, "", "transactional memory");
+  if (const std::uint64_t other = number.value & ~(config_bits(cpu) | kRingBits); other != 0)
     return at(text.column, quoted(text.bytes) + " has bit " + std::to_string(63 - __builtin_clzll(other)) +
                                " set, which is not of an event select");
-  return PerfEvtSel{number.value & kConfigBits};
+  return PerfEvtSel{number.value & config_bits(cpu)};
 }
 
 Result<Named> resolve(const std::vector<Text>& segments, const Vocabulary& vocabulary) {
@@ -171,7 +178,8 @@ Result<Named> resolve(const std::vector<Text>& segments, const Vocabulary& vocab
   const bool raw =
       arch::lower(first.bytes[0]) == 'r' && number_of(first.bytes.substr(1), 16).bad != BadNumber::NoNumber;
   if (raw || starts_hex(first.bytes)) {
-    const auto select = raw ? raw_config(first, first.bytes.substr(1)) : select_word(first);
+    const auto select =
+        raw ? raw_config(first, first.bytes.substr(1), vocabulary.cpu) : select_word(first, vocabulary.cpu);
     if (!select) return select.error();
     return Named{.select = *select};
   }

@@ -201,6 +201,50 @@ TEST(EventParser, LetsFloatingPointUmasksBeCombined) {
   EXPECT_EQ(row_of("r03c7"), "fp_arith_inst_retired.scalar");
 }
 
+// ---- AMD's
+
+const arch::CpuModel& zen4() { return *arch::find_cpu_model("zen4@1"); }
+
+TEST(EventParserOfAmd, TakesCodesOf12BitsInEverySpelling) {
+  for (const char* const text : {"ex_ret_fused_instr", "r1000000d0", "cpu/event=0x1d0/", "cpu/config=0x1000000d0/",
+                                 "0x1004100D0", "EX_RET_FUSED_INSTR:u"}) {
+    const ParsedEvent event = one(text, zen4());
+    ASSERT_NE(event.row, nullptr) << text;
+    EXPECT_EQ(event.row->name, "ex_ret_fused_instr") << text;
+    EXPECT_EQ(event.select.raw(), 0x1'0001'00D0U) << text;
+    EXPECT_EQ(event.counters, arch::any_of(6)) << text;
+  }
+  EXPECT_EQ(parse_events("cpu/event=0x1000/", zen4()).error().message.substr(0, 10), "event list");
+  EXPECT_FALSE(parse_events("cpu/event=0x1d0/", skylake()));
+}
+
+TEST(EventParserOfAmd, RefusesBitsThatItsSelectHasNot) {
+  EXPECT_EQ(parse_events("cpu/event=0xc0,any=1/", zen4()).error().message,
+            "event list, column 16: zen4@1 has no bits PC and ANY in its select registers");
+  EXPECT_EQ(parse_events("cpu/event=0xc0,pc/", zen4()).error().message,
+            "event list, column 1: zen4@1 has no bits PC and ANY in its select registers");
+  EXPECT_THAT(parse_events("r2000c0", zen4()).error().message, HasSubstr("has bit 21 set, which is not of an event"));
+}
+
+TEST(EventParserOfAmd, RefusesPrecisionAndTakesAsMuchAsThereIs) {
+  EXPECT_EQ(parse_events("ex_ret_brn:pp", zen4()).error().message,
+            "event list, column 12: zen4@1 has no PEBS, so nothing samples 'ex_ret_brn' precisely");
+  EXPECT_EQ(one("cycles:P", zen4()).precise, 0);
+}
+
+TEST(EventParserOfAmd, GivesPerfsNamesWhatPerfProgramsForThem) {
+  const auto select = [](const char* text) { return one(text, zen4()).select.with(arch::PerfEvtSel::user, 0).raw(); };
+  EXPECT_EQ(select("instructions"), 0xC0U);
+  EXPECT_EQ(select("branches"), 0xC2U);
+  EXPECT_EQ(select("branch-misses"), 0xC3U);
+  EXPECT_EQ(select("cycles"), 0x76U);
+  EXPECT_EQ(select("ref-cycles"), 0x1'0000'0120U);
+  EXPECT_EQ(select("cache-references"), 0xFF60U);
+  EXPECT_EQ(select("cache-misses"), 0x964U);
+  EXPECT_EQ(parse_events("LLC-loads", zen4()).error().message,
+            "event list, column 1: not modelled: zen4@1 has no event for 'LLC-loads'");
+}
+
 TEST(EventParser, CountsOrRefusesEveryRowOfEveryModelByNameAndByEachAlias) {
   for (const arch::CpuModel& cpu : arch::cpu_models()) {
     for (const arch::Event& row : arch::events(cpu)) {
@@ -289,8 +333,9 @@ TEST(EventParser, SaysWhichCpuModelsHaveACoreWhereThisOneHasNone) {
   EXPECT_EQ(groups.error().message,
             "event list, column 14: not modelled: cache-misses (longest_lat_cache.miss) needs a model of the core "
             "(caches), which nehalem@1 does not have");
-  EXPECT_EQ(groups.error().hint,
-            "CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, skylake-server@1, westmere@1");
+  EXPECT_EQ(
+      groups.error().hint,
+      "CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, skylake-server@1, westmere@1, zen4@1");
 }
 
 // ---- refusals, word for word

@@ -88,13 +88,21 @@ Error unknown_term(Text key) {
   return at(key.column, "unknown term " + quoted(key.bytes), hint);
 }
 
-Result<void> apply_term(const Term& term, Text key, std::uint64_t number, Terms& terms, Draft& draft) {
+/// The largest value of a term: AMD's codes of events have 12 bits.
+std::uint64_t most_of(const Term& term, const arch::CpuModel& cpu) {
+  return term.kind == TermKind::Event && cpu.vendor == arch::Vendor::Amd ? 0xFFF : term.most;
+}
+
+Result<void> apply_term(const Term& term, Text key, std::uint64_t number, const arch::CpuModel& cpu, Terms& terms,
+                        Draft& draft) {
   PerfEvtSel& added = draft.modifiers.added;
   switch (term.kind) {
-    case TermKind::Event: terms.select = terms.select.with(PerfEvtSel::event, number); break;
+    case TermKind::Event:
+      terms.select = PerfEvtSel{terms.select.raw() | arch::select_code(static_cast<std::uint16_t>(number), 0).raw()};
+      break;
     case TermKind::Umask: terms.select = terms.select.with(PerfEvtSel::umask, number); break;
     case TermKind::Config: {
-      const auto read = raw_config(key, in_hex(number));
+      const auto read = raw_config(key, in_hex(number), cpu);
       if (!read) return read.error();
       terms.select = PerfEvtSel{terms.select.raw() | read->raw()};
       break;
@@ -164,11 +172,11 @@ Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Dr
   }
   std::uint64_t number = 1;
   if (value) {
-    const auto read = number_in(*value, known->name, known->most);
+    const auto read = number_in(*value, known->name, most_of(*known, vocabulary.cpu));
     if (!read) return read.error();
     number = *read;
   }
-  return apply_term(*known, key, number, terms, draft);
+  return apply_term(*known, key, number, vocabulary.cpu, terms, draft);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct Measured {
 // The longest matching prefix decides.
 constexpr std::array kMeasured{
     Measured{"br_misp_retired", "within 1 % on random decisions"},
+    Measured{"ex_ret_brn_misp", "within 1 % on random decisions"},
     Measured{"branch-misses", "within 1 % on random decisions"},
     Measured{"mem_trans_retired.load_latency", "latencies within 7 % on pointer chases"},
     Measured{"mem_inst_retired.latency", "latencies within 7 % on pointer chases"},

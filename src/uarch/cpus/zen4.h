@@ -6,7 +6,7 @@
 
 namespace zs::uarch {
 
-/// Zen 4 (19_61H), one thread per core, the cores of one complex. It has no PEBS, so no CPU model of its name exists.
+/// Zen 4 (19_61H), one thread per core, the cores of one complex.
 /// source:   geometry, L2 inclusive of L1, LLC a victim cache, TLBs: CPUID leaves 8000'0005H, 8000'0006H and 8000'001DH of a Ryzen 9 7950X.
 /// measured: latencies from published memory-latency matrices of that part: 14, 50 to 54 and 404 to 423 cycles.
 /// chosen:   replacement (trees in L1 and L2, SRRIP in L3); snoop and HITM cycles; fill buffers, superqueue, store buffer's
