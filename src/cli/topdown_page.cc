@@ -23,6 +23,13 @@ struct Suggestion {
 };
 // clang-format off
 constexpr std::array kSuggestions{
+    Suggestion{"Frontend_Bound",     "ic_tag_hit_miss.instruction_cache_miss",
+               "zeroskid record -e ic_tag_hit_miss.instruction_cache_miss -- {}"},
+    Suggestion{"Branch_Mispredicts", "ex_ret_brn_misp",               "zeroskid record -e ex_ret_brn_misp -- {}"},
+    Suggestion{"Backend_Bound",      "l2_cache_req_stat.dc_access_in_l2",
+               "zeroskid record -e l2_cache_req_stat.dc_access_in_l2 -- {}"},
+    Suggestion{"Heavy_Operations",   "ex_ret_ucode_ops",              "zeroskid record -e ex_ret_ucode_ops -- {}"},
+    Suggestion{"Light_Operations",   "ex_ret_instr",                  "zeroskid record -e instructions -- {}"},
     Suggestion{"Fetch_Latency",      "frontend_retired.latency_ge_8", "zeroskid record -e frontend_retired.latency_ge_8:pp -- {}"},
     Suggestion{"Fetch_Latency",      "icache_64b.iftag_miss",         "zeroskid record -e icache_64b.iftag_miss -- {}"},
     Suggestion{"Fetch_Latency",      "l2_rqsts.all_code_rd",          "zeroskid record -e l2_rqsts.all_code_rd -- {}"},

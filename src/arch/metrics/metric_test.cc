@@ -103,6 +103,34 @@ TEST(Metrics, OfARunAreItsArithmetic) {
   EXPECT_DOUBLE_EQ(value("skylake-server", "Load_Miss_Real_Latency", counts), 30);
 }
 
+// source: AMD's pipeline metrics for Zen 4: shares of six slots a cycle.
+TEST(Metrics, OfZen4AreThoseOfItsEvents) {
+  const Counts counts = {{"ex_ret_instr", 2000},
+                         {"ls_not_halted_cyc", 1000},
+                         {"ex_ret_brn", 400},
+                         {"ex_ret_brn_misp", 12},
+                         {"l2_cache_req_stat.ic_dc_miss_in_l2", 30},
+                         {"ex_ret_ops", 2400},
+                         {"ex_ret_ucode_ops", 60},
+                         {"de_src_op_disp.all", 3000},
+                         {"de_no_dispatch_per_slot.no_ops_from_frontend", 900},
+                         {"de_no_dispatch_per_slot.backend_stalls", 2100}};
+  EXPECT_DOUBLE_EQ(value("zen4", "IPC", counts), 2);
+  EXPECT_DOUBLE_EQ(value("zen4", "BrMispredict_Rate", counts), 0.03);
+  EXPECT_DOUBLE_EQ(value("zen4", "L2MPKI_All", counts), 15);
+  EXPECT_DOUBLE_EQ(value("zen4", "Slots", counts), 6000);
+  EXPECT_DOUBLE_EQ(value("zen4", "Frontend_Bound", counts), 0.15);
+  EXPECT_DOUBLE_EQ(value("zen4", "Bad_Speculation", counts), 0.1);
+  EXPECT_DOUBLE_EQ(value("zen4", "Branch_Mispredicts", counts), 0.1);
+  EXPECT_DOUBLE_EQ(value("zen4", "Backend_Bound", counts), 0.35);
+  EXPECT_DOUBLE_EQ(value("zen4", "Retiring", counts), 0.4);
+  EXPECT_DOUBLE_EQ(value("zen4", "Heavy_Operations", counts), 0.01);
+  EXPECT_DOUBLE_EQ(value("zen4", "Light_Operations", counts), 0.39);
+  for (const char* const name : {"Memory_Bound", "Fetch_Latency", "Machine_Clears", "Not_Retiring"}) {
+    EXPECT_EQ(find_metric(*find_cpu_model("zen4"), name), nullptr) << name;
+  }
+}
+
 TEST(Metrics, OfWestmereAddUpWhatItTellsApart) {
   const Counts counts = {{"inst_retired.any", 1000},
                          {"mem_load_retired.l1d_hit", 360},
