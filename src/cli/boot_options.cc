@@ -123,9 +123,10 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   const auto cpu = choose_cpu_model({.name = model});
   if (!cpu) return cpu.error();
   plan.cpu = *cpu;
-  if (plan.cpu->vendor != arch::Vendor::Intel) {
-    return Error{"boot: the virtual PC has no " + std::string(plan.cpu->name),
-                 "its processors are Intel's; stat and record take " + std::string(plan.cpu->name)};
+  if (plan.cpu->vendor != arch::Vendor::Intel && (words.demo || !words.ds_log.empty())) {
+    return Error{"boot: " + std::string(plan.cpu->name) + " has no Debug Store, which " +
+                     (words.demo ? "--demo shows" : "--ds-log prints"),
+                 "take a CPU model of Intel's"};
   }
   plan.quirks = plan.cpu->quirks;
   for (const std::string& name : words.quirks) {

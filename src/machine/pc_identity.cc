@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "arch/cpu_model.h"
@@ -12,6 +13,8 @@
 #include "machine/devices/local_apic.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/pmu.h"
+#include "uarch/core_model.h"
+#include "uarch/memory_parameters.h"
 
 namespace zs::machine {
 namespace {
@@ -47,7 +50,7 @@ constexpr std::uint32_t kClflushLine = 8 << 8;  // in 8 bytes
 }  // namespace leaf1
 
 namespace leaf81 {
-enum Ecx : std::uint32_t { kLahf = 1u << 0 };
+enum Ecx : std::uint32_t { kLahf = 1u << 0, kTopologyExtensions = 1u << 22 };
 enum Edx : std::uint32_t {
   kSyscall = 1u << 11,
   kNx = 1u << 20,
@@ -57,7 +60,7 @@ enum Edx : std::uint32_t {
 };
 }  // namespace leaf81
 
-constexpr std::uint32_t kExtended = 0x80000000, kLastExtended = 0x80000008;
+constexpr std::uint32_t kExtended = 0x80000000, kLastExtended = 0x80000008, kLastExtendedOfAmd = 0x80000022;
 constexpr std::uint32_t kAddressBits = 48 << 8 | 40;
 
 /// "Extended Topology Enumeration": one core with one thread. Shifts are 0, and so is the x2APIC ID.
@@ -68,6 +71,28 @@ CpuidResult topology(std::uint32_t subleaf) {
     case 0: return {0, 1, kSmt, 0};
     case 1: return {0, 1, kCore | 1, 0};
     default: return {0, 0, subleaf & 0xFF, 0};
+  }
+}
+
+/// AMD's "Cache Topology Information": L1D, L1I, L2, L3 as the modelled core has them, each of one thread.
+/// source: APM vol. 3, function 8000'001DH.
+CpuidResult cache_topology(const arch::CpuModel& model, std::uint32_t subleaf) {
+  constexpr std::uint32_t kData = 1, kInstructions = 2, kUnified = 3, kSelfInitialising = 1 << 8;
+  constexpr std::uint32_t kInclusive = 1 << 1, kNotByWbinvd = 1 << 0;
+  const uarch::CoreModel* const core = uarch::find_core_model(model.name);
+  if (core == nullptr) return {};
+  const auto cache = [](const uarch::CacheParameters& c, std::uint32_t type, std::uint32_t level,
+                        std::uint32_t properties) -> CpuidResult {
+    const auto sets = static_cast<std::uint32_t>(c.bytes / (c.ways * uarch::kLineBytes));
+    return {type | level << 5 | kSelfInitialising, (c.ways - 1) << 22 | (uarch::kLineBytes - 1), sets - 1, properties};
+  };
+  const uarch::MemoryParameters& memory = core->memory;
+  switch (subleaf) {
+    case 0: return cache(memory.l1d, kData, 1, 0);
+    case 1: return cache(memory.l1i, kInstructions, 1, 0);
+    case 2: return cache(memory.l2, kUnified, 2, memory.l2_includes_l1 ? kInclusive : 0);
+    case 3: return cache(memory.llc, kUnified, 3, kNotByWbinvd);
+    default: return {};
   }
 }
 
@@ -91,33 +116,38 @@ constexpr std::uint64_t kMiscWritable =
 struct PlainMsr {
   std::uint32_t first, last;
   std::uint64_t reset, writable;  // writable 0: a write raises #GP(0)
+  std::optional<arch::Vendor> only = std::nullopt;
 };
+using enum arch::Vendor;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 // clang-format off
 constexpr PlainMsr kPlainMsrs[] = {
-    {0x017, 0x017, 0, 0},                      // IA32_PLATFORM_ID
-    {0x03A, 0x03A, 1, 0},                      // IA32_FEATURE_CONTROL: locked, nothing enabled
+    {0x017, 0x017, 0, 0, Intel},                      // IA32_PLATFORM_ID
+    {0x03A, 0x03A, 1, 0, Intel},                      // IA32_FEATURE_CONTROL: locked, nothing enabled
     {0x048, 0x048, 0, 7},                      // IA32_SPEC_CTRL
     {0x049, 0x049, 0, 1},                      // IA32_PRED_CMD: no predictor to clear yet
-    {0x079, 0x079, 0, kAll},                   // IA32_BIOS_UPDT_TRIG
+    {0x079, 0x079, 0, kAll, Intel},                   // IA32_BIOS_UPDT_TRIG
     {0x08B, 0x08B, 0, kAll},                   // IA32_BIOS_SIGN_ID
-    {0x0CE, 0x0CE, kTscTicksPerBusTick << 8, 0},  // MSR_PLATFORM_INFO: ratio of TSC and bus clock
+    {0x0CE, 0x0CE, kTscTicksPerBusTick << 8, 0, Intel},  // MSR_PLATFORM_INFO: ratio of TSC and bus clock
     {0x0E7, 0x0E8, 0, kAll},                   // IA32_MPERF, IA32_APERF
     {0x0FE, 0x0FE, 0x508, 0},                  // IA32_MTRRCAP
     {0x179, 0x179, 0, 0},                      // IA32_MCG_CAP: no banks
     {0x17A, 0x17A, 0, 0},                      // IA32_MCG_STATUS
-    {0x198, 0x199, 0, kAll},                   // IA32_PERF_STATUS, IA32_PERF_CTL
-    {0x19A, 0x19C, 0, kAll},                   // clock modulation, thermal
+    {0x198, 0x199, 0, kAll, Intel},                   // IA32_PERF_STATUS, IA32_PERF_CTL
+    {0x19A, 0x19C, 0, kAll, Intel},                   // clock modulation, thermal
     {0x200, 0x20F, 0, kAll},                   // variable MTRRs
     {0x250, 0x250, 0, kAll}, {0x258, 0x259, 0, kAll}, {0x268, 0x26F, 0, kAll},  // fixed MTRRs
     {0x277, 0x277, 0x0007040600070406, kAll},  // IA32_PAT
     {0x2FF, 0x2FF, 0, 0xCFF},                  // IA32_MTRR_DEF_TYPE
+    {0xC0010010, 0xC0010010, 0, kAll, Amd},        // SYSCFG
+    {0xC0010015, 0xC0010015, 1 << 24, kAll, Amd},  // HWCR: the TSC runs at the frequency of P0
 };
 // clang-format on
 
-const PlainMsr* find_plain(std::uint32_t msr) {
-  const auto* const at = std::find_if(std::begin(kPlainMsrs), std::end(kPlainMsrs),
-                                      [msr](const PlainMsr& row) { return msr >= row.first && msr <= row.last; });
+const PlainMsr* find_plain(std::uint32_t msr, arch::Vendor vendor) {
+  const auto* const at = std::find_if(std::begin(kPlainMsrs), std::end(kPlainMsrs), [=](const PlainMsr& row) {
+    return msr >= row.first && msr <= row.last && row.only.value_or(vendor) == vendor;
+  });
   return at == std::end(kPlainMsrs) ? nullptr : at;
 }
 
@@ -126,11 +156,15 @@ const PlainMsr* find_plain(std::uint32_t msr) {
 CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   const auto last_brs = arch::pmu_leaf(model_, 0x1C, 0);
   const std::uint32_t last = last_brs && last_brs->eax != 0 ? 0x1C : model_.x2apic ? 0x0B : 0x0A;
-  if (leaf > last && leaf < kExtended) leaf = last;  // as processors do: the data of the highest leaf
-  if (leaf > kLastExtended) leaf = last;
+  const bool amd = model_.vendor == arch::Vendor::Amd;
+  const std::uint32_t last_extended = amd ? kLastExtendedOfAmd : kLastExtended;
+  if ((leaf > last && leaf < kExtended) || leaf > last_extended) {
+    if (amd) return {};
+    leaf = last;  // as Intel's processors do: the data of the highest leaf
+  }
   if (const auto own = arch::pmu_leaf(model_, leaf, subleaf)) return {own->eax, own->ebx, own->ecx, own->edx};
   CpuidResult result;
-  const std::string vendor = "GenuineIntel";
+  const std::string vendor(arch::vendor_name(model_));
   switch (leaf) {
     case 0: result = {last, letters(vendor, 0), letters(vendor, 8), letters(vendor, 4)}; break;
     case 1: {
@@ -142,9 +176,14 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
       break;
     }
     case 0x0B: result = topology(subleaf); break;
-    case kExtended: result = {kLastExtended, 0, 0, 0}; break;
+    // AMD's has the vendor's letters and the signature here, too.
+    case kExtended:
+      result = {last_extended, 0, 0, 0};
+      if (amd) result = {last_extended, letters(vendor, 0), letters(vendor, 8), letters(vendor, 4)};
+      break;
     case kExtended + 1:
-      result = {0, 0, leaf81::kLahf, leaf81::kSyscall | leaf81::kNx | leaf81::kPage1G | leaf81::kRdtscp | leaf81::kLm};
+      result = {amd ? model_.signature : 0, 0, leaf81::kLahf | (amd ? leaf81::kTopologyExtensions : 0u),
+                leaf81::kSyscall | leaf81::kNx | leaf81::kPage1G | leaf81::kRdtscp | leaf81::kLm};
       break;
     case kExtended + 2:
     case kExtended + 3:
@@ -156,6 +195,7 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
     }
     case kExtended + 7: result = {0, 0, 0, 1u << 8}; break;  // the TSC runs at one rate
     case kExtended + 8: result = {kAddressBits, 0, 0, 0}; break;
+    case kExtended + 0x1D: result = cache_topology(model_, subleaf); break;
     default: break;
   }
   const arch::CpuidBits bits = arch::pmu_bits(model_, leaf, subleaf, quirks_);
@@ -178,12 +218,12 @@ bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
   }
   if (msr == kMiscEnable) {
     std::uint64_t pmu_bits = 0;
-    (void)pmu_.rdmsr(msr, pmu_bits);
+    if (!pmu_.rdmsr(msr, pmu_bits)) return false;
     value = pmu_bits | misc_enable_;
     return true;
   }
   if (arch::is_pmu_msr(msr)) return pmu_.rdmsr(msr, value);
-  const PlainMsr* const plain = find_plain(msr);
+  const PlainMsr* const plain = find_plain(msr, model_.vendor);
   if (plain == nullptr) return false;
   const auto at = stored_.find(msr);
   value = at == stored_.end() ? plain->reset : at->second;
@@ -202,6 +242,7 @@ bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
     return done;
   }
   if (msr == kMiscEnable) {
+    if (model_.vendor != arch::Vendor::Intel) return false;
     if ((value & ~(kMiscWritable | arch::MiscEnable::fields.mask)) != 0) return false;  // the PMU's are ignored
     misc_enable_ = value & kMiscWritable;
     return true;
@@ -211,7 +252,7 @@ bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
     if (done && msr == kDebugCtl) cpu_->set_debugctl(pmu_.debugctl().raw());
     return done;
   }
-  const PlainMsr* const plain = find_plain(msr);
+  const PlainMsr* const plain = find_plain(msr, model_.vendor);
   if (plain == nullptr || plain->writable == 0 || (value & ~plain->writable) != 0) return false;
   stored_[msr] = value;
   return true;

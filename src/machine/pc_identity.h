@@ -34,7 +34,8 @@ class PcCpuid : public Cpuid {
 
 class PcMsrs : public MsrFile {
  public:
-  PcMsrs(const Clock& clock, LocalApic& apic, pmu::Pmu& pmu) : clock_(clock), apic_(apic), pmu_(pmu) {}
+  PcMsrs(const arch::CpuModel& model, const Clock& clock, LocalApic& apic, pmu::Pmu& pmu)
+      : model_(model), clock_(clock), apic_(apic), pmu_(pmu) {}
   void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
 
   bool rdmsr(std::uint32_t msr, std::uint64_t& value) override;
@@ -45,6 +46,7 @@ class PcMsrs : public MsrFile {
   std::uint64_t tsc() const;
 
  private:
+  const arch::CpuModel& model_;
   const Clock& clock_;
   LocalApic& apic_;
   pmu::Pmu& pmu_;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <iterator>
+#include <string>
+
 #include "arch/cpu_model.h"
 #include "machine/clock.h"
 #include "machine/devices/local_apic.h"
@@ -57,6 +61,46 @@ TEST(PcCpuid, X2apicCameWithNehalemAndTheTscDeadlineWithSandyBridge) {
     EXPECT_TRUE(offers(name, 24)) << name;
   EXPECT_FALSE(offers("core2", 21));
   EXPECT_TRUE(offers("nehalem", 21));
+}
+
+std::string letters(std::initializer_list<std::uint32_t> words) {
+  std::string text;
+  for (std::uint32_t word : words) {
+    for (int i = 0; i < 4; ++i, word >>= 8) text += static_cast<char>(word);
+  }
+  return text;
+}
+
+// source: CPUID dump of a Ryzen 9 7950X. There each cache says how many threads share it; here there is one.
+TEST(PcCpuid, Zen4IsAmdsWithItsCachesAndCountersInLeavesOfItsOwn) {
+  Processor p;
+  const arch::CpuModel& zen4 = *arch::find_cpu_model("zen4");
+  PcCpuid cpuid{zen4, {}, p.apic};
+  const CpuidResult first = cpuid.cpuid(0, 0), extended = cpuid.cpuid(0x80000000, 0);
+  EXPECT_EQ(letters({first.ebx, first.edx, first.ecx}), "AuthenticAMD");
+  EXPECT_EQ(extended.eax, 0x80000022u);
+  EXPECT_EQ(letters({extended.ebx, extended.edx, extended.ecx}), "AuthenticAMD");
+  EXPECT_EQ(cpuid.cpuid(1, 0).eax, 0x00A60F12u);
+  EXPECT_EQ(cpuid.cpuid(0x80000001, 0).eax, 0x00A60F12u);
+  EXPECT_EQ(cpuid.cpuid(0x80000001, 0).ecx & (1u << 22 | 1u << 23), 1u << 22 | 1u << 23);
+  EXPECT_EQ(cpuid.cpuid(1, 0).edx & 1u << 21, 0u) << "no Debug Store";
+  EXPECT_EQ(cpuid.cpuid(0x0A, 0).eax, 0u);
+  EXPECT_EQ(cpuid.cpuid(0x80000022, 0).eax, 1u);
+  EXPECT_EQ(cpuid.cpuid(0x80000022, 0).ebx, 6u);
+  const std::uint32_t caches[][4] = {{0x121, 0x01C0003F, 0x3F, 0},
+                                     {0x122, 0x01C0003F, 0x3F, 0},
+                                     {0x143, 0x01C0003F, 0x7FF, 2},
+                                     {0x163, 0x03C0003F, 0x7FFF, 1},
+                                     {0, 0, 0, 0}};
+  for (std::uint32_t i = 0; i < std::size(caches); ++i) {
+    const CpuidResult leaf = cpuid.cpuid(0x8000001D, i);
+    EXPECT_EQ(leaf.eax, caches[i][0]) << i;
+    EXPECT_EQ(leaf.ebx, caches[i][1]) << i;
+    EXPECT_EQ(leaf.ecx, caches[i][2]) << i;
+    EXPECT_EQ(leaf.edx, caches[i][3]) << i;
+  }
+  for (const std::uint32_t beyond : {0x0Cu, 0x40000000u, 0x80000023u}) EXPECT_EQ(cpuid.cpuid(beyond, 0).ebx, 0u);
+  EXPECT_NE(PcCpuid(arch::default_cpu_model(), {}, p.apic).cpuid(0x80000023, 0).ebx, 0u) << "Intel's: the highest leaf";
 }
 
 TEST(PcCpuid, WithoutItsApicTheProcessorSaysThatItHasNone) {

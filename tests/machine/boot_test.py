@@ -45,6 +45,10 @@ class Messages(InFolder):
         self.refused(129, "boot: --append and --module are for --kernel\nhint: a disk image has no command line\n",
                      "--image", "i", "--append", "x")
         self.refused(129, "boot: what is 'k' for?\nhint: zeroskid boot --image FILE, or --kernel FILE\n", "k")
+        self.refused(129, "boot: zen4@1 has no Debug Store, which --demo shows\nhint: take a CPU model of Intel's\n",
+                     "--demo", "--cpu", "zen4")
+        self.refused(129, "boot: zen4@1 has no Debug Store, which --ds-log prints\nhint: take a CPU model of Intel's\n",
+                     "--kernel", "k", "--cpu", "zen4", "--ds-log", "-")
         self.refused(129, "--mem 5: 2M to 3G are possible, in steps of 4K\n", "--kernel", "k", "--mem", "5")
         self.refused(129, "--mem lots: no size\nhint: a number with K, M or G, for example 512M\n", "--kernel", "k",
                      "--mem", "lots")

@@ -17,6 +17,9 @@ import subprocess
 import tempfile
 
 
+AMD = ["zen4"]  # no Debug Store, other registers: "all" in a guest's head is of Intel's
+
+
 @dataclasses.dataclass
 class Story:
     name: str
@@ -75,8 +78,9 @@ class Outcome:
 def run(zeroskid, story, binary, cpu, more=()):
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "ds"
+        ds_log = [] if cpu in AMD else ["--ds-log", str(log)]
         done = subprocess.run([zeroskid, "boot", story.boot, str(binary), "--cpu", cpu, "--max-instructions", "50000000",
-                               "--ds-log", str(log), *story.options, *more],
+                               *ds_log, *story.options, *more],
                               capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
         return Outcome(done.returncode, done.stdout.splitlines(), done.stderr, log.read_text() if log.exists() else "")
 

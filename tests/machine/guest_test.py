@@ -12,9 +12,6 @@ import sys
 import guest
 
 
-AMD = ["zen4"]  # no Debug Store, other registers: "all" in a guest's head is of Intel's
-
-
 def names(zeroskid, option, kind):
     """All values of an option, as the message about a wrong one lists them."""
     said = subprocess.run([zeroskid, "boot", "--kernel", "x", option, "?"], capture_output=True, text=True).stderr
@@ -36,7 +33,7 @@ def quirks_without_a_guest(zeroskid, sources):
 
 def main():
     zeroskid, sources, binaries = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    every_cpu = [model for model in models(zeroskid) if model not in AMD]
+    every_cpu = [model for model in models(zeroskid) if model not in guest.AMD]
     wanted = sys.argv[4:]
     failed = runs = 0
     for name in quirks_without_a_guest(zeroskid, sources):

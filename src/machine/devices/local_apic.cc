@@ -160,7 +160,7 @@ void LocalApic::raise(Lvt entry) {
 void LocalApic::request_pmi() {
   if (!enabled() || (lvt_[kPmi] & kMasked) != 0) return;  // nothing is remembered
   const std::uint32_t entry = lvt_[kPmi];
-  lvt_[kPmi] |= kMasked;
+  if (features_.pmi_masks) lvt_[kPmi] |= kMasked;
   deliver(static_cast<std::uint8_t>(entry), delivery_mode(entry));
 }
 

@@ -36,9 +36,9 @@ class LocalApic : public TimedDevice {
     return msr == kBaseMsr || msr == kTscDeadlineMsr || (msr >= kFirstMsr && msr <= kLastMsr);
   }
 
-  /// What CPUID offers of it.
+  /// What CPUID offers of it, and whether a PMI masks its LVT entry: Intel's does, AMD's does not.
   struct Features {
-    bool x2apic = true, tsc_deadline = true;
+    bool x2apic = true, tsc_deadline = true, pmi_masks = true;
   };
   LocalApic(CpuPins& pins, const Clock& clock, Pic& pic) : LocalApic(pins, clock, pic, Features{}) {}
   LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, Features features);

@@ -72,6 +72,16 @@ TEST_F(LocalApicTest, APmiMasksItsOwnEntryAndAMaskedOneIsForgotten) {
   EXPECT_FALSE(pins.line);
 }
 
+// source: the kernel's handler of AMD's PMU writes its LVT entry once, that of Intel's at each PMI.
+TEST_F(LocalApicTest, APmiOfAnAmdProcessorLeavesItsEntryAsItIs) {
+  LocalApic amd{pins, clock, pic, {.pmi_masks = false}};
+  amd.write(0xF0, 0x1FF);
+  amd.write(0x340, 0x33);
+  amd.request_pmi();
+  EXPECT_EQ(amd.read(0x340), 0x33u);
+  EXPECT_EQ(amd.acknowledge(), 0x33);
+}
+
 TEST_F(LocalApicTest, APmiInNmiModeIgnoresTheVector) {
   enable();
   apic.write(0x340, 0x400);
