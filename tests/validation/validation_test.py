@@ -32,13 +32,17 @@ CASES = [
     *chase("westmere", (16 * KIB, 128 * KIB, 1 * MIB, 32 * MIB), (4, 10, 50, 358)),
     *chase("haswell", (16 * KIB, 128 * KIB, 1 * MIB, 64 * MIB), (4, 12, 41, 279)),
     *chase("skylake-server", (16 * KIB, 128 * KIB, 4 * MIB, 128 * MIB), (4, 14, 75, 291)),
+    *chase("zen4", (16 * KIB, 128 * KIB, 4 * MIB, 128 * MIB), (4, 14, 52, 413)),
     ("random 64-byte store, L2 (128 KiB)", "skylake-server", CYCLES, ("stores", 128 * KIB), 3, 30, STORES),
     ("random 64-byte store, L3 (4 MiB)", "skylake-server", CYCLES, ("stores", 4 * MIB), 5.5, 30, STORES),
     ("locked add, alone", "skylake-server", CYCLES, ("add", 0), 18.2, 35, ATOMICS),
     ("compare and swap, alone", "skylake-server", CYCLES, ("cas", 0), 31.2, 35, ATOMICS),
     ("mutex taken and released, alone", "skylake-server", CYCLES, ("mutex", 0), 54.6, 35, ATOMICS),
     ("mispredicts of a decision at 1/2", "skylake-server", MISSES, ("branches", 0), 0.5, 1, "arithmetic"),
+    ("mispredicts of a decision at 1/2", "zen4", "ex_ret_msprd_brnch_instr_dir_msmtch", ("branches", 0), 0.5, 1,
+     "arithmetic"),
     ("L1D replacements, 8 lines of a set", "skylake-server", "l1d.replacement", ("set", 8), 0, 0, "arithmetic"),
+    ("L1D fills, 8 lines of a set", "zen4", "ls_any_fills_from_sys.all", ("set", 8), 0, 0, "arithmetic"),
 ]
 
 ZEROSKID = KERNELS = PAGE = ""

@@ -18,6 +18,7 @@ constexpr std::array kMeasured{
     Measured{"branch-misses", "within 1 % on random decisions"},
     Measured{"mem_trans_retired.load_latency", "latencies within 7 % on pointer chases"},
     Measured{"mem_inst_retired.latency", "latencies within 7 % on pointer chases"},
+    Measured{"ls_not_halted", "within 7 % on pointer chases"},
     Measured{"cpu_clk_unhalted", "within 3 % on two published loops of arithmetic"},
 };
 
