@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -86,45 +87,58 @@ perf::EventAttr attr_of(const RecordingDescription& description, std::size_t ind
   return attr;
 }
 
+/// The fields that every sample has, in their order.
+struct SampleStart {
+  std::uint64_t id, ip;
+  std::uint32_t pid, tid;
+  std::uint64_t time_ns, address;
+  std::uint32_t cpu, zero;
+  std::uint64_t period;
+};
+static_assert(WireLayout<SampleStart>);
+
 /// Our ids: events are numbered from 1.
 std::uint64_t id_of(std::uint32_t event) { return std::uint64_t{event} + 1; }
 
-std::uint64_t value_of(const arch::RegisterFile& file, perf::Register name) {
+/// By perf::Register.
+constexpr std::array<std::uint64_t, perf::kNamedRegisters> values_of(const arch::RegisterFile& file) {
+  std::array<std::uint64_t, perf::kNamedRegisters> values{};
+  const auto set = [&values](perf::Register name, std::uint64_t value) {
+    values[static_cast<std::size_t>(name)] = value;
+  };
   using enum perf::Register;
-  switch (name) {
-    case Ax: return file.ax;
-    case Bx: return file.bx;
-    case Cx: return file.cx;
-    case Dx: return file.dx;
-    case Si: return file.si;
-    case Di: return file.di;
-    case Bp: return file.bp;
-    case Sp: return file.sp;
-    case Ip: return file.ip;
-    case Flags: return file.flags;
-    case R8: return file.r8;
-    case R9: return file.r9;
-    case R10: return file.r10;
-    case R11: return file.r11;
-    case R12: return file.r12;
-    case R13: return file.r13;
-    case R14: return file.r14;
-    case R15: return file.r15;
-    case Cs: return 0x33;  // the segments of every 64-bit Linux program
-    case Ss: return 0x2B;
-    case Ds:
-    case Es:
-    case Fs:
-    case Gs: break;
-  }
-  return 0;
+  set(Ax, file.ax);
+  set(Cx, file.cx);
+  set(Bx, file.bx);
+  set(Dx, file.dx);
+  set(Si, file.si);
+  set(Di, file.di);
+  set(Bp, file.bp);
+  set(Sp, file.sp);
+  set(Ip, file.ip);
+  set(Flags, file.flags);
+  set(R8, file.r8);
+  set(R9, file.r9);
+  set(R10, file.r10);
+  set(R11, file.r11);
+  set(R12, file.r12);
+  set(R13, file.r13);
+  set(R14, file.r14);
+  set(R15, file.r15);
+  set(Cs, 0x33);  // the segments of every 64-bit Linux program; the others are 0
+  set(Ss, 0x2B);
+  return values;
 }
 
 void put_registers(ByteWriter& out, const arch::RegisterFile& file, std::uint64_t mask) {
-  out.write(perf::RegisterAbi::Bits64);
-  for (unsigned bit = 0; bit < perf::kNamedRegisters; ++bit) {
-    if ((mask >> bit & 1) != 0) out.write(value_of(file, static_cast<perf::Register>(bit)));
-  }
+  const auto values = values_of(file);
+  std::array<std::uint64_t, 1 + perf::kNamedRegisters> words;
+  words[0] = static_cast<std::uint64_t>(perf::RegisterAbi::Bits64);
+  std::size_t count = 1;
+  constexpr std::uint64_t kNamed = (std::uint64_t{1} << perf::kNamedRegisters) - 1;
+  for (std::uint64_t rest = mask & kNamed; rest != 0; rest &= rest - 1)
+    words[count++] = values[static_cast<std::size_t>(std::countr_zero(rest))];
+  write_words(out, words.data(), count);
 }
 
 perf::BranchType branch_type_of(arch::BranchKind kind) {
@@ -167,7 +181,7 @@ std::string remedy_of(int error) {
 class PerfDataWriter::Impl {
  public:
   Impl(std::string path, RecordingDescription description)
-      : path_(std::move(path)), description_(std::move(description)) {}
+      : path_(std::move(path)), description_(std::move(description)), sample_type_(sample_type_of(description_)) {}
   ~Impl() {
     if (fd_ < 0) return;
     if (!closed_) (void)flush();
@@ -224,6 +238,7 @@ class PerfDataWriter::Impl {
 
   std::string path_;
   RecordingDescription description_;
+  std::uint64_t sample_type_;
   int fd_ = -1;
   bool regular_ = true;
   bool closed_ = false;
@@ -403,21 +418,21 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   CHECK(sample.event < description_.events.size());
   ++samples_seen_;
   if (error_) return *error_;
-  const std::uint64_t fields = sample_type_of(description_);
+  const std::uint64_t fields = sample_type_;
   note_heap_block(sample);
 
   std::uint16_t misc = perf::misc::user;
   if (sample.exact_ip) misc |= perf::misc::exact_ip;
   const std::size_t at = begin(RecordType::Sample, misc);
-  buffer_.write(id_of(sample.event));
-  buffer_.write(sample.ip);
-  buffer_.write(u32(sample.pid));
-  buffer_.write(u32(sample.tid));
-  buffer_.write(sample.time_ns);
-  buffer_.write(sample.address);
-  buffer_.write(sample.cpu);
-  buffer_.write(std::uint32_t{0});
-  buffer_.write(sample.period);
+  buffer_.write(SampleStart{.id = id_of(sample.event),
+                            .ip = sample.ip,
+                            .pid = u32(sample.pid),
+                            .tid = u32(sample.tid),
+                            .time_ns = sample.time_ns,
+                            .address = sample.address,
+                            .cpu = sample.cpu,
+                            .zero = 0,
+                            .period = sample.period});
 
   // What remains for the parts of variable length: call chain, branches and stack are cut to fit, in this order.
   std::size_t room = perf::kMaxRecordBytes - (buffer_.size() - at);

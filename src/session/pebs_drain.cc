@@ -9,7 +9,7 @@ namespace {
 
 using arch::PebsFormat;
 
-PebsFacts facts_of(const arch::PebsFields& record, PebsFormat format) {
+PebsFacts facts_of(const arch::PebsWords& record, PebsFormat format) {
   PebsFacts facts{.counters = {format >= PebsFormat::V3 ? record.counters : record.status},
                   .registers = record.registers,
                   .data_address = record.data_address,
@@ -25,10 +25,11 @@ PebsFacts facts_of(const arch::PebsFields& record, PebsFormat format) {
 DrainResult drain_pebs(std::span<const std::byte> records, PebsFormat format, arch::CounterSet pebs_counters,
                        const std::function<void(const PebsFacts&)>& receive) {
   DrainResult result;
-  while (const auto record = arch::decode_pebs(records, format, arch::DsLayout::Words64)) {
-    PebsFacts facts = facts_of(*record, format);
-    facts.record = records.first(record->size);
-    records = records.subspan(record->size);
+  arch::PebsWords record;
+  while (arch::decode_pebs(records, format, arch::DsLayout::Words64, record)) {
+    PebsFacts facts = facts_of(record, format);
+    facts.record = records.first(record.size);
+    records = records.subspan(record.size);
     ++result.records;
     facts.counters = facts.counters & pebs_counters;
     if (facts.counters.empty() && format < PebsFormat::V3 && std::has_single_bit(pebs_counters.bits)) {

@@ -13,10 +13,10 @@
 
 namespace zs::session {
 
-/// What one record says, whatever its format.
+/// What one record says, whatever its format. Holds until the next one is decoded.
 struct PebsFacts {
   arch::CounterSet counters;                 // made it: of the PEBS counters asked for, never empty
-  arch::RegisterFile registers;              // after the instruction; ip: the next one
+  const arch::RegisterFile& registers;       // after the instruction; ip: the next one
   std::optional<std::uint64_t> eventing_ip;  // the instruction itself; formats 2 and later
   std::uint64_t data_address = 0;            // 0: none
   std::uint64_t data_source = 0;             // as the processor's generation encodes it (arch/records/data_source.h)

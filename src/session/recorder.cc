@@ -263,7 +263,7 @@ class Recorder::Thread final : public PmuClient {
       sample.callchain = walk_frame_pointers(sample.ip, registers, recorder_.memory_, config.max_stack);
     }
     if (config.callchain == Callchain::Dwarf) copy_stack(sample, registers.sp);
-    recorder_.out_.write(std::move(sample));
+    recorder_.out_.write(sample);
     if (adaptive_[counter.event]) adapt(counter);
   }
 

@@ -115,32 +115,44 @@ void body(ByteWriter& out, const Fork& m) {
 }
 void body(ByteWriter& out, const Exit& m) { parentage(out, m); }
 
+/// What of a sample's lists is sent.
+SampleHead head_of(const Sample& s) {
+  return {.time_ns = s.time_ns,
+          .ip = s.ip,
+          .address = s.address,
+          .period = s.period,
+          .pid = s.pid,
+          .tid = s.tid,
+          .event = s.event,
+          .cpu = s.cpu,
+          .stack_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(s.user_stack.size(), kMaxUserStack)),
+          .callchain = static_cast<std::uint16_t>(std::min<std::size_t>(s.callchain.size(), kMaxCallchain)),
+          .branches = static_cast<std::uint8_t>(std::min<std::size_t>(s.branches.size(), kMaxBranches)),
+          .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0) |
+                                             (s.raw.empty() ? 0 : kHasRaw) | (s.data_source != 0 ? kHasDataSource : 0) |
+                                             (s.heap_block != nullptr ? kHasHeapBlock : 0))};
+}
+
+std::size_t sent_of(const HeapBlock& block) { return std::min<std::size_t>(block.site.size(), kMaxHeapSite); }
+
+std::size_t bytes_of_body(const Sample& s) {
+  const SampleHead head = head_of(s);
+  const std::size_t raw = s.raw.empty() ? 0 : sizeof(std::uint32_t) + s.raw.size();
+  const std::size_t block = s.heap_block == nullptr ? 0 : sizeof(HeapBlockBytes) + 8 * sent_of(*s.heap_block);
+  return sizeof head + (s.data_source != 0 ? sizeof(DataSourceBytes) : 0) + (s.has_registers ? sizeof s.registers : 0) +
+         std::size_t{8} * head.callchain + sizeof(BranchBytes) * head.branches + head.stack_bytes + raw + block;
+}
+
 void body(ByteWriter& out, const Sample& s) {
-  const std::size_t stack = std::min<std::size_t>(s.user_stack.size(), kMaxUserStack);
-  const std::size_t chain = std::min<std::size_t>(s.callchain.size(), kMaxCallchain);
-  const std::size_t branches = std::min<std::size_t>(s.branches.size(), kMaxBranches);
-  out.write(SampleHead{
-      .time_ns = s.time_ns,
-      .ip = s.ip,
-      .address = s.address,
-      .period = s.period,
-      .pid = s.pid,
-      .tid = s.tid,
-      .event = s.event,
-      .cpu = s.cpu,
-      .stack_bytes = static_cast<std::uint32_t>(stack),
-      .callchain = static_cast<std::uint16_t>(chain),
-      .branches = static_cast<std::uint8_t>(branches),
-      .flags = static_cast<std::uint8_t>((s.has_registers ? kHasRegisters : 0) | (s.exact_ip ? kExactIp : 0) |
-                                         (s.raw.empty() ? 0 : kHasRaw) | (s.data_source != 0 ? kHasDataSource : 0) |
-                                         (s.heap_block != nullptr ? kHasHeapBlock : 0))});
+  const SampleHead head = head_of(s);
+  out.write(head);
   if (s.data_source != 0) {
     out.write(DataSourceBytes{
         .source = s.data_source, .latency = s.latency, .instruction_latency = s.instruction_latency, .zero = {}});
   }
   if (s.has_registers) out.write(s.registers);
-  out.write_bytes(bytes_of(s.callchain, chain));
-  for (std::size_t i = 0; i < branches; ++i) {
+  out.write_bytes(bytes_of(s.callchain, head.callchain));
+  for (std::size_t i = 0; i < head.branches; ++i) {
     const SampledBranch& b = s.branches[i];
     out.write(BranchBytes{.from = b.from,
                           .to = b.to,
@@ -149,7 +161,7 @@ void body(ByteWriter& out, const Sample& s) {
                           .mispredicted = static_cast<std::uint8_t>(b.mispredicted),
                           .zero = 0});
   }
-  out.write_bytes(bytes_of(s.user_stack, stack));
+  out.write_bytes(bytes_of(s.user_stack, head.stack_bytes));
   if (!s.raw.empty()) {
     CHECK(s.raw.size() <= kMaxRaw, s.raw.size());
     out.write(static_cast<std::uint32_t>(s.raw.size()));
@@ -157,7 +169,7 @@ void body(ByteWriter& out, const Sample& s) {
   }
   if (s.heap_block == nullptr) return;
   const HeapBlock& block = *s.heap_block;
-  const std::size_t site = std::min<std::size_t>(block.site.size(), kMaxHeapSite);
+  const std::size_t site = sent_of(block);
   out.write(HeapBlockBytes{.number = block.number, .start = block.start, .size = block.size, .site = site});
   out.write_bytes(bytes_of(block.site, site));
 }
@@ -179,7 +191,7 @@ void body(ByteWriter& out, const Window& m) {
   put(out, m.values);
 }
 
-constexpr std::size_t bytes_of_body(const Window& m) {
+std::size_t bytes_of_body(const Window& m) {
   return sizeof(WindowHead) + sizeof(std::uint32_t) + 8 * std::min(m.values.size(), kMostCounts);
 }
 static_assert(kDatagramHeader + sizeof(MessageHead) + sizeof(WindowHead) + 4 + 8 * kMostCounts <= kMaxDatagram);
@@ -272,14 +284,16 @@ void read_body(ByteReader& in, Sample& s) {
   s.cpu = head.cpu;
   s.exact_ip = (head.flags & kExactIp) != 0;
   s.has_registers = (head.flags & kHasRegisters) != 0;
-  if ((head.flags & kHasDataSource) != 0) {
-    const auto data = in.read<DataSourceBytes>();
-    s.data_source = data.source;
-    s.latency = data.latency;
-    s.instruction_latency = data.instruction_latency;
-  }
-  if (s.has_registers) s.registers = in.read<arch::RegisterFile>();
-  s.callchain = in.read_array<std::uint64_t>(head.callchain);
+  const auto data = in.read_if<DataSourceBytes>((head.flags & kHasDataSource) != 0).value_or(DataSourceBytes{});
+  s.data_source = data.source;
+  s.latency = data.latency;
+  s.instruction_latency = data.instruction_latency;
+  if (s.has_registers)
+    s.registers = in.read<arch::RegisterFile>();
+  else
+    s.registers = {};
+  in.read_array(head.callchain, s.callchain);
+  s.branches.clear();
   for (int i = 0; i < head.branches && in.ok(); ++i) {
     const auto b = in.read<BranchBytes>();
     if (b.kind > static_cast<std::uint8_t>(arch::BranchKind::Far)) in.fail("no kind of branch");
@@ -289,8 +303,9 @@ void read_body(ByteReader& in, Sample& s) {
                           .cycles = b.cycles,
                           .kind = static_cast<arch::BranchKind>(b.kind)});
   }
-  s.user_stack = in.read_array<std::byte>(head.stack_bytes);
-  if ((head.flags & kHasRaw) != 0) s.raw = in.read_array<std::byte>(in.read<std::uint32_t>());
+  in.read_array(head.stack_bytes, s.user_stack);
+  in.read_array((head.flags & kHasRaw) != 0 ? in.read<std::uint32_t>() : 0, s.raw);
+  s.heap_block.reset();
   if ((head.flags & kHasHeapBlock) == 0) return;
   const auto block = in.read<HeapBlockBytes>();
   if (block.site > kMaxHeapSite) in.fail("too long a site");
@@ -345,13 +360,17 @@ void read_body(ByteReader& in, Notice& m) {
   m.text = get_string(in);
 }
 
-/// The type on the wire is the place in the variant. A window is read into the memory of the one before.
+/// Of which there may be many, one after the other.
+template <typename T>
+constexpr bool kOfMany = std::is_same_v<T, Sample> || std::is_same_v<T, Window>;
+
+/// The type on the wire is the place in the variant. A sample or a window is read into the memory of the one before.
 /// returns  false if there is no such type
 template <std::size_t I = 0>
 bool read_message(std::size_t type, ByteReader& in, Message& message) {
   if constexpr (I < std::variant_size_v<Message>) {
     if (type != I) return read_message<I + 1>(type, in, message);
-    if constexpr (std::is_same_v<std::variant_alternative_t<I, Message>, Window>) {
+    if constexpr (kOfMany<std::variant_alternative_t<I, Message>>) {
       auto* const last = std::get_if<I>(&message);
       read_body(in, last != nullptr ? *last : message.emplace<I>());
       return true;
@@ -404,12 +423,17 @@ void MessageWriter::write(const Message& message) {
   end_message();
 }
 
-void MessageWriter::write(const Window& window) {
-  const std::size_t size = bytes_of_body(window);
+template <typename T>
+void MessageWriter::write_in_place(const T& message, std::size_t size) {
   if (datagram_.size() + sizeof(MessageHead) + size > kMaxDatagram) flush();
-  datagram_.write(MessageHead{.type = type_of<Window>(), .size = static_cast<std::uint32_t>(size)});
-  body(datagram_, window);
+  datagram_.write(MessageHead{.type = type_of<T>(), .size = static_cast<std::uint32_t>(size)});
+  const std::size_t start = datagram_.size();
+  body(datagram_, message);
+  CHECK(datagram_.size() - start == size && datagram_.size() <= kMaxDatagram, datagram_.size(), start, size);
 }
+
+void MessageWriter::write(const Sample& sample) { write_in_place(sample, bytes_of_body(sample)); }
+void MessageWriter::write(const Window& window) { write_in_place(window, bytes_of_body(window)); }
 
 void MessageWriter::flush() {
   if (datagram_.size() == kDatagramHeader) return;

@@ -153,7 +153,8 @@ class MessageWriter {
 
   /// Strings and lists longer than the limits above are cut.
   void write(const Message& message);
-  /// The same of a window, which may be one of a million a second: it is written where it stays.
+  /// The same of samples and windows, of which there may be a million a second: they are written where they stay.
+  void write(const Sample& sample);
   void write(const Window& window);
   void flush();
 
@@ -164,6 +165,8 @@ class MessageWriter {
   void begin_datagram();
   void begin_message(std::size_t type);
   void end_message();
+  template <typename T>
+  void write_in_place(const T& message, std::size_t size);
 
   Channel& channel_;
   std::int32_t pid_;

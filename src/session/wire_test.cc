@@ -117,6 +117,41 @@ TEST(Wire, AWindowIsTheSameMessageEitherWay) {
   EXPECT_EQ(channel.all.at(0), channel.all.at(1));
 }
 
+TEST(Wire, ASampleIsTheSameMessageEitherWay) {
+  Sample bare;
+  bare.ip = 1;
+  for (const Sample& sample : {full_sample(), bare}) {
+    Datagrams channel;
+    MessageWriter writer{channel, 7};
+    writer.write(sample);
+    writer.flush();
+    writer.write(Message{sample});
+    writer.flush();
+    EXPECT_EQ(channel.all.at(0), channel.all.at(1));
+  }
+}
+
+TEST(Wire, ASampleHasNothingOfTheOneBeforeIt) {
+  Sample bare;
+  bare.ip = 1;
+  Datagrams channel;
+  MessageWriter writer{channel, 7};
+  writer.write(full_sample());
+  writer.write(bare);
+  writer.flush();
+  std::vector<Sample> back;
+  // Left where they are, so that the second is read into the first.
+  ASSERT_TRUE(decode_datagram(channel.all.at(0), [&](Message&& m) { back.push_back(std::get<Sample>(m)); }));
+  ASSERT_THAT(back, SizeIs(2));
+  EXPECT_EQ(back[1].ip, 1U);
+  EXPECT_FALSE(back[1].exact_ip || back[1].has_registers);
+  EXPECT_EQ(back[1].registers.r15, 0U);
+  EXPECT_EQ(back[1].address | back[1].data_source | back[1].latency | back[1].instruction_latency, 0U);
+  EXPECT_TRUE(back[1].branches.empty() && back[1].callchain.empty());
+  EXPECT_TRUE(back[1].user_stack.empty() && back[1].raw.empty());
+  EXPECT_EQ(back[1].heap_block, nullptr);
+}
+
 TEST(Wire, ASampleKeepsAllItsParts) {
   Datagrams channel;
   MessageWriter writer{channel, 7};

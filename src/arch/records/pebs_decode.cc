@@ -14,57 +14,52 @@ T at(Bytes bytes, std::size_t offset) {
   return value;
 }
 
-std::optional<PebsFields> decode_32(Bytes bytes) {
-  if (bytes.size() < sizeof(Pebs32)) return std::nullopt;
-  PebsFields fields;
-  fields.size = sizeof(Pebs32);
-  fields.registers = widened(at<Pebs32>(bytes, 0));
-  return fields;
+bool decode_32(Bytes bytes, PebsWords& words) {
+  if (bytes.size() < sizeof(Pebs32)) return false;
+  words = {.size = sizeof(Pebs32), .groups = {}, .registers = widened(at<Pebs32>(bytes, 0))};
+  return true;
 }
 
-std::optional<PebsFields> decode_fixed(Bytes bytes, PebsFormat format) {
+bool decode_fixed(Bytes bytes, PebsFormat format, PebsWords& words) {
   const std::size_t size = record_size(format);
-  if (size == 0 || bytes.size() < size) return std::nullopt;
+  if (size == 0 || bytes.size() < size) return false;
   PebsV3 record{};  // an older record is a prefix of a newer one
   std::memcpy(&record, bytes.data(), size);
   const PebsV1& v1 = record.v2.v1;
-  PebsFields fields;
-  fields.size = size;
-  fields.registers = v1.v0.registers;
-  (format >= PebsFormat::V3 ? fields.counters : fields.status) = v1.status;
-  fields.data_address = v1.data_address;
-  fields.data_source = v1.data_source;
-  fields.latency = v1.latency;
-  fields.eventing_ip = record.v2.eventing_ip;
-  fields.transaction = record.v2.transaction;
-  fields.tsc = record.tsc;
-  return fields;
+  const bool names_counters = format >= PebsFormat::V3;
+  words = {.size = size,
+           .groups = {},
+           .registers = v1.v0.registers,
+           .status = names_counters ? 0 : v1.status,
+           .counters = names_counters ? v1.status : 0,
+           .eventing_ip = record.v2.eventing_ip,
+           .tsc = record.tsc,
+           .data_address = v1.data_address,
+           .data_source = v1.data_source,
+           .latency = v1.latency,
+           .transaction = record.v2.transaction};
+  return true;
 }
 
-std::optional<PebsFields> decode_adaptive(Bytes bytes) {
+bool decode_adaptive(Bytes bytes, PebsWords& words) {
   const auto places = adaptive_places(bytes);
-  if (!places) return std::nullopt;
+  if (!places) return false;
   const auto basic = at<PebsBasic>(bytes, 0);
-  PebsFields fields;
-  fields.size = places->size;
-  fields.groups = places->groups;
-  fields.lbr_count = places->lbr_count;
-  fields.eventing_ip = basic.ip;
-  fields.counters = basic.counters;
-  fields.tsc = basic.tsc;
+  words = {.size = places->size,
+           .groups = places->groups,
+           .registers = {},
+           .counters = basic.counters,
+           .eventing_ip = basic.ip,
+           .tsc = basic.tsc};
   if (places->groups.has(PebsDataCfg::memory)) {
     const auto memory = at<PebsMemory>(bytes, places->memory);
-    fields.data_address = memory.address;
-    fields.data_source = memory.source;
-    fields.latency = memory.latency;
-    fields.transaction = memory.transaction;
+    words.data_address = memory.address;
+    words.data_source = memory.source;
+    words.latency = memory.latency;
+    words.transaction = memory.transaction;
   }
-  if (places->groups.has(PebsDataCfg::gprs)) fields.registers = legacy_order(at<PebsGprs>(bytes, places->gprs));
-  if (places->groups.has(PebsDataCfg::xmms)) fields.xmms = at<PebsXmms>(bytes, places->xmms);
-  for (unsigned n = 0; n < places->lbr_count; ++n) {
-    fields.lbrs[n] = at<PebsLbr>(bytes, places->lbrs + n * sizeof(PebsLbr));
-  }
-  return fields;
+  if (places->groups.has(PebsDataCfg::gprs)) words.registers = legacy_order(at<PebsGprs>(bytes, places->gprs));
+  return true;
 }
 
 }  // namespace
@@ -84,9 +79,22 @@ std::optional<AdaptivePlaces> adaptive_places(Bytes bytes) {
   return places;
 }
 
+bool decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout, PebsWords& words) {
+  if (layout == DsLayout::Words32) return decode_32(bytes, words);
+  return is_adaptive(format) ? decode_adaptive(bytes, words) : decode_fixed(bytes, format, words);
+}
+
 std::optional<PebsFields> decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout) {
-  if (layout == DsLayout::Words32) return decode_32(bytes);
-  return is_adaptive(format) ? decode_adaptive(bytes) : decode_fixed(bytes, format);
+  PebsFields fields;
+  if (!decode_pebs(bytes, format, layout, fields)) return std::nullopt;
+  if (layout == DsLayout::Words32 || !is_adaptive(format)) return fields;
+  const auto places = adaptive_places(bytes);
+  if (fields.groups.has(PebsDataCfg::xmms)) fields.xmms = at<PebsXmms>(bytes, places->xmms);
+  fields.lbr_count = places->lbr_count;
+  for (unsigned n = 0; n < places->lbr_count; ++n) {
+    fields.lbrs[n] = at<PebsLbr>(bytes, places->lbrs + n * sizeof(PebsLbr));
+  }
+  return fields;
 }
 
 }  // namespace zs::arch

@@ -12,8 +12,8 @@
 
 namespace zs::arch {
 
-/// One record; what its format or groups leave out is 0.
-struct PebsFields {
+/// One record without its vector registers and branches, which are five times as much; what its format or groups leave out is 0.
+struct PebsWords {
   std::size_t size = 0;  // bytes that it took
   PebsDataCfg groups;    // of an adaptive record, its PEBS_DATA_CFG
   RegisterFile registers;
@@ -22,6 +22,10 @@ struct PebsFields {
   std::uint64_t eventing_ip = 0;  // format 2 and later
   std::uint64_t tsc = 0;          // format 3 and later
   std::uint64_t data_address = 0, data_source = 0, latency = 0, transaction = 0;
+};
+
+/// And with them.
+struct PebsFields : PebsWords {
   PebsXmms xmms{};
   std::array<PebsLbr, kMaxPebsLbrs> lbrs{};
   unsigned lbr_count = 0;
@@ -41,5 +45,8 @@ std::optional<AdaptivePlaces> adaptive_places(Bytes bytes);
 /// The record that `bytes` begin with; more may follow. Nothing if they are too few, or if an adaptive record's size is
 /// not what its groups need.
 std::optional<PebsFields> decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout);
+
+/// The same for whoever needs no more, of each of thousands of records. returns whether there is one; else `words` says nothing
+bool decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout, PebsWords& words);
 
 }  // namespace zs::arch
