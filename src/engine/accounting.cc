@@ -359,8 +359,9 @@ std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint
 // tell_core: that the instruction runs, where there is one and it is not told otherwise
 void Runtime::begin_step(bool tell_core) {
   StepInProgress& step = thread_->step;
-  if (!stepped_insns_.decode(step.insn, thread_->pc, fetch(thread_->pc), config_.virtual_time)) return;
-  const Insn& insn = step.insn;
+  const Insn* const found = stepped_insns_.find(thread_->pc, fetch(thread_->pc), config_.virtual_time);
+  if (found == nullptr) return;
+  const Insn& insn = step.insn = *found;
   step.active = true;
   step.mark = mark(insn);
   if (step.mark.stepped) step.before = registers();
@@ -371,13 +372,18 @@ void Runtime::begin_step(bool tell_core) {
   if (tell_core && thread_->cpu.core != nullptr) begin_core_step(step);
 }
 
-// What there is to say of an instruction without addresses and marks, at `pc`, that runs or has run among others.
-arch::Retired Runtime::retired_alone(std::uint64_t pc) {
-  Insn& insn = thread_->step.insn;
-  CHECK(stepped_insns_.decode(insn, pc, fetch(pc), config_.virtual_time), pc);
+// The instruction at `pc`, which runs or has run among others, as it was when its block was made. Holds until the next is asked for.
+const Insn& Runtime::insn_alone(std::uint64_t pc) {
+  const Insn* const insn = stepped_insns_.find(pc, fetch(pc), config_.virtual_time);
+  CHECK(insn != nullptr, pc);
+  return *insn;
+}
+
+// What there is to say of it without addresses and marks.
+arch::Retired Runtime::retired_alone(const Insn& insn) {
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
-  retired.ip = pc;
+  retired.ip = insn.pc;
   retired.load_count = insn.facts.loads;
   retired.store_count = insn.facts.stores;
   return retired;
@@ -387,7 +393,7 @@ arch::Retired Runtime::retired_alone(std::uint64_t pc) {
 void Runtime::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16],
                             std::uint64_t flags) {
   if (thread_->cpu.pmus.empty()) return;
-  arch::Retired retired = retired_alone(pc);
+  arch::Retired retired = retired_alone(insn_alone(pc));
   retired.next_ip = next;
   const arch::RegisterFile after = register_file(gprs, flags, next);
   tell_pmus(retired, after);
@@ -396,8 +402,8 @@ void Runtime::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uin
 
 // A direct branch that is no call, so the registers are those before it and after it.
 void Runtime::retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
-  arch::Retired retired = retired_alone(pc);
-  const Insn& insn = thread_->step.insn;
+  const Insn& insn = insn_alone(pc);
+  arch::Retired retired = retired_alone(insn);
   CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump, pc);
   retired.taken = insn.flow != Flow::ConditionalJump || holds(insn.condition, flags);
   retired.next_ip = retired.taken ? insn.target : insn.next();

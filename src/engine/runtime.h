@@ -137,7 +137,8 @@ class Runtime final : public CodeSource, public CodeListener {
   void count_up_to_overflow();
   void retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags);
   void retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags);
-  arch::Retired retired_alone(std::uint64_t pc);
+  const Insn& insn_alone(std::uint64_t pc);
+  static arch::Retired retired_alone(const Insn& insn);
   void tell_pmus(const arch::Retired& retired, const arch::RegisterFile& after);
   void take_pmi(const arch::RegisterFile& after);
   std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;

@@ -1,8 +1,8 @@
 // What instructions that run alone are: most of them do so again and again, and decoding takes as long as a hundred others do.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -12,15 +12,14 @@ namespace zs::engine {
 
 class SteppedInsns {
  public:
-  /// As decode_into() says. What is known of the place is held against the bytes that are there now.
-  bool decode(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
-    known_.resize(std::size_t{1} << kBits);
-    Insn& known = known_[(pc ^ pc >> kBits) % known_.size()];
+  /// The instruction at `pc`; null if decode_into() says that there is none. What is known of the place is held against the bytes that
+  /// are there now. Holds until the next call.
+  const Insn* find(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
+    if (known_.empty()) known_.resize(std::size_t{1} << kBits);
+    Insn& known = known_[(pc ^ pc >> kBits) % (std::size_t{1} << kBits)];
     const bool same = known.pc == pc && known.length != 0 && known.length <= code.size() &&
-                      std::equal(known.bytes.begin(), known.bytes.begin() + known.length, code.begin());
-    if (!same && !decode_into(known, pc, code, virtual_time)) return false;
-    insn = known;
-    return true;
+                      std::memcmp(known.bytes.data(), code.data(), known.length) == 0;
+    return same || decode_into(known, pc, code, virtual_time) ? &known : nullptr;
   }
 
  private:

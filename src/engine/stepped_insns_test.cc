@@ -20,14 +20,14 @@ class SteppedInsnsTest : public testing::Test {
   void expect_decoded(std::uint64_t pc, std::span<const std::uint8_t> code) {
     const std::optional<Insn> expected = decode(pc, code, false);
     for (int i = 0; i < 2; ++i) {
-      Insn insn;
-      ASSERT_EQ(stepped_.decode(insn, pc, code, false), expected.has_value());
+      const Insn* const insn = stepped_.find(pc, code, false);
+      ASSERT_EQ(insn != nullptr, expected.has_value());
       if (!expected) continue;
-      EXPECT_EQ(insn.pc, pc);
-      EXPECT_EQ(insn.length, expected->length);
-      EXPECT_EQ(insn.bytes, expected->bytes);
-      EXPECT_EQ(insn.facts.rep_string, expected->facts.rep_string);
-      EXPECT_EQ(insn.memory_count, expected->memory_count);
+      EXPECT_EQ(insn->pc, pc);
+      EXPECT_EQ(insn->length, expected->length);
+      EXPECT_EQ(insn->bytes, expected->bytes);
+      EXPECT_EQ(insn->facts.rep_string, expected->facts.rep_string);
+      EXPECT_EQ(insn->memory_count, expected->memory_count);
     }
   }
   SteppedInsns stepped_;
