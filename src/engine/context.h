@@ -39,10 +39,10 @@ enum class ExitReason : std::uint32_t {
   IndirectMiss,  // target in rcx, rcx and rax in their slots
   Guard,         // the trace reached its guard page (or was tripped by a signal); guard_pc is the faulting append
   Fault,         // a guest instruction faulted; the thread's Fault says where
-  Stopped,       // the planted stop was reached (plant_stop.h)
+  Stopped,       // the stop that was chosen was reached (near_stop.h)
 };
 
-/// What a planted stop (plant_stop.h) has to do with the instruction that overflows.
+/// What a stop (near_stop.h) has to do with the instruction that overflows.
 enum class StopKind : std::uint8_t {
   Before,    // it stands before that one, which has to run alone
   Behind,    // right behind it; the registers there are all that is needed
@@ -68,22 +68,25 @@ struct Context {
   std::uint32_t padding;
   std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
   std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass
-  std::uint64_t near_table;    // 110h  of the block in which a stop is to be planted (NearTable)
-  std::uint64_t stop_at;       // 118h  where a stop is planted; 0 none
-  std::uint64_t stop_covers;   // 120h  what the jump covers
-  std::uint32_t stop_block;    // 128h
-  std::uint16_t stop_index;    // 12Ch  instructions of the block before it
-  StopKind stop_kind;          // 12Eh
-  std::uint8_t no_stop;     // 12Fh  1: the rest of a block with a stop runs; what follows may not run in Variant::Near
-  std::uint64_t mark_note;  // 130h  where a budget trace notes the next mark (MarkNote)
-  std::uint64_t restart;    // 138h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
-  std::uint64_t restarted;  // 140h  it has gone on there since C++ was left
-  std::uint64_t period_start;  // 148h  `restart` behind a stop that is passed
-  std::uint32_t passes_left;   // 150h  stops that may still be passed without C++
-  std::uint32_t passed;        // 154h  and how many have been: their states lie at kPassedOffset
-  const std::uint64_t* waits;  // 158h  not 0 there: another thread waits for its turn, and no stop is passed
-  std::uint64_t tripped;       // 160h  a signal waits: to C++ at the next brake
+  std::uint64_t near_table;    // 110h  of the block in which there is to be a stop (NearTable)
+  std::uint64_t stop_at;       // 118h  where the code behind it begins
+  std::uint32_t stop_block;    // 120h
+  std::uint16_t stop_index;    // 124h  instructions of the block before it
+  StopKind stop_kind;          // 126h
+  /// 1: the rest of a block with a stop runs, with the trace pointer kPastStops farther; what follows may not run in Variant::Near.
+  std::uint8_t past_stop;      // 127h
+  std::uint64_t mark_note;     // 128h  where a budget trace notes the next mark (MarkNote)
+  std::uint64_t restart;       // 130h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
+  std::uint64_t restarted;     // 138h  it has gone on there since C++ was left
+  std::uint64_t period_start;  // 140h  `restart` behind a stop that is passed
+  std::uint32_t passes_left;   // 148h  stops that may still be passed without C++
+  std::uint32_t passed;        // 14Ch  and how many have been: their states lie at kPassedOffset
+  const std::uint64_t* waits;  // 150h  not 0 there: another thread waits for its turn, and no stop is passed
+  std::uint64_t tripped;       // 158h  a signal waits: to C++ at the next brake
 };
+
+/// More than a block has instructions.
+inline constexpr std::uint64_t kPastStops = 256;
 
 /// A mark in a trace of which only the pointer counts.
 struct MarkNote {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/plant_stop.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -68,7 +67,7 @@ arch::RegisterFile Runtime::register_file(const std::uint64_t (&g)[16], std::uin
 std::uint64_t Runtime::dispatch() {
   std::uint32_t link_from = kNone;
   entering_.store(false);
-  zs_lift_stop(&context_);
+  if (context_.past_stop != 0) context_.trace_pointer -= kPastStops;
   context_.tripped = 0;
   stopped_ = {};
   retell_stops();
@@ -314,6 +313,7 @@ std::uint64_t Runtime::resume(std::uint32_t link_from) {
     if (thread_->pending.load() == 0) return at;
     entering_.store(false);
     thread_->step.active = false;
+    forget_stops();
   }
 }
 
@@ -460,7 +460,11 @@ void Runtime::retell_stops() {
   }
   if (const std::uint64_t restarted = std::exchange(context_.restarted, 0); restarted != 0) trace_start_ = restarted;
   // Here and not where the next stretch is chosen: another thread may come in between.
-  context_.no_stop = 0;
+  forget_stops();
+}
+
+void Runtime::forget_stops() {
+  context_.past_stop = 0;
   context_.passes_left = 0;
   context_.restart = 0;
 }
@@ -478,8 +482,8 @@ std::uint64_t Runtime::leave_near(const Allowance& allowed) {
   if (meta.map_register != 0)
     context_.slot_map = std::exchange(gpr(static_cast<Gpr>(meta.map_register)), gpr(kTracePointer));
   trace_start_ = translator_->near_end();  // nothing fits behind the block
-  context_.trace_pointer = trace_start_ - stopped.index;
-  context_.no_stop = 1;
+  context_.trace_pointer = trace_start_ - stopped.index + kPastStops;
+  context_.past_stop = 1;
   context_.restart = stretch(allowed);
   return block.entry + meta.code_offset;
 }

@@ -95,6 +95,19 @@ class Emitter {
       u32(static_cast<std::uint32_t>(disp));
     }
   }
+  /// xchg a, b
+  void exchange(Gpr a, Gpr b) {
+    u8(0x48u | (a >= 8 ? 4u : 0u) | (b >= 8 ? 1u : 0u));
+    u8(0x87);
+    u8(0xC0u | ((a & 7u) << 3) | (b & 7u));
+  }
+  /// jrcxz to a place at most 128 bytes back
+  void jrcxz(std::uint64_t to) {
+    const auto distance = static_cast<std::int64_t>(to - (at_ + 2));
+    CHECK(distance >= INT8_MIN && distance <= INT8_MAX, distance);
+    u8(0xE3);
+    u8(static_cast<std::uint8_t>(distance));
+  }
   /// lea reg, [reg + other + disp8]; neither is rsp, r12 or an extended register
   void add_registers(Gpr reg, Gpr other, std::int8_t disp) {
     u8(0x48);

@@ -113,6 +113,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t leave_near(const Allowance& allowed);
   void leave_stop();
   void retell_stops();
+  void forget_stops();
   static void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map,
                         std::uint64_t slot_far);
   void handle_exit(const Exit& exit);

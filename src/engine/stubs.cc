@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "engine/emitter.h"
-#include "engine/plant_stop.h"
+#include "engine/near_stop.h"
 
 namespace zs::engine {
 namespace {
@@ -181,9 +181,11 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   stubs.guard = stub(ExitReason::Guard);
   stubs.fault = stub(ExitReason::Fault);
 
-  // --- a planted stop: past it where that may be, with the vector registers left alone ---
+  // --- a stop: past it where that may be, with the vector registers left alone ---
   align();
-  stubs.stopped = out.here();
+  stubs.at_stop = out.here();
+  out.mov(kRcx, kTracePointer);
+  load_pointer();  // of the block's entry, as it was when the stop was chosen
   out.store_imm32(offsetof(Context, reason), static_cast<std::uint32_t>(ExitReason::Stopped));
   save_registers();
   out.mov_imm(kRdi, context);
@@ -200,15 +202,14 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
 
   // --- out and in again, with the vector registers and the flags left alone ---
   align();
-  stubs.plant = out.here();
+  stubs.choose_stop = out.here();
   constexpr Gpr kKept[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kRsp};  // what a call may change
   for (const Gpr reg : kKept) out.store(gpr_offset(reg), reg);
   out.store(offsetof(Context, slot_scratch), kRax);
   save_pointer();
   out.load(kRsp, offsetof(Context, host_rsp));
   out.mov_imm(kRdi, context);
-  out.mov_imm(kRsi, stubs.stopped);
-  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_plant_stop));
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_choose_stop));
   out.u8(0xFF);
   out.u8(0xD0);  // call rax
   out.store(offsetof(Context, enter_at), kRax);

@@ -271,16 +271,18 @@ void Translator::map_trace_register(const Path& path, std::size_t index) {
   out_.load(static_cast<Gpr>(best), gpr_offset(kTracePointer));
 }
 
+// The code of `insn` comes next, the glue before it is there.
 void Translator::note_meta(const Insn& insn, int far_register) {
   InsnMeta meta;
-  const std::uint64_t offset = out_.here() - current_.entry;
-  CHECK(offset <= UINT16_MAX);
-  meta.code_offset = static_cast<std::uint16_t>(offset);
   meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x3F;
   meta.foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
   meta.plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
   meta.far_register = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
+  if (current_.variant == Variant::Near && insn.flow != Flow::Breakpoint) emit_stop_check(meta);
+  const std::uint64_t offset = out_.here() - current_.entry;
+  CHECK(offset <= UINT16_MAX);
+  meta.code_offset = static_cast<std::uint16_t>(offset);
   if (current_.variant == Variant::Once) {
     CHECK(once_metas_ < kOnceMetas - 1);
     metas_[once_metas_++] = meta;
@@ -300,11 +302,10 @@ void Translator::emit_plain(const Insn& insn) {
     return;
   }
   const std::uint64_t target = rip_target(insn);
-  const std::uint64_t near_displacement = target - (out_.here() + insn.length);
-  if (fits32(near_displacement)) {
-    const auto displacement = static_cast<std::uint32_t>(near_displacement);
-    std::memcpy(bytes + insn.disp_at, &displacement, 4);
+  if (fits32(target - out_.here()) && fits32(target - (out_.here() + kMostPerStep))) {
     note_meta(insn, 0);
+    const auto displacement = static_cast<std::uint32_t>(target - (out_.here() + insn.length));
+    std::memcpy(bytes + insn.disp_at, &displacement, 4);
     out_.instruction(bytes, insn.length);
     return;
   }
@@ -582,6 +583,10 @@ void Translator::emit_brake_exit(const SideExit& side) {
 
 // Falls through if all of the block may run. `imm` is patched when the block's length is known.
 void Translator::emit_near_check(const Path& path) {
+  stop_jump_ = 0;
+  near_instructions_ = path.steps.size();
+  if (near_instructions_ != 0 && path.steps.back().insn.flow == Flow::Breakpoint)
+    --near_instructions_;  // does not retire
   near_flags_saved_ = path.steps.empty() || !overwrites_flags(path.steps[0].insn);
   if (near_flags_saved_) {
     out_.store(offsetof(Context, slot_rax), kRax);
@@ -598,6 +603,34 @@ void Translator::emit_near_check(const Path& path) {
   }
 }
 
+// Before the code of an instruction, whose glue is there: is this where the stop is, as zs_choose_stop says? The trace pointer tells it, which
+// is that of the block's entry. Nothing of the program changes: rcx and the stolen register change places meanwhile.
+void Translator::emit_stop_check(const InsnMeta& next) {
+  const std::uint64_t index = current_.instructions - 1U;
+  const bool behind = index != 0 && metas_.back().plain != 0;
+  const bool before = index == 0 ? next.foreseen != 0 : next.plain == 0 || index + 1 == near_instructions_;
+  if (!behind && !before) return;
+  constexpr unsigned kLongest = 32, kReach = 128;  // bytes: of the check up to its last jrcxz, and how far that jumps
+  if (stop_jump_ == 0 || out_.here() + kLongest - stop_jump_ > kReach) {
+    out_.u8(0xEB);
+    out_.u8(5);  // jmp over what follows
+    stop_jump_ = out_.here();
+    out_.jmp(stubs_.at_stop);
+  }
+  const auto end = static_cast<std::int32_t>(near_end() - window_.pointer_bias());
+  std::int32_t added = static_cast<std::int32_t>(index) - (behind ? 1 : 0) - end;
+  out_.exchange(kRcx, kTracePointer);
+  out_.add_disp(kRcx, added);
+  out_.jrcxz(stop_jump_);
+  if (behind && before) {
+    out_.add_disp(kRcx, 1);
+    out_.jrcxz(stop_jump_);
+    ++added;
+  }
+  out_.add_disp(kRcx, -added);
+  out_.exchange(kRcx, kTracePointer);
+}
+
 void Translator::emit_near_exit() {
   const auto limit = static_cast<std::uint32_t>(near_end() - current_.instructions - window_.pointer_bias());
   std::memcpy(reinterpret_cast<void*>(near_limit_after_ - sizeof limit), &limit, sizeof limit);
@@ -605,7 +638,7 @@ void Translator::emit_near_exit() {
   Emitter::patch_rel32(near_jump_after_, out_.here());
   out_.store_imm32(offsetof(Context, near_table), 0);
   const std::uint64_t table_after = out_.here();
-  out_.jmp(stubs_.plant);
+  out_.jmp(stubs_.choose_stop);
   const auto restore_flags = [&] {
     if (!near_flags_saved_) return;
     out_.ax_to_flags();

@@ -19,7 +19,7 @@
 #include "engine/decode.h"
 #include "engine/emitter.h"
 #include "engine/lanes.h"
-#include "engine/plant_stop.h"
+#include "engine/near_stop.h"
 #include "engine/stubs.h"
 
 namespace zs::engine {
@@ -316,6 +316,7 @@ class Translator {
   void emit_brake_exit(const SideExit& side);
   void emit_near_check(const Path& path);
   void emit_near_exit();
+  void emit_stop_check(const InsnMeta& next);
   void emit_near_table(NearTable table);
   std::uint64_t unlinked(const Exit& exit) const;
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
@@ -411,6 +412,8 @@ class Translator {
   std::uint64_t near_jump_after_ = 0;   // Variant::Near: the jump of its check
   std::uint64_t near_limit_after_ = 0;  // and the immediate that it compares with
   bool near_flags_saved_ = false;
+  std::uint64_t stop_jump_ = 0;        // the last jump to Stubs::at_stop in it; 0: none yet
+  std::size_t near_instructions_ = 0;  // that will be counted in it
   std::uint32_t stale_exit_ = kNone;
   std::vector<std::uint64_t> stale_jumps_;  // to the stale exit: ends of their rel32
   std::vector<std::uint32_t> side_counts_;
