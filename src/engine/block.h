@@ -82,6 +82,7 @@ struct Exit {
   bool adjacent = false;   // linked to what follows: the jump is a NOP
   bool near = false;       // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
   bool quiet = false;      // behind a brake in the budget form: says its id there too
+  bool came_out = false;   // `near`: has led to C++ behind a stop
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
 
   /// By a branch that the block does not follow, or not that way.

@@ -348,6 +348,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     Allowance allowed = allowance();
     if (is_far(allowed)) {
       if (const std::uint64_t at = leave_near(allowed); at != 0) return at;
+      link_behind_stop(link_from);
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full, link_from);
       if (stop_counting_elements()) {
@@ -486,6 +487,18 @@ std::uint64_t Runtime::leave_near(const Allowance& allowed) {
   context_.past_stop = 1;
   context_.restart = stretch(allowed);
   return block.entry + meta.code_offset;
+}
+
+// The block with the last stop has ended, and its exit leads to nothing yet. Next time it finds a block of Variant::Near that may not run,
+// and with it the way to Variant::Full.
+void Runtime::link_behind_stop(std::uint32_t& link_from) {
+  if (link_from == kNone || !translator_->comes_out_again(link_from) || may_change_unseen(thread_->pc)) return;
+  const std::uint64_t flushes = translator_->flushes();
+  const Block& block = translator_->get(thread_->pc, Variant::Near);
+  if (flushes != translator_->flushes())
+    link_from = kNone;
+  else if (block.instructions != 0)
+    translator_->link(link_from, block);
 }
 
 // The glue in front of an instruction has run: its registers go back. What an indirect branch spills, it spills later.

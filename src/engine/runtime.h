@@ -111,6 +111,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t stretch(const Allowance& allowed);
   void allow_passes();
   std::uint64_t leave_near(const Allowance& allowed);
+  void link_behind_stop(std::uint32_t& link_from);
   void leave_stop();
   void retell_stops();
   void forget_stops();

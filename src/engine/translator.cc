@@ -1160,6 +1160,12 @@ bool Translator::may_link(std::uint32_t exit_id) const {
   return exit.patch_after != 0 && exit.linked_to == kNone && !blocks_[exit.block].dead && !is_better_followed(exit_id);
 }
 
+bool Translator::comes_out_again(std::uint32_t exit_id) {
+  Exit& exit = exits_[exit_id];
+  return exit.near && exit.kind == ExitKind::Direct && !exit.brake && may_link(exit_id) &&
+         std::exchange(exit.came_out, true);
+}
+
 void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
   if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead || target.variant != links_to(exit))

@@ -99,6 +99,9 @@ class Translator {
 
   /// Makes `exit` jump straight to `target` from now on.
   void link(std::uint32_t exit, const Block& target);
+  /// `exit` has led to C++ behind a stop. returns whether it has before, and to link it to its like would help: where most blocks are
+  /// new to a sample that is not worth a translation
+  bool comes_out_again(std::uint32_t exit);
   /// Lets indirect branches find `block` without C++ from now on. `from_far` is the block whose direct lookup could not reach
   /// it; it is translated anew with the hashed lookup.
   void add_indirect_entry(std::uint32_t index);
