@@ -72,13 +72,16 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       options_(options),
       at_(window.code_begin()),
       cold_at_(window.cold_begin()),
+      near_begin_(window.code_end() - (has_near() ? page_down((window.code_end() - window.cold_begin()) / 2) : 0)),
+      near_at_(near_begin_),
       counts_(lanes, units),
       fact_counts_(lanes),
       out_(at_, window.cold_begin(), window.context_address()),
-      cold_(cold_at_, window.code_end(), window.context_address()) {
+      cold_(cold_at_, near_begin_, window.context_address()) {
   forget_hashed();
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
   blocks_.reserve(std::size_t{1} << 18);
+  for (auto* blocks : {&common_blocks_, &near_blocks_}) blocks->reserve(std::size_t{1} << 18);
   exits_.reserve(std::size_t{1} << 20);
   exit_marks_.reserve(std::size_t{1} << 20);
   metas_.reserve(std::size_t{1} << 22);
@@ -911,7 +914,8 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
   // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
   Block& block = blocks_[index];
   const std::uint64_t pc = block.pc;
-  begin_at((at_ + 15) & ~std::uint64_t{15});
+  std::uint64_t& end = end_of(block.variant);
+  begin_at((end + 15) & ~std::uint64_t{15});
   block.hashed_entry = out_.here();
   const bool low = fits32(pc) && fits32(0 - pc);
   const auto add_to_rcx = [&](std::uint64_t value) {
@@ -938,7 +942,7 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
   out_.load(kRax, offsetof(Context, slot_rax));
   out_.jmp(block.entry);
   head = prefix;
-  at_ = out_.here();
+  end = out_.here();
 }
 
 void Translator::forget_hashed() {
@@ -987,17 +991,19 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   current_index_ = static_cast<std::uint32_t>(blocks_.size());
   copy_of_ = adjacent_ = kNone;
   if (from != kNone && (!may_link(from) || links_to(exits_[from]) != variant)) from = kNone;
-  begin_at(from == kNone ? (at_ + 15) & ~std::uint64_t{15} : at_);
-  cold_ = Emitter(cold_at_, window_.code_end(), window_.context_address());
+  std::uint64_t& code_end = end_of(variant);
+  begin_at(from == kNone ? (code_end + 15) & ~std::uint64_t{15} : code_end);
+  cold_ = Emitter(cold_at_, near_begin_, window_.context_address());
   if (variant == Variant::Full && !looks_up_directly()) hashed_lookups_ = true;
   if (from == kNone)
     emit_direct_entry();
   else
     approach_from(from);
   emit_block(path);
-  at_ = out_.here();
+  code_end = out_.here();
 
   blocks_.push_back(current_);
+  (variant == Variant::Near ? near_blocks_ : common_blocks_).push_back(current_index_);
   if (options_.wants_retirements && current_.unseen_changes) {  // later the path may be another
     retirements_at(current_index_) = retirements_of(path);
     check_exits(current_, retirements_at(current_index_));
@@ -1037,6 +1043,8 @@ void Translator::reserve_once() {
   none.entry = window_.code_begin();
   none.dead = true;
   blocks_.assign(1, none);
+  common_blocks_.assign(1, kOnceBlock);
+  near_blocks_.clear();
   exits_.assign(kFirstKept, Exit{});
   exit_marks_.assign(kFirstKept, MarkTime::None);
   metas_.assign(kOnceMetas, InsnMeta{});
@@ -1044,10 +1052,11 @@ void Translator::reserve_once() {
   for (std::size_t exit = 0; exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
   at_ = window_.code_begin() + kOnceBytes;
   cold_at_ = window_.cold_begin();
+  near_at_ = near_begin_;
 }
 
 void Translator::begin_at(std::uint64_t at) {
-  out_ = Emitter(at, window_.cold_begin(), window_.context_address());
+  out_ = Emitter(at, at < near_begin_ ? window_.cold_begin() : window_.code_end(), window_.context_address());
   out_.need(kMostPerStep);
 }
 
@@ -1192,11 +1201,12 @@ void Translator::lead(std::uint32_t exit_id, const Block& target) {
   }
   if (made_last && exit_id == copy_of_) return Emitter::patch_rel32(exit.branch_after, copy_at_);
   if (exit.branch_after == 0 || nearly_full()) return Emitter::patch_rel32(exit.patch_after, target.entry);
-  begin_at(at_);
+  std::uint64_t& end = end_of(target.variant);
+  begin_at(end);
   emit_record(exit_id);
   out_.jmp(target.entry);
-  Emitter::patch_rel32(exit.branch_after, at_);
-  at_ = out_.here();
+  Emitter::patch_rel32(exit.branch_after, end);
+  end = out_.here();
 }
 
 void Translator::lead_nowhere(Exit& exit) {
@@ -1228,7 +1238,7 @@ void Translator::add_near_entry(std::uint32_t index) {
 
 void Translator::note_far_target(std::uint64_t cache_pc) {
   std::uint32_t index = locate(cache_pc).block;
-  if (cache_pc >= window_.cold_begin()) {
+  if (cache_pc >= window_.cold_begin() && cache_pc < near_begin_) {
     const auto after = std::upper_bound(blocks_.begin() + 1, blocks_.end(), cache_pc,
                                         [](std::uint64_t pc, const Block& block) { return pc < block.cold_entry; });
     index = static_cast<std::uint32_t>(after - blocks_.begin()) - 1;
@@ -1315,7 +1325,7 @@ std::size_t Translator::bytes() const {
   constexpr std::size_t kMapped = 32, kInDirectTable = 240;  // measured: cc1
   return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) +
          blocks_.size() * (sizeof(Block) + kMapped + kInDirectTable) + (at_ - window_.code_begin()) +
-         (cold_at_ - window_.cold_begin());
+         (cold_at_ - window_.cold_begin()) + (near_at_ - near_begin_);
 }
 
 void Translator::flush() {
@@ -1339,19 +1349,23 @@ void Translator::flush() {
 
 Translator::Place Translator::locate(std::uint64_t cache_pc) const {
   Place place;
-  auto after = std::upper_bound(blocks_.begin(), blocks_.end(), cache_pc,
-                                [](std::uint64_t pc, const Block& block) { return pc < block.entry; });
-  if (after == blocks_.begin()) return place;
-  const Block& block = *(after - 1);
+  const auto& order = cache_pc < near_begin_ ? common_blocks_ : near_blocks_;
+  const auto behind =
+      std::upper_bound(order.begin(), order.end(), cache_pc,
+                       [this](std::uint64_t pc, std::uint32_t index) { return pc < blocks_[index].entry; });
+  if (behind == order.begin()) return place;
+  const std::uint32_t index = *(behind - 1);
+  const Block& block = blocks_[index];
   if (cache_pc >= block.entry + block.code_bytes) return place;
   const auto offset = cache_pc - block.entry;
   const std::uint32_t end = block.first_meta + block.instructions;
   // Breakpoints have a meta but do not count; the search stops at the block's last meta either way.
   std::uint32_t at = block.first_meta;
-  const std::uint32_t limit = after == blocks_.end() ? static_cast<std::uint32_t>(metas_.size()) : after->first_meta;
+  const bool newest = index + 1 == blocks_.size();
+  const std::uint32_t limit = newest ? static_cast<std::uint32_t>(metas_.size()) : blocks_[index + 1].first_meta;
   if (at >= limit) return place;
   while (at + 1 < limit && at + 1 < end + 1 && metas_[at + 1].code_offset <= offset) ++at;
-  place.block = static_cast<std::uint32_t>(&block - blocks_.data());
+  place.block = index;
   place.instruction = static_cast<std::uint16_t>(at - block.first_meta);
   place.meta = metas_[at];
   place.pc = block.pc + static_cast<std::uint64_t>(std::int64_t{metas_[at].pc_delta});

@@ -120,8 +120,8 @@ class Translator {
   std::size_t bytes() const;
   bool nearly_full() const {
     constexpr std::uint64_t kSpare = 128 << 10;
-    return at_ + kSpare > window_.cold_begin() || cold_at_ + kSpare > window_.code_end() ||
-           exits_.size() + 64 > SpacedRecord::kMostExits;
+    return at_ + kSpare > window_.cold_begin() || cold_at_ + kSpare > near_begin_ ||
+           (has_near() && near_at_ + kSpare > window_.code_end()) || exits_.size() + 64 > SpacedRecord::kMostExits;
   }
   std::uint64_t flushes() const { return flushes_; }
 
@@ -295,6 +295,8 @@ class Translator {
   void emit_block(const Path& path);
   const Block& translate(std::uint64_t pc, Variant variant, std::uint32_t from);
   void begin_at(std::uint64_t at);
+  /// Where code of that kind goes on.
+  std::uint64_t& end_of(Variant variant) { return variant == Variant::Near ? near_at_ : at_; }
   void emit_direct_entry();
   void approach_from(std::uint32_t exit_id);
   void link_end(const Path& path);
@@ -365,7 +367,11 @@ class Translator {
   const LaneSet& lanes_;
   Options options_;
   std::uint64_t at_, cold_at_;
+  /// Blocks of Variant::Near lie apart, in the last quarter: between those of Variant::Full, which they are as many as where most
+  /// samples are taken in new places, they would make the program's code twice as long.
+  std::uint64_t near_begin_, near_at_;
   std::vector<Block> blocks_;
+  std::vector<std::uint32_t> common_blocks_, near_blocks_;  // blocks_ by where they lie
   std::vector<Exit> exits_;
   std::vector<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
   std::vector<InsnMeta> metas_;
