@@ -17,7 +17,7 @@ class BoundPathWriter final : public PathWriter {
  private:
   void write_block(const SimpleBlock& block, const SimpleBlock* before) override;
   void write_look(Look look, std::size_t number);
-  void write_branch(const SimpleBlock& block);
+  bool write_conditional(const SimpleBlock& block) override;
 
   const MemorySystem::Filter& filter_;
   TournamentPredictor::Inline tournament_;

@@ -87,6 +87,11 @@ struct Plan {
   std::uint32_t uops = 0, fused = 0;  // of the blocks that end in it
   std::span<const Segment> segments;
   std::span<const Step> steps;
+
+  std::span<const Step> steps_of(std::size_t segment) const {
+    const std::size_t first = segment == 0 ? 0 : segments[segment - 1].steps_end;
+    return steps.subspan(first, segments[segment].steps_end - first);
+  }
 };
 
 /// A whole block that does nothing but plain loads and stores and ends with a branch: what a run of it needs in which all of

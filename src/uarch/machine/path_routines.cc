@@ -129,15 +129,23 @@ void PathRoutines::write_conditional(CodeWriter& code, const TournamentPredictor
 /// function  of PlayState, as `first` is; its arguments are in their places but for that
 const std::uint8_t* PathRoutines::write_try(CodeWriter& code, Memory function, Memory first) {
   const std::uint8_t* const begin = code.here();
-  code.operate(kSub, kSp, 8);
   code.load(kDi, first);
-  code.call(function);
-  write_places(code);
-  code.operate(kAdd, kSp, 8);
+  write_try(code, function);
+  return begin;
+}
+
+void PathRoutines::write_try(CodeWriter& code, Memory function) {
+  write_call_out(code, function);
   code.operate(kXor, kAx, 1, kDword);
   code.test_byte(kAx, 1);
   code.ret();
-  return begin;
+}
+
+void PathRoutines::write_call_out(CodeWriter& code, Memory function) {
+  code.operate(kSub, kSp, 8);
+  code.call(function);
+  write_places(code);
+  code.operate(kAdd, kSp, 8);
 }
 
 const std::uint8_t* PathRoutines::write_taken(CodeWriter& code) {

@@ -61,6 +61,10 @@ class PathRoutines {
   static void write_conditional(CodeWriter& code, const TournamentPredictor::Inline& tournament, bool taken);
   /// Loads the registers that are lost when somebody is asked.
   static void write_places(CodeWriter& code);
+  /// From within a routine. Its arguments are in their places.
+  static void write_call_out(CodeWriter& code, Memory function);
+  /// The same of a function that says whether it did it; behind it the flags say: not equal, it did not. Ends the routine.
+  static void write_try(CodeWriter& code, Memory function);
 
  private:
   static const std::uint8_t* write_try(CodeWriter& code, Memory function, Memory first);

@@ -4,8 +4,11 @@
 #include <bit>
 #include <utility>
 
+#include "uarch/branch/path_history.h"
+
 namespace zs::uarch {
 
+using arch::BranchKind;
 using namespace path_registers;
 using enum CodeWriter::Condition;
 using enum CodeWriter::Operation;
@@ -147,8 +150,49 @@ void PathWriter::write_address(Look look, std::size_t number) {
   if (rest != 0) code_.address(kAx, {kAx, rest});
 }
 
-/// The BTB's part of a taken branch.
-void PathWriter::write_taken(const SimpleBlock& block) {
+void PathWriter::write_branch(const SimpleBlock& block) {
+  const std::size_t first = asides();
+  write_transfer(block);
+  for (std::size_t asked = first; asked < asides(); ++asked) {
+    if (asides_[asked].what.kind != Question::Resteer) back_here(asked);
+  }
+}
+
+void PathWriter::write_transfer(const SimpleBlock& block) {
+  switch (block.kind) {
+    case BranchKind::Conditional: {
+      const bool followed = write_conditional(block);
+      ask_if(kNotEqual, Question::Wrong);
+      if (!block.taken) return;
+      if (!followed) write_follow(block);
+      break;
+    }
+    case BranchKind::Return:
+      code_.constant(kDx, path_footprint(block.pc, 0));
+      code_.call(places_.routines.returned);
+      ask_if(kNotEqual, Question::Branch);
+      break;
+    case BranchKind::RelativeCall:
+      if (!block.calls_next) {
+        code_.constant(kDx, block.pc + block.length);
+        code_.call(places_.routines.call);
+      }
+      write_follow(block);
+      break;
+    case BranchKind::RelativeJump: write_follow(block); break;
+    default: ask_from({code_.jump_later()}, Question::Branch, 0); return;
+  }
+  write_target(block);
+}
+
+/// The path register's part of a taken branch.
+void PathWriter::write_follow(const SimpleBlock& block) {
+  code_.constant(kDx, block.footprint);
+  code_.call(places_.routines.taken);
+}
+
+/// The BTB's part of it.
+void PathWriter::write_target(const SimpleBlock& block) {
   const auto at = reinterpret_cast<const std::uint8_t*>(places_.branches.targets().newest_of(block.pc)) -
                   reinterpret_cast<const std::uint8_t*>(places_.state.branch_tags);
   code_.operate(kCmp, Memory{kTags, at}, static_cast<std::int32_t>(places_.branches.targets().tag_of(block.pc)),

@@ -42,6 +42,8 @@ class PathWriter {
  protected:
   /// before  the path's block before, or null
   virtual void write_block(const SimpleBlock& block, const SimpleBlock* before) = 0;
+  /// Predicts. Behind it the flags say: not equal, wrong. Returns whether a taken branch is in the path register then.
+  virtual bool write_conditional(const SimpleBlock& block) = 0;
   /// Behind the last block.
   virtual void write_end() {}
   /// Behind everything.
@@ -71,7 +73,8 @@ class PathWriter {
 
   /// kAx, kDx: the first and the last byte of the path's look of that number in the block under way.
   void write_address(Look look, std::size_t number);
-  void write_taken(const SimpleBlock& block);
+  /// The block's branch, as BranchUnit does it. Everything that is asked there goes on behind it.
+  void write_branch(const SimpleBlock& block);
 
   PathPlaces places_;
   CodeWriter code_;
@@ -92,6 +95,9 @@ class PathWriter {
   std::vector<Aside> asides_;
 
  private:
+  void write_transfer(const SimpleBlock& block);
+  void write_follow(const SimpleBlock& block);
+  void write_target(const SimpleBlock& block);
   std::int32_t write_sum(Register to, const arch::AddressTerm& term);
 
   std::size_t looks_ = 0;              // of the blocks before

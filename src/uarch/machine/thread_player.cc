@@ -226,8 +226,9 @@ const std::uint64_t* ThreadPlayer<Clock>::watch_block(const Plan& plan, const Wa
                                                       std::size_t done, const std::uint64_t* words) {
   const Segment& segment = plan.segments[block.segment];
   const std::size_t last = segment.instructions - 1U;
-  const Step* step = plan.steps.data() + (block.segment == 0 ? 0 : plan.segments[block.segment - 1].steps_end);
-  const Step* const end = plan.steps.data() + segment.steps_end;
+  const std::span<const Step> steps = plan.steps_of(block.segment);
+  const Step* step = steps.data();
+  const Step* const end = step + steps.size();
   last_ = {};
   while (step != end) {
     const std::size_t instruction = step->instruction;
@@ -617,22 +618,13 @@ void ThreadPlayer<Clock>::answer_step(PlayState& state, const SimpleBlock* block
                                       Question question) {
   const SimpleBlock& block = blocks[question.block];
   const SimpleBlock* const before = question.block == 0 ? nullptr : &block - 1;
-  const Step* const first =
-      plan.steps.data() + (question.block == 0 ? 0 : plan.segments[question.block - 1U].steps_end);
-  const Step& step = first[question.done];
+  const Step& step = plan.steps_of(question.block)[question.done];
   if (state.waited != 0) {  // the store is done
     core_.clock.store_stall(step.instruction, static_cast<std::uint32_t>(std::exchange(state.waited, 0)));
     return;
   }
   if (step.kind == StepKind::Fetch) {
-    const std::uint64_t line = step.at >> kLineBits;
-    if (line != block.first_line) {
-      filter_.fetched = line - 1;
-    } else if (before != nullptr) {
-      filter_.fetched = before->first_line + before->lines - 1;
-    }
-    if (line != block.first_line || before != nullptr)
-      --filter_.fetches;  // the path's first is counted only if it hits
+    take_back_fetch(block, before, (step.at >> kLineBits) - block.first_line);
   } else {
     const std::uint64_t store = step.kind == StepKind::Store ? 1 : 0;
     filter_.count(store - 1, 0 - store);
@@ -700,12 +692,7 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
   const std::size_t done = question.done;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   if (!is_played_by_hand(block)) {
-    if (done != 0) {
-      filter_.fetched = block.first_line + done - 1;
-    } else if (before != nullptr) {
-      filter_.fetched = before->first_line + before->lines - 1;
-    }
-    if (done != 0 || before != nullptr) --filter_.fetches;  // the path's first line is counted only if it hits
+    take_back_fetch(block, before, done);
     happens_in(plan, question.block, [this, line = block.first_line + done](const auto* step) {
       while (step->kind != StepKind::Fetch || step->at >> kLineBits != line) ++step;
       play_fetch(*step);
@@ -734,6 +721,19 @@ bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* bloc
   return true;
 }
 
+/// The block's line of that number is about to be fetched by hand, those before it are.
+template <typename Clock>
+void ThreadPlayer<Clock>::take_back_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line) {
+  if (line != 0) {
+    filter_.fetched = block.first_line + line - 1;
+  } else if (before != nullptr) {
+    filter_.fetched = before->first_line + before->lines - 1;
+  } else {
+    return;  // the path's first line is counted only if it hits
+  }
+  --filter_.fetches;
+}
+
 /// Whether a block to which something happens is left to play_by_hand().
 template <typename Clock>
 bool ThreadPlayer<Clock>::is_played_by_hand(const SimpleBlock& block) {
@@ -745,9 +745,8 @@ template <typename Clock>
 template <typename Happen>
 [[gnu::always_inline]] inline void ThreadPlayer<Clock>::happens_in(const Plan& plan, std::size_t which, Happen happen) {
   if constexpr (!kTimed) {
-    const Segment* const segment = &plan.segments[which];
-    core_.clock.begin(*segment->timing);
-    happen(plan.steps.data() + (which == 0 ? 0 : segment[-1].steps_end));
+    core_.clock.begin(*plan.segments[which].timing);
+    happen(plan.steps_of(which).data());
     core_.clock.let_pass();
   }
 }
@@ -962,8 +961,9 @@ template <typename Clock>
                                                                       std::uint64_t next, const std::uint64_t* words) {
   const Segment& segment = plan.segments[which];
   core_.clock.begin(*segment.timing);
-  const Step* step = plan.steps.data() + (which == 0 ? 0 : plan.segments[which - 1].steps_end);
-  const Step* const end = plan.steps.data() + segment.steps_end;
+  const std::span<const Step> steps = plan.steps_of(which);
+  const Step* step = steps.data();
+  const Step* const end = step + steps.size();
   if constexpr (!kTimed) {
     if (line > (segment.next() - 1) >> kLineBits) return play_rest(segment, step, end, done, next, words, core_);
   }

@@ -186,6 +186,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   bool answer_access_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
+  void take_back_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line);
   bool is_played_by_hand(const SimpleBlock& block);
   template <typename Happen>
   void happens_in(const Plan& plan, std::size_t which, Happen happen);

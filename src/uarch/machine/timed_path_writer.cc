@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "uarch/branch/path_history.h"
-
 namespace zs::uarch {
 
-using arch::BranchKind;
 using namespace path_registers;
 using enum CodeWriter::Condition;
 using enum CodeWriter::Operation;
@@ -33,25 +30,21 @@ std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
 
 void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   const Segment& segment = plan_.segments[which_];
-  const std::size_t first = which_ == 0 ? 0 : plan_.segments[which_ - 1].steps_end;
+  const std::span<const Step> steps = plan_.steps_of(which_);
   code_.call(routines_.begin);
   std::size_t look = 0;
-  for (std::size_t i = first; i != segment.steps_end; ++i) {
-    const Step& step = plan_.steps[i];
+  for (std::size_t i = 0; i != steps.size(); ++i) {
+    const Step& step = steps[i];
     if (step.kind == StepKind::Fetch) {
       if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, false)) continue;
     } else {
       write_access(step, block.look[look], look, *segment.timing);
       ++look;
     }
-    back_here(ask_if(kNotEqual, Question::Step, i - first));
+    back_here(ask_if(kNotEqual, Question::Step, i));
     line_is_over();
   }
-  const std::size_t first_of_branch = asides();
   write_branch(block);
-  for (std::size_t asked = first_of_branch; asked < asides(); ++asked) {
-    if (asides_[asked].what.kind != Question::Resteer) back_here(asked);
-  }
   write_passing(*segment.timing);
 }
 
@@ -66,33 +59,11 @@ void TimedPathWriter::write_access(const Step& step, Look look, std::size_t numb
   }
 }
 
-/// As BranchUnit does it. Everything that is asked here goes on behind the branch.
-void TimedPathWriter::write_branch(const SimpleBlock& block) {
-  switch (block.kind) {
-    case BranchKind::Conditional:
-      code_.constant(kSi, block.hash);
-      code_.constant(kDx, block.footprint | (block.taken ? 1U << 16 : 0U));
-      code_.call(routines_.conditional);
-      ask_if(kNotEqual, Question::Wrong);
-      if (block.taken) write_taken(block);
-      return;
-    case BranchKind::Return:
-      code_.constant(kDx, path_footprint(block.pc, 0));
-      code_.call(places_.routines.returned);
-      ask_if(kNotEqual, Question::Branch);
-      write_taken(block);
-      return;
-    case BranchKind::RelativeCall:
-      if (block.calls_next) break;
-      code_.constant(kDx, block.pc + block.length);
-      code_.call(places_.routines.call);
-      break;
-    case BranchKind::RelativeJump: break;
-    default: ask_from({code_.jump_later()}, Question::Branch, 0); return;
-  }
-  code_.constant(kDx, block.footprint);
-  code_.call(places_.routines.taken);
-  write_taken(block);
+bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
+  code_.constant(kSi, block.hash);
+  code_.constant(kDx, block.footprint | (block.taken ? 1U << 16 : 0U));
+  code_.call(routines_.conditional);
+  return true;
 }
 
 /// As CoreClock::end() does it.

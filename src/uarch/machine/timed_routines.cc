@@ -12,14 +12,6 @@ namespace {
 
 constexpr auto kDword = CodeWriter::kDword;
 
-/// A function of PlayState, from within a routine. Its arguments are in their places.
-void write_call_out(CodeWriter& code, Memory function) {
-  code.operate(kSub, kSp, 8);
-  code.call(function);
-  PathRoutines::write_places(code);
-  code.operate(kAdd, kSp, 8);
-}
-
 /// kSi: where in_flight has the entry of number kCx, in bytes.
 void write_place_in_flight(CodeWriter& code) {
   static_assert(sizeof(CoreClock::Inline::InFlight) == 16);
@@ -42,10 +34,7 @@ TimedRoutines::TimedRoutines(CodeWriter& code, const PathRoutines& common, const
   code.operate(kSub, kDx, kSi);
   code.increment(kDx, kDword);  // bytes
   code.copy(kDi, kState);
-  write_call_out(code, ZS_STATE(loads));
-  code.operate(kXor, kAx, 1, kDword);
-  code.test_byte(kAx, 1);
-  code.ret();
+  PathRoutines::write_try(code, ZS_STATE(loads));
   const std::uint8_t* const look = code.here();
   const auto others = PathRoutines::write_look(code, state, own_tlb, 0);
   code.operate(kCmp, kAx, kAx, kDword);
@@ -101,7 +90,7 @@ const std::uint8_t* TimedRoutines::write_begin(CodeWriter& code, std::uint32_t r
 
   for (std::uint8_t* const from : {ports, late, waits}) CodeWriter::aim(from, code.here());
   code.copy(kDi, kState);
-  write_call_out(code, ZS_STATE(wait_for_room));
+  PathRoutines::write_call_out(code, ZS_STATE(wait_for_room));
   code.ret();
   return begin;
 }
@@ -155,7 +144,7 @@ const std::uint8_t* TimedRoutines::write_store(CodeWriter& code, const PathRouti
 const std::uint8_t* TimedRoutines::write_conditional(CodeWriter& code) {
   const std::uint8_t* const begin = code.here();
   code.load(kDi, ZS_STATE(branches));
-  write_call_out(code, ZS_STATE(predicts));
+  PathRoutines::write_call_out(code, ZS_STATE(predicts));
   code.test_byte(kAx, 1);
   code.ret();
   return begin;
@@ -166,7 +155,7 @@ const std::uint8_t* TimedRoutines::write_follow(CodeWriter& code) {
   const std::uint8_t* const begin = code.here();
   code.copy(kSi, kDx, kDword);
   code.load(kDi, ZS_STATE(branches));
-  write_call_out(code, ZS_STATE(follow));
+  PathRoutines::write_call_out(code, ZS_STATE(follow));
   code.ret();
   return begin;
 }
