@@ -26,7 +26,7 @@ bool uses_stack_engine(const Block& block) {
 double loop_cycles(const CoreModel& core, const Block& block) {
   const MemoryLimits memory = memory_limits(core.memory);
   const BlockTiming timing(core.timing, memory, block, 0);
-  CoreClock clock(core.timing, memory);
+  CoreClock clock(core.timing);
   constexpr int iterations = 100;  // from a cold start, as llvm-mca counts
   for (int i = 0; i < iterations; ++i) clock.run(timing);
   return static_cast<double>(clock.drained_cycles()) / iterations;

@@ -114,11 +114,16 @@ TEST(UopTable, KnowsWhatIsPublishedOfHotForms) {
     unsigned slots, uops, latency;
   };
   const Case cases[] = {
-      {{0x48, 0x01, 0xC8}, UopColumn::SkylakeServer, 1, 1, 1},  // add rax, rcx
-      {{0x48, 0x03, 0x07}, UopColumn::SkylakeServer, 1, 2, 1},  // add rax, [rdi]
-      {{0x48, 0x01, 0x07}, UopColumn::SkylakeServer, 2, 4, 1},  // add [rdi], rax
-      {{0x48, 0x0F, 0xAF, 0xC1}, UopColumn::Haswell, 1, 1, 3},  // imul rax, rcx
-      {{0xF2, 0x0F, 0x58, 0xC1}, UopColumn::Haswell, 1, 1, 3},  // addsd xmm0, xmm1
+      {{0x48, 0x01, 0xC8}, UopColumn::SkylakeServer, 1, 1, 1},         // add rax, rcx
+      {{0x48, 0x03, 0x07}, UopColumn::SkylakeServer, 1, 2, 1},         // add rax, [rdi]
+      {{0x48, 0x01, 0x07}, UopColumn::SkylakeServer, 2, 4, 1},         // add [rdi], rax
+      {{0x48, 0xFF, 0x07}, UopColumn::SkylakeServer, 2, 4, 1},         // inc [rdi]
+      {{0x48, 0x83, 0x07, 0x01}, UopColumn::SapphireRapids, 2, 4, 1},  // add [rdi], 1
+      {{0x83, 0x2F, 0x01}, UopColumn::Zen4, 1, 1, 1},                  // sub [rdi], 1
+      {{0x48, 0xC1, 0x27, 0x04}, UopColumn::Haswell, 2, 4, 1},         // shl [rdi], 4
+      {{0x48, 0x0F, 0xAF, 0x07}, UopColumn::SkylakeServer, 1, 2, 3},   // imul rax, [rdi]
+      {{0x48, 0x0F, 0xAF, 0xC1}, UopColumn::Haswell, 1, 1, 3},         // imul rax, rcx
+      {{0xF2, 0x0F, 0x58, 0xC1}, UopColumn::Haswell, 1, 1, 3},         // addsd xmm0, xmm1
       {{0xF2, 0x0F, 0x58, 0xC1}, UopColumn::SkylakeServer, 1, 1, 4},
       {{0xF2, 0x0F, 0x58, 0x07}, UopColumn::SkylakeServer, 1, 2, 4},  // addsd xmm0, [rdi]
       {{0x50}, UopColumn::IcelakeServer, 1, 2, 0},                    // push rax
