@@ -96,7 +96,7 @@ class Hierarchy final : public MemorySystem {
       own.fills.add(line, memory_line(core, line, start), own.dispatched);
     }
     // It leaves the store buffer for a fill buffer.
-    if (buffers_stores_) stores.push(access.linear, access.bytes, begin, std::max(start, access.retires));
+    if (buffers_stores_) stores.push(buffered(access), begin, std::max(start, access.retires));
     return {.latency = static_cast<std::uint32_t>(start - begin) + parameters_.l1d.load_to_use_cycles,
             .waited = static_cast<std::uint32_t>(begin - access.now),
             .source = Source::Dram,
@@ -380,6 +380,10 @@ class Hierarchy final : public MemorySystem {
     }
   }
 
+  static BufferedStore buffered(const Access& access) {
+    return {access.linear, access.ready, access.bytes, access.place};
+  }
+
   [[gnu::always_inline]] Outcome store_as(unsigned core, const Access& access, const Looked& looked) {
     enter(core);
     cores_[core]->dispatched = earliest_of(access);
@@ -391,7 +395,7 @@ class Hierarchy final : public MemorySystem {
     outcome.latency += translated.latency;
     if (buffers_stores_) {
       outcome.waited = static_cast<std::uint32_t>(begin - access.now);
-      stores.push(access.linear, access.bytes, begin, std::max(begin + outcome.latency, access.retires));
+      stores.push(buffered(access), begin, std::max(begin + outcome.latency, access.retires));
     }
     if (outcome.split) [[unlikely]]
       count(core, CoreSignal::SplitStores);
@@ -417,7 +421,8 @@ class Hierarchy final : public MemorySystem {
 
     Forwarding forwarding = Forwarding::None;
     if (!kLocked && buffers_stores_) {
-      forwarding = stores.meet(access.linear, access.bytes, access.now);
+      const Met met = stores.meet(access.linear, access.bytes, access.now, access.place);
+      forwarding = met.how;
       switch (forwarding) {
         case Forwarding::None: break;
         case Forwarding::Alias:
@@ -430,7 +435,12 @@ class Hierarchy final : public MemorySystem {
           count(core, blocked ? CoreSignal::ForwardBlocked : CoreSignal::ForwardedLoads);
           count(core, CoreSignal::LoadL1Hit);
           if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
-          latency += parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
+          if (met.ready > access.now + latency) latency = static_cast<std::uint32_t>(met.ready - access.now);
+          if (met.same_place && parameters_.renames_memory) {
+            latency = std::max(latency, parameters_.l1d.load_to_use_cycles);
+          } else {
+            latency += parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
+          }
           return {.latency = latency, .tlb = translated.outcome, .forwarding = forwarding};
         }
       }

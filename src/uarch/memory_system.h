@@ -52,6 +52,14 @@ struct Access {
   // Program order is not the order of dispatch: an older load may wait for its address.
   std::uint64_t earliest = ~std::uint64_t{0};  // no later access of this core is dispatched before that, or `now`
   std::uint64_t retires = 0;                   // of a store: everything older is complete
+  std::uint64_t ready = 0;                     // of a store: its data is known
+  std::uint16_t place = 0;                     // how its address is written, as InstructionShape has it
+};
+
+/// What a store that hits tells the store buffer, as Access has it.
+struct StoreFacts {
+  std::uint64_t now = 0, retires = 0, ready = 0;
+  std::uint16_t place = 0;
 };
 
 struct Outcome {
@@ -147,34 +155,34 @@ class MemorySystem {
     return !own.stores.may_meet_from(linear, bytes, since) &&
            (own.hits(linear, bytes, 0) || quiet_hit(core, linear, Look(bytes, false), since));
   }
-  bool quiet_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
+  bool quiet_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                    std::uint64_t since, std::uint32_t& waited) {
     if (bytes == 0 || bytes > kLineBytes || !quiet_hit(core, linear, Look(bytes, true), since)) return false;
-    pass_store(filters_[core], linear, bytes, now, retires, waited);
+    pass_store(filters_[core], linear, bytes, facts, waited);
     return true;
   }
   Outcome other_load(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Plain); }
 
   Outcome store(unsigned core, const Access& access) {
     std::uint32_t waited = 0;
-    if (plain_store(core, access.linear, access.bytes, access.now, access.retires, waited)) {
+    if (plain_store(core, access.linear, access.bytes, {access.now, access.retires, access.ready, access.place},
+                    waited)) {
       return {.latency = l1_cycles_, .waited = waited};
     }
     return slow_store(core, access);
   }
   /// The store, if the inline path answers for it. waited: as Outcome has it; false: nothing happened yet, and other_store() is
   /// to be asked.
-  bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
+  bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                    std::uint32_t& waited) {
     Filter& filter = filters_[core];
     if (!filter.hits(linear, bytes, 1)) return false;
-    pass_store(filter, linear, bytes, now, retires, waited);
+    pass_store(filter, linear, bytes, facts, waited);
     return true;
   }
   /// A store that Filter::hits() has answered for, and that is counted. Returns Outcome::waited.
-  std::uint32_t pass_plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
-                                 std::uint64_t retires) {
-    return pass_to_buffer(filters_[core].stores, linear, bytes, now, retires);
+  std::uint32_t pass_plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts) {
+    return pass_to_buffer(filters_[core].stores, linear, bytes, facts);
   }
   Outcome other_store(unsigned core, const Access& access) { return slow_store(core, access); }
 
@@ -328,16 +336,16 @@ class MemorySystem {
   MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path);
 
   /// A store that hits.
-  void pass_store(Filter& own, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t retires,
+  void pass_store(Filter& own, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                   std::uint32_t& waited) const {
     ++own.written;
-    if (store_buffer_) waited = pass_to_buffer(own.stores, linear, bytes, now, retires);
+    if (store_buffer_) waited = pass_to_buffer(own.stores, linear, bytes, facts);
   }
-  std::uint32_t pass_to_buffer(StoreBuffer& stores, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
-                               std::uint64_t retires) const {
-    const std::uint64_t start = stores.free_at(now);
-    stores.push(linear, bytes, start, std::max(start + l1_cycles_, retires));
-    return static_cast<std::uint32_t>(start - now);
+  std::uint32_t pass_to_buffer(StoreBuffer& stores, std::uint64_t linear, std::uint32_t bytes,
+                               const StoreFacts& facts) const {
+    const std::uint64_t start = stores.free_at(facts.now);
+    stores.push({linear, facts.ready, bytes, facts.place}, start, std::max(start + l1_cycles_, facts.retires));
+    return static_cast<std::uint32_t>(start - facts.now);
   }
 
   virtual Outcome slow_load(unsigned core, const Access& access, LoadKind kind) = 0;

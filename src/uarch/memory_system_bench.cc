@@ -183,8 +183,8 @@ void BM_StoreBuffer_PushAndMeet(benchmark::State& state) {
   std::uint64_t now = 0;
   for (auto _ : state) {
     now += 3;
-    stores.push(kKernelBase + now % 4096 / 8 * 8, 8, now, now);
-    benchmark::DoNotOptimize(stores.meet(kKernelBase + (now + 512) % 4096 / 8 * 8, 8, now + 1));
+    stores.push({kKernelBase + now % 4096 / 8 * 8, now, 8}, now, now);
+    benchmark::DoNotOptimize(stores.meet(kKernelBase + (now + 512) % 4096 / 8 * 8, 8, now + 1, 0));
   }
 }
 BENCHMARK(BM_StoreBuffer_PushAndMeet);

@@ -45,6 +45,8 @@ class Program {
     --left_;
     now_ += 1 + chance_.below(4);
     Step step{Step::Load, {.now = now_, .bytes = 1U << chance_.below(4), .instruction = kernel_ * 16}};
+    step.access.place = static_cast<std::uint16_t>(chance_.below(3));
+    if (chance_.below(4) == 0) step.access.ready = now_ + chance_.below(300);  // where it is a store
     switch (kernel_) {
       case 0:  // an ascending walk
       case 1:

@@ -149,9 +149,9 @@ class PlainStores {
     if (stores_.size() < entries_) return now;
     return std::max(now, stores_[stores_.size() - entries_].commits);
   }
-  std::uint64_t push(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t owned) {
+  std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
     const std::uint64_t after_last = stores_.empty() ? 1 : stores_.back().commits + 1;
-    stores_.push_back({linear, bytes, std::max({after_last, now + retire_cycles_, owned})});
+    stores_.push_back({store, std::max({after_last, now + retire_cycles_, owned, store.ready})});
     if (stores_.size() > entries_) stores_.pop_front();
     return stores_.back().commits;
   }
@@ -159,7 +159,7 @@ class PlainStores {
     return stores_.empty() ? now : std::max(now, stores_.back().commits);
   }
   /// Youngest first: the first whose bytes meet the load's, modulo 4 KiB, decides.
-  Forwarding meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
+  Met meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint16_t place) const {
     for (auto store = stores_.rbegin(); store != stores_.rend(); ++store) {
       if (store->commits <= now) continue;
       bool same_low_bits = false;
@@ -174,17 +174,16 @@ class PlainStores {
         same_byte = same_byte || has;
         covered += has ? 1 : 0;
       }
-      if (covered == bytes) return Forwarding::Forwarded;
-      if (same_byte) return Forwarding::Blocked;
-      if (same_low_bits) return Forwarding::Alias;
+      const bool same = place != 0 && store->place == place && store->linear == linear && store->bytes == bytes;
+      if (covered == bytes) return {Forwarding::Forwarded, store->ready, same};
+      if (same_byte) return {Forwarding::Blocked, store->ready, false};
+      if (same_low_bits) return {Forwarding::Alias, 0, false};
     }
-    return Forwarding::None;
+    return {};
   }
 
  private:
-  struct Entry {
-    std::uint64_t linear;
-    std::uint32_t bytes;
+  struct Entry : BufferedStore {
     std::uint64_t commits;
   };
   std::size_t entries_;

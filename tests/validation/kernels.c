@@ -85,6 +85,12 @@ static uint64_t compare_and_swap(long rounds) {
   return word & 1;
 }
 
+/* Each addition has the data that the one before has stored. */
+static uint64_t count(long rounds) {
+  for (long i = 0; i < rounds; ++i) __asm__ volatile("addq $1, %0" : "+m"(word));
+  return word & 1;
+}
+
 static pthread_mutex_t lock __attribute__((aligned(128))) = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static void* waiter(void* unused) {
@@ -124,6 +130,8 @@ int main(int argc, char** argv) {
     result = locked_add(rounds);
   } else if (strcmp(name, "cas") == 0) {
     result = compare_and_swap(rounds);
+  } else if (strcmp(name, "count") == 0) {
+    result = count(rounds);
   } else if (strcmp(name, "mutex") == 0) {
     result = mutex(rounds);
   } else {

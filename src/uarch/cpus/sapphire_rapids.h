@@ -8,7 +8,7 @@ namespace zs::uarch {
 
 /// Sapphire Rapids (06_8FH), one thread per core.
 /// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon w7-2475X. Buffers: optimisation
-///           manual, Golden Cove.
+///           manual, Golden Cove. Memory renaming: published measurements of Golden Cove.
 /// chosen:   LLC, snoop, HITM and DRAM of Ice Lake server, because published models carry the client part's for this one; L1D
 ///           policy of Ice Lake's 12 ways, L2 and LLC policies as there; loads' TLB 96/6 as client parts report it; STLB as
 ///           on Ice Lake server; streamer as fitted for Skylake server; gaps and the time until a store retires as there;
@@ -51,6 +51,7 @@ inline constexpr CoreModel kSapphireRapids1{
             .alias_cycles = 4,
             .split_cycles = 7,
             .lock_cycles = 18,
+            .renames_memory = true,
             .locked_loads_count_as_l1 = true,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

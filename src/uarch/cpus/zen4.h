@@ -9,6 +9,7 @@ namespace zs::uarch {
 /// Zen 4 (19_61H), one thread per core, the cores of one complex.
 /// source:   geometry, L2 inclusive of L1, LLC a victim cache, TLBs: CPUID leaves 8000'0005H, 8000'0006H and 8000'001DH of a Ryzen 9 7950X.
 /// measured: latencies from published memory-latency matrices of that part: 14, 50 to 54 and 404 to 423 cycles.
+///           Memory renaming: microarchitecture manual (A. Fog), Zen.
 /// chosen:   replacement (trees in L1 and L2, SRRIP in L3); snoop and HITM cycles; fill buffers, superqueue, store buffer's
 ///           times, row discount, gaps; prefetch as next line, stride and a streamer like Intel's, where the part also has regional ones.
 inline constexpr CoreModel kZen4V1{
@@ -43,6 +44,7 @@ inline constexpr CoreModel kZen4V1{
             .blocked_forward_cycles = 14,
             .split_cycles = 1,
             .lock_cycles = 17,
+            .renames_memory = true,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .streamer_lines = 4,

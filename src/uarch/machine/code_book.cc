@@ -228,7 +228,7 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
         if (line != 0) block.looks_before[line - 1] = block.looks;
         continue;
       }
-      const bool plain = step->kind == StepKind::Load || step->kind == StepKind::Store;
+      const bool plain = step->kind == StepKind::Load || (step->kind == StepKind::Store && step->store != kNoLane);
       if (!plain || step->bytes == 0 || step->bytes > kLineBytes || block.looks == SimpleBlock::kMostLooks)
         return nullptr;
       if (step->kind == StepKind::Store) ++block.stores;
@@ -246,7 +246,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
   words_.clear();             // of the block under way
   std::uint64_t first = 0;    // where it begins
   unsigned instructions = 0;  // of it
-  std::size_t loads = 0, branches = 0;
+  std::size_t loads = 0, branches = 0, stores = 0;
   Segment segment;
   Reader now(path.words);
   now.read();
@@ -263,6 +263,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
       before.leave(shape.length);
       loads += shape.loads;
       branches += shape.branch != BranchKind::None ? 1 : 0;
+      stores += shape.stores != 0 ? 1 : 0;
     }
   }
 
@@ -292,7 +293,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
       const bool paired = told.form == arch::AccessForm::Repeated && access + 1 < accesses.size();
       // An instruction may load more often than its shape says (XSAVE and its kin are one load there): the last stands for the rest.
       const bool has_lane = shape.loads != 0 && reads(told.kind);
-      const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLoad;
+      const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLane;
       const bool one = told.form == arch::AccessForm::One;
       steps_.push_back({.kind = one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
                                 : one && told.kind == AccessKind::Store          ? StepKind::Store
@@ -301,12 +302,15 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
                         .form = told.form,
                         .instruction = number,
                         .load = static_cast<std::uint8_t>(lane),
+                        .store = static_cast<std::uint8_t>(shape.stores != 0 && !reads(told.kind) ? stores : kNoLane),
                         .with_next = paired,
                         .bytes = told.bytes,
+                        .place = shape.place,
                         .at = now.pc});
     }
     loads += shape.loads;
     branches += shape.branch != BranchKind::None ? 1 : 0;
+    stores += shape.stores != 0 ? 1 : 0;
     if (instructions++ == 0) first = now.pc;
     const bool jump = words_.empty() || now.pc != expected;
     words_.push_back(code | (jump ? CodeWord::kJump : 0));
@@ -335,7 +339,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
         segment.target = now.target;
         words_.clear();
         instructions = 0;
-        loads = branches = 0;
+        loads = branches = stores = 0;
       } else {
         timing_of(known, false);
         plan.after = &known;

@@ -53,12 +53,14 @@ struct Step {
   arch::AccessKind access = arch::AccessKind::Load;
   arch::AccessForm form = arch::AccessForm::One;
   std::uint8_t instruction = 0;  // within its block
-  std::uint8_t load = 0;         // its number among the block's loads, or kNoLoad
+  std::uint8_t load = 0;         // its number among the block's loads, or kNoLane
+  std::uint8_t store = 0;        // its instruction's number among those of the block that store, or kNoLane
   bool with_next = false;  // Repeated: the next step is of the same instruction; LockedLoad: its store's word follows
   std::uint16_t bytes = 0;
-  std::uint64_t at = 0;  // Fetch: a linear address in the line; otherwise the instruction's
+  std::uint16_t place = 0;  // InstructionShape::place
+  std::uint64_t at = 0;     // Fetch: a linear address in the line; otherwise the instruction's
 };
-inline constexpr std::uint8_t kNoLoad = 0xFF;
+inline constexpr std::uint8_t kNoLane = 0xFF;
 
 /// A part of a path that lies in one block.
 struct Segment {

@@ -22,7 +22,15 @@ struct Memory {
 class CodeWriter {
  public:
   enum Width : std::uint8_t { kDword, kQword };
-  enum Condition : std::uint8_t { kBelow = 2, kNotBelow = 3, kEqual = 4, kNotEqual = 5, kNotAbove = 6, kAbove = 7 };
+  enum Condition : std::uint8_t {
+    kBelow = 2,
+    kNotBelow = 3,
+    kEqual = 4,
+    kNotEqual = 5,
+    kNotAbove = 6,
+    kAbove = 7,
+    kLess = 12
+  };
   /// The operations whose opcode is 8 * this, and a digit of the group of constants.
   enum Operation : std::uint8_t { kAdd, kOr, kAnd = 4, kSub, kXor, kCmp };
 

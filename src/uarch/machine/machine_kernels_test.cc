@@ -62,6 +62,30 @@ TEST(MachineKernels, TakesTheKnownTimesOfLoopsOnSkylake) {
   EXPECT_NEAR(cycles_of_a_round(chase, kernels::kChase, one_line), 4.0, 0.05);
 }
 
+TEST(MachineKernels, WaitsForTheDataOfAStoreThatALoadIsForwardedFrom) {
+  // source: Optimization manual, "Store Forwarding": 5 cycles; an addition has one more.
+  Loop count(skylake()), apart(skylake());
+  EXPECT_NEAR(cycles_of_a_round(count, kernels::kCount, [](std::uint64_t, std::size_t) { return kData; }), 6.0, 0.05);
+  EXPECT_EQ(count[CoreSignal::ForwardedLoads], 5999U);
+  // Loads: the index, an element, the sum, the index twice; the sum and the index are stored.
+  const auto places = [](std::uint64_t round, std::size_t access) {
+    static constexpr std::uint64_t offsets[] = {64, 0, 56, 56, 64, 64, 64};
+    return kData + (access == 1 ? 128 + 8 * (round % 64) : offsets[access]);
+  };
+  EXPECT_NEAR(cycles_of_a_round(apart, kernels::kCountApart, places), 6.0, 0.05);
+}
+
+TEST(MachineKernels, DoesNotWaitForDataUnderAnAddressThatIsWrittenAlikeWhereMemoryIsRenamed) {
+  const auto one_place = [](std::uint64_t, std::size_t) { return kData; };
+  for (const char* const name : {"sapphire-rapids", "zen4"}) {
+    Loop alike(*find_core_model(name)), otherwise(*find_core_model(name));
+    EXPECT_NEAR(cycles_of_a_round(alike, kernels::kCount, one_place), 1.0, 0.05) << name;
+    // The same place, but written [rdi] and [rsi].
+    const MemoryParameters& memory = find_core_model(name)->memory;
+    EXPECT_NEAR(cycles_of_a_round(otherwise, kernels::kCountElsewhere, one_place), memory.forward_cycles, 0.05) << name;
+  }
+}
+
 TEST(MachineKernels, ChasesAtTheLatencyOfEachLevelOnSkylake) {
   // validation: 4, 14, 75, 291 cycles; 5 % of L1 and L2, 10 % of L3, 15 % of DRAM
   struct Plateau {

@@ -70,7 +70,8 @@ class PlainMachine {
     const std::uint64_t dispatched = told.kind == AccessKind::Store ? clock_.dispatch() : clock_.load_dispatch();
     const Access access{one.words[i],         dispatched,
                         told.address.bytes,   static_cast<std::uint32_t>(one.instruction.pc),
-                        clock_.start_cycle(), clock_.retired_cycle()};
+                        clock_.start_cycle(), clock_.retired_cycle(),
+                        clock_.store_ready(), one.shape.place};
     switch (told.kind) {
       case AccessKind::Load: loaded(dispatched, memory_.load(0, access)); break;
       case AccessKind::LockedLoad: loaded(dispatched, memory_.locked(0, access)); break;

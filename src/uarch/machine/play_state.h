@@ -54,13 +54,30 @@ struct PlayState {
   bool (*loads)(PlayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;
   /// CoreClock::wait_for_room().
   void (*wait_for_room)(PlayState& state) = nullptr;
-  /// MemorySystem::pass_store(). what: its bytes, and from bit 8 on when it is dispatched, in units from the block's start. Returns what it
-  /// waited for an entry.
-  std::uint64_t (*pass_store)(PlayState& state, std::uint64_t linear, std::uint32_t what) = nullptr;
+  /// MemorySystem::pass_plain_store(). what: a PlainStore. Returns what it waited for an entry.
+  std::uint64_t (*pass_store)(PlayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
+  BlockTiming::Latency ready =
+      0;  // when its data is, behind CoreClock::Inline::base, if nothing has happened in its block
   /// BranchUnit::predict_path() and follow(). what: the footprint, and bit 16: taken. Returns whether it is mispredicted.
   bool (*predicts)(BranchUnit& branches, std::uint32_t hash, std::uint32_t what) = nullptr;
   void (*follow)(BranchUnit& branches, std::uint32_t footprint) = nullptr;
   BranchUnit* branches = nullptr;
+};
+
+/// What is known of a store in code, in 64 bits.
+struct PlainStore {
+  std::uint8_t bytes;
+  std::uint8_t number;   // as Step::store has it
+  std::uint16_t place;   // likewise
+  std::uint32_t offset;  // when it is dispatched, in units from the block's start
+
+  constexpr std::uint64_t word() const {
+    return std::uint64_t{offset} << 32 | std::uint64_t{place} << 16 | std::uint64_t{number} << 8 | bytes;
+  }
+  static constexpr PlainStore of(std::uint64_t word) {
+    return {static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 8),
+            static_cast<std::uint16_t>(word >> 16), static_cast<std::uint32_t>(word >> 32)};
+  }
 };
 
 /// What the code asks, in 32 bits.

@@ -408,18 +408,20 @@ template <bool kLast>
     }
     case StepKind::Store: {
       const std::uint64_t linear = *words;
-      const std::uint64_t now = clock.dispatch_cycle(step.instruction);
+      const StoreFacts facts{.now = clock.dispatch_cycle(step.instruction),
+                             .retires = clock.retired_cycle(),
+                             .ready = step.store != kNoLane ? clock.store_ready(step.store) : 0,
+                             .place = step.place};
       std::uint32_t waited = 0;
-      const std::uint64_t retires = clock.retired_cycle();
-      if (memory_.plain_store(core, linear, step.bytes, now, retires, waited) ||
-          memory_.quiet_store(core, linear, step.bytes, now, retires, clock.start_cycle(), waited)) {
+      if (memory_.plain_store(core, linear, step.bytes, facts, waited) ||
+          memory_.quiet_store(core, linear, step.bytes, facts, clock.start_cycle(), waited)) {
         if constexpr (kLast) {
           last_.stored = true;
           last_.store = {.latency = l1_cycles_};
         }
         if (waited != 0) clock.store_stall(step.instruction, waited);
       } else {
-        stored(step, memory_.other_store(core, access_of(step, linear, now)));
+        stored(step, memory_.other_store(core, access_of(step, linear, facts.now)));
       }
       return words + 1;
     }
@@ -554,11 +556,16 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
   if constexpr (kTimed) {
     state.ask = &ThreadPlayer::answer_timed;
     state.wait_for_room = [](PlayState& own) { static_cast<ThreadPlayer*>(own.player)->core_.clock.wait_for_room(); };
-    state.pass_store = [](PlayState& own, std::uint64_t linear, std::uint32_t what) {
+    state.pass_store = [](PlayState& own, std::uint64_t linear, std::uint64_t what) {
       const auto& player = *static_cast<ThreadPlayer*>(own.player);
       const CoreClock& clock = player.core_.clock;
-      own.waited = player.memory_.pass_plain_store(player.core_.number, linear, what & 0xFF,
-                                                   clock.cycle_behind(what >> 8), clock.retired_cycle());
+      const PlainStore store = PlainStore::of(what);
+      own.waited = player.memory_.pass_plain_store(
+          player.core_.number, linear, store.bytes,
+          {.now = clock.cycle_behind(store.offset),
+           .retires = clock.retired_cycle(),
+           .ready = clock.under_way() ? clock.store_ready(store.number) : clock.cycle_of(own.ready),
+           .place = store.place});
       return own.waited;
     };
     state.loads = [](PlayState& own, std::uint64_t linear, std::uint32_t bytes) {
@@ -1098,7 +1105,7 @@ void ThreadPlayer<Clock>::loaded(const Step& step, std::uint64_t now, const Outc
   if (tags_) tag(now, outcome.latency);
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
-  if (step.load != kNoLoad) core_.clock.load_done(step.load, outcome.latency, level);
+  if (step.load != kNoLane) core_.clock.load_done(step.load, outcome.latency, level);
   if (level != SlotCause::L1) {
     const auto missed = static_cast<unsigned>(level) - static_cast<unsigned>(SlotCause::L1);
     counts_.pending.add(missed, now, now + outcome.latency);

@@ -231,7 +231,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   const std::uint64_t* gather(const Step& step, const std::uint64_t* words);
   const std::uint64_t* repeat(const Step* step, const std::uint64_t* words);
   std::uint64_t dispatch_of(const Step& step) {
-    return step.load != kNoLoad ? core_.clock.load_dispatch(step.load) : core_.clock.dispatch_cycle(step.instruction);
+    return step.load != kNoLane ? core_.clock.load_dispatch(step.load) : core_.clock.dispatch_cycle(step.instruction);
   }
   Access access_of(const Step& step, std::uint64_t linear, std::uint64_t now) const {
     return {linear,
@@ -239,7 +239,9 @@ class ThreadPlayer final : public arch::CoreFeed {
             step.bytes,
             static_cast<std::uint32_t>(step.at),
             core_.clock.start_cycle(),
-            core_.clock.retired_cycle()};
+            core_.clock.retired_cycle(),
+            step.store != kNoLane ? core_.clock.store_ready(step.store) : 0,
+            step.place};
   }
   SlotCause level_of(const Outcome& outcome) const;
 

@@ -19,13 +19,22 @@ static_assert(BlockTiming::kLanesAtOnce == kLanes);
 
 Vector lanes_of(std::size_t vector) { return static_cast<Vector>(kFirst + vector); }
 
+/// Where there is no path the sum is long past.
+bool is_never(BlockTiming::Latency latency) { return latency <= BlockTiming::kNever / 2; }
+
+Memory ready_of(std::uint8_t name) {
+  return in_clock(offsetof(CoreClock::Inline, ready) + sizeof(BlockTiming::Latency) * name);
+}
+
 }  // namespace
 
 bool TimedPathWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
 
 std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
   const std::size_t vectors = timing.result_lanes() / kLanes;
-  return 512 + 32 * vectors * (1 + timing.live_in().size()) + 16 * (timing.live_in().size() + timing.written().size());
+  const std::size_t inputs = timing.live_in().size();
+  return 512 + 32 * vectors * (1 + inputs) + 16 * (inputs + timing.written().size()) +
+         timing.stores() * (32 + 24 * inputs);
 }
 
 void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
@@ -49,14 +58,36 @@ void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
 }
 
 void TimedPathWriter::write_access(const Step& step, Look look, std::size_t number, const BlockTiming& timing) {
-  write_address(look, number);
   if (step.kind == StepKind::Store) {
-    code_.constant(kArgument, look.bytes() | timing.offset(step.instruction) << 8);
+    write_ready(timing, step.store);
+    write_address(look, number);
+    const PlainStore store{static_cast<std::uint8_t>(look.bytes()), step.store, step.place,
+                           timing.offset(step.instruction)};
+    code_.constant(kArgument, store.word());
     code_.call(routines_.store);
   } else {
+    write_address(look, number);
     const auto size = static_cast<std::size_t>(std::bit_width((look.bytes() - 1) >> StoreBuffer::kGranuleBits));
     code_.call(routines_.load[size]);
   }
+}
+
+/// When the data of a store is known. As CoreClock::store_ready() does it.
+void TimedPathWriter::write_ready(const BlockTiming& timing, std::size_t store) {
+  const std::size_t lane = timing.store_lane(store) - timing.result_lanes();
+  code_.load(kAx, ZS_CLOCK(now));
+  code_.operate(kSub, kAx, ZS_CLOCK(base));
+  code_.operate(kAdd, kAx, timing.events_of(0)[lane], kDword);
+  std::size_t row = 0;
+  for (const std::uint8_t name : timing.live_in()) {
+    const BlockTiming::Latency latency = timing.events_of(++row)[lane];
+    if (is_never(latency)) continue;
+    code_.load(kCx, ready_of(name), kDword);
+    code_.operate(kAdd, kCx, latency, kDword);
+    code_.operate(kCmp, kAx, kCx, kDword);
+    code_.move_if(kLess, kAx, kCx);
+  }
+  code_.store(ZS_STATE(ready), kAx, kDword);
 }
 
 bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
@@ -138,9 +169,6 @@ void TimedPathWriter::write_results(const BlockTiming& timing) {
   const auto cell = [](std::size_t number) {
     return Memory{kCx, static_cast<std::int64_t>(sizeof(BlockTiming::Latency) * number)};
   };
-  const auto ready = [](std::uint8_t name) {
-    return in_clock(offsetof(CoreClock::Inline, ready) + sizeof(BlockTiming::Latency) * name);
-  };
   code_.copy(kAx, kDx);
   code_.operate(kSub, kAx, ZS_CLOCK(base));
   code_.broadcast(kStart, kAx);
@@ -152,11 +180,8 @@ void TimedPathWriter::write_results(const BlockTiming& timing) {
     const BlockTiming::Latency* const cells = timing.results_of(row);
     bool begun = false;
     for (std::size_t i = 0; i < vectors; ++i) {
-      // Where there is no path the sum is long past.
-      if (std::all_of(cells + kLanes * i, cells + kLanes * (i + 1),
-                      [](BlockTiming::Latency latency) { return latency <= BlockTiming::kNever / 2; }))
-        continue;
-      if (!begun) code_.broadcast(kSince, ready(name));
+      if (std::all_of(cells + kLanes * i, cells + kLanes * (i + 1), is_never)) continue;
+      if (!begun) code_.broadcast(kSince, ready_of(name));
       begun = true;
       code_.add_vector(kMade, kSince, cell(row * lanes + kLanes * i));
       code_.maximum_vector(lanes_of(i), lanes_of(i), kMade);
@@ -172,7 +197,7 @@ void TimedPathWriter::write_results(const BlockTiming& timing) {
   std::size_t lane = 0;
   for (const std::uint8_t name : timing.written()) {
     ++lane;
-    code_.store_lane(ready(name), lanes_of(lane / kLanes), static_cast<std::uint8_t>(lane % kLanes));
+    code_.store_lane(ready_of(name), lanes_of(lane / kLanes), static_cast<std::uint8_t>(lane % kLanes));
   }
 }
 

@@ -33,6 +33,7 @@ class TimedPathWriter final : public PathWriter {
   void write_end() override;
   void write_aside() override;
   void write_access(const Step& step, Look look, std::size_t number, const BlockTiming& timing);
+  void write_ready(const BlockTiming& timing, std::size_t store);
   bool write_conditional(const SimpleBlock& block) override;
   void write_passing(const BlockTiming& timing);
   void write_results(const BlockTiming& timing);

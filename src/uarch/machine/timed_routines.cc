@@ -131,7 +131,7 @@ const std::uint8_t* TimedRoutines::write_store(CodeWriter& code, const PathRouti
   std::uint8_t* const no_hit = code.jump_later(kNotEqual);
   code.copy(kDi, kState);
   code.load(kSi, ZS_STATE(linear));
-  code.copy(kDx, kArgument, kDword);
+  code.copy(kDx, kArgument);
   code.call(ZS_STATE(pass_store));
   PathRoutines::write_places(code);
   code.test(kAx, kAx);

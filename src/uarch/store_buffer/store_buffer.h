@@ -1,9 +1,9 @@
 // Stores that have executed and not yet reached L1D. They commit in order, one a cycle, each when it has retired and its line
 // is owned; until then loads look at them.
-//   forwarded   the youngest older store with the load's bits 11..0 covers the load
+//   forwarded   the youngest older store with the load's bits 11..0 covers the load, which has that store's data when that is ready
 //   blocked     it overlaps the load and does not cover it: the load waits until it has committed
 //   alias       it only has the same bits 11..0: the load is tried again
-// Not modelled: that a store's data may be ready later than its address; forwarding of parts; memory renaming.
+// Not modelled: forwarding of parts.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,22 @@ constexpr Forwarding meeting(std::uint64_t store, std::uint32_t store_bytes, std
   return covers ? Forwarding::Forwarded : Forwarding::Blocked;
 }
 
+struct BufferedStore {
+  std::uint64_t linear = 0;
+  std::uint64_t ready = 0;  // cycle in which its data is known
+  std::uint32_t bytes = 0;
+  std::uint16_t place = 0;  // InstructionShape::place
+};
+
+/// What a load meets.
+struct Met {
+  Forwarding how = Forwarding::None;
+  std::uint64_t ready = 0;  // Forwarded, Blocked: cycle in which the store's data is
+  bool same_place = false;  // Forwarded: both write the address of the same bytes alike
+
+  bool operator==(const Met&) const = default;
+};
+
 class StoreBuffer {
  public:
   static constexpr unsigned kGranuleBits = 3;
@@ -49,15 +65,15 @@ class StoreBuffer {
   }
 
   /// A store that executes at `now`, with its line owned at `owned`. Returns when it commits.
-  std::uint64_t push(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint64_t owned) {
-    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned});
+  std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
+    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready});
     ++count_;
-    at(count_ - 1) = {linear, last_commit_, bytes};
+    at(count_ - 1) = {store, last_commit_};
     own_.oldest = count_ > entries_ ? count_ - entries_ : 0;
-    std::uint64_t granule = linear >> kGranuleBits;
+    std::uint64_t granule = store.linear >> kGranuleBits;
     own_.newest[granule % kGranules] = count_;
-    if ((linear & (kGranuleBytes - 1)) + bytes > kGranuleBytes) {
-      while (++granule <= (linear + bytes - 1) >> kGranuleBits) own_.newest[granule % kGranules] = count_;
+    if ((store.linear & (kGranuleBytes - 1)) + store.bytes > kGranuleBytes) {
+      while (++granule <= (store.linear + store.bytes - 1) >> kGranuleBits) own_.newest[granule % kGranules] = count_;
     }
     return last_commit_;
   }
@@ -89,7 +105,7 @@ class StoreBuffer {
     return false;
   }
 
-  Forwarding meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
+  Met meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint16_t place) const {
     // No store younger than the newest one of the load's granules can meet it.
     std::uint64_t newest = 0;
     for (std::uint64_t granule = linear >> kGranuleBits; granule <= (linear + bytes - 1) >> kGranuleBits; ++granule) {
@@ -99,18 +115,18 @@ class StoreBuffer {
       const Entry& store = at(i - 1);
       if (store.commits <= now) break;  // in order: all before it have committed too
       const Forwarding found = meeting(store.linear, store.bytes, linear, bytes);
-      if (found != Forwarding::None) return found;
+      if (found == Forwarding::None) continue;
+      const bool same = place != 0 && store.place == place && store.linear == linear && store.bytes == bytes;
+      return {found, found != Forwarding::Alias ? store.ready : 0, same};
     }
-    return Forwarding::None;
+    return {};
   }
 
  private:
   static constexpr std::uint32_t kMost = 128;
   static constexpr std::uint64_t kGranuleBytes = 1U << kGranuleBits;
-  struct Entry {
-    std::uint64_t linear = 0;
+  struct Entry : BufferedStore {
     std::uint64_t commits = 0;
-    std::uint32_t bytes = 0;
   };
 
   Entry& at(std::uint64_t i) { return ring_[i % kMost]; }

@@ -21,25 +21,26 @@ static_assert(meeting(0x1000, 8, 0x0FF8, 8) == Forwarding::None);
 
 TEST(StoreBuffer, CommitsInOrderOneACycleNotBeforeRetirementAndOwnership) {
   StoreBuffer stores(4, 20);
-  EXPECT_EQ(stores.push(0, 8, 100, 104), 120U);
-  EXPECT_EQ(stores.push(8, 8, 100, 300), 300U);
-  EXPECT_EQ(stores.push(16, 8, 101, 105), 301U);
+  EXPECT_EQ(stores.push({0, 0, 8}, 100, 104), 120U);
+  EXPECT_EQ(stores.push({8, 0, 8}, 100, 300), 300U);
+  EXPECT_EQ(stores.push({16, 0, 8}, 101, 105), 301U);
   EXPECT_EQ(stores.free_at(102), 102U);
-  EXPECT_EQ(stores.push(24, 8, 102, 106), 302U);
+  EXPECT_EQ(stores.push({24, 0, 8}, 102, 106), 302U);
   EXPECT_EQ(stores.free_at(103), 120U);
   EXPECT_EQ(stores.free_at(200), 200U);
   EXPECT_EQ(stores.drained_at(103), 302U);
+  EXPECT_EQ(stores.push({32, 400, 8}, 110, 114), 400U) << "not before it has its data";
 }
 
 TEST(StoreBuffer, TheYoungestStoreWithTheLoadsLowBitsDecides) {
   StoreBuffer stores(8, 20);
-  stores.push(0x1000, 8, 100, 100);
-  stores.push(0x1000, 4, 101, 101);
-  EXPECT_EQ(stores.meet(0x1000, 8, 102), Forwarding::Blocked);
-  EXPECT_EQ(stores.meet(0x1004, 4, 102), Forwarding::Forwarded);  // the older one
-  stores.push(0x5004, 4, 103, 103);
-  EXPECT_EQ(stores.meet(0x1004, 4, 104), Forwarding::Alias);
-  EXPECT_EQ(stores.meet(0x1004, 4, 1000), Forwarding::None);
+  stores.push({0x1000, 108, 8}, 100, 100);
+  stores.push({0x1000, 109, 4}, 101, 101);
+  EXPECT_EQ(stores.meet(0x1000, 8, 102, 0), (Met{Forwarding::Blocked, 109}));
+  EXPECT_EQ(stores.meet(0x1004, 4, 102, 0), (Met{Forwarding::Forwarded, 108}));  // the older one
+  stores.push({0x5004, 0, 4}, 103, 103);
+  EXPECT_EQ(stores.meet(0x1004, 4, 104, 0), (Met{Forwarding::Alias, 0}));
+  EXPECT_EQ(stores.meet(0x1004, 4, 1000, 0), Met{});
 }
 
 TEST(StoreBuffer, AgreesWithThePlainOneAtEveryLoad) {
@@ -51,15 +52,18 @@ TEST(StoreBuffer, AgreesWithThePlainOneAtEveryLoad) {
     now += chance.below(5);
     const std::uint64_t linear = 0x10'0000 + chance.below(3) * 4096 + chance.below(256);
     const auto bytes = static_cast<std::uint32_t>(1 + chance.below(chance.below(4) == 0 ? 64 : 8));
+    const auto place = static_cast<std::uint16_t>(chance.below(4));
     if (chance.below(2) == 0) {
       ASSERT_EQ(fast.free_at(now), plain.free_at(now));
       now = fast.free_at(now);
       const std::uint64_t owned = now + (chance.below(50) == 0 ? 300 : 4);
-      ASSERT_EQ(fast.push(linear, bytes, now, owned), plain.push(linear, bytes, now, owned));
+      const std::uint64_t ready = now + chance.below(chance.below(9) == 0 ? 400 : 9);
+      ASSERT_EQ(fast.push({linear, ready, bytes, place}, now, owned),
+                plain.push({linear, ready, bytes, place}, now, owned));
     } else {
-      const Forwarding met = plain.meet(linear, bytes, now);
-      ASSERT_EQ(fast.meet(linear, bytes, now), met) << i;
-      ASSERT_TRUE(fast.may_meet(linear, bytes, now) || met == Forwarding::None) << i;
+      const Met met = plain.meet(linear, bytes, now, place);
+      ASSERT_EQ(fast.meet(linear, bytes, now, place), met) << i;
+      ASSERT_TRUE(fast.may_meet(linear, bytes, now) || met.how == Forwarding::None) << i;
     }
   }
 }

@@ -298,6 +298,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
     serialises_ |= shape.serialising;
     numbers.insert(numbers.end(), shape.loads, static_cast<std::uint8_t>(i));
     if (shape.branch != BranchKind::None) branches.push_back(static_cast<std::uint8_t>(i));
+    if (shape.stores != 0) ++stores_;
   }
   CHECK(numbers.size() < kMostLanes, numbers.size());
   instructions_ = static_cast<std::uint8_t>(block.size());
@@ -321,7 +322,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
 
   // ---- all that has no fixed size, in one piece
   Map map;
-  if (detail == TimingDetail::All) map = map_of(block, costs, offsets, loads_, branches_);
+  if (detail == TimingDetail::All) map = map_of(block, costs, offsets, loads_, branches_, stores_);
   result_lanes_ = static_cast<std::uint16_t>(map.result_lanes);
   lanes_ = static_cast<std::uint16_t>(map.lanes);
   live_ins_ = static_cast<std::uint8_t>(map.inputs.size());
@@ -347,7 +348,8 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
 
 /// For each register the latest time as a row of the matrix, from start, registers and loads.
 BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs,
-                                     std::span<const Latency> offsets, std::size_t loads, std::size_t branches) {
+                                     std::span<const Latency> offsets, std::size_t loads, std::size_t branches,
+                                     std::size_t stores) {
   Map map;
   RegisterSet read = 0, written = 0;
   for (const PlacedInstruction& instruction : block) {
@@ -360,7 +362,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
   each_register(written, [&outputs](std::uint8_t number) { outputs.push_back(number); });
   const auto padded = [](std::size_t count) { return (count + kLanesAtOnce - 1) / kLanesAtOnce * kLanesAtOnce; };
   const std::size_t result_lanes = map.result_lanes = padded(1 + outputs.size());
-  const std::size_t lanes = map.lanes = padded(result_lanes + loads + branches);
+  const std::size_t lanes = map.lanes = padded(result_lanes + loads + branches + stores);
   CHECK(lanes <= kMostLanes, lanes);
   const std::size_t shared_rows = 1 + inputs.size();
   const std::size_t rows = shared_rows + loads;
@@ -398,7 +400,7 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
     map.lane_instructions[lane] = static_cast<std::uint8_t>(instruction);
   };
 
-  std::size_t load = 0, branch = 0;
+  std::size_t load = 0, branch = 0, store = 0;
   std::array<std::uint8_t, reg::kCount> writer{};
   for (std::size_t i = 0; i < block.size(); ++i) {
     const InstructionShape& shape = block[i].shape;
@@ -414,6 +416,11 @@ BlockTiming::Map BlockTiming::map_of(std::span<const PlacedInstruction> block, s
         write_lane(result_lanes + load, addressed, i);
         ready[shared_rows + load] = 0;
       }
+    }
+    if (shape.stores != 0) {
+      Times stored = later(ready, data_cycles(costs[i]));
+      join_times(stored, addressed);
+      write_lane(result_lanes + loads + branches + store++, stored, i);
     }
     const Times result = later(std::move(ready), costs[i].latency);
     each_register(shape.writes, [&](std::uint8_t number) {

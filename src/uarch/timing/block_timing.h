@@ -85,7 +85,7 @@ class BlockTiming {
   std::uint32_t scheduler_units() const { return scheduler_units_; }
 
   // The map. Lanes are what comes out: lane 0 is the completion of the whole block, then come the registers written, and from
-  // result_lanes() on the addresses of loads and the branches. Rows are what it comes from: row 0 the start of the block, row
+  // result_lanes() on the addresses of loads, the branches, and what instructions store. Rows are what it comes from: row 0 the start of the block, row
   // 1 + i the register live_in()[i]. Results and events lie apart, because a block without an event reads results only.
   // Latencies are units; kNever: no path.
   using Latency = std::int32_t;
@@ -100,6 +100,8 @@ class BlockTiming {
   std::size_t lanes() const { return lanes_; }                // likewise
   std::size_t load_lane(std::size_t load) const { return result_lanes_ + load; }
   std::size_t branch_lane(std::size_t branch) const { return result_lanes_ + loads_ + branch; }
+  /// Of the instruction of that number among those that store: when a load can have its data and address, but for forwarding itself.
+  std::size_t store_lane(std::size_t store) const { return result_lanes_ + loads_ + branches_ + store; }
   const Latency* results_of(std::size_t row) const { return &cells_[row * result_lanes_]; }
   const Latency* events_of(std::size_t row) const { return &cells_[events_at_ + row * (lanes_ - result_lanes_)]; }
   /// From the data of a load to every lane.
@@ -108,6 +110,7 @@ class BlockTiming {
   std::size_t instructions() const { return instructions_; }
   std::size_t loads() const { return loads_; }
   std::size_t branches() const { return branches_; }
+  std::size_t stores() const { return stores_; }  // instructions that do
   /// Units from the start of the block to the dispatch of an instruction, at the rate of issue.
   std::uint32_t offset(std::size_t instruction) const {
     return static_cast<std::uint32_t>(cells_[offsets_at_ + instruction]);
@@ -120,7 +123,7 @@ class BlockTiming {
  private:
   struct Map;
   static Map map_of(std::span<const PlacedInstruction> block, std::span<const InstructionCost> costs,
-                    std::span<const Latency> offsets, std::size_t loads, std::size_t branches);
+                    std::span<const Latency> offsets, std::size_t loads, std::size_t branches, std::size_t stores);
 
   const std::uint8_t* names() const { return reinterpret_cast<const std::uint8_t*>(&cells_[names_at_]); }
   const std::uint8_t* numbers() const {
@@ -135,7 +138,7 @@ class BlockTiming {
   std::uint16_t result_lanes_ = 0, lanes_ = 0;
   std::uint8_t live_ins_ = 0, writtens_ = 0;
   bool serialises_ = false;
-  std::uint8_t instructions_ = 0, loads_ = 0, branches_ = 0;
+  std::uint8_t instructions_ = 0, loads_ = 0, branches_ = 0, stores_ = 0;
   // In one piece of memory: the results' rows, from here on the names of registers, the events' rows, the loads', the offsets, and
   // behind these in bytes the instructions of loads, branches and lanes.
   std::uint32_t names_at_ = 0, events_at_ = 0, from_loads_at_ = 0, offsets_at_ = 0;
@@ -155,6 +158,10 @@ struct InstructionCost {
   bool microcoded = false;
   bool unknown = false;
 };
+
+/// Cycles from the operands, or the loaded value, to the data that an instruction stores. What a store takes by itself is a part of
+/// MemoryParameters::forward_cycles.
+constexpr std::uint32_t data_cycles(const InstructionCost& cost) { return cost.load != 0 ? cost.latency : 0; }
 
 /// The costs of `block`, one each.
 std::vector<InstructionCost> block_costs(const TimingParameters& core, const MemoryLimits& memory,

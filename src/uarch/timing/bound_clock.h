@@ -55,7 +55,9 @@ class BoundClock {
   bool under_way() const { return block_ != nullptr; }
 
   std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }
-  std::uint64_t retired_cycle() const { return 0; }  // there is no store buffer that would ask
+  // There is no store buffer that would ask.
+  std::uint64_t retired_cycle() const { return 0; }
+  std::uint64_t store_ready(std::size_t) const { return 0; }
   /// In units.
   std::uint64_t dispatch(std::size_t instruction) const { return now_ + shift_ + block_->offset(instruction); }
   std::uint64_t dispatch_cycle(std::size_t instruction) const { return dispatch(instruction) / kUnitsPerCycle; }

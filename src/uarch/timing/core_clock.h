@@ -167,8 +167,15 @@ class CoreClock {
   /// Cycle in which a load of the block is dispatched: its address is known.
   std::uint64_t load_dispatch(std::size_t load) {
     join_events();
-    const Latency at = lane_[own_.block->load_lane(load)];
+    return cycle_of(lane_[own_.block->load_lane(load)]);
+  }
+  /// Of a time that counts from Inline::base.
+  std::uint64_t cycle_of(BlockTiming::Latency at) const {
     return (own_.base + static_cast<std::uint64_t>(at)) / kUnitsPerCycle;
+  }
+  /// Cycle in which the data of a store of the block is known; of the instruction of that number among those that store.
+  std::uint64_t store_ready(std::size_t store) const {
+    return cycle_of((joined_ & kEvents) != 0 ? lane_[own_.block->store_lane(store)] : store_ready(*own_.block, store));
   }
   /// Its data came from `level` (L1 to Dram) so many cycles after that.
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level);
@@ -296,6 +303,16 @@ class CoreClock {
     joined_ |= kEvents;
     const std::size_t first = own_.block->result_lanes();
     join_rows(&lane_[first], own_.block->events_of(0), own_.block->lanes() - first);
+  }
+  /// A lane of what a block that begins here stores, behind `base`: join_rows() of that alone.
+  Latency store_ready(const BlockTiming& block, std::size_t store) const {
+    const std::size_t lane = block.store_lane(store) - block.result_lanes();
+    Latency latest = static_cast<Latency>(own_.now - own_.base) + block.events_of(0)[lane];
+    std::size_t row = 0;
+    for (const std::uint8_t input : block.live_in()) {
+      latest = std::max(latest, own_.ready[input] + block.events_of(++row)[lane]);
+    }
+    return latest;
   }
   void join_load(const Event& event);
   void delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause);

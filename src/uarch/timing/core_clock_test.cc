@@ -68,7 +68,7 @@ TEST_P(EveryCoreClock, AgreesWithThePlainClockOnBlocksOfTheCLibraryWithRandomEve
     // Now and then the block becomes known in pieces.
     std::vector<std::unique_ptr<BlockTiming>> pieces;
     std::size_t known = 0;
-    std::size_t load = 0;
+    std::size_t load = 0, store = 0;
     for (std::size_t i = 0; i < block.size(); ++i) {
       if (i == known) {
         const bool whole = i != 0 || random.below(4) != 0;
@@ -98,10 +98,13 @@ TEST_P(EveryCoreClock, AgreesWithThePlainClockOnBlocksOfTheCLibraryWithRandomEve
         clock.load_done(load, latency, levels[level]);
         plain.load_done(latency, levels[level]);
       }
-      if (block[i].shape.stores != 0 && happens(10)) {
-        const auto cycles = static_cast<std::uint32_t>(1 + random.below(30));
-        clock.store_stall(i, cycles);
-        plain.delay(std::uint64_t{cycles} * kUnitsPerCycle, SlotCause::StoreBuffer);
+      if (block[i].shape.stores != 0) {
+        ASSERT_EQ(clock.store_ready(store++), plain.store_ready()) << "step " << step << ", instruction " << i;
+        if (happens(10)) {
+          const auto cycles = static_cast<std::uint32_t>(1 + random.below(30));
+          clock.store_stall(i, cycles);
+          plain.delay(std::uint64_t{cycles} * kUnitsPerCycle, SlotCause::StoreBuffer);
+        }
       }
       plain.leave();
     }

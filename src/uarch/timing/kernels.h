@@ -89,6 +89,28 @@ inline const Bytes kSum = {
     0x48, 0x39, 0xF7,        // cmp rdi, rsi
     0x75, 0xF3};             // jne
 
+/// A counter in memory: each addition has the data of the one before.
+inline const Bytes kCount = {
+    0x48, 0xFF, 0x07,  // inc qword [rdi]
+    0x48, 0xFF, 0xC9,  // dec rcx
+    0x75, 0xF8};       // jne
+
+/// What was stored is loaded under another name.
+inline const Bytes kCountElsewhere = {
+    0x48, 0x8B, 0x07,  // mov rax, [rdi]
+    0x48, 0x89, 0x06,  // mov [rsi], rax
+    0x48, 0xFF, 0xC9,  // dec rcx
+    0x75, 0xF5};       // jne
+
+/// A sum as compilers write it that do not optimise.
+inline const Bytes kCountApart = {
+    0x48, 0x8B, 0x45, 0xF8,        // mov rax, [rbp - 8]
+    0x48, 0x8B, 0x14, 0xC7,        // mov rdx, [rdi + 8 * rax]
+    0x48, 0x01, 0x55, 0xF0,        // add [rbp - 16], rdx
+    0x48, 0x83, 0x45, 0xF8, 0x01,  // add qword [rbp - 8], 1
+    0x48, 0x83, 0x7D, 0xF8, 0x3F,  // cmp qword [rbp - 8], 63
+    0x7E, 0xE9};                   // jle
+
 inline const Bytes kStore = {0x89, 0x04, 0x24};  // mov [rsp], eax
 inline const Bytes kNop = {0x90};
 inline const Bytes kDivide = {0xF7, 0xF1};  // div ecx

@@ -52,6 +52,10 @@ class PlainClock {
     }
   }
   std::uint64_t load_dispatch() const { return absolute(addressed_).time / kUnitsPerCycle; }
+  /// When the data is known that the instruction stores.
+  std::uint64_t store_ready() const {
+    return absolute(joined(later(result_, data_cycles(cost_)), addressed_)).time / kUnitsPerCycle;
+  }
   std::uint64_t dispatch() const { return (now_ + shift_ + offset_) / kUnitsPerCycle; }
   void load_done(std::uint32_t cycles, SlotCause level) {
     const Late arrives{absolute(addressed_).time + std::uint64_t{cycles} * kUnitsPerCycle, level};

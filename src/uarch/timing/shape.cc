@@ -289,6 +289,20 @@ bool is_zero_idiom(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
   return left.reg.value == right.reg.value && kind != OperandKind::R8 && kind != OperandKind::R16;
 }
 
+/// InstructionShape::place of a visible operand.
+std::uint16_t place_of(const ZydisDecodedOperand& operand) {
+  const auto& memory = operand.mem;
+  const bool is_general = operand.size == 32 || operand.size == 64;
+  const RegisterSet registers = set_of(memory.base);
+  if (memory.type != ZYDIS_MEMOP_TYPE_MEM || !is_general || registers == 0 || registers > reg::bit(15)) return 0;
+  std::uint64_t hash = static_cast<std::uint64_t>(memory.disp.has_displacement ? memory.disp.value : 0);
+  for (const unsigned part : {unsigned{memory.base}, unsigned{memory.index}, unsigned{memory.scale},
+                              unsigned{memory.segment}, unsigned{operand.size}}) {
+    hash = (std::rotl(hash, 23) ^ part) * 0x9E37'79B9'7F4A'7C15;
+  }
+  return static_cast<std::uint16_t>(hash >> 48 | 1);
+}
+
 InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
   const Trait& trait = trait_of(raw.mnemonic);
   InstructionShape shape;
@@ -310,6 +324,7 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
       if (kind == OperandKind::Memory) {
         has_memory = true;
         top = top_of(operand);
+        shape.place = place_of(operand);
       }
     }
     if (kind == OperandKind::Memory) add_memory(operand, raw, trait, shape);
@@ -317,6 +332,8 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
   }
   add_flags(raw, shape);
 
+  const auto is_of_vectors = [](OperandKind kind) { return kind >= OperandKind::Mmx && kind <= OperandKind::X87; };
+  if (shape.vector || std::ranges::any_of(kinds, is_of_vectors)) shape.place = 0;
   shape.signature = signature_of(kinds[0], kinds[1], kinds[2], top);
   shape.memory_and_immediate = has_memory && has_immediate;
   shape.branch = branch_kind(raw, operands);
