@@ -102,8 +102,9 @@ constexpr Row kRows[] = {
 
 /// A symbol table may be long; so much of it is held at once.
 constexpr std::size_t kSymbolsAtOnce = 4096;
-/// More than any file has; less than what would make us run out of memory for a file that lies.
-constexpr std::uint64_t kMostSections = 65536, kMostNameBytes = std::uint64_t{256} << 20;
+/// More than any file has; less than what would make us run out of memory for a file that lies. Segments and sections
+/// need no such limit: their numbers have 16 bits.
+constexpr std::uint64_t kMostNameBytes = std::uint64_t{256} << 20;
 
 const std::unordered_map<std::string_view, AllocatorCall>& calls_by_name() {
   static const auto* const calls = [] {
@@ -159,8 +160,7 @@ std::vector<AllocatorEntry> find_allocators(const ReadAt& read) {
   Elf64_Ehdr header;
   if (!read(0, std::as_writable_bytes(std::span(&header, 1)))) return out;
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_phentsize != sizeof(Elf64_Phdr) || header.e_shentsize != sizeof(Elf64_Shdr) ||
-      header.e_shnum > kMostSections) {
+      header.e_phentsize != sizeof(Elf64_Phdr) || header.e_shentsize != sizeof(Elf64_Shdr)) {
     return out;
   }
   std::vector<Elf64_Phdr> segments(header.e_phnum);

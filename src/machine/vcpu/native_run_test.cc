@@ -13,8 +13,7 @@ namespace {
 // The page of state, right after the page of code: absolute 32-bit addresses reach it without a register.
 constexpr std::uint32_t kState = static_cast<std::uint32_t>(kNativeBase) + 0x1000;
 constexpr std::uint32_t kGprs = kState, kFlags = kState + 0x80, kHostSp = kState + 0x88, kSignal = kState + 0x90;
-constexpr std::uint32_t kTo32 = kState + 0x98, kUsualMxcsr = kState + 0xA8, kFx = kState + 0x100,
-                        kHostFx = kState + 0x400;
+constexpr std::uint32_t kTo32 = kState + 0x98, kUsualMxcsr = kState + 0xA8, kFx = kState + 0x100;
 constexpr std::uint32_t kEntry64 = static_cast<std::uint32_t>(kNativeBase), kEntry32 = kEntry64 + 0x200,
                         kLeave = kEntry64 + 0x400, kRecover = kEntry64 + 0x600;
 constexpr std::uint64_t kSignalStackBytes = 0x10000;

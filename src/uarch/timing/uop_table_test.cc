@@ -22,8 +22,8 @@ InstructionShape shape(const Bytes& code) {
   return found.value_or(InstructionShape{});
 }
 
-constexpr RegisterSet kRax = reg::bit(0), kRcx = reg::bit(1), kRdx = reg::bit(2), kRsp = reg::bit(4),
-                      kRsi = reg::bit(6), kRdi = reg::bit(7), kAllFlags = reg::bit(reg::kCarry) | reg::bit(reg::kFlags);
+constexpr RegisterSet kRax = reg::bit(0), kRcx = reg::bit(1), kRsp = reg::bit(4), kRsi = reg::bit(6),
+                      kRdi = reg::bit(7), kAllFlags = reg::bit(reg::kCarry) | reg::bit(reg::kFlags);
 
 TEST(InstructionShape, KeepsOperandsAddressesAndFlagsApart) {
   const auto add = shape({0x48, 0x03, 0x04, 0x37});  // add rax, [rdi + rsi]
