@@ -218,6 +218,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     child.stack_block = spare_stacks_.back().stack;
     child.signal_block = spare_stacks_.back().signals;
     spare_stacks_.pop_back();
+    forget_frames(child.stack_block, kHostStackBytes);
   }
   map_signal_block(child);
   auto* top = static_cast<std::byte*>(child.stack_block) + kHostStackBytes;
