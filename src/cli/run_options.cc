@@ -33,7 +33,8 @@ void add_run_options(CommandLine& line, RunOptions& options) {
              "full (its time too) [as much as the events need]");
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
-            "Clocks, process ids and random numbers depend on the run alone, so that it\nrepeats exactly");
+            "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "
+            "the run alone, so that it repeats exactly");
   line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
   line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes, and what they execute, alone");
   line.group("Checking zeroskid itself");

@@ -339,6 +339,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       ran_ = 0;
       const std::uint64_t flushes = translator_->flushes();
       if (lock_.contended()) yield();
+      if (turns_.wanted()) compute_in_turn(thread);
       if (flushes != translator_->flushes()) link_from = kNone;  // in another thread's turn
     }
     if (deliver_waiting()) link_from = kNone;

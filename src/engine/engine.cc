@@ -13,6 +13,7 @@
 #include "engine/host_stack.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
+#include "engine/shared_tables.h"
 
 namespace zs::engine {
 namespace {
@@ -72,10 +73,15 @@ void Runtime::start(ProgramPlan plan) {
   thread.id.parent_pid = static_cast<std::int32_t>(raw_syscall(SYS_getppid));
   thread.id.parent_tid = thread.id.parent_pid;
   if (config_.virtual_ids) first_pid_ = config_.first_pid != 0 ? config_.first_pid : thread.id.pid;
+  if (SharedTables* const shared = SharedTables::map(config_.shared_tables); shared != nullptr) {
+    process_ids_.attach(&shared->ids);
+    if (config_.inherit) turns_.attach(&shared->turns);
+  }
   if (first_pid_ == thread.id.pid) first_parent_ = thread.id.parent_pid;
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;
+  thread.process->seat = turns_.sit(thread.id.pid);
   thread.pc = program_.entry;
   lock_.acquire(thread);
   raw_syscall(SYS_prctl, PR_SET_NAME, program_.comm.c_str());

@@ -20,12 +20,14 @@ struct Config {
   std::vector<std::string> argv;  // argv[0] included
   std::vector<std::string> envp;
   bool inherit = true;  // follow children; false: they are neither counted nor told of, and what they exec is native
-  bool virtual_time = false;   // time, TSC, process ids and randomness are functions of the run
-  bool vdso = false;           // give the program the kernel's vdso
-  bool precise_only = false;   // one instruction per translation: slow, for cross-checking
-  bool native_load = false;    // load, then jump to the entry untranslated: what the ptrace oracle steps
-  bool virtual_ids = false;    // the first process shows itself and is recorded as pid and tid kVirtualPid
+  bool virtual_time = false;  // time, TSC, process ids and randomness are functions of the run
+  bool vdso = false;          // give the program the kernel's vdso
+  bool precise_only = false;  // one instruction per translation: slow, for cross-checking
+  bool native_load = false;   // load, then jump to the entry untranslated: what the ptrace oracle steps
+  bool virtual_ids =
+      false;  // the first process shows itself and is recorded as pid and tid kVirtualPid, others by process_ids
   std::int32_t first_pid = 0;  // under virtual_ids, the real id of the first process; 0: this one
+  int shared_tables = -1;      // of SharedTables, under virtual_ids; -1: there are none
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::size_t code_cache_bytes = std::size_t{256} << 20;

@@ -89,7 +89,7 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
       case SYS_vfork:
       case SYS_execve:
       case SYS_execveat: result = raw_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); break;
-      default: result = do_syscall(number, a, thread_->pc).result;
+      default: result = do_syscall(number, a).result;
     }
     regs[REG_RAX] = result;
     return;

@@ -21,6 +21,8 @@
 #include "engine/lanes.h"
 #include "engine/loader/program.h"
 #include "engine/memory/guest_map.h"
+#include "engine/process_ids.h"
+#include "engine/process_turns.h"
 #include "engine/signal_frame.h"
 #include "engine/stepped_insns.h"
 #include "engine/stubs.h"
@@ -75,6 +77,8 @@ struct Records {
   std::size_t size() const { return stored.size() + (extra ? 1 : 0); }
   std::uint32_t operator[](std::size_t at) const { return at < stored.size() ? stored[at] : *extra; }
 };
+
+struct WaitingCall;
 
 class Runtime final : public CodeSource, public CodeListener {
  public:
@@ -252,7 +256,8 @@ class Runtime final : public CodeSource, public CodeListener {
     long result = 0;
     bool set_result = true;  // false: registers are already as they must be (rt_sigreturn)
   };
-  Outcome do_syscall(long number, const long (&a)[6], std::uint64_t pc);
+  Outcome do_syscall(long number, const long (&a)[6]);
+  Outcome answer(long number, const long (&a)[6]);
   long pass_on(long number, const long (&a)[6]);
   bool keeps_turn(long number, const long (&a)[6]) const;
   long sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
@@ -262,17 +267,43 @@ class Runtime final : public CodeSource, public CodeListener {
   long sys_arch_prctl(const long (&a)[6]);
   std::optional<long> proc_syscall(long number, const long (&a)[6]);
   std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
-  std::optional<long> id_syscall(long number, const long (&a)[6]);
-  ThreadIdentity shown(ThreadIdentity id) const;
+  void report_mapping(std::uint64_t address, std::uint64_t length);
+
+  // ---- system calls under --virtual-time (virtual_calls.cc)
+  Outcome in_virtual_time(long number, const long (&a)[6]);
+  Outcome wait_in_virtual_time(const WaitingCall& call, const long (&a)[6]);
+  void hide_host(long number, const long (&a)[6], long result);
   std::optional<long> virtual_syscall(long number, const long (&a)[6]);
   long write_random(std::uint64_t address, std::uint64_t size);
-  void report_mapping(std::uint64_t address, std::uint64_t length);
+
+  // ---- turns of processes under --virtual-time (turn_calls.cc)
+  long call_in_turn(Thread& thread, long number, const long (&a)[6]);
+  void compute_in_turn(Thread& thread);
+  long read_in_turn(Thread& thread, long number, const long (&a)[6]);
+  long write_in_turn(Thread& thread, long number, const long (&a)[6]);
+  long wait_for_child_in_turn(Thread& thread, long number, const long (&a)[6]);
+  long poll_in_turn(Thread& thread, long number, const long (&a)[6]);
+  long suspend_in_turn(Thread& thread, const long (&a)[6]);
+  long call_outside(Thread& thread, long number, const long (&a)[6]);
+  bool await_ready(Thread& thread, long fd, short events);
+  bool idles(Thread& thread);
+  static long interrupted(const Thread& thread, bool restarts);
+
+  // ---- process ids under --virtual-time (id_calls.cc)
+  Outcome in_shown_ids(long number, const long (&a)[6]);
+  std::int32_t real_id(std::int32_t id) const;
+  std::int32_t shown_id(std::int32_t id) const;
+  siginfo_t shown_info(int signal, siginfo_t info) const;
+  std::optional<std::string> real_proc_path(const std::string& path) const;
+  ThreadIdentity shown(
+      ThreadIdentity id) const;  // as the recording has it, which gives ids of its own to other processes
 
   // ---- futexes (futex.cc)
   std::optional<long> sys_futex(const long (&a)[6]);
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
   void clear_thread_word(Thread& thread);
+  void leave_robust_list(const Thread& thread);
 
   // ---- threads and processes (threads.cc)
   long sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
@@ -311,7 +342,9 @@ class Runtime final : public CodeSource, public CodeListener {
 
   std::int32_t first_pid_ = 0;     // real id of the process that shows kVirtualPid; 0 none
   std::int32_t first_parent_ = 0;  // of the one that shows kVirtualParent
-  Thread* thread_ = nullptr;       // who is in the Context
+  ProcessIds process_ids_;         // of the others
+  ProcessTurns turns_;
+  Thread* thread_ = nullptr;  // who is in the Context
   std::vector<std::unique_ptr<Thread>> threads_;
   struct EngineStacks {
     void* stack;

@@ -430,7 +430,7 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   c.oldmask = thread.mask;
   c.fpstate = fpstate;
   frame.uc.mask = thread.mask;
-  frame.info = info;
+  frame.info = shown_info(signal, info);
 
   if (write_guest(fpstate, fp.data(), fp.size()) != fp.size()) return false;
   if (write_guest(sp, &frame, sizeof frame) != sizeof frame) return false;
@@ -592,6 +592,7 @@ void Runtime::let_kernel_deliver(int signal, const siginfo_t& info) {
 // Ends as the signal would have ended the program, after the recording has been told.
 void Runtime::die_of(int signal, const siginfo_t& info) {
   end_all_threads();
+  turns_.end(thread_->process->seat, thread_->process->pid);
   const KernelSigaction fatal;
   raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
   let_kernel_deliver(signal, info);

@@ -15,16 +15,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/uio.h>
-#include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/loader/exec_check.h"
@@ -41,7 +38,7 @@ namespace {
 // Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, uapi/asm/prctl.h, and the system call table of x86-64: not in every libc's headers.
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
 constexpr int kSetSyscallUserDispatch = 59, kArchSetCpuid = 0x1012;
-constexpr long kFaccessat2 = 439, kPidfdOpen = 434;
+constexpr long kFaccessat2 = 439;
 constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
 /// Calls that neither wait nor take long, so that the engine lock stays with the caller: a hand-over would cost more, and the
@@ -185,18 +182,6 @@ bool is_over_at_once(int fd, Transfer transfer, bool few_bytes) {
   return transfer == Transfer::Write && few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
 }
 
-/// /dev/random or /dev/urandom, open for reading.
-bool is_random_device(long fd) {
-  // source: Linux, admin-guide/devices.txt, "Memory devices"
-  constexpr unsigned kMemory = 1, kRandom = 8, kUrandom = 9;
-  struct stat status {};
-  if (raw_syscall(SYS_fstat, fd, &status) != 0 || !S_ISCHR(status.st_mode) || major(status.st_rdev) != kMemory)
-    return false;
-  const unsigned number = minor(status.st_rdev);
-  const long mode = raw_syscall(SYS_fcntl, fd, F_GETFL);
-  return (number == kRandom || number == kUrandom) && !is_error(mode) && (mode & O_ACCMODE) != O_WRONLY;
-}
-
 /// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
 bool is_traced() {
   const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -280,7 +265,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   }
   const bool retires_later = thread.step.active;
   if (retires_later) observer().in_call(shown(thread.id), true);
-  const Outcome outcome = do_syscall(number, arguments, exit.pc);
+  const Outcome outcome = do_syscall(number, arguments);
   if (retires_later) observer().in_call(shown(thread.id), false);
   if (holds) settle_mask();
   if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
@@ -312,7 +297,7 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
   const bool stays = threads_.size() == 1 || keeps_turn(number, a);
   if (may_wait(number, a)) observer().flush(shown(thread_->id));
   if (!stays) give_up_lock();
-  long result = zs_interruptible_syscall(number, a, &thread.pending);
+  long result = call_in_turn(thread, number, a);
   if (!stays) {
     // This thread's own variables only, until the lock is back.
     lock_.acquire(thread);
@@ -365,7 +350,11 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
   }
 }
 
-Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint64_t) {
+Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6]) {
+  return config_.virtual_time ? in_virtual_time(number, a) : answer(number, a);
+}
+
+Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
   const auto u = [&](int i) { return static_cast<std::uint64_t>(a[i]); };
   const auto i32 = [&](int i) { return static_cast<int>(a[i]); };
   switch (number) {
@@ -517,9 +506,6 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6], std::uint6
   }
   if (const auto answer = proc_syscall(number, a)) return {*answer};
   if (const auto answer = descriptor_syscall(number, a)) return {*answer};
-  if (first_pid_ != 0) {
-    if (const auto answer = id_syscall(number, a)) return {*answer};
-  }
   if (config_.virtual_time) {
     if (const auto answer = virtual_syscall(number, a)) return {*answer};
   }
@@ -593,10 +579,18 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
   if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
   std::string path;
   if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
-  const auto answer = proc_path(path, thread_->process->pid, program_, map_);
-  if (!answer) return std::nullopt;
   const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
   const bool links = number == SYS_readlink || number == SYS_readlinkat;
+  auto answer = proc_path(path, shown_id(thread_->process->pid), program_, map_);
+  if (!answer && links && path == "/proc/self" && first_pid_ != 0)
+    answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(shown_id(thread_->process->pid))};
+  if (!answer) {
+    const auto real = real_proc_path(path);
+    if (!real) return std::nullopt;
+    long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    changed[path_at] = reinterpret_cast<long>(real->c_str());
+    return pass_on(number, changed);
+  }
   switch (answer->kind) {
     case ProcAnswer::Kind::Error:
       if (opens) return answer->error;
@@ -662,56 +656,6 @@ std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6])
   }
 }
 
-ThreadIdentity Runtime::shown(ThreadIdentity id) const {
-  if (first_pid_ == 0) return id;
-  for (std::int32_t* one : {&id.pid, &id.tid, &id.parent_pid, &id.parent_tid}) {
-    if (*one == first_pid_)
-      *one = kVirtualPid;
-    else if (*one == first_parent_)
-      *one = kVirtualParent;
-  }
-  return id;
-}
-
-// Ids of the first process and its main thread are the same in every run; those of others are the kernel's.
-std::optional<long> Runtime::id_syscall(long number, const long (&a)[6]) {
-  const auto to_real = [&](long id) {
-    const auto value = static_cast<std::int32_t>(id);
-    if (value == kVirtualParent && first_parent_ != 0) return long{first_parent_};
-    return value == kVirtualPid ? long{first_pid_} : value == -kVirtualPid ? -long{first_pid_} : id;
-  };
-  const auto to_shown = [&](long id) {
-    return id == first_pid_ ? long{kVirtualPid} : id == first_parent_ && id != 0 ? long{kVirtualParent} : id;
-  };
-  switch (number) {
-    case SYS_getpid:
-    case SYS_gettid:
-    case SYS_set_tid_address:
-    case SYS_getppid:
-    case SYS_getpgrp: return to_shown(pass_on(number, a));
-    case SYS_getpgid:
-    case SYS_getsid:
-    case SYS_kill:
-    case SYS_tkill:
-    case SYS_setpgid:
-    case SYS_sched_getaffinity:
-    case SYS_sched_setaffinity:
-    case SYS_sched_getparam:
-    case SYS_sched_getscheduler:
-    case SYS_sched_setscheduler:
-    case SYS_get_robust_list:
-    case SYS_prlimit64:
-    case SYS_tgkill:
-    case SYS_rt_sigqueueinfo:
-    case kPidfdOpen: {
-      long changed[6] = {to_real(a[0]), a[1], a[2], a[3], a[4], a[5]};
-      if (number == SYS_tgkill || number == SYS_setpgid) changed[1] = to_real(a[1]);
-      return to_shown(pass_on(number, changed));
-    }
-    default: return std::nullopt;
-  }
-}
-
 // Leaves the tool's descriptors out of a listing of /proc/self/fd.
 long Runtime::sys_getdents64(const long (&a)[6]) {
   const long result = pass_on(SYS_getdents64, a);
@@ -743,92 +687,6 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
   return static_cast<long>(kept.size());
 }
 
-// The next bytes of the run's random numbers, as far as they can be written. Returns how many, as read and getrandom do.
-long Runtime::write_random(std::uint64_t address, std::uint64_t size) {
-  std::array<std::uint64_t, 512> words;
-  std::uint64_t done = 0;
-  while (done < size) {
-    const std::uint64_t now = std::min<std::uint64_t>(size - done, sizeof words);
-    for (std::size_t i = 0; 8 * i < now; ++i) words[i] = clock_.random();
-    const std::uint64_t wrote = write_guest(address + done, words.data(), now);
-    done += wrote;
-    if (wrote != now) break;
-  }
-  return done == 0 && size != 0 ? -EFAULT : static_cast<long>(done);
-}
-
-std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
-  const auto out = [&](std::uint64_t address, const auto& value) {
-    return write_guest(address, &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
-  };
-  constexpr std::uint64_t kBillion = 1'000'000'000;
-  switch (number) {
-    case SYS_clock_gettime: {
-      const std::uint64_t now = clock_.look();
-      const bool wall = a[0] == CLOCK_REALTIME || a[0] == CLOCK_REALTIME_COARSE || a[0] == CLOCK_TAI;
-      if (a[0] < 0 || a[0] > CLOCK_TAI) return std::nullopt;
-      const std::int64_t value[2] = {
-          static_cast<std::int64_t>((wall ? VirtualClock::kEpochSeconds : 0) + now / kBillion),
-          static_cast<std::int64_t>(now % kBillion)};
-      return out(static_cast<std::uint64_t>(a[1]), value);
-    }
-    case SYS_gettimeofday: {
-      const std::uint64_t now = clock_.look();
-      const std::int64_t value[2] = {static_cast<std::int64_t>(VirtualClock::kEpochSeconds + now / kBillion),
-                                     static_cast<std::int64_t>(now % kBillion / 1000)};
-      return a[0] == 0 ? 0 : out(static_cast<std::uint64_t>(a[0]), value);
-    }
-    case SYS_time: {
-      const std::int64_t value = static_cast<std::int64_t>(VirtualClock::kEpochSeconds + clock_.look() / kBillion);
-      if (a[0] != 0 && out(static_cast<std::uint64_t>(a[0]), value) != 0) return -EFAULT;
-      return value;
-    }
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep: {
-      const auto request = read_guest_value<std::array<std::int64_t, 2>>(
-          static_cast<std::uint64_t>(number == SYS_nanosleep ? a[0] : a[2]));
-      const bool absolute = number == SYS_clock_nanosleep && (a[1] & TIMER_ABSTIME) != 0;
-      if (!request || absolute) return std::nullopt;
-      const long result = pass_on(number, a);
-      clock_.sleep(static_cast<std::uint64_t>((*request)[0]) * kBillion + static_cast<std::uint64_t>((*request)[1]));
-      return result;
-    }
-    case SYS_read:
-    case SYS_pread64:
-      if (!is_random_device(a[0])) return std::nullopt;
-      return write_random(static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]));
-    case SYS_readv: {
-      if (!is_random_device(a[0])) return std::nullopt;
-      long sum = 0;
-      for (long i = 0; i < a[2]; ++i) {
-        const auto piece =
-            read_guest_value<iovec>(static_cast<std::uint64_t>(a[1]) + sizeof(iovec) * static_cast<std::uint64_t>(i));
-        const long wrote =
-            !piece ? -EFAULT : write_random(reinterpret_cast<std::uint64_t>(piece->iov_base), piece->iov_len);
-        if (wrote < 0) return sum == 0 ? wrote : sum;
-        sum += wrote;
-      }
-      return sum;
-    }
-    case SYS_times:
-    case SYS_getrusage: {
-      // What was used so far depends on the host.
-      const std::array<std::uint64_t, 18> nothing{};
-      const std::size_t size = number == SYS_times ? 32 : 144;
-      const auto to = static_cast<std::uint64_t>(number == SYS_times ? a[0] : a[1]);
-      if (to != 0 && write_guest(to, nothing.data(), size) != size) return -EFAULT;
-      return number == SYS_times ? static_cast<long>(clock_.look() / 10'000'000) : 0;
-    }
-    case SYS_getcpu: {
-      const std::uint32_t zero = 0;
-      if (a[0] != 0) out(static_cast<std::uint64_t>(a[0]), zero);
-      if (a[1] != 0) out(static_cast<std::uint64_t>(a[1]), zero);
-      return 0;
-    }
-    default: return std::nullopt;
-  }
-}
-
 // What a program that is not followed must not inherit.
 void Runtime::close_own_descriptors_on_exec(bool close) const {
   for (int fd = config_.first_private_fd; fd < config_.first_private_fd + kPrivateDescriptors; ++fd)
@@ -843,7 +701,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   request.argv = argv;
   request.envp = envp;
   request.flags = flags;
-  request.pid = thread.process->pid;
+  request.pid = shown_id(thread.process->pid);
   request.own_exe = program_.exe_path;
   const ExecDecision decision = check_exec(request);
   if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
@@ -890,6 +748,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     if (inherited.handler == 1 || !follow) raw_syscall(SYS_rt_sigaction, signal, &inherited, nullptr, 8);
   }
   if (!follow) {
+    turns_.end(std::exchange(thread.process->seat, 0), 0);
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
     close_own_descriptors_on_exec(true);
   }

@@ -34,6 +34,10 @@ inline constexpr std::uint64_t kSynchronousSignals =
 /// One process of the program that lives in this address space: the program itself, or a vfork child of it.
 struct Process {
   std::int32_t pid = 0, parent_pid = 0;
+  std::uint32_t children = 0;  // ProcessIds::next_child
+  int seat = 0;                // ProcessTurns
+  std::uint32_t calls = 0;     // since it gave it away
+  std::uint32_t turns = 0;     // of a thread, since the last call
   KernelSigaction actions[kSignals + 1];
   bool vfork_child = false;
   bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
@@ -77,6 +81,7 @@ struct StepInProgress {
 
 struct Thread {
   ThreadIdentity id;
+  std::int32_t shown_pid = 0;  // of a vfork child that has not begun yet: to be bound to its id (ProcessIds)
   std::shared_ptr<Process> process;
   VirtualCpu cpu;
   arch::CoreSignals time_told;            // signals of its core when its PMUs were last told of time

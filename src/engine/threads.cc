@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/host_stack.h"
@@ -123,7 +124,9 @@ void Runtime::forget_thread(Thread& thread) {
 void Runtime::end_all_threads() {
   const Process* process = thread_->process.get();
   for (const auto& thread : threads_) {
-    if (thread->process.get() == process) forget_thread(*thread);
+    if (thread->process.get() != process) continue;
+    leave_robust_list(*thread);
+    forget_thread(*thread);
   }
 }
 
@@ -138,6 +141,10 @@ void thread_entry(Thread* thread) {
   if (!same_process) {
     thread->process->pid = thread->id.pid;
     thread->process->parent_pid = thread->id.parent_pid;
+    runtime.process_ids_.bind(thread->shown_pid, thread->id.pid);
+    runtime.turns_.begin(thread->process->seat, thread->id.pid);
+  } else {
+    runtime.process_ids_.forget(thread->id.tid);
   }
   runtime.observer().forked(runtime.shown(thread->id), same_process);
   runtime.announce_thread(*thread);
@@ -188,6 +195,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   if ((flags & CLONE_VM) == 0) return fork_process(flags, stack, parent_tid, child_tid, tls);
   Thread& parent = *thread_;
   const bool same_process = (flags & CLONE_THREAD) != 0;
+  std::int32_t shown = 0;
 
   auto owned = std::make_unique<Thread>();
   Thread& child = *owned;
@@ -209,7 +217,13 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     child.process->vfork_child = true;
     if (child.process != parent.process) child.process->traced = false;
     if (!config_.inherit) child.process->recorded = false;
+    child.shown_pid = shown = process_ids_.next_child(shown_id(parent.process->pid), parent.process->children);
+    if (child.process != parent.process) child.process->children = 0;
   }
+  const bool own_turns = !same_process && (flags & CLONE_VFORK) != 0 && child.process != parent.process;
+  // Who runs when follows from more than one process's calls then.
+  if (!own_turns) turns_.end(std::exchange(parent.process->seat, 0), 0);
+  if (child.process != parent.process) child.process->seat = 0;
   reclaim_stacks();
   if (spare_stacks_.empty()) {
     child.stack_block = map_host_stack(kHostStackBytes);
@@ -242,9 +256,14 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   child.id.parent_tid = parent.id.tid;
   long result;
   if (waits) {
+    const int seat = parent.process->seat;
+    if (seat != 0) child.process->seat = turns_.reserve();
+    turns_.leave_to(seat, child.process->seat);
     lock_.release();  // the child needs it, and we sleep until it execs or exits
     result =
         zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
+    if (is_error(result)) turns_.end(child.process->seat, 0);
+    turns_.come_back(seat);
     parent.vfork_child = nullptr;
     // It is gone from this address space; if it was killed, perhaps in the middle of something.
     lock_.abandon(child);
@@ -261,6 +280,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
     threads_.pop_back();
   } else if (waits) {
+    if (!same_process) ++parent.process->children;
     for (auto it = threads_.begin(); it != threads_.end(); ++it) {
       if (it->get() != &child) continue;
       forget_thread(child);
@@ -268,6 +288,10 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
       threads_.erase(it);
       break;
     }
+  }
+  if (!same_process && !waits && !is_error(result)) {
+    ++parent.process->children;
+    process_ids_.bind(shown, static_cast<std::int32_t>(result));
   }
   settle_mask();
   return result;
@@ -286,10 +310,20 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
                              static_cast<long>(child_tid),
                              0,
                              0};
+  const VirtualClock before = clock_;
   const std::uint64_t childs_stream = clock_.random();
+  const std::int32_t child_shown = process_ids_.next_child(shown_id(thread.process->pid), thread.process->children);
+  const int childs_seat = thread.process->seat != 0 ? turns_.reserve() : 0;
   const long result = zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
   if (result != 0) {
-    if (!is_error(result)) {
+    if (is_error(result)) {
+      turns_.cancel(childs_seat);
+      clock_ = before;  // called off by a signal perhaps, at any time
+    } else {
+      ++thread.process->children;
+      process_ids_.bind(child_shown, static_cast<std::int32_t>(result));
+      if ((flags & CLONE_PARENT_SETTID) != 0 && child_shown != 0)
+        write_guest(parent_tid, &child_shown, sizeof child_shown);
       ThreadIdentity child;
       child.pid = child.tid = static_cast<std::int32_t>(result);
       child.parent_pid = thread.id.pid;
@@ -320,6 +354,10 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process = std::make_shared<Process>(*thread.process);
   thread.process->parent_pid = thread.process->pid;
   thread.process->pid = thread.id.pid;
+  thread.process->children = 0;
+  thread.process->seat = childs_seat;
+  process_ids_.bind(child_shown, thread.id.pid);
+  if ((flags & CLONE_CHILD_SETTID) != 0 && child_shown != 0) write_guest(child_tid, &child_shown, sizeof child_shown);
   thread.process->vfork_child = false;
   thread.process->traced = false;
   thread.process->exec_tid = 0;
@@ -337,6 +375,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   }
   core_paths_.forget_all();
   announce_thread(thread);
+  turns_.begin(childs_seat, thread.id.pid);
   return 0;
 }
 
@@ -356,7 +395,9 @@ void Runtime::reclaim_stacks() {
 
 void Runtime::exit_thread(int status) {
   Thread& thread = *thread_;
+  leave_robust_list(thread);
   forget_thread(thread);
+  if (threads_.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);
   if (threads_.size() == 1) raw_syscall(SYS_exit, status);
   if (thread.process->vfork_child) {
     // The parent cleans up; it holds the reference.
@@ -380,6 +421,7 @@ void Runtime::exit_thread(int status) {
 
 void Runtime::exit_process(int status) {
   end_all_threads();
+  turns_.end(thread_->process->seat, thread_->process->pid);
   if (!thread_->process->vfork_child) {
     raw_syscall(SYS_exit_group, status);
   } else {

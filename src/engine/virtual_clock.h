@@ -15,7 +15,8 @@ class VirtualClock {
 
   /// Nanoseconds since the program's start, one look later.
   std::uint64_t look() { return now_ += kLookNanoseconds; }
-  void sleep(std::uint64_t nanoseconds) { now_ += nanoseconds; }
+  /// A wait is over: nobody sees an earlier time any more.
+  void reach(std::uint64_t nanoseconds) { now_ = nanoseconds > now_ ? nanoseconds : now_; }
   std::uint64_t now() const { return now_; }
   /// A 2 GHz time-stamp counter.
   std::uint64_t tsc() { return look() * 2; }

@@ -15,11 +15,13 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "engine/engine.h"
 #include "engine/loader/held_environment.h"
+#include "engine/shared_tables.h"
 #include "session/clock.h"
 #include "session/config.h"
 #include "session/core_choice.h"
@@ -42,6 +44,7 @@ struct Arguments {
   std::string exec_name;
   std::optional<std::uint64_t> signal_mask, random_seed;
   std::int32_t first_pid = 0;  // of the recording; told with --exec
+  int shared_tables = -1;      // likewise
   std::vector<std::string> argv;
 };
 
@@ -75,6 +78,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.exec_name = argv[++i];
     } else if (is("--first-pid") && i + 1 < argc) {
       out.first_pid = static_cast<std::int32_t>(std::strtol(argv[++i], nullptr, 10));
+    } else if (is("--shared-tables") && i + 1 < argc) {
+      out.shared_tables = descriptor(argv[++i]);
     } else if (is("--signal-mask") && i + 1 < argc) {
       out.signal_mask = std::strtoull(argv[++i], nullptr, 16);
     } else if (is("--random-seed") && i + 1 < argc) {
@@ -166,8 +171,14 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
                         std::to_string(arguments.config_fd),
                         "--exec"};
   if (config.virtual_ids) {
-    config.exec_prefix.push_back("--first-pid");
-    config.exec_prefix.push_back(std::to_string(config.first_pid));
+    config.shared_tables = arguments.exec || by_hand
+                               ? arguments.shared_tables
+                               : static_cast<int>(engine::SharedTables::make(config.first_private_fd));
+    for (const auto& [option, value] :
+         {std::pair{"--first-pid", config.first_pid}, {"--shared-tables", config.shared_tables}}) {
+      config.exec_prefix.emplace_back(option);
+      config.exec_prefix.push_back(std::to_string(value));
+    }
   }
   return config;
 }

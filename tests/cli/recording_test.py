@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -72,6 +73,47 @@ class Whole(Recording):
             recordings.append(self.run_here("script", "-F", "comm,time,event,ip,sym,period").out)
         self.assertEqual(recordings[0], recordings[1])
         self.assertGreater(len(recordings[0]), 1000)
+
+    def test_processes_that_meet_in_pipes_count_the_same_again_in_virtual_time(self):
+        script = ("seq 1 20000 | sort -rn | head -5; for i in 1 2 3; do seq $i 500 | cksum & done; wait; "
+                  "(echo $$ $!) | cat; sh -c 'echo $$ $PPID' & echo $!; wait")
+        runs = []
+        for _ in range(3):
+            outcome = self.run_here("stat", "-x,", "--virtual-time", "-e", "instructions", "sh", "-c", script)
+            self.assertEqual(outcome.status, 0, outcome.err)
+            runs.append((outcome.err.split(",")[0], outcome.out))
+        self.assertEqual(runs[0], runs[1])
+        self.assertEqual(runs[0], runs[2])
+
+    def test_ids_in_virtual_time_are_good_for_what_ids_are_good_for(self):
+        script = ("sleep 60 & p=$!; test -d /proc/$p && grep -q sleep /proc/$p/cmdline && kill -TERM $p; wait $p; echo $?; "
+                  "setsid sh -c 'kill -0 $PPID && ps -o pid= -p $$ >/dev/null; trap \"echo caught; exit 3\" USR1; kill -USR1 $$'; echo $?; "
+                  "readlink /proc/self >/dev/null; kill -0 $p 2>/dev/null; echo $?")
+        plain, virtual = (self.run_here("stat", *options, "-e", "instructions", "bash", "-c", script).out
+                          for options in ([], ["--virtual-time"]))
+        self.assertEqual(virtual, plain)
+        self.assertEqual(virtual, "143\ncaught\n3\n1\n")
+
+    def test_a_wait_moves_the_clock_in_virtual_time(self):
+        script = ("import select, threading, time\n"
+                  "def rounds(wait):\n"
+                  "    begin, count = time.monotonic(), 0\n"
+                  "    while time.monotonic() - begin < 0.1 and count < 20:\n"
+                  "        wait(); count += 1\n"
+                  "    return count\n"
+                  "poll, event = select.poll(), threading.Event()\n"
+                  "print(rounds(lambda: time.sleep(0.026)), rounds(lambda: select.select([], [], [], 0.026)),\n"
+                  "      rounds(lambda: poll.poll(26)), rounds(lambda: event.wait(0.026)), rounds(lambda: select.epoll().poll(0.026)))\n")
+        self.file("waits.py", script.encode())
+        outcome = self.run_here("stat", "--virtual-time", "-e", "instructions", sys.executable, "waits.py")
+        self.assertEqual(outcome.out, "4 4 4 4 4\n", outcome.err)
+
+    def test_a_file_is_as_if_never_read_in_virtual_time(self):
+        path = self.file("file", b"x")
+        os.utime(path, (10**9, 1.5 * 10**9))
+        for tool_options, expected in (([], 10**9), (["--virtual-time"], 1.5 * 10**9)):
+            outcome = self.run_here("stat", *tool_options, "-e", "instructions", "stat", "-c", "%X", "file")
+            self.assertEqual(int(outcome.out), expected)
 
     def test_random_bytes_repeat_in_virtual_time_and_differ_between_processes(self):
         script = "for i in 1 2; do head -c 9000 /dev/urandom | cksum; done; dd if=/dev/random bs=9000 count=1 2>/dev/null | cksum"
