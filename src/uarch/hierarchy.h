@@ -447,7 +447,7 @@ class Hierarchy final : public MemorySystem {
     }
 
     std::uint64_t start = access.now + latency;
-    if (kLocked && buffers_stores_) start = stores.drained_at(start);
+    if (kLocked && buffers_stores_) start = stores.drain(start);
     Outcome outcome = use_lines<kUse>(core, access, translated, start, looked);
     outcome.forwarding = forwarding;
     outcome.latency += static_cast<std::uint32_t>(start - access.now);

@@ -147,16 +147,20 @@ class PlainStores {
 
   std::uint64_t free_at(std::uint64_t now) const {
     if (stores_.size() < entries_) return now;
-    return std::max(now, stores_[stores_.size() - entries_].commits);
+    return std::max(now, stores_.front().commits);
   }
   std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
-    const std::uint64_t after_last = stores_.empty() ? 1 : stores_.back().commits + 1;
-    stores_.push_back({store, std::max({after_last, now + retire_cycles_, owned, store.ready})});
+    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready});
+    drained_ = std::max({drained_ + 1, owned, store.ready});
+    stores_.push_back({store, last_commit_});
     if (stores_.size() > entries_) stores_.pop_front();
-    return stores_.back().commits;
+    return last_commit_;
   }
-  std::uint64_t drained_at(std::uint64_t now) const {
-    return stores_.empty() ? now : std::max(now, stores_.back().commits);
+  std::uint64_t drain(std::uint64_t now) {
+    stores_.clear();
+    const std::uint64_t empty = std::max(now, drained_);
+    last_commit_ = std::min(last_commit_, empty);
+    return empty;
   }
   /// Youngest first: the first whose bytes meet the load's, modulo 4 KiB, decides.
   Met meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now, std::uint16_t place) const {
@@ -188,6 +192,7 @@ class PlainStores {
   };
   std::size_t entries_;
   std::uint32_t retire_cycles_;
+  std::uint64_t last_commit_ = 0, drained_ = 0;
   std::deque<Entry> stores_;
 };
 

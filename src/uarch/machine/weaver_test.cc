@@ -100,7 +100,7 @@ Result run(std::size_t readers, std::uint64_t distance, const MachineOptions& op
         return access == 0 ? kShared + distance : kPrivate + i * 65'536 + round % 64 * 8;
       };
       if (i == 0) {
-        threads[i].run(3000, writes);
+        threads[i].run(4000, writes);
       } else {
         threads[i].run(6000, reads);
       }

@@ -61,15 +61,16 @@ class StoreBuffer {
 
   /// Until when a store that executes at `now` has to wait for an entry.
   std::uint64_t free_at(std::uint64_t now) const {
-    return count_ < entries_ ? now : std::max(now, at(count_ - entries_).commits);
+    return count_ - emptied_ < entries_ ? now : std::max(now, at(count_ - entries_).commits);
   }
 
   /// A store that executes at `now`, with its line owned at `owned`. Returns when it commits.
   std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
     last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready});
+    drained_ = std::max({drained_ + 1, owned, store.ready});
     ++count_;
     at(count_ - 1) = {store, last_commit_};
-    own_.oldest = count_ > entries_ ? count_ - entries_ : 0;
+    own_.oldest = count_ - emptied_ > entries_ ? count_ - entries_ : emptied_;
     std::uint64_t granule = store.linear >> kGranuleBits;
     own_.newest[granule % kGranules] = count_;
     if ((store.linear & (kGranuleBytes - 1)) + store.bytes > kGranuleBytes) {
@@ -80,8 +81,14 @@ class StoreBuffer {
 
   const Inline& inline_part() const { return own_; }
 
-  /// When everything that is in it at `now` has committed.
-  std::uint64_t drained_at(std::uint64_t now) const { return std::max(now, last_commit_); }
+  /// A locked instruction waits from `now` on until nothing is in it. Returns until when. Its stores do not wait for `retire_cycles` then:
+  /// they are dispatched here behind the locked instruction before, but on hardware long before that is over.
+  std::uint64_t drain(std::uint64_t now) {
+    const std::uint64_t empty = std::max(now, drained_);
+    last_commit_ = std::min(last_commit_, empty);
+    own_.oldest = emptied_ = count_;
+    return empty;
+  }
 
   /// Whether a load at `now` may meet a store; false is certain. For the path that every load takes.
   bool may_meet(std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) const {
@@ -137,6 +144,8 @@ class StoreBuffer {
   std::uint32_t retire_cycles_;
   std::uint64_t count_ = 0;  // stores so far; the i-th, from 0, is ring_[i % kMost]
   std::uint64_t last_commit_ = 0;
+  std::uint64_t drained_ = 0;  // when the last could have been committed at the earliest
+  std::uint64_t emptied_ = 0;  // the stores up to that number were gone when it was drained
   std::array<Entry, kMost> ring_{};
   Inline own_;
 };
