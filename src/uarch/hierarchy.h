@@ -436,7 +436,7 @@ class Hierarchy final : public MemorySystem {
           count(core, CoreSignal::LoadL1Hit);
           if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
           if (met.ready > access.now + latency) latency = static_cast<std::uint32_t>(met.ready - access.now);
-          if (met.same_place && parameters_.renames_memory) {
+          if (parameters_.renames_memory && (parameters_.renames_alike_only ? met.alike : met.same_bytes)) {
             latency = std::max(latency, parameters_.l1d.load_to_use_cycles);
           } else {
             latency += parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);

@@ -81,8 +81,9 @@ struct MemoryParameters {
   std::uint32_t alias_cycles = 0;            // in addition, when an older store has the same bits 11..0
   std::uint32_t split_cycles = 0;            // in addition, when an access crosses a line
   std::uint32_t lock_cycles = 0;             // a locked read-modify-write that hits L1
-  // A general register's data comes from the store at once where both write the address of the same bytes alike.
+  // A general register's data comes from the store at once where both are of the same bytes; or only where they write the address alike.
   bool renames_memory = false;
+  bool renames_alike_only = false;
   bool locked_loads_count_as_l1 = false;  // in the retired-load events, whatever their source
 
   PrefetchParameters prefetch;

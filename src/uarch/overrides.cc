@@ -90,6 +90,7 @@ constexpr Row kRows[] = {
     ZS_KEY("fill-buffers", memory.fill_buffers),
     ZS_KEY("forward.cycles", memory.forward_cycles),
     ZS_KEY("forward.renames", memory.renames_memory),
+    ZS_KEY("forward.renames-alike-only", memory.renames_alike_only),
     ZS_KEY("hitm.cycles", memory.hitm_cycles),
     ZS_KEY("ip-stride", memory.prefetch.ip_stride),
     ZS_KEY("itlb.entries", memory.itlb.entries_4k),

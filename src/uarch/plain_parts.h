@@ -178,10 +178,10 @@ class PlainStores {
         same_byte = same_byte || has;
         covered += has ? 1 : 0;
       }
-      const bool same = place != 0 && store->place == place && store->linear == linear && store->bytes == bytes;
-      if (covered == bytes) return {Forwarding::Forwarded, store->ready, same};
-      if (same_byte) return {Forwarding::Blocked, store->ready, false};
-      if (same_low_bits) return {Forwarding::Alias, 0, false};
+      const bool same = place != 0 && store->place != 0 && store->linear == linear && store->bytes == bytes;
+      if (covered == bytes) return {Forwarding::Forwarded, store->ready, same, same && store->place == place};
+      if (same_byte) return {Forwarding::Blocked, store->ready, false, false};
+      if (same_low_bits) return {Forwarding::Alias, 0, false, false};
     }
     return {};
   }

@@ -52,6 +52,7 @@ inline constexpr CoreModel kSapphireRapids1{
             .split_cycles = 7,
             .lock_cycles = 18,
             .renames_memory = true,
+            .renames_alike_only = true,
             .locked_loads_count_as_l1 = true,
             .prefetch = {.next_line = true,
                          .ip_stride = true,

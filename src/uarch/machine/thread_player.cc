@@ -410,7 +410,7 @@ template <bool kLast>
       const std::uint64_t linear = *words;
       const StoreFacts facts{.now = clock.dispatch_cycle(step.instruction),
                              .retires = clock.retired_cycle(),
-                             .ready = step.store != kNoLane ? clock.store_ready(step.store) : 0,
+                             .ready = ready_of(step),
                              .place = step.place};
       std::uint32_t waited = 0;
       if (memory_.plain_store(core, linear, step.bytes, facts, waited) ||

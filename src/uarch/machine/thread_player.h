@@ -233,6 +233,10 @@ class ThreadPlayer final : public arch::CoreFeed {
   std::uint64_t dispatch_of(const Step& step) {
     return step.load != kNoLane ? core_.clock.load_dispatch(step.load) : core_.clock.dispatch_cycle(step.instruction);
   }
+  /// Cycle in which the data of a store is known.
+  std::uint64_t ready_of(const Step& step) const {
+    return step.store != kNoLane ? core_.clock.store_ready(step.store) : 0;
+  }
   Access access_of(const Step& step, std::uint64_t linear, std::uint64_t now) const {
     return {linear,
             now,
@@ -240,7 +244,7 @@ class ThreadPlayer final : public arch::CoreFeed {
             static_cast<std::uint32_t>(step.at),
             core_.clock.start_cycle(),
             core_.clock.retired_cycle(),
-            step.store != kNoLane ? core_.clock.store_ready(step.store) : 0,
+            ready_of(step),
             step.place};
   }
   SlotCause level_of(const Outcome& outcome) const;

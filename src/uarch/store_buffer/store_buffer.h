@@ -39,7 +39,8 @@ struct BufferedStore {
 struct Met {
   Forwarding how = Forwarding::None;
   std::uint64_t ready = 0;  // Forwarded, Blocked: cycle in which the store's data is
-  bool same_place = false;  // Forwarded: both write the address of the same bytes alike
+  bool same_bytes = false;  // Forwarded: of general registers; and
+  bool alike = false;       // both write their address alike
 
   bool operator==(const Met&) const = default;
 };
@@ -123,8 +124,8 @@ class StoreBuffer {
       if (store.commits <= now) break;  // in order: all before it have committed too
       const Forwarding found = meeting(store.linear, store.bytes, linear, bytes);
       if (found == Forwarding::None) continue;
-      const bool same = place != 0 && store.place == place && store.linear == linear && store.bytes == bytes;
-      return {found, found != Forwarding::Alias ? store.ready : 0, same};
+      const bool same = place != 0 && store.place != 0 && store.linear == linear && store.bytes == bytes;
+      return {found, found != Forwarding::Alias ? store.ready : 0, same, same && store.place == place};
     }
     return {};
   }

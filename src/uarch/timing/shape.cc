@@ -356,6 +356,10 @@ InstructionShape shape_from(const ZydisDecodedInstruction& raw, const ZydisDecod
   if (shape.nop) shape.reads = shape.writes = shape.address = 0;
   // The stack engine follows rsp at decode: nothing waits for it and it costs no uop.
   if (is_stack_operation(raw, shape.branch)) {
+    const auto* const end = operands + raw.operand_count;
+    const auto* const memory =
+        std::find_if(operands, end, [](const auto& o) { return kind_of(o) == OperandKind::Memory; });
+    if (shape.branch == BranchKind::None && memory != end) shape.place = place_of(*memory);
     shape.reads &= ~reg::bit(reg::kStackPointer);
     shape.writes &= ~reg::bit(reg::kStackPointer);
   }

@@ -58,8 +58,8 @@ struct InstructionShape {
   bool repeats = false;         // REP string instruction
   bool serialising = false;     // CPUID, fences, LOCK: what is after it waits for what is before it
   bool nop = false;
-  // How the address of general registers' 32 or 64 bits is written, where base and index are registers; 0: otherwise. Two of the same
-  // nearly always mean the same place while these registers do not change.
+  // How the address of general registers' 32 or 64 bits is written, where it has a base register, and of PUSH and POP; 0: otherwise. Two of
+  // the same nearly always mean the same place while these registers do not change.
   std::uint16_t place = 0;
   RegisterSet reads = 0;    // but for those that make an address
   RegisterSet address = 0;  // those that make an address
