@@ -435,12 +435,7 @@ class Hierarchy final : public MemorySystem {
           count(core, blocked ? CoreSignal::ForwardBlocked : CoreSignal::ForwardedLoads);
           count(core, CoreSignal::LoadL1Hit);
           if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
-          if (met.ready > access.now + latency) latency = static_cast<std::uint32_t>(met.ready - access.now);
-          if (parameters_.renames_memory && (parameters_.renames_alike_only ? met.alike : met.same_bytes)) {
-            latency = std::max(latency, parameters_.l1d.load_to_use_cycles);
-          } else {
-            latency += parameters_.forward_cycles + (blocked ? parameters_.blocked_forward_cycles : 0);
-          }
+          latency = forwarding_.latency_of(met, access.now, latency);
           return {.latency = latency, .tlb = translated.outcome, .forwarding = forwarding};
         }
       }

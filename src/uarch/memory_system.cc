@@ -71,6 +71,7 @@ void MemorySystem::Filter::forget_code() {
 MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path)
     : own_counts_(options.cores),
       l1_cycles_(parameters.l1d.load_to_use_cycles),
+      forwarding_(parameters),
       store_buffer_(options.store_buffer && inline_path) {
   CHECK(inconsistency(parameters) == nullptr);
   CHECK(options.cores >= 1 && options.cores <= kMaxCores, options.cores);

@@ -119,7 +119,9 @@ class MemorySystem {
 
   Outcome load(unsigned core, const Access& access) {
     const std::uint32_t cycles = plain_load(core, access.linear, access.bytes, access.now);
-    return cycles != 0 ? Outcome{.latency = cycles} : slow_load(core, access, LoadKind::Plain);
+    if (cycles != 0) return {.latency = cycles};
+    const Outcome forwarded = forwarded_load(core, access.linear, access.bytes, access.now, access.place);
+    return forwarded.latency != 0 ? forwarded : slow_load(core, access, LoadKind::Plain);
   }
   /// The load, if the inline path answers for it whenever it is dispatched. Returns its cycles; 0: nothing happened yet, and
   /// plain_load() is to be asked.
@@ -138,6 +140,17 @@ class MemorySystem {
     if (!filter.hits(linear, bytes, 0)) return 0;
     ++filter.loads;
     return l1_cycles_;
+  }
+  /// The load, if a store forwards to it and the TLB has its page; latency 0: nothing happened yet.
+  Outcome forwarded_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
+                         std::uint16_t place) {
+    Filter& filter = filters_[core];
+    if (!store_buffer_ || !filter.stores.may_meet(linear, bytes, now)) return {};
+    const Met met = filter.stores.meet(linear, bytes, now, place);
+    if (met.how != Forwarding::Forwarded || filter.tlbs[0].touch(linear >> kPageBits) == nullptr) return {};
+    ++filter.loads;
+    ++(*counts_[core])[CoreSignal::ForwardedLoads];
+    return {.latency = forwarding_.latency_of(met, now, 0), .forwarding = Forwarding::Forwarded};
   }
   /// The same for quiet hits, behind plain_load() or plain_store(). since: as quiet_hit() has it
   std::uint32_t quiet_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now,
@@ -335,6 +348,26 @@ class MemorySystem {
   /// inline_path  false: everything takes the slow functions (tests)
   MemorySystem(const MemoryParameters& parameters, const MemoryOptions& options, bool inline_path);
 
+  /// What a load takes that meets a store and is no alias.
+  struct ForwardingTimes {
+    std::uint32_t l1, forward, blocked;
+    bool renames, alike_only;
+
+    explicit ForwardingTimes(const MemoryParameters& p)
+        : l1(p.l1d.load_to_use_cycles),
+          forward(p.forward_cycles),
+          blocked(p.forward_cycles + p.blocked_forward_cycles),
+          renames(p.renames_memory),
+          alike_only(p.renames_alike_only) {}
+    /// translation  cycles that its page took
+    std::uint32_t latency_of(const Met& met, std::uint64_t now, std::uint32_t translation) const {
+      const std::uint32_t wait =
+          met.ready > now + translation ? static_cast<std::uint32_t>(met.ready - now) : translation;
+      if (renames && (alike_only ? met.alike : met.same_bytes)) return std::max(wait, l1);
+      return wait + (met.how == Forwarding::Blocked ? blocked : forward);
+    }
+  };
+
   /// A store that hits.
   void pass_store(Filter& own, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                   std::uint32_t& waited) const {
@@ -356,6 +389,7 @@ class MemorySystem {
   std::vector<CoreSignals> own_counts_;  // of cores that do not count elsewhere
   std::vector<CoreSignals*> counts_;
   std::uint32_t l1_cycles_;
+  ForwardingTimes forwarding_;
   bool store_buffer_;
 };
 

@@ -393,6 +393,11 @@ template <bool kLast>
         return words + 1;
       }
       const std::uint64_t now = clock.load_dispatch(step.load);
+      if (const Outcome forwarded = memory_.forwarded_load(core, linear, step.bytes, now, step.place);
+          forwarded.latency != 0) {
+        loaded(step, now, forwarded);
+        return words + 1;
+      }
       std::uint32_t cycles = memory_.plain_load(core, linear, step.bytes, now);
       if (cycles == 0) cycles = memory_.quiet_load(core, linear, step.bytes, now, clock.start_cycle());
       if (cycles != 0) {
