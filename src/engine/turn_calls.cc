@@ -24,6 +24,7 @@
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 #include "engine/syscall_window.h"
+#include "engine/waiting_calls.h"
 
 namespace zs::engine {
 namespace {
@@ -133,27 +134,13 @@ bool is_short(long number, const long (&a)[6]) {
   return sum <= PIPE_BUF;
 }
 
-/// timespec, or timeval.
-using TwoWords = std::array<std::int64_t, 2>;
-
-int limit_argument(long number) {
-  switch (number) {
-    case SYS_poll:
-    case SYS_ppoll: return 2;
-    case SYS_select:
-    case SYS_pselect6: return 4;
-    default: return 3;
-  }
-}
-bool in_milliseconds(long number) { return number != SYS_ppoll && number != SYS_select && number != SYS_pselect6; }
-
 /// In milliseconds; below 0: none.
-std::int64_t limit_of_poll(long number, const long (&a)[6]) {
-  const long limit = a[limit_argument(number)];
-  if (in_milliseconds(number)) return static_cast<std::int32_t>(limit);
+std::int64_t limit_of_poll(const WaitingCall& call, const long (&a)[6]) {
+  const long limit = a[call.limit];
+  if (call.unit == WaitingCall::Unit::Milliseconds) return static_cast<std::int32_t>(limit);
   const auto given = read_guest_value<TwoWords>(static_cast<std::uint64_t>(limit));
   if (limit == 0 || !given) return -1;
-  const std::int64_t per_millisecond = number == SYS_select ? 1000 : 1'000'000;
+  const std::int64_t per_millisecond = call.unit == WaitingCall::Unit::Timeval ? 1000 : 1'000'000;
   return (*given)[0] * 1000 + ((*given)[1] + per_millisecond - 1) / per_millisecond;
 }
 
@@ -274,11 +261,13 @@ long Runtime::poll_in_turn(Thread& thread, long number, const long (&a)[6]) {
   const bool selects = number == SYS_select || number == SYS_pselect6;
   if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost))
     return call_outside(thread, number, a);
-  const std::int64_t limit = limit_of_poll(number, a);
+  const WaitingCall& call = *waiting_call(number);
+  const std::int64_t limit = limit_of_poll(call, a);
   FdSets sets(number, a);
   TwoWords at_once{};
   long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
-  tried[limit_argument(number)] = in_milliseconds(number) ? 0 : reinterpret_cast<long>(at_once.data());
+  const bool in_milliseconds = call.unit == WaitingCall::Unit::Milliseconds;
+  tried[call.limit] = in_milliseconds ? 0 : reinterpret_cast<long>(at_once.data());
   const std::int64_t end = limit < 0 ? INT64_MAX : now_ms() + limit;
   for (bool first = true;; first = false) {
     const long result = zs_interruptible_syscall(number, tried, &thread.pending);

@@ -23,29 +23,26 @@ def run(*words, folder=None, status=0):
     return result
 
 
-def counts(events, program, *arguments, options=()):
-    """What stat counts, by event."""
-    result = run(ZEROSKID, "stat", "-x,", "-e", ",".join(events), *options, "--", os.path.join(PROGRAMS, program),
-                 *arguments)
+def counted(events, columns_before, words):
+    """The first number of each event that stat prints for `words`, behind so many columns."""
+    result = run(ZEROSKID, "stat", "-x,", "-e", ",".join(events), *words)
     found = {}
     for line in result.stderr.splitlines():
-        fields = line.split(",")
+        fields = line.split(",")[columns_before:]
         if len(fields) > 2 and fields[0].isdigit():
-            found[fields[2]] = int(fields[0])
+            found.setdefault(fields[2], int(fields[0]))
     assert set(found) == set(events), (found, result.stderr)
     return found
+
+
+def counts(events, program, *arguments, options=()):
+    """What stat counts, by event."""
+    return counted(events, 0, [*options, "--", os.path.join(PROGRAMS, program), *arguments])
 
 
 def counts_of_first_thread(events, program, *arguments):
     """The same of the thread that the program began with."""
-    result = run(ZEROSKID, "stat", "-x,", "--per-thread", "-e", ",".join(events), "--", os.path.join(PROGRAMS, program), *arguments)
-    found = {}
-    for line in result.stderr.splitlines():
-        fields = line.split(",")
-        if len(fields) > 3 and fields[1].isdigit():
-            found.setdefault(fields[3] or fields[4], int(fields[1]))
-    assert set(found) == set(events), (found, result.stderr)
-    return found
+    return counted(events, 1, ["--per-thread", "--", os.path.join(PROGRAMS, program), *arguments])
 
 
 LOADS, HITM = "mem_inst_retired.all_loads", "mem_load_l3_hit_retired.xsnp_hitm"

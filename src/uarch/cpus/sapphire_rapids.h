@@ -12,7 +12,8 @@ namespace zs::uarch {
 /// chosen:   LLC, snoop, HITM and DRAM of Ice Lake server, because published models carry the client part's for this one; L1D
 ///           policy of Ice Lake's 12 ways, L2 and LLC policies as there; loads' TLB 96/6 as client parts report it; STLB as
 ///           on Ice Lake server; streamer as fitted for Skylake server; gaps and the time until a store retires as there;
-///           superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases.
+///           superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases; that memory is renamed only where addresses
+///           are written alike.
 /// The LLC and array-of-pointers prefetchers of this generation are not modelled.
 inline constexpr CoreModel kSapphireRapids1{
     .name = "sapphire-rapids@1",
