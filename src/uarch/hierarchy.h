@@ -362,14 +362,32 @@ class Hierarchy final : public MemorySystem {
     return true;
   }
 
+  /// An access of a quick line, which is hot then.
+  [[gnu::always_inline]] static bool passes_at_once(Core& own, const Looked& looked, std::uint64_t linear, Side side) {
+    if constexpr (!Parts::kInlinePath) {
+      return false;
+    } else {
+      const unsigned store = side == Side::Store ? 1 : 0;
+      if (looked.slot == L1::kNoSlot || !own.l1d.is_quick(looked.slot, store)) return false;
+      own.l1d.touch_quick(looked.slot, linear >> kLineBits, store);
+      return true;
+    }
+  }
+
   template <Side kSide>
   [[gnu::always_inline]] std::uint32_t quiet_or_other(unsigned core, const Access& access) {
     Core& own = *cores_[core];
     Looked looked;
     const bool one_line = access.linear % kLineBytes + access.bytes <= kLineBytes;
-    if (Parts::kInlinePath && one_line && !contended_.any(access.earliest)) {
+    if (Parts::kInlinePath && one_line) {
       looked = look_at(own, access.linear, kSide);
-      if (pass_quietly(own, looked, access.linear, kSide, access.earliest)) return 0;
+      if (passes_at_once(own, looked, access.linear, kSide)) return 0;
+      if (contended_.any(access.earliest)) {
+        looked = {.frame = looked.frame};
+      } else if (pass_quietly(own, looked, access.linear, kSide, access.earliest)) {
+        passes_at_once(own, looked, access.linear, kSide);  // it is hot from now on
+        return 0;
+      }
     } else {
       looked = look_at_page(own, access.linear, kSide);
     }

@@ -221,8 +221,8 @@ class MemorySystem {
   /// since  no access from now on is dispatched before that cycle
   virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;
 
-  /// quiet_hit() or else other_load(), other_store(), of 1 to kLineBytes bytes; `access.earliest` is since when. Returns Outcome::latency, or 0:
-  /// it was a quiet hit.
+  /// A plain hit, quiet_hit(), or else other_load(), other_store(), of 1 to kLineBytes bytes; `access.earliest` is since when. Returns
+  /// Outcome::latency, or 0: it was a hit that is not counted.
   virtual std::uint32_t quiet_or_other_load(unsigned core, const Access& access) = 0;
   virtual std::uint32_t quiet_or_other_store(unsigned core, const Access& access) = 0;
 

@@ -173,6 +173,7 @@ class Cache {
     }();
     if (!masks || ways_ > QuickLines::kMostWays || !index_.is_plain()) return QuickLines::none();
     has_quick_ = true;
+    masks_ = *masks;
     return {.tags = tags_.data(),
             .sets = sets_.data(),
             .set_mask = index_.sets() - 1,
@@ -185,6 +186,16 @@ class Cache {
   HotLines& keep_hot_lines() {
     hot_ = std::make_unique<HotLines>(slots());
     return *hot_;
+  }
+  /// A hit of a quick line, which makes it hot. linear: its linear address / 64
+  void touch_quick(Slot slot, std::uint64_t linear, unsigned store) {
+    PolicyState& state = set_at(slot).state;
+    const unsigned way = way_of(slot);
+    state = (state & masks_.keep[way]) | masks_.set[way];
+    if (hot_ != nullptr) hot_->add(linear, slot, store, state, masks_.keep[way], masks_.set[way]);
+  }
+  bool is_quick(Slot slot, unsigned store) {
+    return has_quick_ && (set_at(slot).quick[store] >> way_of(slot) & 1) != 0;
   }
   /// Linear addresses have changed their meaning.
   void forget_hot_lines() {
@@ -233,6 +244,7 @@ class Cache {
   HostArray<CacheSet> sets_;  // [set], or two for each
   Slot newest_ = 0;
   bool has_quick_ = false;         // false: nobody asks which lines are quick
+  TouchMasks masks_;               // of those
   std::unique_ptr<HotLines> hot_;  // null: nor which are hot
 };
 

@@ -1,5 +1,8 @@
 #include "uarch/machine/bound_path_writer.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace zs::uarch {
 
 using namespace path_registers;
@@ -13,7 +16,7 @@ void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
   const std::size_t first_of_lines = asides();
   std::size_t look = 0;
   for (std::size_t line = 0; line < block.lines; ++line) {
-    for (; !in_turn && look < block.looks_before_line(line); ++look) write_look(block.look[look], look);
+    if (!in_turn) look = write_looks(block, look, block.looks_before_line(line));
     if (!write_line(block, before, line, in_turn)) continue;
     back_here(ask_if(kNotEqual, Question::Lines, line));
     line_is_over();
@@ -21,22 +24,47 @@ void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
   if (in_turn) {  // one answer is about all lines
     for (std::size_t i = first_of_lines; i < asides(); ++i) back_here(i);
   }
-  for (; look < block.looks; ++look) write_look(block.look[look], look);
+  write_looks(block, look, block.looks);
   write_branch(block);
   code_.operate(kAdd, kNow, static_cast<std::int32_t>(block.units));
   code_.operate(kAdd, kSlots, static_cast<std::int32_t>(block.slots));
 }
 
-void BoundPathWriter::write_look(Look look, std::size_t number) {
+/// Those from `look` up to `end`, which it returns.
+std::size_t BoundPathWriter::write_looks(const SimpleBlock& block, std::size_t look, std::size_t end) {
+  for (; look < end; ++look) {
+    write_address(block.look[look], look);
+    write_look(block, look);
+  }
+  return look;
+}
+
+void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
   const PathRoutines& routines = places_.routines;
-  write_address(look, number);
-  if (!spacious_) {
-    code_.call(routines.look[look.store()]);
-    back_here(ask_if(kNotEqual, Question::Access, number));
+  const unsigned store = block.look[number].store();
+  const bool asks_twice = filter_.in_turn(block.lines);  // because the block may have to be played by hand
+  std::vector<std::uint8_t*> others;
+  if (spacious_) {
+    const auto not_hot = PathRoutines::write_look(code_, places_.state, filter_.store_tlb != 0, store);
+    others.assign(not_hot.begin(), not_hot.end());
+  } else {
+    code_.call(asks_twice ? routines.look[store] : routines.look_hot[store]);
+    others.push_back(code_.jump_later(kNotEqual));
+  }
+  Aside& aside = asides_[ask_from(std::move(others), Question::Access, number)];
+  if (asks_twice) {
+    if (spacious_) aside.again = routines.look_again[store];
     return;
   }
-  const auto others = PathRoutines::write_look(code_, places_.state, filter_.store_tlb != 0, look.store());
-  asides_[ask_from({others.begin(), others.end()}, Question::Access, number)].again = routines.look_again[look.store()];
+  const std::span<const Step> steps = plan_.steps_of(which_);
+  const auto is_access = [left = number](const Step& step) mutable {
+    return step.kind != StepKind::Fetch && left-- == 0;
+  };
+  const Step& step = *std::ranges::find_if(steps, is_access);
+  aside.what.bytes = static_cast<std::uint8_t>(step.bytes);
+  aside.ask_look = places_.ask_look[store];
+  aside.look = {.instruction = static_cast<std::uint32_t>(step.at),
+                .offset = plan_.segments[which_].timing->offset(step.instruction)};
 }
 
 bool BoundPathWriter::write_conditional(const SimpleBlock& block) {

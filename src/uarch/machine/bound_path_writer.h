@@ -7,19 +7,23 @@ namespace zs::uarch {
 
 class BoundPathWriter final : public PathWriter {
  public:
-  /// filter  of the core
+  /// filter  of the core; plan  of the blocks
   BoundPathWriter(const PathPlaces& places, const MemorySystem::Filter& filter, std::uint8_t* at,
-                  std::span<const SimpleBlock> blocks, std::span<const arch::AddressTerm> terms, bool spacious)
+                  std::span<const SimpleBlock> blocks, const Plan& plan, std::span<const arch::AddressTerm> terms,
+                  bool spacious)
       : PathWriter(places, at, blocks, terms, spacious),
         filter_(filter),
+        plan_(plan),
         tournament_(places.branches.tournament()->inline_part()) {}
 
  private:
   void write_block(const SimpleBlock& block, const SimpleBlock* before) override;
-  void write_look(Look look, std::size_t number);
+  std::size_t write_looks(const SimpleBlock& block, std::size_t look, std::size_t end);
+  void write_look(const SimpleBlock& block, std::size_t number);
   bool write_conditional(const SimpleBlock& block) override;
 
   const MemorySystem::Filter& filter_;
+  const Plan& plan_;
   TournamentPredictor::Inline tournament_;
 };
 

@@ -132,6 +132,17 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
   code.operate(kAdd, kSp, 8);
   code.test(kAx, kAx);
   code.ret();
+  for (const unsigned store : {0U, 1U}) {
+    ask_look_[store] = code.here();
+    code.operate(kSub, kSp, 8);
+    write_state(code);
+    code.copy(kDi, kState);
+    code.call(in_state(offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store));
+    write_registers(code);
+    code.operate(kAdd, kSp, 8);
+    code.test(kAx, kAx);
+    code.ret();
+  }
   routines_ = PathRoutines(code, state_, filter_, tournament);
   if (is_timed())
     timed_routines_ = TimedRoutines(code, routines_, state_, filter_.store_tlb != 0, timing_->reorder_buffer);
@@ -195,7 +206,7 @@ const std::uint8_t* PathCode::make(const SimplePath& path) {
   const std::span<const arch::AddressTerm> terms = path.addresses->terms();
   at_ = is_timed()
             ? TimedPathWriter(places(), timed_routines_, *timing_, at_, blocks, *path.plan, terms, spacious).write()
-            : BoundPathWriter(places(), filter_, at_, blocks, terms, spacious).write();
+            : BoundPathWriter(places(), filter_, at_, blocks, *path.plan, terms, spacious).write();
   CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
   return start;
 }

@@ -92,7 +92,7 @@ class PathCode {
   static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
 
   void prepare(const TournamentPredictor::Inline* tournament);
-  PathPlaces places() const { return {state_, routines_, exit_, ask_, branches_}; }
+  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, branches_}; }
   bool is_timed() const { return timing_ != nullptr; }
   void warm(std::uint32_t path, const SimplePath& known);
   /// For all paths of its identity.
@@ -119,6 +119,7 @@ class PathCode {
   void (*enter_)(PlayState*) = nullptr;
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
+  std::array<const std::uint8_t*, 2> ask_look_{};
   PathRoutines routines_;
   TimedRoutines timed_routines_;
 };

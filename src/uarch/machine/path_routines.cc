@@ -39,6 +39,11 @@ PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const Memor
     nothing_more(code);
     code.ret();
     for (std::uint8_t* const other : others) CodeWriter::aim(other, look_again[store]);
+    look_hot[store] = code.here();
+    const auto not_hot = write_look(code, state, filter.store_tlb != 0, store);
+    nothing_more(code);
+    for (std::uint8_t* const other : not_hot) CodeWriter::aim(other, code.here());
+    code.ret();
   }
   for (const bool is_taken : {false, true}) {
     if (tournament == nullptr) break;

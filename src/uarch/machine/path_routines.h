@@ -41,7 +41,9 @@ class PathRoutines {
   // Where they are, and what the flags say behind them.
   // The bytes from kAx to kDx, by whether it is a store. Not equal: they do not hit.
   std::array<const std::uint8_t*, 2> look{};
-  // The same of bytes that are not hot, from kSi to kDx.
+  // The same, of nothing but hot bytes. Not equal: they are not, and kSi is what kAx was.
+  std::array<const std::uint8_t*, 2> look_hot{};
+  // The same as the first of bytes that are not hot, from kSi to kDx.
   std::array<const std::uint8_t*, 2> look_again{};
   // By whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted.
   std::array<const std::uint8_t*, 2> conditional{};

@@ -75,8 +75,14 @@ std::uint8_t* PathWriter::write() {
       code_.call(aside.again);
       code_.jump_if(kEqual, aside.back);
     }
-    code_.constant(kAx, aside.what.word());
-    code_.call(places_.ask);
+    if (aside.ask_look != nullptr) {
+      code_.constant(kDx, aside.look.word());
+      code_.constant(kCx, aside.what.word());
+      code_.call(aside.ask_look);
+    } else {
+      code_.constant(kAx, aside.what.word());
+      code_.call(places_.ask);
+    }
     code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
     code_.jump(aside.back);
   }

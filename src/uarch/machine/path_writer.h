@@ -1,6 +1,7 @@
 // Writes the code of one path (path_code.h): what is the same at both depths. A depth's own writer says what a block's code is.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,8 @@ struct PathPlaces {
   const PathRoutines& routines;
   const std::uint8_t* exit;  // where runs end
   const std::uint8_t* ask;   // kAx: a Question. Behind it the flags say whether the block is over: not equal
+  // The same of an access at kSi that is not hot, by whether it is a store: kDx: its PlainLook; kCx: the Question, with its bytes.
+  std::array<const std::uint8_t*, 2> ask_look;
   BranchUnit& branches;
 };
 
@@ -88,9 +91,11 @@ class PathWriter {
   struct Aside {
     std::vector<std::uint8_t*> from;  // behind the jumps to it
     Question what;
-    const std::uint8_t* back;             // behind the answer, if the block is not over
-    const std::uint8_t* again = nullptr;  // a routine that may do without asking
-    std::uint64_t argument = 0;           // of it, for kSi; 0: it stands there already
+    const std::uint8_t* back;                // behind the answer, if the block is not over
+    const std::uint8_t* again = nullptr;     // a routine that may do without asking
+    std::uint64_t argument = 0;              // of it, for kSi; 0: it stands there already
+    const std::uint8_t* ask_look = nullptr;  // what is asked instead: PathPlaces::ask_look,
+    PlainLook look{};                        // of that access
   };
   std::vector<Aside> asides_;
 

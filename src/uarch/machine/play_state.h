@@ -27,7 +27,11 @@ struct PlayState {
   const std::uint64_t* values = nullptr;
   std::uint64_t fs = 0, gs = 0;
   std::uint64_t linear = 0;  // of the access that is asked about
-  // Before it is asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
+  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainLook; what: its Question,
+  /// with the bytes. Returns whether the whole block is over.
+  std::array<std::uint64_t (*)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what), 2>
+      looks{};
+  // Where that is not asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
   bool (*touches)(BranchTargetBuffer& targets, std::uint64_t pc) = nullptr;
@@ -80,6 +84,17 @@ struct PlainStore {
   }
 };
 
+/// What is known of a load or store in code at depth `fast`, in 64 bits.
+struct PlainLook {
+  std::uint32_t instruction;  // as Access has it
+  std::uint32_t offset;       // when it is dispatched, in units from the block's start
+
+  constexpr std::uint64_t word() const { return std::uint64_t{offset} << 32 | instruction; }
+  static constexpr PlainLook of(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+  }
+};
+
 /// What the code asks, in 32 bits.
 struct Question {
   enum Kind : std::uint8_t {
@@ -97,10 +112,14 @@ struct Question {
   Kind kind;
   std::uint8_t block;  // of the path
   std::uint8_t done;
+  std::uint8_t bytes = 0;  // of the access that is asked about, where somebody wants to know
 
-  constexpr std::uint32_t word() const { return std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done; }
+  constexpr std::uint32_t word() const {
+    return std::uint32_t{bytes} << 24 | std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done;
+  }
   static constexpr Question of(std::uint32_t word) {
-    return {static_cast<Kind>(word >> 16), static_cast<std::uint8_t>(word >> 8), static_cast<std::uint8_t>(word)};
+    return {static_cast<Kind>(word >> 16 & 0xFFU), static_cast<std::uint8_t>(word >> 8),
+            static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 24)};
   }
 };
 

@@ -582,6 +582,7 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
     counts_.fused += std::exchange(state.fused, 0);
   } else {
     state.ask = &ThreadPlayer::answer;
+    state.looks = {&ThreadPlayer::answer_look<false>, &ThreadPlayer::answer_look<true>};
     code.take(core_.clock);
     code.play();
     code.give(core_.clock);
@@ -655,6 +656,47 @@ template <typename Clock>
   }
 }
 
+/// What PathCode asks of an access: the same as play_miss() does there.
+template <typename Clock>
+template <bool kStore>
+std::uint64_t ThreadPlayer<Clock>::answer_look(PlayState& state, std::uint64_t linear, std::uint64_t look,
+                                               std::uint32_t what) {
+  if constexpr (kTimed) {
+    return 0;
+  } else {
+    auto& player = *static_cast<ThreadPlayer*>(state.player);
+    PlayedCore<Clock>& core = player.core_;
+    const std::uint32_t bytes = Question::of(what).bytes;
+    if (player.watch_.watcher != nullptr) [[unlikely]] {
+      if (player.filter_.hits(linear, bytes, kStore ? 1 : 0)) return 0;
+      state.linear = linear;
+      return answer(state, what);
+    }
+    const auto [instruction, offset] = PlainLook::of(look);
+    const std::uint64_t at = state.now + offset;
+    const Access access{.linear = linear,
+                        .now = at / kUnitsPerCycle,
+                        .bytes = bytes,
+                        .instruction = instruction,
+                        .earliest = state.now / kUnitsPerCycle};
+    const std::uint32_t cycles = kStore ? player.memory_.quiet_or_other_store(core.number, access)
+                                        : player.memory_.quiet_or_other_load(core.number, access);
+    if (cycles == 0) return 0;
+    // It is counted, and will be again where its path ends.
+    --(kStore ? player.filter_.written : player.filter_.loads);
+    if (cycles <= player.l1_cycles_) return 0;
+    PathCode& code = *core.code;
+    code.give_time(core.clock);
+    if constexpr (kStore) {
+      core.clock.pass_store(at, cycles);
+    } else {
+      core.clock.pass_load(at, cycles);
+    }
+    code.take_time(core.clock);
+    return 0;
+  }
+}
+
 /// What PathCode asks: the same as play_simple() does there.
 template <typename Clock>
 std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) {
@@ -673,18 +715,12 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
     }
     const auto [blocks, plan] = player.book_.simple_run(state.run->path);
     const SimpleBlock& block = blocks[question.block];
-    if (question.kind == Question::Access && !player.is_played_by_hand(block)) {
-      code.give_time(core.clock);
-      player.answer_access(state.linear, plan, question);
-      code.take_time(core.clock);
-      return 0;
-    }
     code.give(core.clock);
     bool over = false;
     switch (question.kind) {
       case Question::Room: break;
       case Question::Lines: over = player.answer_lines(state, blocks, plan, question); break;
-      case Question::Access: over = player.answer_access_by_hand(state, blocks, block, question.done); break;
+      case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
       case Question::Resteer: player.answer_branch(state, question.kind, blocks, block); break;
@@ -763,21 +799,10 @@ template <typename Happen>
   }
 }
 
+/// Of a block that is played by hand where anything happens in it.
 template <typename Clock>
-[[gnu::always_inline]] inline void ThreadPlayer<Clock>::answer_access(std::uint64_t linear, const Plan& plan,
-                                                                      Question question) {
-  happens_in(plan, question.block, [this, linear, left = question.done](const auto* step) mutable {
-    for (; step->kind == StepKind::Fetch || left-- != 0; ++step) {}
-    if (play_miss(*step, linear, core_.clock.start_cycle(), core_)) return;
-    const std::uint64_t store = step->kind == StepKind::Store ? 1 : 0;
-    filter_.count(store - 1, 0 - store);
-  });
-}
-
-/// Where happens_in() is not for it.
-template <typename Clock>
-[[gnu::noinline]] bool ThreadPlayer<Clock>::answer_access_by_hand(PlayState& state, const SimpleBlock* blocks,
-                                                                  const SimpleBlock& block, std::size_t done) {
+[[gnu::noinline]] bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks,
+                                                          const SimpleBlock& block, std::size_t done) {
   if (memory_.quiet_hit(core_.number, state.linear, block.look[done], core_.clock.start_cycle())) return false;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   std::uint64_t line = block.first_line;

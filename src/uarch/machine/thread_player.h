@@ -182,8 +182,9 @@ class ThreadPlayer final : public arch::CoreFeed {
   void answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
   void tell_clock(const Segment& segment, const BranchOutcome& outcome);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
-  void answer_access(std::uint64_t linear, const Plan& plan, Question question);
-  bool answer_access_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  template <bool kStore>
+  static std::uint64_t answer_look(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what);
+  bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
   void take_back_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line);

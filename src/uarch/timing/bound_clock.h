@@ -19,6 +19,7 @@ class BoundClock {
   /// store_buffer  entries, at most kRing
   BoundClock(const TimingParameters& core, std::uint32_t store_buffer)
       : reorder_buffer_(core.reorder_buffer),
+        reorder_units_(std::uint64_t{core.reorder_buffer} * (kUnitsPerCycle / core.issue_width)),
         store_buffer_(store_buffer),
         mispredict_units_(core.mispredict_cycles * kUnitsPerCycle),
         resteer_units_(core.resteer_cycles * kUnitsPerCycle),
@@ -92,21 +93,36 @@ class BoundClock {
   void serialise(std::uint32_t cycles) { shift_ += cycles * kUnitsPerCycle; }
   void occupy(std::uint32_t cycles, SlotCause) { shift_ += cycles * kUnitsPerCycle; }
   void end() {
-    now_ += block_->cached().units + shift_;
-    if (complete_ > now_) note_miss();
+    now_ += shift_;
+    if (is_late(complete_)) note_miss();
+    now_ += block_->cached().units;
     slots_ += block_->slots();
     block_ = nullptr;
   }
   /// What has happened to the block under way is done; the rest of it passes, as a block to which nothing happens.
   void let_pass() {
     now_ += shift_;
-    if (complete_ > now_ + block_->cached().units) note_miss();
+    if (is_late(complete_)) note_miss();
     block_ = nullptr;
+  }
+  /// The same of one access alone of a block that has not begun. at: now() and its instruction's offset
+  void pass_load(std::uint64_t at, std::uint32_t latency_cycles) {
+    complete_ = at + std::uint64_t{latency_cycles} * kUnitsPerCycle;
+    if (is_late(complete_)) note_miss();
+  }
+  void pass_store(std::uint64_t at, std::uint32_t cycles) {
+    shift_ = 0;
+    store_missed_from(at, cycles);
+    now_ += shift_;
   }
   void idle_until(std::uint64_t cycle) { now_ = std::max(now_, cycle * kUnitsPerCycle); }
   void switch_to(SlotAccount&) {}
 
  private:
+  /// Whether a load of the block that starts now may hold up a later block. One that needs its place in the reorder buffer
+  /// starts no earlier than it takes to fill that.
+  bool is_late(std::uint64_t complete) const { return complete > now_ + reorder_units_; }
+
   [[gnu::noinline]] void leave() {
     while (oldest_ != newest_ && misses_[oldest_ % kRing].first_slot + reorder_buffer_ <= slots_ + 1) {
       now_ = std::max(now_, misses_[oldest_ % kRing].complete);
@@ -115,7 +131,7 @@ class BoundClock {
     full_at_ = oldest_ == newest_ ? UINT64_MAX : misses_[oldest_ % kRing].first_slot + reorder_buffer_;
   }
 
-  /// The block has a load that completes behind its end.
+  /// The block that starts now has a load that is late.
   void note_miss() {
     const std::uint64_t first = slots_ + 1;
     Miss& before = misses_[(newest_ - 1) % kRing];
@@ -133,7 +149,9 @@ class BoundClock {
     std::uint64_t first_slot, complete;
   };
 
-  std::uint32_t reorder_buffer_, store_buffer_, mispredict_units_, resteer_units_, hidden_units_;
+  std::uint32_t reorder_buffer_;
+  std::uint64_t reorder_units_;  // that many slots take at least
+  std::uint32_t store_buffer_, mispredict_units_, resteer_units_, hidden_units_;
   const BlockTiming* block_ = nullptr;
   // `now_` and `slots_` are not side by side, or move_to() would read the two as one vector, which must wait for two stores.
   std::uint64_t now_ = 0, shift_ = 0, slots_ = 0, complete_ = 0;
