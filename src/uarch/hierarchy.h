@@ -49,11 +49,18 @@ class Hierarchy final : public MemorySystem {
           filter.data_lines.hot = &hot;
           filter.hot_lines = hot.entries();
         }
+        for (auto* const tlb : {&own.dtlb, &own.dtlb_stores, &own.itlb}) tlb->small_pages().share_stamps(filter.stamp);
         filter.tlbs[0] = QuickPages(own.dtlb.small_pages());
         filter.tlbs[1] = QuickPages(own.dtlb_stores.small_pages());
         filter.code_tlb = QuickPages(own.itlb.small_pages());
         // A second touch is left out of L1I.
-        if (second_touch_is_idle(parameters.l1i.policy.kind)) filter.code_lines = own.l1i.quick_lines();
+        if (!second_touch_is_idle(parameters.l1i.policy.kind)) continue;
+        filter.code_lines = own.l1i.quick_lines();
+        if (filter.code_lines.tags != QuickLines::none().tags) {
+          HotLines& hot = own.l1i.keep_hot_lines();
+          filter.code_lines.hot = &hot;
+          filter.hot_code = hot.entries();
+        }
       }
     }
   }
@@ -145,7 +152,10 @@ class Hierarchy final : public MemorySystem {
       Core& own = *cores_[core];
       for (auto* tlb : {&own.itlb, &own.dtlb, &own.stlb}) tlb->clear();
       own.dtlb_stores.clear();
-      if constexpr (Parts::kInlinePath) own.l1d.forget_hot_lines();
+      if constexpr (Parts::kInlinePath) {
+        own.l1d.forget_hot_lines();
+        own.l1i.forget_hot_lines();
+      }
       filters_[core].forget_code();
     }
   }
@@ -363,13 +373,16 @@ class Hierarchy final : public MemorySystem {
   }
 
   /// An access of a quick line, which is hot then.
-  [[gnu::always_inline]] static bool passes_at_once(Core& own, const Looked& looked, std::uint64_t linear, Side side) {
+  [[gnu::always_inline]] bool passes_at_once(unsigned core, const Looked& looked, std::uint64_t linear, Side side) {
     if constexpr (!Parts::kInlinePath) {
       return false;
     } else {
+      Core& own = *cores_[core];
+      const Filter& filter = filters_[core];
       const unsigned store = side == Side::Store ? 1 : 0;
       if (looked.slot == L1::kNoSlot || !own.l1d.is_quick(looked.slot, store)) return false;
-      own.l1d.touch_quick(looked.slot, linear >> kLineBits, store);
+      const std::uint32_t page = filter.tlbs[store & filter.store_tlb].slot_of(linear >> kPageBits);
+      own.l1d.touch_quick(looked.slot, linear >> kLineBits, store, page);
       return true;
     }
   }
@@ -381,11 +394,11 @@ class Hierarchy final : public MemorySystem {
     const bool one_line = access.linear % kLineBytes + access.bytes <= kLineBytes;
     if (Parts::kInlinePath && one_line) {
       looked = look_at(own, access.linear, kSide);
-      if (passes_at_once(own, looked, access.linear, kSide)) return 0;
+      if (passes_at_once(core, looked, access.linear, kSide)) return 0;
       if (contended_.any(access.earliest)) {
         looked = {.frame = looked.frame};
       } else if (pass_quietly(own, looked, access.linear, kSide, access.earliest)) {
-        passes_at_once(own, looked, access.linear, kSide);  // it is hot from now on
+        passes_at_once(core, looked, access.linear, kSide);  // it is hot from now on
         return 0;
       }
     } else {
@@ -510,7 +523,7 @@ class Hierarchy final : public MemorySystem {
       if (const Frame* const frame = own.stlb.find(page, false)) {
         const Translated result{*frame, parameters_.stlb_hit_cycles, TlbOutcome::StlbHit};
         count(core, events.stlb_hit);
-        first.insert(page, false, result.frame);
+        insert_page(core, side, page, false, result.frame);
         if (side == Side::Fetch) remember_page(core, page);
         return result;
       }
@@ -530,7 +543,7 @@ class Hierarchy final : public MemorySystem {
       result.outcome = TlbOutcome::Walk;
       own.stlb.insert(page, mapped.large, tagged);
     }
-    first.insert(page, mapped.large, tagged);
+    insert_page(core, side, page, mapped.large, tagged);
     if (side == Side::Fetch) {
       if (mapped.large) {
         forget_pages_of_large(core, page);
@@ -539,6 +552,24 @@ class Hierarchy final : public MemorySystem {
       }
     }
     return result;
+  }
+
+  /// Into the first-level TLB. No line of what leaves it is hot there any more.
+  void insert_page(unsigned core, Side side, std::uint64_t page, bool large, Frame frame) {
+    Core& own = *cores_[core];
+    TlbType& tlb = first_tlb(own, side);
+    if constexpr (!Parts::kInlinePath) {
+      tlb.insert(page, large, frame);
+    } else {
+      const std::uint64_t gone = tlb.insert(page, large, frame);
+      if (gone == LruTable::kNoKey) return;
+      if (side == Side::Fetch) {
+        own.l1i.forget_hot_page(gone, false, true);
+      } else {
+        const bool both = parameters_.dtlb_stores == 0;
+        own.l1d.forget_hot_page(gone, !both && side == Side::Store, !both && side == Side::Load);
+      }
+    }
   }
 
   /// Reads the paging entries that no cache of them holds, one after the other. Returns cycles.

@@ -50,11 +50,10 @@ constexpr Made kMade[] = {
 
 MemorySystem::Filter::Filter(const MemoryParameters& parameters, unsigned core)
     : InlineCounts{.code_page_mask =
-                       std::min<std::uint64_t>(parameters.itlb.entries_4k / parameters.itlb.ways_4k, kLinesPerPage) -
-                       1},
+                       std::min<std::uint64_t>(parameters.itlb.entries_4k / parameters.itlb.ways_4k, kLinesPerPage) - 1,
+                   .code_known = std::uint64_t{core} << 56},
       store_tlb(parameters.dtlb_stores != 0 ? 1 : 0),
       code_may_leave(parameters.l2_includes_l1 || parameters.llc_role == LlcRole::Inclusive),
-      code_known(std::uint64_t{core} << 56),
       stores(parameters.store_buffer, parameters.store_retire_cycles) {
   static LruTable nothing(0, 0);
   tlbs[0] = tlbs[1] = code_tlb = QuickPages(nothing);

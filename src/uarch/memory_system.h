@@ -250,6 +250,8 @@ class MemorySystem {
     // By place in its page: the line of instructions fetched last; by set of the TLB, the page.
     std::array<std::uint64_t, kLinesPerPage> code, code_pages;
     std::uint64_t code_page_mask;  // sets of that TLB - 1, at most 63
+    std::uint64_t code_known;      // changes whenever an entry of `code` or `code_pages` does; no two cores' are equal
+    std::uint64_t stamp = 0;       // the newest of the core's first-level TLBs
   };
 
   /// What a core's inline path needs, together. Lines and pages are linear.
@@ -292,12 +294,20 @@ class MemorySystem {
     /// The same, but that it is not counted and nobody knows that it is the line fetched last.
     bool touch_code(std::uint64_t line) {
       const std::uint64_t page = line / kLinesPerPage;
-      const LruTable::Hint* const hint = code_tlb.touch(page);
-      if (hint == nullptr) return false;
-      code_pages[page & code_page_mask] = page;
-      ++code_known;
-      if (!code_lines.hit(line_of(hint->frame, line), line, 0)) return false;
+      const HotLine& hot = hot_code[line % HotLines::kEntries];
+      if (hot.line[0] == line) {
+        code_tlb.touch_slot(hot.page[0]);
+        hot.touch();
+        code_pages[page & code_page_mask] = page;
+      } else {
+        const LruTable::Hint* const hint = code_tlb.touch(page);
+        if (hint == nullptr) return false;
+        code_pages[page & code_page_mask] = page;
+        ++code_known;
+        if (!code_lines.hit(line_of(hint->frame, line), line, 0, hint->slot)) return false;
+      }
       code[line % kLinesPerPage] = line;
+      ++code_known;
       return true;
     }
     /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has
@@ -306,15 +316,16 @@ class MemorySystem {
       const HotLine& hot = hot_lines[(linear >> kLineBits) % HotLines::kEntries];
       // An access of two lines is not that of a line which has its place in the table.
       if (hot.line[store] != (linear + bytes - 1) >> kLineBits) return hits_tags(linear, bytes, store);
-      if (tlbs[store & store_tlb].touch(linear >> kPageBits) == nullptr) return false;
-      *hot.state = (*hot.state & hot.keep) | hot.set;
+      tlbs[store & store_tlb].touch_slot(hot.page[store]);
+      hot.touch();
       return true;
     }
     /// The same for lines that are not hot, which makes them so.
     [[gnu::noinline]] bool hits_tags(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
       if (linear % kLineBytes + bytes > kLineBytes) return false;
       const LruTable::Hint* const hint = tlbs[store & store_tlb].touch(linear >> kPageBits);
-      return hint != nullptr && data_lines.hit(line_of(hint->frame, linear >> kLineBits), linear >> kLineBits, store);
+      return hint != nullptr &&
+             data_lines.hit(line_of(hint->frame, linear >> kLineBits), linear >> kLineBits, store, hint->slot);
     }
     /// Counts accesses that were plain, or quiet hits.
     void count(std::uint64_t hit_loads, std::uint64_t hit_stores) {
@@ -324,11 +335,11 @@ class MemorySystem {
 
     QuickLines data_lines = QuickLines::none(), code_lines = QuickLines::none();
     const HotLine* hot_lines = HotLines::none();
-    QuickPages tlbs[2];        // of loads; of stores where they have one of their own
-    QuickPages code_tlb;       // small pages of instructions
-    unsigned store_tlb;        // which of `tlbs` stores use: 0 or 1
-    bool code_may_leave;       // an access of data may take a line out of L1I
-    std::uint64_t code_known;  // changes whenever an entry of `code` or `code_pages` does; no two cores' are equal
+    const HotLine* hot_code = HotLines::none();  // of instructions
+    QuickPages tlbs[2];                          // of loads; of stores where they have one of their own
+    QuickPages code_tlb;                         // small pages of instructions
+    unsigned store_tlb;                          // which of `tlbs` stores use: 0 or 1
+    bool code_may_leave;                         // an access of data may take a line out of L1I
     StoreBuffer stores;
 
     Filter(const MemoryParameters& parameters, unsigned core);

@@ -65,15 +65,16 @@ struct QuickLines {
   TouchMasks masks;
   HotLines* hot = nullptr;
 
-  /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1
-  bool hit(Line line, std::uint64_t linear, unsigned store) const {
+  /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1; page: the slot of its
+  /// page in the TLB
+  bool hit(Line line, std::uint64_t linear, unsigned store, std::uint32_t page) const {
     const std::uint32_t set = line & set_mask;
     const unsigned quick_ones = ways_holding(tags + std::size_t{set} * slots, line, wide) & sets[set].quick[store];
     if (quick_ones == 0) return false;
     const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
     PolicyState& state = sets[set].state;
     state = (state & masks.keep[way]) | masks.set[way];
-    if (hot != nullptr) hot->add(linear, set * slots + way, store, state, masks.keep[way], masks.set[way]);
+    if (hot != nullptr) hot->add(linear, set * slots + way, store, state, masks.keep[way], masks.set[way], page);
     return true;
   }
 
@@ -184,15 +185,16 @@ class Cache {
   }
   /// Lines that were hit that way are hot from now on, until they are no longer quick.
   HotLines& keep_hot_lines() {
+    CHECK(HotLine::can_touch(masks_));
     hot_ = std::make_unique<HotLines>(slots());
     return *hot_;
   }
-  /// A hit of a quick line, which makes it hot. linear: its linear address / 64
-  void touch_quick(Slot slot, std::uint64_t linear, unsigned store) {
+  /// A hit of a quick line, which makes it hot. linear, page: as QuickLines::hit() has them
+  void touch_quick(Slot slot, std::uint64_t linear, unsigned store, std::uint32_t page) {
     PolicyState& state = set_at(slot).state;
     const unsigned way = way_of(slot);
     state = (state & masks_.keep[way]) | masks_.set[way];
-    if (hot_ != nullptr) hot_->add(linear, slot, store, state, masks_.keep[way], masks_.set[way]);
+    if (hot_ != nullptr) hot_->add(linear, slot, store, state, masks_.keep[way], masks_.set[way], page);
   }
   bool is_quick(Slot slot, unsigned store) {
     return has_quick_ && (set_at(slot).quick[store] >> way_of(slot) & 1) != 0;
@@ -200,6 +202,10 @@ class Cache {
   /// Linear addresses have changed their meaning.
   void forget_hot_lines() {
     if (hot_ != nullptr) hot_->drop_all();
+  }
+  /// A page has left the TLB; loads, stores: of others than these.
+  void forget_hot_page(std::uint64_t page, bool loads, bool stores) {
+    if (hot_ != nullptr) hot_->drop_page(page, loads, stores);
   }
   void set_quick(Slot slot, bool loads, bool stores) {
     if (!has_quick_) return;

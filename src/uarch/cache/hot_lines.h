@@ -1,16 +1,20 @@
 // The lines of a small cache that were hit of late, by their linear address: a hit that is found here is one comparison and the
-// touch that its replacement policy wants, without a look at the tags. Direct-mapped and of no meaning of its own: an entry says no
-// more than the cache's tags and quick bits say, and whoever changes those drops it (Cache::set_quick).
+// touches that replacement in the cache and in the TLB want, without a look at either's tags. Direct-mapped and of no meaning of its own: an
+// entry says no more than that the cache has the line, that it is quick, and where the TLB has its page; and whoever changes those drops it
+// (Cache::set_quick, drop_page).
 //
-// Linear, because it stands before the translation; whether the page is in the TLB is not told here, and has to be asked. Translated
-// code reads the entries (machine/path_code.cc).
+// Linear, because it stands before the translation. Translated code reads the entries (machine/path_routines.cc).
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
+#include "base/check.h"
+#include "uarch/cache/line.h"
 #include "uarch/replacement/replacement_policy.h"
 
 namespace zs::uarch {
@@ -19,9 +23,29 @@ struct alignas(32) HotLine {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   std::array<std::uint64_t, 2> line{kNone, kNone};  // linear address / 64: for loads; for stores
-  PolicyState* state = nullptr;  // of its set. A touch: state = (state & keep) | set, its lowest 32 bits
-  std::uint32_t keep = 0, set = 0;
+  PolicyState* state = nullptr;                     // of its set
+  // A touch of the lowest 16 bits of that, all that policies with masks have: state = (state & keep) | set.
+  std::uint16_t keep = 0, set = 0;
+  std::array<std::uint16_t, 2> page{};  // the slot of its page in the TLB: of loads; of stores
+
+  void touch() const {
+    std::uint16_t bits;
+    std::memcpy(&bits, state, sizeof bits);
+    bits = static_cast<std::uint16_t>((bits & keep) | set);
+    std::memcpy(state, &bits, sizeof bits);
+  }
+  /// Whether 16 bits are enough for touches of that policy.
+  static bool can_touch(const TouchMasks& masks) {
+    constexpr PolicyState kBits = 0xFFFF;
+    for (unsigned way = 0; way < TouchMasks::kMostWays; ++way) {
+      if ((masks.set[way] & ~kBits) != 0 || (masks.keep[way] | kBits) != ~PolicyState{0}) {
+        if (masks.set[way] != 0 || masks.keep[way] != 0) return false;
+      }
+    }
+    return true;
+  }
 };
+static_assert(sizeof(HotLine) == 32 && std::endian::native == std::endian::little);
 
 class HotLines {
  public:
@@ -38,14 +62,18 @@ class HotLines {
     return entries.data();
   }
 
-  void add(std::uint64_t line, Slot slot, unsigned store, PolicyState& state, std::uint64_t keep, std::uint64_t set) {
+  /// page  the slot that its page has in the TLB
+  void add(std::uint64_t line, Slot slot, unsigned store, PolicyState& state, std::uint64_t keep, std::uint64_t set,
+           std::uint32_t page) {
     const std::size_t at = line % kEntries;
     HotLine& entry = entries_[at];
     if (slot_of_[at] != slot || entry.line[1 - store] != line) entry.line[1 - store] = HotLine::kNone;
     entry.line[store] = line;
     entry.state = &state;
-    entry.keep = static_cast<std::uint32_t>(keep);
-    entry.set = static_cast<std::uint32_t>(set);
+    entry.keep = static_cast<std::uint16_t>(keep);
+    entry.set = static_cast<std::uint16_t>(set);
+    entry.page[store] = static_cast<std::uint16_t>(page);
+    in_page_[at / kLinesPerPage] |= std::uint64_t{1} << at % kLinesPerPage;
     // A line has one linear address, but not for ever.
     if (entry_of_[slot] != at) drop(slot, false, false);
     slot_of_[at] = slot;
@@ -59,14 +87,29 @@ class HotLines {
     if (!loads) entries_[at].line[0] = HotLine::kNone;
     if (!stores) entries_[at].line[1] = HotLine::kNone;
   }
+  /// The same of all lines of a page: it has left the TLB of the others.
+  void drop_page(std::uint64_t page, bool loads, bool stores) {
+    const std::size_t first = page * kLinesPerPage % kEntries;
+    std::uint64_t& hot = in_page_[first / kLinesPerPage];
+    for (std::uint64_t left = hot; left != 0; left &= left - 1) {
+      const auto number = static_cast<unsigned>(std::countr_zero(left));
+      HotLine& entry = entries_[first + number];
+      if (!loads && entry.line[0] / kLinesPerPage == page) entry.line[0] = HotLine::kNone;
+      if (!stores && entry.line[1] / kLinesPerPage == page) entry.line[1] = HotLine::kNone;
+      if ((entry.line[0] & entry.line[1]) == HotLine::kNone) hot &= ~(std::uint64_t{1} << number);
+    }
+  }
   void drop_all() {
     for (HotLine& entry : entries_) entry.line = {HotLine::kNone, HotLine::kNone};
+    in_page_.fill(0);
   }
 
  private:
   static constexpr Slot kNoSlot = ~Slot{0};
 
-  std::vector<HotLine> entries_;         // by the lowest bits of a line
+  std::vector<HotLine> entries_;  // by the lowest bits of a line
+  std::array<std::uint64_t, kEntries / kLinesPerPage>
+      in_page_{};                        // by the lowest bits of a page: which of its lines may be hot
   std::vector<Slot> slot_of_;            // by entry: what it tells of, or told of
   std::vector<std::uint16_t> entry_of_;  // by slot: the last entry that did
 };

@@ -1,7 +1,6 @@
 #include "uarch/machine/bound_path_writer.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace zs::uarch {
 
@@ -43,15 +42,14 @@ void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
   const PathRoutines& routines = places_.routines;
   const unsigned store = block.look[number].store();
   const bool asks_twice = filter_.in_turn(block.lines);  // because the block may have to be played by hand
-  std::vector<std::uint8_t*> others;
+  std::uint8_t* not_hot;
   if (spacious_) {
-    const auto not_hot = PathRoutines::write_look(code_, places_.state, filter_.store_tlb != 0, store);
-    others.assign(not_hot.begin(), not_hot.end());
+    not_hot = PathRoutines::write_look(code_, filter_.store_tlb != 0, store);
   } else {
     code_.call(asks_twice ? routines.look[store] : routines.look_hot[store]);
-    others.push_back(code_.jump_later(kNotEqual));
+    not_hot = code_.jump_later(kNotEqual);
   }
-  Aside& aside = asides_[ask_from(std::move(others), Question::Access, number)];
+  Aside& aside = asides_[ask_from(not_hot, Question::Access, number)];
   if (asks_twice) {
     if (spacious_) aside.again = routines.look_again[store];
     return;

@@ -65,6 +65,7 @@ class CodeWriter {
     byte(0x66);
     with_memory(kDword, {0x89}, from, to);
   }
+  void load_word(Register to, Memory from) { with_memory(kDword, {0x0F, 0xB7}, to, from); }
   void load_byte(Register to, Memory from) { with_memory(kDword, {0x0F, 0xB6}, to, from); }
   void low_byte(Register to, Register from) { with_register(kDword, {0x0F, 0xB6}, to, from); }  // from kAx to kDx
   void address(Register to, Memory of) { with_memory(kQword, {0x8D}, to, of); }

@@ -66,6 +66,8 @@ void PathCode::prepare(const TournamentPredictor::Inline* tournament) {
   state_.touches = [](BranchTargetBuffer& targets, std::uint64_t pc) { return targets.touch(pc); };
   state_.targets = &branches_.targets();
   state_.hot_lines = filter_.hot_lines;
+  state_.hot_code = filter_.hot_code;
+  state_.code_stamps = filter_.code_tlb.inline_part().stamps;
   for (std::size_t i = 0; i < state_.tlbs.size(); ++i) state_.tlbs[i] = filter_.tlbs[i].inline_part();
   if (tournament != nullptr) {
     state_.own_outcomes = tournament->outcomes;
@@ -99,6 +101,7 @@ void PathCode::write_registers(CodeWriter& code) const {
 /// But for kValues, which nobody who is asked changes.
 void PathCode::write_state(CodeWriter& code) const {
   code.store(ZS_STATE(run), kRun);
+  PathRoutines::write_stamp(code);
   if (is_timed()) return;
   code.store(ZS_STATE(now), kNow);
   code.store(ZS_STATE(slots), kSlots);
@@ -143,9 +146,8 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
     code.test(kAx, kAx);
     code.ret();
   }
-  routines_ = PathRoutines(code, state_, filter_, tournament);
-  if (is_timed())
-    timed_routines_ = TimedRoutines(code, routines_, state_, filter_.store_tlb != 0, timing_->reorder_buffer);
+  routines_ = PathRoutines(code, filter_, tournament);
+  if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
   begin_ = code.here();
   CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
 }

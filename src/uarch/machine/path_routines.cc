@@ -22,7 +22,7 @@ void nothing_more(CodeWriter& code) { code.operate(kCmp, kAx, kAx, kDword); }
 
 }  // namespace
 
-PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
+PathRoutines::PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter,
                            const TournamentPredictor::Inline* tournament) {
   const std::uint8_t* const hits = write_try(code, ZS_STATE(hits), ZS_STATE(counts));
   const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches), ZS_STATE(counts));
@@ -35,14 +35,14 @@ PathRoutines::PathRoutines(CodeWriter& code, const PlayState& state, const Memor
     code.constant(kCx, store);
     code.jump(hits);
     look[store] = code.here();
-    const auto others = write_look(code, state, filter.store_tlb != 0, store);
+    std::uint8_t* const other = write_look(code, filter.store_tlb != 0, store);
     nothing_more(code);
     code.ret();
-    for (std::uint8_t* const other : others) CodeWriter::aim(other, look_again[store]);
+    CodeWriter::aim(other, look_again[store]);
     look_hot[store] = code.here();
-    const auto not_hot = write_look(code, state, filter.store_tlb != 0, store);
+    std::uint8_t* const not_hot = write_look(code, filter.store_tlb != 0, store);
     nothing_more(code);
-    for (std::uint8_t* const other : not_hot) CodeWriter::aim(other, code.here());
+    CodeWriter::aim(not_hot, code.here());
     code.ret();
   }
   for (const bool is_taken : {false, true}) {
@@ -64,16 +64,13 @@ void PathRoutines::write_places(CodeWriter& code) {
   code.load(kTags, ZS_STATE(branch_tags));
   code.load(kHot, ZS_STATE(hot_lines));
   code.load(kCounts, ZS_STATE(counts));
-  code.load(kWaiting, ZS_STATE(waiting));
+  code.load(kStamp, ZS_COUNTS(stamp));
 }
 
+void PathRoutines::write_stamp(CodeWriter& code) { code.store(ZS_COUNTS(stamp), kStamp); }
+
 /// As MemorySystem::Filter::hits() does it for hot lines. What is not leaves kDx as it was, and kSi is what kAx was.
-std::array<std::uint8_t*, 2> PathRoutines::write_look(CodeWriter& code, const PlayState& state, bool own_tlb,
-                                                      unsigned store) {
-  const std::size_t table = own_tlb ? store : 0;
-  const auto tlb = [table](std::size_t member) {
-    return in_state(offsetof(PlayState, tlbs) + table * sizeof(QuickPages::Inline) + member);
-  };
+std::uint8_t* PathRoutines::write_look(CodeWriter& code, bool own_tlb, unsigned store) {
   code.copy(kSi, kAx);
   code.copy(kCx, kDx);
   code.shift_right(kCx, kLineBits);
@@ -81,28 +78,28 @@ std::array<std::uint8_t*, 2> PathRoutines::write_look(CodeWriter& code, const Pl
   code.shift_right(kAx, 1, kDword);
   code.operate(kAnd, kAx, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
   code.operate(kCmp, kCx, Memory{kHot, static_cast<std::int64_t>(offsetof(HotLine, line) + 8 * store), kAx});
-  std::uint8_t* const no_line = code.jump_later(kNotEqual);
-  static_assert(sizeof(LruTable::Hint) == 16);
-  code.shift_right(kCx, kPageBits - kLineBits);
-  code.copy(kDi, kCx, kDword);
-  code.operate(kAnd, kDi, static_cast<std::int32_t>(state.tlbs[table].mask), kDword);
-  code.shift_left(kDi, 4, kDword);
-  code.operate(kAdd, kDi, tlb(offsetof(QuickPages::Inline, hints)));
-  code.operate(kCmp, kCx, Memory{kDi, offsetof(LruTable::Hint, key)});
-  std::uint8_t* const no_page = code.jump_later(kNotEqual);
-  code.load(kCx, {kDi, offsetof(LruTable::Hint, slot)}, kDword);
-  code.load(kDi, tlb(offsetof(QuickPages::Inline, newest)));
-  code.load(kDx, {kDi});
-  code.increment(kDx);
-  code.store({kDi}, kDx);
-  code.load(kDi, tlb(offsetof(QuickPages::Inline, stamps)));
-  code.store({kDi, 0, kCx, 8}, kDx);
-  code.load(kCx, {kHot, offsetof(HotLine, state), kAx});
-  code.load(kDx, {kCx}, kDword);
-  code.operate(kAnd, kDx, Memory{kHot, offsetof(HotLine, keep), kAx}, kDword);
-  code.operate(kOr, kDx, Memory{kHot, offsetof(HotLine, set), kAx}, kDword);
-  code.store({kCx}, kDx, kDword);
-  return {no_line, no_page};
+  std::uint8_t* const not_hot = code.jump_later(kNotEqual);
+  const std::size_t table = own_tlb ? store : 0;
+  write_touch(
+      code, kHot,
+      in_state(offsetof(PlayState, tlbs) + table * sizeof(QuickPages::Inline) + offsetof(QuickPages::Inline, stamps)),
+      store);
+  return not_hot;
+}
+
+/// Of the hot line at lines + kAx. Uses kCx and kDx. stamps: where those of its TLB are
+void PathRoutines::write_touch(CodeWriter& code, Register lines, Memory stamps, unsigned store) {
+  const auto entry = [lines](std::size_t member) { return Memory{lines, static_cast<std::int64_t>(member), kAx}; };
+  code.load_word(kCx, entry(offsetof(HotLine, page) + sizeof(HotLine::page[0]) * store));
+  code.load(kDx, stamps);
+  code.increment(kStamp);
+  code.store({kDx, 0, kCx, 8}, kStamp);
+  // The operations read 32 bits, of which the lower 16 are stored.
+  code.load(kCx, entry(offsetof(HotLine, state)));
+  code.load_word(kDx, {kCx});
+  code.operate(kAnd, kDx, entry(offsetof(HotLine, keep)), kDword);
+  code.operate(kOr, kDx, entry(offsetof(HotLine, set)), kDword);
+  code.store_word({kCx}, kDx);
 }
 
 /// As TournamentPredictor does it.
@@ -148,6 +145,7 @@ void PathRoutines::write_try(CodeWriter& code, Memory function) {
 
 void PathRoutines::write_call_out(CodeWriter& code, Memory function) {
   code.operate(kSub, kSp, 8);
+  write_stamp(code);
   code.call(function);
   write_places(code);
   code.operate(kAdd, kSp, 8);
@@ -156,11 +154,12 @@ void PathRoutines::write_call_out(CodeWriter& code, Memory function) {
 const std::uint8_t* PathRoutines::write_taken(CodeWriter& code) {
   static_assert(std::tuple_size_v<decltype(WaitingFootprints::Inline::ring)> == 256);
   const std::uint8_t* const begin = code.here();
-  code.load(kAx, {kWaiting, offsetof(WaitingFootprints::Inline, count)});
+  code.load(kSi, ZS_STATE(waiting));
+  code.load(kAx, {kSi, offsetof(WaitingFootprints::Inline, count)});
   code.low_byte(kCx, kAx);
   code.increment(kAx);
-  code.store({kWaiting, offsetof(WaitingFootprints::Inline, count)}, kAx);
-  code.store_word({kWaiting, offsetof(WaitingFootprints::Inline, ring), kCx, 2}, kDx);
+  code.store({kSi, offsetof(WaitingFootprints::Inline, count)}, kAx);
+  code.store_word({kSi, offsetof(WaitingFootprints::Inline, ring), kCx, 2}, kDx);
   code.ret();
   return begin;
 }
@@ -236,6 +235,29 @@ const std::uint8_t* PathRoutines::write_fetch(CodeWriter& code, std::uint64_t pa
   code.ret();
   CodeWriter::aim(no_line, code.here());
   CodeWriter::aim(no_page, code.here());
+  // As Filter::touch_code() does it for hot lines.
+  std::uint8_t* not_hot = nullptr;
+  if (fetches != nullptr) {
+    static_assert(sizeof(HotLine) == 32);
+    code.load(kDi, ZS_STATE(hot_code));
+    code.copy(kAx, kSi, kDword);
+    code.shift_left(kAx, 5, kDword);
+    code.operate(kAnd, kAx, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
+    code.operate(kCmp, kSi, Memory{kDi, offsetof(HotLine, line), kAx});
+    not_hot = code.jump_later(kNotEqual);
+    write_touch(code, kDi, ZS_STATE(code_stamps), 0);
+    code.copy(kAx, kSi, kDword);
+    code.operate(kAnd, kAx, static_cast<std::int32_t>(kLinesPerPage - 1), kDword);
+    code.store({kCounts, offsetof(Counts, code), kAx, 8}, kSi);
+    code.copy(kAx, kSi);
+    code.shift_right(kAx, kPageBits - kLineBits);
+    code.copy(kCx, kAx, kDword);
+    code.operate(kAnd, kCx, static_cast<std::int32_t>(page_mask), kDword);
+    code.store({kCounts, offsetof(Counts, code_pages), kCx, 8}, kAx);
+    code.increment(ZS_COUNTS(code_known));
+    code.jump(hit);
+    CodeWriter::aim(not_hot, code.here());
+  }
   if (fetches != nullptr && first) {
     code.operate(kSub, kSp, 8);
     code.call(fetches);

@@ -21,7 +21,7 @@ struct PlayState;
 namespace path_registers {
 constexpr Register kState = kBx, kNow = kBp, kValues = kR12, kRun = kR13, kSlots = kR14, kOutcomes = kR15;
 // These are lost when somebody is asked, and loaded again.
-constexpr Register kTags = kR8, kHot = kR9, kCounts = kR10, kWaiting = kR11;
+constexpr Register kTags = kR8, kHot = kR9, kCounts = kR10, kStamp = kR11;
 
 inline Memory in_state(std::size_t offset) { return {kState, static_cast<std::int64_t>(offset)}; }
 inline Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t>(offset)}; }
@@ -34,8 +34,7 @@ class PathRoutines {
  public:
   /// Writes them.
   /// tournament  null: another one predicts, and taken branches are told to BranchUnit
-  PathRoutines(CodeWriter& code, const PlayState& state, const MemorySystem::Filter& filter,
-               const TournamentPredictor::Inline* tournament);
+  PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter, const TournamentPredictor::Inline* tournament);
   PathRoutines() = default;
 
   // Where they are, and what the flags say behind them.
@@ -57,12 +56,13 @@ class PathRoutines {
   // not the newest. Not equal: it does not hit.
   std::array<std::array<const std::uint8_t*, 2>, 2> fetch{};
 
-  /// Copies of the first and the third. Returns the jumps of a look that is not hot, to look_again.
-  static std::array<std::uint8_t*, 2> write_look(CodeWriter& code, const PlayState& state, bool own_tlb,
-                                                 unsigned store);
+  /// Copies of look_hot and of the third. Returns the jump of what is not hot.
+  static std::uint8_t* write_look(CodeWriter& code, bool own_tlb, unsigned store);
   static void write_conditional(CodeWriter& code, const TournamentPredictor::Inline& tournament, bool taken);
   /// Loads the registers that are lost when somebody is asked.
   static void write_places(CodeWriter& code);
+  /// Stores what of them others change: before somebody is asked.
+  static void write_stamp(CodeWriter& code);
   /// From within a routine. Its arguments are in their places.
   static void write_call_out(CodeWriter& code, Memory function);
   /// The same of a function that says whether it did it; behind it the flags say: not equal, it did not. Ends the routine.
@@ -75,6 +75,7 @@ class PathRoutines {
   const std::uint8_t* write_return(CodeWriter& code) const;
   static const std::uint8_t* write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first,
                                          const std::uint8_t* fetches);
+  static void write_touch(CodeWriter& code, Register lines, Memory stamps, unsigned store);
 };
 
 }  // namespace zs::uarch

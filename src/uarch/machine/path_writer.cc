@@ -69,7 +69,7 @@ std::uint8_t* PathWriter::write() {
   code_.jump_if(kEqual, places_.exit);
   write_dispatch(code_);
   for (const Aside& aside : asides_) {
-    for (std::uint8_t* const from : aside.from) CodeWriter::aim(from, code_.here());
+    CodeWriter::aim(aside.from, code_.here());
     if (aside.again != nullptr) {
       if (aside.argument != 0) code_.constant(kSi, aside.argument);
       code_.call(aside.again);
@@ -90,8 +90,8 @@ std::uint8_t* PathWriter::write() {
   return code_.here();
 }
 
-std::size_t PathWriter::ask_from(std::vector<std::uint8_t*> behind_jumps, Question::Kind kind, std::size_t done) {
-  asides_.push_back({.from = std::move(behind_jumps),
+std::size_t PathWriter::ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
+  asides_.push_back({.from = behind_jump,
                      .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
                      .back = code_.here()});
   return asides_.size() - 1;
@@ -186,7 +186,7 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
       write_follow(block);
       break;
     case BranchKind::RelativeJump: write_follow(block); break;
-    default: ask_from({code_.jump_later()}, Question::Branch, 0); return;
+    default: ask_from(code_.jump_later(), Question::Branch, 0); return;
   }
   write_target(block);
 }

@@ -57,9 +57,9 @@ class PathWriter {
   }
   /// Asks `kind` where `condition` holds. Returns what back_here() wants.
   std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
-    return ask_from({code_.jump_later(condition)}, kind, done);
+    return ask_from(code_.jump_later(condition), kind, done);
   }
-  std::size_t ask_from(std::vector<std::uint8_t*> behind_jumps, Question::Kind kind, std::size_t done);
+  std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done);
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
   std::size_t asides() const { return asides_.size(); }
 
@@ -89,7 +89,7 @@ class PathWriter {
 
   /// Written behind everything else, because it is seldom run.
   struct Aside {
-    std::vector<std::uint8_t*> from;  // behind the jumps to it
+    std::uint8_t* from;  // behind the jump to it
     Question what;
     const std::uint8_t* back;                // behind the answer, if the block is not over
     const std::uint8_t* again = nullptr;     // a routine that may do without asking

@@ -39,6 +39,8 @@ struct PlayState {
   // The structures of the core.
   MemorySystem::InlineCounts* counts = nullptr;
   const HotLine* hot_lines = nullptr;
+  const HotLine* hot_code = nullptr;
+  std::uint64_t* code_stamps = nullptr;  // as QuickPages::Inline has them
   std::array<QuickPages::Inline, 2> tlbs{};
   std::uint64_t* own_outcomes = nullptr;  // whose `outcomes` are
   std::uint8_t* by_address = nullptr;

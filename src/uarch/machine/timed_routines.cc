@@ -22,8 +22,7 @@ void write_place_in_flight(CodeWriter& code) {
 
 }  // namespace
 
-TimedRoutines::TimedRoutines(CodeWriter& code, const PathRoutines& common, const PlayState& state, bool own_tlb,
-                             std::uint32_t reorder_buffer)
+TimedRoutines::TimedRoutines(CodeWriter& code, const PathRoutines& common, bool own_tlb, std::uint32_t reorder_buffer)
     : begin(write_begin(code, reorder_buffer)),
       store(write_store(code, common)),
       conditional(write_conditional(code)),
@@ -36,10 +35,10 @@ TimedRoutines::TimedRoutines(CodeWriter& code, const PathRoutines& common, const
   code.copy(kDi, kState);
   PathRoutines::write_try(code, ZS_STATE(loads));
   const std::uint8_t* const look = code.here();
-  const auto others = PathRoutines::write_look(code, state, own_tlb, 0);
+  std::uint8_t* const not_hot = PathRoutines::write_look(code, own_tlb, 0);
   code.operate(kCmp, kAx, kAx, kDword);
   code.ret();
-  for (std::uint8_t* const other : others) CodeWriter::aim(other, asked);
+  CodeWriter::aim(not_hot, asked);
   for (std::size_t i = 0; i < load.size(); ++i) load[i] = write_load(code, 8U << i, look, asked);
 }
 
@@ -132,6 +131,7 @@ const std::uint8_t* TimedRoutines::write_store(CodeWriter& code, const PathRouti
   code.copy(kDi, kState);
   code.load(kSi, ZS_STATE(linear));
   code.copy(kDx, kArgument);
+  PathRoutines::write_stamp(code);
   code.call(ZS_STATE(pass_store));
   PathRoutines::write_places(code);
   code.test(kAx, kAx);

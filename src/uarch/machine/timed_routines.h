@@ -24,8 +24,7 @@ class TimedRoutines {
   TimedRoutines() = default;
   /// Writes them.
   /// common  of the same code; own_tlb: stores have one
-  TimedRoutines(CodeWriter& code, const PathRoutines& common, const PlayState& state, bool own_tlb,
-                std::uint32_t reorder_buffer);
+  TimedRoutines(CodeWriter& code, const PathRoutines& common, bool own_tlb, std::uint32_t reorder_buffer);
 
   const std::uint8_t* begin = nullptr;  // a block
   /// A load of at most 8, 16, 32 or 64 bytes, from kAx to kDx. Not equal: it does not hit, or meets a store.

@@ -34,18 +34,25 @@ class LruTable {
         hints_(std::clamp<std::size_t>(std::bit_ceil(std::size_t{2} * entries), kHints, 4096)),
         hint_mask_(hints_.size() - 1) {}
 
+  LruTable(const LruTable&) = delete;
+  LruTable& operator=(const LruTable&) = delete;
+
+  /// From now on it takes its stamps from there, as other tables may. stamp: no less than any that was given
+  void share_stamps(std::uint64_t& stamp) { stamp_ = &stamp; }
+
   /// The frame of `key`, which is now the most recent of its set; null if there is none.
   [[gnu::always_inline]] const Frame* find(std::uint64_t key) {
     const Hint& hint = hints_[key & hint_mask_];
     if (hint.key != key) return key == absent_ ? nullptr : search(key);
-    stamps_[hint.slot] = ++stamp_;
+    stamps_[hint.slot] = ++*stamp_;
     return &hint.frame;
   }
 
-  /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others.
-  void insert(std::uint64_t key, Frame frame) {
+  /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others. Returns the key that left,
+  /// or kNoKey.
+  std::uint64_t insert(std::uint64_t key, Frame frame) {
     absent_ = kNoKey;
-    if (ways_ == 0) return;
+    if (ways_ == 0) return kNoKey;
     const std::uint32_t set = set_of(key);
     const std::uint64_t* const stamps = &stamps_[set];
     std::uint32_t oldest = 0;
@@ -57,12 +64,14 @@ class LruTable {
       oldest = older ? way : oldest;
     }
     oldest += set;
-    Hint& gone = hints_[keys_[oldest] & hint_mask_];
-    if (gone.key == keys_[oldest]) gone = {};
+    const std::uint64_t left = keys_[oldest];
+    Hint& gone = hints_[left & hint_mask_];
+    if (gone.key == left) gone = {};
     keys_[oldest] = key;
-    stamps_[oldest] = ++stamp_;
+    stamps_[oldest] = ++*stamp_;
     frames_[oldest] = frame;
     hints_[key & hint_mask_] = {key, oldest, frame};
+    return left;
   }
 
   void clear() {
@@ -71,17 +80,18 @@ class LruTable {
     std::ranges::fill(hints_, Hint{});
   }
 
+  static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
+
  private:
   friend class QuickPages;
   static constexpr std::size_t kHints = 256;  // at least so many
-  static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
 
   [[gnu::noinline]] const Frame* search(std::uint64_t key) {
     const std::uint32_t set = set_of(key);
     for (std::uint32_t slot = set; slot < set + ways_; ++slot) {
       if (keys_[slot] != key) continue;
       hints_[key & hint_mask_] = {key, slot, frames_[slot]};
-      stamps_[slot] = ++stamp_;
+      stamps_[slot] = ++*stamp_;
       return &frames_[slot];
     }
     absent_ = key;
@@ -94,8 +104,9 @@ class LruTable {
   std::uint32_t ways_;
   std::uint32_t sets_;
   bool sets_are_power_;
-  std::uint64_t stamp_ = 0;
-  std::uint64_t absent_ = kNoKey;  // the key that was searched for last in vain, until another one comes
+  std::uint64_t own_stamp_ = 0;
+  std::uint64_t* stamp_ = &own_stamp_;  // the newest
+  std::uint64_t absent_ = kNoKey;       // the key that was searched for last in vain, until another one comes
   // By slot: set after set.
   std::vector<std::uint64_t> keys_, stamps_;
   std::vector<Frame> frames_;
@@ -117,8 +128,12 @@ class QuickPages {
   QuickPages() = default;
   /// table  lives longer
   explicit QuickPages(LruTable& table)
-      : own_{table.hints_.data(), table.stamps_.data(), &table.stamp_, table.hint_mask_} {}
+      : own_{table.hints_.data(), table.stamps_.data(), table.stamp_, table.hint_mask_} {}
 
+  /// What is in that slot becomes the most recent of its set.
+  void touch_slot(std::uint32_t slot) const { own_.stamps[slot] = ++*own_.newest; }
+  /// Where the table has a key that was found just now.
+  std::uint32_t slot_of(std::uint64_t key) const { return own_.hints[key & own_.mask].slot; }
   /// As LruTable::find(), but null also for a key that no hint knows.
   const LruTable::Hint* touch(std::uint64_t key) const {
     const LruTable::Hint* const hint = &own_.hints[key & own_.mask];

@@ -26,12 +26,10 @@ class BasicTlb {
     if (!large) return small_.find(page);
     return (shared_ ? small_ : large_).find(large_key(page));
   }
-  void insert(std::uint64_t page, bool large, Frame frame) {
-    if (!large) {
-      small_.insert(page, frame);
-    } else {
-      (shared_ ? small_ : large_).insert(large_key(page), frame);
-    }
+  /// Returns what the table's insert() returns: the small page that left, or what is none.
+  auto insert(std::uint64_t page, bool large, Frame frame) {
+    if (!large) return small_.insert(page, frame);
+    return (shared_ ? small_ : large_).insert(large_key(page), frame);
   }
   /// That of 4 KiB pages.
   Table& small_pages() { return small_; }
