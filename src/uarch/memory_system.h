@@ -217,6 +217,9 @@ class MemorySystem {
     return slow_fetch(core, linear, now);
   }
 
+  /// The same of a line for which Filter::touch_code() has not answered.
+  Outcome other_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) { return slow_fetch(core, linear, now); }
+
   /// An access that is not plain but yet hits L1D and the TLB and sets nothing off, if it does; that is not counted.
   /// since  no access from now on is dispatched before that cycle
   virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;

@@ -10,14 +10,18 @@ using enum CodeWriter::Operation;
 
 void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   code_.operate(kCmp, kSlots, ZS_STATE(room_until));
-  ask_if(kNotBelow, Question::Room);
+  Aside& room = asides_[ask_from(code_.jump_later(kNotBelow), {}, 0)];
+  room.again = places_.routines.room;
+  room.is_sure = true;
   const bool in_turn = filter_.in_turn(block.lines);
   const std::size_t first_of_lines = asides();
   std::size_t look = 0;
   for (std::size_t line = 0; line < block.lines; ++line) {
     if (!in_turn) look = write_looks(block, look, block.looks_before_line(line));
-    if (!write_line(block, before, line, in_turn)) continue;
-    back_here(ask_if(kNotEqual, Question::Lines, line));
+    if (!write_line(block, before, line, in_turn ? PathRoutines::kNewestLine : PathRoutines::kHotLine)) continue;
+    const std::size_t asked = ask_if(kNotEqual, Question::Lines, line);
+    back_here(asked);
+    if (!in_turn) ask_of_line(asides_[asked], block, line);
     line_is_over();
   }
   if (in_turn) {  // one answer is about all lines
@@ -54,15 +58,27 @@ void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
     if (spacious_) aside.again = routines.look_again[store];
     return;
   }
-  const std::span<const Step> steps = plan_.steps_of(which_);
   const auto is_access = [left = number](const Step& step) mutable {
     return step.kind != StepKind::Fetch && left-- == 0;
   };
-  const Step& step = *std::ranges::find_if(steps, is_access);
+  const Step& step = *std::ranges::find_if(plan_.steps_of(which_), is_access);
   aside.what.bytes = static_cast<std::uint8_t>(step.bytes);
-  aside.ask_look = places_.ask_look[store];
-  aside.look = {.instruction = static_cast<std::uint32_t>(step.at),
-                .offset = plan_.segments[which_].timing->offset(step.instruction)};
+  aside.ask = places_.ask_look[store];
+  aside.second = PlainLook{.instruction = static_cast<std::uint32_t>(step.at), .offset = offset_of(step)}.word();
+}
+
+void BoundPathWriter::ask_of_line(Aside& aside, const SimpleBlock& block, std::size_t line) {
+  aside.first = block.first_line + line;
+  const auto is_fetch = [at = *aside.first](const Step& step) {
+    return step.kind == StepKind::Fetch && step.at >> kLineBits == at;
+  };
+  aside.ask = places_.ask_line;
+  aside.second = offset_of(*std::ranges::find_if(plan_.steps_of(which_), is_fetch));
+}
+
+/// When it is dispatched, in units from the start of the block under way.
+std::uint32_t BoundPathWriter::offset_of(const Step& step) const {
+  return plan_.segments[which_].timing->offset(step.instruction);
 }
 
 bool BoundPathWriter::write_conditional(const SimpleBlock& block) {

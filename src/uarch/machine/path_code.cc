@@ -126,30 +126,29 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
 
   // kAx: a Question. Behind it the flags say whether the block is over: not equal.
   ask_ = code.here();
-  code.operate(kSub, kSp, 8);
-  write_state(code);
-  code.copy(kDi, kState);
   code.copy(kSi, kAx, kDword);
-  code.call(ZS_STATE(ask));
-  write_registers(code);
-  code.operate(kAdd, kSp, 8);
-  code.test(kAx, kAx);
-  code.ret();
-  for (const unsigned store : {0U, 1U}) {
-    ask_look_[store] = code.here();
-    code.operate(kSub, kSp, 8);
-    write_state(code);
-    code.copy(kDi, kState);
-    code.call(in_state(offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store));
-    write_registers(code);
-    code.operate(kAdd, kSp, 8);
-    code.test(kAx, kAx);
-    code.ret();
-  }
+  write_ask(code, offsetof(PlayState, ask));
+  for (const unsigned store : {0U, 1U})
+    ask_look_[store] = write_ask(code, offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store);
+  ask_line_ = write_ask(code, offsetof(PlayState, lines));
   routines_ = PathRoutines(code, filter_, tournament);
   if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
   begin_ = code.here();
   CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
+}
+
+/// function  of PlayState; what it is asked stands in its arguments behind the first
+const std::uint8_t* PathCode::write_ask(CodeWriter& code, std::size_t function) const {
+  const std::uint8_t* const begin = code.here();
+  code.operate(kSub, kSp, 8);
+  write_state(code);
+  code.copy(kDi, kState);
+  code.call(in_state(function));
+  write_registers(code);
+  code.operate(kAdd, kSp, 8);
+  code.test(kAx, kAx);
+  code.ret();
+  return begin;
 }
 
 void PathCode::begin_again() {

@@ -92,13 +92,14 @@ class PathCode {
   static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
 
   void prepare(const TournamentPredictor::Inline* tournament);
-  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, branches_}; }
+  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, ask_line_, branches_}; }
   bool is_timed() const { return timing_ != nullptr; }
   void warm(std::uint32_t path, const SimplePath& known);
   /// For all paths of its identity.
   const std::uint8_t* code_for(const SimplePath& path);
   const std::uint8_t* make(const SimplePath& path);
   void write_entry(const TournamentPredictor::Inline* tournament);
+  const std::uint8_t* write_ask(CodeWriter& code, std::size_t function) const;
   void write_registers(CodeWriter& code) const;
   void write_state(CodeWriter& code) const;
   void begin_again();
@@ -120,6 +121,7 @@ class PathCode {
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
   std::array<const std::uint8_t*, 2> ask_look_{};
+  const std::uint8_t* ask_line_ = nullptr;
   PathRoutines routines_;
   TimedRoutines timed_routines_;
 };

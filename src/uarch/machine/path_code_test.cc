@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <span>
@@ -154,8 +155,13 @@ TEST(PathCode, HasCodeForWhatIsPlayedOften) {
                     .last = true,
                     .lines = 1};
   const PathAddresses none;
+  const std::vector<PlacedInstruction> jump{{.pc = 0x4'0010, .shape = *shape_of(std::array<std::uint8_t, 2>{0xEB, 0})}};
+  const BlockTiming timing(model.timing, memory_limits(model.memory), jump, 0, true);
+  const Segment segment{.timing = &timing, .steps_end = 1};
+  const Step fetch{.kind = StepKind::Fetch, .at = 0x4'0010};
+  const Plan plan{.segments = {&segment, 1}, .steps = {&fetch, 1}};
   EXPECT_FALSE(code.has(3));
-  for (int i = 0; i < 100; ++i) code.played(3, {.blocks = &block, .addresses = &none, .identity = 1});
+  for (int i = 0; i < 100; ++i) code.played(3, {.blocks = &block, .addresses = &none, .plan = &plan, .identity = 1});
   EXPECT_TRUE(code.has(3));
   EXPECT_FALSE(code.has(4));
   code.forget(3);

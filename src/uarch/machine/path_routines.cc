@@ -55,9 +55,12 @@ PathRoutines::PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter,
   call = write_call(code);
   returned = write_return(code);
   for (const bool first : {false, true}) {
-    fetch[first ? 1 : 0] = {write_fetch(code, filter.code_page_mask, first, nullptr),
-                            write_fetch(code, filter.code_page_mask, first, fetches)};
+    for (const Lines lines : {kAnyLine, kNewestLine, kHotLine})
+      fetch[first ? 1 : 0][lines] = write_fetch(code, filter.code_page_mask, first, lines, fetches);
   }
+  if (tournament == nullptr) return;
+  for (const bool is_taken : {false, true}) wrong[is_taken ? 1 : 0] = write_wrong(code, is_taken);
+  room = write_room(code);
 }
 
 void PathRoutines::write_places(CodeWriter& code) {
@@ -207,9 +210,42 @@ const std::uint8_t* PathRoutines::write_return(CodeWriter& code) const {
   return begin;
 }
 
+/// As BranchUnit::taken_wrong() does it, and ThreadPlayer::note_mispredicted().
+const std::uint8_t* PathRoutines::write_wrong(CodeWriter& code, bool is_taken) const {
+  const std::uint8_t* const begin = code.here();
+  code.operate(kCmp, ZS_STATE(watched), 0);
+  std::uint8_t* const is_watched = code.jump_later(kNotEqual);
+  code.load(kDi, in_state(offsetof(PlayState, mispredicted) + sizeof(PlayState::mispredicted[0]) * (is_taken ? 1 : 0)));
+  code.increment(Memory{kDi});
+  code.operate(kAdd, kNow, ZS_STATE(mispredict_units));
+  if (is_taken) {
+    code.operate(kSub, kSp, 8);
+    code.copy(kDi, kSi);
+    code.call(taken);
+    code.copy(kSi, kDi);
+    code.call(touch);
+    code.operate(kAdd, kSp, 8);
+  }
+  nothing_more(code);
+  CodeWriter::aim(is_watched, code.here());
+  code.ret();
+  return begin;
+}
+
+const std::uint8_t* PathRoutines::write_room(CodeWriter& code) {
+  const std::uint8_t* const begin = code.here();
+  code.store(ZS_STATE(now), kNow);
+  code.store(ZS_STATE(slots), kSlots);
+  code.copy(kDi, kState);
+  write_call_out(code, ZS_STATE(wait_for_room));
+  code.load(kNow, ZS_STATE(now));
+  code.ret();
+  return begin;
+}
+
 /// As Filter does it with are_plain() and pass().
-/// fetches  null: only if it is the newest
-const std::uint8_t* PathRoutines::write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first,
+/// fetches  for kAnyLine
+const std::uint8_t* PathRoutines::write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first, Lines lines,
                                               const std::uint8_t* fetches) {
   using Counts = MemorySystem::InlineCounts;
   const std::uint8_t* const begin = code.here();
@@ -236,15 +272,14 @@ const std::uint8_t* PathRoutines::write_fetch(CodeWriter& code, std::uint64_t pa
   CodeWriter::aim(no_line, code.here());
   CodeWriter::aim(no_page, code.here());
   // As Filter::touch_code() does it for hot lines.
-  std::uint8_t* not_hot = nullptr;
-  if (fetches != nullptr) {
+  if (lines != kNewestLine) {
     static_assert(sizeof(HotLine) == 32);
     code.load(kDi, ZS_STATE(hot_code));
     code.copy(kAx, kSi, kDword);
     code.shift_left(kAx, 5, kDword);
     code.operate(kAnd, kAx, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
     code.operate(kCmp, kSi, Memory{kDi, offsetof(HotLine, line), kAx});
-    not_hot = code.jump_later(kNotEqual);
+    std::uint8_t* const not_hot = code.jump_later(kNotEqual);
     write_touch(code, kDi, ZS_STATE(code_stamps), 0);
     code.copy(kAx, kSi, kDword);
     code.operate(kAnd, kAx, static_cast<std::int32_t>(kLinesPerPage - 1), kDword);
@@ -258,12 +293,12 @@ const std::uint8_t* PathRoutines::write_fetch(CodeWriter& code, std::uint64_t pa
     code.jump(hit);
     CodeWriter::aim(not_hot, code.here());
   }
-  if (fetches != nullptr && first) {
+  if (lines == kAnyLine && first) {
     code.operate(kSub, kSp, 8);
     code.call(fetches);
     code.address(kSp, {kSp, 8});
     code.jump_if(kEqual, hit);
-  } else if (fetches != nullptr) {
+  } else if (lines == kAnyLine) {
     code.jump(fetches);
   }
   code.ret();

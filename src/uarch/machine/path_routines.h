@@ -52,9 +52,19 @@ class PathRoutines {
   const std::uint8_t* call = nullptr;  // kDx: the address behind it
   // A return to where the run goes on; kDx: path_footprint() of it and 0. Not equal: mispredicted, and nothing has happened.
   const std::uint8_t* returned = nullptr;
-  // The line kSi of instructions; by whether the path before may have fetched it (if not, it is counted), and by whether it may be one that is
-  // not the newest. Not equal: it does not hit.
-  std::array<std::array<const std::uint8_t*, 2>, 2> fetch{};
+  /// Which lines of instructions a routine answers for.
+  enum Lines : std::uint8_t {
+    kAnyLine,     // that hit
+    kNewestLine,  // that are the newest of their sets: nothing happens to these
+    kHotLine,     // that are that, or hot
+  };
+  // The line kSi of instructions; by whether the path before may have fetched it (if not, it is counted), and by Lines. Not equal: it is none
+  // of those.
+  std::array<std::array<const std::uint8_t*, 3>, 2> fetch{};
+  // Where the tournament predicts, a conditional branch that it predicted wrong, by whether it is taken; then kSi: where it is, kDx: its
+  // footprint. Not equal: somebody wants to know, and nothing has happened.
+  std::array<const std::uint8_t*, 2> wrong{};
+  const std::uint8_t* room = nullptr;  // there, waits for room in the reorder buffer
 
   /// Copies of look_hot and of the third. Returns the jump of what is not hot.
   static std::uint8_t* write_look(CodeWriter& code, bool own_tlb, unsigned store);
@@ -73,7 +83,9 @@ class PathRoutines {
   static const std::uint8_t* write_taken(CodeWriter& code);
   static const std::uint8_t* write_call(CodeWriter& code);
   const std::uint8_t* write_return(CodeWriter& code) const;
-  static const std::uint8_t* write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first,
+  const std::uint8_t* write_wrong(CodeWriter& code, bool is_taken) const;
+  static const std::uint8_t* write_room(CodeWriter& code);
+  static const std::uint8_t* write_fetch(CodeWriter& code, std::uint64_t page_mask, bool first, Lines lines,
                                          const std::uint8_t* fetches);
   static void write_touch(CodeWriter& code, Register lines, Memory stamps, unsigned store);
 };

@@ -70,19 +70,16 @@ std::uint8_t* PathWriter::write() {
   write_dispatch(code_);
   for (const Aside& aside : asides_) {
     CodeWriter::aim(aside.from, code_.here());
-    if (aside.again != nullptr) {
-      if (aside.argument != 0) code_.constant(kSi, aside.argument);
-      code_.call(aside.again);
-      code_.jump_if(kEqual, aside.back);
+    if (aside.first) code_.constant(kSi, *aside.first);
+    if (aside.second) code_.constant(kDx, *aside.second);
+    if (aside.again != nullptr) code_.call(aside.again);
+    if (aside.is_sure) {
+      code_.jump(aside.back);
+      continue;
     }
-    if (aside.ask_look != nullptr) {
-      code_.constant(kDx, aside.look.word());
-      code_.constant(kCx, aside.what.word());
-      code_.call(aside.ask_look);
-    } else {
-      code_.constant(kAx, aside.what.word());
-      code_.call(places_.ask);
-    }
+    if (aside.again != nullptr) code_.jump_if(kEqual, aside.back);
+    code_.constant(aside.ask != nullptr ? kCx : kAx, aside.what.word());
+    code_.call(aside.ask != nullptr ? aside.ask : places_.ask);
     code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
     code_.jump(aside.back);
   }
@@ -97,7 +94,8 @@ std::size_t PathWriter::ask_from(std::uint8_t* behind_jump, Question::Kind kind,
   return asides_.size() - 1;
 }
 
-bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, bool newest) {
+bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number,
+                            PathRoutines::Lines lines) {
   if (number == 0 && same_line(block, before)) return false;
   const bool first = number == 0 && before == nullptr;
   const std::uint64_t line = block.first_line + number;
@@ -106,7 +104,7 @@ bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before,
     over_line_ = code_.jump_later(kEqual);
   }
   code_.constant(kSi, line);
-  code_.call(places_.routines.fetch[first ? 1 : 0][newest ? 0 : 1]);
+  code_.call(places_.routines.fetch[first ? 1 : 0][lines]);
   return true;
 }
 
@@ -168,7 +166,9 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
   switch (block.kind) {
     case BranchKind::Conditional: {
       const bool followed = write_conditional(block);
-      ask_if(kNotEqual, Question::Wrong);
+      Aside& wrong = asides_[ask_if(kNotEqual, Question::Wrong)];
+      wrong.again = places_.routines.wrong[block.taken ? 1 : 0];
+      if (wrong.again != nullptr && block.taken) wrong.first = block.pc, wrong.second = block.footprint;
       if (!block.taken) return;
       if (!followed) write_follow(block);
       break;
@@ -205,7 +205,7 @@ void PathWriter::write_target(const SimpleBlock& block) {
                 kDword);
   const std::size_t unknown = ask_if(kNotEqual, Question::Resteer);
   asides_[unknown].again = places_.routines.touch;
-  asides_[unknown].argument = block.pc;
+  asides_[unknown].first = block.pc;
   back_here(unknown);
 }
 

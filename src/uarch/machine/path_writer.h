@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,10 @@ struct PathPlaces {
   const PathRoutines& routines;
   const std::uint8_t* exit;  // where runs end
   const std::uint8_t* ask;   // kAx: a Question. Behind it the flags say whether the block is over: not equal
-  // The same of an access at kSi that is not hot, by whether it is a store: kDx: its PlainLook; kCx: the Question, with its bytes.
+  // The same with a Question in kCx: of an access at kSi that is not hot, by whether it is a store, kDx: its PlainLook, and the Question
+  // has its bytes; and of a line kSi that is not, kDx: as PlayState::lines has it.
   std::array<const std::uint8_t*, 2> ask_look;
+  const std::uint8_t* ask_line;
   BranchUnit& branches;
 };
 
@@ -68,9 +71,9 @@ class PathWriter {
     return before != nullptr && fetches_of(block, before) != block.lines;
   }
   /// Fetches a line unless it is fetched already: that of the block before is known here, that of the path before is not. Behind it the
-  /// flags say: not equal, it is no hit. Returns whether there was anything to write.
-  /// number  of it in the block; newest: only if it is that
-  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, bool newest);
+  /// flags say: not equal, it is none of `lines`. Returns whether there was anything to write.
+  /// number  of it in the block
+  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, PathRoutines::Lines lines);
   /// What jumps over the line that was written last goes on here.
   void line_is_over();
 
@@ -91,11 +94,12 @@ class PathWriter {
   struct Aside {
     std::uint8_t* from;  // behind the jump to it
     Question what;
-    const std::uint8_t* back;                // behind the answer, if the block is not over
-    const std::uint8_t* again = nullptr;     // a routine that may do without asking
-    std::uint64_t argument = 0;              // of it, for kSi; 0: it stands there already
-    const std::uint8_t* ask_look = nullptr;  // what is asked instead: PathPlaces::ask_look,
-    PlainLook look{};                        // of that access
+    const std::uint8_t* back;             // behind the answer, if the block is not over
+    const std::uint8_t* again = nullptr;  // a routine that may do without asking
+    bool is_sure = false;                 // it always does
+    // What is asked instead of PathPlaces::ask, whose Question is in kCx: of an access or a line.
+    const std::uint8_t* ask = nullptr;
+    std::optional<std::uint64_t> first{}, second{};  // of either, for kSi and kDx; none: they stand there already
   };
   std::vector<Aside> asides_;
 

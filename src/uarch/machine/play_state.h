@@ -31,6 +31,8 @@ struct PlayState {
   /// with the bytes. Returns whether the whole block is over.
   std::array<std::uint64_t (*)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what), 2>
       looks{};
+  /// A line of instructions that is not hot; offset: of its instruction, in units from the block's start.
+  std::uint64_t (*lines)(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what) = nullptr;
   // Where that is not asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
@@ -50,6 +52,12 @@ struct PlayState {
   WaitingFootprints::Inline* waiting = nullptr;
   ReturnStack::Inline* returns = nullptr;
   std::array<std::uint8_t, 128> learned{};
+  std::array<std::uint64_t*, 2>
+      mispredicted{};                  // where conditional branches that are, are counted, by whether they are taken
+  std::uint64_t mispredict_units = 0;  // that they take
+  std::uint64_t watched = 0;           // 0: nobody wants to know of each signal when it changes
+  /// BoundClock::wait_for_room() or CoreClock's.
+  void (*wait_for_room)(PlayState& state) = nullptr;
 
   // Of CoreClock alone.
   CoreClock::Inline* clock = nullptr;
@@ -58,8 +66,6 @@ struct PlayState {
   std::uint64_t waited = 0;  // cycles for which the store that is asked about has waited; 0: it was not done yet
   /// MemorySystem::early_load().
   bool (*loads)(PlayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;
-  /// CoreClock::wait_for_room().
-  void (*wait_for_room)(PlayState& state) = nullptr;
   /// MemorySystem::pass_plain_store(). what: a PlainStore. Returns what it waited for an entry.
   std::uint64_t (*pass_store)(PlayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
   BlockTiming::Latency ready =
@@ -100,7 +106,6 @@ struct PlainLook {
 /// What the code asks, in 32 bits.
 struct Question {
   enum Kind : std::uint8_t {
-    Room,  // the reorder buffer has no room for the block
     // In program order, or, where an access may take the block's lines of instructions out of L1I, all lines first:
     Lines,    // `done` of its lines of instructions are fetched, and the next is no hit
     Access,   // `done` of its accesses are done, and the next hits no quick line

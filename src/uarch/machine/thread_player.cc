@@ -583,6 +583,16 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
   } else {
     state.ask = &ThreadPlayer::answer;
     state.looks = {&ThreadPlayer::answer_look<false>, &ThreadPlayer::answer_look<true>};
+    state.lines = &ThreadPlayer::answer_line;
+    state.wait_for_room = [](PlayState& own) {
+      PlayedCore<Clock>& core = static_cast<ThreadPlayer*>(own.player)->core_;
+      core.code->give_time(core.clock);
+      core.clock.wait_for_room();
+      core.code->take_time(core.clock);
+    };
+    state.mispredicted = {&signals_[CoreSignal::MispredictedNotTaken], &signals_[CoreSignal::MispredictedTaken]};
+    state.mispredict_units = core_.clock.mispredict_units();
+    state.watched = watch_.watcher != nullptr ? 1 : 0;
     code.take(core_.clock);
     code.play();
     code.give(core_.clock);
@@ -697,6 +707,36 @@ std::uint64_t ThreadPlayer<Clock>::answer_look(PlayState& state, std::uint64_t l
   }
 }
 
+/// What it asks of a line of instructions: the same as play_fetch() does there.
+template <typename Clock>
+std::uint64_t ThreadPlayer<Clock>::answer_line(PlayState& state, std::uint64_t line, std::uint64_t offset,
+                                               std::uint32_t what) {
+  if constexpr (kTimed) {
+    return 0;
+  } else {
+    auto& player = *static_cast<ThreadPlayer*>(state.player);
+    PlayedCore<Clock>& core = player.core_;
+    MemorySystem::Filter& filter = player.filter_;
+    const Question question = Question::of(what);
+    const bool first = question.block == 0 && question.done == 0;  // which the code counts only when it has hit
+    if (filter.touch_code(line)) {
+      filter.fetches += first ? 1 : 0;
+      return 0;
+    }
+    if (player.watch_.watcher != nullptr) [[unlikely]]
+      return answer(state, what);
+    filter.fetches -= first ? 0 : 1;
+    const Outcome outcome =
+        player.memory_.other_fetch(core.number, line << kLineBits, (state.now + offset) / kUnitsPerCycle);
+    if (outcome.latency == 0) return 0;
+    PathCode& code = *core.code;
+    code.give_time(core.clock);
+    core.clock.pass_fetch(outcome.latency);
+    code.take_time(core.clock);
+    return 0;
+  }
+}
+
 /// What PathCode asks: the same as play_simple() does there.
 template <typename Clock>
 std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) {
@@ -707,19 +747,12 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
     PlayedCore<Clock>& core = player.core_;
     const Question question = Question::of(what);
     PathCode& code = *core.code;
-    if (question.kind == Question::Room) {
-      code.give_time(core.clock);
-      core.clock.wait_for_room();
-      code.take_time(core.clock);
-      return 0;
-    }
-    const auto [blocks, plan] = player.book_.simple_run(state.run->path);
+    const SimpleBlock* const blocks = player.book_.simple(state.run->path);
     const SimpleBlock& block = blocks[question.block];
     code.give(core.clock);
     bool over = false;
     switch (question.kind) {
-      case Question::Room: break;
-      case Question::Lines: over = player.answer_lines(state, blocks, plan, question); break;
+      case Question::Lines: over = player.answer_lines(state, blocks, question); break;
       case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
       case Question::Branch:
       case Question::Wrong:
@@ -734,19 +767,10 @@ std::uint64_t ThreadPlayer<Clock>::answer(PlayState& state, std::uint32_t what) 
 
 /// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away first.
 template <typename Clock>
-bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, const Plan& plan,
-                                       Question question) {
+bool ThreadPlayer<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, Question question) {
   const SimpleBlock& block = blocks[question.block];
   const std::size_t done = question.done;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
-  if (!is_played_by_hand(block)) {
-    take_back_fetch(block, before, done);
-    happens_in(plan, question.block, [this, line = block.first_line + done](const auto* step) {
-      while (step->kind != StepKind::Fetch || step->at >> kLineBits != line) ++step;
-      play_fetch(*step);
-    });
-    return false;
-  }
   if (before != nullptr) {
     filter_.fetched = before->first_line + before->lines - 1;
   } else if (done != 0 && filter_.fetched != block.first_line) {
@@ -780,23 +804,6 @@ void ThreadPlayer<Clock>::take_back_fetch(const SimpleBlock& block, const Simple
     return;  // the path's first line is counted only if it hits
   }
   --filter_.fetches;
-}
-
-/// Whether a block to which something happens is left to play_by_hand().
-template <typename Clock>
-bool ThreadPlayer<Clock>::is_played_by_hand(const SimpleBlock& block) {
-  return watch_.watcher != nullptr || filter_.in_turn(block.lines);
-}
-
-/// Does what happens in a block of a run that is played by code, which goes on then. happen(steps): the block's first step
-template <typename Clock>
-template <typename Happen>
-[[gnu::always_inline]] inline void ThreadPlayer<Clock>::happens_in(const Plan& plan, std::size_t which, Happen happen) {
-  if constexpr (!kTimed) {
-    core_.clock.begin(*plan.segments[which].timing);
-    happen(plan.steps_of(which).data());
-    core_.clock.let_pass();
-  }
 }
 
 /// Of a block that is played by hand where anything happens in it.

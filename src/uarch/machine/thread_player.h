@@ -181,16 +181,14 @@ class ThreadPlayer final : public arch::CoreFeed {
   static std::uint64_t answer_timed(PlayState& state, std::uint32_t what);
   void answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
   void tell_clock(const Segment& segment, const BranchOutcome& outcome);
-  bool answer_lines(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
+  static std::uint64_t answer_line(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what);
+  bool answer_lines(PlayState& state, const SimpleBlock* blocks, Question question);
   template <bool kStore>
   static std::uint64_t answer_look(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what);
   bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
   void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
                     std::size_t done);
   void take_back_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line);
-  bool is_played_by_hand(const SimpleBlock& block);
-  template <typename Happen>
-  void happens_in(const Plan& plan, std::size_t which, Happen happen);
   const std::uint64_t* words_of(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
   void answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
   template <typename Core>

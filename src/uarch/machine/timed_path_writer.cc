@@ -45,7 +45,7 @@ void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
   for (std::size_t i = 0; i != steps.size(); ++i) {
     const Step& step = steps[i];
     if (step.kind == StepKind::Fetch) {
-      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, false)) continue;
+      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, PathRoutines::kAnyLine)) continue;
     } else {
       write_access(step, block.look[look], look, *segment.timing);
       ++look;

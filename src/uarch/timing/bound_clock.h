@@ -50,6 +50,7 @@ class BoundClock {
   void move_to(std::uint64_t now, std::uint64_t slots) { now_ = now, slots_ = slots; }
   /// Behind pass().
   void passed_mispredict() { now_ += mispredict_units_; }
+  std::uint32_t mispredict_units() const { return mispredict_units_; }
   void passed_resteer() { now_ += resteer_units_; }
   void continue_with(const BlockTiming& longer) { block_ = &longer; }
   bool remembers(std::uint32_t) const { return false; }
@@ -99,16 +100,16 @@ class BoundClock {
     slots_ += block_->slots();
     block_ = nullptr;
   }
-  /// What has happened to the block under way is done; the rest of it passes, as a block to which nothing happens.
-  void let_pass() {
-    now_ += shift_;
-    if (is_late(complete_)) note_miss();
-    block_ = nullptr;
-  }
-  /// The same of one access alone of a block that has not begun. at: now() and its instruction's offset
+  // What happens to one access or line of a block that passes as one to which nothing happens, behind wait_for_room().
+  /// at  now() and the offset of its instruction
   void pass_load(std::uint64_t at, std::uint32_t latency_cycles) {
     complete_ = at + std::uint64_t{latency_cycles} * kUnitsPerCycle;
     if (is_late(complete_)) note_miss();
+  }
+  void pass_fetch(std::uint32_t cycles) {
+    shift_ = 0;
+    fetch_stall(0, cycles, {});
+    now_ += shift_;
   }
   void pass_store(std::uint64_t at, std::uint32_t cycles) {
     shift_ = 0;
