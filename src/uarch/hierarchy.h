@@ -100,7 +100,9 @@ class Hierarchy final : public MemorySystem {
       own.combining = line;
       invalidate_everywhere(core, line);
       start = wait_for_fill_buffer(core, start);
-      own.fills.add(line, memory_line(core, line, start), own.dispatched);
+      const std::uint64_t complete = memory_line(core, line, start);
+      own.streaming_until = std::max(own.streaming_until, complete);
+      own.fills.add(line, complete, own.dispatched);
     }
     // It leaves the store buffer for a fill buffer.
     if (buffers_stores_) stores.push(buffered(access), begin, std::max(start, access.retires));
@@ -294,8 +296,9 @@ class Hierarchy final : public MemorySystem {
     NextLinePrefetcher next_line;
     StridePrefetcher strides;
     Streamer streamer;
-    Line combining = kNoLine;      // of the last streaming store
-    std::uint64_t dispatched = 0;  // no access from now on is dispatched before that
+    Line combining = kNoLine;           // of the last streaming store
+    std::uint64_t streaming_until = 0;  // no fill of one is under way from then on
+    std::uint64_t dispatched = 0;       // no access from now on is dispatched before that
     Way to_l2, to_llc, to_memory;
     Line open_row = kNoLine;
   };
@@ -741,13 +744,15 @@ class Hierarchy final : public MemorySystem {
     }
     own.fills.add(line, complete, own.dispatched);
   }
-  /// The same, of the line that was put in last.
+  /// The same, of the line that was put in last. A request for it from when it was there before was forgotten when it left; one that fills
+  /// another buffer than that of a line of L1D is a streaming store's.
   static void add_fill(Core& own, Line line, std::uint64_t complete) {
     if constexpr (Parts::kInlinePath) {
-      add_fill(own, own.l1d.newest(), line, complete);
-    } else {
-      add_fill(own, 0, line, complete);
+      if (own.streaming_until > own.dispatched) [[unlikely]]
+        return add_fill(own, own.l1d.newest(), line, complete);
+      own.arrives[own.l1d.newest()] = complete;
     }
+    own.fills.add(line, complete, own.dispatched);
   }
   /// The line that was in a slot of L1D leaves it.
   template <typename Slot>
