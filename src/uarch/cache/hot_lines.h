@@ -38,9 +38,9 @@ struct alignas(32) HotLine {
   static bool can_touch(const TouchMasks& masks) {
     constexpr PolicyState kBits = 0xFFFF;
     for (unsigned way = 0; way < TouchMasks::kMostWays; ++way) {
-      if ((masks.set[way] & ~kBits) != 0 || (masks.keep[way] | kBits) != ~PolicyState{0}) {
-        if (masks.set[way] != 0 || masks.keep[way] != 0) return false;
-      }
+      const PolicyState keep = masks.keep[way], set = masks.set[way];
+      const bool is_way = keep != 0;
+      if (is_way && ((set & ~kBits) != 0 || (keep | kBits) != ~PolicyState{0})) return false;
     }
     return true;
   }

@@ -168,7 +168,10 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
       const bool followed = write_conditional(block);
       Aside& wrong = asides_[ask_if(kNotEqual, Question::Wrong)];
       wrong.again = places_.routines.wrong[block.taken ? 1 : 0];
-      if (wrong.again != nullptr && block.taken) wrong.first = block.pc, wrong.second = block.footprint;
+      if (wrong.again != nullptr && block.taken) {
+        wrong.first = block.pc;
+        wrong.second = block.footprint;
+      }
       if (!block.taken) return;
       if (!followed) write_follow(block);
       break;
