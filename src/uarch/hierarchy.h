@@ -44,23 +44,14 @@ class Hierarchy final : public MemorySystem {
         Core& own = *cores_.back();
         Filter& filter = filters_[core];
         filter.data_lines = own.l1d.quick_lines();
-        if (filter.data_lines.tags != QuickLines::none().tags) {
-          HotLines& hot = own.l1d.keep_hot_lines();
-          filter.data_lines.hot = &hot;
-          filter.hot_lines = hot.entries();
-        }
+        filter.hot_lines = filter.data_lines.hot_lines();
         for (auto* const tlb : {&own.dtlb, &own.dtlb_stores, &own.itlb}) tlb->small_pages().share_stamps(filter.stamp);
         filter.tlbs[0] = QuickPages(own.dtlb.small_pages());
         filter.tlbs[1] = QuickPages(own.dtlb_stores.small_pages());
         filter.code_tlb = QuickPages(own.itlb.small_pages());
         // A second touch is left out of L1I.
-        if (!second_touch_is_idle(parameters.l1i.policy.kind)) continue;
-        filter.code_lines = own.l1i.quick_lines();
-        if (filter.code_lines.tags != QuickLines::none().tags) {
-          HotLines& hot = own.l1i.keep_hot_lines();
-          filter.code_lines.hot = &hot;
-          filter.hot_code = hot.entries();
-        }
+        if (second_touch_is_idle(parameters.l1i.policy.kind)) filter.code_lines = own.l1i.quick_lines();
+        filter.hot_code = filter.code_lines.hot_lines();
       }
     }
   }
@@ -380,12 +371,11 @@ class Hierarchy final : public MemorySystem {
     if constexpr (!Parts::kInlinePath) {
       return false;
     } else {
-      Core& own = *cores_[core];
       const Filter& filter = filters_[core];
       const unsigned store = side == Side::Store ? 1 : 0;
-      if (looked.slot == L1::kNoSlot || !own.l1d.is_quick(looked.slot, store)) return false;
+      if (looked.slot == L1::kNoSlot || !filter.data_lines.is_quick(looked.slot, store)) return false;
       const std::uint32_t page = filter.tlbs[store & filter.store_tlb].slot_of(linear >> kPageBits);
-      own.l1d.touch_quick(looked.slot, linear >> kLineBits, store, page);
+      filter.data_lines.touch(looked.slot, linear >> kLineBits, store, page);
       return true;
     }
   }

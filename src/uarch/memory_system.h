@@ -298,19 +298,18 @@ class MemorySystem {
     bool touch_code(std::uint64_t line) {
       const std::uint64_t page = line / kLinesPerPage;
       const HotLine& hot = hot_code[line % HotLines::kEntries];
-      if (hot.line[0] == line) {
+      const bool is_hot = hot.line[0] == line;
+      const LruTable::Hint* const hint = is_hot ? nullptr : code_tlb.touch(page);
+      if (!is_hot && hint == nullptr) return false;
+      code_pages[page & code_page_mask] = page;
+      ++code_known;
+      if (is_hot) {
         code_tlb.touch_slot(hot.page[0]);
         hot.touch();
-        code_pages[page & code_page_mask] = page;
-      } else {
-        const LruTable::Hint* const hint = code_tlb.touch(page);
-        if (hint == nullptr) return false;
-        code_pages[page & code_page_mask] = page;
-        ++code_known;
-        if (!code_lines.hit(line_of(hint->frame, line), line, 0, hint->slot)) return false;
+      } else if (!code_lines.hit(line_of(hint->frame, line), line, 0, hint->slot)) {
+        return false;
       }
       code[line % kLinesPerPage] = line;
-      ++code_known;
       return true;
     }
     /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has

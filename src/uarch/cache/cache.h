@@ -60,22 +60,32 @@ struct QuickLines {
   const Line* tags;  // [set][slot]
   CacheSet* sets;    // [set]
   std::uint32_t set_mask = 0;
-  std::uint32_t slots = 0;  // of a set
-  bool wide = false;        // more than 8 ways
+  bool wide = false;  // more than 8 ways
   TouchMasks masks;
-  HotLines* hot = nullptr;
+  HotLines* hot = nullptr;  // null: nothing is quick
+
+  const HotLine* hot_lines() const { return hot != nullptr ? hot->entries() : HotLines::none(); }
 
   /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1; page: the slot of its
   /// page in the TLB
   bool hit(Line line, std::uint64_t linear, unsigned store, std::uint32_t page) const {
     const std::uint32_t set = line & set_mask;
-    const unsigned quick_ones = ways_holding(tags + std::size_t{set} * slots, line, wide) & sets[set].quick[store];
+    const unsigned quick_ones = ways_holding(tags + std::size_t{set} * kMostWays, line, wide) & sets[set].quick[store];
     if (quick_ones == 0) return false;
     const auto way = static_cast<unsigned>(std::countr_zero(quick_ones));
-    PolicyState& state = sets[set].state;
-    state = (state & masks.keep[way]) | masks.set[way];
-    if (hot != nullptr) hot->add(linear, set * slots + way, store, state, masks.keep[way], masks.set[way], page);
+    touch(set * kMostWays + way, linear, store, page);
     return true;
+  }
+  /// Whether the line in a slot is quick.
+  bool is_quick(std::uint32_t slot, unsigned store) const {
+    return hot != nullptr && (sets[slot / kMostWays].quick[store] >> slot % kMostWays & 1) != 0;
+  }
+  /// hit() of one that is.
+  void touch(std::uint32_t slot, std::uint64_t linear, unsigned store, std::uint32_t page) const {
+    PolicyState& state = sets[slot / kMostWays].state;
+    const std::uint32_t way = slot % kMostWays;
+    state = (state & masks.keep[way]) | masks.set[way];
+    hot->add(linear, slot, store, state, masks.keep[way], masks.set[way], page);
   }
 
   /// Of no cache: nothing hits.
@@ -159,7 +169,8 @@ class Cache {
     set_quick(slot, false, false);
   }
 
-  /// The inline path of this cache, from now on; QuickLines::none() where its shape or policy has none.
+  /// The inline path of this cache, from now on; QuickLines::none() where its shape or policy has none. Lines that were hit that way are
+  /// hot, until they are no longer quick.
   QuickLines quick_lines() {
     const auto masks = [this]() -> std::optional<TouchMasks> {
       if constexpr (requires {
@@ -173,31 +184,14 @@ class Cache {
       }
     }();
     if (!masks || ways_ > QuickLines::kMostWays || !index_.is_plain()) return QuickLines::none();
-    has_quick_ = true;
-    masks_ = *masks;
+    CHECK(HotLine::can_touch(*masks));
+    hot_ = std::make_unique<HotLines>(slots());
     return {.tags = tags_.data(),
             .sets = sets_.data(),
             .set_mask = index_.sets() - 1,
-            .slots = slots_of_set_,
             .wide = ways_ > 8,
             .masks = *masks,
-            .hot = nullptr};
-  }
-  /// Lines that were hit that way are hot from now on, until they are no longer quick.
-  HotLines& keep_hot_lines() {
-    CHECK(HotLine::can_touch(masks_));
-    hot_ = std::make_unique<HotLines>(slots());
-    return *hot_;
-  }
-  /// A hit of a quick line, which makes it hot. linear, page: as QuickLines::hit() has them
-  void touch_quick(Slot slot, std::uint64_t linear, unsigned store, std::uint32_t page) {
-    PolicyState& state = set_at(slot).state;
-    const unsigned way = way_of(slot);
-    state = (state & masks_.keep[way]) | masks_.set[way];
-    if (hot_ != nullptr) hot_->add(linear, slot, store, state, masks_.keep[way], masks_.set[way], page);
-  }
-  bool is_quick(Slot slot, unsigned store) {
-    return has_quick_ && (set_at(slot).quick[store] >> way_of(slot) & 1) != 0;
+            .hot = hot_.get()};
   }
   /// Linear addresses have changed their meaning.
   void forget_hot_lines() {
@@ -208,13 +202,13 @@ class Cache {
     if (hot_ != nullptr) hot_->drop_page(page, loads, stores);
   }
   void set_quick(Slot slot, bool loads, bool stores) {
-    if (!has_quick_) return;
+    if (hot_ == nullptr) return;
     const unsigned way = way_of(slot);
     CacheSet::Quick& quick = set_at(slot).quick;
     const auto was = std::bit_cast<std::uint32_t>(quick);
     const std::uint32_t now = (loads ? 1U : 0U) | (stores ? 0x1'0000U : 0U);
     quick = std::bit_cast<CacheSet::Quick>((was & ~(0x1'0001U << way)) | now << way);
-    if (hot_ != nullptr) hot_->drop(slot, loads, stores);
+    hot_->drop(slot, loads, stores);
   }
 
   /// use(line) for each line that is there.
@@ -249,9 +243,7 @@ class Cache {
   HostArray<Line> tags_;      // [set][slot], so that a set of 16 ways is one line of the host
   HostArray<CacheSet> sets_;  // [set], or two for each
   Slot newest_ = 0;
-  bool has_quick_ = false;         // false: nobody asks which lines are quick
-  TouchMasks masks_;               // of those
-  std::unique_ptr<HotLines> hot_;  // null: nor which are hot
+  std::unique_ptr<HotLines> hot_;  // null: nobody asks which lines are quick
 };
 
 }  // namespace zs::uarch

@@ -10,9 +10,7 @@ using enum CodeWriter::Operation;
 
 void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   code_.operate(kCmp, kSlots, ZS_STATE(room_until));
-  Aside& room = asides_[ask_from(code_.jump_later(kNotBelow), {}, 0)];
-  room.again = places_.routines.room;
-  room.is_sure = true;
+  call_if(kNotBelow, places_.routines.room);
   const bool in_turn = filter_.in_turn(block.lines);
   const std::size_t first_of_lines = asides();
   std::size_t look = 0;
@@ -45,17 +43,16 @@ std::size_t BoundPathWriter::write_looks(const SimpleBlock& block, std::size_t l
 void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
   const PathRoutines& routines = places_.routines;
   const unsigned store = block.look[number].store();
-  const bool asks_twice = filter_.in_turn(block.lines);  // because the block may have to be played by hand
   std::uint8_t* not_hot;
   if (spacious_) {
     not_hot = PathRoutines::write_look(code_, filter_.store_tlb != 0, store);
   } else {
-    code_.call(asks_twice ? routines.look[store] : routines.look_hot[store]);
+    code_.call(routines.look[store]);
     not_hot = code_.jump_later(kNotEqual);
   }
   Aside& aside = asides_[ask_from(not_hot, Question::Access, number)];
-  if (asks_twice) {
-    if (spacious_) aside.again = routines.look_again[store];
+  if (filter_.in_turn(block.lines)) {  // the block may have to be played by hand, but not where the access hits
+    aside.again = routines.look_again[store];
     return;
   }
   const auto is_access = [left = number](const Step& step) mutable {

@@ -55,6 +55,13 @@ class PathCode {
     state_.room_until = clock.room_until();
   }
   void give_time(BoundClock& clock) const { clock.move_to(state_.now, state_.slots); }
+  /// What happen() does to the clock, where the code has asked.
+  template <typename Happen>
+  void on_clock(BoundClock& clock, const Happen& happen) {
+    give_time(clock);
+    happen();
+    take_time(clock);
+  }
 
   /// Plays runs from state().run on, until one has no code, or runs_end. In between, ask() is asked.
   void play() { enter_(&state_); }

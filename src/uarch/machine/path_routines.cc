@@ -35,11 +35,6 @@ PathRoutines::PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter,
     code.constant(kCx, store);
     code.jump(hits);
     look[store] = code.here();
-    std::uint8_t* const other = write_look(code, filter.store_tlb != 0, store);
-    nothing_more(code);
-    code.ret();
-    CodeWriter::aim(other, look_again[store]);
-    look_hot[store] = code.here();
     std::uint8_t* const not_hot = write_look(code, filter.store_tlb != 0, store);
     nothing_more(code);
     CodeWriter::aim(not_hot, code.here());

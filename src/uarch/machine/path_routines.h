@@ -38,11 +38,9 @@ class PathRoutines {
   PathRoutines() = default;
 
   // Where they are, and what the flags say behind them.
-  // The bytes from kAx to kDx, by whether it is a store. Not equal: they do not hit.
+  // The bytes from kAx to kDx, by whether it is a store. Not equal: they are not hot, and kSi is what kAx was.
   std::array<const std::uint8_t*, 2> look{};
-  // The same, of nothing but hot bytes. Not equal: they are not, and kSi is what kAx was.
-  std::array<const std::uint8_t*, 2> look_hot{};
-  // The same as the first of bytes that are not hot, from kSi to kDx.
+  // The same of bytes that are not, from kSi to kDx. Not equal: they do not hit.
   std::array<const std::uint8_t*, 2> look_again{};
   // By whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted.
   std::array<const std::uint8_t*, 2> conditional{};
@@ -66,7 +64,7 @@ class PathRoutines {
   std::array<const std::uint8_t*, 2> wrong{};
   const std::uint8_t* room = nullptr;  // there, waits for room in the reorder buffer
 
-  /// Copies of look_hot and of the third. Returns the jump of what is not hot.
+  /// Copies of the first and the third. Returns the jump of what is not hot.
   static std::uint8_t* write_look(CodeWriter& code, bool own_tlb, unsigned store);
   static void write_conditional(CodeWriter& code, const TournamentPredictor::Inline& tournament, bool taken);
   /// Loads the registers that are lost when somebody is asked.

@@ -87,6 +87,11 @@ std::uint8_t* PathWriter::write() {
   return code_.here();
 }
 
+void PathWriter::call_if(CodeWriter::Condition condition, const std::uint8_t* routine) {
+  std::uint8_t* const from = code_.jump_later(condition);
+  asides_.push_back({.from = from, .what = {}, .back = code_.here(), .again = routine, .is_sure = true});
+}
+
 std::size_t PathWriter::ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
   asides_.push_back({.from = behind_jump,
                      .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},

@@ -62,6 +62,8 @@ class PathWriter {
   std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
     return ask_from(code_.jump_later(condition), kind, done);
   }
+  /// Calls a routine where `condition` holds.
+  void call_if(CodeWriter::Condition condition, const std::uint8_t* routine);
   std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done);
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
   std::size_t asides() const { return asides_.size(); }

@@ -586,9 +586,7 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
     state.lines = &ThreadPlayer::answer_line;
     state.wait_for_room = [](PlayState& own) {
       PlayedCore<Clock>& core = static_cast<ThreadPlayer*>(own.player)->core_;
-      core.code->give_time(core.clock);
-      core.clock.wait_for_room();
-      core.code->take_time(core.clock);
+      core.code->on_clock(core.clock, [&core] { core.clock.wait_for_room(); });
     };
     state.mispredicted = {&signals_[CoreSignal::MispredictedNotTaken], &signals_[CoreSignal::MispredictedTaken]};
     state.mispredict_units = core_.clock.mispredict_units();
@@ -695,14 +693,13 @@ std::uint64_t ThreadPlayer<Clock>::answer_look(PlayState& state, std::uint64_t l
     // It is counted, and will be again where its path ends.
     --(kStore ? player.filter_.written : player.filter_.loads);
     if (cycles <= player.l1_cycles_) return 0;
-    PathCode& code = *core.code;
-    code.give_time(core.clock);
-    if constexpr (kStore) {
-      core.clock.pass_store(at, cycles);
-    } else {
-      core.clock.pass_load(at, cycles);
-    }
-    code.take_time(core.clock);
+    core.code->on_clock(core.clock, [&clock = core.clock, at, cycles] {
+      if constexpr (kStore) {
+        clock.pass_store(at, cycles);
+      } else {
+        clock.pass_load(at, cycles);
+      }
+    });
     return 0;
   }
 }
@@ -729,10 +726,7 @@ std::uint64_t ThreadPlayer<Clock>::answer_line(PlayState& state, std::uint64_t l
     const Outcome outcome =
         player.memory_.other_fetch(core.number, line << kLineBits, (state.now + offset) / kUnitsPerCycle);
     if (outcome.latency == 0) return 0;
-    PathCode& code = *core.code;
-    code.give_time(core.clock);
-    core.clock.pass_fetch(outcome.latency);
-    code.take_time(core.clock);
+    core.code->on_clock(core.clock, [&] { core.clock.pass_fetch(outcome.latency); });
     return 0;
   }
 }

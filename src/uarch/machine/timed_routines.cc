@@ -127,7 +127,10 @@ const std::uint8_t* TimedRoutines::write_store(CodeWriter& code, const PathRouti
   code.operate(kSub, kSp, 8);
   code.store(ZS_STATE(linear), kAx);
   code.call(common.look[1]);
+  std::uint8_t* const is_hot = code.jump_later(kEqual);
+  code.call(common.look_again[1]);
   std::uint8_t* const no_hit = code.jump_later(kNotEqual);
+  CodeWriter::aim(is_hot, code.here());
   code.copy(kDi, kState);
   code.load(kSi, ZS_STATE(linear));
   code.copy(kDx, kArgument);
