@@ -31,7 +31,7 @@ BENCHMARK(BM_BranchUnit_LongPath)->Arg(5)->Unit(benchmark::kMillisecond);
 
 // `fast` pays this; models.md allows 4 to 8 ns a conditional branch.
 void BM_BranchUnit_Tournament(benchmark::State& state) {
-  over_stream(state, with_tournament(kSkylakeServerBranch), static_cast<unsigned>(state.range(0)));
+  over_stream(state, without_path(kSkylakeServerBranch), static_cast<unsigned>(state.range(0)));
 }
 BENCHMARK(BM_BranchUnit_Tournament)->Arg(0)->Arg(5)->Arg(20)->Unit(benchmark::kMillisecond);
 

@@ -14,6 +14,12 @@ enum class ConditionalKind : std::uint8_t {
   Tournament,   // a table by address, one by address and outcomes, and one that chooses
 };
 
+/// How targets of indirect jumps and calls are.
+enum class IndirectKind : std::uint8_t {
+  PathHistory,  // the last target by address, and tagged tables hashed with the path of taken branches
+  LastTargets,  // one table, hashed with the last few targets (TargetCache)
+};
+
 inline constexpr unsigned kMaxTaggedTables = 4;
 inline constexpr unsigned kMaxPathBranches = 224;  // what the path register has room for
 
@@ -26,6 +32,7 @@ struct BranchParameters {
   std::uint32_t outcome_entries = 0;  // Tournament: 2-bit counters by address and outcomes, and as many choosers
   std::uint8_t outcome_history = 0;   // Tournament: outcomes seen
 
+  IndirectKind indirect = IndirectKind::PathHistory;
   std::uint32_t indirect_last_entries = 0;  // last target by address
   std::array<std::uint16_t, kMaxTaggedTables> indirect_histories{};
   std::uint32_t indirect_entries = 0;  // of each tagged table
@@ -79,9 +86,11 @@ constexpr const char* inconsistency(const BranchParameters& p) {
   return nullptr;
 }
 
-/// The same unit at the depth `fast`: the tournament in place of the tagged tables, at a third of the time.
-constexpr BranchParameters with_tournament(BranchParameters p) {
+/// The same unit at the depth `fast`, where nobody is told of mispredictions: small tables in place of the tagged ones, at a third of
+/// the time, and none that needs the path.
+constexpr BranchParameters without_path(BranchParameters p) {
   p.conditional = ConditionalKind::Tournament;
+  p.indirect = IndirectKind::LastTargets;
   p.base_entries = p.outcome_entries = 16384;
   p.outcome_history = 14;
   return p;
@@ -137,6 +146,6 @@ inline constexpr BranchParameters kZen4Branch{
 static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kHaswellBranch) == nullptr);
 static_assert(inconsistency(kIcelakeServerBranch) == nullptr && inconsistency(kSapphireRapidsBranch) == nullptr);
 static_assert(inconsistency(kZen4Branch) == nullptr);
-static_assert(inconsistency(with_tournament(kSkylakeServerBranch)) == nullptr);
+static_assert(inconsistency(without_path(kSkylakeServerBranch)) == nullptr);
 
 }  // namespace zs::uarch

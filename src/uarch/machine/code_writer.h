@@ -101,6 +101,10 @@ class CodeWriter {
     with_memory(width, {static_cast<std::uint8_t>(is_short ? 0x83 : 0x81)}, what, to);
     is_short ? byte(static_cast<std::uint8_t>(value)) : put(value);
   }
+  void multiply(Register to, Register by, std::int32_t value) {  // 32 bits
+    with_register(kDword, {0x69}, to, by);
+    put(value);
+  }
   void shift_left(Register of, std::uint8_t bits, Width width = kQword) { shift(4, of, bits, width); }
   void shift_right(Register of, std::uint8_t bits, Width width = kQword) { shift(5, of, bits, width); }
   void increment(Register of, Width width = kQword) { with_register(width, {0xFF}, 0, of); }

@@ -78,6 +78,8 @@ void PathCode::prepare(const TournamentPredictor::Inline* tournament) {
   state_.branch_tags = branches_.targets().newest_of(0);
   state_.waiting = &branches_.waiting().inline_part();
   state_.returns = &branches_.returns().inline_part();
+  if (TargetCache* const targets = branches_.last_targets(); targets != nullptr)
+    state_.last_targets = &targets->inline_part();
   write_entry(tournament);
   begin_again();
 }
@@ -131,7 +133,7 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
   for (const unsigned store : {0U, 1U})
     ask_look_[store] = write_ask(code, offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store);
   ask_line_ = write_ask(code, offsetof(PlayState, lines));
-  routines_ = PathRoutines(code, filter_, tournament);
+  routines_ = PathRoutines(code, filter_, tournament, state_.last_targets != nullptr);
   if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
   begin_ = code.here();
   CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);

@@ -142,7 +142,7 @@ TEST(PathCode, MakesAddressesAsTheyAreMadeByHand) {
 /// A block that loops: a load, a store, a taken branch.
 TEST(PathCode, HasCodeForWhatIsPlayedOften) {
   const CoreModel& model = *find_core_model("skylake-server");
-  BranchParameters branch = with_tournament(model.branch);
+  BranchParameters branch = without_path(model.branch);
   BranchUnit branches(branch);
   const auto memory = MemorySystem::make(model.memory, {.store_buffer = false});
   PathCode code(memory->filter(0), branches, std::size_t{1} << 20);

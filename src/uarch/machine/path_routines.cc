@@ -23,7 +23,7 @@ void nothing_more(CodeWriter& code) { code.operate(kCmp, kAx, kAx, kDword); }
 }  // namespace
 
 PathRoutines::PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter,
-                           const TournamentPredictor::Inline* tournament) {
+                           const TournamentPredictor::Inline* tournament, bool by_targets) {
   const std::uint8_t* const hits = write_try(code, ZS_STATE(hits), ZS_STATE(counts));
   const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches), ZS_STATE(counts));
   touch = write_try(code, ZS_STATE(touches), ZS_STATE(targets));
@@ -46,8 +46,13 @@ PathRoutines::PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter,
     write_conditional(code, *tournament, is_taken);
     code.ret();
   }
-  taken = tournament != nullptr ? write_taken(code) : TimedRoutines::write_follow(code);
+  if (by_targets) {
+    indirect = write_indirect(code);
+  } else {
+    taken = tournament != nullptr ? write_taken(code) : TimedRoutines::write_follow(code);
+  }
   call = write_call(code);
+  if (by_targets) called = write_called(code);
   returned = write_return(code);
   for (const bool first : {false, true}) {
     for (const Lines lines : {kAnyLine, kNewestLine, kHotLine})
@@ -177,6 +182,36 @@ const std::uint8_t* PathRoutines::write_call(CodeWriter& code) {
   return begin;
 }
 
+/// As TargetCache does it.
+const std::uint8_t* PathRoutines::write_indirect(CodeWriter& code) {
+  using Inline = TargetCache::Inline;
+  const std::uint8_t* const begin = code.here();
+  code.load(kDi, {kRun, offsetof(arch::PathRun, next)}, kDword);
+  code.load(kDx, ZS_STATE(last_targets));
+  code.load(kAx, {kDx, offsetof(Inline, history)}, kDword);
+  code.operate(kXor, kSi, kAx, kDword);
+  code.operate(kAnd, kSi, static_cast<std::int32_t>(TargetCache::kEntries - 1), kDword);
+  code.multiply(kCx, kDi, static_cast<std::int32_t>(TargetCache::kFactor));
+  code.shift_right(kCx, TargetCache::kHashShift, kDword);
+  code.shift_left(kAx, TargetCache::kHistoryBits, kDword);
+  code.operate(kXor, kAx, kCx, kDword);
+  code.store({kDx, offsetof(Inline, history)}, kAx, kDword);
+  const Memory entry{kDx, offsetof(Inline, targets), kSi, sizeof(Inline::targets[0])};
+  code.load(kAx, entry, kDword);
+  code.store(entry, kDi, kDword);
+  code.operate(kCmp, kAx, kDi, kDword);
+  code.ret();
+  return begin;
+}
+
+const std::uint8_t* PathRoutines::write_called(CodeWriter& code) const {
+  const std::uint8_t* const begin = code.here();
+  code.operate(kCmp, kDx, Memory{kRun, offsetof(arch::PathRun, next)});
+  code.jump_if(kNotEqual, call);
+  code.ret();
+  return begin;
+}
+
 const std::uint8_t* PathRoutines::write_return(CodeWriter& code) const {
   using Inline = ReturnStack::Inline;
   const std::uint8_t* const begin = code.here();
@@ -190,15 +225,17 @@ const std::uint8_t* PathRoutines::write_return(CodeWriter& code) const {
   code.move_if(kEqual, kCx, kAx);
   code.address(kCx, {kCx, -1});
   code.store({kSi, offsetof(Inline, top)}, kCx, kDword);
-  // path_footprint()
-  code.copy(kAx, kDi);
-  code.shift_left(kAx, 3);
-  code.shift_right(kDi, 13);
-  code.operate(kXor, kAx, kDi);
-  code.operate(kXor, kDx, kAx);
-  code.operate(kSub, kSp, 8);
-  code.call(taken);
-  code.operate(kAdd, kSp, 8);
+  if (taken != nullptr) {
+    // path_footprint()
+    code.copy(kAx, kDi);
+    code.shift_left(kAx, 3);
+    code.shift_right(kDi, 13);
+    code.operate(kXor, kAx, kDi);
+    code.operate(kXor, kDx, kAx);
+    code.operate(kSub, kSp, 8);
+    code.call(taken);
+    code.operate(kAdd, kSp, 8);
+  }
   nothing_more(code);
   CodeWriter::aim(elsewhere, code.here());
   code.ret();
@@ -215,9 +252,11 @@ const std::uint8_t* PathRoutines::write_wrong(CodeWriter& code, bool is_taken) c
   code.operate(kAdd, kNow, ZS_STATE(mispredict_units));
   if (is_taken) {
     code.operate(kSub, kSp, 8);
-    code.copy(kDi, kSi);
-    code.call(taken);
-    code.copy(kSi, kDi);
+    if (taken != nullptr) {
+      code.copy(kDi, kSi);
+      code.call(taken);
+      code.copy(kSi, kDi);
+    }
     code.call(touch);
     code.operate(kAdd, kSp, 8);
   }

@@ -34,7 +34,9 @@ class PathRoutines {
  public:
   /// Writes them.
   /// tournament  null: another one predicts, and taken branches are told to BranchUnit
-  PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter, const TournamentPredictor::Inline* tournament);
+  /// by_targets  whether TargetCache says where indirect branches go; then nobody wants to know of taken ones
+  PathRoutines(CodeWriter& code, const MemorySystem::Filter& filter, const TournamentPredictor::Inline* tournament,
+               bool by_targets);
   PathRoutines() = default;
 
   // Where they are, and what the flags say behind them.
@@ -44,7 +46,10 @@ class PathRoutines {
   std::array<const std::uint8_t*, 2> look_again{};
   // By whether the branch is taken; kSi: its hash, masked. Not equal: mispredicted.
   std::array<const std::uint8_t*, 2> conditional{};
-  const std::uint8_t* taken = nullptr;  // a taken branch whose footprint is kDx
+  const std::uint8_t* taken = nullptr;  // a taken branch whose footprint is kDx; null: nobody wants it
+  // An indirect one to where the run goes on; kSi: its hash. Not equal: mispredicted. Null: another one predicts.
+  const std::uint8_t* indirect = nullptr;
+  const std::uint8_t* called = nullptr;  // kDx: the address behind an indirect call to where the run goes on
   const std::uint8_t* touch =
       nullptr;  // the same in the BTB, if it is not its set's newest; kSi: where it is. Not equal: it was not there
   const std::uint8_t* call = nullptr;  // kDx: the address behind it
@@ -80,6 +85,8 @@ class PathRoutines {
   static const std::uint8_t* write_try(CodeWriter& code, Memory function, Memory first);
   static const std::uint8_t* write_taken(CodeWriter& code);
   static const std::uint8_t* write_call(CodeWriter& code);
+  static const std::uint8_t* write_indirect(CodeWriter& code);
+  const std::uint8_t* write_called(CodeWriter& code) const;
   const std::uint8_t* write_return(CodeWriter& code) const;
   const std::uint8_t* write_wrong(CodeWriter& code, bool is_taken) const;
   static const std::uint8_t* write_room(CodeWriter& code);

@@ -182,7 +182,7 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
       break;
     }
     case BranchKind::Return:
-      code_.constant(kDx, path_footprint(block.pc, 0));
+      if (places_.routines.taken != nullptr) code_.constant(kDx, path_footprint(block.pc, 0));
       code_.call(places_.routines.returned);
       ask_if(kNotEqual, Question::Branch);
       break;
@@ -194,6 +194,20 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
       write_follow(block);
       break;
     case BranchKind::RelativeJump: write_follow(block); break;
+    case BranchKind::IndirectCall:
+    case BranchKind::IndirectJump:
+      if (places_.routines.indirect == nullptr) {
+        ask_from(code_.jump_later(), Question::Branch, 0);
+        return;
+      }
+      if (block.kind == BranchKind::IndirectCall) {
+        code_.constant(kDx, block.pc + block.length);
+        code_.call(places_.routines.called);
+      }
+      code_.constant(kSi, block.hash);
+      code_.call(places_.routines.indirect);
+      ask_if(kNotEqual, Question::Wrong);
+      break;
     default: ask_from(code_.jump_later(), Question::Branch, 0); return;
   }
   write_target(block);
@@ -201,6 +215,7 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
 
 /// The path register's part of a taken branch.
 void PathWriter::write_follow(const SimpleBlock& block) {
+  if (places_.routines.taken == nullptr) return;
   code_.constant(kDx, block.footprint);
   code_.call(places_.routines.taken);
 }

@@ -51,6 +51,7 @@ struct PlayState {
   std::uint32_t* branch_tags = nullptr;
   WaitingFootprints::Inline* waiting = nullptr;
   ReturnStack::Inline* returns = nullptr;
+  TargetCache::Inline* last_targets = nullptr;  // null: another one predicts
   std::array<std::uint8_t, 128> learned{};
   std::array<std::uint64_t*, 2>
       mispredicted{};                  // where conditional branches that are, are counted, by whether they are taken
