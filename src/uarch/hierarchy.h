@@ -183,6 +183,7 @@ class Hierarchy final : public MemorySystem {
     const Arrival arrival = request(core, line, start, Request::Code);
     const EvictedLine evicted = own.l1i.insert(line, kSharedLine);
     forget_code(core, line);
+    expect_code(core, linear >> kLineBits);
     if (evicted.line != kNoLine) left_silently(core, evicted.line);
     outcome.latency += static_cast<std::uint32_t>(arrival.complete - start);
     outcome.source = arrival.source;
@@ -775,6 +776,18 @@ class Hierarchy final : public MemorySystem {
       cores_[core]->l1i.set_quick(slot, true, false);
       filters_[core].code[line_in_page(linear_line)] = linear_line;
       ++filters_[core].code_known;
+    }
+  }
+  /// It was put in just now, and its page is in the TLB: most are fetched again before they leave.
+  void expect_code(unsigned core, std::uint64_t linear_line) {
+    if constexpr (Parts::kInlinePath) {
+      if (!second_touch_is_idle(parameters_.l1i.policy.kind)) return;
+      L1i& lines = cores_[core]->l1i;
+      lines.set_quick(lines.newest(), true, false);
+      const MemorySystem::Filter& own = filters_[core];
+      const LruTable::Hint* const hint = own.code_tlb.touch(linear_line / kLinesPerPage);
+      if (own.code_lines.hot != nullptr && hint != nullptr)
+        own.code_lines.make_hot(lines.newest(), linear_line, 0, hint->slot);
     }
   }
   /// It left, or another one came into its set.

@@ -85,7 +85,12 @@ struct QuickLines {
     PolicyState& state = sets[slot / kMostWays].state;
     const std::uint32_t way = slot % kMostWays;
     state = (state & masks.keep[way]) | masks.set[way];
-    hot->add(linear, slot, store, state, masks.keep[way], masks.set[way], page);
+    make_hot(slot, linear, store, page);
+  }
+  /// From its next touch on.
+  void make_hot(std::uint32_t slot, std::uint64_t linear, unsigned store, std::uint32_t page) const {
+    const std::uint32_t way = slot % kMostWays;
+    hot->add(linear, slot, store, sets[slot / kMostWays].state, masks.keep[way], masks.set[way], page);
   }
 
   /// Of no cache: nothing hits.
