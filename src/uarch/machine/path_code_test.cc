@@ -139,6 +139,40 @@ TEST(PathCode, MakesAddressesAsTheyAreMadeByHand) {
   }
 }
 
+/// A loop of three paths: an indirect call, the return behind it, a jump back. Nothing in it is hard to predict.
+TEST(PathCode, ReturnsGoBehindIndirectCalls) {
+  struct OneBranch {
+    std::uint64_t pc, target;
+    arch::BranchKind kind;
+    std::vector<std::uint8_t> bytes;
+  };
+  const OneBranch loop[] = {
+      {0x40'0000, 0x40'1000, arch::BranchKind::IndirectCall, {0xFF, 0xD0}},  // call rax
+      {0x40'1000, 0x40'0002, arch::BranchKind::Return, {0xC3}},
+      {0x40'0002, 0x40'0000, arch::BranchKind::RelativeJump, {0xEB, 0xFC}},
+  };
+  const CoreModel& model = *find_core_model("skylake-server");
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    ModelledMachine machine(model, {.depth = depth, .tells_branches = depth == Depth::Full});
+    const auto thread = machine.attach_thread();
+    std::vector<arch::PathRun> once_around;
+    for (std::uint32_t path = 0; path < std::size(loop); ++path) {
+      const OneBranch& branch = loop[path];
+      arch::PathInstruction instruction{.pc = branch.pc,
+                                        .target = branch.target,
+                                        .taken = true,
+                                        .length = static_cast<std::uint8_t>(branch.bytes.size())};
+      std::ranges::copy(branch.bytes, instruction.bytes);
+      instruction.facts.branch = branch.kind;
+      thread->describe(path, {{&instruction, 1}, {}});
+      once_around.push_back({.path = path, .next = branch.target});
+    }
+    for (int turn = 0; turn < 1000; ++turn) thread->run(once_around, {});
+    EXPECT_LT(thread->signals()[arch::CoreSignal::MispredictedReturn], 10U);
+    EXPECT_LT(thread->signals()[arch::CoreSignal::MispredictedIndirectCall], 10U);
+  }
+}
+
 /// A block that loops: a load, a store, a taken branch.
 TEST(PathCode, HasCodeForWhatIsPlayedOften) {
   const CoreModel& model = *find_core_model("skylake-server");

@@ -148,8 +148,9 @@ TEST(Weaver, WithoutItTurnsHideSharing) {
 
 TEST(Weaver, PlaysTheSameHoweverRunsAreTold) {
   const MadeUpProgram program(11);
-  const auto stream = program.run(60'000, 5);
-  const auto other_stream = program.run(60'000, 6);
+  auto stream = program.run(60'000, 5);
+  auto other_stream = program.run(60'000, 6);
+  for (auto* whole : {&stream, &other_stream}) whole->resize(60'000);  // a block may have gone on
   std::vector<arch::CoreSignals> results;
   for (const std::size_t piece : {std::size_t{50}, std::size_t{5000}}) {
     ModelledMachine machine(*find_core_model("haswell"), woven(2, 2'000));
