@@ -42,10 +42,11 @@ struct Config {
   std::vector<std::string> exec_prefix;
 };
 
-/// What the program and its recording see as the first process's ids under Config::virtual_ids.
-inline constexpr std::int32_t kVirtualPid = 1000;
+/// What the program and its recording see as the first process's ids under Config::virtual_ids. Above every number that a kernel gives, as
+/// those of its children (ProcessIds), so that none of them can be taken for it.
+inline constexpr std::int32_t kVirtualPid = 5'000'001;
 /// The same for its parent, which is zeroskid.
-inline constexpr std::int32_t kVirtualParent = 999;
+inline constexpr std::int32_t kVirtualParent = 5'000'000;
 
 /// Exit status of the process when the engine itself fails, or refuses an instruction.
 inline constexpr int kToolFailed = 125;

@@ -25,6 +25,10 @@ namespace {
 
 constexpr long kPidfdOpen = 434;  // not in every libc's headers
 
+// Whom a number means does not depend on how far the kernel has counted.
+static_assert(ProcessIds::kKernelsEnd <= kVirtualParent && kVirtualParent < kVirtualPid &&
+              kVirtualPid < ProcessIds::kFirstShown);
+
 /// Where a system call has ids.
 struct IdCall {
   static constexpr unsigned kNo = 0, kFirst = 1, kSecond = 2, kThird = 4, kResult = 8;

@@ -12,7 +12,9 @@ namespace zs::engine {
 
 class ProcessIds {
  public:
-  /// Numbers shown begin here. source: Linux, linux/threads.h, PID_MAX_LIMIT: the kernel's end at 4194304.
+  /// The kernel's numbers end before this. source: Linux, linux/threads.h, PID_MAX_LIMIT
+  static constexpr std::int32_t kKernelsEnd = 4'194'304;
+  /// Numbers shown begin here.
   static constexpr std::int32_t kFirstShown = 10'000'000;
 
   struct Entry {
