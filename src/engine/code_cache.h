@@ -42,6 +42,8 @@ class Window {
     return direct_ && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
   }
   std::uint32_t direct_bias() const { return bias_; }
+  /// An indirect branch may soon go to `pc`, which the table covers: its page answers "miss" from now on, so that no fault has to say it.
+  void expect_direct(std::uint64_t pc, std::uint64_t miss);
   void set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss);
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
   /// Every page goes back to zero, which a jump through it shows as a fault at address 0.
@@ -98,7 +100,16 @@ class Window {
  private:
   void map_alias();
 
+  /// A page of the direct table has the entries of so many addresses.
+  static constexpr std::uint64_t kDirectPage = kPageSize / sizeof(std::uint64_t);
+  std::uint64_t* direct_slot(std::uint64_t pc) const { return reinterpret_cast<std::uint64_t*>(8 * pc + bias_); }
+  bool has_direct_page(std::uint64_t pc) const {
+    const std::uint64_t page = pc / kDirectPage;
+    return (reinterpret_cast<const std::uint64_t*>(direct_pages_)[page / 64] >> page % 64 & 1) != 0;
+  }
+
   std::uint64_t base_, table_, trace_, trace_end_, stubs_, code_, end_, slots_, notes_;
+  std::uint64_t direct_pages_;  // a bit for each page of the direct table that was written to
   bool aliased_ = false;
   bool biased_ = false;
   bool direct_ = false;

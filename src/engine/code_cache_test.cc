@@ -85,5 +85,47 @@ TEST_F(WindowTest, ATrippedViewOfAnyLengthFaults) {
   EXPECT_EXIT(write_unhandled(window.trace_end()), testing::KilledBySignal(SIGSEGV), "");
 }
 
+TEST_F(WindowTest, ADirectTableSaysMissWhereAnEntryIsExpectedAndNothingWhereNobodyWas) {
+  constexpr std::uint64_t kMiss = 0x6000'1234, kEntry = 0x6000'5678;
+  constexpr std::uint64_t kFixed = 0x40'0000;  // of a program linked below the low window
+  Window window(kBase, kCodeBytes);
+  const AddressRange fixed_part = window.map_direct_table({kFixed, kFixed + 10'000});
+  ASSERT_FALSE(fixed_part.empty());
+  const auto slot = [&](std::uint64_t pc) {
+    return reinterpret_cast<volatile std::uint64_t*>(8 * pc + window.direct_bias());
+  };
+  const auto is_backed = [&](std::uint64_t pc) {
+    unsigned char backed = 0;
+    EXPECT_EQ(mincore(reinterpret_cast<void*>(reinterpret_cast<std::uint64_t>(slot(pc)) & ~std::uint64_t{4095}), 4096,
+                      &backed),
+              0);
+    return (backed & 1) != 0;
+  };
+  for (const std::uint64_t pc : {kFixed + 700, Window::kDirectFirst, Window::kDirectEnd - 1}) {
+    ASSERT_TRUE(window.direct_covers(pc));
+    window.clear_direct(pc, kMiss);
+    EXPECT_FALSE(is_backed(pc)) << std::hex << pc;
+    window.expect_direct(pc, kMiss);
+    EXPECT_EQ(*slot(pc), kMiss);
+    EXPECT_EQ(*slot(pc & ~std::uint64_t{511}), kMiss);
+    EXPECT_EQ(*slot(pc | 511), kMiss);
+    window.set_direct(pc, kEntry, kMiss);
+    window.expect_direct(pc ^ 1, kMiss);
+    EXPECT_EQ(*slot(pc), kEntry);
+    EXPECT_EQ(*slot(pc ^ 1), kMiss);
+    window.clear_direct(pc, kMiss);
+    EXPECT_EQ(*slot(pc), kMiss);
+    window.forget_direct();
+    EXPECT_EQ(*slot(pc), 0u);
+    window.set_direct(pc, kEntry, kMiss);
+    EXPECT_EQ(*slot(pc), kEntry);
+    EXPECT_EQ(*slot(pc ^ 1), kMiss);
+    window.forget_direct();
+  }
+  for (const AddressRange part : {fixed_part, AddressRange{8 * Window::kDirectFirst + window.direct_bias(),
+                                                           8 * Window::kDirectEnd + window.direct_bias()}})
+    munmap(reinterpret_cast<void*>(part.start), part.size());
+}
+
 }  // namespace
 }  // namespace zs::engine

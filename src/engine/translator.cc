@@ -734,9 +734,17 @@ void Translator::emit_indirect_exit(const Insn& insn) {
     if (insn.return_pop != 0) out_.add_rsp(insn.return_pop);
   } else {
     emit_load_target(insn);
-    if (insn.flow == Flow::IndirectCall) emit_push(insn.next());
+    if (insn.flow == Flow::IndirectCall) {
+      emit_push(insn.next());
+      expect_return(insn.next());
+    }
   }
   emit_indirect_tail(insn.pc);
+}
+
+// Behind a call. Most are run soon after they are translated, and come back.
+void Translator::expect_return(std::uint64_t pc) {
+  if (current_.variant == Variant::Full && window_.direct_covers(pc)) window_.expect_direct(pc, stubs_.indirect_miss);
 }
 
 // The target is in rcx, the program's rcx in its slot.
@@ -816,6 +824,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
       add_counts(insn, true, running_);
       note_meta(insn, 0);
       emit_push(insn.next());
+      expect_return(insn.next());
       break;
     case Flow::TransactionBegin:
       add_counts(insn, false, running_);
