@@ -20,6 +20,8 @@ EVENTS = (["-e", "instructions:ppp", "-c", "997"],
           ["-e", "br_misp_retired.all_branches:pp", "-c", "61"],
           ["-b", "-e", "br_inst_retired.near_taken:pp", "-c", "1009"],
           ["-b", "-e", "mem_inst_retired.any:pp", "-c", "61"])
+#: For one run. The script step by step takes 75 s on a slow host that does nothing else.
+PATIENCE_S = 600
 #: Of how translated code comes close to an overflow, for the first of the events: thousands of faults in the middle of blocks, before and
 #: behind what it counts; long blocks without a place to look.
 APPROACHES = ("signal_faults_sampled", "no_flags_written")
@@ -75,12 +77,12 @@ def main():
                     os.remove(stale)
             command = [*prefix, zeroskid, "record", "-q", "--virtual-time", *events, *options, "-o", output, "--", *program]
             result = subprocess.run(command, env=dict(ENVIRONMENT, PAD=pad), stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
             if result.returncode != 0:
                 raise SystemExit(f"{' '.join(command)}: exit {result.returncode}: {result.stderr.decode()[-400:]}")
             return subprocess.run([zeroskid, "script", "-i", output, "-F", "comm,pid,tid,time,event,ip,period,addr,iregs"
                                    + (",brstack" if "-b" in events else "")],
-                                  stdout=subprocess.PIPE, check=True, timeout=120).stdout
+                                  stdout=subprocess.PIPE, check=True, timeout=PATIENCE_S).stdout
 
         for program in programs:
             for events in EVENTS[:1] if any(word.endswith(few) for word in program) else EVENTS:
