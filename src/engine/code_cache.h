@@ -48,6 +48,8 @@ class Window {
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
   /// Every page goes back to zero, which a jump through it shows as a fault at address 0.
   void forget_direct();
+  /// A page of it has the entries of so many addresses.
+  static constexpr std::uint64_t kDirectPage = kPageSize / sizeof(std::uint64_t);
   static constexpr std::uint64_t kDirectFirst = 0x1000'0000, kDirectEnd = 0x7ff0'0000;
 
   std::uint64_t trace_begin() const { return trace_; }
@@ -100,13 +102,12 @@ class Window {
  private:
   void map_alias();
 
-  /// A page of the direct table has the entries of so many addresses.
-  static constexpr std::uint64_t kDirectPage = kPageSize / sizeof(std::uint64_t);
   std::uint64_t* direct_slot(std::uint64_t pc) const { return reinterpret_cast<std::uint64_t*>(8 * pc + bias_); }
-  bool has_direct_page(std::uint64_t pc) const {
-    const std::uint64_t page = pc / kDirectPage;
-    return (reinterpret_cast<const std::uint64_t*>(direct_pages_)[page / 64] >> page % 64 & 1) != 0;
+  /// The word with the bit of that entry's page, and the bit.
+  std::uint64_t& direct_pages(std::uint64_t pc) const {
+    return reinterpret_cast<std::uint64_t*>(direct_pages_)[pc / kDirectPage / 64];
   }
+  static constexpr std::uint64_t direct_page_bit(std::uint64_t pc) { return std::uint64_t{1} << pc / kDirectPage % 64; }
 
   std::uint64_t base_, table_, trace_, trace_end_, stubs_, code_, end_, slots_, notes_;
   std::uint64_t direct_pages_;  // a bit for each page of the direct table that was written to

@@ -689,13 +689,15 @@ void Translator::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   emit_leave(id, false);
 }
 
-void Translator::emit_push(std::uint64_t value) {
-  if (fits32(value)) {
-    out_.push_imm32(static_cast<std::uint32_t>(value));
+// Of a call. Most are run soon after they are translated, and come back.
+void Translator::emit_push_return(std::uint64_t pc) {
+  if (fits32(pc)) {
+    out_.push_imm32(static_cast<std::uint32_t>(pc));
   } else {
     out_.push_literal(out_.here() + 6);  // patched when the literal has its place
-    literals_.emplace_back(out_.here(), value);
+    literals_.emplace_back(out_.here(), pc);
   }
+  if (current_.variant == Variant::Full && window_.direct_covers(pc)) window_.expect_direct(pc, stubs_.indirect_miss);
 }
 
 void Translator::emit_load_target(const Insn& insn) {
@@ -737,17 +739,9 @@ void Translator::emit_indirect_exit(const Insn& insn) {
     if (insn.return_pop != 0) out_.add_rsp(insn.return_pop);
   } else {
     emit_load_target(insn);
-    if (insn.flow == Flow::IndirectCall) {
-      emit_push(insn.next());
-      expect_return(insn.next());
-    }
+    if (insn.flow == Flow::IndirectCall) emit_push_return(insn.next());
   }
   emit_indirect_tail(insn.pc);
-}
-
-// Behind a call. Most are run soon after they are translated, and come back.
-void Translator::expect_return(std::uint64_t pc) {
-  if (current_.variant == Variant::Full && window_.direct_covers(pc)) window_.expect_direct(pc, stubs_.indirect_miss);
 }
 
 // The target is in rcx, the program's rcx in its slot.
@@ -826,8 +820,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
     case Flow::Call:
       add_counts(insn, true, running_);
       note_meta(insn, 0);
-      emit_push(insn.next());
-      expect_return(insn.next());
+      emit_push_return(insn.next());
       break;
     case Flow::TransactionBegin:
       add_counts(insn, false, running_);

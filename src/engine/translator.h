@@ -339,8 +339,7 @@ class Translator {
   void emit_indirect_tail(std::uint64_t pc);
   void emit_expected_return(const PathStep& step);
   void emit_load_target(const Insn& insn);
-  void emit_push(std::uint64_t value);
-  void expect_return(std::uint64_t pc);
+  void emit_push_return(std::uint64_t pc);
   SideExit& add_side_exit(std::uint64_t target, bool taken);
   std::span<std::uint32_t> counts_of(const SideExit& side);
   void emit_side_exits();
