@@ -30,7 +30,7 @@ constexpr FieldRow kFields[] = {
     {ScriptField::Tid,                "tid",         field::tid,              ""},
     {ScriptField::Cpu,                "cpu",         field::cpu,              ""},
     {ScriptField::Time,               "time",        field::time,             ""},
-    {ScriptField::Period,             "period",      field::period,           ""},
+    {ScriptField::Period,             "period",      0,                       ""},  // or the event's, when it is fixed
     {ScriptField::Event,              "event",       0,                       ""},
     {ScriptField::Address,            "addr",        field::address,          "-d"},
     {ScriptField::DataSource,         "data_src",    field::data_source,      "-d"},
