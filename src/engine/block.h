@@ -115,7 +115,6 @@ struct Block {
   std::uint16_t instructions = 0;
   std::uint16_t exits = 0;
   Variant variant = Variant::Full;
-  std::uint8_t followed = 0;       // bit i: the path follows its i-th conditional branch, a forward one, to the target
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
   std::uint16_t braked_at = UINT16_MAX;  // instructions before its brake

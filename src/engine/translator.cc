@@ -118,10 +118,12 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   Path& path = path_;
   path.clear();
   planner_.clear(variant == Variant::Logged);
-  unsigned conditionals = 0;
   unsigned side_exits = 0;
   unsigned risky = 0;
   std::uint64_t at = pc;
+  const auto is_there = [&](std::uint64_t where) {
+    return by_pc_.find(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
+  };
   // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
   const bool unseen = source_.may_change_unseen(pc);
   const auto worth_following = [&](std::uint64_t target) {
@@ -131,8 +133,7 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
       if (path.steps[i].insn.pc == target)
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
-    return as != nullptr || variant == Variant::Once || is_up_to(variant) ||
-           by_pc_.find(target, variant == Variant::Logged ? variant : Variant::Full) == kNone;
+    return as != nullptr || variant == Variant::Once || is_up_to(variant) || !is_there(target);
   };
   const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
     path.end_kind = kind;
@@ -145,6 +146,10 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
       return end(ExitKind::Direct, at);
     }
     if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !has_brake(path)))
+      return end(ExitKind::Direct, at);
+    // What has a translation is not translated twice. A core model's blocks end with branches, so there no path ends elsewhere.
+    if ((variant == Variant::Full || variant == Variant::Logged) && as == nullptr && !path.steps.empty() &&
+        (!options_.addresses || path.steps.back().insn.facts.branch != arch::BranchKind::None) && is_there(at))
       return end(ExitKind::Direct, at);
     // Whoever comes out of here after a sample is to find a block.
     if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear &&
@@ -214,16 +219,9 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
                                           [&](const PathStep& s) { return s.insn.pc == insn.target; });
           if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
           at = insn.target;
-        } else if (variant != Variant::Step &&
-                   (as != nullptr ? (as->followed >> conditionals & 1u) != 0 : mostly_taken_[guess_of(insn.pc)])) {
-          step.follow_taken = true;
-          path.followed |= static_cast<std::uint8_t>(1u << conditionals);
-          if (!worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
-          at = insn.target;
         } else {
           at = insn.next();
         }
-        ++conditionals;
         if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
         break;
       case Flow::CounterJump:
@@ -1086,7 +1084,6 @@ void Translator::approach_from(std::uint32_t exit_id) {
 
 // What makes up the block that current_ has begun to describe.
 void Translator::emit_block(const Path& path) {
-  current_.followed = path.followed;
   current_.mark = path.mark;
   current_.entry = out_.here();
   current_.cold_entry = cold_at_;
@@ -1138,18 +1135,6 @@ std::vector<std::uint32_t>& Translator::note_page(std::uint64_t page) {
 
 // ---- links ----------------------------------------------------------------------------------------------------
 
-// A forward branch that is taken the first time the block gets there: the rest of the path was a wrong guess.
-bool Translator::is_better_followed(std::uint32_t exit_id) const {
-  const Exit& exit = exits_[exit_id];
-  if (exit.pc == 0 || !exit.taken) return false;
-  const Block& block = blocks_[exit.block];
-  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
-    const bool further = id > exit_id || exits_[id].pc == 0;  // a later branch, or the end of the path
-    if (further && exits_[id].linked_to != kNone) return false;
-  }
-  return true;
-}
-
 // Blocks lead to their like, but for brakes, and for what lies behind a stop.
 Variant Translator::links_to(const Exit& exit) const {
   if (!exit.near) return blocks_[exit.block].variant;
@@ -1157,21 +1142,17 @@ Variant Translator::links_to(const Exit& exit) const {
 }
 
 // The end of the path just translated leads to where it goes at once, if that is there: no visit, and no store into code that has run
-// already. Not where a branch may still prove to be better followed: of that the first to come to the end tells. Nor where the block's
-// first exit is that of its code check.
+// already. Not where the block's first exit is that of its code check.
 void Translator::link_end(const Path& path) {
   if (path.terminated || path.end_kind != ExitKind::Direct || current_.unseen_changes) return;
-  const auto open = [](const Exit& exit) { return exit.pc != 0 && exit.taken; };
-  const auto first = exits_.begin() + current_.first_exit;
-  if (std::any_of(first, first + current_.exits, open)) return;
-  CHECK(first->target == path.end_pc, first->target, path.end_pc);
+  CHECK(exits_[current_.first_exit].target == path.end_pc, exits_[current_.first_exit].target, path.end_pc);
   const Block* const target = find(path.end_pc, current_.variant);
   if (target != nullptr && !target->unseen_changes) link(current_.first_exit, *target);
 }
 
 bool Translator::may_link(std::uint32_t exit_id) const {
   const Exit& exit = exits_[exit_id];
-  return exit.patch_after != 0 && exit.linked_to == kNone && !blocks_[exit.block].dead && !is_better_followed(exit_id);
+  return exit.patch_after != 0 && exit.linked_to == kNone && !blocks_[exit.block].dead;
 }
 
 bool Translator::comes_out_again(std::uint32_t exit_id) {
@@ -1184,10 +1165,6 @@ void Translator::link(std::uint32_t exit_id, const Block& target) {
   Exit& exit = exits_[exit_id];
   if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead || target.variant != links_to(exit))
     return;
-  if (is_better_followed(exit_id)) {
-    mostly_taken_.set(guess_of(exit.pc));
-    return kill(exit.block);
-  }
   const std::uint32_t index = index_of(target);
   lead(exit_id, target);
   exit.linked_to = index;

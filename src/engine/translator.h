@@ -2,7 +2,6 @@
 // so that control stays in the cache, and with one append to the trace on every way out of a block.
 #pragma once
 
-#include <bitset>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -252,14 +251,12 @@ class Translator {
     MarkTime mark = MarkTime::None;        // of its first instruction
     ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says
     std::uint64_t end_pc = 0;
-    bool terminated = false;    // the last step leaves by itself
-    bool full = false;          // it ends only because it, or what it stores, would become too long
-    std::uint8_t followed = 0;  // as Block::followed
+    bool terminated = false;  // the last step leaves by itself
+    bool full = false;        // it ends only because it, or what it stores, would become too long
     void clear() {
       steps.clear();
       calls.clear();
       terminated = full = false;
-      followed = 0;
       mark = MarkTime::None;
     }
   };
@@ -357,7 +354,6 @@ class Translator {
   void forget_hashed();
   bool looks_up_directly() const;
   std::vector<std::uint32_t>& note_page(std::uint64_t page);
-  bool is_better_followed(std::uint32_t exit_id) const;
   void unlink_incoming(Block& block);
   void kill(std::uint32_t index);
 
@@ -381,9 +377,6 @@ class Translator {
   static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
   std::uint64_t noted_page_ = kNoPage;  // the page looked up last, and its blocks
   std::vector<std::uint32_t>* noted_blocks_ = nullptr;
-  /// Forward branches that blocks follow to their target, by a hash of the pc. Two of one hash share their fate: it is a guess.
-  std::bitset<std::size_t{1} << 18> mostly_taken_;
-  static std::size_t guess_of(std::uint64_t pc) { return (pc * 0x9E3779B97F4A7C15u) >> 46; }
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::vector<Retirements> retirements_;           // by block, as far as somebody asked
   std::vector<std::uint16_t> kept_sums_;           // of sums_to(): how many, and they, of one exit behind the other's
