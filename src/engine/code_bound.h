@@ -31,7 +31,7 @@ class CodeBound {
   bool exceeded(std::size_t held, std::size_t paths) {
     if (held <= most_) return false;
     if (ran_ < kRunsToBeCheap * paths && 5 * again_ > 4 * different_)
-      most_ = std::min(most_ + most_ / 4, kMostTimes * kUsual);
+      most_ = std::min(most_ + most_ / 8, kMostTimes * kUsual);
     return true;
   }
   /// All paths were.

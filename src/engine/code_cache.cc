@@ -80,6 +80,7 @@ AddressRange Window::map_direct_table(AddressRange fixed_code) {
 void Window::expect_direct(std::uint64_t pc, std::uint64_t miss) {
   if ((direct_pages(pc) & direct_page_bit(pc)) != 0) return;
   direct_pages(pc) |= direct_page_bit(pc);
+  ++direct_pages_in_use_;
   std::fill_n(direct_slot(pc & ~(kDirectPage - 1)), kDirectPage, miss);
 }
 
@@ -99,6 +100,7 @@ void Window::forget_direct() {
   if (direct_) forget(direct_slots({kDirectFirst, kDirectEnd}));
   if (!fixed_code_.empty()) forget(direct_slots(fixed_code_));
   forget({direct_pages_, direct_pages_ + kDirectPagesBytes});
+  direct_pages_in_use_ = 0;
 }
 
 void Window::trip() const {

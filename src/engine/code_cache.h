@@ -48,6 +48,8 @@ class Window {
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
   /// Every page goes back to zero, which a jump through it shows as a fault at address 0.
   void forget_direct();
+  /// Of memory that the table takes.
+  std::size_t direct_bytes() const { return kPageSize * direct_pages_in_use_; }
   /// A page of it has the entries of so many addresses.
   static constexpr std::uint64_t kDirectPage = kPageSize / sizeof(std::uint64_t);
   static constexpr std::uint64_t kDirectFirst = 0x1000'0000, kDirectEnd = 0x7ff0'0000;
@@ -110,7 +112,8 @@ class Window {
   static constexpr std::uint64_t direct_page_bit(std::uint64_t pc) { return std::uint64_t{1} << pc / kDirectPage % 64; }
 
   std::uint64_t base_, table_, trace_, trace_end_, stubs_, code_, end_, slots_, notes_;
-  std::uint64_t direct_pages_;  // a bit for each page of the direct table that was written to
+  std::uint64_t direct_pages_;           // a bit for each page of the direct table that was written to,
+  std::size_t direct_pages_in_use_ = 0;  // and how many were
   bool aliased_ = false;
   bool biased_ = false;
   bool direct_ = false;

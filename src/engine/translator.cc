@@ -1304,10 +1304,10 @@ void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
 
 std::size_t Translator::bytes() const {
   const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + counts_.bytes_of_exit();
-  constexpr std::size_t kMapped = 32, kInDirectTable = 240;  // measured: cc1
-  return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) +
-         blocks_.size() * (sizeof(Block) + kMapped + kInDirectTable) + (at_ - window_.code_begin()) +
-         (cold_at_ - window_.cold_begin()) + (near_at_ - near_begin_);
+  constexpr std::size_t kMapped = 32;  // measured: cc1
+  return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) + blocks_.size() * (sizeof(Block) + kMapped) +
+         window_.direct_bytes() + (at_ - window_.code_begin()) + (cold_at_ - window_.cold_begin()) +
+         (near_at_ - near_begin_);
 }
 
 void Translator::flush() {
