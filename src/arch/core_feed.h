@@ -163,7 +163,7 @@ class CoreFeed {
   }
 
   /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load is
-  /// tagged at a time; when it has its data, a seeded pseudo-random few of those that follow are passed over.
+  /// tagged at a time; a seeded pseudo-random few of those that follow are passed over, then those until it has its data.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;
 
   /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it: the most

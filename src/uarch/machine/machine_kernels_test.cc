@@ -257,11 +257,11 @@ TEST(MachineKernels, CountsTaggedLoadsThatTakeLongerThanTheThreshold) {
   loop.run(kernels::kChase, 4000, near);
   const std::uint64_t first = loop[CoreSignal::LatencyLoads];
   EXPECT_LE(first, 1U);
-  loop.run(kernels::kChase, 4000, far);
-  // One in eight or nine is tagged, because up to 15 are passed over.
+  loop.run(kernels::kChase, 40'000, far);
+  // 8 to 23 are passed over behind each that is tagged; the next has waited for its data anyway.
   const std::uint64_t tagged = loop[CoreSignal::LatencyLoads] - first;
-  EXPECT_GT(tagged, 4000U / 14);
-  EXPECT_LT(tagged, 4000U / 6);
+  EXPECT_GT(tagged, 40'000U / 18);
+  EXPECT_LT(tagged, 40'000U / 15);
   loop.thread().set_latency_threshold(100'000);
   const std::uint64_t before = loop[CoreSignal::LatencyLoads];
   loop.run(kernels::kChase, 1000, far);

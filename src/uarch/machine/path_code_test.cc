@@ -34,6 +34,10 @@ class EveryPathCode : public testing::TestWithParam<CoreModel> {
     ModelledMachine machine(model, options), by_hand_machine(model, by_hand_options);
     const auto thread = machine.attach_thread();
     const auto by_hand = by_hand_machine.attach_thread();
+    const bool tags_loads = mild && depth == Depth::Full;
+    if (tags_loads) {
+      for (arch::CoreFeed* feed : {thread.get(), by_hand.get()}) feed->set_latency_threshold(3);
+    }
     Runner runner(*thread), by_hand_runner(*by_hand);
     for (std::size_t at = 0; at < stream.size(); at += 700) {
       const auto part = std::span(stream).subspan(at, std::min<std::size_t>(700, stream.size() - at));
@@ -53,6 +57,7 @@ class EveryPathCode : public testing::TestWithParam<CoreModel> {
     EXPECT_GT(thread->signals()[arch::CoreSignal::LoadL1Hit], 1000U);
     EXPECT_GT(thread->signals()[arch::CoreSignal::MispredictedTaken], 50U);
     EXPECT_TRUE(depth == Depth::Fast || thread->signals()[arch::CoreSignal::ForwardedLoads] > 50);
+    EXPECT_TRUE(!tags_loads || thread->signals()[arch::CoreSignal::LatencyLoads] > 100);
   }
 };
 

@@ -43,6 +43,7 @@ void PathWriter::write_dispatch(CodeWriter& code) {
 std::uint8_t* PathWriter::write() {
   std::uint64_t loads = 0, stores = 0, fetches = 0;
   const SimpleBlock* before = nullptr;
+  write_begin();
   if (std::ranges::any_of(terms_, has_slot)) {
     code_.load(kAx, {kRun, offsetof(arch::PathRun, slots)}, kDword);
     code_.load(kValues, ZS_STATE(values));

@@ -50,6 +50,8 @@ class PathWriter {
   virtual void write_block(const SimpleBlock& block, const SimpleBlock* before) = 0;
   /// Predicts. Behind it the flags say: not equal, wrong. Returns whether a taken branch is in the path register then.
   virtual bool write_conditional(const SimpleBlock& block) = 0;
+  /// Before anything else; goes to PathPlaces::exit where code may not play the path.
+  virtual void write_begin() {}
   /// Behind the last block.
   virtual void write_end() {}
   /// Behind everything.

@@ -64,6 +64,7 @@ struct PlayState {
   CoreClock::Inline* clock = nullptr;
   const StoreBuffer::Inline* stores = nullptr;
   std::uint64_t uops = 0, fused = 0;  // of the paths that were played
+  std::uint64_t untagged = 0;         // loads of which none is tagged; a path with more of them ends the play
   std::uint64_t waited = 0;  // cycles for which the store that is asked about has waited; 0: it was not done yet
   /// MemorySystem::early_load().
   bool (*loads)(PlayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;

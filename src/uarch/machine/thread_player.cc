@@ -175,16 +175,17 @@ bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const
   weaver_.settle(*this);
   take();
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
-  watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}, .sum = 0};
+  watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}};
   const bool changes_seldom = (watched & kCountedLate).none();
   for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
     if (!watched[i]) continue;
     watch_.signals.push_back(static_cast<std::uint8_t>(i));
+    watch_.changes_in_code |= i != static_cast<std::size_t>(CoreSignal::LatencyLoads);
     watch_.sum += signals_.counts[i];
   }
   const arch::PathRun* const end = runs.data() + runs.size();
   for (const arch::PathRun* run = runs.data(); run != end; ++run) {
-    if (!kTimed && !watch_.signals.empty() && taken_.empty() && open_ == nullptr) {
+    if (!watch_.signals.empty() && taken_.empty() && open_ == nullptr) {
       play_code(run, end, values);
       if (run == end) break;
       if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
@@ -350,11 +351,8 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
   const arch::PathRun* const last = &runs.back();
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
     if (open_ == nullptr && remembers_none) {
-      // Of the load-latency facility, which looks at every load, code knows nothing.
-      if (!kTimed || !tags_) {
-        play_code(run, last, values);
-        if (run == last) break;
-      }
+      play_code(run, last, values);
+      if (run == last) break;
       if (const SimpleBlock* const simple = book_.simple(run->path)) {
         const std::uint64_t* const words = words_of(*run, values).data();
         if constexpr (kTimed) {
@@ -389,7 +387,7 @@ template <bool kLast>
           last_.loaded = true;
           last_.load = {.latency = cycles};
         }
-        if (tags_) tag(clock.load_dispatch(step.load), cycles);
+        if (tags_ && !is_passed_over()) tag(clock.load_dispatch(step.load), cycles);
         return words + 1;
       }
       const std::uint64_t now = clock.load_dispatch(step.load);
@@ -405,7 +403,7 @@ template <bool kLast>
           last_.loaded = true;
           last_.load = {.latency = cycles};
         }
-        if (tags_) tag(now, cycles);
+        if (tags_ && !is_passed_over()) tag(now, cycles);
       } else {
         loaded(step, now, memory_.other_load(core, access_of(step, linear, now)));
       }
@@ -577,7 +575,11 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
       const auto& player = *static_cast<ThreadPlayer*>(own.player);
       return player.memory_.early_load(player.core_.number, linear, bytes, player.core_.clock.start_cycle());
     };
+    state.untagged = tags_ ? passed_over_ : UINT64_MAX;
+    const bool tags = std::exchange(tags_, false);  // nor does it tag one that is asked about
     code.play();
+    tags_ |= tags;
+    if (tags) passed_over_ = state.untagged;
     counts_.uops += std::exchange(state.uops, 0);
     counts_.fused += std::exchange(state.fused, 0);
   } else {
@@ -611,9 +613,16 @@ std::uint64_t ThreadPlayer<Clock>::answer_timed(PlayState& state, std::uint32_t 
     const Segment& segment = plan.segments[question.block];
     PlayedCore<Clock>& core = player.core_;
     if (!core.clock.under_way()) core.clock.begin_here(*segment.timing);
+    const bool is_watched = player.watch_.watcher != nullptr && player.watch_.changes_in_code;
     BranchOutcome outcome;
     switch (question.kind) {
-      case Question::Step: player.answer_step(state, blocks, plan, question); break;
+      case Question::Step:
+        if (is_watched && state.waited == 0) {
+          player.watch_rest(state, blocks, plan, question);
+          return 1;
+        }
+        player.answer_step(state, blocks, plan, question);
+        break;
       case Question::Branch: outcome = player.play_branch(block, state.run->next, core); break;
       case Question::Wrong:
         outcome.mispredicted = true;
@@ -628,6 +637,12 @@ std::uint64_t ThreadPlayer<Clock>::answer_timed(PlayState& state, std::uint32_t 
       default: CHECK(false, what);
     }
     player.tell_clock(segment, outcome);
+    if (is_watched && (outcome.mispredicted || outcome.btb_miss)) {
+      core.clock.end();
+      player.count_uops(state, plan, question.block + 1U);
+      player.tell_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {});
+      return 1;
+    }
     core.clock.take_back_uneventful();
     return 0;
   }
@@ -651,6 +666,44 @@ void ThreadPlayer<Clock>::answer_step(PlayState& state, const SimpleBlock* block
     filter_.count(store - 1, 0 - store);
   }
   play_step<false>(step, &state.linear);
+}
+
+/// Those of the path's first blocks, which are over, and of all paths before. The code counts them all where the path ends.
+template <typename Clock>
+void ThreadPlayer<Clock>::count_uops(PlayState& state, const Plan& plan, std::size_t segments) {
+  std::uint64_t uops = 0, fused = 0;
+  for (const Segment& segment : plan.segments.first(segments)) {
+    uops += segment.timing->uops();
+    fused += segment.timing->fused();
+  }
+  counts_.uops += std::exchange(state.uops, 0 - uops) + uops;
+  counts_.fused += std::exchange(state.fused, 0 - fused) + fused;
+}
+
+/// What is left of the block under way, one step after the other. The code counts its accesses, lines and uops where its path ends, so what is
+/// counted here is taken away.
+template <typename Clock>
+void ThreadPlayer<Clock>::watch_rest(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question) {
+  const SimpleBlock& block = blocks[question.block];
+  const Segment& segment = plan.segments[question.block];
+  std::size_t lines = 0, accesses = 0;  // that are done
+  for (const Step& step : plan.steps_of(question.block).first(question.done))
+    ++(step.kind == StepKind::Fetch ? lines : accesses);
+  if (lines != 0) {
+    filter_.fetched = block.first_line + lines - 1;
+    filter_.fetches -= block.lines - lines;
+  } else {
+    const SimpleBlock* const before = question.block == 0 ? nullptr : &block - 1;
+    if (before != nullptr) filter_.fetched = before->first_line + before->lines - 1;
+    filter_.fetches -= fetches_of(block, before);
+  }
+  const std::uint64_t stores = block.stores, loads = block.looks - stores;
+  filter_.count(0 - loads, 0 - stores);
+  count_uops(state, plan, question.block);
+  watch_block(plan, watched(plan, state, blocks, block), block.first_line + lines, accesses,
+              words_of(state, blocks, block));
+  state.uops -= segment.timing->uops();
+  state.fused -= segment.timing->fused();
 }
 
 /// What became of the branch at the end of the block under way.
@@ -1133,7 +1186,7 @@ template <typename Clock>
 void ThreadPlayer<Clock>::loaded(const Step& step, std::uint64_t now, const Outcome& outcome) {
   last_.load = outcome;
   last_.loaded = true;
-  if (tags_) tag(now, outcome.latency);
+  if (tags_ && !is_passed_over()) tag(now, outcome.latency);
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
   if (step.load != kNoLane) core_.clock.load_done(step.load, outcome.latency, level);
@@ -1154,17 +1207,15 @@ void ThreadPlayer<Clock>::stored(const Step& step, const Outcome& outcome) {
   }
 }
 
-/// A load for the load-latency facility, which follows one at a time.
+/// A load that the load-latency facility does not pass over. It follows one at a time, so the next that is dispatched when that one has its data
+/// is tagged. now: when it is dispatched
 template <typename Clock>
 void ThreadPlayer<Clock>::tag(std::uint64_t now, std::uint32_t latency) {
-  constexpr std::uint64_t kMostPassedOver = 16;  // chosen; without any, a loop could hide one of its loads for ever
+  // chosen; always as many, and a loop could hide one of its loads for ever.
+  constexpr std::uint64_t kFewestPassedOver = 8, kAtRandom = 16;
   if (now < tagged_until_) return;
-  if (passed_over_ != 0) {
-    --passed_over_;
-    return;
-  }
   tagged_until_ = now + latency;
-  passed_over_ = random_.below(kMostPassedOver);
+  passed_over_ = kFewestPassedOver + random_.below(kAtRandom);
   if (latency > threshold_) ++signals_[CoreSignal::LatencyLoads];
 }
 
@@ -1261,7 +1312,7 @@ const std::uint64_t* ThreadPlayer<Clock>::repeat(const Step* step, const std::ui
     if (is_load) {
       last_.load = outcome;
       last_.loaded = true;
-      if (tags_) tag(now, outcome.latency);
+      if (tags_ && !is_passed_over()) tag(now, outcome.latency);
       signals_[CoreSignal::Loads] += more;
       signals_[CoreSignal::LoadL1Hit] += more;
       slot = now + outcome.latency;

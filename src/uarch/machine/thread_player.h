@@ -146,6 +146,7 @@ class ThreadPlayer final : public arch::CoreFeed {
     const arch::PathRun* runs = nullptr;
     std::vector<std::uint8_t> signals;  // those that are watched; empty: whatever is done is told
     std::uint64_t sum = 0;              // of these, when the watcher was last told
+    bool changes_in_code = false;       // some may change in paths that code plays, which tags no load
   };
   /// A block of a run under watch.
   struct WatchedBlock {
@@ -180,6 +181,8 @@ class ThreadPlayer final : public arch::CoreFeed {
   static std::uint64_t answer(PlayState& state, std::uint32_t what);
   static std::uint64_t answer_timed(PlayState& state, std::uint32_t what);
   void answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
+  void count_uops(PlayState& state, const Plan& plan, std::size_t segments);
+  void watch_rest(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
   void tell_clock(const Segment& segment, const BranchOutcome& outcome);
   static std::uint64_t answer_line(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, Question question);
@@ -226,6 +229,12 @@ class ThreadPlayer final : public arch::CoreFeed {
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
+  /// Of a load that the load-latency facility may tag. Code plays such without asking, as long as there are enough (PlayState::untagged).
+  bool is_passed_over() {
+    if (passed_over_ == 0) return false;
+    --passed_over_;
+    return true;
+  }
   void tag(std::uint64_t now, std::uint32_t latency);
   const std::uint64_t* gather(const Step& step, const std::uint64_t* words);
   const std::uint64_t* repeat(const Step* step, const std::uint64_t* words);
@@ -274,7 +283,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   bool tags_ = false;
   std::uint32_t threshold_ = 0;
   std::uint64_t tagged_until_ = 0;  // the tagged load has its data
-  std::uint64_t passed_over_ = 0;   // loads that will not be tagged after that
+  std::uint64_t passed_over_ = 0;   // loads that will not be tagged, whenever they are dispatched
   Random random_;
   std::uint32_t repeat_cycles_ = 0;  // of a string instruction, until its block ends
   SlotCause repeat_cause_ = SlotCause::Ports;

@@ -37,6 +37,16 @@ std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
          timing.stores() * (32 + 24 * inputs);
 }
 
+/// As ThreadPlayer::is_passed_over() does it.
+void TimedPathWriter::write_begin() {
+  std::int32_t loads = 0;
+  for (const SimpleBlock& block : blocks_) loads += block.looks - block.stores;
+  if (loads == 0) return;
+  code_.operate(kCmp, ZS_STATE(untagged), loads);
+  code_.jump_if(kBelow, places_.exit);
+  code_.operate(kSub, ZS_STATE(untagged), loads);
+}
+
 void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   const Segment& segment = plan_.segments[which_];
   const std::span<const Step> steps = plan_.steps_of(which_);

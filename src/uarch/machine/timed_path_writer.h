@@ -30,6 +30,7 @@ class TimedPathWriter final : public PathWriter {
   static constexpr std::size_t kMostVectors = 13;
 
   void write_block(const SimpleBlock& block, const SimpleBlock* before) override;
+  void write_begin() override;
   void write_end() override;
   void write_aside() override;
   void write_access(const Step& step, Look look, std::size_t number, const BlockTiming& timing);
