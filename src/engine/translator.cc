@@ -152,8 +152,7 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
         (!options_.addresses || path.steps.back().insn.facts.branch != arch::BranchKind::None) && is_there(at))
       return end(ExitKind::Direct, at);
     // Whoever comes out of here after a sample is to find a block.
-    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear &&
-        by_pc_.find(at, Variant::Full) != kNone)
+    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear && is_there(at))
       return end(ExitKind::Direct, at);
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at);

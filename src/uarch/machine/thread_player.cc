@@ -387,7 +387,7 @@ template <bool kLast>
           last_.loaded = true;
           last_.load = {.latency = cycles};
         }
-        if (tags_ && !is_passed_over()) tag(clock.load_dispatch(step.load), cycles);
+        if (may_be_tagged()) tag(clock.load_dispatch(step.load), cycles);
         return words + 1;
       }
       const std::uint64_t now = clock.load_dispatch(step.load);
@@ -403,7 +403,7 @@ template <bool kLast>
           last_.loaded = true;
           last_.load = {.latency = cycles};
         }
-        if (tags_ && !is_passed_over()) tag(now, cycles);
+        if (may_be_tagged()) tag(now, cycles);
       } else {
         loaded(step, now, memory_.other_load(core, access_of(step, linear, now)));
       }
@@ -1186,7 +1186,7 @@ template <typename Clock>
 void ThreadPlayer<Clock>::loaded(const Step& step, std::uint64_t now, const Outcome& outcome) {
   last_.load = outcome;
   last_.loaded = true;
-  if (tags_ && !is_passed_over()) tag(now, outcome.latency);
+  if (may_be_tagged()) tag(now, outcome.latency);
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
   if (step.load != kNoLane) core_.clock.load_done(step.load, outcome.latency, level);
@@ -1312,7 +1312,7 @@ const std::uint64_t* ThreadPlayer<Clock>::repeat(const Step* step, const std::ui
     if (is_load) {
       last_.load = outcome;
       last_.loaded = true;
-      if (tags_ && !is_passed_over()) tag(now, outcome.latency);
+      if (may_be_tagged()) tag(now, outcome.latency);
       signals_[CoreSignal::Loads] += more;
       signals_[CoreSignal::LoadL1Hit] += more;
       slot = now + outcome.latency;

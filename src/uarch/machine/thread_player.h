@@ -229,11 +229,12 @@ class ThreadPlayer final : public arch::CoreFeed {
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
-  /// Of a load that the load-latency facility may tag. Code plays such without asking, as long as there are enough (PlayState::untagged).
-  bool is_passed_over() {
-    if (passed_over_ == 0) return false;
+  /// Whether the load-latency facility does not pass over the load that comes next. Code plays those that it does without asking, as long as
+  /// there are enough (PlayState::untagged).
+  bool may_be_tagged() {
+    if (!tags_ || passed_over_ == 0) return tags_;
     --passed_over_;
-    return true;
+    return false;
   }
   void tag(std::uint64_t now, std::uint32_t latency);
   const std::uint64_t* gather(const Step& step, const std::uint64_t* words);

@@ -37,7 +37,7 @@ std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
          timing.stores() * (32 + 24 * inputs);
 }
 
-/// As ThreadPlayer::is_passed_over() does it.
+/// As ThreadPlayer::may_be_tagged() does it.
 void TimedPathWriter::write_begin() {
   std::int32_t loads = 0;
   for (const SimpleBlock& block : blocks_) loads += block.looks - block.stores;
