@@ -42,6 +42,8 @@ class Window {
     return direct_ && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
   }
   std::uint32_t direct_bias() const { return bias_; }
+  /// Where the entry of `pc`, which the table covers, lies.
+  std::uint64_t direct_entry(std::uint64_t pc) const { return 8 * pc + bias_; }
   /// An indirect branch may soon go to `pc`, which the table covers: its page answers "miss" from now on, so that no fault has to say it.
   void expect_direct(std::uint64_t pc, std::uint64_t miss);
   void set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss);
@@ -104,7 +106,7 @@ class Window {
  private:
   void map_alias();
 
-  std::uint64_t* direct_slot(std::uint64_t pc) const { return reinterpret_cast<std::uint64_t*>(8 * pc + bias_); }
+  std::uint64_t* direct_slot(std::uint64_t pc) const { return reinterpret_cast<std::uint64_t*>(direct_entry(pc)); }
   /// The word with the bit of that entry's page, and the bit.
   std::uint64_t& direct_pages(std::uint64_t pc) const {
     return reinterpret_cast<std::uint64_t*>(direct_pages_)[pc / kDirectPage / 64];
@@ -120,7 +122,7 @@ class Window {
   std::uint32_t bias_ = 0;
   AddressRange fixed_code_{};
 
-  AddressRange direct_slots(AddressRange code) const { return {8 * code.start + bias_, 8 * code.end + bias_}; }
+  AddressRange direct_slots(AddressRange code) const { return {direct_entry(code.start), direct_entry(code.end)}; }
 };
 
 }  // namespace zs::engine

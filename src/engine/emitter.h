@@ -146,6 +146,15 @@ class Emitter {
     rip_disp32(literal_at, 0);
   }
 
+  /// prefetcht0 [rip -> address], where that is in reach.
+  void prefetch_if_near(std::uint64_t address) {
+    constexpr unsigned kLength = 7;
+    const std::uint64_t distance = address - (at_ + kLength);
+    if (static_cast<std::int64_t>(distance) != static_cast<std::int32_t>(distance)) return;
+    for (const unsigned byte : {0x0F, 0x18, 0x0D}) u8(byte);
+    rip_disp32(address, 0);
+  }
+
   void jmp(std::uint64_t to) {
     u8(0xE9);
     u32(relative(to, at_ + 4));

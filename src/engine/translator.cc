@@ -694,7 +694,9 @@ void Translator::emit_push_return(std::uint64_t pc) {
     out_.push_literal(out_.here() + 6);  // patched when the literal has its place
     literals_.emplace_back(out_.here(), pc);
   }
-  if (current_.variant == Variant::Full && window_.direct_covers(pc)) window_.expect_direct(pc, stubs_.indirect_miss);
+  if (current_.variant != Variant::Full || !window_.direct_covers(pc)) return;
+  window_.expect_direct(pc, stubs_.indirect_miss);
+  out_.prefetch_if_near(window_.direct_entry(pc));
 }
 
 void Translator::emit_load_target(const Insn& insn) {
