@@ -276,22 +276,26 @@ void Translator::map_trace_register(const Path& path, std::size_t index) {
 
 // The code of `insn` comes next, the glue before it is there.
 void Translator::note_meta(const Insn& insn, int far_register) {
-  InsnMeta meta;
-  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x3F;
-  meta.foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
-  meta.plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
-  meta.far_register = static_cast<std::uint8_t>(far_register);
-  meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
-  if (current_.variant == Variant::Near && insn.flow != Flow::Breakpoint) emit_stop_check(meta);
+  const bool foreseen =
+      insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
+  const bool plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
+  if (current_.variant == Variant::Near && insn.flow != Flow::Breakpoint) emit_stop_check(plain, foreseen);
   const std::uint64_t offset = out_.here() - current_.entry;
   CHECK(offset <= UINT16_MAX);
+  // Written where it stays: to copy what was just put together of smaller pieces makes the processor wait.
+  InsnMeta& meta = add_meta();
   meta.code_offset = static_cast<std::uint16_t>(offset);
-  if (current_.variant == Variant::Once) {
-    CHECK(once_metas_ < kOnceMetas - 1);
-    metas_[once_metas_++] = meta;
-  } else {
-    metas_.push_back(meta);
-  }
+  meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x3F;
+  meta.foreseen = foreseen;
+  meta.plain = plain;
+  meta.far_register = static_cast<std::uint8_t>(far_register);
+  meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
+}
+
+InsnMeta& Translator::add_meta() {
+  if (current_.variant != Variant::Once) return metas_.emplace_back();
+  CHECK(once_metas_ < kOnceMetas - 1);
+  return metas_[once_metas_++];
 }
 
 void Translator::emit_plain(const Insn& insn) {
@@ -355,7 +359,19 @@ void Translator::emit_rep_string(const Insn& insn) {
 
 std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions,
                                    bool taken, std::span<const std::uint32_t> counts) {
-  Exit exit;
+  const std::uint32_t id = current_.first_exit + current_.exits++;
+  const MarkTime mark = instructions == 0 ? MarkTime::None : current_.mark;
+  if (current_.variant == Variant::Once) {
+    CHECK(id < kOnceExits);
+    exits_[id] = {};
+    exit_marks_[id] = mark;
+    counts_.set_exit(id, counts, std::max(slots_used_, risky_));
+  } else {
+    exits_.emplace_back();
+    exit_marks_.push_back(mark);
+    counts_.add_exit(counts, std::max(slots_used_, risky_));
+  }
+  Exit& exit = exits_[id];  // written where it stays, like a meta
   exit.kind = kind;
   exit.pc = pc;
   exit.target = target;
@@ -366,17 +382,6 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   exit.quiet = is_quiet(kind);
   if (options_.form == TraceForm::Budget) exit.advance = advance_to(counts[0]);
   exit.risky = risky_;
-  const std::uint32_t id = current_.first_exit + current_.exits++;
-  if (current_.variant == Variant::Once) {
-    CHECK(id < kOnceExits);
-    exits_[id] = exit;
-    exit_marks_[id] = instructions == 0 ? MarkTime::None : current_.mark;
-    counts_.set_exit(id, counts, std::max(slots_used_, risky_));
-  } else {
-    exits_.push_back(exit);
-    exit_marks_.push_back(instructions == 0 ? MarkTime::None : current_.mark);
-    counts_.add_exit(counts, std::max(slots_used_, risky_));
-  }
   return id;
 }
 
@@ -608,10 +613,10 @@ void Translator::emit_near_check(const Path& path) {
 
 // Before the code of an instruction, whose glue is there: is this where the stop is, as zs_choose_stop says? The trace pointer tells it, which
 // is that of the block's entry. Nothing of the program changes: rcx and the stolen register change places meanwhile.
-void Translator::emit_stop_check(const InsnMeta& next) {
+void Translator::emit_stop_check(bool plain, bool foreseen) {
   const std::uint64_t index = current_.instructions - 1U;
   const bool behind = index != 0 && metas_.back().plain != 0;
-  const bool before = index == 0 ? next.foreseen != 0 : next.plain == 0 || index + 1 == near_instructions_;
+  const bool before = index == 0 ? foreseen : !plain || index + 1 == near_instructions_;
   if (!behind && !before) return;
   constexpr unsigned kLongest = 32, kReach = 128;  // bytes: of the check up to its last jrcxz, and how far that jumps
   if (stop_jump_ == 0 || out_.here() + kLongest - stop_jump_ > kReach) {
@@ -1013,12 +1018,11 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
     check_exits(current_, retirements_at(current_index_));
   }
   by_pc_.set(pc, variant, current_index_);
-  for (const PathStep& step : path.steps) {
-    for (const std::uint64_t page : {step.insn.pc >> kPageShift, (step.insn.next() - 1) >> kPageShift}) {
-      auto& listed = note_page(page);
-      if (listed.empty() || listed.back() != current_index_) listed.push_back(current_index_);
-    }
-  }
+  std::uint64_t listed = kNoPage;
+  for_each_page(path, [&](std::uint64_t page) {
+    note_page(page);
+    if (page != std::exchange(listed, page)) by_page_.add(page, current_index_);
+  });
   link_end(path);
   return blocks_[current_index_];
 }
@@ -1035,10 +1039,7 @@ const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
   emit_block(path);
   metas_[once_metas_].code_offset = UINT16_MAX;  // behind the last
   // A store into the code that it is made of must fault, as for any other.
-  for (const PathStep& step : path.steps) {
-    note_page(step.insn.pc >> kPageShift);
-    note_page((step.insn.next() - 1) >> kPageShift);
-  }
+  for_each_page(path, [this](std::uint64_t page) { note_page(page); });
   return blocks_[kOnceBlock] = current_;
 }
 
@@ -1123,15 +1124,18 @@ void Translator::emit_block(const Path& path) {
   current_.code_bytes = static_cast<std::uint32_t>(out_.here() - current_.entry);
 }
 
-// The blocks that were made of a page's code; it is watched from the first on.
-std::vector<std::uint32_t>& Translator::note_page(std::uint64_t page) {
-  if (page != noted_page_) {
-    const auto [at, added] = by_page_.try_emplace(page);
-    if (added) source_.translated(page);
-    noted_page_ = page;
-    noted_blocks_ = &at->second;
+template <typename Note>
+void Translator::for_each_page(const Path& path, Note note) {
+  for (const PathStep& step : path.steps) {
+    const std::uint64_t first = step.insn.pc >> kPageShift, last = (step.insn.next() - 1) >> kPageShift;
+    note(first);
+    if (last != first) note(last);
   }
-  return *noted_blocks_;
+}
+
+// There is code of that page, which is watched from now on.
+void Translator::note_page(std::uint64_t page) {
+  if (std::exchange(noted_page_, page) != page && by_page_.add_page(page)) source_.translated(page);
 }
 
 // ---- links ----------------------------------------------------------------------------------------------------
@@ -1278,29 +1282,7 @@ void Translator::kill(std::uint32_t index) {
 
 void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
   noted_page_ = kNoPage;
-  const std::uint64_t first = start >> kPageShift;
-  const std::uint64_t last = (end - 1) >> kPageShift;
-  const auto drop = [&](std::vector<std::uint32_t>& list) {
-    for (const std::uint32_t index : list) kill(index);
-    list.clear();
-  };
-  if (last - first < by_page_.size()) {
-    for (std::uint64_t page = first; page <= last; ++page) {
-      if (const auto found = by_page_.find(page); found != by_page_.end()) {
-        drop(found->second);
-        by_page_.erase(found);
-      }
-    }
-  } else {
-    for (auto it = by_page_.begin(); it != by_page_.end();) {
-      if (it->first >= first && it->first <= last) {
-        drop(it->second);
-        it = by_page_.erase(it);
-      } else {
-        ++it;
-      }
-    }
-  }
+  by_page_.take(start >> kPageShift, (end - 1) >> kPageShift, [this](std::uint32_t block) { kill(block); });
 }
 
 std::size_t Translator::bytes() const {

@@ -19,6 +19,7 @@
 #include "engine/emitter.h"
 #include "engine/lanes.h"
 #include "engine/near_stop.h"
+#include "engine/page_blocks.h"
 #include "engine/stubs.h"
 
 namespace zs::engine {
@@ -318,7 +319,7 @@ class Translator {
   void emit_brake_exit(const SideExit& side);
   void emit_near_check(const Path& path);
   void emit_near_exit();
-  void emit_stop_check(const InsnMeta& next);
+  void emit_stop_check(bool plain, bool foreseen);
   void emit_near_table(NearTable table);
   std::uint64_t unlinked(const Exit& exit) const;
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
@@ -346,6 +347,7 @@ class Translator {
   void map_trace_register(const Path& path, std::size_t index);
   void unmap();
   void note_meta(const Insn& insn, int far_register);
+  InsnMeta& add_meta();
   std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
                          std::span<const std::uint32_t> counts);
   void emit_leave(std::uint32_t exit_id, bool linkable);
@@ -353,7 +355,10 @@ class Translator {
   void emit_hashed_lookup(std::uint64_t table);
   void forget_hashed();
   bool looks_up_directly() const;
-  std::vector<std::uint32_t>& note_page(std::uint64_t page);
+  void note_page(std::uint64_t page);
+  /// note(page) for each page of the path's code; for one again and again.
+  template <typename Note>
+  static void for_each_page(const Path& path, Note note);
   void unlink_incoming(Block& block);
   void kill(std::uint32_t index);
 
@@ -373,10 +378,9 @@ class Translator {
   std::vector<InsnMeta> metas_;
   CountTable counts_;
   BlockMap by_pc_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_page_;
+  PageBlocks by_page_;
   static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
-  std::uint64_t noted_page_ = kNoPage;  // the page looked up last, and its blocks
-  std::vector<std::uint32_t>* noted_blocks_ = nullptr;
+  std::uint64_t noted_page_ = kNoPage;  // the page noted last
   std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
   std::vector<Retirements> retirements_;           // by block, as far as somebody asked
   std::vector<std::uint16_t> kept_sums_;           // of sums_to(): how many, and they, of one exit behind the other's
