@@ -130,12 +130,14 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   const bool unseen = source_.may_change_unseen(pc);
   const auto worth_following = [&](std::uint64_t target) {
     if (source_.may_change_unseen(target) != unseen) return false;
-    if (variant == Variant::Near && path.steps.size() < kFewestNear) return true;
+    // The longer, the better: each block looks for itself how far it may run, and what runs once in a period is predicted badly.
+    if (variant == Variant::Near) return true;
     for (std::size_t i = 0; i < path.steps.size(); ++i) {
       if (path.steps[i].insn.pc == target)
         return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
     }
-    return as != nullptr || variant == Variant::Once || is_up_to(variant) || !is_there(target);
+    const bool stays = variant == Variant::Full || variant == Variant::Logged;
+    return as != nullptr || !stays || !is_there(target);
   };
   const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
     path.end_kind = kind;
@@ -152,9 +154,6 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
     // What has a translation is not translated twice. A core model's blocks end with branches, so there no path ends elsewhere.
     if ((variant == Variant::Full || variant == Variant::Logged) && as == nullptr && !path.steps.empty() &&
         (!options_.addresses || path.steps.back().insn.facts.branch != arch::BranchKind::None) && is_there(at))
-      return end(ExitKind::Direct, at);
-    // Whoever comes out of here after a sample is to find a block.
-    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear && is_there(at))
       return end(ExitKind::Direct, at);
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at);

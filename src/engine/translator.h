@@ -138,9 +138,6 @@ class Translator {
   /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by what a block may do unseen,
   /// because the guard stands that much too early.
   std::uint64_t near_end() const { return window_.trace_end() + most_unbraked(); }
-  /// Variant::Near goes on through code of Variant::Full up to so many instructions: each block looks for itself how far it may run, which
-  /// takes as long as some instructions do, and those that run once in a period are predicted badly.
-  static constexpr std::size_t kFewestNear = 12;
   /// What the registers are before instruction `at` of `block`.
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
 
