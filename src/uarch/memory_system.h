@@ -91,18 +91,23 @@ struct MemoryOptions {
   bool directory_from_start = false;
 };
 
-/// A plain load or store of one to kLineBytes bytes that is looked at together with others.
+/// A plain load or store of one to kLineBytes bytes that is looked at together with others; or a software prefetch among them.
 class Look {
  public:
   constexpr Look() = default;
+  static constexpr Look prefetch() { return Look(kPrefetch); }
   constexpr Look(std::uint32_t bytes, bool store)
       : bits_(static_cast<std::uint8_t>((bytes - 1) | (store ? 0x80 : 0))) {}
 
   constexpr std::uint32_t bytes() const { return last() + 1; }
   constexpr std::uint32_t last() const { return bits_ & 0x3FU; }  // of its bytes, from 0
   constexpr unsigned store() const { return bits_ >> 7; }
+  constexpr bool is_prefetch() const { return (bits_ & kPrefetch) != 0; }
 
  private:
+  static constexpr std::uint8_t kPrefetch = 0x40;
+  constexpr explicit Look(std::uint8_t bits) : bits_(bits) {}
+
   std::uint8_t bits_ = 0;
 };
 

@@ -35,9 +35,30 @@ void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* b
 std::size_t BoundPathWriter::write_looks(const SimpleBlock& block, std::size_t look, std::size_t end) {
   for (; look < end; ++look) {
     write_address(block.look[look], look);
-    write_look(block, look);
+    if (block.look[look].is_prefetch())
+      write_prefetch(look);
+    else
+      write_look(block, look);
   }
   return look;
+}
+
+/// The block's access of that number.
+const Step& BoundPathWriter::access(std::size_t number) const {
+  const auto is_access = [left = number](const Step& step) mutable {
+    return step.kind != StepKind::Fetch && left-- == 0;
+  };
+  return *std::ranges::find_if(plan_.steps_of(which_), is_access);
+}
+
+/// It is always asked about.
+void BoundPathWriter::write_prefetch(std::size_t number) {
+  const Step& step = access(number);
+  code_.copy(kSi, kAx);
+  Aside& aside = asides_[ask_from(code_.jump_later(), Question::Access, number)];
+  aside.what.bytes = static_cast<std::uint8_t>(step.access);
+  aside.ask = places_.ask_prefetch;
+  aside.second = PlainLook{.instruction = static_cast<std::uint32_t>(step.at), .offset = offset_of(step)}.word();
 }
 
 void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
@@ -55,10 +76,7 @@ void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
     aside.again = routines.look_again[store];
     return;
   }
-  const auto is_access = [left = number](const Step& step) mutable {
-    return step.kind != StepKind::Fetch && left-- == 0;
-  };
-  const Step& step = *std::ranges::find_if(plan_.steps_of(which_), is_access);
+  const Step& step = access(number);
   aside.what.bytes = static_cast<std::uint8_t>(step.bytes);
   aside.ask = places_.ask_look[store];
   aside.second = PlainLook{.instruction = static_cast<std::uint32_t>(step.at), .offset = offset_of(step)}.word();

@@ -20,6 +20,8 @@ class BoundPathWriter final : public PathWriter {
   void write_block(const SimpleBlock& block, const SimpleBlock* before) override;
   std::size_t write_looks(const SimpleBlock& block, std::size_t look, std::size_t end);
   void write_look(const SimpleBlock& block, std::size_t number);
+  void write_prefetch(std::size_t number);
+  const Step& access(std::size_t number) const;
   void ask_of_line(Aside& aside, const SimpleBlock& block, std::size_t line);
   std::uint32_t offset_of(const Step& step) const;
   bool write_conditional(const SimpleBlock& block) override;

@@ -14,6 +14,7 @@ using arch::AccessKind;
 using arch::BranchKind;
 
 constexpr bool reads(AccessKind kind) { return kind != AccessKind::Store && kind != AccessKind::StreamingStore; }
+constexpr bool is_prefetch(AccessKind kind) { return kind >= AccessKind::Prefetch && kind <= AccessKind::PrefetchW; }
 
 std::uint64_t hash_of(std::span<const arch::AddressTerm> terms) {
   std::uint64_t hash = terms.size();
@@ -228,9 +229,14 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
         if (line != 0) block.looks_before[line - 1] = block.looks;
         continue;
       }
+      if (block.looks == SimpleBlock::kMostLooks) return nullptr;
+      if (step->kind == StepKind::Other && is_prefetch(step->access) && detail_ == TimingDetail::Bounds) {
+        ++block.prefetches;
+        block.look[block.looks++] = Look::prefetch();
+        continue;
+      }
       const bool plain = step->kind == StepKind::Load || (step->kind == StepKind::Store && step->store != kNoLane);
-      if (!plain || step->bytes == 0 || step->bytes > kLineBytes || block.looks == SimpleBlock::kMostLooks)
-        return nullptr;
+      if (!plain || step->bytes == 0 || step->bytes > kLineBytes) return nullptr;
       if (step->kind == StepKind::Store) ++block.stores;
       block.look[block.looks++] = Look(step->bytes, step->kind == StepKind::Store);
     }
@@ -295,6 +301,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
       const bool has_lane = shape.loads != 0 && reads(told.kind);
       const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLane;
       const bool one = told.form == arch::AccessForm::One;
+      segment.prefetches |= is_prefetch(told.kind);
       steps_.push_back({.kind = one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
                                 : one && told.kind == AccessKind::Store          ? StepKind::Store
                                                                                  : StepKind::Other,

@@ -77,6 +77,7 @@ struct Segment {
   bool serialises : 1 = false;
   bool target_is_next : 1 = false;  // its branch is indirect and the path's last: where it went, the run says
   bool taken : 1 = false;
+  bool prefetches : 1 = false;  // there are software prefetches in it
 
   std::uint64_t next() const { return pc + length; }
 };
@@ -96,10 +97,10 @@ struct Plan {
   }
 };
 
-/// A whole block that does nothing but plain loads and stores and ends with a branch: what a run of it needs in which all of
-/// them hit. One line of the host's memory, because code that runs now and then is what its caches have forgotten.
+/// A whole block that does nothing but plain loads and stores, and at depth `fast` software prefetches, and ends with a branch: what a run of it
+/// needs in which all of them hit. One line of the host's memory, because code that runs now and then is what its caches have forgotten.
 struct alignas(64) SimpleBlock {
-  static constexpr std::size_t kMostLooks = 18, kMostLines = 6;
+  static constexpr std::size_t kMostLooks = 17, kMostLines = 6;
 
   mutable std::uint64_t lines_known = ~std::uint64_t{0};  // MemorySystem::Filter::are_plain()
   std::uint64_t first_line = 0;                           // linear address / 64
@@ -113,10 +114,11 @@ struct alignas(64) SimpleBlock {
   bool taken : 1 = false;
   bool last : 1 = false;        // of its path
   bool calls_next : 1 = false;  // a direct call of the instruction behind it
-  std::uint8_t lines = 0, looks = 0, stores = 0;
+  std::uint8_t lines = 0, looks = 0, stores = 0, prefetches = 0;  // of the looks: stores, prefetches
   std::array<std::uint8_t, kMostLines - 1> looks_before{};  // in program order, each line but the first
   std::array<Look, kMostLooks> look{};
 
+  std::uint64_t loads() const { return std::uint64_t{looks} - stores - prefetches; }
   /// How many of its accesses come before its line of that number.
   std::size_t looks_before_line(std::size_t line) const { return line == 0 ? 0 : looks_before[line - 1]; }
   /// How many of its lines are fetched before its access of that number.

@@ -115,6 +115,7 @@ class MadeUpProgram {
       if (done.instruction.taken) done.instruction.target = next;
     }
     done.accesses = accesses_of(placed.shape);
+    make_prefetch(placed.pc, done.accesses);
     std::uint64_t locked_at = 0;
     for (const arch::PathAccess& access : done.accesses) {
       std::uint64_t linear = address(placed.pc, random, walks);
@@ -126,6 +127,16 @@ class MadeUpProgram {
       }
     }
     return done;
+  }
+
+  /// Some of the instructions that only load fetch ahead instead: the library has few that do.
+  static void make_prefetch(std::uint64_t pc, std::vector<arch::PathAccess>& accesses) {
+    using arch::AccessKind;
+    static constexpr AccessKind kKinds[] = {AccessKind::Prefetch, AccessKind::PrefetchT1, AccessKind::PrefetchNta,
+                                            AccessKind::PrefetchW};
+    const std::uint64_t hash = (pc * 0x9E37'79B9) >> 11;
+    const bool loads = accesses.size() == 1 && accesses[0].kind == AccessKind::Load;
+    if (loads && accesses[0].form == arch::AccessForm::One && hash % 24 == 0) accesses[0].kind = kKinds[hash / 24 % 4];
   }
 
   /// Of a stack, of a hot table, along a walk, or anywhere: which, the instruction decides.

@@ -132,6 +132,7 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
   write_ask(code, offsetof(PlayState, ask));
   for (const unsigned store : {0U, 1U})
     ask_look_[store] = write_ask(code, offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store);
+  ask_prefetch_ = write_ask(code, offsetof(PlayState, prefetches));
   ask_line_ = write_ask(code, offsetof(PlayState, lines));
   routines_ = PathRoutines(code, filter_, tournament, state_.last_targets != nullptr);
   if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
@@ -189,6 +190,10 @@ const std::uint8_t* PathCode::make(const SimplePath& path) {
   std::size_t count = 1;
   while (!path.blocks[count - 1].last) ++count;
   const std::span<const SimpleBlock> blocks(path.blocks, count);
+  const auto is_for_hand = [this](const SimpleBlock& block) {
+    return block.prefetches != 0 && filter_.in_turn(block.lines);
+  };
+  if (std::ranges::any_of(blocks, is_for_hand)) return exit_;
   std::size_t bytes = kPathBytes;
   for (const SimpleBlock& block : blocks) bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.looks;
   if (is_timed()) {

@@ -99,7 +99,7 @@ class PathCode {
   static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
 
   void prepare(const TournamentPredictor::Inline* tournament);
-  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, ask_line_, branches_}; }
+  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, ask_prefetch_, ask_line_, branches_}; }
   bool is_timed() const { return timing_ != nullptr; }
   void warm(std::uint32_t path, const SimplePath& known);
   /// For all paths of its identity.
@@ -128,6 +128,7 @@ class PathCode {
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
   std::array<const std::uint8_t*, 2> ask_look_{};
+  const std::uint8_t* ask_prefetch_ = nullptr;
   const std::uint8_t* ask_line_ = nullptr;
   PathRoutines routines_;
   TimedRoutines timed_routines_;

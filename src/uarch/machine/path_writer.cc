@@ -52,7 +52,7 @@ std::uint8_t* PathWriter::write() {
   for (const SimpleBlock& block : blocks_) {
     starts_.push_back(code_.here());
     write_block(block, before);
-    loads += block.looks - block.stores;
+    loads += block.loads();
     stores += block.stores;
     fetches += fetches_of(block, before);
     before = &block;

@@ -26,6 +26,7 @@ struct PathPlaces {
   // The same with a Question in kCx: of an access at kSi that is not hot, by whether it is a store, kDx: its PlainLook, and the Question
   // has its bytes; and of a line kSi that is not, kDx: as PlayState::lines has it.
   std::array<const std::uint8_t*, 2> ask_look;
+  const std::uint8_t* ask_prefetch;  // likewise, and the Question has its AccessKind
   const std::uint8_t* ask_line;
   BranchUnit& branches;
 };

@@ -31,6 +31,8 @@ struct PlayState {
   /// with the bytes. Returns whether the whole block is over.
   std::array<std::uint64_t (*)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what), 2>
       looks{};
+  /// A software prefetch; what: its Question, with the AccessKind. Returns whether the whole block is over.
+  std::uint64_t (*prefetches)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what) = nullptr;
   /// A line of instructions that is not hot; offset: of its instruction, in units from the block's start.
   std::uint64_t (*lines)(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what) = nullptr;
   // Where that is not asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
@@ -121,7 +123,7 @@ struct Question {
   Kind kind;
   std::uint8_t block;  // of the path
   std::uint8_t done;
-  std::uint8_t bytes = 0;  // of the access that is asked about, where somebody wants to know
+  std::uint8_t bytes = 0;  // of the access that is asked about, where somebody wants to know; of a prefetch, its AccessKind
 
   constexpr std::uint32_t word() const {
     return std::uint32_t{bytes} << 24 | std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done;

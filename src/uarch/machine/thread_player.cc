@@ -236,8 +236,10 @@ const std::uint64_t* ThreadPlayer<Clock>::watch_block(const Plan& plan, const Wa
     if (step->kind == StepKind::Fetch) {
       if (step->at >> kLineBits >= line) play_step<true>(*step, words);
     } else if (done != 0) {
-      const bool store = step->kind == StepKind::Store;
-      filter_.count(store ? 0 : 1, store ? 1 : 0);
+      if (step->kind != StepKind::Other) {
+        const bool store = step->kind == StepKind::Store;
+        filter_.count(store ? 0 : 1, store ? 1 : 0);
+      }
       --done;
       ++words;
     } else {
@@ -266,7 +268,7 @@ void ThreadPlayer<Clock>::tell_watcher(const WatchedBlock& block, std::size_t in
     std::uint64_t loads = 0, stores = 0, fetches = 0;
     for (std::size_t i = 0; block.counted != nullptr && i <= block.segment; ++i) {
       const SimpleBlock& one = block.counted[i];
-      loads += one.looks - one.stores;
+      loads += one.loads();
       stores += one.stores;
       fetches += fetches_of(one, i == 0 ? nullptr : &one - 1);
     }
@@ -509,6 +511,11 @@ template <typename Core>
     const std::uint64_t end = block->first_line + block->lines;
     const std::uint64_t fetched_before = filter.fetched;
     const bool in_turn = filter.in_turn(block->lines);
+    if (block->prefetches != 0) [[unlikely]] {
+      words = play_part(book_.plan(run.path, nullptr), which, block->first_line, 0, run.next, words);
+      if (block->last) return;
+      continue;
+    }
     if (filter.are_plain(block->first_line, block->lines, block->lines_known)) {
       filter.pass(block->first_line, block->lines);
     } else {
@@ -585,6 +592,7 @@ void ThreadPlayer<Clock>::play_code(const arch::PathRun*& run, const arch::PathR
   } else {
     state.ask = &ThreadPlayer::answer;
     state.looks = {&ThreadPlayer::answer_look<false>, &ThreadPlayer::answer_look<true>};
+    state.prefetches = &ThreadPlayer::answer_prefetch;
     state.lines = &ThreadPlayer::answer_line;
     state.wait_for_room = [](PlayState& own) {
       PlayedCore<Clock>& core = static_cast<ThreadPlayer*>(own.player)->core_;
@@ -697,7 +705,7 @@ void ThreadPlayer<Clock>::watch_rest(PlayState& state, const SimpleBlock* blocks
     if (before != nullptr) filter_.fetched = before->first_line + before->lines - 1;
     filter_.fetches -= fetches_of(block, before);
   }
-  const std::uint64_t stores = block.stores, loads = block.looks - stores;
+  const std::uint64_t stores = block.stores, loads = block.loads();
   filter_.count(0 - loads, 0 - stores);
   count_uops(state, plan, question.block);
   watch_block(plan, watched(plan, state, blocks, block), block.first_line + lines, accesses,
@@ -755,6 +763,27 @@ std::uint64_t ThreadPlayer<Clock>::answer_look(PlayState& state, std::uint64_t l
     });
     return 0;
   }
+}
+
+/// What it asks of a software prefetch: the same as other() does there.
+template <typename Clock>
+std::uint64_t ThreadPlayer<Clock>::answer_prefetch(PlayState& state, std::uint64_t linear, std::uint64_t look,
+                                                   std::uint32_t what) {
+  if constexpr (!kTimed) {
+    auto& player = *static_cast<ThreadPlayer*>(state.player);
+    if (player.watch_.watcher != nullptr) [[unlikely]] {
+      state.linear = linear;
+      return answer(state, what);
+    }
+    const auto [instruction, offset] = PlainLook::of(look);
+    const Access access{.linear = linear,
+                        .now = (state.now + offset) / kUnitsPerCycle,
+                        .bytes = 1,
+                        .instruction = instruction,
+                        .earliest = state.now / kUnitsPerCycle};
+    player.prefetch(static_cast<AccessKind>(Question::of(what).bytes), access);
+  }
+  return 0;
 }
 
 /// What it asks of a line of instructions: the same as play_fetch() does there.
@@ -857,7 +886,9 @@ void ThreadPlayer<Clock>::take_back_fetch(const SimpleBlock& block, const Simple
 template <typename Clock>
 [[gnu::noinline]] bool ThreadPlayer<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks,
                                                           const SimpleBlock& block, std::size_t done) {
-  if (memory_.quiet_hit(core_.number, state.linear, block.look[done], core_.clock.start_cycle())) return false;
+  if (!block.look[done].is_prefetch() &&
+      memory_.quiet_hit(core_.number, state.linear, block.look[done], core_.clock.start_cycle()))
+    return false;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   std::uint64_t line = block.first_line;
   if (filter_.in_turn(block.lines)) {  // nothing was fetched yet
@@ -890,8 +921,7 @@ const std::uint64_t* ThreadPlayer<Clock>::words_of(const PlayState& state, const
 template <typename Clock>
 void ThreadPlayer<Clock>::play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
                                        std::uint64_t line, std::size_t done) {
-  const std::uint64_t stores = block.stores, loads = block.looks - stores;
-  filter_.count(0 - loads, 0 - stores);
+  filter_.count(0 - block.loads(), 0 - std::uint64_t{block.stores});
   const Plan& plan = book_.plan(state.run->path, nullptr);
   const auto which = static_cast<std::size_t>(&block - blocks);
   const std::uint64_t* const words = words_of(state, blocks, block);
@@ -1056,15 +1086,17 @@ template <typename Clock>
   const Step* step = steps.data();
   const Step* const end = step + steps.size();
   if constexpr (!kTimed) {
-    if (line > (segment.next() - 1) >> kLineBits) return play_rest(segment, step, end, done, next, words, core_);
+    const bool all_fetched = line > (segment.next() - 1) >> kLineBits;
+    if (all_fetched && !segment.prefetches) return play_rest(segment, step, end, done, next, words, core_);
   }
   std::uint64_t loads = 0, stores = 0;
   for (; step != end; ++step) {
     if (step->kind == StepKind::Fetch) {
       if (step->at >> kLineBits >= line) play_step<false>(*step, words);
-    } else if (loads + stores != done) {
-      ++(step->kind == StepKind::Store ? stores : loads);
+    } else if (done != 0) {
+      if (step->kind != StepKind::Other) ++(step->kind == StepKind::Store ? stores : loads);
       ++words;
+      --done;
     } else {
       words = play_step<false>(*step, words);
     }
@@ -1235,14 +1267,24 @@ const std::uint64_t* ThreadPlayer<Clock>::other(const Step& step, const std::uin
       last_.stored = last_.locked = true;
       return words + (step.with_next ? 2 : 1);
     case AccessKind::Store: stored(step, memory_.store(core, access)); break;
-    case AccessKind::Prefetch: memory_.software_prefetch(core, access, PrefetchHint::T0); break;
-    case AccessKind::PrefetchT1: memory_.software_prefetch(core, access, PrefetchHint::T1); break;
-    case AccessKind::PrefetchNta: memory_.software_prefetch(core, access, PrefetchHint::Nta); break;
-    case AccessKind::PrefetchW: memory_.software_prefetch(core, access, PrefetchHint::W); break;
+    case AccessKind::Prefetch:
+    case AccessKind::PrefetchT1:
+    case AccessKind::PrefetchNta:
+    case AccessKind::PrefetchW: prefetch(step.access, access); break;
     case AccessKind::StreamingStore: stored(step, memory_.streaming_store(core, access)); break;
     case AccessKind::Flush: memory_.flush(core, linear); break;
   }
   return words + 1;
+}
+
+/// By an instruction for that; kind says which.
+template <typename Clock>
+void ThreadPlayer<Clock>::prefetch(AccessKind kind, const Access& access) {
+  const PrefetchHint hint = kind == AccessKind::PrefetchT1    ? PrefetchHint::T1
+                            : kind == AccessKind::PrefetchNta ? PrefetchHint::Nta
+                            : kind == AccessKind::PrefetchW   ? PrefetchHint::W
+                                                              : PrefetchHint::T0;
+  memory_.software_prefetch(core_.number, access, hint);
 }
 
 /// Elements of a gather or a scatter. One load retires, whatever it gathers, and its slowest element is where it was; the

@@ -184,6 +184,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   void count_uops(PlayState& state, const Plan& plan, std::size_t segments);
   void watch_rest(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
   void tell_clock(const Segment& segment, const BranchOutcome& outcome);
+  static std::uint64_t answer_prefetch(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what);
   static std::uint64_t answer_line(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what);
   bool answer_lines(PlayState& state, const SimpleBlock* blocks, Question question);
   template <bool kStore>
@@ -227,6 +228,7 @@ class ThreadPlayer final : public arch::CoreFeed {
   void close_open();
   void fetched_late(const Step& step, const Outcome& outcome);
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);
+  void prefetch(arch::AccessKind kind, const Access& access);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
   /// Whether the load-latency facility does not pass over the load that comes next. Code plays those that it does without asking, as long as

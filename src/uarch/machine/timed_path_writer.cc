@@ -40,7 +40,7 @@ std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
 /// As ThreadPlayer::may_be_tagged() does it.
 void TimedPathWriter::write_begin() {
   std::int32_t loads = 0;
-  for (const SimpleBlock& block : blocks_) loads += block.looks - block.stores;
+  for (const SimpleBlock& block : blocks_) loads += static_cast<std::int32_t>(block.loads());
   if (loads == 0) return;
   code_.operate(kCmp, ZS_STATE(untagged), loads);
   code_.jump_if(kBelow, places_.exit);
