@@ -253,19 +253,28 @@ Records Runtime::recorded(std::uint64_t start, std::uint64_t end, std::optional<
     return {.stored = {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4}, .extra = extra};
   // They never shrink: what is made larger is written with zeros, for each word of the trace.
   ids_.resize(std::max<std::size_t>(ids_.size(), 1 + (end - start) / 4));
-  if (models_) slots_.resize(ids_.size());
   std::size_t first = ids_.size();
-  if (extra) {
-    end -= 4 * translator_->counts().words(*extra);
-    ids_[--first] = *extra;
-    if (models_) slots_[first] = window_.slot_number_at(end);
-  }
-  while (end > start) {
-    std::uint32_t record;
-    std::memcpy(&record, reinterpret_cast<const void*>(end), sizeof record);
-    ids_[--first] = SpacedRecord::exit(record);
-    end -= 4 * SpacedRecord::words(record);
-    if (models_) slots_[first] = window_.slot_number_at(end);
+  const auto read = [&](auto note) {
+    if (extra) {
+      end -= 4 * translator_->counts().words(*extra);
+      ids_[--first] = *extra;
+      note(*extra);
+    }
+    while (end > start) {
+      std::uint32_t record;
+      std::memcpy(&record, reinterpret_cast<const void*>(end), sizeof record);
+      const std::uint32_t exit = SpacedRecord::exit(record);
+      ids_[--first] = exit;
+      end -= 4 * SpacedRecord::words(record);
+      note(exit);
+    }
+  };
+  if (thread_->cpu.core == nullptr) {
+    read([](std::uint32_t) {});
+  } else {
+    begin_runs(ids_.size());
+    // In the same pass: the chain of records leaves the processor time for it.
+    read([&](std::uint32_t exit) { note_run(first, exit, window_.slot_number_at(end)); });
   }
   CHECK(end == start, end, start);
   return {.stored = std::span(ids_).subspan(first), .extra = {}};

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -16,9 +17,6 @@
 
 namespace zs::engine {
 namespace {
-
-// A batch stays in the first-level cache between the two who touch it.
-constexpr std::size_t kBatchRuns = 512;
 
 /// Whether it is an event of the load-latency facility.
 bool counts_latency(const arch::EventMeaning& meaning) {
@@ -70,36 +68,43 @@ void Runtime::note_gs(std::span<const Translator::PathInsn> insns) {
   }
 }
 
-// Records [from, to) of those that are being drained.
-// play(runs, values): tells the core. Returns false, and has told nothing, if the first play() did.
-bool Runtime::run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const PlayRuns& play) {
-  if (from == to) return true;
+// Of the trace that is about to be read, newest first.
+void Runtime::begin_runs(std::size_t most) {
   forget_flushed_paths();
-  code_bound_.ran(to - from);
-  const std::uint32_t* const slots = slots_.data() + (slots_.size() - ids.size());
-  runs_.resize(kBatchRuns);
-  arch::PathRun* run = runs_.data();
-  const auto play_batch = [&] {
-    const std::span<const arch::PathRun> batch{runs_.data(), run};
-    run = runs_.data();
-    return play(batch, slot_values(window_.slots()));
-  };
-  for (std::size_t i = from; i < to; ++i) {
-    CorePaths::Path path = core_paths_[ids[i]];
-    std::uint64_t next = 0;
-    if (path.kind != CorePaths::Path::Direct) {
-      if (path.kind == CorePaths::Path::Unknown) path = core_path(ids[i]);
-      if (path.kind == CorePaths::Path::Empty) continue;
-      if (path.kind == CorePaths::Path::Followed) {
-        next = translator_->exit(ids[i]).target;
-      } else if (path.kind == CorePaths::Path::Indirect) {
-        next = i + 1 < ids.size() ? core_path(ids[i + 1]).first() : indirect_target_;
-      }
-    }
-    *run++ = {.path = ids[i], .slots = slots[i], .next = next};
-    if (run == runs_.data() + kBatchRuns && !play_batch()) return false;
+  runs_.resize(most);
+  any_empty_run_ = false;
+  behind_run_ = indirect_target_;
+}
+
+void Runtime::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slots) {
+  CorePaths::Path path = core_paths_[exit];
+  std::uint64_t next = 0;
+  if (path.kind != CorePaths::Path::Direct) {
+    if (path.kind == CorePaths::Path::Unknown) path = core_path(exit);
+    any_empty_run_ |= path.kind == CorePaths::Path::Empty;
+    if (path.kind == CorePaths::Path::Followed)
+      next = translator_->exit(exit).target;
+    else if (path.kind == CorePaths::Path::Indirect)
+      next = behind_run_;
   }
-  return run == runs_.data() || play_batch();
+  behind_run_ = path.first();
+  runs_[at] = {.path = exit, .slots = slots, .next = next};
+}
+
+// Records [from, to) of the `records` that are being drained, told to the core, at once.
+// play(runs, values): tells it. Returns false, and has told nothing, if that did.
+bool Runtime::run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play) {
+  if (from == to) return true;
+  code_bound_.ran(to - from);
+  std::span<const arch::PathRun> runs = std::span(runs_).subspan(runs_.size() - records + from, to - from);
+  if (any_empty_run_) {
+    told_runs_.clear();
+    std::ranges::copy_if(runs, std::back_inserter(told_runs_), [this](const arch::PathRun& run) {
+      return core_paths_[run.path].kind != CorePaths::Path::Empty;
+    });
+    runs = told_runs_;
+  }
+  return runs.empty() || play(runs, slot_values(window_.slots()));
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
@@ -122,7 +127,7 @@ void Runtime::settle_if_asked() {
 
 // Records [from, to), as run_core() has them, told and counted.
 void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
-  run_core(ids, from, to, [this](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  run_core(ids.size(), from, to, [this](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
     thread_->cpu.core->run(runs, values);
     return true;
   });

@@ -26,11 +26,14 @@ class LaneSet {
     for (const auto& meaning : meanings_) {
       memory_ |= meaning.memory;
       addresses_ |= meaning.addresses;
+      counted_ |= !models_ || meaning.of_signals == nullptr;
     }
   }
   std::size_t size() const { return meanings_.size(); }
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
   bool modelled(std::size_t lane) const { return models_ && meanings_[lane].of_signals != nullptr; }
+  /// Whether there is any that is counted by exits, and not told by a core model.
+  bool any_counted() const { return counted_; }
   bool any_memory() const { return memory_; }
   bool any_addresses() const { return addresses_; }
   /// Rows of the count table hold eight lanes each; every exit has this many, and one where nothing is counted.
@@ -39,7 +42,7 @@ class LaneSet {
  private:
   std::vector<arch::EventMeaning> meanings_;
   bool models_;
-  bool memory_ = false, addresses_ = false;
+  bool memory_ = false, addresses_ = false, counted_ = false;
 };
 
 /// Occurrences per instruction, remembered: instructions with equal facts count alike, and there are few kinds of them.

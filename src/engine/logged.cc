@@ -72,10 +72,8 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
     for (const pmu::Pmu* pmu : runtime.thread_->cpu.pmus) wants_branches_ |= pmu->wants_branches();
   }
 
-  /// From here on runs are numbered anew; all before have been played.
-  void next_batch(std::size_t runs) { first_run_ += runs; }
   void finished(std::size_t run, std::size_t instruction) override {
-    reach(first_run_ + run);
+    reach(run);
     while (told_ < instruction) tell(false);
     tell(true);
     before_ = core_.signals();
@@ -167,7 +165,6 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
   arch::CoreSignals before_;
   std::size_t at_;                  // the record that comes next, or of which something was told
   std::size_t run_ = 0;             // its number among the runs
-  std::size_t first_run_ = 0;       // of the batch
   std::optional<LoggedPath> path_;  // that record's, once something was told of it:
   std::size_t told_ = 0;            // so many of its instructions
   bool wants_branches_ = false;
@@ -224,7 +221,7 @@ LoggedPath Runtime::logged_path(std::span<const std::uint32_t> ids, std::size_t 
       .instructions = exit.instructions,
       .leaves = exit.leaves_by_branch(),
       .leaves_taken = exit.taken,
-      .slots = window_.slots() + slots_[slots_.size() - ids.size() + at],
+      .slots = window_.slots() + runs_[runs_.size() - ids.size() + at].slots,
       .next = exit.kind != ExitKind::Indirect ? exit.target
               : at + 1 < ids.size()           ? translator_->block(translator_->exit(ids[at + 1]).block).pc
                                               : indirect_target_,
@@ -240,11 +237,9 @@ bool Runtime::watch(std::span<const std::uint32_t> ids, std::size_t from, std::s
   count_signals();  // what another thread on this core has ended
   LogWatcher watcher(*this, ids, from);
   const auto play = [&](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
-    if (!thread_->cpu.core->run_watched(runs, values, watched, watcher)) return false;
-    watcher.next_batch(runs.size());
-    return true;
+    return thread_->cpu.core->run_watched(runs, values, watched, watcher);
   };
-  if (!run_core(ids, from, to, play)) return false;
+  if (!run_core(ids.size(), from, to, play)) return false;
   watcher.finish(to);
   return true;
 }

@@ -145,6 +145,7 @@ void Runtime::count_with_visits(const Records& records) {
 
 void Runtime::sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more) {
   std::fill(totals_.begin(), totals_.end(), 0);
+  if (!lanes_->any_counted()) return;
   translator_->counts().sum(ids, totals_);
   if (!more) return;
   for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);

@@ -155,7 +155,9 @@ class Runtime final : public CodeSource, public CodeListener {
   void note_gs(std::span<const Translator::PathInsn> insns);
   /// Tells the core of runs. Returns whether it has.
   using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, const arch::SlotValues& values)>;
-  bool run_core(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const PlayRuns& play);
+  void begin_runs(std::size_t most);
+  void note_run(std::size_t at, std::uint32_t exit, std::uint32_t slots);
+  bool run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play);
   void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
   void settle_if_asked();
   void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
@@ -364,8 +366,11 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
   std::vector<std::uint32_t> ids_;              // scratch of drain()
   CorePaths core_paths_;
-  std::vector<std::uint32_t> slots_;  // scratch of drain(): with ids_, the number of each record's first slot
-  std::vector<arch::PathRun> runs_;   // scratch of run_core()
+  // scratch of drain(), with a core model:
+  std::vector<arch::PathRun> runs_;       // with ids_, what each record means to the model
+  std::vector<arch::PathRun> told_runs_;  // those of which something is to be told, where that is not all
+  bool any_empty_run_ = false;
+  std::uint64_t behind_run_ = 0;  // where the run behind the one that is noted next begins
   bool models_ = false;               // threads have a core model
   bool at_once_ = false;  // and some counter may overflow, so what it is told is played before the thread goes on
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
