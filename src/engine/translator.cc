@@ -21,8 +21,6 @@ constexpr std::uint64_t kBrakeBytes = 4 * 8, kModelledBrakeBytes = 4 * 16;
 /// and a shell a twentieth to a tenth.
 constexpr std::uint64_t kEntryAlignment = 64;
 constexpr unsigned kMostSideExits = 7;
-/// Instructions that are left where a path is cut behind its last branch. chosen
-constexpr std::size_t kFewestWhole = 8;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
@@ -109,10 +107,10 @@ const Translator::Path& Translator::replay(const Block& block, unsigned instruct
 const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit) {
   const Path& path = follow(pc, variant, limit, nullptr);
   if (!options_.addresses || !path.full || (variant != Variant::Full && variant != Variant::Logged)) return path;
-  // A core model's blocks end with branches, and one that goes on in the next path is more work than a shorter path.
+  // A core model's blocks end with branches, or with the longest path, and one that goes on in the next path is more work than a shorter one.
   std::size_t whole = path.steps.size();
   while (whole != 0 && path.steps[whole - 1].insn.facts.branch == arch::BranchKind::None) --whole;
-  if (whole == path.steps.size() || whole < kFewestWhole) return path;
+  if (whole == path.steps.size() || whole == 0) return path;
   return follow(pc, variant, static_cast<unsigned>(whole), nullptr);
 }
 

@@ -204,7 +204,7 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
     const Step* const end = plan.steps.data() + segment.steps_end;
     const bool last = &segment == &plan.segments.back();
     const bool whole = !segment.continues && segment.ends && !segment.serialises;
-    if (!whole || segment.kind == BranchKind::None || segment.kind == BranchKind::Far) return nullptr;
+    if (!whole || segment.kind == BranchKind::Far) return nullptr;
     if (is_indirect(segment.kind) && !last) return nullptr;
     const std::uint64_t first_line = firsts_[simple_.size()] >> kLineBits,
                         last_line = (segment.next() - 1) >> kLineBits;

@@ -97,8 +97,9 @@ struct Plan {
   }
 };
 
-/// A whole block that does nothing but plain loads and stores, and at depth `fast` software prefetches, and ends with a branch: what a run of it
-/// needs in which all of them hit. One line of the host's memory, because code that runs now and then is what its caches have forgotten.
+/// A whole block that does nothing but plain loads and stores, and at depth `fast` software prefetches, and ends with a branch or because
+/// it is as long as blocks get: what a run of it needs in which all of them hit. One line of the host's memory, because code that runs now
+/// and then is what its caches have forgotten.
 struct alignas(64) SimpleBlock {
   static constexpr std::size_t kMostLooks = 17, kMostLines = 6;
 

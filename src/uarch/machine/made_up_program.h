@@ -59,7 +59,9 @@ class MadeUpProgram {
     // What stands first in the library is hardly code of its functions.
     for (Block& block : libc_blocks(mild ? 3 * blocks : blocks, 40, mild ? 0x4'0000 : 0)) {
       const bool strings = std::ranges::any_of(block, [](const PlacedInstruction& i) { return i.shape.repeats; });
-      const bool common = block.size() >= 3 && block.size() <= 20 && !block.back().shape.serialising;
+      // And some that are longer than a timing block may be.
+      const bool is_usual = block.size() >= 3 && (block.size() <= 20 || block.size() > kBlockInstructions);
+      const bool common = is_usual && !block.back().shape.serialising;
       if ((with_strings || !strings) && (common || !mild) && blocks_.size() < blocks) {
         blocks_.push_back(std::move(block));
       }

@@ -170,6 +170,7 @@ void PathWriter::write_branch(const SimpleBlock& block) {
 
 void PathWriter::write_transfer(const SimpleBlock& block) {
   switch (block.kind) {
+    case BranchKind::None: return;
     case BranchKind::Conditional: {
       const bool followed = write_conditional(block);
       Aside& wrong = asides_[ask_if(kNotEqual, Question::Wrong)];

@@ -476,6 +476,7 @@ template <typename Core>
 [[gnu::always_inline]] inline BranchOutcome ThreadPlayer<Clock>::play_branch(const SimpleBlock& block,
                                                                              std::uint64_t next, Core& core) {
   BranchOutcome outcome;
+  if (block.kind == BranchKind::None) return outcome;
   if (block.kind == BranchKind::Conditional) {
     outcome = core.branches.predict_conditional(block.pc, block.hash, block.footprint, block.taken);
     if (outcome.mispredicted) [[unlikely]]
@@ -1053,6 +1054,7 @@ template <typename Clock>
 template <typename Core>
 [[gnu::always_inline]] inline void ThreadPlayer<Clock>::end_simple(const Segment& segment, std::uint64_t next,
                                                                    Core& core) {
+  if (segment.kind == BranchKind::None) return core.clock.end();
   const std::uint64_t target = segment.target_is_next ? next : segment.target;
   const std::uint16_t footprint = path_footprint(segment.pc, target);
   const BranchOutcome outcome =
