@@ -366,6 +366,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       allowed = allowance();                // the block may have raised the most that one record can mean
       if (is_far(allowed)) {
         context_.trace_pointer = trace_start_ = stretch(allowed);
+        log_bytes_ = kFewestLogged;
         return block->entry;
       }
     }

@@ -295,9 +295,9 @@ std::uint64_t Runtime::enter_logged(std::uint32_t link_from) {
   if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, block);
   if (block.instructions == 0 || !may_log()) return 0;  // perhaps a mark was found just now
   if (wants_indirect_entry_) translator_->add_near_entry(index);
-  // chosen: so much, with its slots, stays in the second-level cache until it is read.
-  constexpr std::uint64_t kBytes = 64 << 10;
-  context_.trace_pointer = trace_start_ = window_.trace_end() - kBytes;
+  // How far away the overflow is nobody knows: little where there is one event for a few instructions.
+  context_.trace_pointer = trace_start_ = window_.trace_end() - log_bytes_;
+  log_bytes_ = std::min(2 * log_bytes_, kMostLogged);
   logged_ = true;
   return translator_->block(index).entry;
 }

@@ -376,6 +376,10 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
   bool logs_ = false;    // overflows of modelled events are found in the trace, in blocks of Variant::Logged
   bool logged_ = false;  // the trace is of such blocks
+  // Bytes of the next such trace: twice those of the one before, if nothing else ran in between. chosen: at first there is one miss in
+  // programs that miss much; at most, with its slots, it stays in the second-level cache until it is read.
+  static constexpr std::uint64_t kFewestLogged = 512, kMostLogged = 64 << 10;
+  std::uint64_t log_bytes_ = kFewestLogged;
   std::unordered_map<std::uint32_t, LoggedBlock> logged_blocks_;  // by block
   std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
   bool uses_gs_ = false;                                          // some address was relative to GS
