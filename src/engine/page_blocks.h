@@ -82,7 +82,8 @@ class PageBlocks {
   }
 
   void grow() {
-    const auto live = static_cast<std::size_t>(std::ranges::count_if(slots_, [](const Slot& slot) { return slot.page < kGone; }));
+    const auto live =
+        static_cast<std::size_t>(std::ranges::count_if(slots_, [](const Slot& slot) { return slot.page < kGone; }));
     std::vector<Slot> slots(4 * live < slots_.size() ? slots_.size() : 2 * slots_.size());
     slots.swap(slots_);
     used_ = 0;

@@ -371,7 +371,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<arch::PathRun> told_runs_;  // those of which something is to be told, where that is not all
   bool any_empty_run_ = false;
   std::uint64_t behind_run_ = 0;  // where the run behind the one that is noted next begins
-  bool models_ = false;               // threads have a core model
+  bool models_ = false;           // threads have a core model
   bool at_once_ = false;  // and some counter may overflow, so what it is told is played before the thread goes on
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
   bool logs_ = false;    // overflows of modelled events are found in the trace, in blocks of Variant::Logged

@@ -275,8 +275,7 @@ void Translator::map_trace_register(const Path& path, std::size_t index) {
 
 // The code of `insn` comes next, the glue before it is there.
 void Translator::note_meta(const Insn& insn, int far_register) {
-  const bool foreseen =
-      insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
+  const bool foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
   const bool plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
   if (current_.variant == Variant::Near && insn.flow != Flow::Breakpoint) emit_stop_check(plain, foreseen);
   const std::uint64_t offset = out_.here() - current_.entry;

@@ -115,7 +115,7 @@ struct alignas(64) SimpleBlock {
   bool taken : 1 = false;
   bool last : 1 = false;        // of its path
   bool calls_next : 1 = false;  // a direct call of the instruction behind it
-  std::uint8_t lines = 0, looks = 0, stores = 0, prefetches = 0;  // of the looks: stores, prefetches
+  std::uint8_t lines = 0, looks = 0, stores = 0, prefetches = 0;
   std::array<std::uint8_t, kMostLines - 1> looks_before{};  // in program order, each line but the first
   std::array<Look, kMostLooks> look{};
 

@@ -123,7 +123,8 @@ struct Question {
   Kind kind;
   std::uint8_t block;  // of the path
   std::uint8_t done;
-  std::uint8_t bytes = 0;  // of the access that is asked about, where somebody wants to know; of a prefetch, its AccessKind
+  /// Of the access that is asked about, where somebody wants to know; of a prefetch its AccessKind.
+  std::uint8_t bytes = 0;
 
   constexpr std::uint32_t word() const {
     return std::uint32_t{bytes} << 24 | std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done;
