@@ -35,7 +35,7 @@ constexpr std::uint64_t kQuantumBudget = 262144;
 constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 /// Where it plays at once what it is told (Runtime::at_once_) and cores fight over lines, turns are the order of their accesses: some 100
 /// instructions. source: docs/models/machine.md, HITM by turn.
-constexpr std::uint64_t kQuantumContended = 32 * 4;
+constexpr std::uint64_t kQuantumContended = 64 * 4;
 /// Events that may pass without a visit here: a millisecond or so.
 constexpr std::uint64_t kMostPassed = std::uint64_t{1} << 23;
 
@@ -402,7 +402,11 @@ std::uint64_t Runtime::stretch(const Allowance& allowed) {
   // Another thread may come to wait for its turn meanwhile, and nobody hears of it before the guard.
   if (threads_.size() != 1) bytes = std::min<std::uint64_t>(bytes, Window::kTraceBytes);
   if (lock_.contended()) bytes = std::min(bytes, ran_ + kFewestBudget < quantum ? quantum - ran_ : kFewestBudget);
-  if (form_ != TraceForm::Budget) return window_.trace_end() - std::min(bytes / 4, allowed.records) * 4;
+  if (form_ != TraceForm::Budget) {
+    const std::uint64_t room = window_.trace_end() - window_.trace_begin();
+    bytes = std::min(bytes + translator_->brake_bytes(), room);  // a turn ends at a brake, and not twice
+    return window_.trace_end() - std::min(bytes / 4, allowed.records) * 4;
+  }
   if (allowed.budget <= bytes) allow_passes();
   return window_.trace_end() - std::min(bytes, allowed.budget);
 }

@@ -526,6 +526,11 @@ std::uint32_t Translator::emit_direct_exit(std::uint64_t target, bool taken, std
 
 // ---- the way to the event horizon without a fault -------------------------------------------------------------
 
+std::uint64_t Translator::brake_bytes() const {
+  if (!options_.brakes || has_near()) return 0;
+  return options_.addresses ? kModelledBrakeBytes : kBrakeBytes;
+}
+
 // One brake to a block, where the program's flags are about to be overwritten, so that it may write them. Not before the first
 // instruction, since a block that is entered makes progress; unless there is no other place, in the budget form, where a block is entered
 // from afar. Measured there: an interpreter's loop runs 10 % slower with all brakes as early as they can be.
@@ -552,8 +557,7 @@ void Translator::emit_brake(const Path& path, std::size_t index) {
     brake_adds_ = kUnknown;
     out_.jcc(kGreaterOrEqual, out_.here());
   } else {
-    const std::uint64_t bytes = options_.addresses ? kModelledBrakeBytes : kBrakeBytes;
-    out_.compare32(kTracePointer, static_cast<std::uint32_t>(window_.trace_end() - bytes));
+    out_.compare32(kTracePointer, static_cast<std::uint32_t>(window_.trace_end() - brake_bytes()));
     out_.jcc(kAboveOrEqual, out_.here());
   }
   add_side_exit(path.steps[index].insn.pc, index != 0 && path.steps[index - 1].follow_taken).brake = true;

@@ -127,6 +127,8 @@ class Translator {
 
   /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
   static constexpr unsigned kMostBraked = 64;
+  /// From how many bytes before the guard on brakes leave; in a spaced trace.
+  std::uint64_t brake_bytes() const;
   /// Whether Variant::Near exists: in the budget form, with brakes.
   bool has_near() const { return options_.brakes && options_.form == TraceForm::Budget; }
   /// The most that runs in a block of Variant::Full before its brake, or before the exit where it has none. Fewer: less is left at a brake,
