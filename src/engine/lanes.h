@@ -26,12 +26,12 @@ class LaneSet {
     for (const auto& meaning : meanings_) {
       memory_ |= meaning.memory;
       addresses_ |= meaning.addresses;
-      counted_ |= !models_ || meaning.of_signals == nullptr;
+      counted_ |= !is_modelled(meaning);
     }
   }
   std::size_t size() const { return meanings_.size(); }
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
-  bool modelled(std::size_t lane) const { return models_ && meanings_[lane].of_signals != nullptr; }
+  bool modelled(std::size_t lane) const { return is_modelled(meanings_[lane]); }
   /// Whether there is any that is counted by exits, and not told by a core model.
   bool any_counted() const { return counted_; }
   bool any_memory() const { return memory_; }
@@ -40,6 +40,8 @@ class LaneSet {
   std::size_t groups() const { return meanings_.empty() ? 1 : (meanings_.size() + 7) / 8; }
 
  private:
+  bool is_modelled(const arch::EventMeaning& meaning) const { return models_ && meaning.of_signals != nullptr; }
+
   std::vector<arch::EventMeaning> meanings_;
   bool models_;
   bool memory_ = false, addresses_ = false, counted_ = false;
