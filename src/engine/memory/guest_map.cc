@@ -248,7 +248,8 @@ std::string GuestMap::proc_maps() const {
       line.device_minor = mapping.file->device_minor;
       line.inode = mapping.file->inode;
       // The file may have been renamed or deleted since; the kernel knows.
-      if (kernels != real.end() && kernels->start <= start && kernels->inode != 0) {
+      const bool is_file = kernels != real.end() && kernels->start <= start && kernels->path.starts_with('/');
+      if (is_file) {  // the first shared memory of System V has the inode 0
         line.device_major = kernels->device_major;
         line.device_minor = kernels->device_minor;
         line.inode = kernels->inode;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -335,6 +336,19 @@ TEST(GuestMap, AttachesSharedMemoryAsTheKernelDoes) {
     out << "\n";
   });
   shmctl(id, IPC_RMID, nullptr);
+}
+
+/// Its id is 0, and that is its inode.
+TEST(GuestMap, ShowsTheFirstSharedMemoryOfANamespaceAsTheKernelDoes) {
+  const std::string first = in_child([](std::ostream& out) {
+    out << (unshare(CLONE_NEWUSER | CLONE_NEWIPC) == 0 ? shmget(IPC_PRIVATE, kPageSize, 0600 | IPC_CREAT) : -1);
+  });
+  if (first != "0") GTEST_SKIP() << "no namespace of one's own here";
+  expect_same_as_kernel([](Memory& memory, std::ostream& out) {
+    unshare(CLONE_NEWUSER | CLONE_NEWIPC);
+    const int id = shmget(IPC_PRIVATE, kPageSize, 0600 | IPC_CREAT);
+    out << id << " " << result_name(memory.shmat(id, page(0), 0)) << "\n";
+  });
 }
 
 TEST(GuestMap, ShrinksAcrossMappingsAndHolesAsTheKernelDoes) {
