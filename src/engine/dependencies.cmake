@@ -3,3 +3,5 @@ target_link_libraries(zs_engine PUBLIC Zydis::Zydis)
 # as a sanitizer would.
 set_source_files_properties(src/engine/near_stop.cc PROPERTIES
                             COMPILE_OPTIONS "-mgeneral-regs-only;-fno-stack-protector;-fno-sanitize=all")
+# Pushes and pops flags in the middle of functions; runs from a cold cache.
+set_source_files_properties(src/engine/interpreter.cc PROPERTIES COMPILE_OPTIONS "-mno-red-zone;-Os")

@@ -3,7 +3,23 @@
 namespace zs::engine {
 namespace {
 
-/// AF after TEST, AND, OR and XOR with AF set before: 0 if all of them write it.
+/// The eight operations of the opcode map's first quarter and of group 1.
+enum Alu : unsigned { kAdd, kOr, kAdc, kSbb, kAnd, kSub, kXor, kCmp };
+bool writes_all(unsigned alu) {
+  switch (alu) {
+    case kAdd:
+    case kSub:
+    case kCmp: return true;
+    case kOr:
+    case kAnd:
+    case kXor: return logic_writes_af();
+    default: return false;  // ADC and SBB read CF
+  }
+}
+
+}  // namespace
+
+// AF after each with AF set before: 0 if all of them write it.
 bool logic_writes_af() {
   static const bool writes = [] {
     std::uint32_t left = 0;
@@ -29,22 +45,6 @@ bool logic_writes_af() {
   }();
   return writes;
 }
-
-/// The eight operations of the opcode map's first quarter and of group 1.
-enum Alu : unsigned { kAdd, kOr, kAdc, kSbb, kAnd, kSub, kXor, kCmp };
-bool writes_all(unsigned alu) {
-  switch (alu) {
-    case kAdd:
-    case kSub:
-    case kCmp: return true;
-    case kOr:
-    case kAnd:
-    case kXor: return logic_writes_af();
-    default: return false;  // ADC and SBB read CF
-  }
-}
-
-}  // namespace
 
 bool overwrites_flags(const Insn& insn) {
   if (insn.flow != Flow::Plain || insn.memory_count != 0) return false;

@@ -12,4 +12,7 @@ namespace zs::engine {
 /// source: SDM vol. 1, appendix "EFLAGS Cross-Reference".
 bool overwrites_flags(const Insn& insn);
 
+/// Whether TEST, AND, OR and XOR clear AF on this processor, which the manual leaves undefined.
+bool logic_writes_af();
+
 }  // namespace zs::engine

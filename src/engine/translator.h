@@ -95,6 +95,8 @@ class Translator {
   /// A translation of at most `instructions` from `pc`, which the next call overwrites.
   const Block& once(std::uint64_t pc, std::uint64_t instructions);
   const Block* find(std::uint64_t pc, Variant variant) const;
+  /// find() for this place or one close behind it follows soon.
+  void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
   std::uint32_t index_of(const Block& block) const { return static_cast<std::uint32_t>(&block - blocks_.data()); }
 
   /// Makes `exit` jump straight to `target` from now on.

@@ -1,0 +1,95 @@
+// The way to an overflow and on to the next translation behind it, instruction by instruction in C++ (interpreter.h): in the budget form,
+// where a translation close to the overflow (Variant::Near) would be made for this one sample. In a program with much code few samples
+// are taken where another was; to translate the few instructions before each costs more than to interpret them, and leaves code behind
+// that is not run again.
+
+#include "engine/condition.h"
+#include "engine/interpreter.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+/// So often the way to an overflow is interpreted from one place; then it is translated. From as many places as only large programs have,
+/// oftener: there translations cost more, and push out more. Measured: with 16 everywhere, sqlite3 and a shell take 3 % longer; with 3
+/// everywhere, cc1 does.
+constexpr std::uint8_t kMostTimes = 3, kMostTimesOfMany = 16;
+constexpr std::uint32_t kManyPlaces = 2048;
+/// Instructions at a time: from a brake to behind the overflow, and on to where a translation begins.
+constexpr unsigned kMostRun = 128;
+/// Single-step traps and alignment faults are the translation's business.
+constexpr std::uint64_t kTrapFlag = 0x100, kAlignmentCheck = 0x40000;
+
+}  // namespace
+
+bool Runtime::is_worth_interpreting(std::uint64_t pc) {
+  if (!translator_->has_near() || (context_.flags & (kTrapFlag | kAlignmentCheck)) != 0) return false;
+  std::uint8_t& times = interpreted_[(pc ^ pc >> kInterpretedBits) % interpreted_.size()];
+  if (times >= (interpreted_from_ < kManyPlaces ? kMostTimes : kMostTimesOfMany)) return false;
+  if (times++ == 0) ++interpreted_from_;
+  return true;
+}
+
+bool Runtime::run_interpreted(std::uint64_t distance) {
+  Thread& thread = *thread_;
+  InterpretedState state{.gpr = context_.gpr,
+                         .flags = context_.flags,
+                         .pc = thread.pc,
+                         .fs = context_.guest_fs,
+                         .xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset};
+  const auto code_here = [&]() -> const std::uint8_t* {
+    constexpr std::size_t kLongest = 15;
+    if (!fetch_range_.contains(thread.pc)) static_cast<void>(fetch(thread.pc));
+    const bool there = fetch_range_.contains(thread.pc) && fetch_range_.end - thread.pc >= kLongest && !fetch_shared_;
+    return there ? reinterpret_cast<const std::uint8_t*>(thread.pc) : nullptr;
+  };
+  std::uint64_t uncounted = 0;
+  const auto count_run = [&] {
+    if (uncounted == 0) return;
+    ran_ += uncounted;
+    count({&uncounted, 1});
+    uncounted = 0;
+  };
+  constexpr std::uint64_t kLine = 64;
+  for (const std::uint64_t ahead : {std::uint64_t{0}, kLine})
+    __builtin_prefetch(reinterpret_cast<const void*>(thread.pc + ahead));
+  bool any = false, far = false;
+  for (unsigned left = kMostRun; left != 0; --left) {
+    const std::uint8_t* const code = code_here();
+    if (code == nullptr) break;
+    if (distance == 0) {
+      count_run();
+      const Insn* const insn = stepped_insns_.find(thread.pc, fetch(thread.pc), config_.virtual_time);
+      const std::uint64_t flags = context_.flags;
+      if (insn == nullptr || !interpret(state, code)) break;
+      const bool conditional = insn->facts.branch == arch::BranchKind::Conditional;
+      translator_->prefetch(thread.pc);
+      retire_interpreted(*insn,
+                         conditional ? holds(insn->condition, flags) : insn->facts.branch != arch::BranchKind::None);
+      const Allowance allowed = allowance();
+      distance = allowed.instructions;
+      far = is_far(allowed);
+    } else {
+      if (far && translator_->find(thread.pc, Variant::Full) != nullptr) break;
+      if (!interpret(state, code)) break;
+      ++uncounted;
+      --distance;
+    }
+    any = true;
+  }
+  count_run();
+  if (any) wants_indirect_entry_ = false;
+  return any;
+}
+
+// The registers are those behind it.
+void Runtime::retire_interpreted(const Insn& insn, bool taken) {
+  arch::Retired retired = retired_alone(insn);
+  retired.taken = taken;
+  retired.next_ip = thread_->pc;
+  const arch::RegisterFile after = registers();
+  tell_pmus(retired, after);
+  take_pmi(after);
+}
+
+}  // namespace zs::engine
