@@ -74,7 +74,7 @@ class Window {
   const std::uint64_t* slots() const { return reinterpret_cast<const std::uint64_t*>(slots_); }
   /// The first of those of slots_at(), among them all.
   std::uint32_t slot_number_at(std::uint64_t pointer) const {
-    return static_cast<std::uint32_t>(slots_at(pointer) - slots_) / sizeof(std::uint64_t);
+    return static_cast<std::uint32_t>((slots_at(pointer) - slots_) / sizeof(std::uint64_t));
   }
   /// Where a budget trace notes the marks it meets (MarkNote). Room for one at each of its instructions, so nothing guards it.
   std::uint64_t notes_begin() const { return notes_; }
