@@ -398,27 +398,29 @@ arch::Retired Runtime::retired_alone(const Insn& insn) {
   return retired;
 }
 
-// One that goes straight on; the registers are those after it.
-void Runtime::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16],
-                            std::uint64_t flags) {
-  if (thread_->cpu.pmus.empty()) return;
-  arch::Retired retired = retired_alone(insn_alone(pc));
+// The registers are those after it.
+void Runtime::retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                           std::uint64_t flags) {
+  arch::Retired retired = retired_alone(insn);
+  retired.taken = taken;
   retired.next_ip = next;
   const arch::RegisterFile after = register_file(gprs, flags, next);
   tell_pmus(retired, after);
   take_pmi(after);
 }
 
+// One that goes straight on.
+void Runtime::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                            std::uint64_t flags) {
+  if (!thread_->cpu.pmus.empty()) retire_alone(insn_alone(pc), false, next, gprs, flags);
+}
+
 // A direct branch that is no call, so the registers are those before it and after it.
 void Runtime::retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
   const Insn& insn = insn_alone(pc);
-  arch::Retired retired = retired_alone(insn);
   CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump, pc);
-  retired.taken = insn.flow != Flow::ConditionalJump || holds(insn.condition, flags);
-  retired.next_ip = retired.taken ? insn.target : insn.next();
-  const arch::RegisterFile after = register_file(gprs, flags, retired.next_ip);
-  tell_pmus(retired, after);
-  take_pmi(after);
+  const bool taken = insn.flow != Flow::ConditionalJump || holds(insn.condition, flags);
+  retire_alone(insn, taken, taken ? insn.target : insn.next(), gprs, flags);
 }
 
 void Runtime::retire_step(bool taken) {

@@ -17,6 +17,7 @@ constexpr std::uint8_t kMostTimes = 3, kMostTimesOfMany = 16;
 constexpr std::uint32_t kManyPlaces = 2048;
 /// Instructions at a time: from a brake to behind the overflow, and on to where a translation begins.
 constexpr unsigned kMostRun = 128;
+constexpr std::size_t kLongest = 15;  // bytes of an instruction
 /// Single-step traps and alignment faults are the translation's business.
 constexpr std::uint64_t kTrapFlag = 0x100, kAlignmentCheck = 0x40000;
 
@@ -37,12 +38,6 @@ bool Runtime::run_interpreted(std::uint64_t distance) {
                          .pc = thread.pc,
                          .fs = context_.guest_fs,
                          .xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset};
-  const auto code_here = [&]() -> const std::uint8_t* {
-    constexpr std::size_t kLongest = 15;
-    if (!fetch_range_.contains(thread.pc)) static_cast<void>(fetch(thread.pc));
-    const bool there = fetch_range_.contains(thread.pc) && fetch_range_.end - thread.pc >= kLongest && !fetch_shared_;
-    return there ? reinterpret_cast<const std::uint8_t*>(thread.pc) : nullptr;
-  };
   std::uint64_t uncounted = 0;
   const auto count_run = [&] {
     if (uncounted == 0) return;
@@ -51,27 +46,26 @@ bool Runtime::run_interpreted(std::uint64_t distance) {
     uncounted = 0;
   };
   constexpr std::uint64_t kLine = 64;
-  for (const std::uint64_t ahead : {std::uint64_t{0}, kLine})
-    __builtin_prefetch(reinterpret_cast<const void*>(thread.pc + ahead));
+  __builtin_prefetch(reinterpret_cast<const void*>(thread.pc + kLine));
   bool any = false, far = false;
   for (unsigned left = kMostRun; left != 0; --left) {
-    const std::uint8_t* const code = code_here();
-    if (code == nullptr) break;
+    const auto code = fetch(thread.pc);
+    if (code.size() < kLongest || may_change_unseen(thread.pc)) break;
     if (distance == 0) {
       count_run();
-      const Insn* const insn = stepped_insns_.find(thread.pc, fetch(thread.pc), config_.virtual_time);
+      const Insn* const insn = stepped_insns_.find(thread.pc, code, config_.virtual_time);
       const std::uint64_t flags = context_.flags;
-      if (insn == nullptr || !interpret(state, code)) break;
+      if (insn == nullptr || !interpret(state, code.data())) break;
       const bool conditional = insn->facts.branch == arch::BranchKind::Conditional;
       translator_->prefetch(thread.pc);
-      retire_interpreted(*insn,
-                         conditional ? holds(insn->condition, flags) : insn->facts.branch != arch::BranchKind::None);
+      const bool taken = conditional ? holds(insn->condition, flags) : insn->facts.branch != arch::BranchKind::None;
+      retire_alone(*insn, taken, thread.pc, context_.gpr, context_.flags);
       const Allowance allowed = allowance();
       distance = allowed.instructions;
       far = is_far(allowed);
     } else {
       if (far && translator_->find(thread.pc, Variant::Full) != nullptr) break;
-      if (!interpret(state, code)) break;
+      if (!interpret(state, code.data())) break;
       ++uncounted;
       --distance;
     }
@@ -80,16 +74,6 @@ bool Runtime::run_interpreted(std::uint64_t distance) {
   count_run();
   if (any) wants_indirect_entry_ = false;
   return any;
-}
-
-// The registers are those behind it.
-void Runtime::retire_interpreted(const Insn& insn, bool taken) {
-  arch::Retired retired = retired_alone(insn);
-  retired.taken = taken;
-  retired.next_ip = thread_->pc;
-  const arch::RegisterFile after = registers();
-  tell_pmus(retired, after);
-  take_pmi(after);
 }
 
 }  // namespace zs::engine

@@ -726,39 +726,46 @@ void set_vector(const Reading& in, unsigned number, Vector value) {
 
 enum class Aligned : bool { No, Yes };
 
+bool may_access(const Reading& in, Aligned aligned) {
+  return aligned == Aligned::No || in.address % sizeof(Vector) == 0;
+}
+
 bool load_vector(const Reading& in, Vector& value, Aligned aligned) {
   if (!in.in_memory) return value = vector_value(in, in.rm), true;
-  if (aligned == Aligned::Yes && in.address % sizeof value != 0) return false;
-  return zs_in_place_load16(in.address, &value).done != 0;
+  return may_access(in, aligned) && zs_in_place_load16(in.address, &value).done != 0;
+}
+
+bool store_vector(const Reading& in, const Vector& value, Aligned aligned) {
+  if (!in.in_memory) return set_vector(in, in.rm, value), true;
+  return may_access(in, aligned) && zs_in_place_store16(in.address, &value).done != 0;
+}
+
+/// Of the operand at ModRM.rm.
+bool load_low(const Reading& in, std::uint64_t& low, unsigned bytes) {
+  if (!in.in_memory) return low = vector_value(in, in.rm).low & mask_of(bytes), true;
+  const InPlaceAccess access = load_in_place(in.address, bytes);
+  low = access.value;
+  return access.done != 0;
 }
 
 bool move_whole(Reading& in, bool stores, Aligned aligned) {
   read_modrm(in);
+  if (stores) return store_vector(in, vector_value(in, in.reg), aligned) && done(in);
   Vector value;
-  if (!stores) {
-    if (!load_vector(in, value, aligned)) return false;
-    set_vector(in, in.reg, value);
-  } else {
-    value = vector_value(in, in.reg);
-    if (!in.in_memory) {
-      set_vector(in, in.rm, value);
-    } else {
-      if (aligned == Aligned::Yes && in.address % sizeof value != 0) return false;
-      if (zs_in_place_store16(in.address, &value).done == 0) return false;
-    }
-  }
+  if (!load_vector(in, value, aligned)) return false;
+  set_vector(in, in.reg, value);
   return done(in);
 }
 
 /// One element at the low end: 4 or 8 bytes. From memory the rest becomes 0, from a register it stays.
 bool move_low(Reading& in, bool stores, unsigned bytes) {
   read_modrm(in);
-  const std::uint64_t mask = bytes == 8 ? ~std::uint64_t{0} : UINT32_MAX;
+  const std::uint64_t mask = mask_of(bytes);
   if (in.in_memory && stores) return store_in_place(in.address, vector_value(in, in.reg).low, bytes) && done(in);
   if (in.in_memory) {
-    const InPlaceAccess access = load_in_place(in.address, bytes);
-    if (access.done == 0) return false;
-    set_vector(in, in.reg, {.low = access.value});
+    std::uint64_t low;
+    if (!load_low(in, low, bytes)) return false;
+    set_vector(in, in.reg, {.low = low});
     return done(in);
   }
   const unsigned from = stores ? in.reg : in.rm, to = stores ? in.rm : in.reg;
@@ -794,9 +801,7 @@ bool move_half(Reading& in) {
   std::uint64_t& half = high ? value.high : value.low;
   if (in.in_memory && (in.opcode & 1u) != 0) return store_in_place(in.address, half, 8) && done(in);
   if (in.in_memory) {
-    const InPlaceAccess access = load_in_place(in.address, 8);
-    if (access.done == 0) return false;
-    half = access.value;
+    if (!load_low(in, half, 8)) return false;
   } else {
     if (in.word || (in.opcode & 1u) != 0) return false;
     const Vector other = vector_value(in, in.rm);
@@ -826,14 +831,8 @@ bool move_from_vector(Reading& in) {
   }
   if (in.repeat != 0xF3 || in.word) return false;
   read_modrm(in);
-  std::uint64_t low = 0;
-  if (in.in_memory) {
-    const InPlaceAccess access = load_in_place(in.address, 8);
-    if (access.done == 0) return false;
-    low = access.value;
-  } else {
-    low = vector_value(in, in.rm).low;
-  }
+  std::uint64_t low;
+  if (!load_low(in, low, 8)) return false;
   set_vector(in, in.reg, {.low = low});
   return done(in);
 }

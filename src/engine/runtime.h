@@ -135,7 +135,6 @@ class Runtime final : public CodeSource, public CodeListener {
   /// Runs instructions: `distance` of them up to the overflow, that one and what is recorded of it, and those up to where a translation
   /// begins. returns whether it has run any
   bool run_interpreted(std::uint64_t distance);
-  void retire_interpreted(const Insn& insn, bool taken);
 
   // ---- accounting (accounting.cc)
   void adopt_lanes(const VirtualCpu& cpu);
@@ -150,6 +149,8 @@ class Runtime final : public CodeSource, public CodeListener {
   void begin_step(bool tell_core);
   void retire_step(bool taken);
   void count_up_to_overflow();
+  void retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                    std::uint64_t flags);
   void retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags);
   void retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags);
   const Insn& insn_alone(std::uint64_t pc);
