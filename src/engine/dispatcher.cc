@@ -375,7 +375,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       if (const std::uint64_t at = enter_logged(link_from); at != 0) return at;
       break;
     }
-    if (is_worth_interpreting(thread.pc) && run_interpreted(allowed.instructions)) {
+    if (is_worth_interpreting(thread.pc, allowed.instructions) && run_interpreted(allowed.instructions)) {
       link_from = kNone;
       continue;
     }
@@ -453,7 +453,10 @@ void Runtime::allow_passes() {
 // Tells of the stops that translated code has passed by itself. Then the trace begins where the last period did, or behind the rest of
 // the block with the last stop.
 void Runtime::retell_stops() {
-  for (const PassedStop& stop : window_.passed_stops()) {
+  const std::span<const PassedStop> stops = window_.passed_stops();
+  for (std::size_t i = 0; i < stops.size(); ++i) {
+    translator_->prefetch_stops(stops, i);
+    const PassedStop& stop = stops[i];
     observer().told_late(stop.host_ticks);
     count_up_to_overflow();
     const Block& block = translator_->block(stop.block);

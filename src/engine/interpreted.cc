@@ -23,8 +23,10 @@ constexpr std::uint64_t kTrapFlag = 0x100, kAlignmentCheck = 0x40000;
 
 }  // namespace
 
-bool Runtime::is_worth_interpreting(std::uint64_t pc) {
-  if (!translator_->has_near() || (context_.flags & (kTrapFlag | kAlignmentCheck)) != 0) return false;
+bool Runtime::is_worth_interpreting(std::uint64_t pc, std::uint64_t distance) {
+  // Marks belong to other forms of the trace.
+  if (!translator_->has_near() || any_marks_ || (context_.flags & (kTrapFlag | kAlignmentCheck)) != 0) return false;
+  if (distance == 0) return true;  // else it would run as a step, which takes one more visit
   std::uint8_t& times = interpreted_[(pc ^ pc >> kInterpretedBits) % interpreted_.size()];
   if (times >= (interpreted_from_ < kManyPlaces ? kMostTimes : kMostTimesOfMany)) return false;
   if (times++ == 0) ++interpreted_from_;

@@ -130,8 +130,8 @@ class Runtime final : public CodeSource, public CodeListener {
   static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
 
   // ---- the way to an overflow, interpreted (interpreted.cc)
-  /// Whether that has not been done often from there. Counts it.
-  bool is_worth_interpreting(std::uint64_t pc);
+  /// Whether that has not been done often from there, or `distance` is 0: the next instruction overflows. Counts it.
+  bool is_worth_interpreting(std::uint64_t pc, std::uint64_t distance);
   /// Runs instructions: `distance` of them up to the overflow, that one and what is recorded of it, and those up to where a translation
   /// begins. returns whether it has run any
   bool run_interpreted(std::uint64_t distance);

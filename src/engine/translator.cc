@@ -21,6 +21,8 @@ constexpr std::uint64_t kBrakeBytes = 4 * 8, kModelledBrakeBytes = 4 * 16;
 /// and a shell a twentieth to a tenth.
 constexpr std::uint64_t kEntryAlignment = 64;
 constexpr unsigned kMostSideExits = 7;
+/// A path close to an overflow has so many instructions before it may end where a whole block begins: shorter ones are more of them. chosen
+constexpr std::size_t kFewestNear = 12;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
@@ -121,6 +123,8 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   unsigned side_exits = 0;
   unsigned risky = 0;
   std::uint64_t at = pc;
+  std::size_t up_to_whole = 0;  // instructions before the last place, far enough, where a whole block begins
+  std::uint64_t whole_block_at = 0;
   const auto is_there = [&](std::uint64_t where) {
     return by_pc_.find(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
   };
@@ -143,9 +147,16 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
     return path;
   };
   while (true) {
+    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear && is_there(at)) {
+      up_to_whole = path.steps.size();
+      whole_block_at = at;
+    }
     if (path.steps.size() >= limit) {
       path.full = true;
-      return end(ExitKind::Direct, at);
+      if (up_to_whole == 0) return end(ExitKind::Direct, at);
+      // Behind a stop the program goes on there, in code that is hot, and not in a block that begins where this one was cut.
+      path.steps.cut(up_to_whole);
+      return end(ExitKind::Direct, whole_block_at);
     }
     if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !has_brake(path)))
       return end(ExitKind::Direct, at);

@@ -97,6 +97,15 @@ class Translator {
   const Block* find(std::uint64_t pc, Variant variant) const;
   /// find() for this place or one close behind it follows soon.
   void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
+  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar.
+  void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {
+    if (at + 6 < stops.size()) __builtin_prefetch(&blocks_[stops[at + 6].block]);
+    if (at + 4 < stops.size()) __builtin_prefetch(&meta(blocks_[stops[at + 4].block], stops[at + 4].index));
+    if (at + 2 < stops.size()) {
+      const Block& block = blocks_[stops[at + 2].block];
+      __builtin_prefetch(reinterpret_cast<const void*>(block.pc_of(meta(block, stops[at + 2].index))));
+    }
+  }
   std::uint32_t index_of(const Block& block) const { return static_cast<std::uint32_t>(&block - blocks_.data()); }
 
   /// Makes `exit` jump straight to `target` from now on.
@@ -235,6 +244,7 @@ class Translator {
       return step;
     }
     void drop_last() { --size_; }
+    void cut(std::size_t size) { size_ = size; }
     void clear() { size_ = 0; }
     bool empty() const { return size_ == 0; }
     std::size_t size() const { return size_; }
