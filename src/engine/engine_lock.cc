@@ -71,7 +71,12 @@ void EngineLock::give_place(Thread& thread) {
 
 void EngineLock::release() {
   spin(owner());
-  hand_over();
+  hand_over(nullptr);
+}
+
+void EngineLock::release_and_wait(Thread& self) {
+  spin(&self);
+  hand_over(&self);
 }
 
 void EngineLock::take_turns(Thread& self, Thread* next) {
@@ -82,16 +87,21 @@ void EngineLock::take_turns(Thread& self, Thread* next) {
     next->next_waiting = head_.load(std::memory_order_relaxed);
     head_.store(next, std::memory_order_relaxed);
   }
-  hand_over();
+  hand_over(&self);
 }
 
-// Ends the spinning, too.
-void EngineLock::hand_over() {
+// Ends the spinning, too. waits_now: who gives the lock away and needs no processor from now on; null if it does.
+void EngineLock::hand_over(const Thread* waits_now) {
   Thread* next = head_.load(std::memory_order_relaxed);
   owner_.store(next, std::memory_order_relaxed);
   if (next != nullptr) head_.store(next->next_waiting, std::memory_order_relaxed);
   unspin();
   if (next != nullptr) {
+    // It does not run yet, so what it is held to is still ours.
+    if (waits_now != nullptr)
+      processor_.follow(*waits_now, *next);
+    else
+      processor_.let_go(*next);
     next->may_run.store(1, std::memory_order_release);
     raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&next->may_run), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr,
                 0);
@@ -102,7 +112,7 @@ void EngineLock::abandon(Thread& gone) {
   Thread* held = &gone;
   spinning_.compare_exchange_strong(held, nullptr);
   spin(&gone);
-  if (owner() == &gone) return hand_over();
+  if (owner() == &gone) return hand_over(nullptr);
   remove(gone);
   unspin();
 }

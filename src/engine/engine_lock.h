@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "engine/one_processor.h"
 #include "engine/thread.h"
 
 namespace zs::engine {
@@ -15,6 +16,8 @@ class EngineLock {
   /// Waits for the thread's turn, in the place that it was given, or else behind all others.
   void acquire(Thread& thread);
   void release();
+  /// The same, for a holder that goes to wait until somebody gives it a place.
+  void release_and_wait(Thread& self);
   /// For the holder: `thread` gets the last place, before it asks for one, unless it has one.
   void give_place(Thread& thread);
   /// The holder takes the last place, and the first thread that waits runs, or `next`, if it waits.
@@ -23,6 +26,10 @@ class EngineLock {
   bool contended() const { return head_.load(std::memory_order_relaxed) != nullptr; }
   /// For translated code: not 0 there while contended().
   const std::uint64_t* first_waiting() const { return reinterpret_cast<const std::uint64_t*>(&head_); }
+  /// For the holder: `thread`, its own or another, may run wherever the program allows it, until it takes turns again.
+  void let_go(Thread& thread) { processor_.let_go(thread); }
+  /// From now on all do.
+  void hold_nobody() { processor_.stop(); }
   Thread* owner() const { return owner_.load(std::memory_order_relaxed); }
   /// `gone` has ended or left this address space, whatever it was doing: the lock is not its any more, nor will be.
   void abandon(Thread& gone);
@@ -46,13 +53,14 @@ class EngineLock {
   void unspin();
   void append(Thread& thread);
   void remove(Thread& thread);
-  void hand_over();
+  void hand_over(const Thread* waits_now);
   static void await(Thread& thread);
 
   std::atomic<Thread*> spinning_{nullptr};
   std::atomic<Thread*> owner_{nullptr};
   std::atomic<Thread*> head_{nullptr};
   Thread* tail_ = nullptr;
+  OneProcessor processor_;
 };
 
 }  // namespace zs::engine

@@ -182,7 +182,7 @@ long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   observer().flush(shown(thread.id));
   waiters_.add(thread, key, bits);
   thread.may_run.store(0);
-  give_up_lock();
+  give_up_lock_to_wait();
   // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
   const long until_turn[6] = {reinterpret_cast<long>(&thread.may_run),
                               (a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME)) | FUTEX_PRIVATE_FLAG,

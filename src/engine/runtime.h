@@ -329,8 +329,11 @@ class Runtime final : public CodeSource, public CodeListener {
   void announce_thread(Thread& thread);
   void forget_thread(Thread& thread);
   [[noreturn]] void run_thread();
-  void give_up_lock();  // saves the Context, lets others run
-  void yield();         // lets others run, and comes back
+  void prepare_to_wait();
+  void give_up_lock();          // saves the Context, lets others run
+  void give_up_lock_to_wait();  // the same, where nothing runs until another thread of the program says so
+  void yield();                 // lets others run, and comes back
+  void let_go_of_processors();
   void reclaim_stacks();
   void save_context(Thread& thread);
   void load_context(Thread& thread);

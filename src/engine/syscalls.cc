@@ -467,6 +467,8 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case kFutexWake:
     case kFutexWait:
     case kFutexRequeue: return {-ENOSYS};
+    case SYS_sched_getaffinity:
+    case SYS_sched_setaffinity: let_go_of_processors(); return {pass_on(number, a)};
     case SYS_sched_yield:
       if (lock_.contended()) yield();
       return {0};
@@ -581,6 +583,10 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
   if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
   const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
   const bool links = number == SYS_readlink || number == SYS_readlinkat;
+  if (opens && path.ends_with("/status")) {
+    let_go_of_processors();
+    lock_.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
+  }
   auto answer = proc_path(path, shown_id(thread_->process->pid), program_, map_);
   if (!answer && links && path == "/proc/self" && first_pid_ != 0)
     answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(shown_id(thread_->process->pid))};
@@ -705,6 +711,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   request.own_exe = program_.exe_path;
   const ExecDecision decision = check_exec(request);
   if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
+  lock_.let_go(thread);  // it would be inherited
   const bool traced = is_traced();
   const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
                       !config_.exec_prefix.empty();

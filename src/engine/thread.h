@@ -13,6 +13,7 @@
 #include "engine/code_marks.h"
 #include "engine/decode.h"
 #include "engine/engine.h"
+#include "engine/one_processor.h"
 
 namespace zs::engine {
 
@@ -131,6 +132,7 @@ struct Thread {
   Thread* next_waiting = nullptr;
   bool has_place = false;  // in the queue, or at its head and not aware of it yet
   std::atomic<std::uint32_t> may_run{0};
+  HeldTo held_to;  // while it takes turns
 };
 
 }  // namespace zs::engine

@@ -57,10 +57,25 @@ void Runtime::load_context(Thread& thread) {
   thread_ = &thread;
 }
 
-void Runtime::give_up_lock() {
+void Runtime::prepare_to_wait() {
   if (models_) latest_core_time_ = std::max(latest_core_time_, core_time_of(*thread_));
   save_context(*thread_);
+}
+
+void Runtime::give_up_lock() {
+  prepare_to_wait();
+  lock_.let_go(*thread_);
   lock_.release();
+}
+
+void Runtime::give_up_lock_to_wait() {
+  prepare_to_wait();
+  lock_.release_and_wait(*thread_);
+}
+
+// The program asks what they may run on, or says so.
+void Runtime::let_go_of_processors() {
+  for (const auto& thread : threads_) lock_.let_go(*thread);
 }
 
 void Runtime::yield() {
@@ -192,6 +207,7 @@ long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
 
 long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                         std::uint64_t tls) {
+  lock_.let_go(*thread_);  // it would be inherited
   if ((flags & CLONE_VM) == 0) return fork_process(flags, stack, parent_tid, child_tid, tls);
   Thread& parent = *thread_;
   const bool same_process = (flags & CLONE_THREAD) != 0;
@@ -395,6 +411,7 @@ void Runtime::reclaim_stacks() {
 
 void Runtime::exit_thread(int status) {
   Thread& thread = *thread_;
+  lock_.let_go(thread);
   leave_robust_list(thread);
   forget_thread(thread);
   if (threads_.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);
