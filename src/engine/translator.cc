@@ -21,6 +21,9 @@ constexpr std::uint64_t kBrakeBytes = 4 * 8, kModelledBrakeBytes = 4 * 16;
 /// and a shell a twentieth to a tenth.
 constexpr std::uint64_t kEntryAlignment = 64;
 constexpr unsigned kMostSideExits = 7;
+/// Bytes from the head of a loop to the branch that leads back, for a path that did not begin at the head. Measured: with longer ones cc1 takes
+/// 6 % longer, since most of such a loop is another path's already; with none a sieve takes 15 % longer, zstd 10 %, exceptions 8 %.
+constexpr std::uint64_t kLongestLoop = 512;
 /// A path close to an overflow has so many instructions before it may end where a whole block begins: shorter ones are more of them. chosen
 constexpr std::size_t kFewestNear = 12;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
@@ -222,11 +225,13 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
         break;
       case Flow::ConditionalJump:
         if (variant != Variant::Step && insn.target <= insn.pc) {
-          // A loop: its taken side is the hot one. Go round while a whole further turn fits.
+          // A loop: its taken side is the hot one. Go round while a whole further turn fits; where the path began in the middle of the
+          // loop, on to its head, or it would always be run in two pieces.
           step.follow_taken = true;
           const bool inside = std::any_of(path.steps.begin(), path.steps.end(),
                                           [&](const PathStep& s) { return s.insn.pc == insn.target; });
-          if (!inside || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
+          if ((!inside && insn.pc - insn.target > kLongestLoop) || !worth_following(insn.target))
+            return end(ExitKind::Direct, insn.target);
           at = insn.target;
         } else {
           at = insn.next();
