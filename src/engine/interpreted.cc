@@ -24,7 +24,7 @@ constexpr std::uint64_t kTrapFlag = 0x100, kAlignmentCheck = 0x40000;
 }  // namespace
 
 bool Runtime::is_worth_interpreting(std::uint64_t pc, std::uint64_t distance) {
-  // Marks belong to other forms of the trace.
+  // Nothing here tells of a mark.
   if (!translator_->has_near() || any_marks_ || (context_.flags & (kTrapFlag | kAlignmentCheck)) != 0) return false;
   if (distance == 0) return true;  // else it would run as a step, which takes one more visit
   std::uint8_t& times = interpreted_[(pc ^ pc >> kInterpretedBits) % interpreted_.size()];

@@ -5,7 +5,8 @@
 // Uses no libc, as EngineLock, whose holder alone calls this.
 #pragma once
 
-#include <array>
+#include <sched.h>
+
 #include <cstdint>
 
 namespace zs::engine {
@@ -14,10 +15,8 @@ struct Thread;
 
 /// Of a thread: where it is held.
 struct HeldTo {
-  static constexpr std::uint32_t kMostProcessors = 1024;
-  using Set = std::array<std::uint64_t, kMostProcessors / 64>;
   std::int32_t processor = -1;  // -1: it is not
-  Set allowed{};                // by the program, otherwise
+  cpu_set_t allowed{};          // by the program, otherwise
 };
 
 class OneProcessor {
@@ -30,7 +29,7 @@ class OneProcessor {
   void stop() { may_hold_ = false; }
 
  private:
-  void hold(Thread& thread, std::uint32_t processor);
+  void hold(Thread& thread, std::int32_t processor);
 
   bool may_hold_ = true;  // neither the kernel nor stop() has said otherwise
   std::uint32_t turns_ = 0;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "engine/raw_syscall.h"
 #include "engine/thread.h"

@@ -411,7 +411,7 @@ void Runtime::reclaim_stacks() {
 
 void Runtime::exit_thread(int status) {
   Thread& thread = *thread_;
-  lock_.let_go(thread);
+  lock_.let_go(thread);  // until the kernel has ended it, others can still ask
   leave_robust_list(thread);
   forget_thread(thread);
   if (threads_.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);

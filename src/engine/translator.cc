@@ -127,7 +127,6 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   unsigned risky = 0;
   std::uint64_t at = pc;
   std::size_t up_to_whole = 0;  // instructions before the last place, far enough, where a whole block begins
-  std::uint64_t whole_block_at = 0;
   const auto is_there = [&](std::uint64_t where) {
     return by_pc_.find(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
   };
@@ -150,16 +149,15 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
     return path;
   };
   while (true) {
-    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear && is_there(at)) {
+    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear && is_there(at))
       up_to_whole = path.steps.size();
-      whole_block_at = at;
-    }
     if (path.steps.size() >= limit) {
       path.full = true;
-      if (up_to_whole == 0) return end(ExitKind::Direct, at);
+      if (up_to_whole == 0 || up_to_whole == path.steps.size()) return end(ExitKind::Direct, at);
       // Behind a stop the program goes on there, in code that is hot, and not in a block that begins where this one was cut.
+      at = path.steps[up_to_whole].insn.pc;
       path.steps.cut(up_to_whole);
-      return end(ExitKind::Direct, whole_block_at);
+      return end(ExitKind::Direct, at);
     }
     if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !has_brake(path)))
       return end(ExitKind::Direct, at);

@@ -97,14 +97,17 @@ class Translator {
   const Block* find(std::uint64_t pc, Variant variant) const;
   /// find() for this place or one close behind it follows soon.
   void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
-  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar.
+  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and each step below
+  /// needs what the one before it asked for two stops ago.
   void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {
-    if (at + 6 < stops.size()) __builtin_prefetch(&blocks_[stops[at + 6].block]);
-    if (at + 4 < stops.size()) __builtin_prefetch(&meta(blocks_[stops[at + 4].block], stops[at + 4].index));
-    if (at + 2 < stops.size()) {
-      const Block& block = blocks_[stops[at + 2].block];
-      __builtin_prefetch(reinterpret_cast<const void*>(block.pc_of(meta(block, stops[at + 2].index))));
-    }
+    const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
+    const auto meta_of = [&](const PassedStop& stop) -> const InsnMeta& {
+      return meta(blocks_[stop.block], stop.index);
+    };
+    if (const PassedStop* const stop = ahead(6)) __builtin_prefetch(&blocks_[stop->block]);
+    if (const PassedStop* const stop = ahead(4)) __builtin_prefetch(&meta_of(*stop));
+    if (const PassedStop* const stop = ahead(2))
+      __builtin_prefetch(reinterpret_cast<const void*>(blocks_[stop->block].pc_of(meta_of(*stop))));
   }
   std::uint32_t index_of(const Block& block) const { return static_cast<std::uint32_t>(&block - blocks_.data()); }
 
