@@ -67,7 +67,7 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 struct Exit {
   std::uint64_t pc = 0;  // of the instruction that leaves where the kind says so, and of a side exit's branch
   std::uint64_t target = 0;
-  std::uint64_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
+  std::uint32_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
   // Of a side exit of which another copy can be made, closer to where it leads (Translator::link):
   std::uint32_t branch_after = 0;  // end of the rel32 of the branch that leads to it, else 0
   std::uint32_t stub = 0;          // where it was made first; of the end of a path that is quiet, where its id is told
@@ -77,12 +77,14 @@ struct Exit {
   std::uint16_t instructions = 0;       // retired on this path
   std::int16_t advance = 0;             // in the budget form: what is added to the trace pointer
   ExitKind kind = ExitKind::Direct;
-  bool taken = false;      // a side exit of a branch whose fall-through (or target) the block follows
-  bool brake = false;      // taken because the trace pointer has come close to the guard (Translator::emit_brake)
-  bool adjacent = false;   // linked to what follows: the jump is a NOP
-  bool near = false;       // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
-  bool quiet = false;      // behind a brake in the budget form: says its id there too
-  bool came_out = false;   // `near`: has led to C++ behind a stop
+  bool taken = false;     // a side exit of a branch whose fall-through (or target) the block follows
+  bool brake = false;     // taken because the trace pointer has come close to the guard (Translator::emit_brake)
+  bool adjacent = false;  // linked to what follows: the jump is a NOP
+  bool near = false;      // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
+  bool quiet = false;     // behind a brake in the budget form: says its id there too
+  bool came_out = false;  // `near`: has led to C++ behind a stop
+  /// In the budget form: leads into the middle of a block, and so much of `advance` is on account of the rest of that one.
+  std::int8_t joined = 0;
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
 
   /// By a branch that the block does not follow, or not that way.
@@ -117,9 +119,19 @@ struct Block {
   Variant variant = Variant::Full;
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
+  /// In the budget form: what the trace pointer is advanced by in all where the path is followed to its end. Not `instructions` where that
+  /// leads into the middle of another block.
+  std::int8_t advances = 0;
   std::uint16_t braked_at = UINT16_MAX;  // instructions before its brake
   /// In the budget form: what the trace pointer has been advanced by where `instruction` of them have run.
-  std::uint64_t advanced(unsigned instruction) const { return instruction >= braked_at ? instructions : 0; }
+  std::uint64_t advanced(unsigned instruction) const {
+    return instruction >= braked_at ? static_cast<std::uint64_t>(std::int64_t{advances}) : 0;
+  }
+  /// Instructions before which another path may go on here, with the trace pointer advanced by rest_of() them. In the budget form.
+  std::uint64_t can_enter = 0;
+  std::int8_t rest_of(unsigned instruction) const {
+    return static_cast<std::int8_t>((instruction >= braked_at ? advances : 0) - static_cast<int>(instruction));
+  }
   std::uint64_t pc_of(const InsnMeta& insn) const {
     return pc + static_cast<std::uint64_t>(std::int64_t{insn.pc_delta});
   }

@@ -93,12 +93,13 @@ void Runtime::start(ProgramPlan plan) {
   adopt_lanes(thread.cpu);
   Translator::Options options;
   options.max_instructions = config_.max_block_instructions;
+  options.join_from_blocks = config_.join_from_blocks;
   options.virtual_time = config_.virtual_time;
   options.form = form_;
   options.count_elements = count_elements_;
   options.addresses = models_;
   options.risks = risks_;
-  options.wants_retirements = cuts_;
+  options.wants_retirements = cuts_ && form_ != TraceForm::Budget;
   options.logs = logs_;
   options.brakes = has_lahf() &&
                    (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; })) &&

@@ -180,7 +180,7 @@ void Runtime::count_between_marks(const Records& records) {
 void Runtime::count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes) {
   const auto place = [&](const MarkNote& note) {
     const bool after = translator_->mark_of(note.exit) == MarkTime::After;
-    return note.pointer + (after ? translator_->counts().at(note.exit, 0) : 0);
+    return note.pointer + (after ? translator_->exit(note.exit).instructions : 0U);
   };
   const auto pc = [&](const MarkNote& note) { return translator_->block(translator_->exit(note.exit).block).pc; };
   if (cuts_) {
