@@ -87,6 +87,8 @@ struct Exit {
   std::int8_t joined = 0;
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
 
+  /// What the trace pointer is ahead by where this exit came here instead of into that block.
+  std::uint64_t told_ahead() const { return static_cast<std::uint64_t>(std::int64_t{joined}); }
   /// By a branch that the block does not follow, or not that way.
   bool leaves_by_branch() const { return kind == ExitKind::Direct && pc != 0; }
 };

@@ -28,11 +28,7 @@ class CodeLines {
     const std::size_t at = place(pc / kBytes);
     return keys_[at] == kFree ? nullptr : &lines_[at];
   }
-  Line* find(std::uint64_t pc) {
-    const std::size_t at = place(pc / kBytes);
-    return keys_[at] == kFree ? nullptr : &lines_[at];
-  }
-  /// Of which something is about to be noted. Holds until the next call.
+  /// To note something, or take it back. Holds until the next call.
   Line& at(std::uint64_t pc) {
     std::size_t at = place(pc / kBytes);
     if (keys_[at] == kFree) {

@@ -109,7 +109,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
     case ExitReason::StepDone: {
       const std::uint32_t id = context_.reason == ExitReason::StepDone ? context_.exit_id : last_appended();
       const Exit exit = translator_->exit(id);
-      context_.trace_pointer -= static_cast<std::uint64_t>(std::int64_t{exit.joined});  // that block has not been run
+      context_.trace_pointer -= exit.told_ahead();
       if (exit.kind == ExitKind::Stale) indirect_target_ = exit.target;  // in case an indirect branch led there
       if (exit.kind == ExitKind::Horizon) link_from = id;
       if (exit.brake) __builtin_prefetch(reinterpret_cast<const void*>(exit.target));  // run_interpreted() reads it
@@ -143,7 +143,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
         gpr(kRcx) = context_.slot_rcx;
         indirect_target_ = thread.pc;
       }
-      context_.trace_pointer -= static_cast<std::uint64_t>(std::int64_t{exit.joined});
+      context_.trace_pointer -= exit.told_ahead();
       if (form_ == TraceForm::Budget)
         drain({});
       else

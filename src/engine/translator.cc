@@ -194,9 +194,9 @@ void Translator::forget_lines(const Block& block) {
   const std::uint32_t index = index_of(block);
   for (std::uint64_t left = block.can_enter; left != 0; left &= left - 1) {
     const std::uint64_t pc = block.pc_of(meta(block, static_cast<unsigned>(std::countr_zero(left))));
-    CodeLines::Line* const line = lines_.find(pc);
-    line->inside &= ~CodeLines::bit(pc);
-    std::ranges::replace(line->blocks, index, kNone);
+    CodeLines::Line& line = lines_.at(pc);
+    line.inside &= ~CodeLines::bit(pc);
+    std::ranges::replace(line.blocks, index, kNone);
   }
 }
 
@@ -1432,7 +1432,7 @@ void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
 
 std::size_t Translator::bytes() const {
   const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + (tallies() ? counts_.bytes_of_exit() : 0);
-  constexpr std::size_t kMapped = 32 + 56;  // by_pc_ and lines_; measured: cc1
+  constexpr std::size_t kMapped = 32 + 56;  // by_pc_, measured: cc1; lines_, from their sizes there
   return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) + blocks_.size() * (sizeof(Block) + kMapped) +
          window_.direct_bytes() + (at_ - window_.code_begin()) + (cold_at_ - window_.cold_begin()) +
          (near_at_ - near_begin_);

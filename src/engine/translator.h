@@ -74,9 +74,9 @@ class Translator {
  public:
   struct Options {
     unsigned max_instructions = 32;
-    /// In the budget form: with so many blocks paths begin to join others. Then there is a third less code, and about as many jumps more.
+    /// In the budget form: with so many blocks paths begin to join others. Then there is a third less code, and a jump where they do.
     /// chosen: what no longer fits the caches near a core. Measured: with joins from the first block on, zstd, integer and exceptions take
-    /// 5 to 6 % longer, for the jumps in their loops; cc1 the same as so.
+    /// 2 to 6 % longer, for the jumps in their loops; cc1 the same as so.
     std::uint64_t join_from_blocks = 8192;
     bool virtual_time = false;
     bool wants_retirements = false;  // retirements() will be asked for
