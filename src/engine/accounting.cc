@@ -361,7 +361,8 @@ std::uint64_t Runtime::effective_address(const MemoryOperand& operand, std::uint
     address += static_cast<std::uint64_t>(offset >> std::countr_zero(bits)) * operand.bytes;
   }
   if (operand.address32) address &= UINT32_MAX;
-  if (operand.fs) address += context_.guest_fs;
+  if (operand.fs) address += context_.fs_base;
+  if (operand.gs) address += context_.gs_base;
   return address;
 }
 

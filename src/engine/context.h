@@ -58,13 +58,14 @@ struct Context {
   std::uint64_t slot_far;       // 0A0h  program's value of the register that holds a far address
   std::uint64_t trace_pointer;  // 0A8h
   std::uint64_t host_rsp;       // 0B0h  engine stack of the running thread
-  std::uint64_t host_fs;        // 0B8h
-  std::uint64_t guest_fs;       // 0C0h
-  std::uint64_t enter_at;       // 0C8h  where to enter the cache
-  std::uint32_t exit_id;        // 0D0h
-  ExitReason reason;            // 0D4h
-  std::uint64_t guard_pc;       // 0D8h
-  std::uint32_t host_mxcsr;     // 0E0h
+  std::uint64_t fs_base;        // 0B8h  the program's, which is the processor's GS base (segment_bases.h)
+  std::uint64_t
+      gs_base;  // 0C0h  the program's, which only lies in the processor while an instruction with GS runs alone
+  std::uint64_t enter_at;    // 0C8h  where to enter the cache
+  std::uint32_t exit_id;     // 0D0h
+  ExitReason reason;         // 0D4h
+  std::uint64_t guard_pc;    // 0D8h
+  std::uint32_t host_mxcsr;  // 0E0h
   std::uint32_t padding;
   std::uint64_t slot_scratch;  // 0E8h  program's value of a second scratch register
   std::uint64_t elements[4];   // 0F0h  of REP string instructions since the last drain, by RepClass

@@ -29,10 +29,7 @@ bool counts_latency(const arch::EventMeaning& meaning) {
 
 // With these bases of segments.
 arch::SlotValues Runtime::slot_values(const std::uint64_t* slots) const {
-  arch::SlotValues values{.slots = slots, .fs = context_.guest_fs, .listed = {}};
-  // The engine leaves GS alone, so it is what the program made it; nearly none does.
-  if (uses_gs_) raw_syscall(SYS_arch_prctl, ARCH_GET_GS, &values.gs);
-  return values;
+  return {.slots = slots, .fs = context_.fs_base, .gs = context_.gs_base, .listed = {}};
 }
 
 // Ids are given out anew when the translator has forgotten everything.
@@ -54,18 +51,11 @@ CorePaths::Path Runtime::core_path(std::uint32_t exit_id) {
   if (const CorePaths::Path known = core_paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
   const Exit& exit = translator_->exit(exit_id);
   const auto insns = translator_->path_to(exit_id);
-  note_gs(insns);
   const CorePaths::Path path =
       core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
                            exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
   bound_memory(path);
   return path;
-}
-
-void Runtime::note_gs(std::span<const Translator::PathInsn> insns) {
-  for (const Translator::PathInsn& insn : insns) {
-    for (std::size_t i = 0; i < insn.insn->memory_count; ++i) uses_gs_ |= insn.insn->memory[i].gs;
-  }
 }
 
 // Of the trace that is about to be read, newest first.
@@ -112,7 +102,6 @@ void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint
   if (instructions == 0) return;
   forget_flushed_paths();
   const auto insns = translator_->path_into(block, instructions);
-  note_gs(insns);
   arch::CoreFeed& core = *thread_->cpu.core;
   core_paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
@@ -224,7 +213,6 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
                                     .slots = &step.slots,
                                     .taken = branch && (!conditional || taken),
                                     .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
-    note_gs({&insn, 1});
     bound_memory(core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core));
   }
   for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))
@@ -377,8 +365,8 @@ std::uint64_t Runtime::element_address(const MemoryOperand& operand, std::uint64
   std::uint64_t address = static_cast<std::uint64_t>(operand.displacement) + index * operand.scale;
   if (operand.base >= 0) address += context_.gpr[operand.base];
   if (operand.address32) address &= UINT32_MAX;
-  if (operand.fs) address += context_.guest_fs;
-  if (operand.gs) address += slot_values(nullptr).gs;
+  if (operand.fs) address += context_.fs_base;
+  if (operand.gs) address += context_.gs_base;
   return address;
 }
 

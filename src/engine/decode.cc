@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/fast_decode.h"
+#include "engine/segment_bases.h"
 #include "engine/zydis_decode.h"
 
 namespace zs::engine {
@@ -252,6 +253,15 @@ void collect_registers(const ZydisDecodedInstruction& raw, const ZydisDecodedOpe
 
 // ---- flow -----------------------------------------------------------------------------------------------------
 
+bool loads_fs_or_gs(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
+  const auto is_either = [](const ZydisDecodedOperand& operand) {
+    return operand.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           (operand.reg.value == ZYDIS_REGISTER_FS || operand.reg.value == ZYDIS_REGISTER_GS) &&
+           (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  };
+  return std::any_of(operands, operands + raw.operand_count, is_either);
+}
+
 Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, bool virtual_time) {
   const bool far_form = raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
   const bool word_form = (raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0 && raw.operand_width == 16;
@@ -284,6 +294,17 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_UD2:
     case ZYDIS_MNEMONIC_HLT: return Flow::Stop;
     case ZYDIS_MNEMONIC_XBEGIN: return Flow::TransactionBegin;
+    case ZYDIS_MNEMONIC_RDFSBASE:
+    case ZYDIS_MNEMONIC_RDGSBASE:
+    case ZYDIS_MNEMONIC_WRFSBASE:
+    case ZYDIS_MNEMONIC_WRGSBASE: return has_fsgsbase() ? Flow::Emulated : Flow::Plain;  // copied, and faults
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_LFS:
+    case ZYDIS_MNEMONIC_LGS:
+      if (!loads_fs_or_gs(raw, operands)) return Flow::Plain;
+      return operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER && raw.mnemonic == ZYDIS_MNEMONIC_MOV ? Flow::Emulated
+                                                                                                   : Flow::Refused;
     case ZYDIS_MNEMONIC_RDTSC:
     case ZYDIS_MNEMONIC_RDTSCP:
     case ZYDIS_MNEMONIC_RDPID:
@@ -353,6 +374,13 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
   insn.sib_at = (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) ? raw.raw.sib.offset : std::uint8_t{0};
   insn.disp_at = raw.raw.disp.size != 0 ? raw.raw.disp.offset : std::uint8_t{0};
   insn.vvvv_at = vvvv_offset(raw);
+  for (std::uint8_t i = 0; i < raw.raw.prefix_count; ++i) {
+    const std::uint8_t prefix = raw.raw.prefixes[i].value;
+    if (prefix == 0x64 || prefix == 0x65) {  // the last one counts
+      insn.fs = prefix == 0x64;
+      insn.gs = prefix == 0x65;
+    }
+  }
   insn.rip_relative = insn.modrm_at != 0 && raw.raw.modrm.mod == 0 && raw.raw.modrm.rm == 5;
   // The opcode byte that may carry a register is the last before ModRM, immediate or the end: legacy encodings only.
   std::uint8_t opcode_at = 0;

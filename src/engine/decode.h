@@ -24,11 +24,11 @@ enum class Flow : std::uint8_t {
   IndirectCall,     // CALL r/m64
   Return,           // RET, RET imm16
   Syscall,
-  Breakpoint,        // INT3, INT1: trap after the instruction
-  Stop,              // UD0/1/2, HLT, privileged instructions: copied, and faults
-  Emulated,          // CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED where the engine answers
+  Breakpoint,  // INT3, INT1: trap after the instruction
+  Stop,        // UD0/1/2, HLT, privileged instructions: copied, and faults
+  Emulated,  // the engine answers: RDFSBASE and its like, MOV to FS or GS; CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED in virtual time
   TransactionBegin,  // XBEGIN: taken as an immediate abort
-  Refused,           // INT 80h, SYSENTER, far transfers, 16-bit branches: a clear error
+  Refused,           // INT 80h, SYSENTER, far transfers, 16-bit branches, FS or GS loaded from memory: a clear error
 };
 
 /// A memory operand as the instruction encodes it; registers are encoding numbers, -1 none.
@@ -58,6 +58,7 @@ struct Insn {
   arch::InsnFacts facts;
   std::uint16_t gprs = 0;  // general registers it mentions, explicitly or not
   bool rip_relative = false;
+  bool fs = false, gs = false;  // has the segment override, used or not
   std::uint8_t memory_count = 0;
   std::uint8_t modrm_at = 0, sib_at = 0, disp_at = 0;  // offsets into bytes; 0 = absent
   std::array<MemoryOperand, 2> memory{};

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include "engine/segment_bases.h"
+
 namespace zs::engine {
 namespace {
 
@@ -44,6 +46,28 @@ TEST(Decode, CountsNoAccessOfInstructionsThatOnlyComputeOrHintAnAddress) {
                            of({0x0F, 0xAE, 0x3B})}) {     // clflush [rbx]
     EXPECT_EQ(insn.facts.loads + insn.facts.stores, 0) << int{insn.bytes[1]};
   }
+}
+
+TEST(Decode, ReadsAndWritesOfSegmentBasesAreTheEngines) {
+  const Flow flow = has_fsgsbase() ? Flow::Emulated : Flow::Plain;  // Plain: copied, and #UD as natively
+  for (const unsigned modrm : {0xC0u, 0xC8u, 0xD0u, 0xD8u})
+    EXPECT_EQ(of({0xF3, 0x48, 0x0F, 0xAE, static_cast<std::uint8_t>(modrm)}).flow, flow);
+  EXPECT_EQ(of({0x8E, 0xE0}).flow, Flow::Emulated);       // mov fs, eax
+  EXPECT_EQ(of({0x8E, 0xE8}).flow, Flow::Emulated);       // mov gs, eax
+  EXPECT_EQ(of({0x8E, 0x2B}).flow, Flow::Refused);        // mov gs, [rbx]
+  EXPECT_EQ(of({0x0F, 0xA1}).flow, Flow::Refused);        // pop fs
+  EXPECT_EQ(of({0x0F, 0xB5, 0x03}).flow, Flow::Refused);  // lgs eax, [rbx]
+  EXPECT_EQ(of({0x8E, 0xD8}).flow, Flow::Plain);          // mov ds, eax
+  EXPECT_EQ(of({0x8C, 0xE0}).flow, Flow::Plain);          // mov eax, fs
+  EXPECT_EQ(of({0x8B, 0x03}).flow, Flow::Plain);          // mov eax, [rbx]
+}
+
+TEST(Decode, SaysWhichSegmentPrefixCounts) {
+  EXPECT_TRUE(of({0x64, 0x8B, 0x03}).fs);
+  EXPECT_TRUE(of({0x65, 0x8B, 0x03}).gs);
+  const Insn last = of({0x64, 0x65, 0x8B, 0x03});
+  EXPECT_TRUE(last.gs && !last.fs);
+  EXPECT_TRUE(of({0x64, 0x2E, 0x8B, 0x03}).fs);  // CS has no effect in 64-bit mode
 }
 
 TEST(Decode, AnAddressWithoutABaseHasNoneWhateverThePrefixes) {

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
+#include "engine/segment_bases.h"
 
 namespace zs::engine {
 
@@ -75,6 +76,7 @@ std::uint64_t Runtime::dispatch() {
     window_.untrip();
   else
     quantum_over_ = context_.reason == ExitReason::Guard;
+  if (thread_->step.active && thread_->step.insn.gs) set_real_gs_base(context_.fs_base);
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
   take_time_pmi();
@@ -254,36 +256,82 @@ void Runtime::refuse(std::uint64_t pc) {
   }
   char text[512];
   std::snprintf(text, sizeof text,
-                "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call or a 16-bit branch, which "
-                "this engine does not run",
+                "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call, a 16-bit branch or loads FS "
+                "or GS with a segment, which this engine does not run",
                 program_.exe_path.c_str(), static_cast<unsigned long long>(pc), bytes);
   observer().notice(text);
   std::fprintf(stderr, "zeroskid: %s\n", text);
   exit_process(kToolFailed);
 }
 
-void Runtime::emulate(const Exit& exit) {
-  const auto code = fetch(exit.pc);
-  std::size_t at = 0;
-  bool wide = false;
-  bool repeat = false;
-  while (at < code.size() && (code[at] == 0xF3 || code[at] == 0x66 || (code[at] & 0xF0) == 0x40)) {
-    if ((code[at] & 0xF8) == 0x48) wide = true;
-    if (code[at] == 0xF3) repeat = true;
-    ++at;
+Runtime::EmulatedForm::EmulatedForm(const Insn& insn) : opcode(insn.bytes[insn.opcode_at]) {
+  const std::uint8_t modrm = insn.modrm_at != 0 ? insn.bytes[insn.modrm_at] : 0;
+  extension = modrm >> 3 & 7u;
+  unsigned number = modrm & 7u;
+  for (unsigned at = 0; at < insn.opcode_at; ++at) {
+    const std::uint8_t prefix = insn.bytes[at];
+    repeat |= prefix == 0xF3;
+    wide |= (prefix & 0xF8u) == 0x48;
+    if ((prefix & 0xF1u) == 0x41) number |= 8u;
   }
-  CHECK(at + 1 < code.size() && code[at] == 0x0F);
-  const std::uint8_t opcode = code[at + 1];
+  reg = static_cast<Gpr>(number);
+}
+
+void Runtime::set_fs_base(std::uint64_t base) {
+  context_.fs_base = base;
+  if (!config_.native_load) CHECK(set_real_gs_base(base) == 0, base);
+}
+
+// RDFSBASE, RDGSBASE, WRFSBASE, WRGSBASE, MOV FS, MOV GS. returns false if it has raised a fault
+bool Runtime::emulate_segment_base(const EmulatedForm& form, std::uint64_t pc) {
+  std::uint64_t& reg = gpr(form.reg);
+  if (form.opcode == 0x8E) {
+    constexpr unsigned kFsRegister = 4;
+    if ((reg & 0xFFFCu) != 0) refuse(pc);
+    if (form.extension == kFsRegister)
+      set_fs_base(base_behind_null_selector(context_.fs_base));
+    else
+      context_.gs_base = base_behind_null_selector(context_.gs_base);
+    return true;
+  }
+  const bool writes = (form.extension & 2u) != 0, gs = (form.extension & 1u) != 0;
+  const std::uint64_t value = form.wide ? reg : reg & UINT32_MAX;
+  if (!writes) {
+    reg = gs ? context_.gs_base : context_.fs_base;
+    if (!form.wide) reg &= UINT32_MAX;
+    return true;
+  }
+  constexpr unsigned kUnused = 64 - 48;
+  if (static_cast<std::uint64_t>(static_cast<std::int64_t>(value << kUnused) >> kUnused) != value) {  // not canonical
+    thread_->step.active = false;
+    thread_->pc = pc;
+    constexpr std::uint64_t kGeneralProtection = 13;
+    raise_fault(SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+    return false;
+  }
+  if (gs)
+    context_.gs_base = value;
+  else
+    set_fs_base(value);
+  return true;
+}
+
+void Runtime::emulate(const Exit& exit) {
+  const std::optional<Insn> insn = decode(exit.pc, fetch(exit.pc), config_.virtual_time);
+  CHECK(insn && insn->flow == Flow::Emulated, exit.pc);
+  const EmulatedForm form(*insn);
   const auto set_edx_eax = [&](std::uint64_t value) {
     gpr(kRax) = value & UINT32_MAX;
     gpr(kRdx) = value >> 32;
   };
-  if (opcode == 0x31) {
+  if (form.opcode == 0xAE || form.opcode == 0x8E) {
+    if (!emulate_segment_base(form, exit.pc)) return;
+  } else if (form.opcode == 0x31) {
     set_edx_eax(clock_.tsc());
-  } else if (opcode == 0x01) {  // RDTSCP
+  } else if (form.opcode == 0x01) {  // RDTSCP
     set_edx_eax(clock_.tsc());
     gpr(kRcx) = 0;
-  } else if (opcode == 0xA2) {  // CPUID: the host's, without what names the core it ran on
+  } else if (form.opcode == 0xA2) {  // CPUID: the host's, without what names the core it ran on
     const auto leaf = static_cast<std::uint32_t>(gpr(kRax));
     std::uint32_t a = leaf, b = 0, c = static_cast<std::uint32_t>(gpr(kRcx)), d = 0;
     asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
@@ -294,15 +342,10 @@ void Runtime::emulate(const Exit& exit) {
     gpr(kRcx) = c;
     gpr(kRdx) = d;
   } else {  // 0F C7 /6 RDRAND, /7 RDSEED, F3 0F C7 /7 RDPID
-    const std::uint8_t modrm = code[at + 2];
-    unsigned reg = modrm & 7u;
-    for (std::size_t i = 0; i < at; ++i) {
-      if ((code[i] & 0xF0) == 0x40 && (code[i] & 1u)) reg += 8;
-    }
-    const bool rdpid = repeat && ((modrm >> 3) & 7u) == 7;
+    const bool rdpid = form.repeat && form.extension == 7;
     std::uint64_t value = rdpid ? 0 : clock_.random();
-    if (!wide) value &= UINT32_MAX;
-    gpr(static_cast<Gpr>(reg)) = value;
+    if (!form.wide) value &= UINT32_MAX;
+    gpr(form.reg) = value;
     if (!rdpid) context_.flags = (context_.flags & ~std::uint64_t{0x8D5}) | 1;  // CF = 1, other status flags 0
   }
   thread_->pc = exit.target;
@@ -313,7 +356,10 @@ std::uint64_t Runtime::resume(std::uint32_t link_from) {
   while (true) {
     const std::uint64_t at = choose(link_from);
     entering_.store(true);
-    if (thread_->pending.load() == 0) return at;
+    if (thread_->pending.load() == 0) {
+      if (thread_->step.active && thread_->step.insn.gs) set_real_gs_base(context_.gs_base);
+      return at;
+    }
     entering_.store(false);
     thread_->step.active = false;
     forget_stops();

@@ -1,6 +1,5 @@
 #include "engine/engine.h"
 
-#include <asm/prctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -120,7 +119,6 @@ void Runtime::start(ProgramPlan plan) {
   context_.host_mxcsr = kDefaultMxcsr;
   auto* area = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
   std::memcpy(area + 24, &kDefaultMxcsr, 4);
-  raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &context_.host_fs);
   std::byte* const stack = map_host_stack(kMainStackBytes);
   CHECK(stack != nullptr);
   thread.host_rsp = reinterpret_cast<std::uint64_t>(stack) + kMainStackBytes - 64;

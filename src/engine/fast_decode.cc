@@ -511,6 +511,8 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
   if (locked) insn.facts.locked = true;
   insn.gprs = row.gprs;
   insn.rip_relative = tail.rip;
+  insn.fs = (opening.prefixes & kFs) != 0;
+  insn.gs = (opening.prefixes & kGs) != 0;
   insn.memory_count = 0;
   insn.modrm_at = has_modrm ? static_cast<std::uint8_t>(modrm_at) : std::uint8_t{0};
   insn.sib_at = static_cast<std::uint8_t>(sib_at);
@@ -559,8 +561,8 @@ bool fast_decode(std::uint64_t pc, std::span<const std::uint8_t> code_span, Insn
                         .index = index_register,
                         .scale = scale,
                         .rip_relative = tail.rip != 0,
-                        .fs = (opening.prefixes & kFs) != 0,
-                        .gs = (opening.prefixes & kGs) != 0,
+                        .fs = insn.fs,
+                        .gs = insn.gs,
                         .read = (flags & kReads) != 0,
                         .write = (flags & kWrites) != 0,
                         .bit_register = bits,

@@ -27,8 +27,8 @@ constexpr std::uint64_t kPc = 0x7FFF'F000'1000;
 /// Names of the fields in which the two differ; "" if they are equal.
 std::string differences(const Insn& fast, const Insn& zydis) {
   // These do not compile once a field is added: fast_decode() must write it, stale() set it, and this compare it.
-  [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19] =
-      fast;
+  [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, f19,
+                                f20, f21] = fast;
   [[maybe_unused]] const auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14] = fast.memory[0];
   std::string out;
   const auto compare = [&out](const char* field, auto a, auto b) {
@@ -54,6 +54,8 @@ std::string differences(const Insn& fast, const Insn& zydis) {
   compare("facts.rep_string", fast.facts.rep_string, zydis.facts.rep_string);
   compare("gprs", fast.gprs, zydis.gprs);
   compare("rip_relative", fast.rip_relative, zydis.rip_relative);
+  compare("fs", fast.fs, zydis.fs);
+  compare("gs", fast.gs, zydis.gs);
   compare("modrm_at", fast.modrm_at, zydis.modrm_at);
   compare("sib_at", fast.sib_at, zydis.sib_at);
   compare("disp_at", fast.disp_at, zydis.disp_at);

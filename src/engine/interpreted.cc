@@ -38,7 +38,7 @@ bool Runtime::run_interpreted(std::uint64_t distance) {
   InterpretedState state{.gpr = context_.gpr,
                          .flags = context_.flags,
                          .pc = thread.pc,
-                         .fs = context_.guest_fs,
+                         .fs = context_.fs_base,
                          .xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset};
   std::uint64_t uncounted = 0;
   const auto count_run = [&] {

@@ -32,9 +32,12 @@ constexpr int kArchSetCpuid = 0x1012;
 /// Read by the kernel at every system call: 0 passes, 1 dispatches.
 volatile char selector = 0;
 
-std::uint64_t get_fs() {
+/// The engine's, while the program runs on the processor's own FS and GS.
+std::uint64_t own_fs_base = 0;
+
+std::uint64_t get_base(int which) {
   std::uint64_t base = 0;
-  raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &base);
+  raw_syscall(SYS_arch_prctl, which, &base);
   return base;
 }
 
@@ -43,11 +46,13 @@ std::uint64_t get_fs() {
 void native_signal_entry(int signal, siginfo_t* info, void* raw_context) {
   selector = 0;
   Runtime& runtime = *Runtime::instance;
-  const std::uint64_t fs = get_fs();
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.context_.host_fs);
-  runtime.context_.guest_fs = fs;
+  const std::uint64_t fs = get_base(ARCH_GET_FS);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, own_fs_base);
+  runtime.context_.fs_base = fs;
+  runtime.context_.gs_base = get_base(ARCH_GET_GS);
   runtime.native_signal(signal, info, raw_context);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.context_.guest_fs);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.context_.fs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, runtime.context_.gs_base);
   selector = 1;
 }
 
@@ -114,7 +119,7 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
 }
 
 void Runtime::run_native() {
-  context_.host_fs = get_fs();
+  own_fs_base = get_base(ARCH_GET_FS);
   stack_t alternate{};
   alternate.ss_sp = map_host_stack(kHandlerStackBytes);
   CHECK(alternate.ss_sp != nullptr);

@@ -125,7 +125,17 @@ class Runtime final : public CodeSource, public CodeListener {
   static void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map,
                         std::uint64_t slot_far);
   void handle_exit(const Exit& exit);
+  /// What an instruction of Flow::Emulated encodes: without a memory operand.
+  struct EmulatedForm {
+    explicit EmulatedForm(const Insn& insn);
+    std::uint8_t opcode;                // behind 0FH
+    unsigned extension = 0;             // ModRM.reg
+    Gpr reg = kRax;                     // ModRM.rm
+    bool wide = false, repeat = false;  // REX.W, F3H
+  };
   void emulate(const Exit& exit);
+  bool emulate_segment_base(const EmulatedForm& form, std::uint64_t pc);
+  void set_fs_base(std::uint64_t base);
   [[noreturn]] void refuse(std::uint64_t pc);
   std::uint64_t& gpr(Gpr reg) { return context_.gpr[reg]; }
   arch::RegisterFile registers() const { return register_file(context_.gpr, context_.flags, thread_->pc); }
@@ -164,7 +174,6 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- a core model that runs along (core_feeding.cc)
   arch::SlotValues slot_values(const std::uint64_t* slots) const;
   CorePaths::Path core_path(std::uint32_t exit_id);
-  void note_gs(std::span<const Translator::PathInsn> insns);
   /// Tells the core of runs. Returns whether it has.
   using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, const arch::SlotValues& values)>;
   void begin_runs(std::size_t most);
@@ -397,7 +406,6 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t log_bytes_ = kFewestLogged;
   std::unordered_map<std::uint32_t, LoggedBlock> logged_blocks_;  // by block
   std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
-  bool uses_gs_ = false;                                          // some address was relative to GS
   CodeBound code_bound_;
   std::size_t logged_bytes_ = 0;      // of logged_blocks_, roughly
   std::uint64_t paths_of_flush_ = 0;  // Translator::flushes() when core_paths_ was begun

@@ -171,7 +171,7 @@ void Runtime::install_handlers() {
   }
 }
 
-// Runs on the thread's signal block with everything asynchronous blocked. No TLS, no libc: the program's FS may be loaded.
+// Runs on the thread's signal block with everything asynchronous blocked. No libc: it may have been interrupted in the middle.
 void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   auto* uc = static_cast<ucontext_t*>(raw_context);
   greg_t* regs = uc->uc_mcontext.gregs;
@@ -588,9 +588,13 @@ void Runtime::let_kernel_deliver(int signal, const siginfo_t& info) {
   uc.stack = {reinterpret_cast<std::uint64_t>(ours.ss_sp), ours.ss_flags, 0, ours.ss_size};
   uc.context.fpstate = reinterpret_cast<std::uint64_t>(aligned);
   uc.mask = ~(signal_bit(signal) | signal_bit(SIGSEGV));
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context_.guest_fs);
+  std::uint64_t own_fs = 0;
+  raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &own_fs);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, context_.gs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context_.fs_base);
   zs_become_program(&uc, &thread.shown.host_rsp);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context_.host_fs);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, own_fs);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, context_.fs_base);
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, 8);
 }
 

@@ -1,7 +1,6 @@
 #include "engine/stubs.h"
 
 #include <cpuid.h>
-#include <sys/auxv.h>
 
 #include "base/check.h"
 #include "engine/emitter.h"
@@ -41,32 +40,12 @@ void emit_xrstor(Emitter& out, std::uint64_t area) {
   on_context(out, {0x48, 0x0F, 0xAE}, 5, area);  // xrstor64
 }
 
-/// FS base := [slot]; clobbers rax, rcx, rdi, rsi, r11.
-void emit_set_fs(Emitter& out, std::size_t slot) {
-  if (has_fsgsbase()) {
-    out.load(kRax, slot);
-    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xD0}) out.u8(byte);  // wrfsbase rax
-  } else {
-    out.mov_imm(kRax, 158);     // arch_prctl
-    out.mov_imm(kRdi, 0x1002);  // ARCH_SET_FS
-    out.load(kRsi, slot);
-    out.u8(0x0F);
-    out.u8(0x05);
-  }
-}
-
 bool has_avx() {
   unsigned a, b, c, d;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_AVX) != 0 && (xsave_mask() & 4) != 0;
 }
 
 }  // namespace
-
-bool has_fsgsbase() {
-  constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
-  static const bool has = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
-  return has;
-}
 
 bool has_lahf() {
   unsigned a, b, c, d;
@@ -132,7 +111,6 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   out.mov(kRax, kRdi);
   const std::uint64_t enter_with_rax = out.here();
   out.store(offsetof(Context, enter_at), kRax);
-  emit_set_fs(out, offsetof(Context, guest_fs));
   emit_xrstor(out, area);
   load_registers();
 
@@ -153,11 +131,6 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
     out.u8(0xF8);
     out.u8(0x77);
   }  // vzeroupper
-  if (has_fsgsbase()) {
-    for (const unsigned byte : {0xF3, 0x48, 0x0F, 0xAE, 0xC0}) out.u8(byte);  // rdfsbase rax
-    out.store(offsetof(Context, guest_fs), kRax);
-  }
-  emit_set_fs(out, offsetof(Context, host_fs));
   out.mov_imm(kRdi, context);
   out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(dispatch));
   out.u8(0xFF);

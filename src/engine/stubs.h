@@ -20,13 +20,12 @@ struct Stubs {
   std::uint64_t choose_stop = 0;  // Context::near_table is set; chooses a stop and goes on, everything as it was
 };
 
-/// `dispatch` gets the Context and returns the cache address to go on at. Uses FSGSBASE and the XSAVE form the CPU has.
+/// `dispatch` gets the Context and returns the cache address to go on at. Uses the XSAVE form the CPU has.
 Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*));
 
 /// Bytes of the XSAVE area (standard form) with all enabled state; and the enabled state bits.
 std::uint32_t xsave_bytes();
 std::uint64_t xsave_mask();
-bool has_fsgsbase();
 /// LAHF and SAHF in 64-bit mode.
 bool has_lahf();
 

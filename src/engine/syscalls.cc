@@ -519,7 +519,11 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
   switch (static_cast<int>(a[0])) {
     case ARCH_SET_FS:
       if (address >= kTaskSize) return -EPERM;
-      context_.guest_fs = address;
+      set_fs_base(address);
+      return 0;
+    case ARCH_SET_GS:
+      if (address >= kTaskSize) return -EPERM;
+      context_.gs_base = address;
       return 0;
     // As where the processor cannot do it: the engine itself asks what the processor is.
     case kArchSetCpuid:
@@ -528,7 +532,8 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
           "CPUID that faults is not supported under translation: the program's arch_prctl(ARCH_SET_CPUID) was answered "
           "ENODEV");
       return -ENODEV;
-    case ARCH_GET_FS: return write_guest(address, &context_.guest_fs, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_FS: return write_guest(address, &context_.fs_base, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_GS: return write_guest(address, &context_.gs_base, 8) == 8 ? 0 : -EFAULT;
     default: return pass_on(SYS_arch_prctl, a);
   }
 }

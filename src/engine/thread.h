@@ -93,7 +93,7 @@ struct Thread {
   // State while another thread is in the Context.
   std::uint64_t gpr[16] = {};
   std::uint64_t flags = 0x202;
-  std::uint64_t fs = 0;
+  std::uint64_t fs_base = 0, gs_base = 0;
   std::vector<std::byte> xsave;
 
   std::uint64_t pc = 0;  // where the program goes on, while in C++

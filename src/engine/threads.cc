@@ -43,7 +43,8 @@ zs_exit_thread:
 void Runtime::save_context(Thread& thread) {
   std::memcpy(thread.gpr, context_.gpr, sizeof thread.gpr);
   thread.flags = context_.flags;
-  thread.fs = context_.guest_fs;
+  thread.fs_base = context_.fs_base;
+  thread.gs_base = context_.gs_base;
   thread.xsave.resize(xsave_bytes());
   std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, thread.xsave.size());
 }
@@ -51,7 +52,8 @@ void Runtime::save_context(Thread& thread) {
 void Runtime::load_context(Thread& thread) {
   std::memcpy(context_.gpr, thread.gpr, sizeof thread.gpr);
   context_.flags = thread.flags;
-  context_.guest_fs = thread.fs;
+  context_.fs_base = thread.fs_base;
+  context_.gs_base = thread.gs_base;
   context_.host_rsp = thread.host_rsp;
   std::memcpy(reinterpret_cast<std::byte*>(&context_) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
   thread_ = &thread;
@@ -150,6 +152,7 @@ void thread_entry(Thread* thread) {
   // No TLS use before the lock is ours.
   runtime.lock_.acquire(*thread);
   runtime.load_context(*thread);
+  runtime.set_fs_base(thread->fs_base);  // the kernel gave it its parent's
   thread->id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
   thread->id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
   const bool same_process = thread->id.pid == thread->id.parent_pid;
@@ -221,7 +224,8 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   child.xsave = parent.xsave;
   child.gpr[kRax] = 0;
   if (stack != 0) child.gpr[kRsp] = stack;
-  child.fs = (flags & CLONE_SETTLS) != 0 ? tls : context_.guest_fs;
+  child.fs_base = (flags & CLONE_SETTLS) != 0 ? tls : parent.fs_base;
+  child.gs_base = parent.gs_base;
   child.pc = parent.pc;
   child.mask = parent.mask;
   if (!same_process && (flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
@@ -382,7 +386,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.announced = false;
   thread.cpu = {};
   if (stack != 0) gpr(kRsp) = stack;
-  if ((flags & CLONE_SETTLS) != 0) context_.guest_fs = tls;
+  if ((flags & CLONE_SETTLS) != 0) set_fs_base(tls);
   observer().in_forked_child();
   if (!config_.inherit) {
     thread.process->recorded = false;

@@ -56,6 +56,16 @@ void rename_trace_register(std::uint8_t* bytes, const Insn& insn, int reg) {
   if (insn.trace_register_at & 32) set(insn.opcode_at, 0);
 }
 
+constexpr std::uint8_t kFsPrefix = 0x64, kGsPrefix = 0x65;
+
+void exchange_fs_prefix(std::uint8_t* bytes) {
+  static constexpr std::uint8_t kLegacyPrefixes[] = {0x26, 0x2E, 0x36, 0x3E, kFsPrefix, kGsPrefix,
+                                                     0x66, 0x67, 0xF0, 0xF2, 0xF3};
+  for (; std::ranges::find(kLegacyPrefixes, *bytes) != std::end(kLegacyPrefixes); ++bytes) {
+    if (*bytes == kFsPrefix) *bytes = kGsPrefix;
+  }
+}
+
 /// Whether the registers behind it are known without looking, or it goes straight on to where they are stored.
 bool can_be_logged(const Insn& insn, const InsnSlots& slots) {
   if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated) return false;
@@ -105,7 +115,7 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
 bool Translator::needs_step(const Insn& insn) const {
   const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
-  return uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
+  return insn.gs || uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
 }
 
 const Translator::Path& Translator::replay(const Block& block, unsigned instructions) {
@@ -408,11 +418,17 @@ InsnMeta& Translator::add_meta() {
   return metas_[once_metas_++];
 }
 
-void Translator::emit_plain(const Insn& insn) {
-  std::uint8_t bytes[16];
+// As it is to run: the program's FS base is in GS.
+void Translator::copy(const Insn& insn, std::uint8_t (&bytes)[16]) const {
   std::memcpy(bytes, insn.bytes.data(), sizeof insn.bytes);
   bytes[15] = 0;
   if (insn.mentions(kTracePointer)) rename_trace_register(bytes, insn, mapping_.reg);
+  if (insn.fs) exchange_fs_prefix(bytes);
+}
+
+void Translator::emit_plain(const Insn& insn) {
+  std::uint8_t bytes[16];
+  copy(insn, bytes);
   if (!insn.rip_relative) {
     note_meta(insn, 0);
     out_.instruction(bytes, insn.length);
@@ -455,7 +471,9 @@ void Translator::emit_rep_string(const Insn& insn) {
   out_.store(offsetof(Context, slot_far), kRbx);
   out_.mov(kRbx, kRcx);
   note_meta(insn, kRbx + 1);
-  out_.bytes(insn.bytes.data(), insn.length);
+  std::uint8_t bytes[16];
+  copy(insn, bytes);
+  out_.instruction(bytes, insn.length);
   out_.store(offsetof(Context, slot_scratch), kRdx);
   out_.mov(kRdx, kRcx);
   out_.complement(kRdx);
@@ -831,12 +849,11 @@ void Translator::emit_load_target(const Insn& insn) {
     return;
   }
   // mov rcx, m64 with the operand as the branch encodes it
-  std::uint8_t bytes[15];
-  std::memcpy(bytes, insn.bytes.data(), insn.length);
-  if (insn.mentions(kTracePointer)) rename_trace_register(bytes, insn, mapping_.reg);
+  std::uint8_t bytes[16];
+  copy(insn, bytes);
   unsigned extension = 0;
   for (std::uint8_t i = 0; i < insn.opcode_at; ++i) {
-    if (bytes[i] == 0x64 || bytes[i] == 0x65 || bytes[i] == 0x67) out_.u8(bytes[i]);
+    if (bytes[i] == kGsPrefix || bytes[i] == 0x67) out_.u8(bytes[i]);
     if ((bytes[i] & 0xF0u) == 0x40) extension = bytes[i] & 3u;
   }
   out_.u8(0x48u | extension);

@@ -380,6 +380,7 @@ class Translator {
   bool is_risky(const Insn& insn);
   std::span<const PathInsn> describe(const Path& path, const Exit* exit);
   void emit_plain(const Insn& insn);
+  void copy(const Insn& insn, std::uint8_t (&bytes)[16]) const;
   void emit_rep_string(const Insn& insn);
   void emit_indirect_exit(const Insn& insn);
   void emit_indirect_tail(std::uint64_t pc);
