@@ -40,8 +40,6 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("Checking zeroskid itself");
   line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
-  line.number("--join-from", options.join_from_blocks, 0, "N",
-              "From N translations on, let new ones go on in the middle of others [8192]");
   line.group("");  // understood, and refused with a reason
   line.value("-p,--pid", options.pid, "PID", "");
   line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
@@ -64,7 +62,6 @@ void apply(const RunOptions& options, session::RecordingConfig& config) {
   config.inherit = !options.no_inherit;
   config.precise_only = options.precise_only;
   config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
-  config.join_from_blocks = options.join_from_blocks;
 }
 
 Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config) {

@@ -26,7 +26,6 @@ struct RunOptions {
   bool no_inherit = false;
   bool precise_only = false;
   std::uint64_t max_block_instructions = 32;
-  std::uint64_t join_from_blocks = 8192;
   std::string pid, tid;   // refused by name
   bool t_is_tid = true;   // -t is --tid; `mem record` has its own
   bool all_cpus = false;  // likewise

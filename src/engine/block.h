@@ -83,12 +83,8 @@ struct Exit {
   bool near = false;      // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
   bool quiet = false;     // behind a brake in the budget form: says its id there too
   bool came_out = false;  // `near`: has led to C++ behind a stop
-  /// In the budget form: leads into the middle of a block, and so much of `advance` is on account of the rest of that one.
-  std::int8_t joined = 0;
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
 
-  /// What the trace pointer is ahead by where this exit came here instead of into that block.
-  std::uint64_t told_ahead() const { return static_cast<std::uint64_t>(std::int64_t{joined}); }
   /// By a branch that the block does not follow, or not that way.
   bool leaves_by_branch() const { return kind == ExitKind::Direct && pc != 0; }
 };
@@ -121,18 +117,10 @@ struct Block {
   Variant variant = Variant::Full;
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
-  /// In the budget form: what the trace pointer is advanced by in all where the path is followed to its end. Not `instructions` where that
-  /// leads into the middle of another block.
-  std::int8_t advances = 0;
   std::uint16_t braked_at = UINT16_MAX;  // instructions before its brake
   /// In the budget form: what the trace pointer has been advanced by where `instruction` of them have run.
   std::uint64_t advanced(unsigned instruction) const {
-    return instruction >= braked_at ? static_cast<std::uint64_t>(std::int64_t{advances}) : 0;
-  }
-  /// Instructions before which another path may go on here, with the trace pointer advanced by rest_of() them. In the budget form.
-  std::uint64_t can_enter = 0;
-  std::int8_t rest_of(unsigned instruction) const {
-    return static_cast<std::int8_t>((instruction >= braked_at ? advances : 0) - static_cast<int>(instruction));
+    return instruction >= braked_at ? instructions : 0;
   }
   std::uint64_t pc_of(const InsnMeta& insn) const {
     return pc + static_cast<std::uint64_t>(std::int64_t{insn.pc_delta});

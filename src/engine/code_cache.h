@@ -58,6 +58,7 @@ class Window {
 
   std::uint64_t trace_begin() const { return trace_; }
   std::uint64_t trace_end() const { return trace_end_; }  // the guard starts here
+  std::uint64_t trace_room() const { return trace_end_ - trace_; }
   /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign says whether one is
   /// due. From there to the guard, which is for what has no brake, a block's exit and the way to the next brake have to fit.
   std::uint64_t pointer_bias() const { return biased_ ? trace_end() - kBrakeBudget : 0; }

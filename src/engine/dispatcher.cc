@@ -111,7 +111,6 @@ void Runtime::leave_block(std::uint32_t& link_from) {
     case ExitReason::StepDone: {
       const std::uint32_t id = context_.reason == ExitReason::StepDone ? context_.exit_id : last_appended();
       const Exit exit = translator_->exit(id);
-      context_.trace_pointer -= exit.told_ahead();
       if (exit.kind == ExitKind::Stale) indirect_target_ = exit.target;  // in case an indirect branch led there
       if (exit.kind == ExitKind::Horizon) link_from = id;
       if (exit.brake) __builtin_prefetch(reinterpret_cast<const void*>(exit.target));  // run_interpreted() reads it
@@ -136,7 +135,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       break;
     case ExitReason::Stopped: leave_stop(); break;
     case ExitReason::Guard: {
-      if (form_ == TraceForm::Budget && trace_start_ == window_.trace_end() - trace_room() && threads_.size() == 1)
+      if (form_ == TraceForm::Budget && trace_start_ == window_.trace_end() - window_.trace_room() && threads_.size() == 1)
         window_.grow_budget_view();
       const std::uint32_t id = exit_at(record_of_append(context_.guard_pc));
       const Exit exit = translator_->exit(id);
@@ -145,7 +144,6 @@ void Runtime::leave_block(std::uint32_t& link_from) {
         gpr(kRcx) = context_.slot_rcx;
         indirect_target_ = thread.pc;
       }
-      context_.trace_pointer -= exit.told_ahead();
       if (form_ == TraceForm::Budget)
         drain({});
       else
@@ -399,9 +397,6 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (is_far(allowed)) {
       if (const std::uint64_t at = leave_near(allowed); at != 0) return at;
       link_behind_stop(link_from);
-      if (link_from == kNone && !wants_indirect_entry_) {
-        if (const std::uint64_t at = enter_inside(allowed); at != 0) return at;
-      }
       const std::uint64_t flushes = translator_->flushes();
       const Block* block = &translator_->get(thread.pc, Variant::Full, link_from);
       if (stop_counting_elements()) {
@@ -450,22 +445,16 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   return single.entry;
 }
 
-// A path that joins another's rest takes back what that one counts of its beginning, and does not fall out of the trace then.
-std::uint64_t Runtime::trace_room() const {
-  const std::uint64_t all = window_.trace_end() - window_.trace_begin();
-  return form_ == TraceForm::Budget && !translator_->has_near() ? all - Translator::kMostBraked : all;
-}
-
 // Where the trace pointer begins, so that the guard ends what is allowed, or the turn. Stops may be passed from here on if it is the overflow
 // that ends it.
 std::uint64_t Runtime::stretch(const Allowance& allowed) {
   const std::uint64_t quantum = turn_bytes();
-  std::uint64_t bytes = trace_room();
+  std::uint64_t bytes = window_.trace_room();
   // Another thread may come to wait for its turn meanwhile, and nobody hears of it before the guard.
   if (threads_.size() != 1) bytes = std::min<std::uint64_t>(bytes, Window::kTraceBytes);
   if (lock_.contended()) bytes = std::min(bytes, ran_ + kFewestBudget < quantum ? quantum - ran_ : kFewestBudget);
   if (form_ != TraceForm::Budget) {
-    bytes = std::min(bytes + translator_->brake_bytes(), trace_room());  // a turn ends at a brake, and not twice
+    bytes = std::min(bytes + translator_->brake_bytes(), window_.trace_room());  // a turn ends at a brake, and not twice
     return window_.trace_end() - std::min(bytes / 4, allowed.records) * 4;
   }
   if (allowed.budget <= bytes) allow_passes();
@@ -483,7 +472,7 @@ std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from)
   if (block.instructions == 0) return 0;
   if (link_from != kNone && flushes == translator_->flushes()) translator_->link(link_from, block);
   if (wants_indirect_entry_) translator_->add_near_entry(translator_->index_of(block));
-  const std::uint64_t most = window_.trace_end() - window_.trace_begin();
+  const std::uint64_t most = window_.trace_room();
   if (distance <= most) allow_passes();
   context_.trace_pointer = trace_start_ = translator_->near_end() - std::min(distance, most);
   return block.entry;
@@ -498,7 +487,7 @@ void Runtime::allow_passes() {
     const pmu::Pmu::Repeating repeating = pmu->repeating(0);
     if (repeating.times == 0) return;
     const std::uint64_t events = repeating.events - 1;  // up to the overflow, without it
-    const std::uint64_t most = window_.trace_end() - window_.trace_begin();
+    const std::uint64_t most = window_.trace_room();
     if (events < kFewestBudget + config_.max_block_instructions || events > most) return;
     context_.period_start = translator_->near_end() - events;
     context_.passes_left =
@@ -557,17 +546,6 @@ std::uint64_t Runtime::leave_near(const Allowance& allowed) {
   context_.past_stop = 1;
   context_.restart = stretch(allowed);
   return block.entry + meta.code_offset;
-}
-
-// In the middle of a block, where nothing leads that could be linked to a block which begins there.
-// returns where to enter the cache, or 0
-std::uint64_t Runtime::enter_inside(const Allowance& allowed) {
-  const Translator::Inside where = translator_->inside(thread_->pc);
-  if (where.block == kNone) return 0;
-  const Block& block = translator_->block(where.block);
-  trace_start_ = stretch(allowed);
-  context_.trace_pointer = trace_start_ + static_cast<std::uint64_t>(std::int64_t{block.rest_of(where.instruction)});
-  return block.entry + translator_->meta(block, where.instruction).code_offset;
 }
 
 // The block with the last stop has ended, and its exit leads to nothing yet. Next time it finds a block of Variant::Near that may not run,

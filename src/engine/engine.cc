@@ -92,7 +92,6 @@ void Runtime::start(ProgramPlan plan) {
   adopt_lanes(thread.cpu);
   Translator::Options options;
   options.max_instructions = config_.max_block_instructions;
-  options.join_from_blocks = config_.join_from_blocks;
   options.virtual_time = config_.virtual_time;
   options.form = form_;
   options.count_elements = count_elements_;

@@ -30,7 +30,6 @@ struct Config {
   int shared_tables = -1;      // of SharedTables, under virtual_ids; -1: there are none
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
-  std::uint64_t join_from_blocks = 8192;  // Translator::Options
   std::size_t code_cache_bytes = std::size_t{256} << 20;
   /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready. Without:
   /// those that are blocked now.

@@ -66,7 +66,7 @@ bool Runtime::run_interpreted(std::uint64_t distance) {
       distance = allowed.instructions;
       far = is_far(allowed);
     } else {
-      if (far && translator_->can_go_on_at(thread.pc)) break;
+      if (far && translator_->find(thread.pc, Variant::Full) != nullptr) break;
       if (!interpret(state, code.data())) break;
       ++uncounted;
       --distance;

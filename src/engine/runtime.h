@@ -116,8 +116,6 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t stretch(const Allowance& allowed);
   void allow_passes();
   std::uint64_t leave_near(const Allowance& allowed);
-  std::uint64_t enter_inside(const Allowance& allowed);
-  std::uint64_t trace_room() const;
   void link_behind_stop(std::uint32_t& link_from);
   void leave_stop();
   void retell_stops();

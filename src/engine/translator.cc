@@ -27,8 +27,6 @@ constexpr unsigned kMostSideExits = 7;
 constexpr std::uint64_t kLongestLoop = 512;
 /// A path close to an overflow has so many instructions before it may end where a whole block begins: shorter ones are more of them. chosen
 constexpr std::size_t kFewestNear = 12;
-/// Of a block's instructions so many must be left for another path to go on there. chosen
-constexpr unsigned kFewestJoined = 4;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
@@ -119,117 +117,29 @@ bool Translator::needs_step(const Insn& insn) const {
 }
 
 const Translator::Path& Translator::replay(const Block& block, unsigned instructions) {
-  return follow(block.pc, block.variant, instructions, &block, false);
+  return follow(block.pc, block.variant, instructions, &block);
 }
 
-const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit, bool joins) {
-  const Path& path = follow(pc, variant, limit, nullptr, joins);
+const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit) {
+  const Path& path = follow(pc, variant, limit, nullptr);
   if (!options_.addresses || !path.full || (variant != Variant::Full && variant != Variant::Logged)) return path;
   // A core model's blocks end with branches, or with the longest path, and one that goes on in the next path is more work than a shorter one.
   std::size_t whole = path.steps.size();
   while (whole != 0 && path.steps[whole - 1].insn.facts.branch == arch::BranchKind::None) --whole;
   if (whole == path.steps.size() || whole == 0) return path;
-  return follow(pc, variant, static_cast<unsigned>(whole), nullptr, joins);
+  return follow(pc, variant, static_cast<unsigned>(whole), nullptr);
 }
 
-Translator::Inside Translator::inside(const CodeLines::Line& line, std::uint64_t pc) const {
-  if ((line.inside & CodeLines::bit(pc)) == 0) return {};
-  for (const std::uint32_t index : line.blocks) {
-    if (index == kNone) continue;
-    const Block& block = blocks_[index];
-    for (std::uint64_t left = block.can_enter; left != 0; left &= left - 1) {
-      const auto at = static_cast<std::uint16_t>(std::countr_zero(left));
-      if (block.pc_of(meta(block, at)) == pc) return {index, at};
-    }
-  }
-  return {};
-}
-
-// The same, if it is worth it for a path of so many instructions, which are then at most so many.
-Translator::Inside Translator::joined_at(const CodeLines::Line& line, std::uint64_t pc, std::size_t instructions,
-                                         unsigned most) const {
-  const Inside found = inside(line, pc);
-  if (found.block == kNone) return {};
-  const Block& block = blocks_[found.block];
-  const bool worth = block.instructions - found.instruction >= int{kFewestJoined};
-  const bool fits = static_cast<int>(instructions) + block.rest_of(found.instruction) <= static_cast<int>(most);
-  return worth && fits ? found : Inside{};
-}
-
-// Whether the exit goes back to the head of a loop, which is wanted in one piece.
-bool Translator::leads_back(std::uint32_t exit_id) const {
-  const Exit& exit = exits_[exit_id];
-  if (exit.instructions == 0) return false;
-  const Block& block = blocks_[exit.block];
-  return exit.target <= block.pc_of(meta(block, exit.instructions - 1u));
-}
-
-// Where the block just made can be entered: with all registers in their places, behind its brake, and not between a call and its return, which
-// is compared with where this call comes from.
-void Translator::note_lines(const Path& path) {
-  lines_.at(current_.pc).heads |= CodeLines::bit(current_.pc);
-  if (options_.form != TraceForm::Budget || current_.unseen_changes || current_.mark != MarkTime::None) return;
-  if (has_near() && !braked_) return;
-  const std::size_t end = std::min<std::size_t>(current_.instructions, 64);
-  std::uint64_t may = 0;
-  std::array<std::uint8_t, 64> calls;
-  std::size_t depth = 0;
-  for (std::size_t i = 0; i < end; ++i) {
-    const PathStep& step = path.steps[i];
-    const InsnMeta& meta = metas_[current_.first_meta + i];
-    const bool in_place = meta.map_register == 0 && (meta.far_register == 0 || meta.far_register == kRcxSpilled);
-    if (i != 0 && in_place && (!has_near() || i >= current_.braked_at)) may |= std::uint64_t{1} << i;
-    if (step.insn.flow == Flow::Call) calls[depth++] = static_cast<std::uint8_t>(i);
-    if (step.follow_return != 0 && depth != 0)  // from behind the call up to here
-      may &= (std::uint64_t{2} << calls[--depth]) - 1;
-  }
-  CodeLines::Line* line = nullptr;
-  std::uint64_t of_line = 0;
-  for (; may != 0; may &= may - 1) {
-    const auto at = static_cast<unsigned>(std::countr_zero(may));
-    const std::uint64_t pc = path.steps[at].insn.pc;
-    if (line == nullptr || pc / CodeLines::kBytes != of_line) line = &lines_.at(pc);
-    of_line = pc / CodeLines::kBytes;
-    if ((line->inside & CodeLines::bit(pc)) != 0) continue;
-    auto place = std::ranges::find(line->blocks, current_index_);
-    if (place == std::end(line->blocks)) place = std::ranges::find(line->blocks, kNone);
-    if (place == std::end(line->blocks)) continue;
-    *place = current_index_;
-    line->inside |= CodeLines::bit(pc);
-    current_.can_enter |= std::uint64_t{1} << at;
-  }
-}
-
-void Translator::forget_lines(const Block& block) {
-  const std::uint32_t index = index_of(block);
-  for (std::uint64_t left = block.can_enter; left != 0; left &= left - 1) {
-    const std::uint64_t pc = block.pc_of(meta(block, static_cast<unsigned>(std::countr_zero(left))));
-    CodeLines::Line& line = lines_.at(pc);
-    line.inside &= ~CodeLines::bit(pc);
-    std::ranges::replace(line.blocks, index, kNone);
-  }
-}
-
-const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as,
-                                           bool joins) {
+const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
   Path& path = path_;
   path.clear();
   planner_.clear(variant == Variant::Logged);
   unsigned side_exits = 0;
   unsigned risky = 0;
   std::uint64_t at = pc;
-  bool braked = !has_near();
   std::size_t up_to_whole = 0;  // instructions before the last place, far enough, where a whole block begins
-  const CodeLines::Line* line = nullptr;
-  std::uint64_t of_line = ~std::uint64_t{0};
-  const auto line_of = [&](std::uint64_t where) {
-    if (std::exchange(of_line, where / CodeLines::kBytes) != where / CodeLines::kBytes) line = lines_.find(where);
-    return line;
-  };
   const auto is_there = [&](std::uint64_t where) {
-    if (variant == Variant::Logged) return by_pc_.find(where, variant) != kNone;
-    const CodeLines::Line* const of = line_of(where);
-    return of != nullptr && (of->heads & CodeLines::bit(where)) != 0;
+    return by_pc_.find(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
   };
   // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
   const bool unseen = source_.may_change_unseen(pc);
@@ -266,12 +176,6 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
     if ((variant == Variant::Full || variant == Variant::Logged) && as == nullptr && !path.steps.empty() &&
         (!options_.addresses || path.steps.back().insn.facts.branch != arch::BranchKind::None) && is_there(at))
       return end(ExitKind::Direct, at);
-    // Without a brake it would come upon the guard with what it counts for the other's rest.
-    if (joins && !braked) braked = path.steps.size() > 1 && overwrites_flags(path.steps.back().insn);
-    if (joins && !unseen && !path.steps.empty() && line_of(at) != nullptr) {
-      path.joined = joined_at(*line, at, path.steps.size(), braked ? kMostBraked : Window::kBrakeBudget);
-      if (path.joined.block != kNone) return end(ExitKind::Direct, at);
-    }
     const auto code = source_.fetch(at);
     if (code.empty()) return end(ExitKind::Unfetchable, at);
     PathStep& step = path.steps.add();
@@ -508,8 +412,7 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   exit.block = current_index_;
   exit.near = current_.variant == Variant::Near;
   exit.quiet = is_quiet(kind);
-  exit.joined = rest_;
-  if (options_.form == TraceForm::Budget) exit.advance = advance_to(instructions + rest_);
+  if (options_.form == TraceForm::Budget) exit.advance = advance_to(instructions);
   exit.risky = risky_;
   return id;
 }
@@ -1121,8 +1024,7 @@ const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t fr
 }
 
 const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint32_t from) {
-  const bool joins = variant == Variant::Full && joins_blocks() && (from == kNone || !leads_back(from));
-  const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions, joins);
+  const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = variant;
@@ -1144,7 +1046,6 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   emit_block(path);
   code_end = out_.here();
 
-  if (variant == Variant::Full) note_lines(path);
   blocks_.push_back(current_);
   (variant == Variant::Near ? near_blocks_ : common_blocks_).push_back(current_index_);
   if (options_.wants_retirements && current_.unseen_changes) {  // later the path may be another
@@ -1163,7 +1064,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
 
 const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
   const auto limit = static_cast<unsigned>(std::min<std::uint64_t>(instructions, options_.max_instructions));
-  const Path& path = collect(pc, Variant::Once, limit, false);
+  const Path& path = collect(pc, Variant::Once, limit);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = Variant::Once;
@@ -1242,14 +1143,11 @@ void Translator::emit_block(const Path& path) {
       const PathStep& last = path.steps.back();
       taken = last.follow_taken || last.insn.flow == Flow::Jump || last.insn.flow == Flow::Call;
     }
-    if (path.joined.block != kNone) rest_ = blocks_[path.joined.block].rest_of(path.joined.instruction);
     if (path.end_kind == ExitKind::Direct)
       emit_direct_exit(path.end_pc, taken);
     else
       emit_special_exit(path.end_kind, path.end_pc, path.end_pc, taken);
   }
-  current_.advances = static_cast<std::int8_t>(current_.instructions + rest_);
-  rest_ = 0;
   emit_side_exits();
   emit_stale_exit();
   if (current_.variant == Variant::Near) emit_near_exit();
@@ -1288,7 +1186,6 @@ Variant Translator::links_to(const Exit& exit) const {
 void Translator::link_end(const Path& path) {
   if (path.terminated || path.end_kind != ExitKind::Direct || current_.unseen_changes) return;
   CHECK(exits_[current_.first_exit].target == path.end_pc, exits_[current_.first_exit].target, path.end_pc);
-  if (path.joined.block != kNone) return join(current_.first_exit, path.joined);
   const Block* const target = find(path.end_pc, current_.variant);
   if (target != nullptr && !target->unseen_changes) link(current_.first_exit, *target);
 }
@@ -1316,12 +1213,6 @@ void Translator::add_incoming(std::uint32_t exit_id, std::uint32_t block) {
   exits_[exit_id].linked_to = block;
   exits_[exit_id].next_incoming = blocks_[block].incoming;
   blocks_[block].incoming = exit_id;
-}
-
-void Translator::join(std::uint32_t exit_id, Inside where) {
-  const Block& block = blocks_[where.block];
-  Emitter::patch_rel32(exits_[exit_id].patch_after, block.entry + meta(block, where.instruction).code_offset);
-  add_incoming(exit_id, where.block);
 }
 
 // Makes `exit` jump to `target`. A side exit comes from far away: a copy of it takes its place.
@@ -1385,7 +1276,6 @@ void Translator::note_far_target(std::uint64_t cache_pc) {
 void Translator::unlink_incoming(Block& block) {
   for (std::uint32_t id = block.incoming; id != kNone;) {
     Exit& exit = exits_[id];
-    if (exit.joined != 0) to_kill_.push_back(exit.block);
     lead_nowhere(exit);
     exit.linked_to = kNone;
     id = exit.next_incoming;
@@ -1394,27 +1284,13 @@ void Translator::unlink_incoming(Block& block) {
   block.incoming = kNone;
 }
 
-// And those that go on in its middle, which have counted the rest of it when they get there.
 void Translator::kill(std::uint32_t index) {
-  to_kill_.assign(1, index);
-  while (!to_kill_.empty()) {
-    const std::uint32_t next = to_kill_.back();
-    to_kill_.pop_back();
-    kill_one(next);
-  }
-}
-
-void Translator::kill_one(std::uint32_t index) {
   Block& block = blocks_[index];
   if (block.dead) return;
   block.dead = true;
-  forget_lines(block);
   ++dead_;
   unlink_incoming(block);
-  if (by_pc_.find(block.pc, block.variant) == index) {
-    by_pc_.forget(block.pc, block.variant);
-    if (block.variant == Variant::Full) lines_.at(block.pc).heads &= ~CodeLines::bit(block.pc);
-  }
+  if (by_pc_.find(block.pc, block.variant) == index) by_pc_.forget(block.pc, block.variant);
   if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
     window_.clear_direct(block.pc, stubs_.indirect_miss);
   }
@@ -1449,7 +1325,7 @@ void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
 
 std::size_t Translator::bytes() const {
   const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + (tallies() ? counts_.bytes_of_exit() : 0);
-  constexpr std::size_t kMapped = 32 + 56;  // by_pc_, measured: cc1; lines_, from their sizes there
+  constexpr std::size_t kMapped = 32;  // by_pc_, measured: cc1
   return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) + blocks_.size() * (sizeof(Block) + kMapped) +
          window_.direct_bytes() + (at_ - window_.code_begin()) + (cold_at_ - window_.cold_begin()) +
          (near_at_ - near_begin_);
@@ -1462,7 +1338,6 @@ void Translator::flush() {
   counts_.clear();
   reserve_once();
   by_pc_.clear();
-  lines_.clear();
   by_page_.clear();
   noted_page_ = kNoPage;
   branch_cache_.clear();

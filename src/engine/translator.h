@@ -14,7 +14,6 @@
 #include "engine/block.h"
 #include "engine/block_map.h"
 #include "engine/code_cache.h"
-#include "engine/code_lines.h"
 #include "engine/code_marks.h"
 #include "engine/decode.h"
 #include "engine/emitter.h"
@@ -74,10 +73,6 @@ class Translator {
  public:
   struct Options {
     unsigned max_instructions = 32;
-    /// In the budget form: with so many blocks paths begin to join others. Then there is a third less code, and a jump where they do.
-    /// chosen: what no longer fits the caches near a core. Measured: with joins from the first block on, zstd, integer and exceptions take
-    /// 2 to 6 % longer, for the jumps in their loops; cc1 the same as so.
-    std::uint64_t join_from_blocks = 8192;
     bool virtual_time = false;
     bool wants_retirements = false;  // retirements() will be asked for
     bool count_elements = false;     // REP strings add to Context::elements instead of running alone
@@ -103,21 +98,6 @@ class Translator {
   /// find() for this place or one close behind it follows soon.
   void prefetch(std::uint64_t pc) const {
     by_pc_.prefetch(pc);
-    lines_.prefetch(pc);
-  }
-  /// An instruction of a block of Variant::Full before which another path may go on in it: Block::can_enter. None where a block begins.
-  struct Inside {
-    std::uint32_t block = kNone;
-    std::uint16_t instruction = 0;
-  };
-  Inside inside(std::uint64_t pc) const {
-    const CodeLines::Line* const line = joins_blocks() ? lines_.find(pc) : nullptr;
-    return line == nullptr || (line->heads & CodeLines::bit(pc)) != 0 ? Inside{} : inside(*line, pc);
-  }
-  /// Whether a block of Variant::Full begins at `pc`, or can be entered there.
-  bool can_go_on_at(std::uint64_t pc) const {
-    const CodeLines::Line* const line = lines_.find(pc);
-    return line != nullptr && ((line->heads | (joins_blocks() ? line->inside : 0)) & CodeLines::bit(pc)) != 0;
   }
   /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and each step below
   /// needs what the one before it asked for two stops ago.
@@ -290,9 +270,7 @@ class Translator {
     std::uint64_t end_pc = 0;
     bool terminated = false;  // the last step leaves by itself
     bool full = false;        // it ends only because it, or what it stores, would become too long
-    Inside joined;            // where it goes on, if that is not the beginning of a block
     void clear() {
-      joined = {};
       steps.clear();
       calls.clear();
       terminated = full = false;
@@ -317,23 +295,15 @@ class Translator {
   };
 
   /// The path that a new block takes, in path_: at most `limit` instructions, cut where a core model wants it.
-  const Path& collect(std::uint64_t pc, Variant variant, unsigned limit, bool joins);
+  const Path& collect(std::uint64_t pc, Variant variant, unsigned limit);
   /// A path of up to `limit` instructions, in path_. as: the way that an existing block took; null: the best one.
-  /// joins: it may go on in the middle of a block
-  const Path& follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as, bool joins);
-  Inside inside(const CodeLines::Line& line, std::uint64_t pc) const;
-  Inside joined_at(const CodeLines::Line& line, std::uint64_t pc, std::size_t instructions, unsigned most) const;
-  bool leads_back(std::uint32_t exit_id) const;
-  void note_lines(const Path& path);
-  void forget_lines(const Block& block);
+  const Path& follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
   const Path& replay(const Block& block, unsigned instructions);
   static std::uint64_t checksum(const Path& path);
   Retirements& retirements_at(std::uint32_t block);
   Retirements retirements_of(const Path& path);
   void check_exits(const Block& block, const Retirements& path);
   void put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums);
-  /// Whether paths may go on in the middle of blocks.
-  bool joins_blocks() const { return !tallies() && blocks_.size() >= options_.join_from_blocks; }
   /// Whether exits stand for counts of each lane. In the budget form they are all the same, and in the trace pointer.
   bool tallies() const { return options_.form != TraceForm::Budget; }
   bool needs_step(const Insn& insn) const;
@@ -410,9 +380,7 @@ class Translator {
   static void for_each_page(const Path& path, Note note);
   void unlink_incoming(Block& block);
   void kill(std::uint32_t index);
-  void kill_one(std::uint32_t index);
   void add_incoming(std::uint32_t exit_id, std::uint32_t block);
-  void join(std::uint32_t exit_id, Inside where);
 
   Window& window_;
   const Stubs& stubs_;
@@ -430,8 +398,6 @@ class Translator {
   std::vector<InsnMeta> metas_;
   CountTable counts_;
   BlockMap by_pc_;
-  CodeLines lines_;
-  std::vector<std::uint32_t> to_kill_;
   PageBlocks by_page_;
   static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
   std::uint64_t noted_page_ = kNoPage;  // the page noted last
@@ -466,7 +432,6 @@ class Translator {
   std::uint32_t copy_of_ = kNone, adjacent_ = kNone;  // the exit before the block made last (approach_from)
   std::uint64_t copy_at_ = 0;
   bool braked_ = false;                 // the block has its brake
-  std::int8_t rest_ = 0;                // of the end of the path: what it adds for the rest of a block that it joins
   std::uint64_t brake_adds_after_ = 0;  // end of the addition in it, in the budget form
   std::int32_t brake_adds_ = kUnknown;  // and what it adds: what the end of the path does
   static constexpr std::int32_t kUnknown = -1;

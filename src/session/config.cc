@@ -131,7 +131,6 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.native_load);
   visit(c.seed);
   visit(c.max_block_instructions);
-  visit(c.join_from_blocks);
   visit(c.code_cache_bytes);
   visit(c.first_private_fd);
 }

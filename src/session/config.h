@@ -108,7 +108,6 @@ struct RecordingConfig {
   bool native_load = false;
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
-  std::uint64_t join_from_blocks = 8192;
   std::uint64_t code_cache_bytes = std::uint64_t{256} << 20;
   std::int32_t first_private_fd = 1000;
 

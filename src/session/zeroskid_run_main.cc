@@ -162,7 +162,6 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   config.native_load = recording.native_load;
   config.seed = recording.seed;
   config.max_block_instructions = recording.max_block_instructions;
-  config.join_from_blocks = recording.join_from_blocks;
   config.code_cache_bytes = recording.code_cache_bytes;
   config.first_private_fd = recording.first_private_fd;
   config.exec_prefix = {own_path(),
