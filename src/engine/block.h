@@ -77,12 +77,12 @@ struct Exit {
   std::uint16_t instructions = 0;       // retired on this path
   std::int16_t advance = 0;             // in the budget form: what is added to the trace pointer
   ExitKind kind = ExitKind::Direct;
-  bool taken = false;     // a side exit of a branch whose fall-through (or target) the block follows
-  bool brake = false;     // taken because the trace pointer has come close to the guard (Translator::emit_brake)
-  bool adjacent = false;  // linked to what follows: the jump is a NOP
-  bool near = false;      // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
-  bool quiet = false;     // behind a brake in the budget form: says its id there too
-  bool came_out = false;  // `near`: has led to C++ behind a stop
+  bool taken = false;      // a side exit of a branch whose fall-through (or target) the block follows
+  bool brake = false;      // taken because the trace pointer has come close to the guard (Translator::emit_brake)
+  bool adjacent = false;   // linked to what follows: the jump is a NOP
+  bool near = false;       // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
+  bool quiet = false;      // behind a brake in the budget form: says its id there too
+  bool came_out = false;   // `near`: has led to C++ behind a stop
   std::uint8_t risky = 0;  // with addresses: instructions on this path that may bring the event horizon closer
 
   /// By a branch that the block does not follow, or not that way.
@@ -117,11 +117,10 @@ struct Block {
   Variant variant = Variant::Full;
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
+  std::uint8_t met_indirectly = 0;       // by so many indirect branches, by way of C++
   std::uint16_t braked_at = UINT16_MAX;  // instructions before its brake
   /// In the budget form: what the trace pointer has been advanced by where `instruction` of them have run.
-  std::uint64_t advanced(unsigned instruction) const {
-    return instruction >= braked_at ? instructions : 0;
-  }
+  std::uint64_t advanced(unsigned instruction) const { return instruction >= braked_at ? instructions : 0; }
   std::uint64_t pc_of(const InsnMeta& insn) const {
     return pc + static_cast<std::uint64_t>(std::int64_t{insn.pc_delta});
   }

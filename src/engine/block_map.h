@@ -44,7 +44,7 @@ class BlockMap {
   }
 
  private:
-  static constexpr std::size_t kSmallest = std::size_t{1} << 12;
+  static constexpr std::size_t kSmallest = std::size_t{1} << 10;
   static constexpr std::uint64_t kFree = ~std::uint64_t{0};
   static constexpr unsigned kVariantBits = 4;
   /// Keys in a line of the cache; and code whose blocks are looked for from the same line on.

@@ -12,13 +12,10 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::size_t kContextBytes = 64 << 10;
-constexpr std::size_t kTableBytes = 2 * Window::kTableEntries * 8;
 constexpr std::size_t kStubBytes = 64 << 10;
 constexpr std::size_t kSlotBytes = 2 * Window::kTraceBytes + kPageSize;  // and of the block that runs into the guard
 constexpr std::size_t kNoteBytes = sizeof(MarkNote) * Window::kMostBudget + kPageSize;  // likewise
 constexpr std::size_t kDirectPagesBytes = page_up(Window::kDirectEnd / Window::kDirectPage / 8);
-constexpr std::size_t kRoomToGrow = Window::kMostBudget - Window::kTraceBytes;
 // What the budget view repeats. Larger: fewer mappings to make, unmap and trip. Smaller: less of the first-level cache
 // written over. Measured: 4 KiB to 16 KiB saves 0.27 of 10.7 ms for /bin/true, and again at each fork; a Python loop runs alike.
 constexpr std::size_t kAliasUnit = 16 << 10;
@@ -30,17 +27,18 @@ std::size_t Window::bytes_needed(std::size_t code_bytes) {
          kSlotBytes + kNoteBytes + kDirectPagesBytes;
 }
 
-Window::Window(std::uint64_t base, std::size_t code_bytes)
+Window::Window(std::uint64_t base, std::size_t code_bytes, int first_private_fd)
     : base_(base),
       table_(base_ + kContextBytes),
       trace_(table_ + kTableBytes + kRoomToGrow),
       trace_end_(trace_ + kTraceBytes),
-      stubs_(trace_end_ + kGuardBytes),
+      stubs_(stubs_at(base)),
       code_(stubs_ + kStubBytes),
       end_(code_ + code_bytes),
       slots_(page_up(end_)),
       notes_(slots_ + kSlotBytes),
-      direct_pages_(notes_ + kNoteBytes) {
+      direct_pages_(notes_ + kNoteBytes),
+      untouched_(first_private_fd) {
   const auto map = [](std::uint64_t at, std::size_t size, int protection) {
     const long result = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(size), protection,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -76,21 +74,41 @@ AddressRange Window::map_direct_table(AddressRange fixed_code) {
   return fixed_code_.empty() ? AddressRange{} : direct_slots(fixed_code_);
 }
 
+bool Window::map_untouched(std::uint64_t pc, std::uint64_t miss) {
+  const std::size_t stretch = pc / kDirectStretch;
+  if (!tried_.test(stretch)) {
+    tried_.set(stretch);
+    const AddressRange covered = fixed_code_.contains(pc) ? fixed_code_ : AddressRange{kDirectFirst, kDirectEnd};
+    const AddressRange slots = direct_slots(
+        {std::max(covered.start, stretch * kDirectStretch), std::min(covered.end, (stretch + 1) * kDirectStretch)});
+    mapped_.set(stretch, untouched_.map(slots.start, slots.size(), miss));
+  }
+  return mapped_.test(stretch);
+}
+
 // A page that nobody has written to is left alone where that will do: reading it would already make the kernel look for it.
 void Window::expect_direct(std::uint64_t pc, std::uint64_t miss) {
-  if ((direct_pages(pc) & direct_page_bit(pc)) != 0) return;
-  direct_pages(pc) |= direct_page_bit(pc);
-  ++direct_pages_in_use_;
+  if (direct_is_touched(pc) || map_untouched(pc, miss)) return;
+  touch_direct(pc);
   std::fill_n(direct_slot(pc & ~(kDirectPage - 1)), kDirectPage, miss);
+}
+
+void Window::expect_code(AddressRange code) {
+  constexpr std::uint64_t kMost = 32 << 20;
+  const std::uint64_t end = std::min(code.end, code.start + kMost);
+  for (std::uint64_t pc = code.start; pc < end; pc = (pc / kDirectStretch + 1) * kDirectStretch) {
+    if (direct_covers(pc)) map_untouched(pc, stubs_begin());
+  }
 }
 
 void Window::set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss) {
   expect_direct(pc, miss);
+  if (!direct_is_touched(pc)) touch_direct(pc);
   *direct_slot(pc) = entry;
 }
 
 void Window::clear_direct(std::uint64_t pc, std::uint64_t miss) {
-  if ((direct_pages(pc) & direct_page_bit(pc)) != 0) *direct_slot(pc) = miss;
+  if (direct_is_touched(pc)) *direct_slot(pc) = miss;
 }
 
 void Window::forget_direct() {

@@ -2,12 +2,14 @@
 // translated code. One anonymous mapping, so that fork copies it like everything else.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "engine/context.h"
 #include "engine/memory/layout.h"
+#include "engine/untouched_entries.h"
 
 namespace zs::engine {
 
@@ -16,7 +18,8 @@ inline constexpr std::size_t kGuardBytes = 64 << 10;
 class Window {
  public:
   /// Maps the window at `base`; CHECKs that the kernel gave it (the caller reserved the range).
-  Window(std::uint64_t base, std::size_t code_bytes);
+  /// first_private_fd  descriptors that it keeps open are at least this
+  Window(std::uint64_t base, std::size_t code_bytes, int first_private_fd);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -44,11 +47,16 @@ class Window {
   std::uint32_t direct_bias() const { return bias_; }
   /// Where the entry of `pc`, which the table covers, lies.
   std::uint64_t direct_entry(std::uint64_t pc) const { return 8 * pc + bias_; }
-  /// An indirect branch may soon go to `pc`, which the table covers: its page answers "miss" from now on, so that no fault has to say it.
+  /// An indirect branch may soon go to `pc`, which the table covers: what lies around it answers "miss" from now on, so that no fault has to
+  /// say it. That is this program's file, mapped (untouched_entries.h); where it cannot be, a page is written.
   void expect_direct(std::uint64_t pc, std::uint64_t miss);
+  /// The same for all of a mapping that may be executed, as far as this program's file can be mapped there, and not for more than 32 MiB.
+  void expect_code(AddressRange code);
+  /// The page of the entry of `pc` has been written to already.
+  bool direct_is_touched(std::uint64_t pc) const { return (direct_pages(pc) & direct_page_bit(pc)) != 0; }
   void set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss);
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
-  /// Every page goes back to zero, which a jump through it shows as a fault at address 0.
+  /// Every page goes back to "miss", or to zero, which a jump through it shows as a fault at address 0.
   void forget_direct();
   /// Of memory that the table takes.
   std::size_t direct_bytes() const { return kPageSize * direct_pages_in_use_; }
@@ -85,6 +93,10 @@ class Window {
   void untrip() const;
 
   std::uint64_t stubs_begin() const { return stubs_; }
+  /// The same of a window at `base`. What stands first there is where untouched entries of the direct table lead.
+  static constexpr std::uint64_t stubs_at(std::uint64_t base) {
+    return base + kContextBytes + kTableBytes + kRoomToGrow + kTraceBytes + kGuardBytes;
+  }
   std::uint64_t code_begin() const { return code_; }
   std::uint64_t code_end() const { return end_; }
   /// From here to the end: what is seldom run, so that it does not lie between what is run often.
@@ -93,6 +105,8 @@ class Window {
 
   static std::size_t bytes_needed(std::size_t code_bytes);
 
+  /// Before others of the tool's descriptors are closed.
+  void close_descriptors() { untouched_.close(); }
   /// Re-creates what fork must not share: the aliased pages of the budget view.
   void after_fork();
   /// Budget view: many addresses, few physical pages, for appends of which only the pointer counts.
@@ -105,7 +119,18 @@ class Window {
   static constexpr std::size_t kMostBudget = 4 << 20;
 
  private:
+  static constexpr std::size_t kContextBytes = 64 << 10;
+  static constexpr std::size_t kTableBytes = 2 * kTableEntries * 8;
+  static constexpr std::size_t kRoomToGrow = kMostBudget - kTraceBytes;
+  /// Code whose entries are mapped at once.
+  static constexpr std::uint64_t kDirectStretch = kUntouchedBytes / sizeof(std::uint64_t);
+
   void map_alias();
+  bool map_untouched(std::uint64_t pc, std::uint64_t miss);
+  void touch_direct(std::uint64_t pc) {
+    direct_pages(pc) |= direct_page_bit(pc);
+    ++direct_pages_in_use_;
+  }
 
   std::uint64_t* direct_slot(std::uint64_t pc) const { return reinterpret_cast<std::uint64_t*>(direct_entry(pc)); }
   /// The word with the bit of that entry's page, and the bit.
@@ -121,6 +146,8 @@ class Window {
   bool biased_ = false;
   bool direct_ = false;
   std::uint32_t bias_ = 0;
+  UntouchedEntries untouched_;
+  std::bitset<kDirectEnd / kDirectStretch> tried_, mapped_;  // by stretch: to map the untouched entries, and done
   AddressRange fixed_code_{};
 
   AddressRange direct_slots(AddressRange code) const { return {direct_entry(code.start), direct_entry(code.end)}; }

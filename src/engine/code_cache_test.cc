@@ -10,6 +10,7 @@ namespace zs::engine {
 namespace {
 
 constexpr std::size_t kCodeBytes = 1 << 20;
+constexpr int kFirstPrivateFd = 100;
 
 /// Where the engine has it; the room that the trace may grow into is reserved, as the program's address space is.
 class WindowTest : public testing::Test {
@@ -35,7 +36,7 @@ class WindowTest : public testing::Test {
 };
 
 TEST_F(WindowTest, TheBudgetViewGrowsBackwardsFromItsGuardUpToItsBound) {
-  Window window(kBase, kCodeBytes);
+  Window window(kBase, kCodeBytes, kFirstPrivateFd);
   window.use_budget_view();
   const std::uint64_t end = window.trace_end();
   std::uint64_t bytes = bytes_of_trace(window);
@@ -51,7 +52,7 @@ TEST_F(WindowTest, TheBudgetViewGrowsBackwardsFromItsGuardUpToItsBound) {
 }
 
 TEST_F(WindowTest, AllPagesOfAGrownBudgetViewAreViewsOfOneAndTheTableBeforeItIsNot) {
-  Window window(kBase, kCodeBytes);
+  Window window(kBase, kCodeBytes, kFirstPrivateFd);
   window.use_budget_view();
   for (int i = 0; i < 3; ++i) window.grow_budget_view();
   window.near_table()[Window::kTableEntries - 1] = 7;
@@ -61,7 +62,7 @@ TEST_F(WindowTest, AllPagesOfAGrownBudgetViewAreViewsOfOneAndTheTableBeforeItIsN
 }
 
 TEST_F(WindowTest, AForkedChildsBudgetViewIsSmallAgainAndItsOwn) {
-  Window window(kBase, kCodeBytes);
+  Window window(kBase, kCodeBytes, kFirstPrivateFd);
   window.use_budget_view();
   window.grow_budget_view();
   word(window.trace_begin()) = 42;
@@ -73,7 +74,7 @@ TEST_F(WindowTest, AForkedChildsBudgetViewIsSmallAgainAndItsOwn) {
 }
 
 TEST_F(WindowTest, ATrippedViewOfAnyLengthFaults) {
-  Window window(kBase, kCodeBytes);
+  Window window(kBase, kCodeBytes, kFirstPrivateFd);
   window.use_budget_view();
   window.grow_budget_view();
   window.trip();
@@ -91,7 +92,7 @@ TEST_F(WindowTest, ADirectTableSaysMissWhereAnEntryIsExpectedAndNothingWhereNobo
 #endif
   constexpr std::uint64_t kMiss = 0x6000'1234, kEntry = 0x6000'5678;
   constexpr std::uint64_t kFixed = 0x40'0000;  // of a program linked below the low window
-  Window window(kBase, kCodeBytes);
+  Window window(kBase, kCodeBytes, kFirstPrivateFd);
   const AddressRange fixed_part = window.map_direct_table({kFixed, kFixed + 10'000});
   ASSERT_FALSE(fixed_part.empty());
   const auto slot = [&](std::uint64_t pc) {
@@ -124,6 +125,35 @@ TEST_F(WindowTest, ADirectTableSaysMissWhereAnEntryIsExpectedAndNothingWhereNobo
     EXPECT_EQ(*slot(pc), kEntry);
     EXPECT_EQ(*slot(pc ^ 1), kMiss);
     window.forget_direct();
+  }
+  for (const AddressRange part : {fixed_part, AddressRange{8 * Window::kDirectFirst + window.direct_bias(),
+                                                           8 * Window::kDirectEnd + window.direct_bias()}})
+    munmap(reinterpret_cast<void*>(part.start), part.size());
+}
+
+TEST_F(WindowTest, EntriesThatNobodyTouchedAreMappedNotWrittenAndAllLeadToTheFirstStub) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer's shadow lies where the table would";
+#endif
+  constexpr std::uint64_t kMiss = Window::stubs_at(kBase), kEntry = 0x6000'5678;
+  Window window(kBase, kCodeBytes, kFirstPrivateFd);
+  EXPECT_EQ(window.stubs_begin(), kMiss);
+  const AddressRange fixed_part = window.map_direct_table({0x40'0000, 0x40'2000});
+  const auto slot = [&](std::uint64_t pc) {
+    return reinterpret_cast<volatile std::uint64_t*>(8 * pc + window.direct_bias());
+  };
+  for (const std::uint64_t pc : {std::uint64_t{0x40'0100}, Window::kDirectFirst, Window::kDirectEnd - 1}) {
+    window.expect_direct(pc, kMiss);
+    EXPECT_EQ(window.direct_bytes(), 0u);  // nothing was written
+    EXPECT_EQ(*slot(pc), kMiss);
+    EXPECT_EQ(*slot(pc ^ 0x200), kMiss);  // nor is it the page alone
+    window.set_direct(pc, kEntry, kMiss);
+    EXPECT_EQ(window.direct_bytes(), kPageSize);
+    EXPECT_EQ(*slot(pc), kEntry);
+    EXPECT_EQ(*slot(pc ^ 1), kMiss);
+    window.forget_direct();
+    EXPECT_EQ(*slot(pc), kMiss);
+    EXPECT_EQ(window.direct_bytes(), 0u);
   }
   for (const AddressRange part : {fixed_part, AddressRange{8 * Window::kDirectFirst + window.direct_bias(),
                                                            8 * Window::kDirectEnd + window.direct_bias()}})

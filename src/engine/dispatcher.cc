@@ -135,7 +135,8 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       break;
     case ExitReason::Stopped: leave_stop(); break;
     case ExitReason::Guard: {
-      if (form_ == TraceForm::Budget && trace_start_ == window_.trace_end() - window_.trace_room() && threads_.size() == 1)
+      if (form_ == TraceForm::Budget && trace_start_ == window_.trace_end() - window_.trace_room() &&
+          threads_.size() == 1)
         window_.grow_budget_view();
       const std::uint32_t id = exit_at(record_of_append(context_.guard_pc));
       const Exit exit = translator_->exit(id);
@@ -454,7 +455,8 @@ std::uint64_t Runtime::stretch(const Allowance& allowed) {
   if (threads_.size() != 1) bytes = std::min<std::uint64_t>(bytes, Window::kTraceBytes);
   if (lock_.contended()) bytes = std::min(bytes, ran_ + kFewestBudget < quantum ? quantum - ran_ : kFewestBudget);
   if (form_ != TraceForm::Budget) {
-    bytes = std::min(bytes + translator_->brake_bytes(), window_.trace_room());  // a turn ends at a brake, and not twice
+    bytes =
+        std::min(bytes + translator_->brake_bytes(), window_.trace_room());  // a turn ends at a brake, and not twice
     return window_.trace_end() - std::min(bytes / 4, allowed.records) * 4;
   }
   if (allowed.budget <= bytes) allow_passes();

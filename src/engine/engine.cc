@@ -41,7 +41,7 @@ ProgramConfig program_config(const Config& config) {
 Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& plan)
     : config_(config),
       observer_(observer),
-      window_(plan.layout.engine.start, config.code_cache_bytes),
+      window_(plan.layout.engine.start, config.code_cache_bytes, config.first_private_fd),
       context_(window_.context()),
       map_(plan.layout, !config.native_load),
       clock_(config.random_seed.value_or(config.seed)) {

@@ -73,6 +73,9 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   const std::uint64_t area = context + kXsaveOffset;
   Emitter out(window.stubs_begin(), window.code_begin(), context);
   Stubs stubs;
+  stubs.direct_miss = out.here();
+  out.jmp(out.here());
+  const std::uint64_t direct_miss_after = out.here();
 
   // The program's to and from the Context; the stack is the engine's in between.
   const auto bias = static_cast<std::int32_t>(window.pointer_bias());
@@ -147,6 +150,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   stubs.unlinked = stub(ExitReason::Unlinked);
   stubs.step_done = stub(ExitReason::StepDone);
   stubs.indirect_miss = stub(ExitReason::IndirectMiss);
+  Emitter::patch_rel32(direct_miss_after, stubs.indirect_miss);
   align();
   stubs.hashed_miss = out.here();
   out.load(kRax, offsetof(Context, slot_rax));

@@ -331,6 +331,7 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
       address = map_.next_boundary(address);
       continue;
     }
+    if ((found->prot & PROT_EXEC) != 0) window_.expect_code(found->range());
     Mapping mapping;
     mapping.start = found->start;
     mapping.length = found->end - found->start;

@@ -391,6 +391,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   if (!config_.inherit) {
     thread.process->recorded = false;
     // The collector does not wait for it.
+    window_.close_descriptors();
     raw_syscall(SYS_close_range, config_.first_private_fd, config_.first_private_fd + kPrivateDescriptors - 1, 0);
   }
   core_paths_.forget_all();

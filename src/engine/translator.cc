@@ -97,7 +97,6 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       fact_counts_(lanes),
       out_(at_, window.cold_begin(), window.context_address()),
       cold_(cold_at_, near_begin_, window.context_address()) {
-  forget_hashed();
   // Address space only, so that growing copies nothing; a program of usual size stays below these.
   blocks_.reserve(std::size_t{1} << 18);
   for (auto* blocks : {&common_blocks_, &near_blocks_}) blocks->reserve(std::size_t{1} << 18);
@@ -736,7 +735,7 @@ void Translator::emit_push_return(std::uint64_t pc) {
     literals_.emplace_back(out_.here(), pc);
   }
   if (current_.variant != Variant::Full || !window_.direct_covers(pc)) return;
-  window_.expect_direct(pc, stubs_.indirect_miss);
+  window_.expect_direct(pc, stubs_.direct_miss);
   out_.prefetch_if_near(window_.direct_entry(pc));
 }
 
@@ -801,6 +800,7 @@ void Translator::emit_indirect_tail(std::uint64_t pc) {
 }
 
 void Translator::emit_hashed_lookup(std::uint64_t table) {
+  fill_table(table);
   out_.store(offsetof(Context, slot_rax), kRax);
   for (const unsigned byte : {0x0F, 0xB7, 0xC1}) out_.u8(byte);  // movzx eax, cx
   for (const unsigned byte : {0xFF, 0x24, 0xC5}) out_.u8(byte);  // jmp [table + rax*8]
@@ -954,7 +954,9 @@ void Translator::emit_side_exits() {
   side_counts_.clear();
 }
 
-void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
+void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t table_address) {
+  fill_table(table_address);
+  auto* const table = reinterpret_cast<std::uint64_t*>(table_address);
   // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
   Block& block = blocks_[index];
   const std::uint64_t pc = block.pc;
@@ -989,9 +991,11 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t* table) {
   end = out_.here();
 }
 
-void Translator::forget_hashed() {
-  std::fill_n(window_.jump_table(), Window::kTableEntries, stubs_.hashed_miss);
-  if (uses_near_table()) std::fill_n(window_.near_table(), Window::kTableEntries, stubs_.hashed_miss);
+// Half a mebibyte each, which most programs need none of: filled when a first lookup is emitted.
+void Translator::fill_table(std::uint64_t address) {
+  bool& filled = address == window_.table_address() ? table_filled_ : near_table_filled_;
+  if (std::exchange(filled, true)) return;
+  std::fill_n(reinterpret_cast<std::uint64_t*>(address), Window::kTableEntries, stubs_.hashed_miss);
 }
 
 const Block* Translator::find(std::uint64_t pc, Variant variant) const {
@@ -1243,6 +1247,9 @@ void Translator::lead_nowhere(Exit& exit) {
 void Translator::add_indirect_entry(std::uint32_t index) {
   Block& block = blocks_[index];
   if (window_.direct_covers(block.pc)) {
+    // Most code runs once or twice, and to touch a page of the table costs as much as some visits.
+    constexpr unsigned kFewestMeetings = 5;
+    if (!window_.direct_is_touched(block.pc) && ++block.met_indirectly < kFewestMeetings) return;
     if (block.direct_entry == 0) {
       if (nearly_full()) return;
       begin_at(at_);
@@ -1251,14 +1258,14 @@ void Translator::add_indirect_entry(std::uint32_t index) {
       out_.jmp(block.entry);
       at_ = out_.here();
     }
-    window_.set_direct(block.pc, block.direct_entry, stubs_.indirect_miss);
+    window_.set_direct(block.pc, block.direct_entry, stubs_.direct_miss);
   }
   if (block.hashed_entry != 0 || (window_.has_direct_table() && !hashed_lookups_)) return;
-  emit_hashed_entry(index, window_.jump_table());
+  emit_hashed_entry(index, window_.table_address());
 }
 
 void Translator::add_near_entry(std::uint32_t index) {
-  if (blocks_[index].hashed_entry == 0) emit_hashed_entry(index, window_.near_table());
+  if (blocks_[index].hashed_entry == 0) emit_hashed_entry(index, window_.near_table_address());
 }
 
 void Translator::note_far_target(std::uint64_t cache_pc) {
@@ -1292,7 +1299,7 @@ void Translator::kill(std::uint32_t index) {
   unlink_incoming(block);
   if (by_pc_.find(block.pc, block.variant) == index) by_pc_.forget(block.pc, block.variant);
   if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
-    window_.clear_direct(block.pc, stubs_.indirect_miss);
+    window_.clear_direct(block.pc, stubs_.direct_miss);
   }
   if (block.hashed_entry != 0) {
     // Its check now always fails: jrcxz +0 falls into the "not ours" path.
@@ -1344,7 +1351,7 @@ void Translator::flush() {
   retirements_.clear();
   kept_sums_.clear();
   kept_sums_at_.clear();
-  forget_hashed();
+  table_filled_ = near_table_filled_ = false;
   window_.forget_direct();
 }
 

@@ -17,6 +17,7 @@
 #include "engine/code_marks.h"
 #include "engine/decode.h"
 #include "engine/emitter.h"
+#include "engine/growing_array.h"
 #include "engine/lanes.h"
 #include "engine/near_stop.h"
 #include "engine/page_blocks.h"
@@ -96,9 +97,7 @@ class Translator {
   const Block& once(std::uint64_t pc, std::uint64_t instructions);
   const Block* find(std::uint64_t pc, Variant variant) const;
   /// find() for this place or one close behind it follows soon.
-  void prefetch(std::uint64_t pc) const {
-    by_pc_.prefetch(pc);
-  }
+  void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
   /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and each step below
   /// needs what the one before it asked for two stops ago.
   void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {
@@ -345,7 +344,6 @@ class Translator {
   void emit_start_of_log();
   void emit_log(const InsnSlots& slots);
   void emit_flags_slot(unsigned slot);
-  bool uses_near_table() const { return has_near() || options_.logs; }
   Variant links_to(const Exit& exit) const;
   bool is_risky(const Insn& insn);
   std::span<const PathInsn> describe(const Path& path, const Exit* exit);
@@ -370,9 +368,9 @@ class Translator {
   std::uint32_t new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions, bool taken,
                          std::span<const std::uint32_t> counts);
   void emit_leave(std::uint32_t exit_id, bool linkable);
-  void emit_hashed_entry(std::uint32_t index, std::uint64_t* table);
+  void emit_hashed_entry(std::uint32_t index, std::uint64_t table_address);
   void emit_hashed_lookup(std::uint64_t table);
-  void forget_hashed();
+  void fill_table(std::uint64_t address);
   bool looks_up_directly() const;
   void note_page(std::uint64_t page);
   /// note(page) for each page of the path's code; for one again and again.
@@ -391,11 +389,11 @@ class Translator {
   /// Blocks of Variant::Near lie apart, in the last quarter: between those of Variant::Full, which they are as many as where most
   /// samples are taken in new places, they would make the program's code twice as long.
   std::uint64_t near_begin_, near_at_;
-  std::vector<Block> blocks_;
+  GrowingArray<Block> blocks_;
   std::vector<std::uint32_t> common_blocks_, near_blocks_;  // blocks_ by where they lie
-  std::vector<Exit> exits_;
+  GrowingArray<Exit> exits_;
   std::vector<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
-  std::vector<InsnMeta> metas_;
+  GrowingArray<InsnMeta> metas_;
   CountTable counts_;
   BlockMap by_pc_;
   PageBlocks by_page_;
@@ -415,6 +413,7 @@ class Translator {
   static constexpr std::size_t kOnceExits = kPathLeft, kOnceMetas = 40, kOnceBytes = 8192;
   std::uint16_t once_metas_ = 0;
   bool hashed_lookups_ = false;  // some block uses the hashed table
+  bool table_filled_ = false, near_table_filled_ = false;
   FactCounts fact_counts_;
 
   // the block being emitted
