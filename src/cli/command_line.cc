@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/exit_status.h"
 #include "cli/say.h"
 
@@ -25,31 +27,40 @@ class HelpPage : public CLI::Formatter {
 }  // namespace
 
 CommandLine::CommandLine(const std::string& verb, const std::string& about, const std::string& usage)
-    : verb_(verb), app_(about, "zeroskid " + verb) {
-  app_.formatter(std::make_shared<HelpPage>("zeroskid " + verb + " " + usage));
-  app_.prefix_command(true);
+    : verb_(verb), app_(std::make_unique<CLI::App>(about, "zeroskid " + verb)) {
+  app_->formatter(std::make_shared<HelpPage>("zeroskid " + verb + " " + usage));
+  app_->prefix_command(true);
 }
+
+CommandLine::~CommandLine() = default;
 
 CLI::Option* CommandLine::grouped(CLI::Option* option) { return option->group(group_); }
 
-CLI::Option* CommandLine::values(const std::string& names, std::vector<std::string>& into,
-                                 const std::string& placeholder, const std::string& help) {
+void CommandLine::footer(const std::string& text) { app_->footer(text); }
+
+void CommandLine::value(const std::string& names, std::string& into, const std::string& placeholder,
+                        const std::string& help) {
+  grouped(app_->add_option(names, into, help)->option_text(placeholder)->take_last());
+}
+
+void CommandLine::values(const std::string& names, std::vector<std::string>& into, const std::string& placeholder,
+                         const std::string& help) {
   // One value per use: the next word may already be the program.
-  return grouped(app_.add_option(names, into, help)->option_text(placeholder)->allow_extra_args(false));
+  grouped(app_->add_option(names, into, help)->option_text(placeholder)->allow_extra_args(false));
 }
 
-CLI::Option* CommandLine::flag(const std::string& names, bool& into, const std::string& help) {
-  return grouped(app_.add_flag(names, into, help));
+void CommandLine::flag(const std::string& names, bool& into, const std::string& help) {
+  grouped(app_->add_flag(names, into, help));
 }
 
-CLI::Option* CommandLine::count(const std::string& names, std::size_t& into, const std::string& help) {
-  return grouped(app_.add_flag(names, into, help));
+void CommandLine::count(const std::string& names, std::size_t& into, const std::string& help) {
+  grouped(app_->add_flag(names, into, help));
 }
 
-CLI::Option* CommandLine::named_value(const std::string& names, std::string& into, std::string& typed,
-                                      const std::string& placeholder, const std::string& help) {
+void CommandLine::named_value(const std::string& names, std::string& into, std::string& typed,
+                              const std::string& placeholder, const std::string& help) {
   named_.push_back({CLI::detail::split(names, ','), &typed});
-  return value(names, into, placeholder, help);
+  value(names, into, placeholder, help);
 }
 
 /// words  the options, without the verb and the program
@@ -63,27 +74,27 @@ void CommandLine::say_names(const std::vector<std::string>& words) const {
   }
 }
 
-CLI::Option* CommandLine::optional_value(const std::string& name, std::string& into, const std::string& placeholder,
-                                         const std::string& help) {
-  return grouped(app_.add_flag(name, into, help)->option_text(placeholder));
+void CommandLine::optional_value(const std::string& name, std::string& into, const std::string& placeholder,
+                                 const std::string& help) {
+  grouped(app_->add_flag(name, into, help)->option_text(placeholder));
 }
 
-CLI::Option* CommandLine::number(const std::string& names, std::uint64_t& into, std::uint64_t least,
-                                 const std::string& placeholder, const std::string& help) {
-  CLI::Option* const option = app_.add_option(names, into, help)->option_text(placeholder)->take_last();
+void CommandLine::number(const std::string& names, std::uint64_t& into, std::uint64_t least,
+                         const std::string& placeholder, const std::string& help) {
+  CLI::Option* const option = app_->add_option(names, into, help)->option_text(placeholder)->take_last();
   option->check([least](const std::string& text) {
     std::uint64_t number = 0;
     const bool read = text.find('-') == std::string::npos && CLI::detail::lexical_cast(text, number);
     return read && number >= least ? std::string()
                                    : text + " is not a whole number from " + std::to_string(least) + " up";
   });
-  return grouped(option);
+  grouped(option);
 }
 
 void CommandLine::words(std::vector<std::string>& into) {
-  app_.prefix_command(false);
-  app_.allow_extras();                        // an unknown option is refused in our words, by parse()
-  app_.add_option("words", into)->group("");  // the usage line names them
+  app_->prefix_command(false);
+  app_->allow_extras();                        // an unknown option is refused in our words, by parse()
+  app_->add_option("words", into)->group("");  // the usage line names them
 }
 
 int CommandLine::refuse(const std::string& what) const {
@@ -94,9 +105,9 @@ int CommandLine::refuse(const std::string& what) const {
 
 std::optional<int> CommandLine::parse(int argc, char** argv) {
   try {
-    app_.parse(argc, argv);
+    app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    write_all(STDOUT_FILENO, single_blank_lines(app_.help()));
+    write_all(STDOUT_FILENO, single_blank_lines(app_->help()));
     return 0;
   } catch (const CLI::ArgumentMismatch& problem) {
     const std::string text = problem.what();  // "--event: 1 required TEXT missing"
@@ -104,7 +115,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
   } catch (const CLI::ParseError& problem) {
     return refuse(problem.what());
   }
-  program_ = app_.remaining();
+  program_ = app_->remaining();
   say_names({argv + 1, argv + argc - static_cast<std::ptrdiff_t>(program_.size())});
   if (!program_.empty() && program_.front() == "--") {
     program_.erase(program_.begin());
