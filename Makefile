@@ -1,9 +1,11 @@
 # The few things people ask for. CMake (CMakePresets.json) does the building; tools/ holds one script per job.
 #   make            build zeroskid            make demo     record a program here and now, show its hot lines
 #   make test       build, test, check        make install  PREFIX=/usr/local, DESTDIR=
+#   make quick LAYER=engine                   that layer's tests and ten programs: the inner loop
 #   make bench      speed against native      make fuzz     FUZZ_RUNS=10000 inputs to each fuzz target
 #   make format     lay out every file        make docs     the pages that show real runs, anew
 #   make clean
+# make, make demo and make install need and install the build dependencies of the two programs alone; the others everything.
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_RUNS ?= 10000
@@ -11,44 +13,50 @@ PAGES := docs/tutorial-counters.md
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 BUILD := build/release
 
-.PHONY: all demo test install bench fuzz docs format check clean packages
+.PHONY: all everything demo test quick install bench fuzz docs format check clean packages
 
 all: $(BUILD)/build.ninja
-	@cmake --build $(BUILD) --parallel $(JOBS)
+	@cmake --build $(BUILD) --parallel $(JOBS) --target zeroskid zeroskid-run
+
+# Configured once: ninja itself configures again when a build file or a layer's list of files changes.
+$(BUILD)/build.ninja:
+	@tools/setup build
+	@cmake --preset release
 
 packages:
 	@tools/setup
 
-# Configured once: ninja itself configures again when a build file or a layer's list of files changes.
-$(BUILD)/build.ninja: | packages
-	@cmake --preset release
+# With the tests; the configuration says what is missing for them.
+everything: packages
+	@cmake --preset release -DZEROSKID_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) --parallel $(JOBS)
 
-demo: packages
-	@$(MAKE) --no-print-directory all
+demo: all
 	@tools/demo $(BUILD)
 
-test: packages
-	@$(MAKE) --no-print-directory all
+test: everything
 	@tools/test $(BUILD)
 
-check: all
+quick: packages
+	@cmake --preset release -DZEROSKID_TESTS=ON >/dev/null
+	@tools/quick $(BUILD) "$(LAYER)"
+
+check: everything
 	@tools/check $(BUILD)
 
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
-bench: packages
+bench: everything
 	@tools/setup bench
-	@$(MAKE) --no-print-directory all
 	@tools/bench $(BUILD)
 
 fuzz: packages
 	@tools/setup fuzz
 	@tools/fuzz $(FUZZ_RUNS) $(JOBS)
 
-docs: packages
+docs: everything
 	@tools/setup bench
-	@$(MAKE) --no-print-directory all
 	@tools/pages --write --build $(BUILD) $(PAGES)
 	@bench/strings/compare --zeroskid $(BUILD)/zeroskid --strings $(BUILD)/tests/strings --write docs/string-programs.md
 

@@ -1,5 +1,5 @@
 # A folder below src/ is a layer, a layer is one static library, and a file takes part by its name alone:
-#   *.cc *.S      the library          *_test.cc   the layer's unit tests (one GoogleTest program)
+#   *.cc *.S      the library          *_test.cc   the layer's unit tests (one GoogleTest program, labelled NAME)
 #   *_bench.cc    benchmarks           *_fuzz.cc   fuzz targets: libFuzzer in the fuzz preset, replay elsewhere
 #   *_main.cc     the entry of a program; programs() below names them
 # src/NAME/dependencies.cmake, where it exists, links outside libraries.
@@ -26,18 +26,29 @@ function(layer NAME)
     include(${CMAKE_SOURCE_DIR}/src/${NAME}/dependencies.cmake)
   endif()
 
-  if(tests)
-    add_executable(${NAME}_tests ${tests})
-    leave_tests_unoptimised(${NAME}_tests)
-    target_link_libraries(${NAME}_tests PRIVATE zs_${NAME} GTest::gmock GTest::gtest_main)
+  if(tests AND with_tests)
+    unit_tests(${NAME}_tests ${tests})
+    target_link_libraries(${NAME}_tests PRIVATE zs_${NAME})
     add_test(NAME ${NAME} COMMAND ${NAME}_tests)
+    set_tests_properties(${NAME} PROPERTIES LABELS ${NAME})
   endif()
-  foreach(source ${benches})
-    benchmark_program(${source} zs_${NAME})
-  endforeach()
-  foreach(source ${fuzzers})
-    fuzz_target(${source} zs_${NAME})
-  endforeach()
+  if(with_tests)
+    foreach(source ${benches})
+      benchmark_program(${source} zs_${NAME})
+    endforeach()
+  endif()
+  if(with_tests OR ZEROSKID_FUZZ)
+    foreach(source ${fuzzers})
+      fuzz_target(${source} zs_${NAME})
+    endforeach()
+  endif()
+endfunction()
+
+# unit_tests(PROGRAM SOURCE...): a GoogleTest program.
+function(unit_tests PROGRAM)
+  add_executable(${PROGRAM} ${ARGN})
+  leave_tests_unoptimised(${PROGRAM})
+  target_link_libraries(${PROGRAM} PRIVATE zeroskid_options GTest::gmock GTest::gtest_main)
 endfunction()
 
 # benchmark_program(SOURCE LIBRARY...): every benchmark also runs once as a test, so that none rots.
@@ -46,6 +57,7 @@ function(benchmark_program SOURCE)
   add_executable(${name} ${SOURCE})
   target_link_libraries(${name} PRIVATE ${ARGN} benchmark::benchmark_main)
   add_test(NAME ${name} COMMAND ${name} --benchmark_min_time=0.001)
+  label_by_layer(${name} ${SOURCE})
   set_property(GLOBAL APPEND PROPERTY zeroskid_benchmarks ${name})
 endfunction()
 
@@ -62,9 +74,17 @@ function(fuzz_target SOURCE)
   else()
     add_executable(${target} ${SOURCE} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc)
     add_test(NAME ${target} COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/corpus/${name})
+    label_by_layer(${target} ${SOURCE})
   endif()
   target_link_libraries(${target} PRIVATE ${ARGN})
   set_property(GLOBAL APPEND PROPERTY zeroskid_fuzzers ${target})
+endfunction()
+
+# The folder below src/ is the label: ctest -L '^engine$' runs what a layer has.
+function(label_by_layer TEST SOURCE)
+  cmake_path(RELATIVE_PATH SOURCE BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src)
+  string(REGEX REPLACE "/.*" "" label ${SOURCE})
+  set_tests_properties(${TEST} PROPERTIES LABELS ${label})
 endfunction()
 
 # zeroskid is what people call; zeroskid-run is the small host that a profiled program lives in (and that an

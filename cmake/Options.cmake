@@ -1,5 +1,6 @@
 # Warnings, sanitizers and fuzzing: one interface target that every target of ours links.
-option(ZEROSKID_WERROR "Warnings are errors" ON)
+option(ZEROSKID_WERROR "Warnings are errors: in our presets, not for those who build with another compiler" OFF)
+set(ZEROSKID_TESTS AUTO CACHE STRING "Tests and benchmarks: ON, OFF, or AUTO: where the libraries they need are installed")
 option(ZEROSKID_FUZZ "Link the fuzz targets with libFuzzer (needs clang)" OFF)
 set(ZEROSKID_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
