@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/say.h"
+#include "session/events/nearest_names.h"
 
 namespace zs::cli {
 namespace {
@@ -13,6 +14,32 @@ namespace {
 std::string single_blank_lines(std::string text) {
   for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
   return text;
+}
+
+/// perf's options that have no counterpart here, and what there is instead.
+struct PerfOption {
+  std::string_view verbs, name, instead;
+};
+constexpr PerfOption kPerfOptions[] = {
+    {"record stat", "-C --cpu", "programs are followed, not processors: name a program"},
+    {"record", "-z --compression-level", "zstd perf.data makes the file smaller, and it is read like that"},
+    {"record", "--all-user --all-kernel", "only user space is run, and so sampled: -e EVENT:u says the same"},
+    {"report", "--children", "it is so without being asked, where there are call chains"},
+    {"report annotate", "--tui --gtk", "pages are text: on a terminal they open in a pager"},
+    {"report script annotate mem report", "-k --vmlinux --kallsyms",
+     "kernel symbols are of the running kernel, or of ~/.debug"},
+    {"report script annotate mem report", "--symfs --sysroot",
+     "files are looked for where they were recorded, then by build-id"},
+    {"script", "-s --script", "script prints text: read it with any language"},
+};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const bool begins = at == 0 || words[at - 1] == ' ';
+    const std::size_t end = at + word.size();
+    if (begins && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
 }
 
 class HelpPage : public CLI::Formatter {
@@ -103,6 +130,32 @@ int CommandLine::refuse(const std::string& what) const {
   return kUsage;
 }
 
+/// An option that does not exist: what perf's of that name has become, or those that are spelled nearly so.
+int CommandLine::refuse_option(const std::string& typed) const {
+  const std::string name = typed.substr(0, typed.find('='));
+  for (const PerfOption& option : kPerfOptions) {
+    if (!has_word(option.verbs, verb_) || !has_word(option.name, name)) continue;
+    say(Error{verb_ + ": perf's " + name + " is no option here", std::string(option.instead)});
+    return kUsage;
+  }
+  constexpr std::size_t kFar = 4;  // of typing_distance: two letters wrong
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : app_->get_options()) {
+    for (const std::string& one : option->get_lnames()) {
+      const std::string known = "--" + one;
+      const bool begins = name.size() > 3 && known.starts_with(name);
+      if (begins || session::typing_distance(name, known, kFar) <= kFar) names.push_back(known);
+    }
+  }
+  std::string near;
+  for (const std::string& one : session::nearest_names(name, names, 3))
+    near += (near.empty() ? "nearest: " : ", ") + one;
+  if (near.empty()) return refuse("there is no option " + typed);
+  write_all(STDERR_FILENO, "zeroskid " + verb_ + ": there is no option " + typed + "\nhint: " + near + "; zeroskid " +
+                               verb_ + " --help lists the options\n");
+  return kUsage;
+}
+
 std::optional<int> CommandLine::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
@@ -120,7 +173,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
   if (!program_.empty() && program_.front() == "--") {
     program_.erase(program_.begin());
   } else if (!program_.empty() && program_.front().size() > 1 && program_.front().front() == '-') {
-    return refuse("there is no option " + program_.front());
+    return refuse_option(program_.front());
   }
   return std::nullopt;
 }

@@ -63,6 +63,7 @@ class CommandLine {
 
   CLI::Option* grouped(CLI::Option* option);
   int refuse(const std::string& what) const;
+  int refuse_option(const std::string& typed) const;
   void say_names(const std::vector<std::string>& words) const;
 
   std::string verb_;

@@ -6,6 +6,7 @@
 #include "arch/events/meanings.h"
 #include "cli/host_model.h"
 #include "cli/pfm_names.h"
+#include "cli/say.h"
 #include "session/pmu_driver.h"
 
 namespace zs::cli {
@@ -87,7 +88,12 @@ int instruction_event(const EventSelection& selection) {
 }
 
 Result<const arch::CpuModel*> choose_cpu_model(const CpuChoice& choice) {
-  if (choice.name == "host") return model_of_host(host::ask_cpuid(), choice.option);
+  if (choice.name == "host") {
+    const auto host = model_of_host(host::ask_cpuid(), choice.option);
+    if (!host) return host.error();
+    if (!host->remark.empty()) say(host->remark);
+    return host->model;
+  }
   if (const arch::CpuModel* const model = arch::find_cpu_model(choice.name)) return model;
   std::string known;
   for (const arch::CpuModel& model : arch::cpu_models()) {

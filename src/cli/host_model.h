@@ -2,6 +2,7 @@
 // it is never chosen without being asked for.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "arch/cpu_model.h"
@@ -10,8 +11,14 @@
 
 namespace zs::cli {
 
-/// The CPU model of the same vendor, family and model number, or which processor has none here.
+struct HostModel {
+  const arch::CpuModel* model = nullptr;
+  std::string remark;  // what a user must be told: that it is only the nearest; "": it is of this very processor
+};
+
+/// The CPU model of the same vendor, family and model number, else the one whose microarchitecture is most like the processor's. An
+/// error names a processor that is like none: of another vendor, or older than all of them.
 /// option  that asked for it, for the message
-Result<const arch::CpuModel*> model_of_host(const host::CpuidFacts& cpuid, std::string_view option);
+Result<HostModel> model_of_host(const host::CpuidFacts& cpuid, std::string_view option);
 
 }  // namespace zs::cli

@@ -1,5 +1,6 @@
 #include "cli/progress_line.h"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -54,8 +55,16 @@ std::string progress_text(const Progress& progress) {
   return text;
 }
 
+bool reads_lines(int terminal) {
+  termios mode{};
+  return tcgetattr(terminal, &mode) != 0 || (mode.c_lflag & ICANON) != 0;
+}
+
 void ProgressLine::show(const Progress& progress) {
-  if (style_ == ProgressStyle::Terminal && progress.seconds >= kPatienceSeconds) {
+  const bool due = style_ == ProgressStyle::Terminal && progress.seconds >= kPatienceSeconds;
+  if (due && !reads_lines(STDERR_FILENO)) {
+    shown_ = false;  // the screen is another's now
+  } else if (due) {
     write_all(STDERR_FILENO, "\r\033[K[ " + progress_text(progress) + " ]");
     shown_ = true;
   }
@@ -66,7 +75,7 @@ void ProgressLine::show(const Progress& progress) {
 }
 
 void ProgressLine::clear() {
-  if (shown_) write_all(STDERR_FILENO, "\r\033[K");
+  if (shown_ && reads_lines(STDERR_FILENO)) write_all(STDERR_FILENO, "\r\033[K");
   shown_ = false;
 }
 

@@ -1,5 +1,6 @@
 // How far a recording has come, on stderr: one line that is rewritten on a terminal, a plain line every 30 seconds in a
-// log, or nothing.
+// log, or nothing. A terminal that reads keys instead of lines belongs to a full-screen program (an editor, a pager), whoever
+// started it: nothing is drawn there, nor taken off.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,9 @@ enum class ProgressStyle { Silent, Terminal, Log };
 
 /// Terminal where stderr is one that can rewrite a line; otherwise Log if `verbose`. Silent if `quiet`.
 ProgressStyle progress_style(bool quiet, bool verbose);
+
+/// Whether `terminal` is in the mode in which shells and programs that print lines leave it; so is what is none.
+bool reads_lines(int terminal);
 
 class ProgressLine {
  public:

@@ -1,6 +1,9 @@
 #include "cli/progress_line.h"
 
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <termios.h>
+#include <unistd.h>
 
 namespace zs::cli {
 namespace {
@@ -34,6 +37,19 @@ TEST(ProgressLine, SilenceIsSilent) {
   ProgressLine line(ProgressStyle::Silent);
   line.show({.seconds = 100});
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(ProgressLine, IsNotForATerminalThatReadsKeys) {
+  int ours = -1, theirs = -1;
+  ASSERT_EQ(openpty(&ours, &theirs, nullptr, nullptr, nullptr), 0);
+  EXPECT_TRUE(reads_lines(theirs));
+  termios mode{};
+  ASSERT_EQ(tcgetattr(theirs, &mode), 0);
+  cfmakeraw(&mode);
+  ASSERT_EQ(tcsetattr(theirs, TCSANOW, &mode), 0);
+  EXPECT_FALSE(reads_lines(theirs));
+  close(ours);
+  close(theirs);
 }
 
 }  // namespace

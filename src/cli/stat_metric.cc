@@ -11,14 +11,13 @@ namespace zs::cli {
 
 std::string metric_text(const StatMetric& metric, double value) {
   if (!metric.has_number()) return "<not modelled>";
-  const bool share = metric.counted.metric().is_share();
-  if (std::isnan(value)) return share ? "nan%" : "nan";  // whatever its sign
-  return share ? fmt::format("{:.2f}%", 100 * value) : report::rate_text(value);
+  if (!std::isfinite(value)) return "";  // a share of nothing is no number
+  return metric.counted.metric().is_share() ? fmt::format("{:.2f}%", 100 * value) : report::rate_text(value);
 }
 
 std::string metric_number(const StatMetric& metric, double value) {
   if (!metric.has_number()) return "";
-  if (std::isnan(value)) return "nan";
+  if (!std::isfinite(value)) return "";
   return fmt::format("{:.6f}", metric.counted.metric().is_share() ? 100 * value : value);
 }
 
@@ -29,7 +28,7 @@ std::string metric_unit(const StatMetric& metric) {
 }
 
 void put_metric(const StatMetric& metric, double value, nlohmann::ordered_json& line) {
-  const bool number = metric.has_number() && !std::isnan(value);
+  const bool number = metric.has_number() && std::isfinite(value);
   line["metric-value"] = nullptr;
   if (number) line["metric-value"] = metric.counted.metric().is_share() ? 100 * value : value;
   line["metric-unit"] = metric_unit(metric);

@@ -185,7 +185,7 @@ std::string json_text(std::string_view text) {
 /// perf's two keys, and the metric's class.
 std::string metric_json(const StatReport& report, const Row& row, const StatMetric& metric) {
   const double value = value_of(report, row, metric);
-  const std::string number = std::isnan(value) ? "null" : metric_number(metric, value);
+  const std::string number = std::isfinite(value) ? metric_number(metric, value) : "null";
   return "\"metric-value\" : " + number + ", \"metric-unit\" : " + json_text(metric_unit(metric)) +
          ", \"metric-class\" : " + json_text(name_of(metric.value_class)) +
          (metric.lacks.empty() ? "" : ", \"metric-lacks\" : " + json_text(metric.lacks));

@@ -188,7 +188,18 @@ TEST(StatPage, MetricsOfThreadsAreOfTheirOwnCounts) {
   EXPECT_THAT(page, testing::HasSubstr(
                         "main-7                     1,000      instructions                     #    0.5000  IPC"));
   EXPECT_THAT(page, testing::HasSubstr(
-                        "main-8                         0      instructions                     #       nan  IPC"));
+                        "main-8                         0      instructions                     #            IPC"));
+}
+
+TEST(StatPage, AShareOfNothingIsEmptyNotANumber) {
+  StatReport r = with_metrics();
+  r.runs = {{.values = {0, 5, 0}}};
+  for (const std::string& page : {stat_page(r, false), stat_columns(r, ","), stat_json(r)}) {
+    EXPECT_THAT(page, testing::Not(testing::HasSubstr("nan"))) << page;
+    EXPECT_THAT(page, testing::Not(testing::HasSubstr("inf"))) << page;
+  }
+  EXPECT_THAT(stat_columns(r, ","), testing::HasSubstr(",,,,,,of all instructions\n"));
+  EXPECT_THAT(stat_json(r), testing::HasSubstr("\"metric-value\" : null, \"metric-unit\" : \"CPI\""));
 }
 
 TEST(StatPage, MetricsOfRepeatedRunsAreOfTheMeans) {

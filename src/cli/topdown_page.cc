@@ -47,7 +47,7 @@ constexpr std::array kSuggestions{
 };
 // clang-format on
 
-bool has_share(const TopdownNode& node) { return node.metric->has_number() && !std::isnan(node.share); }
+bool has_share(const TopdownNode& node) { return node.metric->has_number() && std::isfinite(node.share); }
 
 /// A bar of eighths of a cell, or of '#'.
 std::string bar(double share, bool unicode) {
@@ -70,7 +70,7 @@ std::string node_row(const TopdownNode& node, const TopdownStyle& style) {
   const std::string name = std::string(2 * node.level - 1, ' ') + std::string(node.metric->name());
   const std::string head = fmt::format("{:<{}}", name, kNameWidth);
   if (!node.metric->has_number()) return head + "not modelled: needs " + node.metric->lacks + "\n";
-  if (!has_share(node)) return head + "    nan %\n";
+  if (!has_share(node)) return head + "      - %\n";
   std::string row = head + fmt::format("{:>7.1f} %  ", 100 * node.share) + bar(node.share, style.unicode);
   if (node.marked) {
     const std::string mark = style.colour ? "\033[1m<==\033[0m" : "<==";

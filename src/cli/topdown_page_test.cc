@@ -116,7 +116,7 @@ TEST(TopdownPage, OfARunWithoutASlotHasNoNumbers) {
   run.counts.assign(run.counts.size(), 0);
   run.report.nodes = topdown_tree(run.metrics, run.counts);
   const std::string page = topdown_page(run.report, {});
-  EXPECT_THAT(page, HasSubstr("Retiring                     nan %\n"));
+  EXPECT_THAT(page, HasSubstr("Retiring                       - %\n"));
   EXPECT_THAT(page, HasSubstr(" No node is above its threshold.\n"));
   EXPECT_THAT(topdown_json(run.report), HasSubstr("\"percent\": null"));
 }

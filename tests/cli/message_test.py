@@ -63,6 +63,11 @@ class Arguments(unittest.TestCase):
                          "zeroskid: -p: attaching to a running process is not supported yet\n"
                          "hint: start the program under zeroskid instead\n")
 
+    def test_an_unknown_event_is_answered_by_what_it_may_mean(self):
+        for typed, meant in (("cycle", "cycles"), ("branchinstructions", "branch-instructions, branches"),
+                             ("PAPI_TOT_INS", "instructions;"), ("LLC-miss", "LLC-load-misses, cache-misses")):
+            self.assertIn(f"hint: nearest: {meant}", self.refused("stat", "-e", typed, "true"))
+
     def test_an_unknown_event_is_told_with_its_nearest_names(self):
         self.assertRegex(self.refused("stat", "-e", "instrutions", "true"),
                          r"\Azeroskid: event list, column 1: unknown event 'instrutions'\n"

@@ -1,6 +1,7 @@
 """The program under zeroskid is not disturbed, its end is passed on, and its numbers come in every layout."""
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -332,6 +333,33 @@ class Signals(tool.InFolder):
         os.close(writer)
         self.assertEqual(process.returncode, 128 + signal.SIGPIPE)
         self.assertIn("instructions", process.stderr)
+
+
+
+class ProgressLine(tool.InFolder):
+    """On a terminal, whose other side this is."""
+
+    def on_terminal(self, script):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([tool.ZEROSKID, "stat", "-e", "instructions", "--", "sh", "-c", script], stdin=theirs,
+                              stdout=theirs, stderr=theirs, env={**tool.ENVIRONMENT, "TERM": "xterm"}):
+            os.close(theirs)
+            text = b""
+            try:
+                while more := os.read(ours, 65536):
+                    text += more
+            except OSError:  # the terminal's other side is gone
+                pass
+        os.close(ours)
+        return text.decode()
+
+    def test_is_drawn_for_programs_that_print_lines(self):
+        self.assertRegex(self.on_terminal("sleep 3"), r"\r\x1b\[K\[ \d+ s")
+
+    def test_is_not_drawn_over_a_program_that_reads_keys(self):
+        text = self.on_terminal("stty raw; sleep 3; stty sane")
+        self.assertNotIn("[ ", text)
+        self.assertIn("Performance counter stats", text)
 
 
 if __name__ == "__main__":

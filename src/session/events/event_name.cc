@@ -6,6 +6,7 @@
 #include "arch/events/tables.h"
 #include "session/core_choice.h"
 #include "session/events/event_draft.h"
+#include "session/events/meant_names.h"
 #include "session/events/nearest_names.h"
 
 namespace zs::session::event_list {
@@ -83,8 +84,16 @@ Error unknown(Text name, const Vocabulary& vocabulary) {
   }
   std::string dotted(name.bytes.substr(0, 256));
   std::replace(dotted.begin(), dotted.end(), ':', '.');
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> shown = meant_names(dotted, names);
+  // A preset of PAPI's that means something here is no misspelling.
+  const bool preset = !shown.empty() && arch::equal_case_blind(std::string_view(dotted).substr(0, 5), "PAPI_");
+  for (const std::string& near : nearest_names(dotted, names, preset ? 0 : kShown)) {
+    if (std::find(shown.begin(), shown.end(), near) == shown.end()) shown.push_back(near);
+  }
+  shown.resize(std::min(shown.size(), kShown));
   std::string hint;
-  for (const std::string& near : nearest_names(dotted, names, 3)) hint += (hint.empty() ? "nearest: " : ", ") + near;
+  for (const std::string& near : shown) hint += (hint.empty() ? "nearest: " : ", ") + near;
   hint += hint.empty() ? "`zeroskid list` shows every event" : "; `zeroskid list` shows every event";
   return at(name.column, "unknown event " + quoted(name.bytes), hint);
 }
