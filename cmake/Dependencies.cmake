@@ -8,6 +8,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw libelf)
 find_path(PFM_INCLUDE_DIR perfmon/pfmlib.h REQUIRED)
 pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
+find_library(LIBIBERTY iberty REQUIRED)  # no .pc file, no CMake package
+pkg_check_modules(liblzma REQUIRED IMPORTED_TARGET liblzma)
 
 # The tests' and the benchmarks'. make demo installs and needs none of them.
 set(with_tests ${ZEROSKID_TESTS})

@@ -18,7 +18,9 @@ namespace {
 struct Options {
   RecordingInput input;
   std::string symbol, dso, syntax = "att", color = "auto";
-  bool lines = false, no_source = false, stdio = false;
+  bool lines = false, no_source = false, stdio = false, all = false;
+  std::uint64_t context = 5;
+  PageWidth width;
 };
 
 /// Options and the name of a function in any order.
@@ -26,17 +28,21 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   std::vector<std::string> words(argv, argv + argc);
   for (;;) {
     CommandLine line("annotate",
-                     "Shows functions of a recording instruction by instruction, with source lines, and the share\n"
-                     "of the function's samples that each instruction got.",
+                     "Shows the hottest function of a recording, or another, instruction by instruction, with source\n"
+                     "lines and the share of the function's samples that each instruction got: those with samples,\n"
+                     "and a few around them.",
                      "[-i FILE] [OPTIONS] [SYMBOL]");
     add_input_options(line, options.input);
-    line.value("-s,--symbol", options.symbol, "SYMBOL", "The function to show [every one that has samples]");
+    line.value("-s,--symbol", options.symbol, "SYMBOL", "The function to show [the hottest of each event]");
     line.value("-d,--dso", options.dso, "FILE", "Only functions of this file");
     line.value("-M,--disassembler-style", options.syntax, "STYLE", "att or intel [att]");
     line.flag("-l,--print-line", options.lines, "FILE:LINE behind instructions, and the hottest lines first");
+    line.flag("--all", options.all, "Every instruction, and of every function unless one is named");
+    line.number("--context", options.context, 0, "N", "Instructions around each that has samples [5]");
     line.flag("--no-source", options.no_source, "Instructions only");
     line.flag("--stdio", options.stdio, "Print text, which is done anyway");
     line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+    add_width_options(line, options.width);
     line.footer("Exit status: 0, 125 if the recording cannot be read or has no such function, 129 for wrong usage.");
     std::vector<char*> pointers(words.size());
     std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
@@ -69,30 +75,45 @@ int run_annotate(int argc, char** argv) {
   const auto coloured = parse_page_colour(options.color);
   if (!coloured) return wrong(coloured.error().message);
   style.color = *coloured;
+  style.width = page_width(options.width);
+  if (!options.all) style.context = options.context;
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
-  if (reader->sample_count() == 0) {
-    say(Error{reader->name() + ": holds no samples",
-              "the program may have ended before an event occurred once per period: record with a smaller -c"});
-    return 0;
-  }
-  profile::Symbolizer symbolizer;
+  if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
+  profile::Symbolizer symbolizer(options.input.names());
   std::uint64_t outside = 0;
   const auto heats =
       profile::function_heats(*reader, symbolizer, {.symbol = options.symbol, .dso = options.dso}, outside);
-  Page page;
+  Page page(options.input.pager());
+  std::vector<Error> failures;
   bool shown = false;
+  std::size_t left_out = 0;
+  const profile::PerfDataReader::Event* shown_event = nullptr;  // the last of which a function was shown
   for (const profile::FunctionHeat& heat : heats) {
+    if (!options.all && options.symbol.empty() && heat.event == shown_event) {
+      ++left_out;
+      continue;
+    }
     const auto text = report::annotate_text(heat, symbolizer, style);
     if (text) {
       page.print(*text);
       shown = true;
+      shown_event = heat.event;
     } else {
-      say(text.error());
+      failures.push_back(text.error());
     }
   }
-  say_remarks(symbolizer);
+  if (shown && !options.all) {
+    std::string more = "\n# --all shows every instruction";
+    if (left_out != 0) {
+      more += "\n# annotate SYMBOL another function: " + with_separators(left_out) + " more " +
+              (left_out == 1 ? "has" : "have") + " samples";
+    }
+    page.print(more + "\n");
+  }
+  say_remarks(page, symbolizer);
+  for (const Error& failure : failures) say(failure);
   if (shown) return page.status();
   if (heats.empty()) {
     const std::string what = options.symbol.empty() ? "no sample is in a function with a name"

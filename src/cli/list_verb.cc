@@ -1,5 +1,4 @@
 // `zeroskid list`: which events there are, what their numbers are worth, and what a select word means.
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +9,7 @@
 #include "cli/exit_status.h"
 #include "cli/list_page.h"
 #include "cli/metric_list.h"
+#include "cli/page.h"
 #include "cli/say.h"
 #include "cli/verb.h"
 
@@ -21,7 +21,7 @@ constexpr int kNothingMatches = 1;
 struct Options {
   std::vector<std::string> globs;
   CpuChoice cpu;
-  bool verbose = false, json = false;
+  bool verbose = false, json = false, no_pager = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Options& options) {
@@ -30,6 +30,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.words(options.globs);
   line.flag("-v,--verbose", options.verbose, "Events that are not modelled too, aliases, and what is missing");
   line.flag("--json", options.json, "One JSON object (docs/formats/list-json.md)");
+  line.flag("--no-pager", options.no_pager, "Straight to the terminal, also what is longer than it");
   line.named_value("--cpu,--model", options.cpu.name, options.cpu.option, "NAME", "Events of this CPU model");
   line.footer(
       "GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.\n"
@@ -56,10 +57,11 @@ int run_list(int argc, char** argv) {
     return kUsage;
   }
   const arch::CpuModel& model = **cpu;
+  Page out(options.no_pager ? Page::Pager::None : Page::Pager::Wanted);
 
   if (options.globs == std::vector<std::string>{"metrics"}) {
-    write_all(STDOUT_FILENO, options.json ? metric_list_json(model) : metric_list_page(model));
-    return 0;
+    out.print(options.json ? metric_list_json(model) : metric_list_page(model));
+    return out.status();
   }
   const auto words = std::stable_partition(options.globs.begin(), options.globs.end(), is_select_word);
   const std::vector<std::string> globs(words, options.globs.end());
@@ -82,8 +84,8 @@ int run_list(int argc, char** argv) {
     }
     page += options.json ? list_json(model, events) : list_page(model, events, options.verbose);
   }
-  write_all(STDOUT_FILENO, page);
-  return 0;
+  out.print(page);
+  return out.status();
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Options:
   -h,--help                 Print this help message and exit
   -v,--verbose              Events that are not modelled too, aliases, and what is missing
   --json                    One JSON object (docs/formats/list-json.md)
+  --no-pager                Straight to the terminal, also what is longer than it
   --cpu,--model NAME        Events of this CPU model
 
 GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.

@@ -14,28 +14,37 @@ namespace zs::cli {
 namespace {
 
 constexpr const char* kUsualKeys = "mem,symbol,dso,data,snoop,tlb,locked,blocked";
+/// On a narrow page the rest would leave no room for names.
+constexpr const char* usual_keys(std::size_t width) {
+  if (width == 0 || width >= 150) return kUsualKeys;
+  return width >= 100 ? "symbol,data,mem" : "symbol,data";
+}
 
 struct Options {
   RecordingInput input;
-  std::string keys = kUsualKeys, color = "auto", percent_limit;
+  std::string keys, color = "auto", percent_limit;
+  PageWidth width;
   bool stdio = false, plain = false, header = false, header_only = false;
 };
 
 std::optional<int> parse(int argc, char** argv, Options& options) {
   CommandLine line("mem report",
                    "Shows where the data of sampled loads and stores was and how long it took: by source, as a\n"
-                   "histogram, and by place. Percentages are shares of the latency.",
+                   "histogram, and by place. Percentages are shares of the latency: a sample counts for as many\n"
+                   "accesses as its period says.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
-  line.value("-s,--sort", options.keys, "KEY[,KEY...]",
-             "What makes a line of its own [mem,symbol,dso,data,snoop,tlb,\nlocked,blocked]");
+  line.value(
+      "-s,--sort", options.keys, "KEY[,KEY...]",
+      "What makes a line of its own [mem,symbol,dso,data,snoop,tlb,\nlocked,blocked; fewer where the page is narrow]");
   line.value("--percent-limit", options.percent_limit, "PERCENT", "Leave out lines below this");
-  line.flag("--plain", options.plain, "The list alone, with perf's columns");
+  line.flag("--plain", options.plain, "The list alone, with perf's columns and shares");
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
   line.flag("--stdio", options.stdio, "Print text, which is done anyway");
   line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
-  line.footer(wrapped("Keys: " + profile::sort_key_names()) +
+  add_width_options(line, options.width);
+  line.footer(wrapped("Keys: " + profile::sort_key_names(profile::KeysOf::MemoryReport)) +
               "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
   if (const auto done = line.parse(argc, argv)) return done;
   if (line.program().empty()) return std::nullopt;
@@ -58,15 +67,18 @@ int run_mem_report(int argc, char** argv) {
   if (!limit) return wrong(limit.error());
   const auto coloured = parse_page_colour(options.color);
   if (!coloured) return wrong(coloured.error());
+  const std::size_t width = page_width(options.width);
+  if (options.keys.empty()) options.keys = options.plain ? kUsualKeys : usual_keys(width);
   report::MemoryStyle style{.keys_text = options.keys, .overview = !options.plain};
   style.percent_limit = *limit;
   style.color = *coloured;
+  style.width = width;
   for (const std::string_view physical : {"phys_daddr", "page_size", "p_stage_cyc"}) {
     if (options.keys.find(physical) == std::string::npos) continue;
     return wrong({"cannot sort by '" + std::string(physical) + "': not modelled",
-                  "the sort keys are: " + profile::sort_key_names()});
+                  "the sort keys are: " + profile::sort_key_names(profile::KeysOf::MemoryReport)});
   }
-  auto keys = profile::parse_sort_keys(options.keys);
+  auto keys = profile::parse_sort_keys(options.keys, profile::KeysOf::MemoryReport);
   if (!keys) return wrong(keys.error());
   for (const profile::SortKey key : *keys) {
     if (profile::is_branch_key(key)) return wrong({"a memory access is no branch", "zeroskid report has these keys"});
@@ -75,22 +87,22 @@ int run_mem_report(int argc, char** argv) {
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
-  Page page;
+  Page page(options.input.pager());
   if (options.header || options.header_only) page.print(report::header_text(*reader));
   if (options.header_only) return page.status();
   if (!reader->description().data_sources) {
     say(Error{reader->name() + ": the samples do not say where their data was", "record with: zeroskid mem record"});
     return kToolFailed;
   }
-  print_list_preamble(page, *reader, options.header);
-  if (reader->sample_count() == 0) {
-    say(Error{reader->name() + ": holds no samples",
-              "no access took longer than the threshold once per period: lower --ldlat, or record with a smaller -c"});
-    return page.status();
+  if (!has_samples(*reader,
+                   "no access took longer than the threshold once per period: lower --ldlat, or record with a "
+                   "smaller -c")) {
+    return empty_status(*reader);
   }
-  profile::Symbolizer symbolizer;
+  print_list_preamble(page, *reader, options.header, width);
+  profile::Symbolizer symbolizer(options.input.names());
   page.print(report::memory_text(*reader, symbolizer, style));
-  say_remarks(symbolizer);
+  say_remarks(page, symbolizer);
   return page.status();
 }
 

@@ -2,22 +2,58 @@
 
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <sstream>
 
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
+#include "profile/perf_data.h"
 
 namespace zs::cli {
 
 void add_input_options(CommandLine& line, RecordingInput& input) {
-  line.value("-i,--input", input.path, "FILE", "The recording [perf.data]");
+  line.value("-i,--input", input.path, "FILE", "The recording, packed or not; - is stdin [perf.data]");
   line.flag("--truncated", input.truncated, "Read a damaged recording up to the damage");
+  line.flag("--no-demangle", input.no_demangle, "Names as the linker has them");
+  line.flag("--no-pager", input.no_pager, "Straight to the terminal, also what is longer than it");
 }
+
+void add_width_options(CommandLine& line, PageWidth& width) {
+  line.flag("-w,--no-shorten", width.any, "Names in full, also where they are wider than the terminal");
+  line.number("--width", width.columns, kLeastPageWidth, "COLUMNS",
+              "Fit this width [the terminal's; any, where there is none]");
+}
+
+std::size_t page_width(const PageWidth& width) {
+  if (width.any) return 0;
+  if (width.columns != 0) return width.columns;
+  const std::size_t columns = terminal_width(STDOUT_FILENO);
+  return columns == 0 ? 0 : std::max(columns, kLeastPageWidth);
+}
+
+bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy) {
+  if (reader.sample_count() != 0) return true;
+  if (reader.trace_bytes() != 0) {
+    say(Error{reader.name() + ": holds no samples, but " + byte_size(reader.trace_bytes()) + " of a trace by " +
+                  std::string(reader.trace_kind()) + ", which is not read",
+              "perf report -i FILE --itrace=i10us makes samples of it"});
+    return false;
+  }
+  std::string recorded;
+  for (const auto& event : reader.events()) {
+    const bool frequency = (event.attr.flags & profile::perf::attr_flag::frequency) != 0;
+    recorded += (recorded.empty() ? "" : "; ") + event.name + ", " +
+                (frequency ? with_separators(event.attr.sample_period) + " a second"
+                           : "one of " + with_separators(event.attr.sample_period));
+  }
+  say(Error{reader.name() + ": holds no samples (" + recorded + ")", std::string(remedy)});
+  return false;
+}
+
+int empty_status(const profile::PerfDataReader& reader) { return reader.trace_bytes() != 0 ? kToolFailed : 0; }
 
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input) {
   auto reader = profile::PerfDataReader::open(input.path, {.truncated = input.truncated});
@@ -37,7 +73,8 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
   return std::move(*reader);
 }
 
-void say_remarks(const profile::Symbolizer& symbolizer) {
+void say_remarks(Page& page, const profile::Symbolizer& symbolizer) {
+  page.end();
   for (const std::string& remark : symbolizer.remarks()) say(remark);
 }
 
@@ -70,23 +107,11 @@ std::string wrapped(const std::string& text) {
   return out;
 }
 
-void Page::print(std::string_view text) {
-  while (ok_ && !text.empty()) {
-    const ssize_t done = write(STDOUT_FILENO, text.data(), text.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) {
-      ok_ = false;
-      if (errno != EPIPE) say(std::string("stdout: cannot write: ") + std::strerror(errno));
-      return;
-    }
-    text.remove_prefix(static_cast<std::size_t>(done));
-  }
-}
-
-int Page::status() const { return ok_ ? 0 : kToolFailed; }
-
-void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header) {
-  if (!with_header) {
+void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header, std::size_t width) {
+  constexpr std::size_t kWidth = 81;  // of perf's line
+  if (!with_header && width != 0 && width < kWidth) {
+    page.print("# What the recording says of itself: --header\n#\n");
+  } else if (!with_header) {
     page.print("# To display the perf.data header info, please use --header/--header-only options.\n#\n");
   }
   page.print("#\n# Total Lost Samples: " + std::to_string(reader.lost_count()) + "\n#\n");

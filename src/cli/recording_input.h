@@ -1,11 +1,14 @@
 // What the verbs that read a recording share: which one, how much damage is bearable, and where the page goes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/page.h"
 #include "profile/perf_data_reader.h"
 #include "profile/symbolizer.h"
 
@@ -15,16 +18,36 @@ class CommandLine;
 
 struct RecordingInput {
   std::string path = "perf.data";
-  bool truncated = false;
+  bool truncated = false, no_demangle = false, no_pager = false;
+
+  profile::Names names() const { return no_demangle ? profile::Names::AsLinked : profile::Names::Demangled; }
+  Page::Pager pager() const { return no_pager ? Page::Pager::None : Page::Pager::Wanted; }
 };
+
+/// How wide a page may be: as its terminal, unless somebody says otherwise.
+struct PageWidth {
+  bool any = false;
+  std::uint64_t columns = 0;
+};
+inline constexpr std::size_t kLeastPageWidth = 60;  // chosen: what the columns of numbers leave for a name
+void add_width_options(CommandLine& line, PageWidth& width);
+/// 0: any.
+std::size_t page_width(const PageWidth& width);
 
 void add_input_options(CommandLine& line, RecordingInput& input);
 
 /// Opens it, and says on stderr what is wrong with it. returns nothing if it cannot be read
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input);
 
-/// Says once all is printed: files whose symbols were left out, and why.
-void say_remarks(const profile::Symbolizer& symbolizer);
+/// Whether there are any; if not, says why: what was recorded how, and `remedy`, or that it is a trace that is not read.
+bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy);
+inline constexpr std::string_view kRecordMore =
+    "the program may have ended before an event occurred once per period: record with a smaller -c";
+/// What a verb ends with then: 0, or that of a failure where there is something that is not read.
+int empty_status(const profile::PerfDataReader& reader);
+
+/// Says once all is printed: files whose symbols were left out, and why. Ends the page.
+void say_remarks(Page& page, const profile::Symbolizer& symbolizer);
 
 /// What --percent-limit says; "" is 0.
 Result<double> parse_percent_limit(const std::string& text);
@@ -35,18 +58,8 @@ Result<bool> parse_page_colour(const std::string& text);
 /// `text` broken between words, so that no line of a help page is longer than 100 characters.
 std::string wrapped(const std::string& text);
 
-/// Writes to stdout. After the first failure, which is said, nothing more is written.
-class Page {
- public:
-  void print(std::string_view text);
-  bool ok() const { return ok_; }
-  int status() const;  // 0, or that of a failure of ours
-
- private:
-  bool ok_ = true;
-};
-
-/// What stands above perf's lists. with_header: the header has been printed, and nobody needs to be told of it
-void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header);
+/// What stands above perf's lists. with_header: the header has been printed, and nobody needs to be told of it;
+/// width  0: any
+void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header, std::size_t width);
 
 }  // namespace zs::cli

@@ -27,6 +27,7 @@ struct Options {
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
   bool header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
   std::uint64_t max_stack = 127;
+  PageWidth width;
 };
 
 /// `-g caller` is one option with its value, `-g` alone too: perf's bargain. Here both become --call-graph=VALUE.
@@ -63,7 +64,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.flag("--header-only", options.header_only, "Only that");
   line.flag("--stdio", options.stdio, "Print text, which is done anyway");
   line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
-  line.footer(wrapped("Keys: " + profile::sort_key_names()) +
+  add_width_options(line, options.width);
+  line.footer(wrapped("Keys: " + profile::sort_key_names(profile::KeysOf::Report)) +
+              "\nThose that end in _from and _to, and mispredict, are of recordings with branch stacks (-b)." +
               "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
   std::vector<std::string> words = with_call_graph_joined(argc, argv);
   std::vector<char*> pointers(words.size());
@@ -92,14 +95,14 @@ int run_report(int argc, char** argv) {
   if (!coloured) return wrong(coloured.error());
   std::vector<profile::SortKey> keys;
   if (!options.keys.empty()) {
-    auto parsed = profile::parse_sort_keys(options.keys);
+    auto parsed = profile::parse_sort_keys(options.keys, profile::KeysOf::Report);
     if (!parsed) return wrong(parsed.error());
     keys = std::move(*parsed);
   }
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
-  Page page;
+  Page page(options.input.pager());
   if (options.header || options.header_only) page.print(report::header_text(*reader));
   if (options.header_only) return page.status();
 
@@ -146,19 +149,23 @@ int run_report(int argc, char** argv) {
   style.sample_counts = options.samples;
   style.periods = options.periods;
   style.color = style.graph.color = *coloured;
+  style.width = style.graph.width = page_width(options.width);
 
-  print_list_preamble(page, *reader, options.header);
-  if (reader->sample_count() == 0) {
-    say(Error{reader->name() + ": holds no samples",
-              "the program may have ended before an event occurred once per period: record with a smaller -c"});
-    return page.status();
-  }
-  profile::Symbolizer symbolizer;
+  if (!has_samples(*reader, kRecordMore)) return empty_status(*reader);
+  print_list_preamble(page, *reader, options.header, style.width);
+  profile::Symbolizer symbolizer(options.input.names());
   profile::Aggregator aggregator(*reader, symbolizer, aggregation);
   for (const profile::Histogram& histogram : aggregator.run()) {
     page.print(report::class_text(*reader, *histogram.event) + report::report_text(histogram, aggregator, style));
   }
-  say_remarks(symbolizer);
+  say_remarks(page, symbolizer);
+  for (const auto& event : reader->events()) {
+    if (!branches || event.samples == 0 || (event.attr.sample_type & profile::perf::sample_field::branch_stack) != 0)
+      continue;
+    say(Error{
+        reader->name() + ": samples of event '" + event.name + "' have no branch stacks: they are not in this list",
+        "--no-branch-stack shows their places"});
+  }
   return page.status();
 }
 

@@ -45,6 +45,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
 }
 
 int print_raw(const profile::PerfDataReader& reader, Page& page) {
+  if (!has_samples(reader, kRecordMore)) return empty_status(reader);
   if (const auto done = report::raw_text(reader, [&page](std::string_view text) { page.print(text); }); !done) {
     say(Error{"script: " + done.error().message, done.error().hint});
     return kToolFailed;
@@ -57,7 +58,7 @@ int run_script(int argc, char** argv) {
   if (const auto done = parse(argc, argv, options)) return *done;
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
-  Page page;
+  Page page(options.input.pager());
   if (options.header || options.header_only) page.print(report::header_text(*reader));
   if (options.header_only) return page.status();
 
@@ -69,15 +70,19 @@ int run_script(int argc, char** argv) {
                             .max_stack = options.max_stack};
   if (options.inlines) style.inlines = profile::Inlines::Always;
   if (options.no_inlines) style.inlines = profile::Inlines::Never;
-  profile::Symbolizer symbolizer;
+  if (!has_samples(*reader, kRecordMore)) {
+    page.end();
+    return empty_status(*reader);
+  }
+  profile::Symbolizer symbolizer(options.input.names());
   const auto done =
       report::script_text(*reader, symbolizer, style, [&page](std::string_view text) { page.print(text); });
   if (!done) {
+    page.end();
     say(Error{"script: " + done.error().message, done.error().hint});
     return kUsage;
   }
-  if (reader->sample_count() == 0) say(reader->name() + ": holds no samples");
-  say_remarks(symbolizer);
+  say_remarks(page, symbolizer);
   return page.status();
 }
 

@@ -1,7 +1,9 @@
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -32,6 +34,16 @@ bool use_colour(ColourChoice choice, int descriptor) {
   if (!environment("NO_COLOR").empty()) return false;
   if (const auto force = environment("CLICOLOR_FORCE"); !force.empty() && force != "0") return true;
   return environment("TERM") != "dumb" && isatty(descriptor) != 0;
+}
+
+std::size_t terminal_width(int descriptor) {
+  winsize size{};
+  if (isatty(descriptor) == 0) return 0;
+  std::size_t width = 0;
+  const std::string_view columns = environment("COLUMNS");
+  std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  if (width == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width;
 }
 
 bool locale_has_utf8() {

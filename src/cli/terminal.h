@@ -2,6 +2,7 @@
 // characters there are.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace zs::cli {
@@ -13,6 +14,9 @@ bool parse_colour(const std::string& text, ColourChoice& choice);
 
 /// An explicit choice wins; then NO_COLOR (no), CLICOLOR_FORCE (yes), TERM=dumb (no); else whether it is a terminal.
 bool use_colour(ColourChoice choice, int descriptor);
+
+/// Columns of the terminal that `descriptor` is: COLUMNS, else what the terminal says; 0 if it is none or does not say.
+std::size_t terminal_width(int descriptor);
 
 /// By the variables that setlocale() asks, in its order: LC_ALL, LC_CTYPE, LANG.
 bool locale_has_utf8();

@@ -129,6 +129,7 @@ std::uint64_t AddressSpaces::generation(std::int32_t pid) const {
 std::string AddressSpaces::comm(std::int32_t pid, std::int32_t tid) const {
   if (const auto found = comms_.find(tid); found != comms_.end()) return found->second;
   if (const auto found = comms_.find(pid); found != comms_.end()) return found->second;
+  if (pid == 0 && tid == 0) return "swapper";  // the idle threads, of which no record tells
   return fmt::format(":{}", tid);
 }
 

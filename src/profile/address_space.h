@@ -35,6 +35,8 @@ struct Mapping {
   FileOffset file_offset_of(std::uint64_t address) const { return FileOffset{address - start + file_offset}; }
 };
 
+inline constexpr std::int32_t kKernelPid = -1;  // whose mappings the kernel's are
+
 class AddressSpaces {
  public:
   void apply(const Comm& comm);
@@ -47,7 +49,7 @@ class AddressSpaces {
   /// The mapping of `address` in process `pid`, or nullptr. Stays valid until the next apply().
   const Mapping* find(std::int32_t pid, std::uint64_t address) const;
   /// The kernel's (pid -1) mapping of `address`, or nullptr.
-  const Mapping* find_kernel(std::uint64_t address) const { return find(-1, address); }
+  const Mapping* find_kernel(std::uint64_t address) const { return find(kKernelPid, address); }
 
   /// Every mapping of a process, by address.
   void for_each_mapping(std::int32_t pid, const std::function<void(const Mapping&)>& take) const;

@@ -94,6 +94,12 @@ std::uint64_t level_bits(std::uint64_t data_source) {
   return field(mem::kLevel) | field(mem::kLevelNumber) | field(mem::kRemoteFlag) | field(mem::kHops);
 }
 
+/// At most what 64 bits hold less room for sums: a file may say anything.
+std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kMost = UINT64_MAX >> 20;
+  return a > kMost / b ? kMost : a * b;
+}
+
 std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 struct WordsHash {
@@ -106,13 +112,17 @@ struct WordsHash {
 
 }  // namespace
 
-std::string sort_key_names() {
+std::string sort_key_names(KeysOf which) {
   std::string names;
-  for (const KeyRow& row : kKeys) names += fmt::format("{}{}", names.empty() ? "" : " ", row.name);
+  for (const KeyRow& row : kKeys) {
+    if (which == KeysOf::Report && row.of == Of::Access) continue;
+    if (which == KeysOf::MemoryReport && row.of == Of::Branch) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : " ", row.name);
+  }
   return names;
 }
 
-Result<std::vector<SortKey>> parse_sort_keys(std::string_view text) {
+Result<std::vector<SortKey>> parse_sort_keys(std::string_view text, KeysOf which) {
   std::vector<SortKey> keys;
   while (!text.empty()) {
     const std::size_t length = std::min(text.find(','), text.size());
@@ -121,11 +131,12 @@ Result<std::vector<SortKey>> parse_sort_keys(std::string_view text) {
     const auto* row = std::find_if(std::begin(kKeys), std::end(kKeys),
                                    [name](const KeyRow& one) { return one.name == name || one.short_name == name; });
     if (name.empty() || row == std::end(kKeys)) {
-      return Error{fmt::format("cannot sort by '{}'", name), fmt::format("the sort keys are: {}", sort_key_names())};
+      return Error{fmt::format("cannot sort by '{}'", name),
+                   fmt::format("the sort keys are: {}", sort_key_names(which))};
     }
     if (std::find(keys.begin(), keys.end(), row->key) == keys.end()) keys.push_back(row->key);
   }
-  if (keys.empty()) return Error{"no sort key given", fmt::format("the sort keys are: {}", sort_key_names())};
+  if (keys.empty()) return Error{"no sort key given", fmt::format("the sort keys are: {}", sort_key_names(which))};
   return keys;
 }
 
@@ -159,7 +170,7 @@ Aggregator::Aggregator(const PerfDataReader& reader, Symbolizer& symbolizer, Agg
       options_(std::move(options)),
       callchains_(symbolizer, frames_, options_.inlines, options_.max_stack),
       objects_(spaces_, symbolizer) {
-  for (const auto& row : reader.build_ids()) symbolizer_.expect(row.path, row.id);
+  symbolizer_.expect(reader);
 }
 
 Aggregator::~Aggregator() = default;
@@ -309,7 +320,8 @@ void Aggregator::take_branches(Table& table, const SampleRecord& record) {
 
 void Aggregator::take_access(Table& table, const SampleRecord& record) {
   const session::Sample& sample = record.sample;
-  const std::uint64_t weight = std::max<std::uint64_t>(sample.latency, 1);
+  const std::uint64_t accesses = options_.weigh_periods ? std::max<std::uint64_t>(sample.period, 1) : 1;
+  const std::uint64_t weight = product(std::max<std::uint64_t>(sample.latency, 1), accesses);
   ++table.histogram.items;
   table.histogram.weight += weight;
   Hit hit{.pid = sample.pid, .tid = sample.tid, .cpu = sample.cpu};
@@ -328,8 +340,8 @@ void Aggregator::take_access(Table& table, const SampleRecord& record) {
   ++entry.samples;
   if (sample.latency == 0) return;
   const auto cycles = static_cast<std::uint32_t>(std::min<std::uint64_t>(sample.latency, UINT32_MAX));
-  entry.latencies.push_back(cycles);
-  table.histogram.latencies.push_back(cycles);
+  entry.latencies.push_back({cycles, accesses});
+  table.histogram.latencies.push_back({cycles, accesses});
 }
 
 void Aggregator::take_sample(Table& table, const SampleRecord& record, const PerfDataReader::Event& event) {

@@ -3,9 +3,11 @@
 //
 // Weights are periods: a sample stands for as many events as its period says. With `children`, a function also gets
 // what its callees got, once per sample however often it stands in the chain. In branch mode the items are the entries
-// of branch stacks, each of weight 1. In memory mode a sample's weight is the latency of its access, 1 where that is unknown.
+// of branch stacks, each of weight 1. In memory mode a sample's weight is the latency of its access, 1 where that is unknown,
+// times its period: with -F the first samples stand for fewer accesses than the later ones.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -33,9 +35,12 @@ enum class SortKey : std::uint8_t {
 };
 // clang-format on
 
-/// The keys of "comm,dso,sym"; an Error lists those there are.
-Result<std::vector<SortKey>> parse_sort_keys(std::string_view text);
-std::string sort_key_names();
+/// Which of them `report` takes, or `mem report`.
+enum class KeysOf : std::uint8_t { All, Report, MemoryReport };
+
+/// The keys of "comm,dso,sym"; an Error lists those of `which`.
+Result<std::vector<SortKey>> parse_sort_keys(std::string_view text, KeysOf which = KeysOf::All);
+std::string sort_key_names(KeysOf which = KeysOf::All);
 bool is_branch_key(SortKey key);
 bool is_memory_key(SortKey key);
 std::string_view column_header(SortKey key);
@@ -49,6 +54,7 @@ struct AggregateOptions {
   bool children = false;
   bool branches = false;
   bool memory = false;
+  bool weigh_periods = true;  // in memory mode; false: each sample's latency once, as perf has it
   bool call_graph = false;
   ChainOrder order = ChainOrder::Callee;
   Inlines inlines = Inlines::WhereUnwound;
@@ -75,12 +81,19 @@ struct Hit {
   std::uint16_t instruction_latency = 0;
 };
 
+/// Of a sampled access, and for how many accesses it stands.
+struct Latency {
+  std::uint32_t cycles = 0;
+  std::uint64_t accesses = 1;
+  auto operator<=>(const Latency&) const = default;
+};
+
 struct Entry {
   Hit example;              // of the hits that fell here: the first
   std::uint64_t own = 0;    // weight of the samples taken here
   std::uint64_t total = 0;  // and in callees
   std::uint64_t samples = 0;
-  std::vector<std::uint32_t> latencies;  // in memory mode: of the samples that have one, ascending
+  std::vector<Latency> latencies;  // in memory mode: of the samples that have one, ascending
   CallTree calls;
   std::uint64_t last_item = 0;  // the item that touched this entry last, for `children`
 };
@@ -89,8 +102,8 @@ struct Histogram {
   const PerfDataReader::Event* event = nullptr;
   std::uint64_t items = 0;  // samples, or branches
   std::uint64_t weight = 0;
-  std::vector<std::uint32_t> latencies;  // in memory mode, ascending
-  std::vector<const Entry*> entries;     // heaviest first
+  std::vector<Latency> latencies;     // in memory mode, ascending
+  std::vector<const Entry*> entries;  // heaviest first
   std::deque<Entry> storage;
 
   Histogram() = default;

@@ -2,11 +2,13 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <libelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace zs::profile {
 
@@ -27,6 +29,13 @@ std::optional<BuildId> read_build_id(const std::string& path) {
   elf_end(elf);
   close(fd);
   return found;
+}
+
+std::string cached_path(const BuildId& id, std::string_view kind) {
+  const char* const home = std::getenv("HOME");
+  const std::string hex = id.hex();
+  if (home == nullptr || hex.size() < 4) return "";
+  return fmt::format("{}/.debug/.build-id/{}/{}/{}", home, hex.substr(0, 2), hex.substr(2), kind);
 }
 
 }  // namespace zs::profile

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "profile/records.h"
 
@@ -10,5 +11,9 @@ namespace zs::profile {
 
 /// returns nothing if the file cannot be read, is no ELF file, or carries no build-id
 std::optional<BuildId> read_build_id(const std::string& path);
+
+/// Where perf's cache (~/.debug) keeps the file of this id: `kind` is "elf", or "debug" for separate debug information.
+/// returns "" if there is no home
+std::string cached_path(const BuildId& id, std::string_view kind);
 
 }  // namespace zs::profile

@@ -1,6 +1,7 @@
 #include "profile/demangle.h"
 
 #include <cxxabi.h>
+#include <libiberty/demangle.h>
 
 #include <cstdlib>
 #include <memory>
@@ -9,6 +10,13 @@ namespace zs::profile {
 namespace {
 
 constexpr std::string_view kOperator = "operator";
+
+/// By how its names begin, libiberty's demangler of a language.
+struct Language {
+  std::string_view prefix;
+  char* (*read)(const char* name, int options);
+};
+constexpr Language kOtherLanguages[] = {{"_ZN", rust_demangle}, {"_R", rust_demangle}, {"_D", dlang_demangle}};
 
 bool is_name_character(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
@@ -82,6 +90,13 @@ std::string_view without_parameters(std::string_view demangled) {
 }
 
 std::string demangle(const std::string& linkage_name) {
+  // Rust's first mangling looks like C++'s; its own demangler tells them apart by the hash at the end.
+  constexpr std::size_t kMost = 10'000;  // chosen: these demanglers call themselves, and nobody writes such names
+  for (const auto& [prefix, read] : kOtherLanguages) {
+    if (!linkage_name.starts_with(prefix) || linkage_name.size() > kMost) continue;
+    const std::unique_ptr<char, void (*)(void*)> text{read(linkage_name.c_str(), 0), std::free};
+    if (text) return text.get();
+  }
   if (!linkage_name.starts_with("_Z")) return linkage_name;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text{

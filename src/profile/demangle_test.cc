@@ -27,6 +27,22 @@ TEST(Demangle, KeepsTheWholeNameOfAnOperator) {
             "std::__exception_ptr::exception_ptr::operator void (std::__exception_ptr::exception_ptr::*)()");
 }
 
+TEST(Demangle, ReadsRustOfBothManglingsWithoutItsHash) {
+  EXPECT_EQ(demangle("_ZN4core3ptr13drop_in_place17h0a1b2c3d4e5f6071E"), "core::ptr::drop_in_place");
+  EXPECT_EQ(
+      demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE"),
+      "<Test + 'static as foo::Bar<Test>>::bar");
+  EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
+  EXPECT_EQ(demangle("_RINvNtC3std3mem8align_ofdE"), "std::mem::align_of::<f64>");
+}
+
+TEST(Demangle, ReadsDAndLeavesGo) {
+  EXPECT_EQ(demangle("_D3std5stdio7writelnFAyaZv"), "std.stdio.writeln(immutable(char)[])");
+  EXPECT_EQ(demangle("_Dmain"), "D main");
+  EXPECT_EQ(demangle("_DYNAMIC"), "_DYNAMIC");
+  EXPECT_EQ(demangle("main.(*Table).Insert"), "main.(*Table).Insert");
+}
+
 TEST(Demangle, LeavesWhatIsNoFunctionInFull) {
   EXPECT_EQ(demangle("_ZThn8_N1A1fEv"), "non-virtual thunk to A::f()");
   EXPECT_EQ(demangle("_ZTV1A"), "vtable for A");

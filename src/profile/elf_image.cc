@@ -19,7 +19,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "profile/build_id.h"
 #include "profile/demangle.h"
+#include "profile/unpacked_sections.h"
 
 namespace zs::profile {
 namespace {
@@ -29,8 +31,25 @@ struct Segment {
   bool executable;
 };
 
+/// A separate debug file: where libdw looks (beside the file, /usr/lib/debug, debuginfod if DEBUGINFOD_URLS is set), then in
+/// perf's cache by build-id.
+int find_debuginfo(Dwfl_Module* module, void** userdata, const char* name, Dwarf_Addr base, const char* file,
+                   const char* link, GElf_Word checksum, char** found) {
+  int fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, checksum, found);
+  if (fd < 0) {
+    const unsigned char* bytes = nullptr;
+    GElf_Addr where = 0;
+    const int size = dwfl_module_build_id(module, &bytes, &where);
+    const auto id = size > 0 && size <= 20 ? BuildId::of(bytes, static_cast<std::uint8_t>(size)) : std::nullopt;
+    const std::string path = id ? cached_path(*id, "debug") : "";
+    if (!path.empty()) fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) *found = strdup(path.c_str());
+  }
+  return fd < 0 ? fd : with_unpacked_sections(fd);
+}
+
 constexpr Dwfl_Callbacks kCallbacks{.find_elf = dwfl_build_id_find_elf,
-                                    .find_debuginfo = dwfl_standard_find_debuginfo,
+                                    .find_debuginfo = find_debuginfo,
                                     .section_address = dwfl_offline_section_address,
                                     .debuginfo_path = nullptr};
 
@@ -90,8 +109,12 @@ class ElfImage::Impl {
   std::optional<SourceLine> line_of(ImageAddress address);
   std::vector<InlineFrame> inlines_of(ImageAddress address);
   void each_line(const LineVisitor& visit);
+  Dwarf_Die* unit_of(ImageAddress address, Dwarf_Addr& bias);
+  std::string name_of(Dwarf_Die* die) const;
 
   std::string path_;
+  Names names_ = Names::Demangled;
+  std::string missing_split_;
   Dwfl* dwfl_;
   Dwfl_Module* module_;
   GElf_Addr bias_ = 0;  // libdw's addresses of this module are image addresses plus this
@@ -103,6 +126,16 @@ class ElfImage::Impl {
   bool symbols_read_ = false;
 
  private:
+  /// Code of a compilation unit, in libdw's addresses with the debug information's bias taken off.
+  struct UnitRange {
+    Dwarf_Addr start, end;
+    Dwarf_Die* unit;
+  };
+  void read_unit_ranges();
+
+  std::vector<UnitRange> unit_ranges_;  // by start
+  Dwarf_Addr unit_bias_ = 0;
+  bool unit_ranges_read_ = false;
   void read_segments();
   Bytes bytes_at(std::uint64_t offset, std::uint64_t size) const {
     if (offset > raw_.size() || size > raw_.size() - offset) return {};
@@ -114,6 +147,7 @@ std::unique_ptr<ElfImage::Impl> ElfImage::Impl::from_file(int fd, const std::str
   elf_version(EV_CURRENT);
   Dwfl* dwfl = dwfl_begin(&kCallbacks);
   dwfl_report_begin(dwfl);
+  fd = with_unpacked_sections(fd);
   Dwfl_Module* module = dwfl_report_offline(dwfl, path.c_str(), path.c_str(), fd);  // takes fd over if it succeeds
   dwfl_report_end(dwfl, nullptr, nullptr);
   GElf_Addr bias = 0;
@@ -221,20 +255,50 @@ void ElfImage::Impl::add_plt_names() {
       const auto slot = slot_of_plt_entry(code.subspan(at, entry_bytes), address);
       const auto found = slot ? slots.find(*slot) : slots.end();
       if (found == slots.end()) continue;
-      symbols_.add(ImageAddress{address}, entry_bytes, demangle(found->second) + "@plt", Symbol::Binding::Local, true);
+      symbols_.add(ImageAddress{address}, entry_bytes,
+                   (names_ == Names::Demangled ? demangle(found->second) : found->second) + "@plt",
+                   Symbol::Binding::Local, true);
     }
   }
 }
 
+/// The units by the ranges that they tell themselves: clang and Go write no .debug_aranges, which is all that libdw asks.
+void ElfImage::Impl::read_unit_ranges() {
+  unit_ranges_read_ = true;
+  for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &unit_bias_)) != nullptr;) {
+    Dwarf_Addr base = 0, start = 0, end = 0;
+    for (std::ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &start, &end)) > 0;) {
+      if (start < end) unit_ranges_.push_back({start, end, unit});
+    }
+  }
+  std::stable_sort(unit_ranges_.begin(), unit_ranges_.end(),
+                   [](const UnitRange& a, const UnitRange& b) { return a.start < b.start; });
+}
+
+/// The compilation unit of an address, or nullptr. bias: what libdw's addresses in the unit are less than its others
+Dwarf_Die* ElfImage::Impl::unit_of(ImageAddress address, Dwarf_Addr& bias) {
+  if (Dwarf_Die* const unit = dwfl_module_addrdie(module_, value(address) + bias_, &bias)) return unit;
+  if (!unit_ranges_read_) read_unit_ranges();
+  bias = unit_bias_;
+  const Dwarf_Addr wanted = value(address) + bias_ - bias;
+  auto at = std::upper_bound(unit_ranges_.begin(), unit_ranges_.end(), wanted,
+                             [](Dwarf_Addr place, const UnitRange& range) { return place < range.start; });
+  if (at == unit_ranges_.begin()) return nullptr;
+  --at;
+  return wanted < at->end ? at->unit : nullptr;
+}
+
 std::optional<SourceLine> ElfImage::Impl::line_of(ImageAddress address) {
-  Dwfl_Line* line = dwfl_module_getsrc(module_, value(address) + bias_);
-  if (line == nullptr) return std::nullopt;
-  Dwarf_Addr start = 0;
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = unit_of(address, bias);
+  if (unit == nullptr) return std::nullopt;
+  Dwarf_Line* const line = dwarf_getsrc_die(unit, value(address) + bias_ - bias);
   SourceLine found;
-  int column = 0;
-  const char* file = dwfl_lineinfo(line, &start, &found.line, &column, nullptr, nullptr);
-  if (file == nullptr || found.line == 0) return std::nullopt;
-  const char* directory = *file == '/' ? nullptr : dwfl_line_comp_dir(line);
+  if (line == nullptr || dwarf_lineno(line, &found.line) != 0 || found.line == 0) return std::nullopt;
+  const char* const file = dwarf_linesrc(line, nullptr, nullptr);
+  if (file == nullptr) return std::nullopt;
+  Dwarf_Attribute attribute;
+  const char* const directory = *file == '/' ? nullptr : dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
   found.file = directory != nullptr ? fmt::format("{}/{}", directory, file) : file;
   return found;
 }
@@ -263,16 +327,6 @@ void ElfImage::Impl::each_line(const LineVisitor& visit) {
 
 namespace {
 
-std::string name_of(Dwarf_Die* die) {
-  Dwarf_Attribute attribute;
-  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
-    if (dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
-    if (const char* text = dwarf_formstring(&attribute)) return demangle(text);
-  }
-  const char* plain = dwarf_diename(die);
-  return plain != nullptr ? plain : "";
-}
-
 /// Where the function of an inlined_subroutine was called.
 SourceLine call_site_of(Dwarf_Die* die, Dwarf_Die* unit) {
   SourceLine site;
@@ -290,10 +344,34 @@ SourceLine call_site_of(Dwarf_Die* die, Dwarf_Die* unit) {
 
 }  // namespace
 
+std::string ElfImage::Impl::name_of(Dwarf_Die* die) const {
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (dwarf_attr_integrate(die, name, &attribute) == nullptr) continue;
+    if (const char* text = dwarf_formstring(&attribute)) return names_ == Names::Demangled ? demangle(text) : text;
+  }
+  const char* plain = dwarf_diename(die);
+  return plain != nullptr ? plain : "";
+}
+
 std::vector<InlineFrame> ElfImage::Impl::inlines_of(ImageAddress address) {
   Dwarf_Addr bias = 0;
-  Dwarf_Die* unit = dwfl_module_addrdie(module_, value(address) + bias_, &bias);
+  Dwarf_Die* unit = unit_of(address, bias);
   if (unit == nullptr) return {};
+  // Split DWARF: the unit in the file is a skeleton, and the functions are in another file (-gsplit-dwarf).
+  Dwarf_Die split{};
+  std::uint8_t kind = 0;
+  if (dwarf_cu_info(unit->cu, nullptr, &kind, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+      kind == DW_UT_skeleton) {
+    if (split.addr == nullptr) {
+      Dwarf_Attribute attribute;
+      const char* name = dwarf_formstring(dwarf_attr(unit, DW_AT_dwo_name, &attribute));
+      if (name == nullptr) name = dwarf_formstring(dwarf_attr(unit, DW_AT_GNU_dwo_name, &attribute));
+      missing_split_ = name != nullptr ? name : "?";
+      return {};
+    }
+    unit = &split;
+  }
   Dwarf_Die* scopes = nullptr;
   const int found = dwarf_getscopes(unit, value(address) + bias_ - bias, &scopes);
   const std::unique_ptr<Dwarf_Die, void (*)(void*)> keep_scopes{scopes, std::free};
@@ -321,7 +399,7 @@ std::vector<InlineFrame> ElfImage::Impl::inlines_of(ImageAddress address) {
 ElfImage::ElfImage(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ElfImage::~ElfImage() = default;
 
-std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& problem) {
+std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& problem, Names names) {
   problem.clear();
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
@@ -335,6 +413,8 @@ std::unique_ptr<ElfImage> ElfImage::open(const std::string& path, std::string& p
   }
   auto impl = Impl::from_file(fd, path, problem);
   if (!impl) return nullptr;
+  impl->names_ = names;
+  impl->symbols_ = SymbolTable(names);
   return std::unique_ptr<ElfImage>(new ElfImage(std::move(impl)));
 }
 
@@ -386,6 +466,7 @@ const SymbolTable& ElfImage::symbols() {
 std::optional<SourceLine> ElfImage::line_of(ImageAddress address) { return impl_->line_of(address); }
 void ElfImage::each_line(const LineVisitor& visit) { impl_->each_line(visit); }
 std::vector<InlineFrame> ElfImage::inlines_of(ImageAddress address) { return impl_->inlines_of(address); }
+const std::string& ElfImage::missing_split() const { return impl_->missing_split_; }
 
 Bytes ElfImage::code(ImageAddress start, std::size_t size) const {
   const Segment* segment = impl_->segment_at(start);

@@ -1,6 +1,6 @@
 // One ELF file, as far as reports need it: symbols, source lines, inlined functions, code bytes. Everything comes from
 // libdw, which also finds what was split off: a separate debug file by build-id or .gnu_debuglink (/usr/lib/debug),
-// its dwz supplement, the mini symbol table of .gnu_debugdata. A stripped file gives its dynamic symbols, and PLT
+// its dwz supplement, the mini symbol table of .gnu_debugdata, files of split DWARF (.dwo). A stripped file gives its dynamic symbols, and PLT
 // entries the names of what they jump to ("memcpy@plt").
 #pragma once
 
@@ -35,7 +35,7 @@ struct InlineFrame {
 class ElfImage {
  public:
   /// The file at `path`. returns nullptr, and says in `problem` why ("": there is no such file)
-  static std::unique_ptr<ElfImage> open(const std::string& path, std::string& problem);
+  static std::unique_ptr<ElfImage> open(const std::string& path, std::string& problem, Names names = Names::Demangled);
   /// The vdso of the running kernel, or nullptr.
   static std::unique_ptr<ElfImage> open_vdso();
   ~ElfImage();
@@ -57,6 +57,8 @@ class ElfImage {
   void each_line(const LineVisitor& visit);
   /// Innermost first, the function that was compiled as such last; empty where nothing is inlined.
   std::vector<InlineFrame> inlines_of(ImageAddress address);
+  /// A file of split DWARF that inlines_of() wanted and did not find; "" if there is none.
+  const std::string& missing_split() const;
   /// The bytes from `start` on, `size` of them or as many as the segment has in the file.
   Bytes code(ImageAddress start, std::size_t size) const;
   /// Name of the section that holds `address`; "" if none does.

@@ -29,7 +29,7 @@ void Heat::add(const Heat& more) {
 std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolizer& symbolizer,
                                          const HeatOptions& options, std::uint64_t& outside) {
   outside = 0;
-  for (const auto& row : reader.build_ids()) symbolizer.expect(row.path, row.id);
+  symbolizer.expect(reader);
   AddressSpaces spaces;
   std::map<std::pair<std::uint32_t, const Symbol*>, FunctionHeat> heats;
   reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
@@ -49,8 +49,10 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
     heat.event_index = sample.event;
     heat.dso = at.dso;
     heat.symbol = at.symbol;
-    Heat one{.samples = 1, .weight = sample.period, .latency = sample.latency};
-    if (const auto kind = source_kind(sample.data_source)) one.sources[static_cast<std::size_t>(*kind)] = 1;
+    Heat one{.samples = 1,
+             .weight = sample.period,
+             .latency = static_cast<double>(sample.latency) * static_cast<double>(sample.period)};
+    if (const auto kind = source_kind(sample.data_source)) one.sources[static_cast<std::size_t>(*kind)] = one.weight;
     heat.whole.add(one);
     heat.instructions[at.image_address].add(one);
   });

@@ -15,8 +15,8 @@ namespace zs::profile {
 
 struct Heat {
   std::uint64_t samples = 0, weight = 0;              // weight: sum of periods
-  std::array<std::uint64_t, kSourceKinds> sources{};  // samples by SourceKind; all 0 where samples do not say
-  std::uint64_t latency = 0;                          // sum of cycles
+  std::array<std::uint64_t, kSourceKinds> sources{};  // weight by SourceKind; all 0 where samples do not say
+  double latency = 0;                                 // sum of cycles, each times its sample's weight
 
   void add(const Heat& more);
 };

@@ -18,6 +18,7 @@ namespace zs::profile::perf {
 inline constexpr std::uint64_t kMagic = 0x32454C4946524550;           // "PERFILE2"
 inline constexpr std::uint64_t kMagicBigEndian = 0x50455246494C4532;  // the same bytes, written by a big-endian perf
 inline constexpr std::uint64_t kMagicVersion1 = 0x454C494646524550;   // "PERFFILE": perf before 2.6.37
+inline constexpr std::uint64_t kPipeHeaderBytes = 16;  // the header of the pipe format: magic, and this number
 
 struct Section {
   std::uint64_t offset = 0, size = 0;
@@ -26,7 +27,7 @@ struct Section {
 
 struct FileHeader {
   std::uint64_t magic = kMagic;
-  std::uint64_t header_bytes = 104;    // 08h; 16 in the pipe format, which has no sections
+  std::uint64_t header_bytes = 104;    // 08h; kPipeHeaderBytes in the pipe format, which has no sections
   std::uint64_t attr_entry_bytes = 0;  // 10h  attr.size + sizeof(Section)
   Section attrs;                       // 18h  one entry per event: attr, then the section of its ids
   Section data;                        // 28h  records back to back; the feature table begins where they end
@@ -128,6 +129,7 @@ inline constexpr Flag group              = flag( 3, "GROUP");
 inline constexpr Flag lost               = flag( 4, "LOST");
 inline constexpr Flag all[] = {
     total_time_enabled, total_time_running, id, group, lost};
+inline constexpr std::uint64_t defined = (std::uint64_t{1} << 5) - 1;
 }  // namespace read_format
 
 namespace branch_filter {
@@ -149,9 +151,12 @@ inline constexpr Flag no_flags       = flag(14, "NO_FLAGS");
 inline constexpr Flag no_cycles      = flag(15, "NO_CYCLES");
 inline constexpr Flag type_save      = flag(16, "TYPE_SAVE");
 inline constexpr Flag hardware_index = flag(17, "HW_INDEX");
+inline constexpr Flag privilege_save = flag(18, "PRIV_SAVE");
+inline constexpr Flag counters       = flag(19, "COUNTERS");  // Linux 6.8: a word of each entry follows the entries
 inline constexpr Flag all[] = {
     user, kernel, hypervisor, any, any_call, any_return, indirect_call, abort_tx, in_tx, no_tx, conditional,
-    call_stack, indirect_jump, call, no_flags, no_cycles, type_save, hardware_index};
+    call_stack, indirect_jump, call, no_flags, no_cycles, type_save, hardware_index, privilege_save, counters};
+inline constexpr std::uint64_t defined = (std::uint64_t{1} << 20) - 1;
 }  // namespace branch_filter
 // clang-format on
 
@@ -165,9 +170,15 @@ enum class RecordType : std::uint32_t {
   HeaderAttr = 64, EventType = 65, TracingData = 66, BuildId = 67, FinishedRound = 68, IdIndex = 69,
   AuxtraceInfo = 70, Auxtrace = 71, AuxtraceError = 72, ThreadMap = 73, CpuMap = 74, StatConfig = 75, Stat = 76,
   StatRound = 77, EventUpdate = 78, TimeConv = 79, HeaderFeature = 80, Compressed = 81, FinishedInit = 82,
+  Compressed2 = 83,  // Linux 6.15: the size of what is compressed is said, padding follows
 };
 // clang-format on
 inline constexpr std::uint32_t kFirstUserRecord = 64;  // from here on no sample_id trailer
+constexpr bool is_known_record(std::uint32_t type) {
+  return (type >= static_cast<std::uint32_t>(RecordType::Mmap) &&
+          type <= static_cast<std::uint32_t>(RecordType::AuxOutputHwId)) ||
+         (type >= kFirstUserRecord && type <= static_cast<std::uint32_t>(RecordType::Compressed2));
+}
 
 struct RecordHeader {
   std::uint32_t type = 0;

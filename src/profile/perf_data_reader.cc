@@ -1,25 +1,24 @@
 #include "profile/perf_data_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cerrno>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "profile/compressed_records.h"
+#include "profile/file_bytes.h"
 
 namespace zs::profile {
 namespace {
 
-using perf::Feature;
 using perf::RecordType;
+
+constexpr std::size_t kMostEvents = 65536;
 
 /// The event names that perf would make up for a file without EVENT_DESC.
 std::string made_up_name(const perf::EventAttr& attr) {
@@ -70,25 +69,7 @@ std::uint64_t time_of(const Record& record) {
       record);
 }
 
-std::optional<BuildId> build_id_of(const std::uint8_t* bytes, std::uint8_t size) {
-  BuildId id;
-  if (size == 0 || size > id.bytes.size()) return std::nullopt;
-  std::copy_n(bytes, size, id.bytes.begin());
-  id.size = size;
-  return id;
-}
-
 }  // namespace
-
-/// What keeps the bytes of an opened file.
-struct PerfDataReader::Storage {
-  void* address = nullptr;
-  std::size_t size = 0;
-  Storage(void* at, std::size_t bytes) : address(at), size(bytes) {}
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
-  ~Storage() { munmap(address, size); }
-};
 
 /// Turns the bytes of one record into a Record. Used on every record once by open(), and then by for_each.
 class PerfDataReader::Scan {
@@ -99,7 +80,7 @@ class PerfDataReader::Scan {
 
   /// `offset` and `header` are of a whole record in the file.
   Result<Kind> decode(std::uint64_t offset, const perf::RecordHeader& header, Record& record) {
-    const Bytes body = reader_.bytes_.subspan(offset + sizeof header, header.size - sizeof header);
+    const Bytes body = reader_.records_.subspan(offset + sizeof header, header.size - sizeof header);
     ByteReader in(body, {}, offset + sizeof header);
     const auto type = static_cast<RecordType>(header.type);
     if (type == RecordType::Sample) return sample(in, header, record);
@@ -168,19 +149,19 @@ class PerfDataReader::Scan {
 
   Result<std::uint32_t> event_or_error(std::uint64_t id, std::uint64_t at, std::string_view thing) const {
     if (const auto event = event_of_id(id)) return *event;
-    return Error{fmt::format("{}: at {:#x}: {} has the event id {}, which none of the {} events has", reader_.name_, at,
-                             thing, id, reader_.events_.size()),
+    return Error{fmt::format("{}: at {:#x}: {} has the event id {}, which none of the {} events has",
+                             reader_.records_name_, at, thing, id, reader_.events_.size()),
                  ""};
   }
 
   Error failure(const ByteReader& in, std::string_view thing) const {
     Error error = in.error(thing);
-    error.message = reader_.name_ + ": " + error.message;
+    error.message = reader_.records_name_ + ": " + error.message;
     return error;
   }
 
   Result<Kind> sample(ByteReader& in, const perf::RecordHeader& header, Record& record) const {
-    const Bytes body = reader_.bytes_.subspan(in.offset(), header.size - sizeof header);
+    const Bytes body = reader_.records_.subspan(in.offset(), header.size - sizeof header);
     const auto event = event_of_sample(body, in.offset());
     if (!event) return event.error();
     auto* out = std::get_if<SampleRecord>(&record);
@@ -215,7 +196,7 @@ class PerfDataReader::Scan {
     Mmap mmap = at(place, trailer);
     if ((header.misc & perf::misc::mmap_build_id) != 0) {
       const auto id = in.read<perf::Mmap2BuildId>();
-      mmap.build_id = build_id_of(id.bytes, id.size);
+      mmap.build_id = BuildId::of(id.bytes, id.size);
     } else {
       const auto inode = in.read<perf::Mmap2Inode>();
       mmap.device_major = inode.major;
@@ -258,55 +239,40 @@ class PerfDataReader::Scan {
 // ---- opening -----------------------------------------------------------------------------------------------------
 
 Result<PerfDataReader> PerfDataReader::open(const std::string& path, PerfDataOptions options) {
-  const auto cannot = [&path](std::string_view what, std::string hint) {
-    return Error{fmt::format("{}: {}", path, what), std::move(hint)};
-  };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    return cannot(
-        fmt::format("cannot open: {}", std::strerror(errno)),
-        errno == ENOENT ? "make a recording first: zeroskid record -- PROGRAM; or name another with -i FILE" : "");
-  }
-  struct stat status {};
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(fd);
-    return cannot(S_ISDIR(status.st_mode) ? "is a directory, not a perf.data file" : "is not a regular file",
-                  "name a recording with -i FILE");
-  }
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) {
-    close(fd);
-    return cannot("is empty: it was created, and nothing was written to it", "record again");
-  }
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int error = errno;
-  close(fd);
-  if (address == MAP_FAILED) return cannot(fmt::format("cannot read: {}", std::strerror(error)), "");
-
+  auto file = read_file_bytes(path);
+  if (!file) return file.error();
   PerfDataReader reader;
-  reader.name_ = path;
-  reader.storage_ = std::make_shared<const Storage>(address, size);
-  reader.bytes_ = {static_cast<const std::byte*>(address), size};
-  reader.captured_at_ = status.st_mtime;
-  return read(std::move(reader), options);
+  reader.name_ = path == "-" ? "standard input" : path;
+  if (!file->packed_by.empty()) reader.name_ += ", unpacked";
+  reader.storage_ = std::move(file->storage);
+  reader.bytes_ = file->bytes;
+  reader.captured_at_ = file->modified_at;
+  return read(std::move(reader), options, std::move(file->damage));
 }
 
 Result<PerfDataReader> PerfDataReader::from_bytes(std::string name, Bytes bytes, PerfDataOptions options) {
   PerfDataReader reader;
   reader.name_ = std::move(name);
   reader.bytes_ = bytes;
-  return read(std::move(reader), options);
+  return read(std::move(reader), options, std::nullopt);
 }
 
-Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptions options) {
+Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptions options,
+                                            std::optional<Error> packed_damage) {
   const std::string& name = reader.name_;
+  if (packed_damage && reader.bytes_.size() < sizeof(perf::FileHeader)) return *packed_damage;
   if (auto kind = reader.check_kind(); !kind) return kind.error();
   ByteReader in(reader.bytes_, name);
-  reader.header_ = in.read<perf::FileHeader>();
-  if (!in.ok()) return in.error("file header");
-  if (auto events = reader.read_events(); !events) return events.error();
-
   const std::uint64_t file_bytes = reader.bytes_.size();
+  if (ByteReader(reader.bytes_).read<std::array<std::uint64_t, 2>>()[1] == perf::kPipeHeaderBytes) {
+    reader.header_.header_bytes = perf::kPipeHeaderBytes;
+    reader.header_.data = {.offset = perf::kPipeHeaderBytes, .size = file_bytes - perf::kPipeHeaderBytes};
+  } else {
+    reader.header_ = in.read<perf::FileHeader>();
+    if (!in.ok()) return in.error("file header");
+    if (auto events = reader.read_events(); !events) return events.error();
+  }
+
   const perf::Section data = reader.header_.data;
   if (data.offset > file_bytes) {
     return Error{fmt::format("{}: at 0x28: the data is said to begin at {:#x}, but the file ends at {:#x}", name,
@@ -316,38 +282,64 @@ Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptio
   // A size of 0: perf was killed before it wrote the size; the data is all that follows.
   const std::uint64_t claimed = data.size != 0 ? data.size : file_bytes - data.offset;
   const std::uint64_t available = std::min(claimed, file_bytes - data.offset);
+  reader.records_ = reader.bytes_;
+  reader.records_name_ = name;
+  reader.first_record_ = data.offset;
+  reader.records_end_ = data.offset + available;
 
-  std::optional<Error> damage = reader.walk(data.offset + available);
+  const std::optional<Error> unpacking_damage = reader.unpack();
+  std::optional<Error> damage = reader.walk();
+  // What is cut is so everywhere: the packed file, the compressed records, the last record. The outermost tells most.
+  if (unpacking_damage) damage = unpacking_damage;
+  if (packed_damage) damage = std::move(packed_damage);
   if (!damage && claimed > available) {
     damage = Error{fmt::format("{}: at {:#x}: data ends {} early: {} needed, {} remain", name, data.offset,
                                bytes_of(claimed - available), bytes_of(claimed), available),
                    ""};
   }
+  if (!damage && reader.events_.empty()) return Error{name + ": the recording has no event", ""};
   if (damage) {
+    if (reader.events_.empty()) return *damage;
     if (damage->hint.empty()) {
+      const bool cut = claimed > available || data.size == 0 || reader.is_pipe_format();
       damage->hint = fmt::format("the recording was {}; --truncated reads the {} sample{} before this point",
-                                 claimed > available || data.size == 0 ? "cut short" : "damaged", reader.samples_,
-                                 reader.samples_ == 1 ? "" : "s");
+                                 cut ? "cut short" : "damaged", reader.samples_, reader.samples_ == 1 ? "" : "s");
     }
     if (!options.truncated) return *damage;
     reader.damage_ = std::move(damage);
   }
-  if (claimed == available && data.size != 0) reader.read_features();
+  if (claimed == available && data.size != 0 && !reader.is_pipe_format()) reader.read_features();
   reader.describe();
+  reader.remark_on_unread();
   return reader;
+}
+
+/// Puts the records of `perf record -z` in the place of those that are compressed.
+std::optional<Error> PerfDataReader::unpack() {
+  const Bytes packed = bytes_.subspan(first_record_, records_end_ - first_record_);
+  if (!has_compressed_records(packed)) return std::nullopt;
+  UnpackedRecords unpacked = unpack_records(name_, packed, first_record_);
+  auto kept = std::make_shared<const std::vector<std::byte>>(std::move(unpacked.records));
+  records_ = *kept;
+  records_storage_ = std::move(kept);
+  records_name_ = name_ + ", unpacked records";
+  first_record_ = 0;
+  records_end_ = records_.size();
+  return std::move(unpacked.damage);
 }
 
 /// Tells the files that are no perf.data, or one that is not read, by their first bytes.
 Result<void> PerfDataReader::check_kind() const {
   std::uint64_t first[2] = {};
   std::memcpy(first, bytes_.data(), std::min(sizeof first, bytes_.size()));
-  const auto [magic, header_bytes] = first;
+  const std::uint64_t magic = first[0];
   if (magic == perf::kMagicBigEndian) {
     return Error{fmt::format("{}: written on a big-endian machine; only little-endian recordings are read", name_),
                  "read it with perf on a machine of that kind"};
   }
   if (magic == perf::kMagicVersion1) {
-    return Error{fmt::format("{}: written by a perf older than Linux 2.6.37 (PERFFILE); PERFILE2 is read", name_), ""};
+    return Error{fmt::format("{}: perf's first format (PERFFILE), of before Linux 2.6.37; PERFILE2 is read", name_),
+                 "perf reads it, and writes the second format: perf inject -i FILE -o OTHER"};
   }
   if (magic != perf::kMagic) {
     std::string found;
@@ -357,64 +349,66 @@ Result<void> PerfDataReader::check_kind() const {
     return Error{fmt::format("{}: not a perf.data file: begins with{}, not with PERFILE2", name_, found),
                  "name a recording with -i FILE"};
   }
-  if (header_bytes == 16) {
-    return Error{fmt::format("{}: written in the pipe format (perf record -o -), which is not read", name_),
-                 "convert it: perf inject -i FILE -o OTHER"};
-  }
   return {};
 }
 
-/// Every record up to `end`, checked and put into the index. returns the first damage
-std::optional<Error> PerfDataReader::walk(std::uint64_t end) {
-  for (std::uint64_t offset = header_.data.offset; offset < end;) {
-    const std::uint64_t remain = end - offset;
-    ByteReader in(bytes_.subspan(offset, remain), name_, offset);
+/// Every record, checked and put into the index. returns the first damage
+std::optional<Error> PerfDataReader::walk() {
+  for (std::uint64_t offset = first_record_; offset < records_end_;) {
+    const std::uint64_t remain = records_end_ - offset;
+    ByteReader in(records_.subspan(offset, remain), records_name_, offset);
     const auto head = in.read<perf::RecordHeader>();
     if (!in.ok()) return in.error("record header");
     if (head.size < sizeof head) {
-      return Error{fmt::format("{}: at {:#x}: a record of type {} says it has {}, fewer than its header's {}", name_,
-                               offset, head.type, bytes_of(head.size), sizeof head),
+      return Error{fmt::format("{}: at {:#x}: a record of type {} says it has {}, fewer than its header's {}",
+                               records_name_, offset, head.type, bytes_of(head.size), sizeof head),
                    ""};
     }
     if (head.size > remain) return cut_record(offset, head, remain);
     if (auto damage = take_record(offset, head)) return damage;
     offset += head.size;
 
-    if (static_cast<RecordType>(head.type) == RecordType::Auxtrace) {  // its bytes follow, outside its size
-      const auto trace_bytes = in.read<std::uint64_t>();
-      in.skip(head.size - std::min<std::size_t>(head.size, sizeof head + sizeof trace_bytes));
-      in.skip(trace_bytes);
-      if (!in.ok()) return in.error("auxiliary trace");
-      offset += trace_bytes;
+    in.skip(head.size - sizeof head);
+    const std::uint64_t behind = bytes_behind_record(records_.subspan(offset - head.size, head.size));
+    in.skip(behind);
+    if (!in.ok()) {
+      const bool trace = static_cast<RecordType>(head.type) == RecordType::Auxtrace;
+      return in.error(trace ? "auxiliary trace" : "descriptions of tracepoints");
     }
+    offset += behind;
   }
   return std::nullopt;
 }
 
 Error PerfDataReader::cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const {
   std::string what = fmt::format("needs {}, {} remain", bytes_of(head.size), remain);
-  if (static_cast<RecordType>(head.type) == RecordType::Sample) {
-    const Bytes body = bytes_.subspan(offset + sizeof head, remain - sizeof head);
+  if (static_cast<RecordType>(head.type) == RecordType::Sample && !events_.empty()) {
+    const Bytes body = records_.subspan(offset + sizeof head, remain - sizeof head);
     if (const auto event = Scan(*this).event_of_sample(body, offset)) {
       what = fmt::format("event {} ({}) {}", *event + 1, events_[*event].name, what);
     }
   }
-  return Error{fmt::format("{}: at {:#x}: {} ends {} early: {}", name_, offset, record_name(head.type),
+  return Error{fmt::format("{}: at {:#x}: {} ends {} early: {}", records_name_, offset, record_name(head.type),
                            bytes_of(head.size - remain), what),
                ""};
 }
 
 std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const perf::RecordHeader& head) {
-  ByteReader body(bytes_.subspan(offset + sizeof head, head.size - sizeof head), name_, offset + sizeof head);
+  ByteReader body(records_.subspan(offset + sizeof head, head.size - sizeof head), records_name_, offset + sizeof head);
   Scan scan(*this);
   switch (static_cast<RecordType>(head.type)) {
-    case RecordType::Compressed:
-      return Error{
-          fmt::format("{}: at {:#x}: the records are compressed (perf record -z), which is not read", name_, offset),
-          "record without -z"};
-    case RecordType::Auxtrace:
-      if (remarks_.empty()) remarks_.push_back(fmt::format("{}: auxiliary traces are passed over", name_));
+    case RecordType::HeaderAttr: return read_attr(body);
+    case RecordType::HeaderFeature: {
+      const auto feature = body.read<std::uint64_t>();
+      if (feature >= 256) return std::nullopt;
+      header_.features[feature / 64] |= std::uint64_t{1} << (feature % 64);
+      read_feature(static_cast<perf::Feature>(feature), body);
+      if (!body.ok()) remarks_.push_back(body.error(fmt::format("feature {}", feature)).message);
       return std::nullopt;
+    }
+    case RecordType::BuildId: read_build_id(head, body); return std::nullopt;
+    case RecordType::AuxtraceInfo: read_trace_info(body); return std::nullopt;
+    case RecordType::Auxtrace: trace_bytes_ += body.read<std::uint64_t>(); return std::nullopt;
     case RecordType::EventType: return read_note(body);
     case RecordType::EventUpdate: {
       const auto kind = body.read<std::uint64_t>();
@@ -425,10 +419,55 @@ std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const per
     }
     default: break;
   }
+  if (events_.empty()) {
+    if (head.type >= perf::kFirstUserRecord) return std::nullopt;
+    return Error{fmt::format("{}: at {:#x}: {} before the attributes of any event", records_name_, offset,
+                             record_name(head.type)),
+                 ""};
+  }
+  if (!perf::is_known_record(head.type)) ++unknown_types_[head.type];
   const auto kind = scan.decode(offset, head, scratch_);
   if (!kind) return kind.error();
   if (*kind == Scan::Kind::Given) index(scratch_, offset);
   return std::nullopt;
+}
+
+/// Of the pipe format: an event's attributes, then its ids.
+std::optional<Error> PerfDataReader::read_attr(ByteReader& body) {
+  const std::uint64_t at = body.offset();
+  std::uint32_t type_and_size[2] = {};
+  ByteReader ahead = body;
+  for (std::uint32_t& word : type_and_size) word = ahead.read<std::uint32_t>();
+  if (ahead.ok() && (type_and_size[1] < perf::kOldestAttrBytes || type_and_size[1] % 8 != 0)) {
+    body.fail(fmt::format("are said to have {} bytes; {} or more needed", type_and_size[1], perf::kOldestAttrBytes));
+  }
+  const Bytes attr_bytes = body.take(type_and_size[1]);
+  const std::size_t index = events_.size() + 1;
+  if (!body.ok()) return body.error(fmt::format("attributes of event {}", index));
+  if (index > kMostEvents) {
+    return Error{fmt::format("{}: at {:#x}: more than {} events", records_name_, at, kMostEvents), ""};
+  }
+  return add_event(attr_bytes, body.read_array<std::uint64_t>(body.remaining() / sizeof(std::uint64_t)), at);
+}
+
+void PerfDataReader::read_trace_info(ByteReader& body) {
+  static constexpr std::string_view kinds[] = {"an unknown unit", "Intel PT",    "Intel BTS",    "ARM CoreSight",
+                                               "ARM SPE",         "s390 cpumsf", "HiSilicon PTT"};
+  const auto kind = body.read<std::uint32_t>();
+  trace_kind_ = kinds[kind < std::size(kinds) ? kind : 0];
+}
+
+/// Nothing is passed over in silence.
+void PerfDataReader::remark_on_unread() {
+  if (trace_bytes_ != 0) {
+    if (trace_kind_.empty()) trace_kind_ = "an unknown unit";
+    remarks_.push_back(
+        fmt::format("{}: auxiliary traces are passed over: {} by {}", name_, bytes_of(trace_bytes_), trace_kind_));
+  }
+  for (const auto& [type, count] : unknown_types_) {
+    remarks_.push_back(fmt::format("{}: {} record{} of type {} passed over, which {} not known here", name_, count,
+                                   count == 1 ? "" : "s", type, count == 1 ? "is" : "are"));
+  }
 }
 
 std::optional<Error> PerfDataReader::read_note(ByteReader& body) {
@@ -485,7 +524,6 @@ void PerfDataReader::index(const Record& record, std::uint64_t offset) {
 }
 
 Result<void> PerfDataReader::read_events() {
-  constexpr std::size_t kMostEvents = 65536;
   const std::uint64_t entry = header_.attr_entry_bytes;
   const auto wrong = [this](std::uint64_t at, std::string what) {
     return Error{fmt::format("{}: at {:#x}: {}", name_, at, what), ""};
@@ -506,176 +544,43 @@ Result<void> PerfDataReader::read_events() {
     const auto ids = row.read<perf::Section>();
     if (!row.ok()) return row.error(fmt::format("attributes of event {}", index + 1));
 
-    perf::EventAttr attr;
-    std::memcpy(&attr, attr_bytes.data(), std::min(sizeof attr, attr_bytes.size()));
-    if ((attr.sample_type & ~perf::sample_field::defined) != 0) {
-      return wrong(in.offset() - entry,
-                   fmt::format("event {} has samples of an unknown kind: sample_type {:#x}, of "
-                               "which {:#x} is not known here",
-                               index + 1, attr.sample_type, attr.sample_type & ~perf::sample_field::defined));
-    }
-    Event event{.name = made_up_name(attr), .attr = attr, .layout = SampleLayout{attr}};
     ByteReader list(bytes_, name_);
     list.seek(ids.offset);
     const std::uint64_t id_count = ids.size / sizeof(std::uint64_t);
     // Lists that overlap could add up to more than the file: not with us.
     if (id_count > ids_left) list.fail(fmt::format("has {} ids, for which the file is too small", id_count));
-    event.ids = list.read_array<std::uint64_t>(id_count);
+    std::vector<std::uint64_t> known = list.read_array<std::uint64_t>(id_count);
     if (!list.ok() && id_count != 0) return list.error(fmt::format("list of the ids of event {}", index + 1));
     ids_left -= std::min(ids_left, id_count);
-    for (const std::uint64_t id : event.ids) event_of_id_.try_emplace(id, index);
-    events_.push_back(std::move(event));
+    if (auto error = add_event(attr_bytes, std::move(known), in.offset() - entry)) return *error;
   }
   return {};
 }
 
-// ---- features ----------------------------------------------------------------------------------------------------
-
-bool PerfDataReader::has(Feature feature) const {
-  const auto bit = static_cast<std::uint32_t>(feature);
-  return (header_.features[bit / 64] >> (bit % 64) & 1) != 0;
-}
-
-bool PerfDataReader::finished() const {
-  if (damage_) return false;
-  return std::any_of(std::begin(header_.features), std::end(header_.features), [](auto word) { return word != 0; });
-}
-
-std::uint64_t PerfDataReader::lost_count() const { return lost_; }
-
-void PerfDataReader::read_features() {
-  ByteReader table(bytes_, name_);
-  table.seek(header_.data.end());
-  for (std::uint32_t bit = 0; bit < 256; ++bit) {
-    if ((header_.features[bit / 64] >> (bit % 64) & 1) == 0) continue;
-    const auto section = table.read<perf::Section>();
-    if (!table.ok()) {
-      remarks_.push_back(table.error("table of features").message);
-      return;
-    }
-    ByteReader whole(bytes_, name_);
-    whole.seek(section.offset);
-    ByteReader in = whole.sub(section.size);
-    if (in.ok()) read_feature(static_cast<Feature>(bit), in);
-    if (!in.ok()) {
-      const std::string_view known = bit < std::size(perf::kFeatureNames) ? perf::kFeatureNames[bit] : "?";
-      remarks_.push_back(in.error(fmt::format("feature {} ({})", bit, known)).message);
-    }
-  }
-}
-
-void PerfDataReader::read_feature(Feature feature, ByteReader& in) {
-  const auto text = [&in] {
-    const auto size = in.read<std::uint32_t>();
-    return std::string(in.take_padded_string(size));
+/// at  the place of the attributes
+std::optional<Error> PerfDataReader::add_event(Bytes attr_bytes, std::vector<std::uint64_t> ids, std::uint64_t at) {
+  const auto index = static_cast<std::uint32_t>(events_.size());
+  perf::EventAttr attr;
+  std::memcpy(&attr, attr_bytes.data(), std::min(sizeof attr, attr_bytes.size()));
+  const auto unknown = [&](std::string_view what, std::string_view word, std::uint64_t value, std::uint64_t known) {
+    return Error{fmt::format("{}: at {:#x}: event {} has {} of an unknown kind: {} {:#x}, of which {:#x} is not known "
+                             "here",
+                             name_, at, index + 1, what, word, value, value & ~known),
+                 "a newer perf wrote it: perf of that version reads it"};
   };
-  Machine& machine = description_.machine;
-  switch (feature) {
-    case Feature::Hostname: machine.hostname = text(); break;
-    case Feature::OsRelease: machine.os_release = text(); break;
-    case Feature::Version: description_.version = text(); break;
-    case Feature::Arch: machine.architecture = text(); break;
-    case Feature::CpuDescription: machine.cpu_description = text(); break;
-    case Feature::CpuId: machine.cpu_id = text(); break;
-    case Feature::TotalMemory: machine.memory_kb = in.read<std::uint64_t>(); break;
-    case Feature::CpuCount:
-      in.skip(4);  // those that exist; the second number is those that are on line
-      machine.cpus = in.read<std::uint32_t>();
-      break;
-    case Feature::CommandLine: {
-      const auto count = in.read<std::uint32_t>();
-      for (std::uint32_t i = 0; i < count && in.ok(); ++i) description_.command_line.push_back(text());
-      break;
-    }
-    case Feature::EventDescription: {
-      const auto count = in.read<std::uint32_t>();
-      const auto attr_bytes = in.read<std::uint32_t>();
-      for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-        in.skip(attr_bytes);
-        const auto ids = in.read<std::uint32_t>();
-        const std::string name = text();
-        in.skip(8 * std::uint64_t{ids});
-        if (in.ok() && i < events_.size() && !name.empty()) events_[i].name = name;
-      }
-      break;
-    }
-    case Feature::GroupDescription: {
-      const auto count = in.read<std::uint32_t>();
-      for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-        EventGroup group;
-        group.name = text();
-        if (group.name == "{anon_group}") group.name.clear();
-        group.leader = in.read<std::uint32_t>();
-        group.members = in.read<std::uint32_t>();
-        if (group.leader + std::uint64_t{group.members} > events_.size()) {
-          in.fail("has a group of more events than there are");
-        }
-        if (in.ok()) description_.groups.push_back(std::move(group));
-      }
-      break;
-    }
-    case Feature::CpuPmuCaps: {
-      const auto count = in.read<std::uint32_t>();
-      for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-        Note capability;
-        capability.key = text();
-        capability.value = text();
-        if (in.ok()) machine.pmu_capabilities.push_back(std::move(capability));
-      }
-      break;
-    }
-    case Feature::BuildId:
-      while (in.ok() && in.remaining() != 0) {
-        const auto head = in.read<perf::RecordHeader>();
-        if (in.ok() && head.size < sizeof head) in.fail("has a record shorter than its header");
-        ByteReader row = in.sub(head.size - sizeof head);
-        const auto body = row.read<perf::BuildIdBody>();
-        const std::string_view path = row.take_padded_string(row.remaining());
-        const bool sized = (head.misc & perf::misc::build_id_size) != 0;
-        const auto id = build_id_of(body.bytes, sized ? body.size : std::uint8_t{20});
-        if (row.ok() && id) build_ids_.push_back({std::string(path), *id});
-      }
-      break;
-    default: break;  // topology, times: made anew by the writer, or not needed
+  if ((attr.sample_type & ~perf::sample_field::defined) != 0) {
+    return unknown("samples", "sample_type", attr.sample_type, perf::sample_field::defined);
   }
-}
-
-void PerfDataReader::describe() {
-  namespace flag = perf::attr_flag;
-  namespace field = perf::sample_field;
-  for (const Event& event : events_) {
-    const perf::EventAttr& attr = event.attr;
-    const auto is = [&attr](perf::Flag bit) { return (attr.flags & bit) != 0; };
-    description_.events.push_back({.name = event.name,
-                                   .type = attr.type,
-                                   .config = attr.config,
-                                   .config1 = attr.config1,
-                                   .config2 = attr.config2,
-                                   .period = attr.sample_period,
-                                   .frequency = is(flag::frequency),
-                                   .precise_ip = static_cast<std::uint8_t>(attr.flags >> flag::precise_shift & 3),
-                                   .exclude_user = is(flag::exclude_user),
-                                   .exclude_kernel = is(flag::exclude_kernel),
-                                   .exclude_hypervisor = is(flag::exclude_hypervisor)});
+  if ((attr.branch_sample_type & ~perf::branch_filter::defined) != 0) {
+    return unknown("branch stacks", "branch_sample_type", attr.branch_sample_type, perf::branch_filter::defined);
   }
-  const perf::EventAttr& first = events_[0].attr;
-  const bool call_stack = (first.branch_sample_type & perf::branch_filter::call_stack) != 0;
-  if ((first.sample_type & field::callchain) != 0) {
-    description_.callchain = CallchainMode::FramePointers;
-    if ((first.sample_type & field::stack_user) != 0) description_.callchain = CallchainMode::Dwarf;
-    if ((first.sample_type & field::branch_stack) != 0 && call_stack) {
-      description_.callchain = CallchainMode::LastBranches;
-    }
+  if ((attr.read_format & ~perf::read_format::defined) != 0) {
+    return unknown("counter values", "read_format", attr.read_format, perf::read_format::defined);
   }
-  if (description_.callchain != CallchainMode::LastBranches || has(Feature::BranchStack)) {
-    description_.branch_filter = first.branch_sample_type;
-  }
-  if (description_.callchain == CallchainMode::Dwarf) description_.stack_bytes = first.sample_stack_user;
-  description_.interrupt_registers = first.sample_regs_intr;
-  description_.raw_records = (first.sample_type & field::raw) != 0;
-  description_.data_sources = (first.sample_type & field::data_source) != 0;
-  description_.latencies = (first.sample_type & (field::weight | field::weight_struct)) != 0;
-  description_.inherit = (first.flags & flag::inherit) != 0;
+  Event event{.name = made_up_name(attr), .attr = attr, .ids = std::move(ids), .layout = SampleLayout{attr}};
+  for (const std::uint64_t id : event.ids) event_of_id_.try_emplace(id, index);
+  events_.push_back(std::move(event));
+  return std::nullopt;
 }
 
 // ---- reading -----------------------------------------------------------------------------------------------------
@@ -693,7 +598,7 @@ void PerfDataReader::for_each(Order order, const std::function<void(const Record
   };
   const auto give = [&](const Place& place) {
     perf::RecordHeader head;
-    std::memcpy(&head, bytes_.data() + place.offset, sizeof head);
+    std::memcpy(&head, records_.data() + place.offset, sizeof head);
     const auto kind = scan.decode(place.offset, head, record);
     CHECK(kind.has_value(), place.offset);
     if (!blocks_of_samples_.empty()) add_heap_block(record, place.offset);

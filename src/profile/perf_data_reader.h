@@ -2,16 +2,19 @@
 //
 // Nothing in a file is trusted: open() walks all of it once and checks every length, count, offset and id, so what
 // comes later cannot fail. A file that is cut or damaged is an Error that names the place; with PerfDataOptions::truncated
-// everything before that place is read.
-// Not read: pipe format (`perf record -o -`), compressed records (`perf record -z`), files of big-endian machines.
-// Auxiliary traces are passed over.
+// everything before that place is read. Where bytes had to be unpacked, places are those in the unpacked bytes.
+// Read too: the pipe format (`perf record -o -`), compressed records (`perf record -z`), files packed by gzip, xz or zstd.
+// Not read: files of big-endian machines and of perf's first format. Auxiliary traces and records of unknown types are
+// passed over, and remarks() says so.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -47,6 +50,7 @@ class PerfDataReader {
 
   enum class Order { File, Time };
 
+  /// `path` "-" is standard input.
   static Result<PerfDataReader> open(const std::string& path, PerfDataOptions options = {});
   /// `bytes` must outlive the reader; `name` is what messages call them.
   static Result<PerfDataReader> from_bytes(std::string name, Bytes bytes, PerfDataOptions options = {});
@@ -73,6 +77,10 @@ class PerfDataReader {
   const perf::FileHeader& header() const { return header_; }
   bool has(perf::Feature feature) const;
   std::int64_t captured_at() const { return captured_at_; }  // seconds since 1970; 0 if unknown
+  bool is_pipe_format() const { return header_.header_bytes == perf::kPipeHeaderBytes; }
+  /// Bytes of auxiliary traces that were passed over, and whose they are ("Intel PT"; "" if there are none).
+  std::uint64_t trace_bytes() const { return trace_bytes_; }
+  std::string_view trace_kind() const { return trace_kind_; }
 
   /// Calls `take` for every COMM, mapping, FORK, EXIT, LOST and SAMPLE, in the file's order or in that of time (equal
   /// times: the file's). A record is valid during its call only.
@@ -83,27 +91,38 @@ class PerfDataReader {
     std::uint64_t time_ns;
     std::uint64_t offset;
   };
-  struct Storage;
   class Scan;
 
   PerfDataReader() = default;
-  static Result<PerfDataReader> read(PerfDataReader reader, PerfDataOptions options);
+  static Result<PerfDataReader> read(PerfDataReader reader, PerfDataOptions options,
+                                     std::optional<Error> packed_damage);
   Result<void> check_kind() const;
   Result<void> read_events();
-  std::optional<Error> walk(std::uint64_t end);
+  std::optional<Error> add_event(Bytes attr_bytes, std::vector<std::uint64_t> ids, std::uint64_t at);
+  std::optional<Error> unpack();
+  std::optional<Error> walk();
   std::optional<Error> take_record(std::uint64_t offset, const perf::RecordHeader& head);
   Error cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const;
+  std::optional<Error> read_attr(ByteReader& body);
+  void read_trace_info(ByteReader& body);
   std::optional<Error> read_note(ByteReader& body);
   std::optional<Error> read_heap_block(ByteReader& body);
   std::optional<Error> read_blocks_of_samples(ByteReader& body);
   void index(const Record& record, std::uint64_t offset);
+  void remark_on_unread();
+
+  // perf_data_features.cc
   void read_features();
   void read_feature(perf::Feature feature, ByteReader& in);
+  void read_build_id(const perf::RecordHeader& head, ByteReader& row);
   void describe();
 
   std::string name_;
-  std::shared_ptr<const Storage> storage_;
-  Bytes bytes_;
+  std::string records_name_;  // what messages call the place of a record
+  std::shared_ptr<const void> storage_, records_storage_;
+  Bytes bytes_;    // of the file
+  Bytes records_;  // where records are: in bytes_, or unpacked from there
+  std::uint64_t first_record_ = 0, records_end_ = 0;
   perf::FileHeader header_;
   std::int64_t captured_at_ = 0;
   std::vector<Event> events_;
@@ -120,6 +139,9 @@ class PerfDataReader {
   std::vector<std::uint64_t> sample_offsets_;     // ascending
   Record scratch_;
   std::uint64_t samples_ = 0, lost_ = 0, first_sample_ns_ = 0, last_sample_ns_ = 0;
+  std::uint64_t trace_bytes_ = 0;
+  std::string_view trace_kind_;
+  std::map<std::uint32_t, std::uint64_t> unknown_types_;  // type of record -> how many
 };
 
 }  // namespace zs::profile

@@ -1,4 +1,4 @@
-// The reader on anything: every input is read whole and, where it is damaged, up to the damage; what was accepted is
+// The reader on anything, unpacked if it is packed: every input is read whole and, where it is damaged, up to the damage; what was accepted is
 // then iterated in both orders and followed by address spaces, which must not fail on any record.
 #include <cstddef>
 #include <cstdint>
@@ -7,11 +7,14 @@
 
 #include "base/check.h"
 #include "profile/address_space.h"
+#include "profile/file_bytes.h"
 #include "profile/perf_data_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace zs::profile;
-  const auto bytes = std::as_bytes(std::span(data, size));
+  const auto packed = std::as_bytes(std::span(data, size));
+  const auto file = unpacked("input", packed);
+  const auto bytes = file ? file->bytes : packed;
   const auto strict = PerfDataReader::from_bytes("input", bytes);
   const auto lenient = PerfDataReader::from_bytes("input", bytes, {.truncated = true});
   CHECK(!strict || lenient);

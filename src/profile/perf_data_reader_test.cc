@@ -222,9 +222,8 @@ TEST(PerfDataReader, TellsWhatIsNoPerfData) {
             "x: not a perf.data file: begins with 7f 45 4c 46 2e 2e 2e 2e, not with PERFILE2");
   EXPECT_EQ(error_of("PERFILE2"), "x: at 0x0: file header ends 96 bytes early: 104 bytes needed, 8 remain");
   EXPECT_EQ(error_of("2ELIFREP...."), "x: written on a big-endian machine; only little-endian recordings are read");
-  EXPECT_EQ(error_of("PERFFILE...."), "x: written by a perf older than Linux 2.6.37 (PERFFILE); PERFILE2 is read");
-  EXPECT_EQ(error_of(std::string_view("PERFILE2\x10\0\0\0\0\0\0\0", 16)),
-            "x: written in the pipe format (perf record -o -), which is not read");
+  EXPECT_EQ(error_of("PERFFILE...."), "x: perf's first format (PERFFILE), of before Linux 2.6.37; PERFILE2 is read");
+  EXPECT_EQ(error_of(std::string_view("PERFILE2\x10\0\0\0\0\0\0\0", 16)), "x: the recording has no event");
 }
 
 TEST(PerfDataReader, TellsAFileThatIsNotThere) {

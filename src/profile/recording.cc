@@ -22,6 +22,14 @@ Machine this_machine() {
   return machine;
 }
 
+std::optional<BuildId> BuildId::of(const std::uint8_t* bytes, std::uint8_t size) {
+  BuildId id;
+  if (size == 0 || size > id.bytes.size()) return std::nullopt;
+  std::copy_n(bytes, size, id.bytes.begin());
+  id.size = size;
+  return id;
+}
+
 std::string BuildId::hex() const {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text;

@@ -19,6 +19,8 @@ struct BuildId {
   std::uint8_t size = 0;
   bool operator==(const BuildId&) const = default;
   std::string hex() const;
+  /// Of a record's field; nothing if `size` is none that it can have.
+  static std::optional<BuildId> of(const std::uint8_t* bytes, std::uint8_t size);
 };
 
 struct Comm {

@@ -145,6 +145,7 @@ const char* SampleLayout::read_sample(ByteReader& in, std::uint16_t misc, Sample
       }
     }
     in.skip(bytes_of(count - fitting, sizeof(perf::BranchEntry)));
+    if ((attr_.branch_sample_type & perf::branch_filter::counters) != 0) in.skip(bytes_of(count, 8));
   }
   if (!in.ok()) return "branch stack";
 

@@ -31,6 +31,7 @@ void SymbolTable::add(ImageAddress start, std::uint64_t size, std::string linkag
   symbol.start = start;
   symbol.end = start + size;
   symbol.linkage_name = std::move(linkage_name);
+  if (names_ == Names::AsLinked) symbol.name_ = symbol.linkage_name;
   symbol.binding = binding;
   symbol.code = code;
   symbols_.push_back(std::move(symbol));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profile/addresses.h"
+#include "profile/demangle.h"
 
 namespace zs::profile {
 
@@ -19,16 +20,19 @@ struct Symbol {
   Binding binding = Binding::Global;
   bool code = true;
 
-  /// Demangled at the first call.
+  /// What a person reads. Demangled at the first call, unless the table's names stay as linked.
   const std::string& name() const;
   std::uint64_t size() const { return end - start; }
 
  private:
+  friend class SymbolTable;
   mutable std::string name_;
 };
 
 class SymbolTable {
  public:
+  explicit SymbolTable(Names names = Names::Demangled) : names_(names) {}
+
   /// `size` 0: unknown.
   void add(ImageAddress start, std::uint64_t size, std::string linkage_name, Symbol::Binding binding, bool code);
   /// After the last add(). `limit`: where a last symbol without size ends.
@@ -39,6 +43,7 @@ class SymbolTable {
   const std::vector<Symbol>& symbols() const { return symbols_; }
 
  private:
+  Names names_;
   std::vector<Symbol> symbols_;  // by start
 };
 

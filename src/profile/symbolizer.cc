@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string_view>
 
+#include "profile/build_id.h"
 #include "profile/jit_map.h"
+#include "profile/kernel_symbols.h"
 #include "profile/perf_data.h"
+#include "profile/perf_data_reader.h"
 
 namespace zs::profile {
 namespace {
@@ -24,13 +26,6 @@ char level_of(std::uint16_t cpumode) {
     case perf::misc::guest_user: return 'u';
     default: return '.';
   }
-}
-
-std::string cached_path(const BuildId& id) {
-  const char* home = std::getenv("HOME");
-  const std::string hex = id.hex();
-  if (home == nullptr || hex.size() < 4) return "";
-  return fmt::format("{}/.debug/.build-id/{}/{}/elf", home, hex.substr(0, 2), hex.substr(2));
 }
 
 }  // namespace
@@ -54,11 +49,12 @@ std::unique_ptr<ElfImage> Symbolizer::open_image(const Image& image) {
   if (has_no_file(image.path)) return nullptr;
 
   std::string problem;
-  auto elf = ElfImage::open(image.path, problem);
+  auto elf = ElfImage::open(image.path, problem, names_);
   if (elf && matches(*elf, wanted)) return elf;
   if (wanted) {
     std::string ignored;
-    if (auto cached = ElfImage::open(cached_path(*wanted), ignored); cached && matches(*cached, wanted)) return cached;
+    if (auto cached = ElfImage::open(cached_path(*wanted, "elf"), ignored, names_); cached && matches(*cached, wanted))
+      return cached;
   }
   if (elf) {
     remarks_.push_back(
@@ -98,6 +94,50 @@ Dso* Symbolizer::dso_of(const Image& image) {
   return known;
 }
 
+void Symbolizer::expect(const PerfDataReader& recording) {
+  kernel_release_ = recording.description().machine.os_release;
+  for (const auto& row : recording.build_ids()) expect(row.path, row.id);
+}
+
+/// Read once, by the first mapping of the kernel itself that is asked for.
+const SymbolTable* Symbolizer::kernel_symbols(const Mapping& mapping, const AddressSpaces& spaces) {
+  if (kernel_symbols_) return &*kernel_symbols_;
+  kernel_symbols_.emplace();
+  // A module's mapping does not say where the kernel lies; the kernel's own does.
+  const Mapping* kernel = &mapping;
+  spaces.for_each_mapping(kKernelPid, [&kernel](const Mapping& one) {
+    if (!reference_symbol(one.image->path).empty()) kernel = &one;
+  });
+  KernelIdentity recorded{.build_id = kernel->image->build_id, .release = kernel_release_};
+  if (const auto found = expected_.find(kernel_image_name(kernel->image->path)); found != expected_.end()) {
+    recorded.build_id = found->second;
+  }
+  std::string problem;
+  const std::string text = kallsyms_of(recorded, problem);
+  if (!problem.empty()) remarks_.push_back("[kernel.kallsyms]: " + problem);
+  if (text.empty()) return &*kernel_symbols_;
+  const std::uint64_t at = address_in_kallsyms(text, reference_symbol(kernel->image->path));
+  *kernel_symbols_ = parse_kallsyms(text, at != 0 ? kernel->start - at : 0);
+  return &*kernel_symbols_;
+}
+
+Dso* Symbolizer::kernel_dso_of(const Mapping& mapping, const AddressSpaces& spaces) {
+  Dso*& known = dso_of_image_[mapping.image];
+  if (known != nullptr) return known;
+  Dso*& shared = dso_by_key_["kernel:" + mapping.image->path];
+  if (shared == nullptr) {
+    auto made = std::make_unique<Dso>();
+    made->short_name = kernel_image_name(mapping.image->path);
+    made->path = reference_symbol(mapping.image->path).empty() ? mapping.image->path : made->short_name;
+    made->kernel_symbols = kernel_symbols(mapping, spaces);
+    made->number = static_cast<std::uint32_t>(dsos_.size());
+    shared = made.get();
+    dsos_.push_back(std::move(made));
+  }
+  known = shared;
+  return known;
+}
+
 Location Symbolizer::locate(const AddressSpaces& spaces, std::int32_t pid, std::uint64_t address,
                             std::uint16_t cpumode) {
   Location location;
@@ -107,6 +147,11 @@ Location Symbolizer::locate(const AddressSpaces& spaces, std::int32_t pid, std::
   const bool kernel = cpumode == perf::misc::kernel || cpumode == perf::misc::guest_kernel;
   const Mapping* mapping = kernel ? spaces.find_kernel(address) : spaces.find(pid, address);
   if (mapping == nullptr) return location;
+  if (kernel) {
+    location.dso = kernel_dso_of(*mapping, spaces);
+    location.symbol = location.dso->kernel_symbols->find(location.image_address);
+    return location;
+  }
   location.dso = dso_of(*mapping->image);
 
   if (location.dso->is_jit) {
@@ -138,7 +183,17 @@ const std::vector<InlineFrame>& Symbolizer::inlines_of(const Location& location)
   static const std::vector<InlineFrame> none;
   if (location.dso == nullptr || location.dso->image == nullptr) return none;
   const auto [found, added] = location.dso->inlines.try_emplace(value(location.image_address));
-  if (added) found->second = location.dso->image->inlines_of(location.image_address);
+  if (added) {
+    ElfImage& image = *location.dso->image;
+    const bool said = !image.missing_split().empty();
+    found->second = image.inlines_of(location.image_address);
+    if (!said && !image.missing_split().empty()) {
+      remarks_.push_back(
+          fmt::format("{}: its split debug information, {}, is not there (packages, .dwp, are not read): "
+                      "inlined functions are missing",
+                      image.path(), image.missing_split()));
+    }
+  }
   return found->second;
 }
 

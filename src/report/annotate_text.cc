@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "report/color.h"
+#include "report/fit.h"
 
 namespace zs::report {
 namespace {
@@ -32,14 +33,15 @@ double percent_of(const Heat& part, const Heat& whole) {
 std::string source_bar(const Heat& heat) {
   constexpr std::size_t kLength = 20;
   std::uint64_t all = 0;
-  for (const std::uint64_t samples : heat.sources) all += samples;
+  for (const std::uint64_t weight : heat.sources) all += weight;
   if (all == 0) return "";
   std::string bar, words;
   std::uint64_t so_far = 0;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < heat.sources.size(); ++i) {
     so_far += heat.sources[i];
-    bar.resize((so_far * kLength + all / 2) / all, profile::kSourceKindFacts[i].letter);
+    const double share = static_cast<double>(so_far) / static_cast<double>(all);
+    bar.resize(static_cast<std::size_t>(share * kLength + 0.5), profile::kSourceKindFacts[i].letter);
     if (heat.sources[i] != 0) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),
@@ -50,7 +52,7 @@ std::string source_bar(const Heat& heat) {
   }
   std::string mean;
   if (heat.latency != 0) {
-    mean = fmt::format("; mean {:.1f} cycles", static_cast<double>(heat.latency) / static_cast<double>(heat.samples));
+    mean = fmt::format("; mean {:.1f} cycles", heat.latency / static_cast<double>(heat.weight));
   }
   return fmt::format("|{}|  {}{}", bar, words, mean);
 }
@@ -82,7 +84,18 @@ class Annotation {
     place_heat(instructions);
     if (style_.lines) line_summary(instructions);
     head();
-    for (const Instruction& one : instructions) instruction(one);
+    const std::vector<bool> wanted = wanted_instructions(instructions);
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      if (!wanted[i]) {
+        ++left_out;
+        continue;
+      }
+      gap(left_out);
+      left_out = 0;
+      instruction(instructions[i]);
+    }
+    gap(left_out);
     return std::move(out_);
   }
 
@@ -106,6 +119,24 @@ class Annotation {
         heat_of_line_[{line->file, line->line}].add(heat);
       }
     }
+  }
+
+  /// Those with samples and so many around each of them; all of them without such a limit.
+  std::vector<bool> wanted_instructions(const std::vector<Instruction>& instructions) const {
+    std::vector<bool> wanted(instructions.size(), !style_.context);
+    for (std::size_t i = 0; i < instructions.size() && style_.context; ++i) {
+      if (!heat_of_.contains(instructions[i].address)) continue;
+      const std::size_t last = std::min(instructions.size(), i + *style_.context + 1);
+      for (std::size_t near = i - std::min(i, *style_.context); near < last; ++near) wanted[near] = true;
+    }
+    return wanted;
+  }
+
+  /// Says how many instructions without samples are not shown here.
+  void gap(std::size_t left_out) {
+    if (left_out == 0) return;
+    row(fmt::format("... {} instruction{} without samples", left_out, left_out == 1 ? "" : "s"));
+    line_.reset();  // what follows shows its source again
   }
 
   Heat heat_at(ImageAddress address) const {
@@ -140,7 +171,9 @@ class Annotation {
     const std::string title =
         fmt::format(" Percent |\tSource code & Disassembly of {} for {} ({} samples, percent: local period)",
                     heat_.dso->short_name, heat_.event->name, heat_.whole.samples);
-    out_ += title + "\n" + std::string(title.size() + 7, '-') + "\n";
+    constexpr std::size_t kTab = 7;  // what a tab in the title takes
+    const std::string fitting = style_.width != 0 ? cut_off(title, style_.width - kTab) : title;
+    out_ += fitting + "\n" + std::string(fitting.size() + kTab, '-') + "\n";
     const std::string section = heat_.dso->image->section_of(heat_.symbol->start);
     if (!section.empty()) row(fmt::format("Disassembly of section {}:", section));
     row("");
@@ -149,7 +182,9 @@ class Annotation {
 
   void row(std::string_view text) {
     out_ += std::string(kPercentWidth + 1, ' ') + ":";
-    if (!text.empty()) out_.append("    ").append(text);
+    constexpr std::size_t kBefore = kPercentWidth + 6;
+    if (!text.empty())
+      out_.append("    ").append(style_.width != 0 ? cut_off(without_tabs(text), style_.width - kBefore) : text);
     out_ += '\n';
   }
 
@@ -180,7 +215,9 @@ class Annotation {
     if (style_.source) source(one.address);
     const double percent = percent_of(heat_at(one.address), heat_.whole);
     out_ += percent_colored(fmt::format("{:>{}.2f}", percent, kPercentWidth), percent, style_.color);
-    out_ += fmt::format(" :    {:>6x}:   {}", value(one.address), one.text);
+    const std::string address = fmt::format(" :    {:>6x}:   ", value(one.address));
+    const std::size_t before = kPercentWidth + address.size();
+    out_ += address + (style_.width != 0 ? shortened(one.text, style_.width - before) : one.text);
     if (style_.lines) {
       const auto& line = symbolizer_.line_of(location_of(one.address));
       if (line && (!marked_ || *line != *marked_)) {

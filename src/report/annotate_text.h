@@ -2,6 +2,8 @@
 // instructions come from, where there is line information and the source can be read.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -16,6 +18,8 @@ struct AnnotateStyle {
   bool source = true;  // source lines between the instructions
   bool lines = false;  // FILE:LINE behind the first instruction of each line, and a list of the hottest lines before
   bool color = false;
+  std::optional<std::size_t> context;  // only instructions with samples, and so many around each; nothing: all
+  std::size_t width = 0;               // of the page, at least 40; 0: any
 };
 
 /// returns an error if the code is not in a file (memory of a just-in-time compiler)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/color.h"
+#include "report/fit.h"
 
 namespace zs::report {
 namespace {
@@ -59,8 +60,15 @@ class Drawing {
       out_ += (mask & bit(i)) != 0 ? '|' : ' ';
       out_.append(10, ' ');
     }
-    out_ += text;
+    out_ += fitting(text, 12 + margin_ + 11 * depth);
     out_ += '\n';
+  }
+
+  /// A name behind `indent` columns. Deep in a graph it keeps a little, and then the page is wider.
+  std::string fitting(const std::string& name, std::size_t indent) const {
+    constexpr std::size_t kLeast = 12;
+    if (style_.width == 0) return name;
+    return shortened(name, style_.width > indent + kLeast ? style_.width - indent : kLeast);
   }
 
   /// One step of a branch: the first with its percentage, the others below it.
@@ -76,7 +84,7 @@ class Drawing {
         out_.append(10, ' ');
       }
     }
-    out_ += name + "\n";
+    out_ += fitting(name, 12 + margin_ + 11 * depth) + "\n";
   }
 
   /// `mask` has a bit for every level whose bar goes on; `whole` is what percentages are of.

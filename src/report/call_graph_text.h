@@ -14,6 +14,7 @@ struct CallGraphStyle {
   std::size_t max_entries = 0;  // of one level; 0: all
   bool skip_first = false;      // the first frame is the entry's own symbol, which stands above it already
   bool color = false;
+  std::size_t width = 0;  // of the page; 0: any
 };
 
 /// whole  weight of the histogram; `entry` weight of the entry the tree belongs to

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "profile/data_source_text.h"
 
 namespace zs::report {
 namespace {
 
-constexpr std::size_t kBar = 40;  // characters of the longest bar
+constexpr std::size_t kBar = 40, kLeastBar = 8;  // characters of the longest bar
+constexpr std::size_t kAround = 62;              // what else is in a line, a level's name included
+
+constexpr std::uint64_t kMostPeriod = std::uint64_t{1} << 40;  // chosen: sums of what a file may claim fit 64 bits
 
 /// Latencies of [2^n, 2^(n+1)); all below 4 are one.
 unsigned bucket_of(std::uint64_t cycles) {
@@ -23,7 +27,7 @@ std::string range_text(unsigned bucket) {
 }
 
 struct Bucket {
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0, accesses = 0;
   std::map<std::string, std::uint64_t> levels;
 };
 
@@ -31,8 +35,8 @@ struct Bucket {
 std::string most_of(const Bucket& bucket) {
   const auto most = std::max_element(bucket.levels.begin(), bucket.levels.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most->second == bucket.samples) return most->first;
-  const double percent = 100.0 * static_cast<double>(most->second) / static_cast<double>(bucket.samples);
+  if (most->second == bucket.accesses) return most->first;
+  const double percent = 100.0 * static_cast<double>(most->second) / static_cast<double>(bucket.accesses);
   return fmt::format("{:.0f}% {}", percent, most->first);
 }
 
@@ -44,35 +48,41 @@ std::vector<LatencyCounts> latency_counts(const profile::PerfDataReader& reader)
     const auto* sample = std::get_if<profile::SampleRecord>(&record);
     if (sample == nullptr || sample->sample.latency == 0) return;
     const session::Sample& one = sample->sample;
-    ++counts[one.event].samples[profile::level_text(one.data_source)][one.latency];
+    LatencyCounts::Count& count = counts[one.event].by_level[profile::level_text(one.data_source)][one.latency];
+    ++count.samples;
+    count.accesses += std::clamp<std::uint64_t>(one.period, 1, kMostPeriod);
   });
   return counts;
 }
 
-std::string latency_histogram(const LatencyCounts& counts) {
+std::string latency_histogram(const LatencyCounts& counts, std::size_t width) {
+  const std::size_t bar = width == 0 ? kBar : std::clamp(width > kAround ? width - kAround : 0, kLeastBar, kBar);
   std::map<unsigned, Bucket> buckets;
   std::uint64_t all = 0, tallest = 0;
-  for (const auto& [level, latencies] : counts.samples) {
-    for (const auto& [cycles, samples] : latencies) {
+  for (const auto& [level, latencies] : counts.by_level) {
+    for (const auto& [cycles, count] : latencies) {
       Bucket& bucket = buckets[bucket_of(cycles)];
-      bucket.samples += samples;
-      bucket.levels[level] += samples;
-      all += samples;
-      tallest = std::max(tallest, bucket.samples);
+      bucket.samples += count.samples;
+      bucket.accesses += count.accesses;
+      bucket.levels[level] += count.accesses;
+      all += count.accesses;
+      tallest = std::max(tallest, bucket.accesses);
     }
   }
   if (all == 0) return "";
 
   std::string text = fmt::format("# Latency, core cycles\n# {:>12}  {:>8}  {:>8}  {:<{}}  Mostly from\n", "Cycles",
-                                 "Samples", "", "", kBar);
+                                 "Samples", "", "", bar);
   for (unsigned number = buckets.begin()->first; number <= buckets.rbegin()->first; ++number) {
     const auto found = buckets.find(number);
-    const std::uint64_t samples = found != buckets.end() ? found->second.samples : 0;
-    const std::size_t length = (samples * kBar + tallest - 1) / tallest;  // something, where there is something
-    const double percent = 100.0 * static_cast<double>(samples) / static_cast<double>(all);
-    std::string line = fmt::format("  {:>12}  {:>8}  {:>8}  {:<{}}", range_text(number), samples,
-                                   fmt::format("{:.2f}%", percent), std::string(length, '#'), kBar);
-    if (samples != 0) line += "  " + most_of(found->second);
+    const Bucket bucket = found != buckets.end() ? found->second : Bucket{};
+    const double share = static_cast<double>(bucket.accesses) / static_cast<double>(tallest);
+    const auto length =
+        static_cast<std::size_t>(std::ceil(share * static_cast<double>(bar)));  // something, where there is
+    const double percent = 100.0 * static_cast<double>(bucket.accesses) / static_cast<double>(all);
+    std::string line = fmt::format("  {:>12}  {:>8}  {:>8}  {:<{}}", range_text(number), bucket.samples,
+                                   fmt::format("{:.2f}%", percent), std::string(length, '#'), bar);
+    if (bucket.samples != 0) line += "  " + most_of(bucket);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

@@ -13,7 +13,9 @@ using profile::SortKey;
 
 std::vector<profile::Histogram> aggregated(profile::Aggregator& aggregator) { return aggregator.run(); }
 
-profile::AggregateOptions options_of(std::vector<SortKey> keys) { return {.keys = std::move(keys), .memory = true}; }
+profile::AggregateOptions options_of(std::vector<SortKey> keys, bool weigh_periods) {
+  return {.keys = std::move(keys), .memory = true, .weigh_periods = weigh_periods};
+}
 
 }  // namespace
 
@@ -24,8 +26,9 @@ std::string memory_text(const profile::PerfDataReader& reader, profile::Symboliz
                          .sample_counts = true,
                          .memory_order = style.keys_text,
                          .latencies = style.overview,
-                         .color = style.color};
-  profile::Aggregator places(reader, symbolizer, options_of(style.keys));
+                         .color = style.color,
+                         .width = style.width};
+  profile::Aggregator places(reader, symbolizer, options_of(style.keys, style.overview));
   const auto all = aggregated(places);
   if (!style.overview) {
     std::string text;
@@ -36,7 +39,7 @@ std::string memory_text(const profile::PerfDataReader& reader, profile::Symboliz
   ReportStyle summary = list;
   summary.keys = {SortKey::Level};
   summary.memory_order = "mem";
-  profile::Aggregator levels(reader, symbolizer, options_of(summary.keys));
+  profile::Aggregator levels(reader, symbolizer, options_of(summary.keys, true));
   const auto by_level = aggregated(levels);
   const auto latencies = latency_counts(reader);
   std::string text;
@@ -47,7 +50,7 @@ std::string memory_text(const profile::PerfDataReader& reader, profile::Symboliz
     }
     text += class_text(reader, *all[event].event);
     text += report_text(by_level[event], levels, summary);
-    text += latency_histogram(latencies[event]);
+    text += latency_histogram(latencies[event], style.width);
     text += report_text(all[event], places, list);
   }
   return text;

@@ -15,6 +15,7 @@ struct MemoryStyle {
   std::vector<profile::SortKey> keys;
   bool overview = true;  // the sources and the histogram before the list, latency columns in it
   double percent_limit = 0;
+  std::size_t width = 0;  // of the page; 0: any
   bool color = false;
 };
 

@@ -102,7 +102,7 @@ class Script {
         fields_(std::move(fields)),
         callchains_(symbolizer, frames_, style.inlines, style.max_stack),
         out_(out) {
-    for (const auto& row : reader.build_ids()) symbolizer_.expect(row.path, row.id);
+    symbolizer_.expect(reader);
     for (const auto& event : reader.events()) name_width_ = std::max(name_width_, event.name.size());
   }
 

@@ -55,6 +55,38 @@ class Help(unittest.TestCase):
             for line in page.read_text().splitlines():
                 self.assertLessEqual(len(line), 132, f"{page.name}: {line}")
 
+    def test_every_option_of_a_page_is_accepted(self):
+        """With a value where the page says so. What else is wrong (no program, no recording) is said of something else."""
+        for verb in (*verbs(), *MORE):
+            page = tool.run(*verb.split(), "--help").out
+            for names, value in re.findall(r"^  ((?:-\w, ?)?-[-\w, ]*?)(?: ((?:\[=)?[A-Z][^ ]*))?(?:  .*)?$", page, re.MULTILINE):
+                for name in re.split(", ?", names.strip()):
+                    if name in ("-h", "--help"):
+                        continue
+                    words = [name] if not value or value.startswith("[=") else [name, "1"]
+                    outcome = tool.run(*verb.split(), *words)
+                    with self.subTest(verb=verb, option=name):
+                        self.assertNotIn("no option", outcome.err)
+                        self.assertNotIn("not expected", outcome.err)
+
+    def test_every_sort_key_of_a_page_is_accepted(self):
+        for verb in (["report"], ["mem", "report"]):
+            page = tool.run(*verb, "--help").out
+            keys = re.search(r"^Keys: ((?:.+\n)+?)(?:Those|Exit)", page, re.MULTILINE).group(1).split()
+            self.assertGreater(len(keys), 8)
+            for key in keys:
+                outcome = tool.run(*verb, "-i", "/nonexistent", "-s", key)
+                with self.subTest(verb=verb, key=key):
+                    self.assertIn("/nonexistent: cannot open", outcome.err)
+
+    def test_a_misspelt_option_is_answered_by_those_it_may_be(self):
+        outcome = tool.run("report", "--sotr", "sym")
+        self.assertEqual((outcome.status, outcome.err),
+                         (129, "zeroskid report: there is no option --sotr\n"
+                               "hint: nearest: --sort; zeroskid report --help lists the options\n"))
+        self.assertIn("nearest: --percent-limit", tool.run("report", "--percent").err)
+        self.assertIn("perf's --tui is no option here", tool.run("report", "--tui").err)
+
     def test_without_a_verb_the_page_is_an_error_message(self):
         outcome = tool.run()
         self.assertEqual((outcome.status, outcome.out), (129, ""))

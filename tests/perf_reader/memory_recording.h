@@ -51,6 +51,7 @@ struct Access {
   std::uint64_t ip = kLoad, address = kTable, data_source = 0, latency = 0;
   std::int32_t tid = 100;
   std::uint64_t times = 1;
+  std::uint64_t period = 1000;
 };
 
 inline void write_memory_recording(const std::string& path, const std::vector<Access>& accesses,
@@ -72,7 +73,7 @@ inline void write_memory_recording(const std::string& path, const std::vector<Ac
       sample.data_source = access.data_source;
       sample.latency = access.latency;
       sample.instruction_latency = static_cast<std::uint16_t>(access.latency + 1);
-      sample.period = 1000;
+      sample.period = access.period;
       sample.has_registers = true;
       sample.registers = {.ip = access.ip + 3, .sp = kStack};
       ASSERT_TRUE(writer->sample(sample));

@@ -84,7 +84,7 @@ TEST_F(MemoryReport, ShowsSourcesThenTheHistogramThenPlaces) {
             R"(
 # Class: modelled by skylake-server@1
 # Samples: 11  of event 'cpu/mem-loads,ldlat=30/P'
-# Total weight : 1430
+# Total weight : 1430000
 # Sort order   : mem
 #
 # Overhead       Samples     Mean      p50      p99  Memory access           
@@ -107,7 +107,7 @@ TEST_F(MemoryReport, ShowsSourcesThenTheHistogramThenPlaces) {
 
 
 # Samples: 11  of event 'cpu/mem-loads,ldlat=30/P'
-# Total weight : 1430
+# Total weight : 1430000
 # Sort order   : mem,symbol,data
 #
 # Overhead       Samples     Mean      p50      p99  Memory access             Symbol    Data  
@@ -130,17 +130,37 @@ TEST_F(MemoryReport, HasNoLatencyForStoresWithoutOne) {
   EXPECT_THAT(page, ::testing::Not(HasSubstr("Latency, core cycles")));
 }
 
+std::vector<profile::Latency> one_access_each(const std::vector<std::uint32_t>& cycles) {
+  std::vector<profile::Latency> latencies;
+  for (const std::uint32_t one : cycles) latencies.push_back({one, 1});
+  return latencies;
+}
+
+/// As with -F, whose first samples come at every access: ten of the loader's, and two that stand for a million each.
+TEST_F(MemoryReport, WeighsSamplesByTheirPeriod) {
+  const std::vector<Access> accesses{{.data_source = load(0x0A), .latency = 300, .times = 10, .period = 1},
+                                     {.data_source = load(0x01), .latency = 5, .times = 2, .period = 1'000'000}};
+  const std::string page = text(accesses, {.keys_text = "mem"});
+  EXPECT_THAT(page, HasSubstr("    99.97%             2      5.0        5        5  L1 or L1 hit"));
+  EXPECT_THAT(page, HasSubstr("     0.03%            10    300.0      300      300  Local RAM or RAM hit"));
+  EXPECT_THAT(page, HasSubstr("           0-7         2   100.00%"));  // of the accesses in the histogram
+  EXPECT_THAT(text(accesses, {.keys_text = "mem", .overview = false}),
+              HasSubstr("    99.67%            10  Local RAM or RAM hit"));
+}
+
 TEST_F(MemoryReport, PercentilesAreValuesThatWereMeasured) {
-  EXPECT_EQ(percentile({}, 50), 0u);
-  EXPECT_EQ(percentile({7}, 99), 7u);
-  EXPECT_EQ(percentile({1, 2, 3, 4}, 50), 2u);
-  EXPECT_EQ(percentile({1, 2, 3, 4, 5}, 50), 3u);
+  EXPECT_EQ(percentile(one_access_each({}), 50), 0u);
+  EXPECT_EQ(percentile(one_access_each({7}), 99), 7u);
+  EXPECT_EQ(percentile(one_access_each({1, 2, 3, 4}), 50), 2u);
+  EXPECT_EQ(percentile(one_access_each({1, 2, 3, 4, 5}), 50), 3u);
   std::vector<std::uint32_t> hundred;
   for (std::uint32_t i = 1; i <= 100; ++i) hundred.push_back(i);
-  EXPECT_EQ(percentile(hundred, 99), 99u);
-  EXPECT_EQ(percentile(hundred, 100), 100u);
-  EXPECT_EQ(mean_text({1, 2}), "1.5");
-  EXPECT_EQ(mean_text({}), "-");
+  EXPECT_EQ(percentile(one_access_each(hundred), 99), 99u);
+  EXPECT_EQ(percentile(one_access_each(hundred), 100), 100u);
+  EXPECT_EQ(mean_text(one_access_each({1, 2})), "1.5");
+  EXPECT_EQ(mean_text(one_access_each({})), "-");
+  EXPECT_EQ(percentile({{4, 1000}, {300, 1}}, 99), 4u);  // one sample of each, but of many accesses
+  EXPECT_EQ(mean_text({{4, 999}, {1004, 1}}), "5.0");
 }
 
 TEST_F(MemoryReport, AnnotateShowsWhereTheDataOfEachLineWas) {

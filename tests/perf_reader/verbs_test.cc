@@ -130,7 +130,8 @@ TEST_F(Verbs, SayThatThereAreNoSamples) {
     const Output result = zeroskid(fmt::format("{} -i FILE", verb));
     EXPECT_EQ(result.status, 0) << verb;
     EXPECT_EQ(result.errors,
-              "zeroskid: app.data: holds no samples\n"
+              "zeroskid: app.data: holds no samples (inst_retired.any:ppp, one of 1,000; "
+              "mem_inst_retired.all_loads:pp, one of 100)\n"
               "hint: the program may have ended before an event occurred once per period: record with a smaller -c\n")
         << verb;
   }

@@ -1,0 +1,81 @@
+#include "report/fit.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace zs::report {
+namespace {
+
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+/// The bytes of the first `count` characters.
+std::size_t bytes_of_first(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (begins_character(text[at]) && count-- == 0) break;
+  }
+  return at;
+}
+
+constexpr std::string_view kGap = "..";
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  const std::size_t characters = display_width(text);
+  if (characters <= width) return std::string(text);
+  if (width <= kGap.size()) return std::string(text.substr(0, bytes_of_first(text, width)));
+  const std::size_t kept = width - kGap.size();
+  const std::size_t front = (kept + 1) / 2, back = kept / 2;
+  std::string out(text.substr(0, bytes_of_first(text, front)));
+  out += kGap;
+  out += text.substr(bytes_of_first(text, characters - back));
+  return out;
+}
+
+std::string without_tabs(std::string_view text) {
+  constexpr std::size_t kTab = 8;
+  std::string out;
+  std::size_t column = 0;
+  for (const char c : text) {
+    const std::size_t blanks = c == '\t' ? kTab - column % kTab : 0;
+    out.append(blanks, ' ');
+    if (blanks == 0) out += c;
+    column += blanks != 0 ? blanks : begins_character(c) ? 1 : 0;
+  }
+  return out;
+}
+
+std::string cut_off(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width <= kGap.size()) return std::string(text.substr(0, bytes_of_first(text, width)));
+  return std::string(text.substr(0, bytes_of_first(text, width - kGap.size()))).append(kGap);
+}
+
+std::vector<std::size_t> fitting_widths(const std::vector<ColumnRoom>& columns, std::size_t gap, std::size_t room) {
+  std::size_t count = columns.size();
+  const auto least_of = [&] {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += columns[i].least + gap;
+    return sum;
+  };
+  while (count > 1 && least_of() > room) --count;
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < count; ++i) widths.push_back(columns[i].wanted);
+  const auto sum = [&] { return std::accumulate(widths.begin(), widths.end(), widths.size() * gap); };
+  while (sum() > room) {
+    std::size_t widest = count;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (widths[i] > columns[i].least && (widest == count || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == count) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
+}  // namespace zs::report

@@ -1,0 +1,265 @@
+"""What reading verbs show on a terminal: widths, colours, the pager; names and source lines.   pages_test.py ZEROSKID"""
+import errno
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+
+ZEROSKID = None
+
+PROGRAM = r"""
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+namespace a_namespace_with_a_long_name {
+template <typename Key, typename Value> struct TableOfEverything {
+  std::map<Key, std::vector<Value>> rows;
+  __attribute__((noinline)) void insert_all_of_them_one_after_another(const Key& key, long count) {
+    for (long i = 0; i < count; ++i) rows[key + std::to_string(i % 97)].push_back(static_cast<Value>(i));
+  }
+};
+}
+int main() {
+  a_namespace_with_a_long_name::TableOfEverything<std::string, unsigned long long> table;
+  table.insert_all_of_them_one_after_another("a key", 40000);
+  std::printf("%zu\n", table.rows.size());
+}
+"""
+
+INLINED = r"""
+static inline __attribute__((always_inline)) long deep(long x) {
+  long sum = 0;
+  for (long i = 0; i < x; i++)
+    sum += i * i ^ sum;
+  return sum;
+}
+__attribute__((noinline)) long work(long n) { return deep(n); }
+int main(void) { return work(2000000) == 1; }
+"""
+
+
+def on_terminal(words, columns, environment=None, cwd=None):
+    """What a program writes on a terminal so wide, all of it."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    full = {"PATH": os.environ["PATH"], "HOME": "/", "TERM": "xterm", "LC_ALL": "C", **(environment or {})}
+    child = subprocess.Popen([str(word) for word in words], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=full,
+                             cwd=cwd)
+    os.close(theirs)
+    out = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(ours)
+    errors = child.stderr.read()
+    child.stderr.close()
+    return child.wait(), out.decode(errors="replace").replace("\r\n", "\n"), errors.decode(errors="replace")
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+class InFolder(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.here = pathlib.Path(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def build(cls, name, source, *compiler):
+        (cls.here / name).parent.mkdir(exist_ok=True)
+        suffix = {"g++": ".cc", "rustc": ".rs", "go": ".go"}.get(compiler[0], ".c")
+        file = cls.here / (name + suffix)
+        file.write_text(source)
+        before = ["-o", str(cls.here / name)]
+        subprocess.run([*compiler, *before, file.name], check=True, cwd=cls.here, capture_output=True,
+                       env={**os.environ, "GOCACHE": str(cls.here / "go-cache"), "GO111MODULE": "off"})
+        return cls.here / name
+
+    @classmethod
+    def zeroskid(cls, *words, **more):
+        return subprocess.run([ZEROSKID, *map(str, words)], capture_output=True, text=True, timeout=300, cwd=cls.here, **more)
+
+    @classmethod
+    def record(cls, data, program, *options):
+        options = options or ("-e", "instructions:ppp", "-c", "10007")
+        made = cls.zeroskid("record", "-o", data, *options, "--", program)
+        assert made.returncode in (0, 1), made.stderr
+
+
+class Terminal(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        program = cls.build("names", PROGRAM, "g++", "-O2", "-g")
+        cls.record("perf.data", program)
+        cls.record("graph.data", program, "-e", "instructions:ppp", "-c", "20011", "-g")
+        made = cls.zeroskid("mem", "record", "-c", "503", "-o", "mem.data", "--", program)
+        assert made.returncode == 0, made.stderr
+
+    #: Every page that is a table.
+    PAGES = (["report"], ["report", "-n", "--show-total-period"], ["report", "-s", "comm,dso,sym,srcline"],
+             ["report", "-i", "graph.data", "-g", "none"], ["annotate"], ["annotate", "--all"],
+             ["mem", "report", "-i", "mem.data"], ["mem", "report", "-i", "mem.data", "--plain"])
+
+    def test_no_page_is_wider_than_its_terminal(self):
+        for words in self.PAGES:
+            for columns in (80, 120, 200):
+                status, out, errors = on_terminal([ZEROSKID, *words, "--no-pager"], columns, cwd=self.here)
+                self.assertEqual(status, 0, errors)
+                self.assertGreater(len(out.splitlines()), 5)
+                for line in plain(out).splitlines():
+                    self.assertLessEqual(len(line.expandtabs()), columns, (words, line))
+
+    def test_names_lose_their_middle_on_a_terminal_alone(self):
+        whole = "TableOfEverything<std::__cxx11::basic_string"
+        _, narrow, _ = on_terminal([ZEROSKID, "report", "--no-pager"], 80, cwd=self.here)
+        _, wide, _ = on_terminal([ZEROSKID, "report", "--no-pager", "-w"], 80, cwd=self.here)
+        self.assertNotIn(whole, narrow)
+        self.assertRegex(narrow, r"a_namespace\S*\.\.\S*another")
+        self.assertIn(whole, wide)
+        self.assertIn(whole, self.zeroskid("report").stdout)
+        self.assertNotIn(whole, self.zeroskid("report", "--width", "80").stdout)
+
+    def test_colours_are_for_terminals(self):
+        self.assertIn("\x1b[", on_terminal([ZEROSKID, "report", "--no-pager"], 80, cwd=self.here)[1])
+        self.assertNotIn("\x1b[", on_terminal([ZEROSKID, "report", "--no-pager"], 80, {"NO_COLOR": "1"}, self.here)[1])
+        self.assertNotIn("\x1b[", self.zeroskid("report").stdout)
+
+    def test_the_pager_is_zeroskids_then_everybodys(self):
+        pager = self.here / "pager"
+        pager.write_text("#!/bin/sh\necho \"$1 LESS=$LESS\"; head -3\n")
+        pager.chmod(0o755)
+        for variables, name in (({"ZEROSKID_PAGER": f"{pager} one", "PAGER": "false"}, "one"), ({"PAGER": f"{pager} two"}, "two")):
+            status, out, errors = on_terminal([ZEROSKID, "report"], 100, variables, self.here)
+            self.assertEqual((status, errors), (0, ""))
+            self.assertEqual(out.splitlines()[0], f"{name} LESS=FRX")
+            self.assertEqual(len(out.splitlines()), 4)  # it left early, and that is no failure
+        _, out, _ = on_terminal([ZEROSKID, "report"], 100, {"PAGER": f"{pager} x", "ZEROSKID_PAGER": ""}, self.here)
+        self.assertNotIn("LESS=", out)
+        _, out, _ = on_terminal([ZEROSKID, "report"], 100, {"PAGER": f"{pager} x", "TERM": "dumb"}, self.here)
+        self.assertNotIn("LESS=", out)
+        self.assertNotIn("LESS=", self.zeroskid("report", env={**os.environ, "PAGER": f"{pager} x"}).stdout)
+
+    def test_a_pager_that_is_not_there_is_named(self):
+        status, _, errors = on_terminal([ZEROSKID, "report"], 100, {"PAGER": "/no/such/pager"}, self.here)
+        self.assertEqual(status, 125)
+        self.assertIn("zeroskid: pager '/no/such/pager': cannot run it\nhint: set ZEROSKID_PAGER", errors)
+
+    def test_annotate_shows_the_hottest_function_around_its_samples(self):
+        short = self.zeroskid("annotate")
+        every = self.zeroskid("annotate", "--all")
+        self.assertEqual(short.stdout.count("Source code & Disassembly"), 1)
+        self.assertGreater(every.stdout.count("Source code & Disassembly"), 3)
+        self.assertIn("# --all shows every instruction\n# annotate SYMBOL another function: ", short.stdout)
+        self.assertLess(len(short.stdout), len(every.stdout) / 2)
+        hot = re.findall(r"^ +(\d+\.\d\d) :", short.stdout, re.MULTILINE)
+        self.assertAlmostEqual(sum(map(float, hot)), 100, delta=1)  # nothing with samples is left out
+        self.assertIn(" without samples", self.zeroskid("annotate", "--context", "0").stdout)
+
+
+class Places(InFolder):
+    """Source lines and inlined functions, however the debug information is kept."""
+
+    def lines_of(self, program):
+        self.record("lines.data", program)
+        page = self.zeroskid("report", "-i", "lines.data", "-s", "srcline").stdout
+        return re.findall(r"^ +[\d.]+%  (\S+)", page, re.MULTILINE)[0]
+
+    def inlines_of(self, program):
+        self.record("inlines.data", program, "-e", "instructions:ppp", "-c", "100003", "-g")
+        return self.zeroskid("report", "-i", "inlines.data", "--inline", "--stdio", "--no-children").stdout
+
+    @unittest.skipUnless(shutil.which("clang"), "no clang")
+    def test_of_clang_which_writes_no_aranges(self):
+        program = self.build("by_clang", INLINED, "clang", "-O1", "-g")
+        sections = subprocess.run(["readelf", "-S", program], capture_output=True, text=True, check=True).stdout
+        self.assertIn(".debug_info", sections)
+        self.assertNotIn(".debug_aranges", sections)
+        self.assertRegex(self.lines_of(program), r"by_clang\.c:[45]")
+        self.assertIn("deep (inlined)", self.inlines_of(program))
+
+    def test_of_compressed_sections(self):
+        for kind in ("zlib", "zstd", "zlib-gnu"):
+            program = self.build(f"by_{kind}", INLINED, "gcc", "-O1", "-g")
+            subprocess.run(["objcopy", f"--compress-debug-sections={kind}", program], check=True)
+            self.assertRegex(self.lines_of(program), r"\.c:[45]", kind)
+            self.assertIn("deep (inlined)", self.inlines_of(program), kind)
+
+    def test_of_split_debug_information(self):
+        for compiler in ("gcc", "clang"):
+            if shutil.which(compiler) is None:
+                continue
+            program = self.build(f"split_{compiler}", INLINED, compiler, "-O1", "-g", "-gsplit-dwarf")
+            self.assertRegex(self.lines_of(program), r"\.c:[45]", compiler)
+            self.assertIn("deep (inlined)", self.inlines_of(program), compiler)
+            for split in self.here.glob("*.dwo"):
+                split.unlink()
+            told = self.zeroskid("report", "-i", "inlines.data", "--inline", "--no-children").stderr
+            self.assertRegex(told, r"its split debug information, .*\.dwo, is not there \(packages, \.dwp, are not read\)")
+
+    def test_of_a_separate_file_in_perfs_cache(self):
+        program = self.build("cached", INLINED, "gcc", "-O1", "-g", "-Wl,--build-id=sha1")
+        notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: (\w+)", notes).group(1)
+        folder = self.here / ".debug/.build-id" / build_id[:2] / build_id[2:]
+        folder.mkdir(parents=True)
+        subprocess.run(["objcopy", "--only-keep-debug", program, folder / "debug"], check=True)
+        subprocess.run(["strip", program], check=True)
+        self.record("lines.data", program)
+        page = self.zeroskid("report", "-i", "lines.data", "-s", "srcline", env={**os.environ, "HOME": str(self.here)}).stdout
+        self.assertRegex(page, r"%  cached\.c:[45]")
+
+    @unittest.skipUnless(shutil.which("go"), "no Go")
+    def test_of_go(self):
+        program = self.build("by_go", "package main\n\n//go:noinline\nfunc work(n int) (sum int) {\n\tfor i := 0; i < n; i++ {\n"
+                             "\t\tsum += i * i ^ sum\n\t}\n\treturn\n}\n\nfunc main() { println(work(20000000)) }\n", "go", "build")
+        self.assertRegex(self.lines_of(program), r"by_go\.go:[56]")
+        self.assertIn("[.] main.work", self.zeroskid("report", "-i", "lines.data").stdout)
+
+    @unittest.skipUnless(shutil.which("rustc"), "no Rust")
+    def test_of_rust_in_both_manglings(self):
+        source = ("mod deep { pub struct Table(pub Vec<u64>); impl Table { #[inline(never)] pub fn fill(&mut self, n: u64) {\n"
+                  "for i in 0..n { let at = (i % 7) as usize; self.0[at] = self.0[at].wrapping_add(i * i); } } } }\n"
+                  "fn main() { let mut t = deep::Table(vec![0; 7]); t.fill(3000000); println!(\"{}\", t.0[3]); }\n")
+        for mangling in ("legacy", "v0"):
+            extra = ["-C", f"symbol-mangling-version={mangling}"]
+            if mangling == "legacy":
+                extra = ["-Z", "unstable-options", *extra]
+            try:
+                program = self.build(f"rust_{mangling}", source, "rustc", "-O", "-g", *extra)
+            except subprocess.CalledProcessError:
+                if mangling == "v0":
+                    raise
+                continue  # a compiler that has only the newer one
+            self.record("rust.data", program)
+            page = self.zeroskid("report", "-i", "rust.data").stdout
+            self.assertRegex(page, rf"\[\.\] (<?rust_{mangling}::)?\S*deep::Table>?::fill\n")
+            raw = self.zeroskid("report", "-i", "rust.data", "--no-demangle").stdout
+            self.assertRegex(raw, r"\[\.\] _(R|ZN)\w+4fill")
+
+
+if __name__ == "__main__":
+    ZEROSKID = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
