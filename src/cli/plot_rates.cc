@@ -26,7 +26,8 @@ class Columns {
 
   std::optional<std::size_t> counted(std::string_view event) const { return find_column(columns_, event, model_); }
   std::optional<std::size_t> find(std::string_view event) const {
-    return event == kInstructions ? profile::length_column(table_) : counted(event);
+    const bool are_places = table_.places == profile::Places::Instructions;
+    return are_places && event == kInstructions ? profile::length_column(table_) : counted(event);
   }
   /// The first event of the metric that the table does not count.
   std::optional<std::string_view> lacks(const arch::Metric& metric) const {
@@ -75,7 +76,7 @@ Result<profile::CurveChoice> choose_curves(const profile::WindowTable& table, co
   const auto hide = [&](std::string_view event) {
     if (const auto column = columns.counted(event)) choice.own_curve[*column] = false;
   };
-  hide(kInstructions);
+  if (table.places == profile::Places::Instructions) hide(kInstructions);
   for (const arch::Metric* const metric : shown) {
     if (metric == always) hide("cpu_clk_unhalted.thread");
     choice.metrics.push_back(columns.bind(*metric));

@@ -1,5 +1,4 @@
 // `zeroskid plot`: the windows of `stat -I` as curves, in the terminal or as a picture, and their phases.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +18,7 @@
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "profile/foreign_tables.h"
 #include "profile/window_table.h"
 #include "report/plot_figure.h"
 #include "report/plot_html.h"
@@ -78,10 +78,12 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.value("--svg", options.svg, "FILE", "A picture");
   line.value("--csv", options.csv, "FILE", "The numbers of the curves; - is stdout");
   line.footer(
-      "FILE is a table of windows, as zeroskid stat -I 50000i --format csv writes (docs/formats/windows.md); - is "
-      "stdin.\n"
-      "Rates are events per 1000 instructions; instructions per cycle where cycles are counted. Phases: "
-      "docs/phases.md.\n"
+      "FILE is a table of windows, as zeroskid stat -I 50000i --format csv or hpctool-csv writes, or perf stat -I MS "
+      "-x,\n"
+      "or CSV of numbers with a header (docs/formats/windows.md); - is stdin.\n"
+      "Rates are events per 1000 instructions, or per second where those are not counted; instructions per cycle "
+      "where\n"
+      "cycles are. Phases: docs/phases.md.\n"
       "Exit status: 0; 125 if the table cannot be read or a file not be written; 129 for wrong usage.");
   if (const auto done = line.parse(argc, argv)) return done;
   if (const auto error = wrong_usage(options)) {
@@ -94,13 +96,12 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
 /// What was asked for, or COLUMNS, or the terminal's own width; never less than a plot needs.
 std::size_t plot_width(std::uint64_t asked) {
   std::size_t width = asked;
-  if (width == 0) {
+  if (width == 0) {  // also where stdout is no terminal, unlike terminal_width()
     const char* const variable = std::getenv("COLUMNS");
     const std::string_view columns = variable == nullptr ? "" : variable;
     std::from_chars(columns.data(), columns.data() + columns.size(), width);
   }
-  winsize size{};
-  if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (width == 0) width = terminal_width(STDOUT_FILENO);
   if (width == 0) width = kUsualWidth;
   return std::min(std::max(width, report::kLeastPlotWidth), kMostWidth);
 }
@@ -121,10 +122,15 @@ bool write_file(const std::string& path, const std::string& text) {
 int run_plot(int argc, char** argv) {
   Options options;
   if (const auto done = parse(argc, argv, options)) return *done;
-  const auto table = profile::read_window_csv(options.files.front());
+  const auto table = profile::read_table(options.files.front());
   if (!table) {
     say(table.error());
     return kToolFailed;
+  }
+  if (!options.html.empty() && table->places != profile::Places::Instructions) {
+    say(Error{options.files.front() + ": --html draws over instructions, and this table does not count them",
+              "--svg, --csv and the terminal draw it"});
+    return kUsage;
   }
   std::optional<std::int32_t> thread;
   if (options.thread != 0) thread = static_cast<std::int32_t>(std::min<std::uint64_t>(options.thread, INT32_MAX));

@@ -126,10 +126,48 @@ bool ends_with_left_over(const Curve& curve) {
   return curve.points.size() >= 2 && length(curve.points.back()) < length(*(curve.points.end() - 2));
 }
 
+/// Joins stretches that are too short for a phase with the neighbour that they are more like, the lightest first; and then
+/// neighbours that no longer differ enough to be two.
+std::vector<Phase> without_short_ones(std::vector<Phase> phases, const Observations& observations, double penalty) {
+  const SegmentCosts cost(observations);
+  std::vector<double> weight_before(observations.points() + 1);
+  for (std::size_t i = 0; i < observations.points(); ++i) {
+    weight_before[i + 1] = weight_before[i] + observations.weights[i];
+  }
+  const auto weight = [&](const Phase& one) { return weight_before[one.last] - weight_before[one.first]; };
+  const auto price_of_joining = [&](std::size_t i) {  // phase i and the next
+    const Phase &a = phases[i], &b = phases[i + 1];
+    return cost(a.first, b.last) - cost(a.first, a.last) - cost(b.first, b.last);
+  };
+  const auto join = [&](std::size_t i) {
+    phases[i].last = phases[i + 1].last;
+    phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  };
+  const double least = kLeastPhaseShare * weight_before.back();
+  while (phases.size() > 1) {
+    const auto lightest = std::min_element(phases.begin(), phases.end(),
+                                           [&](const Phase& a, const Phase& b) { return weight(a) < weight(b); });
+    if (weight(*lightest) >= least) break;
+    const auto i = static_cast<std::size_t>(lightest - phases.begin());
+    const bool has_next = i + 1 < phases.size();
+    join(i == 0 || (has_next && price_of_joining(i) < price_of_joining(i - 1)) ? i : i - 1);
+  }
+  for (std::size_t i = 0; i + 1 < phases.size();) {
+    if (price_of_joining(i) > penalty) {
+      ++i;
+      continue;
+    }
+    join(i);
+    i -= std::min<std::size_t>(i, 1);
+  }
+  return phases;
+}
+
 std::vector<Phase> phases_of_windows(const Curve& curve) {
   const Curve coarse = folded(curve, kMostPhasePoints);
   const Observations observations = standardised(coarse);
-  std::vector<Phase> phases = segments(observations, bic_penalty(observations));
+  const double penalty = bic_penalty(observations);
+  std::vector<Phase> phases = without_short_ones(segments(observations, penalty), observations, penalty);
   // Back from folded points to the curve's own. folded() took the least number together that gives at most that many
   // points, so dividing by how many came out gives that number again.
   const std::size_t together = (curve.points.size() + coarse.points.size() - 1) / coarse.points.size();

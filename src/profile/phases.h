@@ -55,6 +55,9 @@ double bic_penalty(const Observations& observations);
 std::vector<Phase> find_phases(const Curve& curve);
 /// chosen: fewer points are one phase, because so few say nothing about the deviation that their changes are measured with.
 inline constexpr std::size_t kLeastPhasePoints = 8;
+/// chosen: a stretch with less of the instructions is an event in a phase, not one of its own: the first windows of a program are the
+/// dynamic loader's, and a steady program has one phase.
+inline constexpr double kLeastPhaseShare = 0.01;
 /// chosen: longer curves are folded to so many points first, which bounds the time (the worst case is quadratic) to about a
 /// second; phases then begin at the folded points' places.
 inline constexpr std::size_t kMostPhasePoints = 4096;

@@ -164,6 +164,14 @@ TEST(Phases, TakeALeftOverWindowInWhateverHappenedInIt) {
   EXPECT_THAT(find_phases(curve), ElementsAre(Phase{0, 30}, Phase{30, 61}));
 }
 
+TEST(Phases, AreNotMadeByTheFirstWindowsOfASteadyProgram) {
+  EXPECT_THAT(find_phases(curve_of(repeated({{900, 1}, {400, 1}, {200, 298}}))), ElementsAre(Phase{0, 300}));
+  EXPECT_THAT(find_phases(curve_of(repeated({{200, 100}, {900, 2}, {200, 198}}))), ElementsAre(Phase{0, 300}));
+  EXPECT_THAT(find_phases(curve_of(repeated({{200, 296}, {900, 4}}))), ElementsAre(Phase{0, 296}, Phase{296, 300}));
+  EXPECT_THAT(find_phases(curve_of(repeated({{900, 1}, {200, 149}, {20, 150}}))),
+              ElementsAre(Phase{0, 150}, Phase{150, 300}));
+}
+
 TEST(Phases, OfALongCurveBeginWithinOneFoldedPoint) {
   const std::vector<Phase> phases = find_phases(curve_of(repeated({{200, 6001}, {20, 6000}})));
   ASSERT_EQ(phases.size(), 2u);

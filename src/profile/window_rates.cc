@@ -36,7 +36,12 @@ Plan plan_metrics(const WindowTable& table, const CurveChoice& choice) {
   }
   for (std::size_t i = 0; i < table.events.size(); ++i) {
     if (!choice.own_curve.empty() && !choice.own_curve[i]) continue;
-    add({.name = table.events[i].name, .value_class = table.events[i].value_class}, {i, length});
+    const PlaceRate rate = rate_over(table.places);
+    add({.name = table.events[i].name,
+         .unit = rate.unit,
+         .value_class = table.events[i].value_class,
+         .factor = rate.places * table.events[i].scale},
+        {i, length});
   }
   return plan;
 }
@@ -75,7 +80,7 @@ std::string Metric::label() const {
 }
 
 double Metric::value(std::span<const double> sums) const {
-  if (!formula) return sums[1] == 0 ? 0 : 1000 * sums[0] / sums[1];
+  if (!formula) return sums[1] == 0 ? 0 : factor * sums[0] / sums[1];
   const double found = formula->value([&](std::size_t column) {
     const auto& columns = formula->columns();
     return sums[static_cast<std::size_t>(std::find(columns.begin(), columns.end(), column) - columns.begin())];
@@ -112,7 +117,8 @@ std::vector<Curve> curves_of(const WindowTable& table, const CurveChoice& choice
     if (last >= curves.size() || !continues(curves[last])) {
       last = static_cast<std::size_t>(std::find_if(curves.begin(), curves.end(), continues) - curves.begin());
     }
-    if (last == curves.size()) curves.push_back({.pid = window.pid, .tid = window.tid, .metrics = plan.metrics});
+    if (last == curves.size())
+      curves.push_back({.pid = window.pid, .tid = window.tid, .places = table.places, .metrics = plan.metrics});
     append(curves[last], plan, window);
   }
   for (Curve& curve : curves) curve.regions = regions_of(table, curve);
@@ -123,7 +129,7 @@ Curve folded(const Curve& curve, std::size_t most) {
   CHECK(most != 0);
   const std::size_t together = (curve.points.size() + most - 1) / most;
   if (together <= 1) return curve;
-  Curve out{.pid = curve.pid, .tid = curve.tid, .comm = curve.comm, .regions = curve.regions};
+  Curve out{.pid = curve.pid, .tid = curve.tid, .comm = curve.comm, .places = curve.places, .regions = curve.regions};
   for (const Metric& metric : curve.metrics) {
     Metric empty = metric;
     for (auto& by_point : empty.counts) by_point.clear();

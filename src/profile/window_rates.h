@@ -17,12 +17,22 @@ namespace zs::profile {
 
 /// Some windows of one thread that follow one another; most often one.
 struct CurvePoint {
-  std::uint64_t start = 0, end = 0;  // places in the thread's instructions; end > start
+  std::uint64_t start = 0, end = 0;  // as the table's places; end > start
   std::size_t windows = 1;
 };
 
-/// The unit of an event's own curve.
-inline constexpr std::string_view kPerThousand = "per 1000 instructions";
+/// The unit of an event's own curve, and how many places one has.
+struct PlaceRate {
+  std::string_view unit;
+  double places;
+};
+constexpr PlaceRate rate_over(Places places) {
+  switch (places) {
+    case Places::Nanoseconds: return {"per second", 1e9};
+    case Places::Rows: return {"per row", 1};
+    default: return {"per 1000 instructions", 1000};
+  }
+}
 
 /// What is drawn of a table of windows besides each event per 1000 instructions.
 struct CurveChoice {
@@ -35,9 +45,10 @@ std::size_t length_column(const WindowTable& table);
 /// One curve: events per 1000 instructions, or a metric.
 struct Metric {
   std::string name;  // "branches", as the user spelled it; "IPC"
-  std::string_view unit = kPerThousand;
+  std::string_view unit = rate_over(Places::Instructions).unit;
   ValueClass value_class = ValueClass::Exact;
-  std::optional<CountedMetric> formula;  // none: 1000 x the first of `counts` / the second
+  std::optional<CountedMetric> formula;  // none: `factor` x the first of `counts` / the second
+  double factor = 1000;
   /// By what the rate is made of (the formula's columns, in their order), by point. Empty: not modelled.
   std::vector<std::vector<std::uint64_t>> counts;
 
@@ -52,14 +63,15 @@ struct Metric {
 
 struct Curve {
   std::int32_t pid = 0, tid = 0;
-  std::string comm;                 // of its last window
+  std::string comm;  // of its last window
+  Places places = Places::Instructions;
   std::vector<CurvePoint> points;   // by place; not empty
   std::vector<Metric> metrics;      // those of CurveChoice, then the events in the table's order
   std::vector<RegionSpan> regions;  // of this thread, by place, the outer one first
 
   std::uint64_t start() const { return points.front().start; }
   std::uint64_t end() const { return points.back().end; }
-  std::uint64_t instructions() const { return end() - start(); }
+  std::uint64_t length() const { return end() - start(); }
   std::size_t windows() const;
 };
 

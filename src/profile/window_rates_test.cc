@@ -79,10 +79,10 @@ TEST(WindowRates, KeepThreadsApartAndAThreadNumberThatIsUsedAgain) {
   EXPECT_TRUE(curves_of(table_of({})).empty());
   ASSERT_EQ(curves.size(), 3u);
   EXPECT_EQ(curves[0].tid, 7);
-  EXPECT_EQ(curves[0].instructions(), 150u);
+  EXPECT_EQ(curves[0].length(), 150u);
   EXPECT_EQ(curves[1].tid, 8);
   EXPECT_EQ(curves[1].points.size(), 2u);
-  EXPECT_EQ(curves[2].instructions(), 60u);
+  EXPECT_EQ(curves[2].length(), 60u);
 }
 
 TEST(WindowRates, LeaveOutWindowsWithoutAnInstruction) {

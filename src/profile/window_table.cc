@@ -20,7 +20,8 @@ constexpr std::string_view kFirstLine = "# zeroskid windows 1";
 constexpr std::string_view kNotModelled = "not modelled";
 
 /// By ValueClass.
-constexpr std::array<std::string_view, 5> kClassNames = {"exact", "modelled", "estimated", "measured", kNotModelled};
+constexpr std::array<std::string_view, 6> kClassNames = {"exact",    "modelled",   "estimated",
+                                                         "measured", kNotModelled, "not told"};
 
 enum Column : std::size_t { kNumber, kPid, kTid, kComm, kStart, kEnd, kStartNs, kEndNs, kReason, kFixedColumns };
 constexpr std::array<std::string_view, kFixedColumns> kColumnNames = {"window", "pid",      "tid",    "comm",  "start",

@@ -22,13 +22,22 @@ enum class ValueClass : std::uint8_t {
   Estimated,    // cycles, latency
   Measured,     // by the kernel, zeroskid's share included
   NotModelled,  // there are none
+  NotTold,      // a table of another tool does not say
 };
 std::string_view name_of(ValueClass value_class);  // "exact" ... "not modelled"
 
 struct WindowEvent {
   std::string name;  // as the user spelled it
   ValueClass value_class = ValueClass::Exact;
+  double scale = 1;  // what one in a window is; another number only in tables that others wrote
   bool operator==(const WindowEvent&) const = default;
+};
+
+/// What the places of windows count.
+enum class Places : std::uint8_t {
+  Instructions,  // retired by their thread: always, in tables of ours
+  Nanoseconds,   // since the run began
+  Rows,          // of the table
 };
 
 struct TimeSpan {
@@ -62,6 +71,7 @@ struct WindowTable {
   std::string cpu_model;           // "skylake-server@1"
   std::string clock;               // what times are of; "" if windows have none
   std::vector<std::string> notes;  // what a reader must know, e.g. that a skid was replayed
+  Places places = Places::Instructions;
   std::vector<WindowEvent> events;
   std::vector<Window> windows;      // in the order in which they closed; of one thread, by place
   std::vector<RegionSpan> regions;  // in the order in which they ended
@@ -78,7 +88,7 @@ std::string window_csv_region(const RegionSpan& region);
 /// A field of one of our CSVs: escapes keep every record on one line, quotes keep commas.
 std::string csv_field(std::string_view text);
 
-/// Reads what window_csv wrote; lines may end in CRLF, and fields may be quoted that need not be.
+/// Reads what window_csv wrote (profile/foreign_tables.h has what others write); lines may end in CRLF, and fields may be quoted that need not be.
 /// name  of the file, for messages: "app.csv:12:7: ..." names line and column, both from 1
 Result<WindowTable> parse_window_csv(std::string_view text, const std::string& name);
 /// The same of a file; "-" is standard input.

@@ -56,8 +56,13 @@ void keep_longest(std::vector<profile::RegionSpan>& regions, std::size_t most) {
 }  // namespace
 
 std::string Figure::subject() const {
-  return fmt::format("{} of thread {} ({}), {}; {}", plural(curve.windows(), "window"), curve.tid, curve.comm,
-                     plural(curve.instructions(), "instruction"), cpu_model);
+  const std::string windows = plural(curve.windows(), "window");
+  if (cpu_model.empty()) {  // another tool's table
+    return fmt::format("{}{}{}, {}", windows, curve.comm.empty() ? "" : " of ", curve.comm,
+                       length_text(curve.length(), curve.places));
+  }
+  return fmt::format("{} of thread {} ({}), {}; {}", windows, curve.tid, curve.comm,
+                     length_text(curve.length(), curve.places), cpu_model);
 }
 
 Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std::int32_t> thread,
@@ -71,7 +76,7 @@ Result<Figure> make_figure(const profile::WindowTable& table, std::optional<std:
   if (thread) std::erase_if(curves, [&](const Curve& curve) { return curve.tid != *thread; });
   if (curves.empty()) return Error{fmt::format("no window is of thread {}", *thread), ""};
   auto longest = std::max_element(curves.begin(), curves.end(),
-                                  [](const Curve& a, const Curve& b) { return a.instructions() < b.instructions(); });
+                                  [](const Curve& a, const Curve& b) { return a.length() < b.length(); });
   Figure figure{.program = table.program, .cpu_model = table.cpu_model, .notes = table.notes};
   figure.curve = std::move(*longest);
   figure.phases = profile::find_phases(figure.curve);
@@ -140,6 +145,33 @@ std::string place_text(std::uint64_t place) {
   return text + kPrefixes[prefix];
 }
 
+std::string place_text(std::uint64_t place, profile::Places places) {
+  if (places != profile::Places::Nanoseconds) return place_text(place);
+  return fmt::format("{:.6g} s", static_cast<double>(place) / 1e9);
+}
+
+std::string exact_place(std::uint64_t place, profile::Places places) {
+  if (places != profile::Places::Nanoseconds) return with_thousands(place);
+  return fmt::format("{:.6f} s", static_cast<double>(place) / 1e9);
+}
+
+std::string length_text(std::uint64_t length, profile::Places places) {
+  switch (places) {
+    case profile::Places::Nanoseconds: return exact_place(length, places);
+    case profile::Places::Rows: return plural(length, "row");
+    default: return plural(length, "instruction");
+  }
+}
+
+const PlaceWords& words_of(profile::Places places) {
+  static constexpr PlaceWords kWords[] = {
+      {"instructions", "instructions of the thread", "first instruction"},
+      {"time", "time since the beginning", "begins at"},
+      {"rows", "rows of the table", "first row"},
+  };
+  return kWords[static_cast<std::size_t>(places)];
+}
+
 std::vector<std::uint64_t> place_ticks(std::uint64_t first, std::uint64_t last, std::size_t most) {
   CHECK(first < last && most != 0, first, last, most);
   const double wanted = static_cast<double>(last - first) / static_cast<double>(std::max<std::size_t>(most - 1, 1));
@@ -157,7 +189,9 @@ double round_up(double rate) {
 }
 
 std::string scale_text(double rate) {
-  return rate < 10'000 ? fmt::format("{:.4g}", rate) : with_thousands(static_cast<std::uint64_t>(std::llround(rate)));
+  if (rate < 10'000) return fmt::format("{:.4g}", rate);
+  const auto whole = static_cast<std::uint64_t>(std::llround(rate));
+  return rate < 10'000'000 ? with_thousands(whole) : place_text(whole);  // "2.5 M": a long number has no room at an axis
 }
 
 RateRange range_of(const profile::Metric& metric) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -46,6 +47,18 @@ std::string rate_text(double rate);
 
 /// "0", "750 k", "1.5 M": a place, as short as it can be said exactly.
 std::string place_text(std::uint64_t place);
+/// The same with a unit where places are times: "0.25 s".
+std::string place_text(std::uint64_t place, profile::Places places);
+/// "3,000,000"; "0.402117 s".
+std::string exact_place(std::uint64_t place, profile::Places places);
+/// "3,000,000 instructions".
+std::string length_text(std::uint64_t length, profile::Places places);
+
+/// What places are called.
+struct PlaceWords {
+  std::string_view many, axis, first;
+};
+const PlaceWords& words_of(profile::Places places);
 
 /// Places from `first` to `last`, a round number apart, at most `most` of them. first < last.
 std::vector<std::uint64_t> place_ticks(std::uint64_t first, std::uint64_t last, std::size_t most);

@@ -74,8 +74,10 @@ std::string phase_table(const Figure& figure) {
       "scope=\"col\">first instruction</th><th "
       "scope=\"col\">instructions</th>";
   for (const Metric& metric : figure.curve.metrics) {
-    out += fmt::format("<th scope=\"col\">{}</th>",
-                       markup_text(metric.unit == profile::kPerThousand ? metric.name : metric.label()));
+    out += fmt::format(
+        "<th scope=\"col\">{}</th>",
+        markup_text(metric.unit == profile::rate_over(profile::Places::Instructions).unit ? metric.name
+                                                                                          : metric.label()));
   }
   out += "</tr></thead>\n<tbody>\n";
   const auto row = [&](const std::string& name, std::size_t first, std::size_t last) {

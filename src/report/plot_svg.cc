@@ -73,7 +73,7 @@ class Picture {
 
  private:
   double x_of(std::uint64_t place) const {
-    return kLeft + kPlot * static_cast<double>(place - curve_.start()) / static_cast<double>(curve_.instructions());
+    return kLeft + kPlot * static_cast<double>(place - curve_.start()) / static_cast<double>(curve_.length());
   }
 
   std::string heading() const {
@@ -163,15 +163,17 @@ class Picture {
   std::string axis(double y) const {
     std::string out = fmt::format("<path class=\"rule\" d=\"M{:g} {:g}H{:g}\"/>\n", kLeft, y, kLeft + kPlot);
     for (const std::uint64_t tick : place_ticks(curve_.start(), curve_.end(), 10)) {
+      const std::string text = place_text(tick, curve_.places);
+      // Under its tick, but inside of the picture.
+      const double half = kCharacter * static_cast<double>(text.size()) / 2;
+      const double x = std::clamp(x_of(tick), half, kWidth - half);
       out += fmt::format(
-          "<path class=\"rule\" d=\"M{0:.1f} {1:g}v5\"/><text class=\"soft\" x=\"{0:.1f}\" y=\"{2:g}\" "
+          "<path class=\"rule\" d=\"M{0:.1f} {1:g}v5\"/><text class=\"soft\" x=\"{4:.1f}\" y=\"{2:g}\" "
           "text-anchor=\"middle\">{3}</text>\n",
-          x_of(tick), y, y + 18, place_text(tick));
+          x_of(tick), y, y + 18, text, x);
     }
-    return out + fmt::format(
-                     "<text class=\"soft\" x=\"{:g}\" y=\"{:g}\" text-anchor=\"middle\">instructions of the "
-                     "thread</text>\n",
-                     kLeft + kPlot / 2, y + 36);
+    return out + fmt::format("<text class=\"soft\" x=\"{:g}\" y=\"{:g}\" text-anchor=\"middle\">{}</text>\n",
+                             kLeft + kPlot / 2, y + 36, words_of(curve_.places).axis);
   }
 
   /// What is under the pointer, in words: viewers of SVG show titles without any script.
@@ -182,8 +184,8 @@ class Picture {
       const CurvePoint& point = curve_.points[i];
       const std::string which = point.windows == 1 ? fmt::format("window {}", window)
                                                    : fmt::format("windows {}-{}", window, window + point.windows - 1);
-      std::string words =
-          fmt::format("{}, instructions {} to {}", which, with_thousands(point.start), with_thousands(point.end));
+      std::string words = fmt::format("{}, {} {} to {}", which, words_of(curve_.places).many,
+                                      exact_place(point.start, curve_.places), exact_place(point.end, curve_.places));
       for (const Metric& metric : curve_.metrics) {
         if (metric.modelled())
           words += fmt::format("\n{}: {}", markup_text(metric.label()), rate_text(metric.rate(i, i + 1)));
@@ -202,8 +204,8 @@ class Picture {
         std::count_if(curve_.metrics.begin(), curve_.metrics.end(), [](const Metric& m) { return m.modelled(); }),
         curve_.metrics.size());
     for (std::size_t i = 0; i < phases_.size(); ++i) {
-      out += fmt::format("Phase {}, instructions {} to {}:", i + 1, with_thousands(phases_[i].begin),
-                         with_thousands(phases_[i].end));
+      out += fmt::format("Phase {}, {} {} to {}:", i + 1, words_of(curve_.places).many,
+                         exact_place(phases_[i].begin, curve_.places), exact_place(phases_[i].end, curve_.places));
       for (const Metric& metric : figure_.curve.metrics) {
         if (!metric.modelled()) continue;
         out += fmt::format(" {} {};", rate_text(metric.rate(figure_.phases[i].first, figure_.phases[i].last)),

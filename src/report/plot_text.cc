@@ -116,7 +116,7 @@ class Drawing {
   /// Where a column begins; the last one's end is that of the curve.
   std::uint64_t place_of(std::size_t column) const {
     const Curve& curve = figure_.curve;
-    return curve.start() + static_cast<std::uint64_t>(static_cast<double>(curve.instructions()) *
+    return curve.start() + static_cast<std::uint64_t>(static_cast<double>(curve.length()) *
                                                       static_cast<double>(column) / static_cast<double>(columns_));
   }
 
@@ -178,7 +178,7 @@ class Drawing {
     for (std::size_t i = 0; i < figure_.curve.points.size(); ++i) {
       const profile::CurvePoint& point = figure_.curve.points[i];
       const auto length = static_cast<double>(point.end - point.start);
-      const double per_column = static_cast<double>(figure_.curve.instructions()) / static_cast<double>(columns_);
+      const double per_column = static_cast<double>(figure_.curve.length()) / static_cast<double>(columns_);
       const double first = static_cast<double>(point.start - figure_.curve.start()) / per_column;
       const double last = static_cast<double>(point.end - figure_.curve.start()) / per_column;
       for (auto c = static_cast<std::size_t>(first); c < columns_ && static_cast<double>(c) < last; ++c) {
@@ -242,18 +242,20 @@ class Drawing {
     for (const std::uint64_t tick : ticks) {
       const auto column =
           static_cast<std::size_t>(static_cast<double>(tick - curve.start()) * static_cast<double>(columns_ - 1) /
-                                   static_cast<double>(curve.instructions()));
+                                   static_cast<double>(curve.length()));
       tick_columns.push_back(column);
-      const std::string text = place_text(tick);
-      if (kGutter + column + text.size() > style_.width || labels.size() > kGutter + column) continue;
-      labels.resize(kGutter + column, ' ');
+      const std::string text = place_text(tick, curve.places);
+      // Under its tick, or as far left of it as the page's end takes.
+      const std::size_t place = std::min(kGutter + column, style_.width - std::min(style_.width, text.size()));
+      if (labels.size() > place) continue;
+      labels.resize(place, ' ');
       labels += text;
     }
     for (std::size_t c = 0; c < columns_; ++c) {
       const bool tick = std::find(tick_columns.begin(), tick_columns.end(), c) != tick_columns.end();
       line += tick ? glyphs_.tick : glyphs_.base;
     }
-    return line + "\n" + labels + "\n" + std::string(kGutter, ' ') + "instructions of the thread\n";
+    return line + "\n" + labels + "\n" + std::string(kGutter, ' ') + std::string(words_of(curve.places).axis) + "\n";
   }
 
   const Figure& figure_;
@@ -276,13 +278,14 @@ std::size_t windows_before(const Curve& curve, std::size_t point) {
   return windows;
 }
 
-/// The modelled metrics, those per 1000 instructions last; nullptr: their heading.
+/// The modelled metrics, those per so many places last; nullptr: their heading.
 std::vector<const Metric*> in_table_order(const Curve& curve) {
   std::vector<const Metric*> order;
-  for (const bool per_thousand : {false, true}) {
-    bool headed = !per_thousand;
+  const std::string_view unit = profile::rate_over(curve.places).unit;
+  for (const bool per_place : {false, true}) {
+    bool headed = !per_place;
     for (const Metric& metric : curve.metrics) {
-      if (!metric.modelled() || (metric.unit == profile::kPerThousand) != per_thousand) continue;
+      if (!metric.modelled() || (metric.unit == unit) != per_place) continue;
       if (!std::exchange(headed, true)) order.push_back(nullptr);
       order.push_back(&metric);
     }
@@ -304,12 +307,12 @@ std::vector<std::string> phase_cells(const Figure& figure, const PhaseColumn& co
   const Curve& curve = figure.curve;
   const std::uint64_t start = curve.points[column.first].start;
   const std::uint64_t end = curve.points[column.last - 1].end;
-  const double share = 100 * static_cast<double>(end - start) / static_cast<double>(curve.instructions());
+  const double share = 100 * static_cast<double>(end - start) / static_cast<double>(curve.length());
   std::vector<std::string> cells = {
       column.title,
       fmt::format("{}-{}", windows_before(curve, column.first) + 1, windows_before(curve, column.last)),
-      with_thousands(start),
-      with_thousands(end - start),
+      exact_place(start, curve.places),
+      exact_place(end - start, curve.places),
       fmt::format("{:.1f} %", share),
   };
   for (const Metric* metric : in_table_order(curve)) {
@@ -319,12 +322,12 @@ std::vector<std::string> phase_cells(const Figure& figure, const PhaseColumn& co
 }
 
 std::vector<std::string> phase_labels(const Curve& curve) {
-  std::vector<std::string> labels = {"", "windows", "first instruction", "instructions", "share"};
+  const PlaceWords& words = words_of(curve.places);
+  const std::string_view unit = profile::rate_over(curve.places).unit;
+  std::vector<std::string> labels = {"", "windows", std::string(words.first), std::string(words.many), "share"};
   for (const Metric* metric : in_table_order(curve)) {
-    const bool per_thousand = metric != nullptr && metric->unit == profile::kPerThousand;
-    labels.push_back(metric == nullptr ? std::string(profile::kPerThousand)
-                     : per_thousand    ? "  " + metric->name
-                                       : metric->label());
+    const bool per_thousand = metric != nullptr && metric->unit == unit;
+    labels.push_back(metric == nullptr ? std::string(unit) : per_thousand ? "  " + metric->name : metric->label());
   }
   return labels;
 }

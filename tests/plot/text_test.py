@@ -106,12 +106,30 @@ class Plot(unittest.TestCase):
                 ([TABLE, "--svg", "/nowhere/a.svg"], 125,
                  "zeroskid: /nowhere/a.svg: cannot write: No such file or directory\n"),
                 ([plotting.HERE / "CMakeLists.txt"], 125,
-                 f"zeroskid: {plotting.HERE}/CMakeLists.txt:1:1: not a table of windows: its first line is not "
-                 "'# zeroskid windows 1'\n")):
+                 f"zeroskid: {plotting.HERE}/CMakeLists.txt:3:1: 'add_custom_command(OUTPUT ${{three_phases}}' is no number "
+                 "from 0 up\nhint: plot reads tables of zeroskid stat -I")):
             with self.subTest(words=words):
                 done = run("plot", *words)
                 self.assertEqual((done.returncode, done.stdout), (status, ""))
                 self.assertTrue(done.stderr.startswith(message), done.stderr)
+
+    def test_tables_of_others_are_drawn(self):
+        for text, words in (
+                ("ins,l_cycle,ref_cycle,event1,event2,event3,event4\r\n" + "50000,45000,45000,5000,3,0,0\r\n" * 6,
+                 ["IPC (instructions per cycle)", "event1 per 1000 instructions", "instructions of the thread"]),
+                ("".join(f"{n}.1,{n % 3},msec,task-clock,1,100.00,,\n{n}.1,7,,page-faults,1,100.00,,\n" for n in range(1, 9)),
+                 ["task-clock (msec) per second", "page-faults per second", "time since the beginning"]),
+                ("misses;hits\n5;1\n7;2\n", ["misses per row", "rows of the table"]),
+                ("time,ins,cyc\n1,100,200\n2,150,300\n", ["cyc per 1000 instructions"])):
+            done = run("plot", "-", "--phases", text=text)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for word in words:
+                self.assertIn(word, done.stdout)
+            for line in done.stdout.splitlines():
+                self.assertLessEqual(len(line), 80)
+        done = run("plot", "-", "--html", "/dev/null", text="a,b\n1,2\n")
+        self.assertEqual(done.returncode, 129)
+        self.assertIn("--html draws over instructions", done.stderr)
 
     def test_metrics_are_drawn_if_the_table_counts_what_they_need(self):
         done = run("plot", TABLE, "--ascii", "-M", "IpBranch,CPI")
