@@ -51,6 +51,10 @@ function(unit_tests PROGRAM)
   target_link_libraries(${PROGRAM} PRIVATE zeroskid_options GTest::gmock GTest::gtest_main)
 endfunction()
 
+# A folder within a layer that includes of its layer's other rooms those named alone; tools/layering reads and holds it.
+function(room)
+endfunction()
+
 # benchmark_program(SOURCE LIBRARY...): every benchmark also runs once as a test, so that none rots.
 function(benchmark_program SOURCE)
   get_filename_component(name ${SOURCE} NAME_WE)

@@ -126,6 +126,40 @@ enum class CoreSignal : std::uint8_t {
 
 inline constexpr std::size_t kCoreSignals = static_cast<std::size_t>(CoreSignal::kCount);
 
+/// What an instruction has to be for one of its own to move a signal. `Any`: each may, also by what it sets off or waits for.
+enum class SignalCause : std::uint8_t { Load, Store, Branch, Any };
+constexpr SignalCause cause_of(CoreSignal signal) {
+  using enum CoreSignal;
+  switch (signal) {
+    case Loads:
+    case LoadL1Hit:
+    case LoadFillBuffer:
+    case LoadL2Hit:
+    case LoadL3HitNone:
+    case LoadL3HitMiss:
+    case LoadL3SnoopHit:
+    case LoadL3Hitm:
+    case LoadDram:
+    case LockedLoads:
+    case SplitLoads:
+    case LoadStlbMiss:
+    case LatencyLoads: return SignalCause::Load;
+    case Stores:
+    case SplitStores:
+    case StoreStlbMiss:
+    case StreamingStores: return SignalCause::Store;
+    case MispredictedTaken:
+    case MispredictedNotTaken:
+    case MispredictedIndirectJump:
+    case MispredictedIndirectCall:
+    case MispredictedReturn: return SignalCause::Branch;
+    default: return SignalCause::Any;
+  }
+}
+
+/// Whether the signal is time, or a part of it.
+constexpr bool is_time(CoreSignal signal) { return signal >= CoreSignal::Cycles && signal < CoreSignal::kCount; }
+
 /// Some of the signals, by number.
 using SignalSet = std::bitset<kCoreSignals>;
 

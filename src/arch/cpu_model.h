@@ -103,7 +103,7 @@ struct CpuModel {
     return static_cast<LbrFormat>(capabilities.get(PerfCapabilities::lbr_format));
   }
   /// Slot of FIXED_CTR0 in the DS management area, with PEBS baseline.
-  constexpr unsigned fixed_reset_slot() const { return pebs_format() >= PebsFormat::V5 ? 32 : 8; }
+  constexpr unsigned fixed_reset_slot() const { return traits(pebs_format()).fixed_reset_slot; }
   /// CPUID.1:ECX.DTES64.
   constexpr bool ds_64() const { return !quirks.has(Quirk::Ds32); }
   /// What IA32_PERF_GLOBAL_CTRL enables after RESET: the general counters, so that software which knows only PERFEVTSEL
@@ -131,8 +131,8 @@ constexpr bool is_consistent(const CpuModel& m) {
   for (const unsigned width : {m.general_width, m.fixed_counters != 0 ? m.fixed_width : m.general_width}) {
     if (width <= 32 || width >= 64) return false;  // a sign-extended 32-bit write must fit
   }
-  if (m.pebs_format() > PebsFormat::V5) return false;
-  if (m.pebs_baseline() != (m.pebs_format() >= PebsFormat::V4)) return false;  // no basic-only format 4 is modelled
+  if (find_pebs_format(m.pebs_format()) == nullptr) return false;
+  if (m.pebs_baseline() != is_adaptive(m.pebs_format())) return false;  // no basic-only format 4 is modelled
   if (!m.pebs_counters.subset_of(m.counters())) return false;
   if (!m.pebs_baseline() && !m.pebs_counters.subset_of(any_of(4))) return false;
   if (!(m.distribution_counters | m.exact_counters).subset_of(m.pebs_counters)) return false;

@@ -74,11 +74,13 @@ arch::SignalSet signals_of(const arch::EventMeaning& meaning) {
 
 /// Which instructions can have one of these.
 std::uint8_t risks_of(const arch::SignalSet& signals) {
-  using enum arch::CoreSignal;
   const auto risk_of = [](arch::CoreSignal signal) {
-    if ((signal >= Loads && signal <= LoadStlbMiss) || signal == LatencyLoads) return kRiskLoad;
-    if (signal >= Stores && signal <= StreamingStores) return kRiskStore;
-    if (signal >= MispredictedTaken && signal <= MispredictedReturn) return kRiskBranch;
+    switch (arch::cause_of(signal)) {
+      case arch::SignalCause::Load: return kRiskLoad;
+      case arch::SignalCause::Store: return kRiskStore;
+      case arch::SignalCause::Branch: return kRiskBranch;
+      case arch::SignalCause::Any: break;
+    }
     return kRiskAny;
   };
   std::uint8_t risks = 0;

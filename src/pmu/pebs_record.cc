@@ -35,13 +35,13 @@ Bytes PebsRecord::lay_out(const arch::PebsShape& shape, const PebsContent& conte
 Bytes PebsRecord::lay_out_fixed(PebsFormat format, const RegisterFile& after, const PebsContent& content) {
   arch::PebsV1& v1 = fixed_.v2.v1;  // every field that is not 0 for ever is written each time
   v1.v0.registers = after;
-  v1.status = format >= PebsFormat::V3 ? content.counters : content.status;
+  v1.status = arch::traits(format).names_counters ? content.counters : content.status;
   v1.data_address = content.data_address;
   v1.data_source = content.data_source;
   v1.latency = content.latency;
   fixed_.v2.eventing_ip = content.eventing_ip;
   fixed_.tsc = content.tsc;
-  return std::as_bytes(std::span{&fixed_, 1}).first(arch::record_size(format));
+  return std::as_bytes(std::span{&fixed_, 1}).first(arch::traits(format).record_bytes);
 }
 
 Bytes PebsRecord::lay_out_adaptive(PebsDataCfg groups, const RegisterFile& after, const PebsContent& content,

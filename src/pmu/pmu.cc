@@ -478,7 +478,7 @@ CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired,
     content.data_source = arch::encode_source(model_.data_source, word, access.source);
     content.latency = arch::encode_latency(model_.data_source, word, access.latency);
   }
-  if (format >= arch::PebsFormat::V3) content.tsc = clock_.tsc();
+  if (arch::traits(format).has_tsc) content.tsc = clock_.tsc();
 
   const Bytes bytes = record_.lay_out(shape, content, mode_.code64, lbr_, vector_registers_);
   const DebugStore::Outcome outcome = store_.store_pebs(bytes);

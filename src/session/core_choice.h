@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "session/config.h"
 #include "uarch/core_model.h"
-#include "uarch/machine/modelled_machine.h"
+#include "uarch/replay/modelled_machine.h"
 
 namespace zs::session {
 

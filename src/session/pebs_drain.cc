@@ -9,14 +9,14 @@ namespace {
 
 using arch::PebsFormat;
 
-PebsFacts facts_of(const arch::PebsWords& record, PebsFormat format) {
-  PebsFacts facts{.counters = {format >= PebsFormat::V3 ? record.counters : record.status},
+PebsFacts facts_of(const arch::PebsWords& record, const arch::PebsFormatTraits& format) {
+  PebsFacts facts{.counters = {format.names_counters ? record.counters : record.status},
                   .registers = record.registers,
                   .data_address = record.data_address,
                   .data_source = record.data_source,
                   .latency = record.latency};
-  if (format >= PebsFormat::V2) facts.eventing_ip = record.eventing_ip;
-  if (format >= PebsFormat::V3) facts.tsc = record.tsc;
+  if (format.has_eventing_ip) facts.eventing_ip = record.eventing_ip;
+  if (format.has_tsc) facts.tsc = record.tsc;
   return facts;
 }
 
@@ -26,13 +26,14 @@ DrainResult drain_pebs(std::span<const std::byte> records, PebsFormat format, ar
                        const std::function<void(const PebsFacts&)>& receive) {
   DrainResult result;
   arch::PebsWords record;
+  const arch::PebsFormatTraits& traits = arch::traits(format);
   while (arch::decode_pebs(records, format, arch::DsLayout::Words64, record)) {
-    PebsFacts facts = facts_of(record, format);
+    PebsFacts facts = facts_of(record, traits);
     facts.record = records.first(record.size);
     records = records.subspan(record.size);
     ++result.records;
     facts.counters = facts.counters & pebs_counters;
-    if (facts.counters.empty() && format < PebsFormat::V3 && std::has_single_bit(pebs_counters.bits)) {
+    if (facts.counters.empty() && !traits.names_counters && std::has_single_bit(pebs_counters.bits)) {
       facts.counters = pebs_counters;
     }
     if (facts.counters.empty()) {

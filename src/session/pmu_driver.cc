@@ -184,8 +184,9 @@ void PmuDriver::look_ahead(const std::function<void(const PebsFacts&)>& look) {
 
 void PmuDriver::drain_records(PmuClient& client) {
   const auto receive = [&](const PebsFacts& facts) {
-    // Formats 1 and 2 say which counters had overflowed, not which made the record: two at once cannot be told apart.
-    const bool collision = model_.pebs_format() < arch::PebsFormat::V3 && !std::has_single_bit(facts.counters.bits);
+    // A format that says which counters had overflowed, and not which made the record, does not tell two at once apart.
+    const bool collision =
+        !arch::traits(model_.pebs_format()).names_counters && !std::has_single_bit(facts.counters.bits);
     for (std::size_t i = 0; i < plan_.size(); ++i) {
       if (!plan_[i].pebs || !facts.counters.has(plan_[i].counter)) continue;
       counters_[i].total += events_per_record(i);  // this record reloaded the counter

@@ -28,7 +28,7 @@ Demand demand_of(const EventSpec& event, std::uint32_t index, const arch::CpuMod
 /// Counters held by demands: maximum bipartite matching, one augmenting path at a time (there are 12 counters).
 class Bank {
  public:
-  explicit Bank(const arch::CpuModel& model) : one_with_pebs_(model.pebs_format() < arch::PebsFormat::V3) {}
+  explicit Bank(const arch::CpuModel& model) : one_with_pebs_(!arch::traits(model.pebs_format()).names_counters) {}
 
   /// All of `more` or nothing.
   bool take(std::span<const Demand> more) {

@@ -26,7 +26,7 @@
 #include "session/regions.h"
 #include "session/thread_usage.h"
 #include "session/wire.h"
-#include "uarch/machine/modelled_machine.h"
+#include "uarch/replay/modelled_machine.h"
 
 namespace zs::session {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "uarch/kernels.h"
+#include "uarch/reference/memory_kernels.h"
 
 namespace zs::uarch {
 namespace {

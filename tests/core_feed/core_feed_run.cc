@@ -27,7 +27,7 @@
 #include "engine/loader/held_environment.h"
 #include "reference_feed.h"
 #include "stream_format.h"
-#include "uarch/machine/address_words.h"
+#include "uarch/replay/address_words.h"
 
 extern char** environ;
 

@@ -11,9 +11,9 @@
 
 #include "arch/core_feed.h"
 #include "base/check.h"
-#include "uarch/machine/address_words.h"
-#include "uarch/machine/modelled_machine.h"
-#include "uarch/machine/plain_machine.h"
+#include "uarch/reference/plain_machine.h"
+#include "uarch/replay/address_words.h"
+#include "uarch/replay/modelled_machine.h"
 
 namespace zs {
 

@@ -32,15 +32,19 @@ def layering(files, picture=PICTURE):
         return result.returncode, result.stdout.splitlines()
 
 
-class Layering(unittest.TestCase):
-    def assertRefused(self, files, *messages, picture=PICTURE):
-        status, lines = layering(files, picture)
+class Case(unittest.TestCase):
+    picture, always = PICTURE, {}
+
+    def assertRefused(self, files, *messages):
+        status, lines = layering({**self.always, **files}, self.picture)
         self.assertEqual((status, lines), (1, list(messages)))
 
     def assertAccepted(self, files):
-        status, lines = layering(files)
+        status, lines = layering({**self.always, **files}, self.picture)
         self.assertEqual(status, 0, lines)
 
+
+class Layering(Case):
     def test_a_layer_includes_itself_and_everything_below_at_any_depth(self):
         self.assertAccepted({"session/a.cc": '#include "session/b.h"\n#include "engine/e.h"\n#include "base/check.h"\n'})
 
@@ -90,6 +94,49 @@ class Layering(unittest.TestCase):
             result = subprocess.run([LAYERING, folder], capture_output=True, text=True)
         self.assertEqual((result.returncode, result.stderr),
                          (1, "CMakeLists.txt:1: layer arch stands on base, which no line above defines\n"))
+
+
+ROOMS = PICTURE + """
+room(engine/memory)
+room(engine/translate engine/memory)
+room(engine/kernel    engine/translate)
+room(engine/reference engine/kernel)   # tests only
+"""
+INSIDE = {"engine/memory/m.h": "", "engine/translate/t.h": '#include "engine/memory/m.h"\n', "engine/kernel/k.h": "",
+          "engine/reference/r.h": '#include "engine/kernel/k.h"\n'}
+
+
+class Rooms(Case):
+    picture, always = ROOMS, INSIDE
+
+    def test_a_room_includes_those_that_its_line_names_and_what_they_may_include(self):
+        self.assertAccepted({"engine/kernel/k.cc": '#include "engine/translate/t.h"\n#include "engine/memory/m.h"\n'})
+
+    def test_a_room_includes_no_other(self):
+        self.assertRefused({"engine/memory/m.cc": '#include "engine/translate/t.h"\n'},
+                           "src/engine/memory/m.cc:1: engine/translate/t.h: engine/memory may include engine/memory; "
+                           "not engine/translate")
+
+    def test_files_in_no_room_and_tests_include_any(self):
+        self.assertAccepted({"engine/e.cc": '#include "engine/kernel/k.h"\n',
+                             "session/s.cc": '#include "engine/kernel/k.h"\n',
+                             "engine/memory/m_test.cc": '#include "engine/kernel/k.h"\n'})
+
+    def test_what_is_for_tests_only_they_alone_include(self):
+        self.assertAccepted({"engine/kernel/k_bench.cc": '#include "engine/reference/r.h"\n'})
+        for place in ("engine/e.cc", "engine/kernel/k.cc", "session/s.h"):
+            self.assertRefused({place: '#include "engine/reference/r.h"\n'},
+                               f"src/{place}:1: engine/reference/r.h: only tests include engine/reference")
+
+    def test_a_room_has_a_folder_and_stands_on_rooms_above_its_line(self):
+        for line, message in (("room(engine/nowhere)", "room engine/nowhere: there is no folder src/engine/nowhere"),
+                              ("room(engine/memory engine/later)",
+                               "room engine/memory stands on engine/later, which no line above defines")):
+            with tempfile.TemporaryDirectory() as folder:
+                (pathlib.Path(folder) / "src" / "engine" / "memory").mkdir(parents=True)
+                (pathlib.Path(folder) / "CMakeLists.txt").write_text("layer(engine)\n" + line + "\n")
+                result = subprocess.run([LAYERING, folder], capture_output=True, text=True)
+            self.assertEqual((result.returncode, result.stderr), (1, f"CMakeLists.txt:2: {message}\n"))
 
 
 if __name__ == "__main__":

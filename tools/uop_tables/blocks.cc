@@ -7,7 +7,7 @@
 #include <string>
 
 #include "uarch/core_model.h"
-#include "uarch/timing/code_samples.h"
+#include "uarch/reference/code_samples.h"
 #include "uarch/timing/core_clock.h"
 
 namespace {

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> core2_events();  // events/intel.cc
 
 /// Core 2 Duo (06_0FH stepping 6): the smallest PMU here, for perfmon 2, PEBS format 0 and four last-branch records.
 /// source: SDM vol. 3B, "Performance Monitoring (Processors Based on Intel Core Microarchitecture)": PEBS on PMC0 only, one

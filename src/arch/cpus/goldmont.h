@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> goldmont_events();  // events/intel.cc
 
 /// Goldmont (06_5CH).
 /// source: SDM vol. 3B, "Performance Monitoring for Goldmont Microarchitecture": PEBS on PMC0 only and of any event, format 3,

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> haswell_events();  // events/intel.cc
 
 /// Haswell client (06_3CH), hyper-threading on.
 /// source: CPUID dump of a Core i7-4770 (signature, leaf 0AH); SDM vol. 3B, "4th Generation Intel Core Processor

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> icelake_server_events();  // events/intel.cc
 
 /// Ice Lake server (06_6AH).
 /// source: CPUID dump of a Xeon Gold 6336Y (signature, leaf 0AH); SDM vol. 3B, Ice Lake: "Extended PEBS", "Adaptive PEBS",

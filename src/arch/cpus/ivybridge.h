@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> ivybridge_events();  // events/intel.cc
 
 /// Ivy Bridge client (06_3AH), hyper-threading on: the only model here with the precise-store facility.
 /// source: CPUID dump of a Core i7-3770 (signature, leaf 0AH); SDM vol. 3B, "Performance Monitoring for Processors Based on

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> nehalem_events();  // events/intel.cc
 
 /// Nehalem (06_1AH), hyper-threading on.
 /// source: CPUID dumps of a Core i7-920 (signature, leaf 0AH: reference-cycle and branch-mispredict events are absent); SDM

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpus/icelake_server.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> sapphire_rapids_events();  // events/intel.cc
 
 /// Sapphire Rapids (06_8FH). Ice Lake with architectural LBRs, exact counters and four more metrics.
 /// source: CPUID dump of a Xeon w7-2475X (signature, leaves 0AH and 1CH: LBR depths 8, 16, 32); SDM vol. 3B, "Architectural

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> skylake_client_events();  // events/intel.cc
 
 /// Skylake client (06_5EH), hyper-threading on.
 /// source: CPUID dumps of a Core i7-6700K (signature, leaf 0AH); SDM vol. 3B, "6th Generation Intel Core Processor

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpus/skylake_client.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> skylake_server_events();  // events/intel.cc
 
 /// Skylake server (06_55H stepping 4), hyper-threading off: the default. Skylake client with more counters.
 /// source: CPUID dump of a Xeon Platinum 8160 (signature, leaf 0AH but for the number of counters); SDM vol. 3B,

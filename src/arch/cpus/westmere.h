@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpus/nehalem.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> westmere_events();  // events/intel.cc
 
 /// Westmere client (06_25H), hyper-threading on. Nehalem with the branch-mispredict event and a second off-core register.
 /// source: CPUID dump of a Core i5-650 (signature, leaf 0AH; its reference-cycle event is absent); SDM vol. 3B,

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <span>
+
 #include "arch/cpu_model.h"
-#include "arch/events/tables.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
+
+std::span<const Event> zen4_events();  // events/amd.cc
 
 /// Zen 4 (19_61H), one thread per core. Six counters, no fixed ones; neither PEBS nor a Debug Store.
 /// source: CPUID dump of a Ryzen 9 7950X (signature, leaf 8000'0022H: PerfMonV2, six core counters); APM vol. 2, "Performance

@@ -6,7 +6,8 @@
 // Left out: counters of L3 and of the data fabric, which are no part of a core.
 #include <array>
 
-#include "arch/events/tables.h"
+#include "arch/cpus/zen4.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
 

@@ -38,6 +38,15 @@ enum class Tick : std::uint8_t {
   Slots,      // issue slots, if a core model tells of them
 };
 
+/// What of the PMU samples the event, where its records say more of an access than those of other events. A CPU model says which
+/// of them it has.
+enum class Facility : std::uint8_t {
+  None,
+  LoadLatency,   // tags loads and counts those that took more than MSR_PEBS_LD_LAT says
+  PreciseStore,  // with MSR_PEBS_ENABLE[63] the records on PMC3 have a store's address
+  StoreLatency,  // the records have a store's latency and place
+};
+
 struct Event {
   std::string_view name;     // perf's spelling: lower case
   std::string_view aliases;  // names the same event has elsewhere, separated by one space; "" if none
@@ -50,9 +59,10 @@ struct Event {
 
   std::uint8_t cmask = 0;
   bool invert = false, edge = false, any = false;
-  bool data_address = false;   // its PEBS record carries the data linear address
-  bool of_store = false;       // and that is the store's, if the instruction loads as well
-  bool extension = false;      // this processor has no such event: the encoding is zeroskid's own
+  bool data_address = false;  // its PEBS record carries the data linear address
+  bool of_store = false;      // and that is the store's, if the instruction loads as well
+  bool extension = false;     // this processor has no such event: the encoding is zeroskid's own
+  Facility facility = Facility::None;
   Tick tick = Tick::None;      // what Pmu::advance() adds to; `meaning` is null then
   std::uint32_t selector = 0;  // to be written to MSR_PEBS_LD_LAT (code CDH) or MSR_PEBS_FRONTEND (C6H) too
 
@@ -79,6 +89,7 @@ struct Event {
   constexpr Event with_store_address() const;
   constexpr Event own_encoding() const;
   constexpr Event selecting(std::uint32_t value) const;
+  constexpr Event by(Facility sampling) const;
 };
 
 /// A row whose events `meaning` counts.
@@ -87,10 +98,12 @@ constexpr Event exact(std::string_view name, std::uint16_t code, std::uint8_t um
   return {name, "", code, umask, counters, precise, &meaning, description};
 }
 
-/// A row of which a core model tells: `meaning` is a kModelled.
+/// A row of which a core model tells: `meaning` is a kModelled. Tagged loads are those of the load-latency facility.
 constexpr Event modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
                          Precise precise, const EventMeaning& meaning, std::string_view description) {
-  return {name, "", code, umask, counters, precise, &meaning, description};
+  Event event{name, "", code, umask, counters, precise, &meaning, description};
+  if (&meaning == &kModelled<CoreSignal::LatencyLoads>) event.facility = Facility::LoadLatency;
+  return event;
 }
 
 /// A row of time. It counts where the processor reports time to its PMU.
@@ -150,6 +163,12 @@ constexpr Event Event::own_encoding() const {
 constexpr Event Event::selecting(std::uint32_t value) const {
   Event event = *this;
   event.selector = value;
+  return event;
+}
+
+constexpr Event Event::by(Facility sampling) const {
+  Event event = *this;
+  event.facility = sampling;
   return event;
 }
 

@@ -10,7 +10,17 @@
 #include <array>
 #include <cstddef>
 
-#include "arch/events/tables.h"
+#include "arch/cpus/core2.h"
+#include "arch/cpus/goldmont.h"
+#include "arch/cpus/haswell.h"
+#include "arch/cpus/icelake_server.h"
+#include "arch/cpus/ivybridge.h"
+#include "arch/cpus/nehalem.h"
+#include "arch/cpus/sapphire_rapids.h"
+#include "arch/cpus/skylake_client.h"
+#include "arch/cpus/skylake_server.h"
+#include "arch/cpus/westmere.h"
+#include "arch/events/event.h"
 
 namespace zs::arch {
 
@@ -1272,9 +1282,11 @@ constexpr Row kRows[] = {
     {Spr, modelled("mem_trans_retired.load_latency_gt_8", 0xCD, 0x01, but_pmc0, Yes,
         kModelled<LatencyLoads>, "tagged loads retired that took more than 8 cycles").with_address().selecting(8)},
     {Ivb, exact("mem_trans_retired.precise_store", 0xCD, 0x02, only(3), Always, kStores,
-        "stores retired, sampled with their addresses by the precise-store facility").with_store_address()},
+        "stores retired, sampled with their addresses by the precise-store facility").with_store_address()
+        .by(Facility::PreciseStore)},
     {Spr, exact("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes, kStores,
-        "stores retired, sampled with their addresses, where the line was and how long it took").with_store_address()},
+        "stores retired, sampled with their addresses, where the line was and how long it took").with_store_address()
+        .by(Facility::StoreLatency)},
     {Nhm, not_modelled("mem_uncore_retired.local_dram", 0x0F, 0x20, every, Yes,
         "loads retired that missed the third-level cache and were served from local memory")
         .also("mem_load_l3_miss_retired.local_dram mem_load_uops_l3_miss_retired.local_dram "
@@ -1481,9 +1493,9 @@ constexpr std::size_t kRowsOf = [] {
   return rows;
 }();
 
-template <Cpus Cpu, unsigned General, unsigned Fixed>
+template <Cpus Cpu, const CpuModel& Model>
 constexpr auto kTable = [] {
-  constexpr CounterSet existing = any_of(General) | all_fixed(Fixed);
+  constexpr CounterSet existing = Model.counters();
   std::array<Event, kRowsOf<Cpu>> table{};
   std::size_t at = 0;
   for (const Row& row : kRows) {
@@ -1495,23 +1507,23 @@ constexpr auto kTable = [] {
   return table;
 }();
 
-template <Cpus Cpu, unsigned General, unsigned Fixed>
+template <Cpus Cpu, const CpuModel& Model>
 std::span<const Event> table() {
-  static_assert(is_consistent(kTable<Cpu, General, Fixed>, any_of(General) | all_fixed(Fixed)));
-  return kTable<Cpu, General, Fixed>;
+  static_assert(is_consistent(kTable<Cpu, Model>, Model.counters()));
+  return kTable<Cpu, Model>;
 }
 
 }  // namespace
 
-std::span<const Event> core2_events() { return table<Core2, 2, 3>(); }
-std::span<const Event> nehalem_events() { return table<Nhm, 4, 3>(); }
-std::span<const Event> westmere_events() { return table<Wsm, 4, 3>(); }
-std::span<const Event> ivybridge_events() { return table<Ivb, 4, 3>(); }
-std::span<const Event> haswell_events() { return table<Hsw, 4, 3>(); }
-std::span<const Event> skylake_client_events() { return table<Skl, 4, 3>(); }
-std::span<const Event> skylake_server_events() { return table<Skx, 8, 3>(); }
-std::span<const Event> icelake_server_events() { return table<Icx, 8, 4>(); }
-std::span<const Event> sapphire_rapids_events() { return table<Spr, 8, 4>(); }
-std::span<const Event> goldmont_events() { return table<Glm, 4, 3>(); }
+std::span<const Event> core2_events() { return table<Core2, kCore2V1>(); }
+std::span<const Event> nehalem_events() { return table<Nhm, kNehalem1>(); }
+std::span<const Event> westmere_events() { return table<Wsm, kWestmere1>(); }
+std::span<const Event> ivybridge_events() { return table<Ivb, kIvybridge1>(); }
+std::span<const Event> haswell_events() { return table<Hsw, kHaswell1>(); }
+std::span<const Event> skylake_client_events() { return table<Skl, kSkylakeClient1>(); }
+std::span<const Event> skylake_server_events() { return table<Skx, kSkylakeServer1>(); }
+std::span<const Event> icelake_server_events() { return table<Icx, kIcelakeServer1>(); }
+std::span<const Event> sapphire_rapids_events() { return table<Spr, kSapphireRapids1>(); }
+std::span<const Event> goldmont_events() { return table<Glm, kGoldmont1>(); }
 
 }  // namespace zs::arch

@@ -1,16 +1,11 @@
 // Lookup in the event tables; and the one event whose UMASK is a set.
 #include "arch/events/tables.h"
 
+#include <algorithm>
+
 #include "arch/cpu_model.h"
 
 namespace zs::arch {
-
-namespace {
-
-// FP_ARITH_INST_RETIRED: the one event whose UMASK is a set of classes rather than a number.
-constexpr std::uint8_t kFpArithCode = 0xC7;
-
-}  // namespace
 
 std::span<const Event> events(const CpuModel& model) { return model.events(); }
 
@@ -56,9 +51,11 @@ const Event* find_whole_event(const CpuModel& model, PerfEvtSel select) {
 
 const EventMeaning* meaning_of(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
   if (const Event* row = find_event(model, event, umask); row != nullptr) return row->meaning;
-  // A generation that has the event lists its lowest class.
-  if (event == kFpArithCode && umask != 0 && find_event(model, kFpArithCode, 0x01) != nullptr) return &kFpArith[umask];
-  return nullptr;
+  // FP_ARITH_INST_RETIRED: the one event whose UMASK is a set of classes rather than a number.
+  const auto is_of_classes = [event](const Event& row) {
+    return row.code == event && row.meaning == &kFpArith[row.umask];
+  };
+  return umask != 0 && std::ranges::any_of(events(model), is_of_classes) ? &kFpArith[umask] : nullptr;
 }
 
 const EventMeaning* meaning_of(const CpuModel& model, PerfEvtSel select) {
@@ -79,15 +76,21 @@ const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index) {
   return row != nullptr ? row->meaning : nullptr;
 }
 
+namespace {
+
+bool is_sampled_by(Facility facility, const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
+  const Event* const row = find_event(model, event, umask);
+  return row != nullptr && row->facility == facility;
+}
+
+}  // namespace
+
 bool is_precise_store(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
-  return model.precise_store && event == 0xCD && umask == 0x02;
+  return model.precise_store && is_sampled_by(Facility::PreciseStore, model, event, umask);
 }
 
 bool is_load_latency(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
-  if (!model.load_latency) return false;
-  // 0BH/10H on Nehalem and Westmere, CDH/01H since.
-  return (event == 0xCD && umask == 0x01) ||
-         (event == 0x0B && umask == 0x10 && find_event(model, 0xCD, 0x01) == nullptr);
+  return model.load_latency && is_sampled_by(Facility::LoadLatency, model, event, umask);
 }
 
 bool is_precise_store(const CpuModel& model, PerfEvtSel select) {
@@ -99,7 +102,7 @@ bool is_load_latency(const CpuModel& model, PerfEvtSel select) {
 }
 
 bool is_store_latency(const CpuModel& model, std::uint16_t event, std::uint8_t umask) {
-  return model.store_latency && event == 0xCD && umask == 0x02;
+  return model.store_latency && is_sampled_by(Facility::StoreLatency, model, event, umask);
 }
 
 }  // namespace zs::arch

@@ -55,17 +55,4 @@ bool is_load_latency(const CpuModel& model, PerfEvtSel select);
 /// Whether the event is that of sampled stores with latency and place.
 bool is_store_latency(const CpuModel& model, std::uint16_t event, std::uint8_t umask);
 
-// The tables, in intel.cc and amd.cc.
-std::span<const Event> core2_events();
-std::span<const Event> goldmont_events();
-std::span<const Event> haswell_events();
-std::span<const Event> icelake_server_events();
-std::span<const Event> ivybridge_events();
-std::span<const Event> nehalem_events();
-std::span<const Event> sapphire_rapids_events();
-std::span<const Event> skylake_client_events();
-std::span<const Event> skylake_server_events();
-std::span<const Event> westmere_events();
-std::span<const Event> zen4_events();
-
 }  // namespace zs::arch

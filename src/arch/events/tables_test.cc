@@ -279,6 +279,37 @@ TEST(EventTables, PutPreciseDistributionOnPmc1Only) {
   EXPECT_EQ(event->precise, Precise::Distribution);
 }
 
+TEST(EventTables, HaveAnEventOfEachFacilityOfTheirProcessorAndOfNoOther) {
+  for (const CpuModel& model : cpu_models()) {
+    const auto has = [&model](Facility facility) {
+      return std::ranges::any_of(events(model), [facility](const Event& event) { return event.facility == facility; });
+    };
+    EXPECT_EQ(has(Facility::LoadLatency), model.load_latency) << model.name;
+    EXPECT_EQ(has(Facility::PreciseStore), model.precise_store) << model.name;
+    EXPECT_EQ(has(Facility::StoreLatency), model.store_latency) << model.name;
+  }
+  const CpuModel &nehalem = *find_cpu_model("nehalem"), &spr = *find_cpu_model("sapphire-rapids");
+  EXPECT_TRUE(is_load_latency(nehalem, 0x0B, 0x10) && is_load_latency(spr, 0xCD, 0x01));
+  EXPECT_FALSE(is_load_latency(nehalem, 0xCD, 0x01) || is_load_latency(spr, 0x0B, 0x10));
+  EXPECT_TRUE(is_store_latency(spr, 0xCD, 0x02) && is_precise_store(*find_cpu_model("ivybridge"), 0xCD, 0x02));
+  EXPECT_FALSE(is_precise_store(spr, 0xCD, 0x02) || is_load_latency(spr, 0xCD, 0x02));
+}
+
+/// What moves with an access of its own instruction can be in no other instruction.
+TEST(CoreSignals, OfRetiredAccessesAndBranchesNameTheirInstruction) {
+  using enum CoreSignal;
+  for (const CoreSignal signal : {Loads, LoadDram, LockedLoads, LoadStlbMiss, LatencyLoads})
+    EXPECT_EQ(cause_of(signal), SignalCause::Load);
+  for (const CoreSignal signal : {Stores, SplitStores, StoreStlbMiss, StreamingStores})
+    EXPECT_EQ(cause_of(signal), SignalCause::Store);
+  for (const CoreSignal signal : {MispredictedTaken, MispredictedNotTaken, MispredictedReturn})
+    EXPECT_EQ(cause_of(signal), SignalCause::Branch);
+  for (const CoreSignal signal : {L1dReplacement, FetchMiss, Resteers, Cycles, DtlbLoadWalk, SoftwarePrefetches})
+    EXPECT_EQ(cause_of(signal), SignalCause::Any);
+  EXPECT_TRUE(is_time(Cycles) && is_time(WrongPathUops));
+  EXPECT_FALSE(is_time(Resteers) || is_time(Loads));
+}
+
 TEST(EventTables, TakeAnyUnionOfFloatingPointClasses) {
   const EventMeaning* meaning = meaning_of(skylake(), 0xC7, 0x21);  // scalar double, packed 256 single
   ASSERT_NE(meaning, nullptr);

@@ -152,8 +152,7 @@ SourceWord source_word(const CpuModel& model, const Event* event) {
   if (is_load_latency(model, event->code, event->umask)) return SourceWord::LoadLatency;
   if (is_precise_store(model, event->code, event->umask)) return SourceWord::PreciseStore;
   if (is_store_latency(model, event->code, event->umask)) return SourceWord::StoreLatency;
-  // Before Haswell no other event's records have an address.
-  if (!event->data_address || model.pebs_format() < PebsFormat::V2) return SourceWord::None;
+  if (!event->data_address || !traits(model.pebs_format()).has_plain_addresses) return SourceWord::None;
   if (event->of_store) return SourceWord::StoreHit;
   return event->meaning == &kLoadsAndStores ? SourceWord::None : SourceWord::PlainLoad;
 }

@@ -9,6 +9,7 @@ std::optional<DsExcerpt> read_excerpt(Bytes bytes) {
   DsExcerpt excerpt{.head = in.read<DsExcerptHead>()};
   const DsExcerptHead& head = excerpt.head;
   if (head.magic != DsExcerptHead::kMagic || head.shape.layout > DsLayout::Words64) return std::nullopt;
+  if (find_pebs_format(head.shape.format) == nullptr) return std::nullopt;
   excerpt.area = in.take(head.area_bytes);
   excerpt.record = in.take(head.record_bytes);
   if (!in.ok()) return std::nullopt;

@@ -74,11 +74,11 @@ std::size_t pebs_record(Page& page, const DsShape& shape, Bytes bytes) {
     return sizeof(Pebs32);
   }
   if (is_adaptive(shape.format)) return adaptive_record(page, bytes);
-  const std::size_t size = record_size(shape.format);
+  const std::size_t size = traits(shape.format).record_bytes;
   if (bytes.size() < size) return 0;
   for (const RecordField& f : kPebsFields) {
     if (f.offset >= size) break;
-    const bool counters = f.offset == kCountersField.offset && shape.format >= PebsFormat::V3;
+    const bool counters = f.offset == kCountersField.offset && traits(shape.format).names_counters;
     page.field(f.offset, counters ? kCountersField.name : f.name, word_at(bytes, f.offset, 8), 8);
   }
   return size;

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace zs::arch;
   if (size < 2) return 0;
   const DsShape shape{.layout = data[0] % 2 == 0 ? DsLayout::Words32 : DsLayout::Words64,
-                      .format = static_cast<PebsFormat>(data[1] % 6u),
+                      .format = kPebsFormats[data[1] % std::size(kPebsFormats)].format,
                       .fixed_slots = static_cast<std::uint8_t>(data[1] / 8 % 5)};
   const auto read = [data, size](std::uint64_t at, std::span<std::byte> into) {
     if (at > size || into.size() > size - at) return false;

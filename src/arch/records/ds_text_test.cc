@@ -122,6 +122,17 @@ TEST(DsText, AnExcerptIsItsAreaAndItsRecord) {
             std::string::npos);
 }
 
+TEST(DsText, AnExcerptInAFormatThatNobodyKnowsIsNone) {
+  ByteWriter out;
+  out.write(DsExcerptHead{.record_bytes = 0, .shape = {.format = PebsFormat::V5}});
+  EXPECT_TRUE(read_excerpt(out.bytes()));
+  for (const std::size_t number : {std::size(kPebsFormats), std::size_t{255}}) {
+    ByteWriter other;
+    other.write(DsExcerptHead{.record_bytes = 0, .shape = {.format = static_cast<PebsFormat>(number)}});
+    EXPECT_FALSE(read_excerpt(other.bytes())) << number;
+  }
+}
+
 TEST(DsText, AnExcerptWhoseAreaIsNotThatOfItsProcessorIsNone) {
   ByteWriter out;
   out.write(DsExcerptHead{.area_bytes = 8, .shape = {.format = PebsFormat::V1}});

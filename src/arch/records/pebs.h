@@ -9,19 +9,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "arch/msrs.h"
 #include "arch/records/ds_area.h"
 #include "arch/retired.h"
 #include "base/bytes.h"
+#include "base/check.h"
 
 namespace zs::arch {
 
-/// IA32_PERF_CAPABILITIES.PEBS_FMT.
+/// IA32_PERF_CAPABILITIES.PEBS_FMT. What is different about each stands in kPebsFormats.
 enum class PebsFormat : std::uint8_t { V0 = 0, V1 = 1, V2 = 2, V3 = 3, V4 = 4, V5 = 5 };
-
-/// Formats whose records differ in size, by what PEBS_DATA_CFG asks for. 5 differs from 4 in the reset slots only.
-constexpr bool is_adaptive(PebsFormat format) { return format >= PebsFormat::V4; }
 
 /// State after the instruction that caused the record; `registers.ip` is the instruction that runs next.
 struct PebsV0 {
@@ -169,6 +168,52 @@ constexpr std::size_t adaptive_size(PebsDataCfg groups) {
          (groups.has(PebsDataCfg::xmms) ? sizeof(PebsXmms) : 0) + lbr_entries(groups) * sizeof(PebsLbr);
 }
 
+/// What is known of one PEBS format. Nobody compares formats: a reader, a writer or a driver asks for the fact that it needs.
+struct PebsFormatTraits {
+  PebsFormat format;
+  std::size_t record_bytes;  // of one record; 0: adaptive, its groups decide (PEBS_DATA_CFG)
+  bool names_counters;       // the record says which counters it is of; else what GLOBAL_STATUS was
+  bool has_eventing_ip;      // of the instruction that caused the event
+  bool has_tsc;              // the time-stamp counter
+  bool has_plain_addresses;  // also records of events that are not of the load-latency facility have a data address
+  std::uint8_t fixed_reset_slot;  // slot of FIXED_CTR0 in the DS management area, where fixed counters have one
+
+  constexpr bool adaptive() const { return record_bytes == 0; }
+};
+
+// clang-format off
+/// Row n is format n.
+inline constexpr PebsFormatTraits kPebsFormats[] = {
+    //                        bytes  counters  eventing ip  tsc  addresses  slot
+    {PebsFormat::V0, sizeof(PebsV0), false, false, false, false,  8},
+    {PebsFormat::V1, sizeof(PebsV1), false, false, false, false,  8},
+    {PebsFormat::V2, sizeof(PebsV2), false, true,  false, true,   8},
+    {PebsFormat::V3, sizeof(PebsV3), true,  true,  true,  true,   8},
+    {PebsFormat::V4, 0,              true,  true,  true,  true,   8},
+    {PebsFormat::V5, 0,              true,  true,  true,  true,  32},
+};
+// clang-format on
+
+static_assert([] {
+  for (std::size_t i = 0; i < std::size(kPebsFormats); ++i) {
+    if (kPebsFormats[i].format != static_cast<PebsFormat>(i)) return false;
+  }
+  return true;
+}());
+
+/// Null for a number that no row has.
+constexpr const PebsFormatTraits* find_pebs_format(PebsFormat format) {
+  const auto number = static_cast<std::size_t>(format);
+  return number < std::size(kPebsFormats) ? &kPebsFormats[number] : nullptr;
+}
+/// format  of a CPU model, or a number that find_pebs_format() knows
+constexpr const PebsFormatTraits& traits(PebsFormat format) {
+  const PebsFormatTraits* const row = find_pebs_format(format);
+  CHECK(row != nullptr, static_cast<unsigned>(format));
+  return *row;
+}
+constexpr bool is_adaptive(PebsFormat format) { return traits(format).adaptive(); }
+
 /// What tells one record from another: the format, the area's layout, and for adaptive formats the groups.
 struct PebsShape {
   PebsFormat format = PebsFormat::V3;
@@ -176,21 +221,9 @@ struct PebsShape {
   PebsDataCfg groups{};
 };
 
-/// Bytes of one record of formats 0 to 3; 0 for a format without a fixed size.
-constexpr std::size_t record_size(PebsFormat format) {
-  switch (format) {
-    case PebsFormat::V0: return sizeof(PebsV0);
-    case PebsFormat::V1: return sizeof(PebsV1);
-    case PebsFormat::V2: return sizeof(PebsV2);
-    case PebsFormat::V3: return sizeof(PebsV3);
-    case PebsFormat::V4:
-    case PebsFormat::V5: return 0;
-  }
-  return 0;  // an unknown format
-}
 constexpr std::size_t record_size(const PebsShape& shape) {
   if (shape.layout == DsLayout::Words32) return sizeof(Pebs32);
-  return is_adaptive(shape.format) ? adaptive_size(shape.groups) : record_size(shape.format);
+  return is_adaptive(shape.format) ? adaptive_size(shape.groups) : traits(shape.format).record_bytes;
 }
 
 }  // namespace zs::arch

@@ -21,12 +21,12 @@ bool decode_32(Bytes bytes, PebsWords& words) {
 }
 
 bool decode_fixed(Bytes bytes, PebsFormat format, PebsWords& words) {
-  const std::size_t size = record_size(format);
+  const std::size_t size = traits(format).record_bytes;
   if (size == 0 || bytes.size() < size) return false;
   PebsV3 record{};  // an older record is a prefix of a newer one
   std::memcpy(&record, bytes.data(), size);
   const PebsV1& v1 = record.v2.v1;
-  const bool names_counters = format >= PebsFormat::V3;
+  const bool names_counters = traits(format).names_counters;
   words = {.size = size,
            .groups = {},
            .registers = v1.v0.registers,

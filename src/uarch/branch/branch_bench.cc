@@ -2,7 +2,9 @@
 // predicted by the host as badly as by the model, which is half of the price.
 #include <benchmark/benchmark.h>
 
-#include "uarch/branch/branch_streams.h"
+#include "uarch/cpus/sapphire_rapids.h"
+#include "uarch/cpus/skylake_server.h"
+#include "uarch/reference/branch_streams.h"
 
 namespace zs::uarch {
 namespace {

@@ -1,4 +1,4 @@
-// What the branch prediction of a modelled core is made of, as numbers, and the rows of the cores. No vendor publishes its
+// What the branch prediction of a modelled core is made of, as numbers; those of each stand in cpus/. No vendor publishes its
 // predictors; structure and history lengths are what researchers inferred from measurements, and sizes are mostly chosen.
 #pragma once
 
@@ -95,57 +95,5 @@ constexpr BranchParameters without_path(BranchParameters p) {
   p.outcome_history = 14;
   return p;
 }
-
-// clang-format off
-
-/// source: return_stack: Optimization manual, "Return Stack Buffer" (16 from Nehalem on); the two-level hybrid with about 18
-///         outcomes: published measurements of Nehalem's predictor.
-/// chosen: all sizes; the one indirect table with a short path.
-inline constexpr BranchParameters kWestmereBranch{
-    .conditional = ConditionalKind::Tournament, .base_entries = 16384, .outcome_entries = 16384, .outcome_history = 18,
-    .indirect_last_entries = 1024, .indirect_histories = {8}, .indirect_entries = 1024,
-    .return_stack = 16, .btb_entries = 2048, .btb_ways = 4};
-
-/// source: path of 93 taken branches, tagged tables over about 8, 32 and all of it: the Half&Half paper on Haswell to
-///         Skylake; history-hashed indirect prediction: the CGO 2015 study of interpreters on Haswell; 4096 BTB entries:
-///         published measurements.
-/// chosen: entries of the tables; four ways; indirect histories as the conditional ones.
-inline constexpr BranchParameters kHaswellBranch{
-    .base_entries = 8192, .histories = {8, 32, 93}, .tagged_entries = 4096,
-    .indirect_last_entries = 1024, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
-    .return_stack = 16, .btb_entries = 4096, .btb_ways = 4};
-
-/// As Haswell: the same papers found the same structure.
-inline constexpr BranchParameters kSkylakeServerBranch = kHaswellBranch;
-
-/// source: as Haswell; larger BTB and return stack: published measurements of Sunny Cove.
-/// chosen: 16384 base entries, 22 return addresses, 5120 BTB entries in five ways.
-inline constexpr BranchParameters kIcelakeServerBranch{
-    .base_entries = 16384, .histories = {8, 32, 93}, .tagged_entries = 4096,
-    .indirect_last_entries = 2048, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
-    .return_stack = 22, .btb_entries = 5120, .btb_ways = 5};
-
-/// source: path of 194 taken branches: the Pathfinder paper on Golden Cove; 12K BTB entries: Optimization manual, "Golden Cove
-///         Microarchitecture".
-/// chosen: four tables and the histories between; 24 return addresses; six ways.
-inline constexpr BranchParameters kSapphireRapidsBranch{
-    .base_entries = 16384, .histories = {8, 32, 93, 194}, .tagged_entries = 4096,
-    .indirect_last_entries = 2048, .indirect_histories = {4, 8, 32, 194}, .indirect_entries = 1024,
-    .return_stack = 24, .btb_entries = 12288, .btb_ways = 6};
-
-/// source: TAGE conditional and ITTAGE-like indirect prediction, 32 return addresses, second-level BTB of 7K: AMD's
-///         "Software Optimization Guide for the AMD Zen4 Microarchitecture".
-/// chosen: histories and entries; the 7K in seven ways.
-inline constexpr BranchParameters kZen4Branch{
-    .base_entries = 16384, .histories = {8, 24, 64, 160}, .tagged_entries = 4096,
-    .indirect_last_entries = 1024, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
-    .return_stack = 32, .btb_entries = 7168, .btb_ways = 7};
-
-// clang-format on
-
-static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kHaswellBranch) == nullptr);
-static_assert(inconsistency(kIcelakeServerBranch) == nullptr && inconsistency(kSapphireRapidsBranch) == nullptr);
-static_assert(inconsistency(kZen4Branch) == nullptr);
-static_assert(inconsistency(without_path(kSkylakeServerBranch)) == nullptr);
 
 }  // namespace zs::uarch

@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "uarch/branch/branch_streams.h"
 #include "uarch/core_model.h"
-#include "uarch/test_names.h"
+#include "uarch/cpus/skylake_server.h"
+#include "uarch/reference/branch_streams.h"
+#include "uarch/reference/test_names.h"
 
 namespace zs::uarch {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "uarch/core_model.h"
-#include "uarch/kernels.h"
-#include "uarch/plain_parts.h"
+#include "uarch/reference/memory_kernels.h"
+#include "uarch/reference/plain_parts.h"
 
 namespace zs::uarch {
 namespace {

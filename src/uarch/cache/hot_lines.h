@@ -3,7 +3,7 @@
 // entry says no more than that the cache has the line, that it is quick, and where the TLB has its page; and whoever changes those drops it
 // (Cache::set_quick, drop_page).
 //
-// Linear, because it stands before the translation. Translated code reads the entries (machine/path_routines.cc).
+// Linear, because it stands before the translation. Translated code reads the entries (replay/path_routines.cc).
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "uarch/chance.h"
-#include "uarch/plain_parts.h"
+#include "uarch/reference/plain_parts.h"
 
 namespace zs::uarch {
 namespace {

@@ -6,6 +6,30 @@
 
 namespace zs::uarch {
 
+// clang-format off
+
+/// source: as Haswell; larger BTB and return stack: published measurements of Sunny Cove.
+/// chosen: 16384 base entries, 22 return addresses, 5120 BTB entries in five ways.
+inline constexpr BranchParameters kIcelakeServerBranch{
+    .base_entries = 16384, .histories = {8, 32, 93}, .tagged_entries = 4096,
+    .indirect_last_entries = 2048, .indirect_histories = {4, 8, 32, 93}, .indirect_entries = 1024,
+    .return_stack = 22, .btb_entries = 5120, .btb_ways = 5};
+
+/// source: as Haswell; copies of general registers are not eliminated, as microcode updates left these parts (uiCA).
+///         Mispredict 17 to 21, chosen 18.
+inline constexpr TimingParameters kIcelakeServerTiming{
+    .column = UopColumn::IcelakeServer, .issue_width = 5, .reorder_buffer = 352, .scheduler = 160,
+    .fetch_bytes = 16, .predecode_width = 5, .length_change_cycles = 3, .decoders = 5, .decoder_slots = 4,
+    .uop_cache_width = 6, .uop_cache_slots = 2304, .loop_slots = 70, .loop_unrolls = true, .queue_slots = 70,
+    .taken_branch_cycles = 1,
+    .mispredict_cycles = 18, .resteer_cycles = 10, .microcode_cycles = 3, .vector_load_cycles = 1,
+    .fusion = Fusion::Arithmetic, .eliminates_vector_copies = true, .eliminates_zero_idioms = true,
+    .splits_indexed_operands = true};
+
+// clang-format on
+
+static_assert(inconsistency(kIcelakeServerBranch) == nullptr && inconsistency(kIcelakeServerTiming) == nullptr);
+
 /// Ice Lake server (06_6AH), one thread per core.
 /// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon Gold 6336Y. L1 policy and latency:
 ///           nanoBench papers, client part. LLC, snoop, HITM, DRAM: 23, 47.5, 48 and 66.5 ns of the published top-down model.

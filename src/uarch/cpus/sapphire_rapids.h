@@ -6,6 +6,32 @@
 
 namespace zs::uarch {
 
+// clang-format off
+
+/// source: path of 194 taken branches: the Pathfinder paper on Golden Cove; 12K BTB entries: Optimization manual, "Golden Cove
+///         Microarchitecture".
+/// chosen: four tables and the histories between; 24 return addresses; six ways.
+inline constexpr BranchParameters kSapphireRapidsBranch{
+    .base_entries = 16384, .histories = {8, 32, 93, 194}, .tagged_entries = 4096,
+    .indirect_last_entries = 2048, .indirect_histories = {4, 8, 32, 194}, .indirect_entries = 1024,
+    .return_stack = 24, .btb_entries = 12288, .btb_ways = 6};
+
+/// source: Optimization manual, "Golden Cove Microarchitecture": 6 slots, 512 reorder buffer, 32 bytes and 6 decoders, uop cache
+///         of 4K with 8 a cycle, queue of 144. Mispredict 17 to 24, chosen 19. chosen: resteer as Ice Lake; 200 for the three
+///         schedulers together.
+inline constexpr TimingParameters kSapphireRapidsTiming{
+    .column = UopColumn::SapphireRapids, .issue_width = 6, .reorder_buffer = 512, .scheduler = 200,
+    .fetch_bytes = 32, .predecode_width = 6, .length_change_cycles = 3, .decoders = 6, .decoder_slots = 4,
+    .uop_cache_width = 8, .uop_cache_slots = 4096, .loop_slots = 144, .loop_unrolls = true, .queue_slots = 144,
+    .taken_branch_cycles = 1,
+    .mispredict_cycles = 19, .resteer_cycles = 10, .microcode_cycles = 3, .vector_load_cycles = 2,
+    .fusion = Fusion::Arithmetic, .eliminates_general_copies = true, .eliminates_vector_copies = true,
+    .eliminates_zero_idioms = true, .splits_indexed_operands = true};
+
+// clang-format on
+
+static_assert(inconsistency(kSapphireRapidsBranch) == nullptr && inconsistency(kSapphireRapidsTiming) == nullptr);
+
 /// Sapphire Rapids (06_8FH), one thread per core.
 /// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon w7-2475X. Buffers: optimisation
 ///           manual, Golden Cove. Memory renaming: published measurements of Golden Cove.

@@ -6,6 +6,32 @@
 
 namespace zs::uarch {
 
+// clang-format off
+
+/// source: return_stack: Optimization manual, "Return Stack Buffer" (16 from Nehalem on); the two-level hybrid with about 18
+///         outcomes: published measurements of Nehalem's predictor.
+/// chosen: all sizes; the one indirect table with a short path.
+inline constexpr BranchParameters kWestmereBranch{
+    .conditional = ConditionalKind::Tournament, .base_entries = 16384, .outcome_entries = 16384, .outcome_history = 18,
+    .indirect_last_entries = 1024, .indirect_histories = {8}, .indirect_entries = 1024,
+    .return_stack = 16, .btb_entries = 2048, .btb_ways = 4};
+
+/// source: issue, decoders, 28-slot loop buffer, 128 reorder buffer slots: Optimization manual, "Intel Microarchitecture Code
+///         Name Nehalem"; 17 cycles of mispredict: zsim's note on its validated Westmere model; 12 of resteer: Intel's
+///         top-down constants for Sandy Bridge.
+/// source: scheduler: Sniper's Nehalem model.
+/// chosen: predecoder as Sandy Bridge's; three cycles for the microcode switch.
+inline constexpr TimingParameters kWestmereTiming{
+    .column = UopColumn::Westmere, .issue_width = 4, .reorder_buffer = 128, .scheduler = 36,
+    .fetch_bytes = 16, .predecode_width = 5, .length_change_cycles = 3, .decoders = 4, .decoder_slots = 4,
+    .loop_slots = 28, .queue_slots = 28, .taken_branch_cycles = 2,
+    .mispredict_cycles = 17, .resteer_cycles = 12, .microcode_cycles = 3, .vector_load_cycles = 2,
+    .fusion = Fusion::CompareAndTest};
+
+// clang-format on
+
+static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kWestmereTiming) == nullptr);
+
 /// Westmere client (06_25H), one thread per core.
 /// source:   geometry, LLC inclusive, TLBs: CPUID leaves 2 and 4 of a Core i5-650. L1 policies, MRU in the LLC: nanoBench
 ///           papers. Snoop and HITM cycles, store buffer: Sniper's nehalem.cfg. Fill buffers: optimisation manual.

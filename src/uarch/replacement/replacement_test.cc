@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "uarch/reference/plain_policy.h"
 #include "uarch/replacement/any_policy.h"
-#include "uarch/replacement/plain_policy.h"
 
 namespace zs::uarch {
 namespace {

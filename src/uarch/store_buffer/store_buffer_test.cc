@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 
-#include "uarch/kernels.h"
-#include "uarch/plain_parts.h"
+#include "uarch/reference/memory_kernels.h"
+#include "uarch/reference/plain_parts.h"
 
 namespace zs::uarch {
 namespace {
@@ -51,6 +52,27 @@ TEST(StoreBuffer, TheYoungestStoreWithTheLoadsLowBitsDecides) {
   stores.push({0x5004, 0, 4}, 103, 103);
   EXPECT_EQ(stores.meet(0x1004, 4, 104, 0), (Met{Forwarding::Alias, 0}));
   EXPECT_EQ(stores.meet(0x1004, 4, 1000, 0), Met{});
+}
+
+/// The tests that spare a load the search: they may say "perhaps", but not always.
+TEST(StoreBuffer, KnowsWithoutASearchThatALoadMeetsNothing) {
+  StoreBuffer stores(4, 20);
+  const auto perhaps = [&stores](std::uint64_t linear, std::uint64_t now) {
+    const bool ever = stores.may_ever_meet(linear, 8), then = stores.may_meet(linear, 8, now);
+    EXPECT_EQ(stores.may_meet_from(linear, 8, now), then);
+    EXPECT_TRUE(ever || !then);
+    return std::pair{ever, then};
+  };
+  EXPECT_EQ(perhaps(0x1000, 0), (std::pair{false, false}));
+  stores.push({0x1000, 0, 8}, 100, 104);  // commits in cycle 120
+  EXPECT_EQ(perhaps(0x1000, 110), (std::pair{true, true}));
+  EXPECT_EQ(perhaps(0x5000, 110), (std::pair{true, true}));  // an alias
+  EXPECT_EQ(perhaps(0x1010, 110), (std::pair{false, false}));
+  EXPECT_EQ(perhaps(0x1000, 120), (std::pair{true, false}));
+  for (std::uint64_t i = 1; i <= 4; ++i) stores.push({0x1000 + 64 * i, 0, 8}, 200 + i, 204 + i);
+  EXPECT_EQ(perhaps(0x1000, 205), (std::pair{false, false}));  // its entry is another's
+  stores.drain(300);
+  EXPECT_EQ(perhaps(0x1040, 205), (std::pair{false, false}));
 }
 
 TEST(StoreBuffer, AgreesWithThePlainOneAtEveryLoad) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "uarch/timing/uop_table.h"
 
 namespace zs::uarch {
 namespace {

@@ -8,9 +8,13 @@
 #include <vector>
 
 #include "uarch/core_model.h"
-#include "uarch/test_names.h"
-#include "uarch/timing/code_samples.h"
-#include "uarch/timing/kernels.h"
+#include "uarch/cpus/haswell.h"
+#include "uarch/cpus/icelake_server.h"
+#include "uarch/cpus/skylake_server.h"
+#include "uarch/cpus/westmere.h"
+#include "uarch/reference/code_kernels.h"
+#include "uarch/reference/code_samples.h"
+#include "uarch/reference/test_names.h"
 
 namespace zs::uarch {
 namespace {

@@ -76,7 +76,7 @@ class CoreClock {
  public:
   static constexpr std::size_t kRing = 1024;
 
-  /// What code works on that passes blocks inline, those to which nothing happens (machine/timed_path_writer.cc).
+  /// What code works on that passes blocks inline, those to which nothing happens (replay/timed_path_writer.cc).
   struct Inline {
     const BlockTiming* block = nullptr;  // that is under way
     std::uint64_t now = 0;               // dispatch of the next block

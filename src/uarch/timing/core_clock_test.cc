@@ -11,10 +11,10 @@
 
 #include "uarch/chance.h"
 #include "uarch/core_model.h"
-#include "uarch/test_names.h"
-#include "uarch/timing/code_samples.h"
-#include "uarch/timing/kernels.h"
-#include "uarch/timing/plain_clock.h"
+#include "uarch/reference/code_kernels.h"
+#include "uarch/reference/code_samples.h"
+#include "uarch/reference/plain_clock.h"
+#include "uarch/reference/test_names.h"
 
 namespace zs::uarch {
 namespace {

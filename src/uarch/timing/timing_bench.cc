@@ -1,8 +1,9 @@
 // What timing costs: once for each block at translation, and for each block that runs.
 #include <benchmark/benchmark.h>
 
-#include "uarch/branch/branch_streams.h"
-#include "uarch/timing/code_samples.h"
+#include "uarch/cpus/skylake_server.h"
+#include "uarch/reference/branch_streams.h"
+#include "uarch/reference/code_samples.h"
 #include "uarch/timing/core_clock.h"
 
 namespace zs::uarch {

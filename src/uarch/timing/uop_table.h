@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "uarch/timing/shape.h"
+#include "uarch/timing/uop_columns.h"
 #include "uarch/timing/uop_table_data.h"
 
 namespace zs::uarch {
-
-/// Columns of the table.
-enum class UopColumn : std::uint8_t { Westmere, Haswell, SkylakeServer, IcelakeServer, SapphireRapids, Zen4 };
 
 class UopTable {
  public:

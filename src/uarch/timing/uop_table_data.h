@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "uarch/timing/uop_columns.h"
+
 namespace zs::uarch {
 
 /// Execution ports, one bit each, numbered as the vendor does. Zen: 0-3 ALU, 4-6 AGU, 7 branch, 8-11 floating point,
@@ -35,8 +37,6 @@ struct UopClass {
 };
 
 namespace data {
-
-inline constexpr std::size_t kColumns = 6;  // westmere, haswell, skylake-server, icelake-server, sapphire-rapids, zen4
 
 struct FormRow {
   std::uint16_t mnemonic;   // of Zydis

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "uarch/kernels.h"
-#include "uarch/plain_parts.h"
+#include "uarch/reference/memory_kernels.h"
+#include "uarch/reference/plain_parts.h"
 #include "uarch/tlb/tlb.h"
 
 namespace zs::uarch {
@@ -36,6 +36,24 @@ TEST(LruTable, AgreesWithThePlainOneAtEveryLookup) {
       }
     }
   }
+}
+
+TEST(LruTable, HasAHintForAKeyThatWasPutInOrFoundAndForNoneThatLeft) {
+  LruTable table(8, 4);  // two sets
+  const QuickPages quick(table);
+  for (std::uint64_t key = 0; key < 8; ++key) table.insert(key, static_cast<Frame>(100 + key));
+  for (std::uint64_t key = 0; key < 8; ++key) {
+    ASSERT_NE(quick.touch(key), nullptr) << key;
+    EXPECT_EQ(quick.touch(key)->frame, 100 + key);
+  }
+  EXPECT_EQ(table.insert(8, 108), 0U);  // the oldest of its set
+  EXPECT_EQ(quick.touch(0), nullptr);
+  // Another key takes the hint's place and gives it back when it is found again.
+  constexpr std::uint64_t kSameHint = 4096;
+  table.insert(7 + kSameHint, 9);
+  ASSERT_EQ(quick.touch(7), nullptr);
+  ASSERT_NE(table.find(7), nullptr);
+  EXPECT_NE(quick.touch(7), nullptr);
 }
 
 TEST(Tlb, HoldsLargePagesWhereItSaysSo) {

@@ -1,0 +1,421 @@
+// What happens when the inline path of MemorySystem does not answer: the walk through TLBs, L1, L2, LLC, other cores and
+// memory, with everything that a miss sets off. Internal to uarch.
+//
+// `Parts` names the structures it is built of: the fast ones (memory_system.cc), or plain ones that tests compare them with,
+// access by access. The rules are the same then, and only here.
+//
+// Time: every access comes with its cycle. A line is in the tags from its request on; fill buffers and superqueue say until when
+// it is under way. Bandwidth is a least distance between two lines, per core: queues that cores share are not modelled, because
+// cores are told in stretches and a core that is behind would wait for one that is ahead.
+//
+// It is built in floors, one class on the other: CoherentLevels, PrivateLevels, Paging, and here what an access is made of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "uarch/cache/line.h"
+#include "uarch/memory/memory_system.h"
+#include "uarch/memory/paging.h"
+#include "uarch/tlb/lru_table.h"
+
+namespace zs::uarch {
+
+template <typename Parts>
+class Hierarchy final : public Paging<Parts> {
+  using Base = Paging<Parts>;
+
+ public:
+  Hierarchy(const MemoryParameters& parameters, const MemoryOptions& options) : Base(parameters, options) {
+    if constexpr (Parts::kInlinePath) {
+      for (unsigned core = 0; core < options.cores; ++core) show_inline_path(core);
+    }
+  }
+
+  void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) override {
+    enter(core);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::SoftwarePrefetches);
+    const std::uint64_t page = access.linear >> kPageBits;
+    if (!pages_.known(page)) return;
+    const Translated translated = translate(core, page, access.now, Side::Load);
+    const Line line = line_of(translated.frame, access.linear >> kLineBits);
+    const std::uint64_t now = access.now + translated.latency;
+    if (hint == PrefetchHint::T1) {
+      prefetch_into_l2(core, line, now);
+    } else {
+      const bool write = hint == PrefetchHint::W;
+      if (write) {
+        this->template use_line<Use::PrefetchForWrite>(core, line, access.linear, now);
+      } else {
+        this->template use_line<Use::Prefetch>(core, line, access.linear, now);
+      }
+    }
+  }
+
+  Outcome streaming_store(unsigned core, const Access& access) override {
+    enter(core);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::StreamingStores);
+    Core& own = *cores_[core];
+    auto& stores = stores_of(core);
+    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
+    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store);
+    const Line line = line_of(translated.frame, access.linear >> kLineBits);
+    std::uint64_t start = begin + translated.latency;
+    if (line != own.combining) {  // otherwise the buffer that combines is open still
+      own.combining = line;
+      invalidate_everywhere(core, line);
+      start = wait_for_fill_buffer(core, start);
+      const std::uint64_t complete = memory_line(core, line, start);
+      own.streaming_until = std::max(own.streaming_until, complete);
+      own.fills.add(line, complete, own.dispatched);
+    }
+    // It leaves the store buffer for a fill buffer.
+    if (buffers_stores_) stores.push(buffered(access), begin, std::max(start, access.retires));
+    return {.latency = static_cast<std::uint32_t>(start - begin) + parameters_.l1d.load_to_use_cycles,
+            .waited = static_cast<std::uint32_t>(begin - access.now),
+            .source = Source::Dram,
+            .tlb = translated.outcome};
+  }
+
+  void flush(unsigned core, std::uint64_t linear) override {
+    count(core, CoreSignal::FlushedLines);
+    if (!pages_.known(linear >> kPageBits)) return;
+    invalidate_everywhere(core, line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits));
+  }
+
+  bool any_contended(std::uint64_t now) const override { return contended_.any(now); }
+
+  // What is touched here and turns out to lead further is touched again then, which changes no order.
+  bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) override {
+    if constexpr (!Parts::kInlinePath) {
+      return false;
+    } else {
+      const Side side = look.store() != 0 ? Side::Store : Side::Load;
+      if (linear % kLineBytes + look.last() >= kLineBytes || contended_.any(since)) return false;
+      return pass_quietly(*cores_[core], look_at(*cores_[core], linear, side), linear, side, since);
+    }
+  }
+
+  std::uint32_t quiet_or_other_load(unsigned core, const Access& access) override {
+    return quiet_or_other<Side::Load>(core, access);
+  }
+  std::uint32_t quiet_or_other_store(unsigned core, const Access& access) override {
+    return quiet_or_other<Side::Store>(core, access);
+  }
+
+  bool is_contended(std::uint64_t linear, std::uint64_t now) override {
+    if (!several_ || !contended_.any(now) || !pages_.known(linear >> kPageBits)) return false;
+    return contended_.find(line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits), now) != nullptr;
+  }
+
+  void use_large_pages(std::uint64_t first, std::uint64_t last) override {
+    large_pages_ = true;
+    pages_.use_large_pages(align_up(first, 1U << kPageBits) >> kPageBits, last >> kPageBits);
+  }
+
+  void unmap(std::uint64_t first, std::uint64_t last) override {
+    pages_.unmap(first >> kPageBits, align_up(last, 1U << kPageBits) >> kPageBits);
+    for (unsigned core = 0; core < cores_.size(); ++core) {
+      Core& own = *cores_[core];
+      for (auto* tlb : {&own.itlb, &own.dtlb, &own.stlb}) tlb->clear();
+      own.dtlb_stores.clear();
+      if constexpr (Parts::kInlinePath) {
+        own.l1d.forget_hot_lines();
+        own.l1i.forget_hot_lines();
+      }
+      filters_[core].forget_code();
+    }
+  }
+
+ protected:
+  Outcome slow_load(unsigned core, const Access& access, LoadKind kind) override {
+    const Looked looked = look_at_page(*cores_[core], access.linear, Side::Load);
+    return kind == LoadKind::Locked ? load_as<Use::LockedLoad>(core, access, looked)
+                                    : load_as<Use::Load>(core, access, looked);
+  }
+
+  Outcome slow_store(unsigned core, const Access& access) override {
+    return store_as(core, access, look_at_page(*cores_[core], access.linear, Side::Store));
+  }
+
+  Outcome slow_fetch(unsigned core, std::uint64_t linear, std::uint64_t now) override {
+    enter(core);
+    cores_[core]->dispatched = now;
+    Core& own = *cores_[core];
+    filters_[core].fetched = linear >> kLineBits;
+    const Translated translated = translate(core, linear >> kPageBits, now, Side::Fetch);
+    const Line line = line_of(translated.frame, linear >> kLineBits);
+    Outcome outcome{.latency = translated.latency, .tlb = translated.outcome};
+    if (const auto slot = own.l1i.find(line); slot != L1i::kNoSlot) {
+      own.l1i.touch(slot);
+      count(core, CoreSignal::FetchHit);
+      remember_code(core, slot, linear >> kLineBits);
+      return outcome;
+    }
+    count(core, CoreSignal::FetchMiss);
+    const std::uint64_t start = now + translated.latency;
+    const Arrival arrival = request(core, line, start, Request::Code);
+    const EvictedLine evicted = own.l1i.insert(line, kSharedLine);
+    forget_code(core, line);
+    expect_code(core, linear >> kLineBits);
+    if (evicted.line != kNoLine) left_silently(core, evicted.line);
+    outcome.latency += static_cast<std::uint32_t>(arrival.complete - start);
+    outcome.source = arrival.source;
+    return outcome;
+  }
+
+ private:
+  using Base::buffers_stores_;
+  using Base::contended_;
+  using Base::cores_;
+  using Base::count;
+  using Base::directory_;
+  using Base::enter;
+  using Base::expect_code;
+  using Base::first_tlb;
+  using Base::forget_code;
+  using Base::invalidate_everywhere;
+  using Base::large_pages_;
+  using Base::left_silently;
+  using Base::memory_line;
+  using Base::pages_;
+  using Base::parameters_;
+  using Base::prefetch_;
+  using Base::prefetch_into_l2;
+  using Base::remember_code;
+  using Base::remember_line;
+  using Base::request;
+  using Base::several_;
+  using Base::translate;
+  using Base::under_way;
+  using Base::wait_for_fill_buffer;
+  using MemorySystem::counts_;
+  using MemorySystem::filters_;
+  using MemorySystem::forwarding_;
+  using MemorySystem::kNone;
+  using typename Base::Arrival;
+  using typename Base::Core;
+  using typename Base::L1;
+  using typename Base::L1i;
+  using typename Base::L2;
+  using typename Base::Llc;
+  using typename Base::Request;
+  using typename Base::Side;
+  using typename Base::TlbType;
+  using typename Base::Translated;
+  using typename Base::Use;
+  using typename Base::Used;
+  using Filter = MemorySystem::Filter;
+  using CoherentLevels<Parts>::earliest_of;
+  using CoherentLevels<Parts>::stores_of;
+
+  /// What the inline path needs of the core's structures.
+  void show_inline_path(unsigned core) {
+    Core& own = *cores_[core];
+    Filter& filter = filters_[core];
+    filter.data_lines = own.l1d.quick_lines();
+    filter.hot_lines = filter.data_lines.hot_lines();
+    for (auto* const tlb : {&own.dtlb, &own.dtlb_stores, &own.itlb}) tlb->small_pages().share_stamps(filter.stamp);
+    filter.tlbs[0] = QuickPages(own.dtlb.small_pages());
+    filter.tlbs[1] = QuickPages(own.dtlb_stores.small_pages());
+    filter.code_tlb = QuickPages(own.itlb.small_pages());
+    // A second touch is left out of L1I.
+    if (second_touch_is_idle(parameters_.l1i.policy.kind)) filter.code_lines = own.l1i.quick_lines();
+    filter.hot_code = filter.code_lines.hot_lines();
+  }
+
+  /// What was found of an access before anything else happened.
+  struct Looked {
+    const Frame* frame = nullptr;          // of its page, in the first-level TLB; null: not there
+    bool knows_slot = false;               // it is one line for which no other core contends, and then:
+    typename L1::Slot slot = L1::kNoSlot;  // where it is in L1D
+    Line line = kNoLine;
+  };
+  Looked look_at_page(Core& own, std::uint64_t linear, Side side) const {
+    return {.frame = first_tlb(own, side).find(linear >> kPageBits, false)};
+  }
+  /// Of an access of one line for which no other core contends.
+  [[gnu::always_inline]] Looked look_at(Core& own, std::uint64_t linear, Side side) const {
+    Looked looked = look_at_page(own, linear, side);
+    if (looked.frame == nullptr) return looked;
+    looked.knows_slot = true;
+    looked.line = line_of(*looked.frame, linear >> kLineBits);
+    looked.slot = own.l1d.find(looked.line);
+    return looked;
+  }
+
+  /// quiet_hit(), of an access that was looked at.
+  [[gnu::always_inline]] static bool pass_quietly(Core& own, const Looked& looked, std::uint64_t linear, Side side,
+                                                  std::uint64_t since) {
+    if (looked.slot == L1::kNoSlot) return false;
+    LineFlags flags = own.l1d.flags(looked.slot);
+    const LineFlags allowed = side == Side::Store ? flags & (kPrefetched | kExclusive) : flags & kPrefetched;
+    if (allowed != (side == Side::Store ? kExclusive : kSharedLine)) return false;
+    if (own.next_line.awaits(linear) || under_way(own, looked.slot, looked.line, since) != 0) return false;
+    own.l1d.touch(looked.slot);
+    if (side == Side::Store) {
+      flags = flags | kDirty;
+      own.l1d.set_flags(looked.slot, flags);
+    }
+    remember_line(own, looked.slot, flags, true);
+    return true;
+  }
+
+  /// An access of a quick line, which is hot then.
+  [[gnu::always_inline]] bool passes_at_once(unsigned core, const Looked& looked, std::uint64_t linear, Side side) {
+    if constexpr (!Parts::kInlinePath) {
+      return false;
+    } else {
+      const Filter& filter = filters_[core];
+      const unsigned store = side == Side::Store ? 1 : 0;
+      if (looked.slot == L1::kNoSlot || !filter.data_lines.is_quick(looked.slot, store)) return false;
+      const std::uint32_t page = filter.tlbs[store & filter.store_tlb].slot_of(linear >> kPageBits);
+      filter.data_lines.touch(looked.slot, linear >> kLineBits, store, page);
+      return true;
+    }
+  }
+
+  template <Side kSide>
+  [[gnu::always_inline]] std::uint32_t quiet_or_other(unsigned core, const Access& access) {
+    Core& own = *cores_[core];
+    Looked looked;
+    const bool one_line = access.linear % kLineBytes + access.bytes <= kLineBytes;
+    if (Parts::kInlinePath && one_line) {
+      looked = look_at(own, access.linear, kSide);
+      if (passes_at_once(core, looked, access.linear, kSide)) return 0;
+      if (contended_.any(access.earliest)) {
+        looked = {.frame = looked.frame};
+      } else if (pass_quietly(own, looked, access.linear, kSide, access.earliest)) {
+        passes_at_once(core, looked, access.linear, kSide);  // it is hot from now on
+        return 0;
+      }
+    } else {
+      looked = look_at_page(own, access.linear, kSide);
+    }
+    if constexpr (kSide == Side::Store) {
+      return store_as(core, access, looked).latency;
+    } else {
+      return load_as<Use::Load>(core, access, looked).latency;
+    }
+  }
+
+  static BufferedStore buffered(const Access& access) {
+    return {access.linear, access.ready, access.bytes, access.place};
+  }
+
+  [[gnu::always_inline]] Outcome store_as(unsigned core, const Access& access, const Looked& looked) {
+    enter(core);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::Stores);
+    auto& stores = stores_of(core);
+    const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
+    const Translated translated = translate(core, access.linear >> kPageBits, begin, Side::Store, looked.frame);
+    Outcome outcome = use_lines<Use::Store>(core, access, translated, begin + translated.latency, looked);
+    outcome.latency += translated.latency;
+    if (buffers_stores_) {
+      outcome.waited = static_cast<std::uint32_t>(begin - access.now);
+      stores.push(buffered(access), begin, std::max(begin + outcome.latency, access.retires));
+    }
+    if (outcome.split) [[unlikely]]
+      count(core, CoreSignal::SplitStores);
+    if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
+      count(core, CoreSignal::StoreStlbMiss);
+    return outcome;
+  }
+
+  /// A load, or a locked read-modify-write.
+  template <Use kUse>
+  [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access, const Looked& looked) {
+    constexpr bool kLocked = kUse == Use::LockedLoad;
+    enter(core);
+    cores_[core]->dispatched = earliest_of(access);
+    count(core, CoreSignal::Loads);
+    if (kLocked) {
+      count(core, CoreSignal::LockedLoads);
+      count(core, CoreSignal::Stores);
+    }
+    auto& stores = stores_of(core);
+    const Translated translated = translate(core, access.linear >> kPageBits, access.now, Side::Load, looked.frame);
+    std::uint32_t latency = translated.latency;
+
+    Forwarding forwarding = Forwarding::None;
+    if (!kLocked && buffers_stores_) {
+      const Met met = stores.meet(access.linear, access.bytes, access.now, access.place);
+      forwarding = met.how;
+      switch (forwarding) {
+        case Forwarding::None: break;
+        case Forwarding::Alias:
+          count(core, CoreSignal::AddressAlias);
+          latency += parameters_.alias_cycles;
+          break;
+        case Forwarding::Forwarded:
+        case Forwarding::Blocked: {
+          const bool blocked = forwarding == Forwarding::Blocked;
+          count(core, blocked ? CoreSignal::ForwardBlocked : CoreSignal::ForwardedLoads);
+          count(core, CoreSignal::LoadL1Hit);
+          if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
+          latency = forwarding_.latency_of(met, access.now, latency);
+          return {.latency = latency, .tlb = translated.outcome, .forwarding = forwarding};
+        }
+      }
+    }
+
+    std::uint64_t start = access.now + latency;
+    if (kLocked && buffers_stores_) start = stores.drain(start);
+    Outcome outcome = use_lines<kUse>(core, access, translated, start, looked);
+    outcome.forwarding = forwarding;
+    outcome.latency += static_cast<std::uint32_t>(start - access.now);
+    if (kLocked) outcome.latency += parameters_.lock_cycles - parameters_.l1d.load_to_use_cycles;
+    if (outcome.split) [[unlikely]]
+      count(core, CoreSignal::SplitLoads);
+    if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
+      count(core, CoreSignal::LoadStlbMiss);
+    const bool as_l1 = kLocked && parameters_.locked_loads_count_as_l1;
+    count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : outcome.source)]);
+    return outcome;
+  }
+
+  /// All lines of an access: the one that comes last decides. The latency counts from `start`.
+  template <Use kUse>
+  [[gnu::always_inline]] Outcome use_lines(unsigned core, const Access& access, const Translated& first,
+                                           std::uint64_t start, const Looked& looked) {
+    if (looked.knows_slot) {
+      const Used used = this->template use_slot<kUse>(core, looked.slot, nullptr, looked.line, access.linear, start,
+                                                      access.instruction);
+      return {.latency = used.latency, .source = used.source, .tlb = first.outcome};
+    }
+    const Line line = line_of(first.frame, access.linear >> kLineBits);
+    if (access.linear % kLineBytes + access.bytes > kLineBytes) [[unlikely]]
+      return use_split<kUse>(core, access, first, start);
+    const Used used = this->template use_line<kUse>(core, line, access.linear, start, access.instruction);
+    return {.latency = used.latency, .source = used.source, .tlb = first.outcome};
+  }
+  template <Use kUse>
+  [[gnu::noinline]] Outcome use_split(unsigned core, const Access& access, const Translated& first,
+                                      std::uint64_t start) {
+    Used used = this->template use_line<kUse>(core, line_of(first.frame, access.linear >> kLineBits), access.linear,
+                                              start, access.instruction);
+    Outcome outcome{.tlb = first.outcome, .split = true};
+    const std::uint64_t last = access.linear + access.bytes - 1;
+    for (std::uint64_t linear = (access.linear | (kLineBytes - 1)) + 1; linear <= last; linear += kLineBytes) {
+      Translated translated{.frame = first.frame};
+      if (linear >> kPageBits != access.linear >> kPageBits) {
+        translated = translate(core, linear >> kPageBits, start, kUse == Use::Store ? Side::Store : Side::Load);
+        outcome.tlb = std::max(outcome.tlb, translated.outcome);
+      }
+      const Line line = line_of(translated.frame, linear >> kLineBits);
+      const Used next =
+          this->template use_line<kUse>(core, line, linear, start + translated.latency, access.instruction);
+      if (translated.latency + next.latency > used.latency) {
+        used = {translated.latency + next.latency, next.source};
+      }
+    }
+    outcome.latency = used.latency + parameters_.split_cycles;
+    outcome.source = used.source;
+    return outcome;
+  }
+};
+
+}  // namespace zs::uarch

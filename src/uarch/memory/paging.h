@@ -1,0 +1,160 @@
+// From linear pages to frames: the TLBs of a core, and the walks through paging entries, which lie in the caches like data. Internal to
+// uarch; hierarchy.h says what `Parts` are.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "uarch/cache/line.h"
+#include "uarch/memory/memory_system.h"
+#include "uarch/memory/private_levels.h"
+#include "uarch/tlb/lru_table.h"
+#include "uarch/tlb/page_map.h"
+#include "uarch/tlb/tlb.h"
+
+namespace zs::uarch {
+
+template <typename Parts>
+class Paging : public PrivateLevels<Parts> {
+ protected:
+  using Base = PrivateLevels<Parts>;
+  using Base::Base;
+  using Filter = MemorySystem::Filter;
+  using MemorySystem::filters_;
+  using MemorySystem::kNone;
+  using typename Base::Core;
+  using typename Base::Side;
+  using typename Base::TlbType;
+  using typename Base::Translated;
+  using typename Base::Use;
+  using typename CoherentLevels<Parts>::WalkEvents;
+  using CoherentLevels<Parts>::kWalkEvents;
+  using Base::cores_;
+  using Base::count;
+  using Base::large_pages_;
+  using Base::pages_;
+  using Base::parameters_;
+
+  Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
+    return translate(core, page, now, side, first_tlb(*cores_[core], side).find(page, false));
+  }
+  /// frame  the page's, in the first-level TLB; null: it is not there
+  Translated translate(unsigned core, std::uint64_t page, std::uint64_t now, Side side, const Frame* frame) {
+    if (frame != nullptr) {
+      if (side == Side::Fetch) remember_page(core, page);
+      return {.frame = *frame};
+    }
+    return look_up(core, page, now, side);
+  }
+
+  TlbType& first_tlb(Core& own, Side side) const {
+    if (side == Side::Fetch) return own.itlb;
+    return side == Side::Store && parameters_.dtlb_stores != 0 ? own.dtlb_stores : own.dtlb;
+  }
+
+  /// Of a small page that the first-level TLB does not have.
+  [[gnu::noinline]] Translated look_up(unsigned core, std::uint64_t page, std::uint64_t now, Side side) {
+    Core& own = *cores_[core];
+    TlbType& first = first_tlb(own, side);
+    const auto within = static_cast<Frame>(page & (kSmallPagesPerLarge - 1));
+    if (large_pages_) {
+      if (const Frame* frame = first.find(page, true)) {
+        if (side == Side::Fetch) forget_pages_of_large(core, page);
+        return {.frame = *frame | within};
+      }
+    }
+
+    const WalkEvents& events = kWalkEvents[static_cast<std::size_t>(side)];
+    if (!large_pages_) {
+      if (const Frame* const frame = own.stlb.find(page, false)) {
+        const Translated result{*frame, parameters_.stlb_hit_cycles, TlbOutcome::StlbHit};
+        count(core, events.stlb_hit);
+        insert_page(core, side, page, false, result.frame);
+        if (side == Side::Fetch) remember_page(core, page);
+        return result;
+      }
+    }
+    const Translation mapped = pages_.translate(page);
+    const Frame tagged = mapped.large ? mapped.frame & ~static_cast<Frame>(kSmallPagesPerLarge - 1) : mapped.frame;
+    Translated result{mapped.frame, parameters_.stlb_hit_cycles, TlbOutcome::StlbHit};
+    if (own.stlb.find(page, mapped.large) != nullptr) {
+      count(core, events.stlb_hit);
+    } else {
+      const std::uint32_t cycles = walk(core, page, now + result.latency, mapped.large);
+      count(core, events.walk);
+      count(core, events.cycles, cycles);
+      count(core, mapped.large ? CoreSignal::WalkCompleted2M : CoreSignal::WalkCompleted4K);
+      if (side == Side::Load) count(core, mapped.large ? CoreSignal::DtlbLoadWalk2M : CoreSignal::DtlbLoadWalk4K);
+      result.latency += cycles;
+      result.outcome = TlbOutcome::Walk;
+      own.stlb.insert(page, mapped.large, tagged);
+    }
+    insert_page(core, side, page, mapped.large, tagged);
+    if (side == Side::Fetch) {
+      if (mapped.large) {
+        forget_pages_of_large(core, page);
+      } else {
+        remember_page(core, page);
+      }
+    }
+    return result;
+  }
+
+  /// Into the first-level TLB. No line of what leaves it is hot there any more.
+  void insert_page(unsigned core, Side side, std::uint64_t page, bool large, Frame frame) {
+    Core& own = *cores_[core];
+    TlbType& tlb = first_tlb(own, side);
+    if constexpr (!Parts::kInlinePath) {
+      tlb.insert(page, large, frame);
+    } else {
+      const std::uint64_t gone = tlb.insert(page, large, frame);
+      if (gone == LruTable::kNoKey) return;
+      if (side == Side::Fetch) {
+        own.l1i.forget_hot_page(gone, false, true);
+      } else {
+        const bool both = parameters_.dtlb_stores == 0;
+        own.l1d.forget_hot_page(gone, !both && side == Side::Store, !both && side == Side::Load);
+      }
+    }
+  }
+
+  /// Reads the paging entries that no cache of them holds, one after the other. Returns cycles.
+  /// source: paging-structure caches, SDM vol. 3A, "Caching Translation Information"; 2 cycles beside the reads are chosen.
+  std::uint32_t walk(unsigned core, std::uint64_t page, std::uint64_t now, bool large) {
+    Core& own = *cores_[core];
+    const auto walker = std::ranges::min_element(own.walkers);
+    const std::uint64_t start = std::max(now, *walker);
+    std::uint64_t at = start + 2;
+    // walk_caches[i] skips the read of the entries above level i.
+    const unsigned last = large ? 1 : 0;
+    unsigned level = last;
+    while (level < 3 && own.walk_caches[level].find(page >> kLargePageShift * (level + 1)) == nullptr) ++level;
+    for (;; --level) {
+      const Line line = pages_.entry_line(page, static_cast<TableLevel>(level));
+      at += this->template use_line<Use::Walk>(core, line, kNone, at).latency;
+      if (level == last) break;
+      own.walk_caches[level - 1].insert(page >> kLargePageShift * level, 0);
+    }
+    *walker = at;
+    return static_cast<std::uint32_t>(at - now);
+  }
+
+  /// The page of instructions was touched: it is the newest of its set of the TLB.
+  void remember_page(unsigned core, std::uint64_t page) {
+    if constexpr (Parts::kInlinePath) {
+      Filter& filter = filters_[core];
+      filter.code_pages[page & filter.code_page_mask] = page;
+      ++filter.code_known;
+    }
+  }
+  /// A 2 MiB page is not skipped: a page of 4 KiB says nothing of its place in the order.
+  void forget_pages_of_large(unsigned core, std::uint64_t page) {
+    if constexpr (Parts::kInlinePath) {
+      Filter& filter = filters_[core];
+      filter.code_pages[page >> kLargePageShift & filter.code_page_mask] = kNone;
+      ++filter.code_known;
+    }
+  }
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,229 @@
+// The core's clock once more, plainly: every instruction has its times in a map of registers; no matrix, no relative time, no
+// cause in low bits, no block known before it ends. For tests, which hold that CoreClock says the same.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "uarch/reference/code_samples.h"
+#include "uarch/timing/block_timing.h"
+#include "uarch/timing/slot_cause.h"
+#include "uarch/timing/timing_parameters.h"
+
+namespace zs::uarch {
+
+class PlainClock {
+ public:
+  struct Late {
+    std::uint64_t time = 0;
+    SlotCause cause = SlotCause::Latency;
+    bool operator<(const Late& other) const { return time != other.time ? time < other.time : cause < other.cause; }
+  };
+
+  PlainClock(const TimingParameters& core, const MemoryLimits& memory)
+      : core_(core), memory_(memory), slot_(kUnitsPerCycle / core.issue_width) {}
+
+  void begin() {
+    for (const Retired& block : retired_) {
+      if (block.first_slot + core_.reorder_buffer <= slots_ + 1) stall_until(block.done);
+    }
+    // The scheduler: ports may be behind by as much as it holds.
+    if (ports_done_ > ports_behind_) stall_until({ports_done_ - ports_behind_, ports_cause_});
+    block_.clear();
+    written_.clear();
+    shift_ = behind_ = offset_ = 0;
+    whole_ = {};
+  }
+
+  /// The block's next instruction. Its loads, and what delays it, come next.
+  void enter(const PlacedInstruction& instruction) {
+    block_.push_back(instruction);
+    cost_ = block_costs(core_, memory_, block_).back();
+    const InstructionShape& shape = instruction.shape;
+    addressed_ = latest(shape.address);
+    result_ = latest(shape.reads);
+    if (shape.loads != 0) {
+      const Value loaded = later(addressed_, cost_.load);
+      result_ = joined(result_, loaded);
+    }
+  }
+  std::uint64_t load_dispatch() const { return absolute(addressed_).time / kUnitsPerCycle; }
+  /// When the data is known that the instruction stores.
+  std::uint64_t store_ready() const {
+    return absolute(joined(later(result_, data_cycles(cost_)), addressed_)).time / kUnitsPerCycle;
+  }
+  std::uint64_t dispatch() const { return (now_ + shift_ + offset_) / kUnitsPerCycle; }
+  void load_done(std::uint32_t cycles, SlotCause level) {
+    const Late arrives{absolute(addressed_).time + std::uint64_t{cycles} * kUnitsPerCycle, level};
+    result_.other = std::max(result_.other, arrives);
+  }
+  /// From this instruction on.
+  void delay(std::uint64_t units, SlotCause cause) {
+    lost[cause] += units;
+    shift_ += units;
+  }
+  void fetch_stall(std::uint32_t cycles, SlotCause cause) {
+    const std::uint64_t hidden = core_.queue_slots * slot_;
+    if (cycles * kUnitsPerCycle > hidden) delay(cycles * kUnitsPerCycle - hidden, cause);
+  }
+  /// The instruction is done.
+  void leave() {
+    const InstructionShape& shape = block_.back().shape;
+    result_ = later(result_, cost_.latency);
+    for (unsigned r = 0; r < reg::kCount; ++r) {
+      if ((shape.writes >> r & 1) != 0) written_[r] = {result_, shift_};
+    }
+    const Value dispatched{.known = true, .from_start = offset_};
+    // Nothing waits for a prefetch, not even retirement.
+    const bool prefetch =
+        shape.loads != 0 && shape.writes == 0 && shape.stores == 0 && shape.branch == arch::BranchKind::None;
+    whole_ = joined(whole_, prefetch ? dispatched : result_);
+    if (shape.stores != 0) whole_ = joined(whole_, later(addressed_, 1));
+    last_result_ = absolute(result_);
+    offset_ += cost_.slots * slot_;
+  }
+
+  /// timing  of the block that ends
+  void finish(const BlockTiming& timing) {
+    timing_ = &timing;
+    bound_ = bound_for(timing);
+  }
+  void mispredict() {
+    const std::uint64_t next = next_dispatch();
+    if (last_result_.time > next) {
+      const std::uint64_t wait = last_result_.time - next;
+      const std::uint64_t wrong = std::min<std::uint64_t>(wait, core_.reorder_buffer * slot_);
+      behind(wrong, SlotCause::Mispredict);
+      behind(wait - wrong, last_result_.cause);
+    }
+    behind(core_.mispredict_cycles * kUnitsPerCycle, SlotCause::Mispredict);
+  }
+  void resteer() { behind(core_.resteer_cycles * kUnitsPerCycle, SlotCause::Resteer); }
+  void serialise(std::uint32_t cycles) {
+    Late all = absolute(whole_);
+    if (!retired_.empty()) all = std::max(all, retired_.back().done);
+    const std::uint64_t next = next_dispatch();
+    if (all.time > next) behind(all.time - next, all.cause == SlotCause::Latency ? SlotCause::Serialising : all.cause);
+    behind(cycles * kUnitsPerCycle, SlotCause::Serialising);
+  }
+  void occupy(std::uint32_t cycles, SlotCause cause) { behind(cycles * kUnitsPerCycle, cause); }
+
+  void end() {
+    for (const auto& [r, value] : written_) registers[r] = absolute(value.first, value.second);
+    Late complete = absolute(whole_);
+    if (!retired_.empty()) complete = std::max(complete, retired_.back().done);
+    retired_.push_back({slots_ + 1, complete});
+    if (retired_.size() > 1024) retired_.erase(retired_.begin(), retired_.begin() + 512);
+    ports_done_ = std::max(ports_done_, now_) + timing_->executed().units;
+    if (timing_->executed().units > bound_.units) {
+      ports_behind_ = timing_->scheduler_units();
+      ports_cause_ = timing_->executed().cause;
+    }
+    lost[SlotCause::Retired] += (timing_->slots() - timing_->microcode_slots()) * slot_;
+    lost[SlotCause::RetiredMicrocode] += timing_->microcode_slots() * slot_;
+    lost[bound_.cause] += bound_.units - timing_->slots() * slot_;
+    now_ += shift_ + behind_ + bound_.units;
+    slots_ += timing_->slots();
+  }
+
+  std::uint64_t units() const { return now_; }
+  /// Of the block under way: cycle of its dispatch, and in which everything older is complete.
+  std::uint64_t start_cycle() const { return now_ / kUnitsPerCycle; }
+  std::uint64_t retired_cycle() const {
+    const std::uint64_t done = retired_.empty() ? 0 : absolute_with_cause(retired_.back().done);
+    return (done + kUnitsPerCycle - 1) / kUnitsPerCycle;
+  }
+  const Block& block() const { return block_; }
+
+  std::map<SlotCause, std::uint64_t> lost;
+  std::map<unsigned, Late> registers;
+
+ private:
+  /// A time within the block: what follows from the block's start, in units from there, and what does not. A delay moves the
+  /// start as seen by all behind it.
+  struct Value {
+    bool known = false;  // from_start means something
+    std::uint64_t from_start = 0;
+    Late other;
+  };
+  struct Retired {
+    std::uint64_t first_slot;
+    Late done;
+  };
+
+  static std::uint64_t absolute_with_cause(const Late& late) {
+    return late.time + static_cast<std::uint64_t>(late.cause);
+  }
+  Late absolute(const Value& value) const { return absolute(value, shift_); }
+  Late absolute(const Value& value, std::uint64_t shift) const {
+    const Late from_start{now_ + shift + value.from_start, SlotCause::Latency};
+    return value.known ? std::max(from_start, value.other) : value.other;
+  }
+  static Value joined(const Value& one, const Value& two) {
+    return {one.known || two.known, std::max(one.from_start, two.from_start), std::max(one.other, two.other)};
+  }
+  static Value later(Value value, std::uint32_t cycles) {
+    value.from_start += std::uint64_t{cycles} * kUnitsPerCycle;
+    if (value.other.time != 0) value.other.time += std::uint64_t{cycles} * kUnitsPerCycle;
+    return value;
+  }
+  Value latest(RegisterSet set) const {
+    Value value{.known = true, .from_start = offset_};
+    for (unsigned r = 0; r < reg::kCount; ++r) {
+      if ((set >> r & 1) == 0) continue;
+      if (const auto own = written_.find(r); own != written_.end()) {
+        value = joined(value, own->second.first);
+      } else if (const auto before = registers.find(r); before != registers.end()) {
+        value.other = std::max(value.other, before->second);
+      }
+    }
+    return value;
+  }
+  void behind(std::uint64_t units, SlotCause cause) {
+    lost[cause] += units;
+    behind_ += units;
+  }
+  std::uint64_t next_dispatch() const { return now_ + shift_ + behind_ + bound_.units; }
+  void stall_until(const Late& late) {
+    if (late.time <= now_) return;
+    lost[late.cause] += late.time - now_;
+    now_ = late.time;
+  }
+  BlockBound bound_for(const BlockTiming& timing) {
+    const bool again = last_ == timing.id();
+    last_ = timing.id();
+    if (again) return timing.looped();
+    if (core_.uop_cache_slots == 0) return timing.decoded();
+    const auto at = filled_at_.find(timing.id());
+    if (at != filled_at_.end() && filled_ - at->second < core_.uop_cache_slots) return timing.cached();
+    filled_ += timing.cache_slots();
+    filled_at_[timing.id()] = filled_;
+    return timing.decoded();
+  }
+
+  TimingParameters core_;
+  MemoryLimits memory_;
+  std::uint64_t slot_;
+  std::uint64_t now_ = 0, slots_ = 0, filled_ = 0;
+  std::uint64_t ports_done_ = 0, ports_behind_ = 0;
+  SlotCause ports_cause_ = SlotCause::Ports;
+  std::uint32_t last_ = UINT32_MAX;
+  std::vector<Retired> retired_;  // each block, and when all up to it were complete
+  std::map<std::uint32_t, std::uint64_t> filled_at_;
+
+  // The block under way.
+  Block block_;
+  InstructionCost cost_;
+  Value addressed_, result_, whole_;
+  std::map<unsigned, std::pair<Value, std::uint64_t>> written_;  // and the delays up to its writer
+  std::uint64_t shift_ = 0, offset_ = 0, behind_ = 0;
+  Late last_result_;
+  const BlockTiming* timing_ = nullptr;
+  BlockBound bound_;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,109 @@
+#include "uarch/replay/bound_path_writer.h"
+
+#include <algorithm>
+
+namespace zs::uarch {
+
+using namespace path_registers;
+using enum CodeWriter::Condition;
+using enum CodeWriter::Operation;
+
+void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
+  code_.operate(kCmp, kSlots, ZS_STATE(room_until));
+  call_if(kNotBelow, places_.routines.room);
+  const bool in_turn = filter_.in_turn(block.lines);
+  const std::size_t first_of_lines = asides();
+  std::size_t look = 0;
+  for (std::size_t line = 0; line < block.lines; ++line) {
+    if (!in_turn) look = write_looks(block, look, block.looks_before_line(line));
+    if (!write_line(block, before, line, in_turn ? PathRoutines::kNewestLine : PathRoutines::kHotLine)) continue;
+    const std::size_t asked = ask_if(kNotEqual, Question::Lines, line);
+    back_here(asked);
+    if (!in_turn) ask_of_line(asides_[asked], block, line);
+    line_is_over();
+  }
+  if (in_turn) {  // one answer is about all lines
+    for (std::size_t i = first_of_lines; i < asides(); ++i) back_here(i);
+  }
+  write_looks(block, look, block.looks);
+  write_branch(block);
+  code_.operate(kAdd, kNow, static_cast<std::int32_t>(block.units));
+  code_.operate(kAdd, kSlots, static_cast<std::int32_t>(block.slots));
+}
+
+/// Those from `look` up to `end`, which it returns.
+std::size_t BoundPathWriter::write_looks(const SimpleBlock& block, std::size_t look, std::size_t end) {
+  for (; look < end; ++look) {
+    write_address(block.look[look], look);
+    if (block.look[look].is_prefetch())
+      write_prefetch(look);
+    else
+      write_look(block, look);
+  }
+  return look;
+}
+
+/// The block's access of that number.
+const Step& BoundPathWriter::access(std::size_t number) const {
+  const auto is_access = [left = number](const Step& step) mutable {
+    return step.kind != StepKind::Fetch && left-- == 0;
+  };
+  return *std::ranges::find_if(plan_.steps_of(which_), is_access);
+}
+
+/// It is always asked about.
+void BoundPathWriter::write_prefetch(std::size_t number) {
+  const Step& step = access(number);
+  code_.copy(kSi, kAx);
+  Aside& aside = asides_[ask_from(code_.jump_later(), Question::Access, number)];
+  aside.what.bytes = static_cast<std::uint8_t>(step.access);
+  aside.ask = places_.ask_prefetch;
+  aside.second = PlainLook{.instruction = static_cast<std::uint32_t>(step.at), .offset = offset_of(step)}.word();
+}
+
+void BoundPathWriter::write_look(const SimpleBlock& block, std::size_t number) {
+  const PathRoutines& routines = places_.routines;
+  const unsigned store = block.look[number].store();
+  std::uint8_t* not_hot;
+  if (spacious_) {
+    not_hot = PathRoutines::write_look(code_, filter_.store_tlb != 0, store);
+  } else {
+    code_.call(routines.look[store]);
+    not_hot = code_.jump_later(kNotEqual);
+  }
+  Aside& aside = asides_[ask_from(not_hot, Question::Access, number)];
+  if (filter_.in_turn(block.lines)) {  // the block may have to be played by hand, but not where the access hits
+    aside.again = routines.look_again[store];
+    return;
+  }
+  const Step& step = access(number);
+  aside.what.bytes = static_cast<std::uint8_t>(step.bytes);
+  aside.ask = places_.ask_look[store];
+  aside.second = PlainLook{.instruction = static_cast<std::uint32_t>(step.at), .offset = offset_of(step)}.word();
+}
+
+void BoundPathWriter::ask_of_line(Aside& aside, const SimpleBlock& block, std::size_t line) {
+  aside.first = block.first_line + line;
+  const auto is_fetch = [at = *aside.first](const Step& step) {
+    return step.kind == StepKind::Fetch && step.at >> kLineBits == at;
+  };
+  aside.ask = places_.ask_line;
+  aside.second = offset_of(*std::ranges::find_if(plan_.steps_of(which_), is_fetch));
+}
+
+/// When it is dispatched, in units from the start of the block under way.
+std::uint32_t BoundPathWriter::offset_of(const Step& step) const {
+  return plan_.segments[which_].timing->offset(step.instruction);
+}
+
+bool BoundPathWriter::write_conditional(const SimpleBlock& block) {
+  code_.constant(kSi, block.hash & tournament_.mask);
+  if (spacious_) {
+    PathRoutines::write_conditional(code_, tournament_, block.taken);
+  } else {
+    code_.call(places_.routines.conditional[block.taken ? 1 : 0]);
+  }
+  return false;
+}
+
+}  // namespace zs::uarch

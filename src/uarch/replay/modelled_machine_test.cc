@@ -1,0 +1,253 @@
+// The whole machine: that how a program is cut into paths does not matter, that it counts what structures searched from end to
+// end count, and that kernels take the time that is known of them.
+#include "uarch/replay/modelled_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "uarch/core_model.h"
+#include "uarch/reference/made_up_program.h"
+#include "uarch/reference/plain_machine.h"
+#include "uarch/reference/test_host.h"
+#include "uarch/reference/test_names.h"
+
+namespace zs::uarch {
+namespace {
+
+using arch::CoreSignal;
+using arch::CoreSignals;
+
+/// The first signal that differs, and both counts; empty if none does.
+std::string difference(const CoreSignals& one, const CoreSignals& two) {
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    if (one.counts[i] != two.counts[i]) {
+      return "signal " + std::to_string(i) + ": " + std::to_string(one.counts[i]) + " and " +
+             std::to_string(two.counts[i]);
+    }
+  }
+  return {};
+}
+
+class EveryMachine : public testing::TestWithParam<CoreModel> {};
+
+TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
+  const MadeUpProgram program(1, 600, false);
+  const auto stream = program.run(60'000, 7);
+  ModelledMachine machine(GetParam(), {});
+  const auto thread = machine.attach_thread();
+  PlainMachine plain(GetParam(), {});
+  Runner runner(*thread);
+  Random random(3);
+  std::size_t at = 0;
+  while (at < stream.size()) {
+    const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(200));
+    runner.run(std::span(stream).subspan(at, count), {.cut = Cut::AtBranches});
+    for (std::size_t i = 0; i < count; ++i) plain.run(stream[at + i]);
+    at += count;
+    ASSERT_EQ(difference(thread->signals(), plain.signals()), "") << "instruction " << at;
+  }
+  EXPECT_GT(thread->signals()[CoreSignal::LoadDram], 100U);
+  EXPECT_GT(thread->signals()[CoreSignal::MispredictedTaken], 100U);
+}
+
+TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
+  const MadeUpProgram program(2);
+  const auto stream = program.run(40'000, 8);
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    ModelledMachine whole_machine(GetParam(), {.depth = depth}), cut_machine(GetParam(), {.depth = depth}),
+        single_machine(GetParam(), {.depth = depth});
+    const auto whole = whole_machine.attach_thread();
+    const auto cut = cut_machine.attach_thread();
+    const auto single = single_machine.attach_thread();
+    Runner whole_runner(*whole), cut_runner(*cut), single_runner(*single);
+    Random random(5);
+    std::size_t at = 0;
+    while (at < stream.size()) {
+      const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
+      const auto part = std::span(stream).subspan(at, count);
+      whole_runner.run(part, {.cut = Cut::AtBranches});
+      cut_runner.run(part, {.cut = Cut::Anywhere, .seed = at});
+      // One by one, with all that one instruction tells.
+      std::size_t wrong = 0;
+      for (const auto& instruction : part) {
+        const CoreSignals before = single->signals();
+        single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+        const CoreSignals& after = single->signals();
+        const bool missed = after[CoreSignal::LoadDram] != before[CoreSignal::LoadDram];
+        if (missed && single->last_load().source.level != arch::DataLevel::Dram) ++wrong;
+        std::uint64_t mispredicted = 0;
+        for (const CoreSignal signal :
+             {CoreSignal::MispredictedTaken, CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedIndirectJump,
+              CoreSignal::MispredictedIndirectCall, CoreSignal::MispredictedReturn}) {
+          mispredicted += after[signal] - before[signal];
+        }
+        if (single->last_mispredicted() != (mispredicted != 0)) ++wrong;
+      }
+      at += count;
+      ASSERT_EQ(difference(whole->signals(), cut->signals()), "") << "instruction " << at;
+      ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
+      ASSERT_EQ(wrong, 0U) << "instruction " << at;
+    }
+  }
+}
+
+TEST_P(EveryMachine, DoesNotDependOnWhenPathsAreForgotten) {
+  const MadeUpProgram program(6, 300);
+  const auto stream = program.run(40'000, 10);
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    for (const std::size_t kept : {std::size_t{0}, std::size_t{200} << 10}) {
+      ModelledMachine knowing_machine(GetParam(), {.depth = depth}),
+          forgetful_machine(GetParam(), {.depth = depth, .kept_bytes = kept});
+      const auto knowing = knowing_machine.attach_thread();
+      const auto forgetful = forgetful_machine.attach_thread();
+      Runner knowing_runner(*knowing), forgetful_runner(*forgetful);
+      Random random(6);
+      std::size_t at = 0, most = 0;
+      while (at < stream.size()) {
+        const std::size_t count = std::min<std::size_t>(stream.size() - at, 1 + random.below(500));
+        const auto part = std::span(stream).subspan(at, count);
+        // Often in the middle of a block, which the next path goes on with.
+        const auto cut = random.below(2) == 0 ? Cut::Anywhere : Cut::AtBranches;
+        knowing_runner.run(part, {.cut = cut, .seed = at});
+        forgetful_runner.run(part, {.cut = cut, .seed = at});
+        at += count;
+        ASSERT_EQ(difference(knowing->signals(), forgetful->signals()), "") << "instruction " << at;
+        most = std::max(most, forgetful->path_bytes());
+        if (random.below(8) == 0) {
+          forgetful_runner.forget_paths(static_cast<std::uint32_t>(random.below(50)));
+          // But for the block under way; at the depth Full also those that the uop cache has.
+          if (depth == Depth::Fast) {
+            EXPECT_LE(forgetful->path_bytes(), std::max(kept, std::size_t{16} << 10));
+          }
+        }
+      }
+      EXPECT_LT(most, knowing->path_bytes());
+    }
+  }
+}
+
+/// Where L2 and LLC are small and include L1I, data throws out code that the block under way has not fetched yet.
+TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
+  CoreModel model = GetParam();
+  model.memory.l2.bytes /= 16;
+  model.memory.llc.bytes /= 64;
+  const MadeUpProgram program(4, 600, false, true);
+  const auto stream = program.run(200'000, 9);
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    ModelledMachine whole_machine(model, {.depth = depth}), single_machine(model, {.depth = depth});
+    const auto whole = whole_machine.attach_thread();
+    const auto single = single_machine.attach_thread();
+    Runner whole_runner(*whole), single_runner(*single);
+    for (std::size_t at = 0; at < stream.size(); at += 500) {
+      const auto part = std::span(stream).subspan(at, std::min<std::size_t>(500, stream.size() - at));
+      whole_runner.run(part, {.cut = Cut::AtBranches});
+      for (const auto& instruction : part) single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+      ASSERT_EQ(difference(whole->signals(), single->signals()), "") << "instruction " << at;
+    }
+  }
+}
+
+/// Compares what a watched run tells with the same instructions run one by one.
+class Comparer final : public arch::RunWatcher {
+ public:
+  Comparer(const arch::CoreFeed& thread, const arch::SignalSet& watched, const Runner& runner)
+      : thread_(thread), watched_(watched), runner_(runner) {}
+
+  /// Of each instruction of the stream: the signals behind it, its last load's source, whether its branch was mispredicted.
+  struct Known {
+    CoreSignals signals;
+    arch::AccessOutcome load, store;
+    bool mispredicted = false;
+  };
+  void begin(std::span<const Known> known, const CoreSignals& before) {
+    known_ = known;
+    behind_ = before;
+    next_ = 0;
+  }
+
+  void finished(std::size_t run, std::size_t instruction) override {
+    const std::size_t at = runner_.start_of(run) + instruction;
+    leave_out(at);
+    const Known& known = known_[at];
+    wrong_ += difference(thread_.signals(), known.signals).empty() ? 0 : 1;
+    wrong_ += thread_.last_mispredicted() == known.mispredicted ? 0 : 1;
+    wrong_ += thread_.last_load() == known.load && thread_.last_store() == known.store ? 0 : 1;
+    behind_ = known.signals;
+    next_ = at + 1;
+    ++told_;
+  }
+  /// Those before `to` were not told of: they must have changed nothing that is watched.
+  void leave_out(std::size_t to) {
+    if (next_ == to) return;
+    const CoreSignals& now = known_[to - 1].signals;
+    for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+      wrong_ += watched_[i] && now.counts[i] != behind_.counts[i] ? 1 : 0;
+  }
+  std::size_t wrong() const { return wrong_; }
+  std::size_t told() const { return told_; }
+
+ private:
+  const arch::CoreFeed& thread_;
+  const arch::SignalSet& watched_;
+  const Runner& runner_;
+  std::span<const Known> known_;
+  CoreSignals behind_;
+  std::size_t next_ = 0, wrong_ = 0, told_ = 0;
+};
+
+TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
+  const MadeUpProgram program(6, 300, false, true);
+  const auto stream = program.run(60'000, 11);
+  arch::SignalSet all, misses, tagged;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(CoreSignal::Cycles); ++i) all.set(i);
+  for (const CoreSignal signal : {CoreSignal::LoadL2Hit, CoreSignal::LoadDram, CoreSignal::LoadStlbMiss,
+                                  CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedReturn})
+    misses.set(static_cast<std::size_t>(signal));
+  tagged.set(static_cast<std::size_t>(CoreSignal::LatencyLoads));
+  for (const Depth depth : {Depth::Fast, Depth::Full}) {
+    for (const arch::SignalSet& watched : {all, misses, tagged}) {
+      if (depth == Depth::Fast && watched == tagged) continue;  // no latencies
+      ModelledMachine machine(GetParam(), {.depth = depth, .tells_branches = false}),
+          single_machine(GetParam(), {.depth = depth, .tells_branches = false});
+      const auto thread = machine.attach_thread();
+      const auto single = single_machine.attach_thread();
+      if (depth == Depth::Full) {
+        for (arch::CoreFeed* feed : {thread.get(), single.get()}) feed->set_latency_threshold(3);
+      }
+      Runner runner(*thread), single_runner(*single);
+      Comparer comparer(*thread, watched, runner);
+      for (std::size_t at = 0; at < stream.size(); at += 1500) {
+        const auto part = std::span(stream).subspan(at, std::min<std::size_t>(1500, stream.size() - at));
+        const CoreSignals before = single->signals();
+        std::vector<Comparer::Known> known;
+        for (const auto& instruction : part) {
+          single_runner.run(std::span(&instruction, 1), {.cut = Cut::Everywhere});
+          known.push_back({single->signals(), single->last_load(), single->last_store(), single->last_mispredicted()});
+        }
+        comparer.begin(known, before);
+        runner.prepare(part, {.cut = Cut::AtBranches});
+        ASSERT_TRUE(runner.run_watched(watched, comparer));
+        comparer.leave_out(part.size());
+        ASSERT_EQ(comparer.wrong(), 0U) << "instruction " << at;
+        ASSERT_EQ(difference(thread->signals(), single->signals()), "") << "instruction " << at;
+      }
+      EXPECT_GT(comparer.told(), watched == tagged ? 50U : 200U);
+      // What each instruction does to all signals, code does not tell.
+      if (watched == all) {
+        EXPECT_EQ(machine.work().by_code, 0U);
+      } else if (missing_for_code(depth).empty()) {
+        EXPECT_GT(machine.work().by_code, 1000U);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, EveryMachine, testing::ValuesIn(core_models()),
+                         [](const auto& row) { return test_name(row.param); });
+
+}  // namespace
+}  // namespace zs::uarch

@@ -1,0 +1,223 @@
+#include "uarch/replay/path_code.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "uarch/replay/bound_path_writer.h"
+#include "uarch/replay/timed_path_writer.h"
+
+namespace zs::uarch {
+namespace {
+
+using namespace path_registers;
+using enum CodeWriter::Operation;
+constexpr auto kDword = CodeWriter::kDword;
+
+constexpr Register kSaved[] = {kBx, kBp, kR12, kR13, kR14, kR15};
+
+/// Bytes of code for a block, for each of its lines and accesses, for a path besides, and of write_entry(), at most.
+constexpr std::size_t kBlockBytes = 512, kFetchBytes = 64, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 4096;
+/// Paths that are made before this part of the room is full have copies of routines. chosen: so much stays in the host's second-level cache.
+constexpr std::size_t kSpaciousPart = 256;
+
+}  // namespace
+
+PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes)
+    : filter_(filter), branches_(branches), bytes_(bytes) {
+  state_.own_outcomes = &no_outcomes_;
+  TournamentPredictor* const tournament = branches.tournament();
+  if (tournament == nullptr) return;  // nearly everything would be asked
+  const TournamentPredictor::Inline predictor = tournament->inline_part();
+  prepare(&predictor);
+}
+
+PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
+                   std::size_t bytes)
+    : filter_(filter), branches_(branches), clock_(&clock), timing_(&core), bytes_(bytes) {
+  if (!TimedPathWriter::is_supported()) return;
+  state_.clock = &clock.inline_part();
+  state_.stores = &filter.stores.inline_part();
+  state_.branches = &branches;
+  state_.predicts = [](BranchUnit& own, std::uint32_t hash, std::uint32_t what) {
+    return own.predict_direction(hash, static_cast<std::uint16_t>(what), what >> 16 != 0);
+  };
+  state_.follow = [](BranchUnit& own, std::uint32_t footprint) {
+    own.pass_taken(static_cast<std::uint16_t>(footprint));
+  };
+  prepare(nullptr);
+}
+
+/// tournament  that the code is to do itself; null: none
+void PathCode::prepare(const TournamentPredictor::Inline* tournament) {
+  if (bytes_ < kEntryBytes || filter_.hot_lines == HotLines::none()) return;
+  void* const memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  memory_ = static_cast<std::uint8_t*>(memory);
+  state_.counts = &filter_;
+  state_.hits = [](MemorySystem::InlineCounts& own, std::uint64_t linear, std::uint32_t size, unsigned store) {
+    return static_cast<MemorySystem::Filter&>(own).hits_tags(linear, size, store);
+  };
+  state_.fetches = [](MemorySystem::InlineCounts& own, std::uint64_t line) {
+    return static_cast<MemorySystem::Filter&>(own).touch_code(line);
+  };
+  state_.touches = [](BranchTargetBuffer& targets, std::uint64_t pc) { return targets.touch(pc); };
+  state_.targets = &branches_.targets();
+  state_.hot_lines = filter_.hot_lines;
+  state_.hot_code = filter_.hot_code;
+  state_.code_stamps = filter_.code_tlb.inline_part().stamps;
+  for (std::size_t i = 0; i < state_.tlbs.size(); ++i) state_.tlbs[i] = filter_.tlbs[i].inline_part();
+  if (tournament != nullptr) {
+    state_.own_outcomes = tournament->outcomes;
+    state_.by_address = tournament->by_address;
+    state_.by_outcomes = tournament->by_outcomes;
+    state_.learned = tournament->learned;
+  }
+  state_.branch_tags = branches_.targets().newest_of(0);
+  state_.waiting = &branches_.waiting().inline_part();
+  state_.returns = &branches_.returns().inline_part();
+  if (TargetCache* const targets = branches_.last_targets(); targets != nullptr)
+    state_.last_targets = &targets->inline_part();
+  write_entry(tournament);
+  begin_again();
+}
+
+PathCode::~PathCode() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+void PathCode::write_registers(CodeWriter& code) const {
+  PathRoutines::write_places(code);
+  if (is_timed()) {
+    code.load(kClock, ZS_STATE(clock));
+    code.load(kStores, ZS_STATE(stores));
+    return;
+  }
+  code.load(kNow, ZS_STATE(now));
+  code.load(kSlots, ZS_STATE(slots));
+  code.load(kOutcomes, ZS_STATE(outcomes));
+}
+
+/// But for kValues, which nobody who is asked changes.
+void PathCode::write_state(CodeWriter& code) const {
+  code.store(ZS_STATE(run), kRun);
+  PathRoutines::write_stamp(code);
+  if (is_timed()) return;
+  code.store(ZS_STATE(now), kNow);
+  code.store(ZS_STATE(slots), kSlots);
+  code.store(ZS_STATE(outcomes), kOutcomes);
+}
+
+void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
+  CodeWriter code(memory_);
+  enter_ = reinterpret_cast<void (*)(PlayState*)>(code.here());
+  for (const Register saved : kSaved) code.push(saved);
+  code.operate(kSub, kSp, 8);  // so that calls find the stack aligned
+  code.copy(kState, kDi);
+  write_registers(code);
+  code.load(kRun, ZS_STATE(run));
+  PathWriter::write_dispatch(code);
+
+  exit_ = code.here();
+  write_state(code);
+  code.operate(kAdd, kSp, 8);
+  for (std::size_t i = std::size(kSaved); i-- > 0;) code.pop(kSaved[i]);
+  code.ret();
+
+  // kAx: a Question. Behind it the flags say whether the block is over: not equal.
+  ask_ = code.here();
+  code.copy(kSi, kAx, kDword);
+  write_ask(code, offsetof(PlayState, ask));
+  for (const unsigned store : {0U, 1U})
+    ask_look_[store] = write_ask(code, offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store);
+  ask_prefetch_ = write_ask(code, offsetof(PlayState, prefetches));
+  ask_line_ = write_ask(code, offsetof(PlayState, lines));
+  routines_ = PathRoutines(code, filter_, tournament, state_.last_targets != nullptr);
+  if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
+  begin_ = code.here();
+  CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
+}
+
+/// function  of PlayState; what it is asked stands in its arguments behind the first
+const std::uint8_t* PathCode::write_ask(CodeWriter& code, std::size_t function) const {
+  const std::uint8_t* const begin = code.here();
+  code.operate(kSub, kSp, 8);
+  write_state(code);
+  code.copy(kDi, kState);
+  code.call(in_state(function));
+  write_registers(code);
+  code.operate(kAdd, kSp, 8);
+  code.test(kAx, kAx);
+  code.ret();
+  return begin;
+}
+
+void PathCode::begin_again() {
+  at_ = begin_;
+  std::ranges::fill(code_, exit_);
+  std::ranges::fill(heat_, 0);
+  made_ = {};
+}
+
+[[gnu::noinline]] void PathCode::warm(std::uint32_t path, const SimplePath& known) {
+  if (path >= heat_.size() || memory_ == nullptr) return;
+  const std::uint8_t heat = ++heat_[path];
+  if (heat == kMadeAt) {
+    code_[path] = code_for(known);
+  } else if (heat == 1) {
+    const std::uint8_t** const made = made_.find(known.identity);
+    if (made == nullptr) return;
+    code_[path] = *made;
+    heat_[path] = kMadeAt;
+  }
+}
+
+const std::uint8_t* PathCode::code_for(const SimplePath& path) {
+  if (const std::uint8_t** const known = made_.find(path.identity)) return *known;
+  using arch::AddressTerm;
+  const auto is_sum = [](const AddressTerm& term) {
+    return (term.flags & ~(AddressTerm::kFs | AddressTerm::kGs)) == 0;
+  };
+  if (!std::ranges::all_of(path.addresses->terms(), is_sum)) return exit_;
+  const std::uint8_t* const made = make(path);
+  if (made != exit_) made_[path.identity] = made;
+  return made;
+}
+
+const std::uint8_t* PathCode::make(const SimplePath& path) {
+  std::size_t count = 1;
+  while (!path.blocks[count - 1].last) ++count;
+  const std::span<const SimpleBlock> blocks(path.blocks, count);
+  const auto is_for_hand = [this](const SimpleBlock& block) {
+    return block.prefetches != 0 && filter_.in_turn(block.lines);
+  };
+  if (std::ranges::any_of(blocks, is_for_hand)) return exit_;
+  std::size_t bytes = kPathBytes;
+  for (const SimpleBlock& block : blocks) bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.looks;
+  if (is_timed()) {
+    for (const Segment& segment : path.plan->segments) {
+      if (!TimedPathWriter::can_write(*segment.timing)) return exit_;
+      bytes += TimedPathWriter::bytes_of(*segment.timing);
+      clock_->know_id(segment.timing->id());
+    }
+  }
+  constexpr std::size_t kMostBlocks = 255;
+  if (blocks.size() > kMostBlocks) return exit_;
+  if (at_ + bytes > memory_ + bytes_) {
+    ++resets_;
+    begin_again();
+    return exit_;
+  }
+  const std::uint8_t* const start = at_;
+  const bool spacious = start < begin_ + bytes_ / kSpaciousPart;
+  const std::span<const arch::AddressTerm> terms = path.addresses->terms();
+  at_ = is_timed()
+            ? TimedPathWriter(places(), timed_routines_, *timing_, at_, blocks, *path.plan, terms, spacious).write()
+            : BoundPathWriter(places(), filter_, at_, blocks, *path.plan, terms, spacious).write();
+  CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
+  return start;
+}
+
+}  // namespace zs::uarch

@@ -1,0 +1,140 @@
+// Paths of simple blocks as code of the host: what ThreadPlayer::play_simple() and play_timed() do for any path, written out for one
+// (path_writer.h). Where an access is no hit of a hot line, or anything else is not the usual case, the code asks the player, which does
+// that access, line or branch, or what is left of the block, as it would have done without this code.
+//
+// The code belongs to one core: addresses of its structures are in it. It is made when a path has been played a few times, and
+// forgotten as a whole when its room is full.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "uarch/branch/branch_unit.h"
+#include "uarch/flat_map.h"
+#include "uarch/memory/memory_system.h"
+#include "uarch/replay/code_book.h"
+#include "uarch/replay/code_writer.h"
+#include "uarch/replay/path_routines.h"
+#include "uarch/replay/path_writer.h"
+#include "uarch/replay/play_state.h"
+#include "uarch/replay/timed_routines.h"
+#include "uarch/timing/bound_clock.h"
+#include "uarch/timing/core_clock.h"
+
+namespace zs::uarch {
+
+class PathCode {
+ public:
+  /// bytes  room for code; too little for any: nothing is ever made
+  PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes);
+  /// With a clock that the code works on itself: take() and give() are for the others. core: of the clock
+  PathCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
+           std::size_t bytes);
+  ~PathCode();
+  PathCode(const PathCode&) = delete;
+  PathCode& operator=(const PathCode&) = delete;
+
+  /// The core's clock and predictor, from which the code goes on, and where they have got to.
+  void take(const BoundClock& clock) {
+    take_time(clock);
+    state_.outcomes = *state_.own_outcomes;
+  }
+  void give(BoundClock& clock) const {
+    give_time(clock);
+    *state_.own_outcomes = state_.outcomes;
+  }
+  /// Of the clock alone, where no branch is predicted in between.
+  void take_time(const BoundClock& clock) {
+    state_.now = clock.now();
+    state_.slots = clock.slots();
+    state_.room_until = clock.room_until();
+  }
+  void give_time(BoundClock& clock) const { clock.move_to(state_.now, state_.slots); }
+  /// What happen() does to the clock, where the code has asked.
+  template <typename Happen>
+  void on_clock(BoundClock& clock, const Happen& happen) {
+    give_time(clock);
+    happen();
+    take_time(clock);
+  }
+
+  /// Plays runs from state().run on, until one has no code, or runs_end. In between, ask() is asked.
+  void play() { enter_(&state_); }
+  PlayState& state() { return state_; }
+
+  /// Whether there is code for the path, which is below make_room().
+  bool has(std::uint32_t path) const { return code_[path] != exit_; }
+  /// The path was played by hand.
+  void played(std::uint32_t path, const SimplePath& known) {
+    if (path < heat_.size() && heat_[path] == kMadeAt) return;
+    warm(path, known);
+  }
+  /// The number names something else.
+  void forget(std::uint32_t path) {
+    if (path >= heat_.size()) return;
+    heat_[path] = 0;
+    code_[path] = exit_;
+  }
+  void forget_numbers() {
+    std::ranges::fill(code_, exit_);
+    std::ranges::fill(heat_, 0);
+  }
+  void forget_all() {
+    if (memory_ != nullptr) begin_again();
+  }
+  /// How often its room was full and all code was dropped.
+  std::uint64_t resets() const { return resets_; }
+  /// Numbers below `paths` may be run.
+  void make_room(std::size_t paths) {
+    if (code_.size() >= paths) return;
+    code_.resize(paths, exit_);
+    heat_.resize(paths, 0);
+    state_.code = code_.data();
+  }
+
+ private:
+  static constexpr std::uint8_t kMadeAt = 12;  // runs; chosen: making it costs as much as a few hundred
+
+  void prepare(const TournamentPredictor::Inline* tournament);
+  PathPlaces places() const { return {state_, routines_, exit_, ask_, ask_look_, ask_prefetch_, ask_line_, branches_}; }
+  bool is_timed() const { return timing_ != nullptr; }
+  void warm(std::uint32_t path, const SimplePath& known);
+  /// For all paths of its identity.
+  const std::uint8_t* code_for(const SimplePath& path);
+  const std::uint8_t* make(const SimplePath& path);
+  void write_entry(const TournamentPredictor::Inline* tournament);
+  const std::uint8_t* write_ask(CodeWriter& code, std::size_t function) const;
+  void write_registers(CodeWriter& code) const;
+  void write_state(CodeWriter& code) const;
+  void begin_again();
+
+  MemorySystem::Filter& filter_;
+  BranchUnit& branches_;
+  CoreClock* clock_ = nullptr;                // of timed code
+  const TimingParameters* timing_ = nullptr;  // likewise
+  PlayState state_;
+  std::vector<const std::uint8_t*> code_;  // by path
+  std::vector<std::uint8_t> heat_;         // by path: how often it was played by hand; kMadeAt: it need not be told
+  FlatMap<const std::uint8_t*> made_;      // by SimplePath::identity
+  std::size_t bytes_;
+  std::uint8_t* memory_ = nullptr;  // null: there is none, and nothing is made
+  std::uint8_t* at_ = nullptr;      // what is free
+  std::uint8_t* begin_ = nullptr;   // behind what write_entry() wrote
+  std::uint64_t no_outcomes_ = 0;
+  std::uint64_t resets_ = 0;
+  void (*enter_)(PlayState*) = nullptr;
+  const std::uint8_t* exit_ = nullptr;
+  const std::uint8_t* ask_ = nullptr;
+  std::array<const std::uint8_t*, 2> ask_look_{};
+  const std::uint8_t* ask_prefetch_ = nullptr;
+  const std::uint8_t* ask_line_ = nullptr;
+  PathRoutines routines_;
+  TimedRoutines timed_routines_;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,237 @@
+#include "uarch/replay/path_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "uarch/branch/path_history.h"
+
+namespace zs::uarch {
+
+using arch::BranchKind;
+using namespace path_registers;
+using enum CodeWriter::Condition;
+using enum CodeWriter::Operation;
+
+namespace {
+
+constexpr auto kDword = CodeWriter::kDword;
+
+void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
+  if (value <= INT32_MAX) {
+    code.store_constant(to, static_cast<std::int32_t>(value));
+  } else {
+    code.constant(kAx, value);
+    code.store(to, kAx);
+  }
+}
+
+bool has_slot(const arch::AddressTerm& term) {
+  return term.base != arch::AddressTerm::kNoSlot || term.index != arch::AddressTerm::kNoSlot;
+}
+
+Memory slot(std::uint8_t number) { return {kValues, static_cast<std::int64_t>(sizeof(std::uint64_t)) * number}; }
+
+}  // namespace
+
+void PathWriter::write_dispatch(CodeWriter& code) {
+  code.load(kAx, {kRun, offsetof(arch::PathRun, path)}, kDword);
+  code.load(kCx, ZS_STATE(code));
+  code.jump(Memory{kCx, 0, kAx, 8});
+}
+
+std::uint8_t* PathWriter::write() {
+  std::uint64_t loads = 0, stores = 0, fetches = 0;
+  const SimpleBlock* before = nullptr;
+  write_begin();
+  if (std::ranges::any_of(terms_, has_slot)) {
+    code_.load(kAx, {kRun, offsetof(arch::PathRun, slots)}, kDword);
+    code_.load(kValues, ZS_STATE(values));
+    code_.address(kValues, {kValues, 0, kAx, sizeof(std::uint64_t)});
+  }
+  for (const SimpleBlock& block : blocks_) {
+    starts_.push_back(code_.here());
+    write_block(block, before);
+    loads += block.loads();
+    stores += block.stores;
+    fetches += fetches_of(block, before);
+    before = &block;
+    ++which_;
+    looks_ += block.looks;
+  }
+  starts_.push_back(code_.here());
+  add(ZS_COUNTS(loads), loads);
+  add(ZS_COUNTS(written), stores);
+  add(ZS_COUNTS(fetches), fetches);
+  store_value(code_, ZS_COUNTS(fetched), before->first_line + before->lines - 1);
+  write_end();
+  code_.operate(kAdd, kRun, sizeof(arch::PathRun));
+  code_.operate(kCmp, kRun, ZS_STATE(runs_end));
+  code_.jump_if(kEqual, places_.exit);
+  write_dispatch(code_);
+  for (const Aside& aside : asides_) {
+    CodeWriter::aim(aside.from, code_.here());
+    if (aside.first) code_.constant(kSi, *aside.first);
+    if (aside.second) code_.constant(kDx, *aside.second);
+    if (aside.again != nullptr) code_.call(aside.again);
+    if (aside.is_sure) {
+      code_.jump(aside.back);
+      continue;
+    }
+    if (aside.again != nullptr) code_.jump_if(kEqual, aside.back);
+    code_.constant(aside.ask != nullptr ? kCx : kAx, aside.what.word());
+    code_.call(aside.ask != nullptr ? aside.ask : places_.ask);
+    code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
+    code_.jump(aside.back);
+  }
+  write_aside();
+  return code_.here();
+}
+
+void PathWriter::call_if(CodeWriter::Condition condition, const std::uint8_t* routine) {
+  std::uint8_t* const from = code_.jump_later(condition);
+  asides_.push_back({.from = from, .what = {}, .back = code_.here(), .again = routine, .is_sure = true});
+}
+
+std::size_t PathWriter::ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
+  asides_.push_back({.from = behind_jump,
+                     .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
+                     .back = code_.here()});
+  return asides_.size() - 1;
+}
+
+bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number,
+                            PathRoutines::Lines lines) {
+  if (number == 0 && same_line(block, before)) return false;
+  const bool first = number == 0 && before == nullptr;
+  const std::uint64_t line = block.first_line + number;
+  if (first && spacious_ && line <= INT32_MAX) {
+    code_.operate(kCmp, ZS_COUNTS(fetched), static_cast<std::int32_t>(line));
+    over_line_ = code_.jump_later(kEqual);
+  }
+  code_.constant(kSi, line);
+  code_.call(places_.routines.fetch[first ? 1 : 0][lines]);
+  return true;
+}
+
+void PathWriter::line_is_over() {
+  if (over_line_ != nullptr) CodeWriter::aim(over_line_, code_.here());
+  over_line_ = nullptr;
+}
+
+/// to: the address, but for a constant, which it returns. Uses kCx.
+std::int32_t PathWriter::write_sum(Register to, const arch::AddressTerm& term) {
+  using arch::AddressTerm;
+  bool begun = term.base != AddressTerm::kNoSlot;
+  if (begun) code_.load(to, slot(term.base));
+  if (term.index != AddressTerm::kNoSlot) {
+    code_.load(begun ? kCx : to, slot(term.index));
+    if (begun) {
+      code_.address(to, {to, 0, kCx, term.scale});
+    } else if (term.scale != 1) {
+      code_.shift_left(to, static_cast<std::uint8_t>(std::countr_zero(term.scale)));
+    }
+    begun = true;
+  }
+  const auto add = [&](Memory more) {
+    if (begun) {
+      code_.operate(kAdd, to, more);
+    } else {
+      code_.load(to, more);
+    }
+    begun = true;
+  };
+  if ((term.flags & AddressTerm::kFs) != 0) add(ZS_STATE(fs));
+  if ((term.flags & AddressTerm::kGs) != 0) add(ZS_STATE(gs));
+  if (!begun) {
+    code_.constant(to, static_cast<std::uint64_t>(term.displacement));
+    return 0;
+  }
+  constexpr std::int64_t kFar = std::int64_t{1} << 30;  // whatever is added to it on the way
+  if (term.displacement > -kFar && term.displacement < kFar) return static_cast<std::int32_t>(term.displacement);
+  code_.constant(kCx, static_cast<std::uint64_t>(term.displacement));
+  code_.operate(kAdd, to, kCx);
+  return 0;
+}
+
+void PathWriter::write_address(Look look, std::size_t number) {
+  const std::int32_t rest = write_sum(kAx, terms_[looks_ + number]);
+  code_.address(kDx, {kAx, rest + look.last()});
+  if (rest != 0) code_.address(kAx, {kAx, rest});
+}
+
+void PathWriter::write_branch(const SimpleBlock& block) {
+  const std::size_t first = asides();
+  write_transfer(block);
+  for (std::size_t asked = first; asked < asides(); ++asked) {
+    if (asides_[asked].what.kind != Question::Resteer) back_here(asked);
+  }
+}
+
+void PathWriter::write_transfer(const SimpleBlock& block) {
+  switch (block.kind) {
+    case BranchKind::None: return;
+    case BranchKind::Conditional: {
+      const bool followed = write_conditional(block);
+      Aside& wrong = asides_[ask_if(kNotEqual, Question::Wrong)];
+      wrong.again = places_.routines.wrong[block.taken ? 1 : 0];
+      if (wrong.again != nullptr && block.taken) {
+        wrong.first = block.pc;
+        wrong.second = block.footprint;
+      }
+      if (!block.taken) return;
+      if (!followed) write_follow(block);
+      break;
+    }
+    case BranchKind::Return:
+      if (places_.routines.taken != nullptr) code_.constant(kDx, path_footprint(block.pc, 0));
+      code_.call(places_.routines.returned);
+      ask_if(kNotEqual, Question::Branch);
+      break;
+    case BranchKind::RelativeCall:
+      if (!block.calls_next) {
+        code_.constant(kDx, block.pc + block.length);
+        code_.call(places_.routines.call);
+      }
+      write_follow(block);
+      break;
+    case BranchKind::RelativeJump: write_follow(block); break;
+    case BranchKind::IndirectCall:
+    case BranchKind::IndirectJump:
+      if (places_.routines.indirect == nullptr) {
+        ask_from(code_.jump_later(), Question::Branch, 0);
+        return;
+      }
+      if (block.kind == BranchKind::IndirectCall) {
+        code_.constant(kDx, block.pc + block.length);
+        code_.call(places_.routines.called);
+      }
+      code_.constant(kSi, block.hash);
+      code_.call(places_.routines.indirect);
+      ask_if(kNotEqual, Question::Wrong);
+      break;
+    default: ask_from(code_.jump_later(), Question::Branch, 0); return;
+  }
+  write_target(block);
+}
+
+/// The path register's part of a taken branch.
+void PathWriter::write_follow(const SimpleBlock& block) {
+  if (places_.routines.taken == nullptr) return;
+  code_.constant(kDx, block.footprint);
+  code_.call(places_.routines.taken);
+}
+
+/// The BTB's part of it.
+void PathWriter::write_target(const SimpleBlock& block) {
+  const auto at = reinterpret_cast<const std::uint8_t*>(places_.branches.targets().newest_of(block.pc)) -
+                  reinterpret_cast<const std::uint8_t*>(places_.state.branch_tags);
+  code_.operate(kCmp, Memory{kTags, at}, static_cast<std::int32_t>(places_.branches.targets().tag_of(block.pc)),
+                kDword);
+  const std::size_t unknown = ask_if(kNotEqual, Question::Resteer);
+  asides_[unknown].again = places_.routines.touch;
+  asides_[unknown].first = block.pc;
+  back_here(unknown);
+}
+
+}  // namespace zs::uarch

@@ -1,0 +1,121 @@
+// Writes the code of one path (path_code.h): what is the same at both depths. A depth's own writer says what a block's code is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "uarch/branch/branch_unit.h"
+#include "uarch/replay/code_book.h"
+#include "uarch/replay/code_writer.h"
+#include "uarch/replay/path_routines.h"
+#include "uarch/replay/play_state.h"
+
+namespace zs::uarch {
+
+/// What the code of all paths of a core shares.
+struct PathPlaces {
+  const PlayState& state;
+  const PathRoutines& routines;
+  const std::uint8_t* exit;  // where runs end
+  const std::uint8_t* ask;   // kAx: a Question. Behind it the flags say whether the block is over: not equal
+  // The same with a Question in kCx: of an access at kSi that is not hot, by whether it is a store, kDx: its PlainLook, and the Question
+  // has its bytes; and of a line kSi that is not, kDx: as PlayState::lines has it.
+  std::array<const std::uint8_t*, 2> ask_look;
+  const std::uint8_t* ask_prefetch;  // likewise, and the Question has its AccessKind
+  const std::uint8_t* ask_line;
+  BranchUnit& branches;
+};
+
+class PathWriter {
+ public:
+  /// spacious  with copies of routines
+  PathWriter(const PathPlaces& places, std::uint8_t* at, std::span<const SimpleBlock> blocks,
+             std::span<const arch::AddressTerm> terms, bool spacious)
+      : places_(places), code_(at), blocks_(blocks), terms_(terms), spacious_(spacious) {}
+  virtual ~PathWriter() = default;
+  PathWriter(const PathWriter&) = delete;
+  PathWriter& operator=(const PathWriter&) = delete;
+
+  /// Returns where the code ends.
+  std::uint8_t* write();
+  /// Goes to the code of the path that is next.
+  static void write_dispatch(CodeWriter& code);
+
+ protected:
+  /// before  the path's block before, or null
+  virtual void write_block(const SimpleBlock& block, const SimpleBlock* before) = 0;
+  /// Predicts. Behind it the flags say: not equal, wrong. Returns whether a taken branch is in the path register then.
+  virtual bool write_conditional(const SimpleBlock& block) = 0;
+  /// Before anything else; goes to PathPlaces::exit where code may not play the path.
+  virtual void write_begin() {}
+  /// Behind the last block.
+  virtual void write_end() {}
+  /// Behind everything.
+  virtual void write_aside() {}
+
+  void add(Memory to, std::uint64_t value) {
+    if (value != 0) code_.operate(CodeWriter::kAdd, to, static_cast<std::int32_t>(value));
+  }
+  /// Asks `kind` where `condition` holds. Returns what back_here() wants.
+  std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
+    return ask_from(code_.jump_later(condition), kind, done);
+  }
+  /// Calls a routine where `condition` holds.
+  void call_if(CodeWriter::Condition condition, const std::uint8_t* routine);
+  std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done);
+  void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
+  std::size_t asides() const { return asides_.size(); }
+
+  /// Whether the block's first line is the last of the block before.
+  static bool same_line(const SimpleBlock& block, const SimpleBlock* before) {
+    return before != nullptr && fetches_of(block, before) != block.lines;
+  }
+  /// Fetches a line unless it is fetched already: that of the block before is known here, that of the path before is not. Behind it the
+  /// flags say: not equal, it is none of `lines`. Returns whether there was anything to write.
+  /// number  of it in the block
+  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, PathRoutines::Lines lines);
+  /// What jumps over the line that was written last goes on here.
+  void line_is_over();
+
+  /// kAx, kDx: the first and the last byte of the path's look of that number in the block under way.
+  void write_address(Look look, std::size_t number);
+  /// The block's branch, as BranchUnit does it. Everything that is asked there goes on behind it.
+  void write_branch(const SimpleBlock& block);
+
+  PathPlaces places_;
+  CodeWriter code_;
+  std::span<const SimpleBlock> blocks_;
+  std::span<const arch::AddressTerm> terms_;  // of the blocks' looks
+  bool spacious_;
+  std::size_t which_ = 0;                    // block under way
+  std::vector<const std::uint8_t*> starts_;  // of blocks; and of what comes behind the last
+
+  /// Written behind everything else, because it is seldom run.
+  struct Aside {
+    std::uint8_t* from;  // behind the jump to it
+    Question what;
+    const std::uint8_t* back;             // behind the answer, if the block is not over
+    const std::uint8_t* again = nullptr;  // a routine that may do without asking
+    bool is_sure = false;                 // it always does
+    // What is asked instead of PathPlaces::ask, whose Question is in kCx: of an access or a line.
+    const std::uint8_t* ask = nullptr;
+    std::optional<std::uint64_t> first{}, second{};  // of either, for kSi and kDx; none: they stand there already
+  };
+  std::vector<Aside> asides_;
+
+ private:
+  void write_transfer(const SimpleBlock& block);
+  void write_follow(const SimpleBlock& block);
+  void write_target(const SimpleBlock& block);
+  std::int32_t write_sum(Register to, const arch::AddressTerm& term);
+
+  std::size_t looks_ = 0;              // of the blocks before
+  std::uint8_t* over_line_ = nullptr;  // line_is_over()
+};
+
+}  // namespace zs::uarch

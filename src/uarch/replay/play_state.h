@@ -1,0 +1,145 @@
+// What the code of paths works on, and what it asks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "arch/core_feed.h"
+#include "uarch/branch/branch_unit.h"
+#include "uarch/cache/hot_lines.h"
+#include "uarch/memory/memory_system.h"
+#include "uarch/replay/code_book.h"
+#include "uarch/timing/core_clock.h"
+
+namespace zs::uarch {
+
+/// It keeps the first few in registers; whoever it asks finds them here.
+struct PlayState {
+  const arch::PathRun* run = nullptr;
+  const arch::PathRun* runs_end = nullptr;
+  std::uint64_t now = 0, slots = 0;  // as BoundClock has them
+  std::uint64_t room_until = 0;      // slots with which it must wait for room
+  std::uint64_t outcomes = 0;        // as TournamentPredictor has them
+  /// Does what the code does not. what: a Question. Returns whether the whole block is over.
+  std::uint64_t (*ask)(PlayState& state, std::uint32_t what) = nullptr;
+  void* player = nullptr;  // of whoever is asked
+  // arch::SlotValues of the runs
+  const std::uint64_t* values = nullptr;
+  std::uint64_t fs = 0, gs = 0;
+  std::uint64_t linear = 0;  // of the access that is asked about
+  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainLook; what: its Question,
+  /// with the bytes. Returns whether the whole block is over.
+  std::array<std::uint64_t (*)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what), 2>
+      looks{};
+  /// A software prefetch; what: its Question, with the AccessKind. Returns whether the whole block is over.
+  std::uint64_t (*prefetches)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what) = nullptr;
+  /// A line of instructions that is not hot; offset: of its instruction, in units from the block's start.
+  std::uint64_t (*lines)(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what) = nullptr;
+  // Where that is not asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
+  bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
+  bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
+  bool (*touches)(BranchTargetBuffer& targets, std::uint64_t pc) = nullptr;
+  const std::uint8_t* const* code = nullptr;  // by path
+  // The structures of the core.
+  MemorySystem::InlineCounts* counts = nullptr;
+  const HotLine* hot_lines = nullptr;
+  const HotLine* hot_code = nullptr;
+  std::uint64_t* code_stamps = nullptr;  // as QuickPages::Inline has them
+  std::array<QuickPages::Inline, 2> tlbs{};
+  std::uint64_t* own_outcomes = nullptr;  // whose `outcomes` are
+  std::uint8_t* by_address = nullptr;
+  std::uint8_t* by_outcomes = nullptr;
+  BranchTargetBuffer* targets = nullptr;
+  std::uint32_t* branch_tags = nullptr;
+  WaitingFootprints::Inline* waiting = nullptr;
+  ReturnStack::Inline* returns = nullptr;
+  TargetCache::Inline* last_targets = nullptr;  // null: another one predicts
+  std::array<std::uint8_t, 128> learned{};
+  std::array<std::uint64_t*, 2>
+      mispredicted{};                  // where conditional branches that are, are counted, by whether they are taken
+  std::uint64_t mispredict_units = 0;  // that they take
+  std::uint64_t watched = 0;           // 0: nobody wants to know of each signal when it changes
+  /// BoundClock::wait_for_room() or CoreClock's.
+  void (*wait_for_room)(PlayState& state) = nullptr;
+
+  // Of CoreClock alone.
+  CoreClock::Inline* clock = nullptr;
+  const StoreBuffer::Inline* stores = nullptr;
+  std::uint64_t uops = 0, fused = 0;  // of the paths that were played
+  std::uint64_t untagged = 0;         // loads of which none is tagged; a path with more of them ends the play
+  std::uint64_t waited = 0;  // cycles for which the store that is asked about has waited; 0: it was not done yet
+  /// MemorySystem::early_load().
+  bool (*loads)(PlayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;
+  /// MemorySystem::pass_plain_store(). what: a PlainStore. Returns what it waited for an entry.
+  std::uint64_t (*pass_store)(PlayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
+  BlockTiming::Latency ready =
+      0;  // when its data is, behind CoreClock::Inline::base, if nothing has happened in its block
+  /// BranchUnit::predict_path() and follow(). what: the footprint, and bit 16: taken. Returns whether it is mispredicted.
+  bool (*predicts)(BranchUnit& branches, std::uint32_t hash, std::uint32_t what) = nullptr;
+  void (*follow)(BranchUnit& branches, std::uint32_t footprint) = nullptr;
+  BranchUnit* branches = nullptr;
+};
+
+/// What is known of a store in code, in 64 bits.
+struct PlainStore {
+  std::uint8_t bytes;
+  std::uint8_t number;   // as Step::store has it
+  std::uint16_t place;   // likewise
+  std::uint32_t offset;  // when it is dispatched, in units from the block's start
+
+  constexpr std::uint64_t word() const {
+    return std::uint64_t{offset} << 32 | std::uint64_t{place} << 16 | std::uint64_t{number} << 8 | bytes;
+  }
+  static constexpr PlainStore of(std::uint64_t word) {
+    return {static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 8),
+            static_cast<std::uint16_t>(word >> 16), static_cast<std::uint32_t>(word >> 32)};
+  }
+};
+
+/// What is known of a load or store in code at depth `fast`, in 64 bits.
+struct PlainLook {
+  std::uint32_t instruction;  // as Access has it
+  std::uint32_t offset;       // when it is dispatched, in units from the block's start
+
+  constexpr std::uint64_t word() const { return std::uint64_t{offset} << 32 | instruction; }
+  static constexpr PlainLook of(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+  }
+};
+
+/// What the code asks, in 32 bits.
+struct Question {
+  enum Kind : std::uint8_t {
+    // In program order, or, where an access may take the block's lines of instructions out of L1I, all lines first:
+    Lines,    // `done` of its lines of instructions are fetched, and the next is no hit
+    Access,   // `done` of its accesses are done, and the next hits no quick line
+    Branch,   // a branch that the code does not predict
+    Wrong,    // it did, and wrong; and has done nothing else for a taken one
+    Resteer,  // right, but the BTB did not know the branch
+    // With CoreClock only; there Lines and Access are Step too.
+    Step,  // `done` of the block's steps are done, and the next is not as usual
+    End    // all of the block is done but for what the clock does at its end, and something has happened in it
+  };
+  Kind kind;
+  std::uint8_t block;  // of the path
+  std::uint8_t done;
+  /// Of the access that is asked about, where somebody wants to know; of a prefetch its AccessKind.
+  std::uint8_t bytes = 0;
+
+  constexpr std::uint32_t word() const {
+    return std::uint32_t{bytes} << 24 | std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done;
+  }
+  static constexpr Question of(std::uint32_t word) {
+    return {static_cast<Kind>(word >> 16 & 0xFFU), static_cast<std::uint8_t>(word >> 8),
+            static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 24)};
+  }
+};
+
+/// What pass() of a block adds to the fetches, behind the block before it on its path; without one, the first line is left out, as
+/// the path before may have fetched it.
+constexpr std::uint64_t fetches_of(const SimpleBlock& block, const SimpleBlock* before) {
+  const bool same = before == nullptr || before->first_line + before->lines - 1 == block.first_line;
+  return block.lines - (same ? 1U : 0U);
+}
+
+}  // namespace zs::uarch

@@ -1,0 +1,309 @@
+#include "uarch/replay/thread_player.h"
+
+#include "base/check.h"
+#include "uarch/replay/weaver.h"
+
+namespace zs::uarch {
+namespace {
+
+using arch::AccessForm;
+using arch::CoreSignal;
+using arch::DataLevel;
+using arch::DataSnoop;
+
+struct Where {
+  DataLevel level;
+  DataSnoop snoop;
+};
+
+/// In the order of Source.
+constexpr Where kWhere[] = {
+    {DataLevel::L1, DataSnoop::None}, {DataLevel::FillBuffer, DataSnoop::None}, {DataLevel::L2, DataSnoop::None},
+    {DataLevel::L3, DataSnoop::None}, {DataLevel::L3, DataSnoop::Miss},         {DataLevel::L3, DataSnoop::Hit},
+    {DataLevel::L3, DataSnoop::Hitm}, {DataLevel::Dram, DataSnoop::None},
+};
+constexpr arch::DataTlb kTlb[] = {arch::DataTlb::L1, arch::DataTlb::Stlb, arch::DataTlb::Walk};
+constexpr arch::DataBlock kBlock[] = {arch::DataBlock::None, arch::DataBlock::None, arch::DataBlock::Data,
+                                      arch::DataBlock::Address};
+
+/// What signals() has only when all is told.
+const arch::SignalSet kCountedLate = [] {
+  arch::SignalSet late;
+  for (const CoreSignal signal : arch::kHitSignals) late.set(static_cast<std::size_t>(signal));
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    if (arch::is_time(static_cast<CoreSignal>(i))) late.set(i);
+  }
+  return late;
+}();
+
+}  // namespace
+
+template <typename Clock>
+ThreadPlayer<Clock>::ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
+                                  Weaver<Clock>& weaver, std::uint64_t seed)
+    : CodeSimulator<Clock>(model, book, memory, core, seed), weaver_(weaver) {
+  weaver_.attached(*this);
+}
+
+template <typename Clock>
+ThreadPlayer<Clock>::~ThreadPlayer() {
+  weaver_.detached(*this);
+  if (core_.owner == this) leave();
+}
+
+template <typename Clock>
+arch::AccessOutcome ThreadPlayer<Clock>::told(bool present, const Outcome& outcome) const {
+  if (!present) return {};
+  const auto [level, snoop] = kWhere[static_cast<std::size_t>(outcome.source)];
+  return {.present = true,
+          .latency = outcome.latency,
+          .source = {.level = level,
+                     .snoop = snoop,
+                     .tlb = kTlb[static_cast<std::size_t>(outcome.tlb)],
+                     .block = kBlock[static_cast<std::size_t>(outcome.forwarding)],
+                     .locked = last_.locked}};
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::take_over() {
+  if (core_.owner != nullptr) core_.owner->leave();
+  core_.owner = this;
+  core_.clock.switch_to(account_);
+  memory_.count_into(core_.number, &signals_);
+}
+
+/// The block that is open ends here: another thread has the core next.
+template <typename Clock>
+void ThreadPlayer<Clock>::leave() {
+  if (open_ != nullptr) close_open();
+  tell();
+  memory_.count_into(core_.number, nullptr);
+  core_.owner = nullptr;
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  if (runs.empty()) return;
+  if (weaver_.weaves()) {
+    weaver_.enqueue(*this, runs, values);
+  } else {
+    weaver_.settle(*this);  // what waited when there were others
+    take();
+    play_alone(runs, values);
+  }
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
+                                      const arch::SignalSet& watched, arch::RunWatcher& watcher) {
+  if (weaver_.weaves()) return false;
+  weaver_.settle(*this);
+  take();
+  if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
+  watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}};
+  const bool changes_seldom = (watched & kCountedLate).none();
+  for (std::size_t i = 0; changes_seldom && i < watched.size(); ++i) {
+    if (!watched[i]) continue;
+    watch_.signals.push_back(static_cast<std::uint8_t>(i));
+    watch_.changes_in_code |= i != static_cast<std::size_t>(CoreSignal::LatencyLoads);
+    watch_.sum += signals_.counts[i];
+  }
+  const arch::PathRun* const end = runs.data() + runs.size();
+  for (const arch::PathRun* run = runs.data(); run != end; ++run) {
+    if (!watch_.signals.empty() && taken_.empty() && open_ == nullptr) {
+      play_code(run, end, values);
+      if (run == end) break;
+      if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
+    }
+    ++core_.work.by_step;
+    watch_run(*run, words_of(*run, values));
+  }
+  watch_.watcher = nullptr;
+  tell();
+  return true;
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
+  const Plan& plan = book_.plan(run.path, open_);
+  const std::uint64_t* at = words.data();
+  // One that was open before began before the path.
+  WatchedBlock block{.run = &run,
+                     .segment = 0,
+                     .first = plan.segments.front().continues ? std::size_t{0} - open_->instructions : 0,
+                     .counted = nullptr};
+  if (plan.closes_open) close_open();
+  for (const Segment& segment : plan.segments) {
+    if (segment.continues) {
+      core_.clock.continue_with(*segment.timing);
+    } else {
+      core_.clock.begin(*segment.timing);
+    }
+    at = watch_block(plan, block, 0, 0, at);
+    ++block.segment;
+    block.first += segment.instructions;
+  }
+  open_ = plan.after;
+  CHECK(at == words.data() + words.size(), run.path, words.size());
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::settle() {
+  weaver_.settle(*this);
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::lags() const {
+  return weaver_.lags(core_.number);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::play_on() {
+  weaver_.play_on();
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::wait_until(std::uint64_t cycle) {
+  weaver_.settle(*this);
+  core_.idle_until = std::max(core_.idle_until, cycle);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
+  weaver_.settle_all();  // what touched those pages
+  memory_.unmap(first, last);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::describe(std::uint32_t path, const arch::PathDescription& description) {
+  // The old path may be under way only where somebody still waits to play it.
+  if (book_.knows(path)) weaver_.settle_all();
+  book_.describe(path, description);
+  weaver_.forget_code(path);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::forget_paths() {
+  weaver_.settle_all();
+  weaver_.forget_numbers();
+  book_.forget_numbers();
+  if (!book_.is_full()) return;
+  weaver_.forget_all_code();
+  book_.forget([this](const KnownBlock& block) { return weaver_.needs(block); });
+}
+
+template <typename Clock>
+template <bool kLast>
+[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, std::uint64_t next,
+                                                                             const std::uint64_t* words) {
+  if (plan.closes_open) close_open();
+  const Step* step = plan.steps.data();
+  for (const Segment& segment : plan.segments) {
+    if (segment.continues) {
+      core_.clock.continue_with(*segment.timing);
+    } else {
+      core_.clock.begin(*segment.timing);
+    }
+    const Step* const end = plan.steps.data() + segment.steps_end;
+    while (step != end) {
+      words = this->template play_step<kLast>(*step, words);
+      step += steps_of(*step);
+    }
+    if (segment.ends) end_block(segment, next);
+  }
+  open_ = plan.after;
+  counts_.uops += plan.uops;
+  counts_.fused += plan.fused;
+  return words;
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
+  const auto next = [&]<bool kLast>(const arch::PathRun& run) {
+    ++core_.work.by_step;
+    const Plan& plan = book_.plan(run.path, open_);
+    const std::span<const std::uint64_t> words = words_of(run, values);
+    const std::uint64_t* const played = play<kLast>(plan, run.next, words.data());
+    CHECK(played == words.data() + words.size(), run.path, words.size());
+  };
+  PlayedCore<Clock>& core = core_;
+  const bool remembers_none = taken_.empty();
+  const arch::PathRun* const last = &runs.back();
+  for (const arch::PathRun* run = runs.data(); run != last; ++run) {
+    if (open_ == nullptr && remembers_none) {
+      play_code(run, last, values);
+      if (run == last) break;
+      if (const SimpleBlock* const simple = book_.simple(run->path)) {
+        const std::uint64_t* const words = words_of(*run, values).data();
+        if constexpr (kTimed) {
+          play_timed(simple, *run, words, filter_, core);
+        } else {
+          play_simple(simple, *run, words, filter_, core);
+        }
+        ++core.work.by_block;
+        if (core.code != nullptr) core.code->played(run->path, book_.simple_path(run->path));
+        continue;
+      }
+    }
+    next.template operator()<false>(*run);
+  }
+  last_ = {};
+  next.template operator()<true>(runs.back());
+  tell();
+}
+
+template <typename Clock>
+bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
+                                     std::uint64_t limit, std::uint64_t until) {
+  Clock& clock = core_.clock;
+  if (place.plan == nullptr) {
+    ++core_.work.by_step;
+    place.plan = &book_.plan(run.path, open_);
+    if (place.plan->closes_open) close_open();
+    last_ = {};
+  }
+  const Plan& plan = *place.plan;
+  const std::span<const std::uint64_t> words = words_of(run, values);
+  const std::uint64_t* at = words.data() + place.words;
+  for (; place.segment < plan.segments.size(); ++place.segment) {
+    const Segment& segment = plan.segments[place.segment];
+    if (!place.in_block && segment.continues) {
+      clock.continue_with(*segment.timing);
+    } else if (!place.in_block) {
+      if (place.segment != 0 && clock.start_cycle() >= until) {
+        place.words = static_cast<std::size_t>(at - words.data());
+        return false;
+      }
+      clock.idle_until(core_.idle_until);
+      clock.begin(*segment.timing);
+    }
+    place.in_block = true;
+    while (place.step != segment.steps_end) {
+      const Step& step = plan.steps[place.step];
+      if (step.kind != StepKind::Fetch) {
+        const std::uint64_t linear = step.form == AccessForm::Listed ? (*at != 0 ? at[1] : 0) : *at;
+        const std::uint64_t now = dispatch_of(step);
+        if (now > limit && memory_.is_contended(linear, now)) {
+          place.words = static_cast<std::size_t>(at - words.data());
+          place.time = now;
+          return false;
+        }
+      }
+      at = this->template play_step<true>(step, at);
+      place.step += steps_of(step);
+    }
+    place.in_block = false;
+    if (segment.ends) end_block(segment, run.next);
+  }
+  open_ = plan.after;
+  counts_.uops += plan.uops;
+  counts_.fused += plan.fused;
+  CHECK(at == words.data() + words.size(), run.path, words.size());
+  return true;
+}
+
+template class ThreadPlayer<CoreClock>;
+template class ThreadPlayer<BoundClock>;
+
+}  // namespace zs::uarch

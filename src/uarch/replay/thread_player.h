@@ -1,0 +1,132 @@
+// Plays what a thread did on a core of the machine: follows the plans of the code book, by code, by block or by step, in the order in
+// which the runner or the weaver says.
+//
+// `Clock`: CoreClock, or BoundClock where nobody asks for time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "arch/core_feed.h"
+#include "uarch/replay/code_book.h"
+#include "uarch/replay/code_simulator.h"
+#include "uarch/replay/played_core.h"
+#include "uarch/replay/time_signals.h"
+
+namespace zs::uarch {
+
+template <typename Clock>
+class Weaver;
+
+/// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
+struct Place {
+  const Plan* plan = nullptr;                    // null: it has not begun
+  std::size_t segment = 0, step = 0, words = 0;  // what comes next
+  bool in_block = false;                         // the segment's block is under way: an access waits
+  std::uint64_t time = 0;                        // cycle of that access
+};
+
+template <typename Clock>
+class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
+ public:
+  using StepSimulator<Clock>::kTimed;
+  using StepSimulator<Clock>::tell;
+
+  /// seed  of which loads the load-latency facility tags
+  ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
+               Weaver<Clock>& weaver, std::uint64_t seed);
+  ~ThreadPlayer() override;
+  ThreadPlayer(const ThreadPlayer&) = delete;
+  ThreadPlayer& operator=(const ThreadPlayer&) = delete;
+
+  void describe(std::uint32_t path, const arch::PathDescription& description) override;
+  void forget_paths() override;
+  std::size_t path_bytes() const override { return book_.bytes(); }
+
+  void run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) override;
+
+  bool run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values, const arch::SignalSet& watched,
+                   arch::RunWatcher& watcher) override;
+
+  void settle() override;
+  std::uint64_t played_until() const override { return std::max(core_.clock.start_cycle(), core_.idle_until); }
+  bool lags() const override;
+  void play_on() override;
+  void wait_until(std::uint64_t cycle) override;
+  bool contends() override { return memory_.any_contended(core_.clock.start_cycle()); }
+
+  const arch::CoreSignals& signals() const override { return signals_; }
+  arch::AccessOutcome last_load() const override { return told(last_.loaded, last_.load); }
+  arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store); }
+  bool last_mispredicted() const override { return last_.mispredicted; }
+  void remember_branches() override { taken_.resize(kRemembered); }
+  bool was_mispredicted(std::size_t back, std::uint64_t pc) const override {
+    if (back >= taken_.size()) return false;
+    const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
+    return branch.pc == pc && branch.mispredicted;
+  }
+  void set_latency_threshold(std::uint32_t cycles) override {
+    tags_ = true;
+    threshold_ = cycles;
+  }
+  std::uint32_t most_per_instruction(arch::CoreSignal signal) const override {
+    return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
+  }
+  void unmapped(std::uint64_t first, std::uint64_t last) override;
+
+  // For the weaver.
+  void take() {
+    if (core_.owner != this) take_over();
+  }
+  /// Slots that a run of the path has.
+  std::size_t slots_of(std::uint32_t path) const { return book_.addresses(path).slots; }
+  /// Plays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or to the end of
+  /// a block in cycle `until` or later.
+  /// returns whether it is over
+  bool play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place, std::uint64_t limit,
+                  std::uint64_t until);
+  /// Plays runs whose accesses wait for nobody, behind take().
+  void play_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
+
+ private:
+  using StepSimulator<Clock>::model_;
+  using StepSimulator<Clock>::book_;
+  using StepSimulator<Clock>::memory_;
+  using StepSimulator<Clock>::core_;
+  using StepSimulator<Clock>::filter_;
+  using StepSimulator<Clock>::open_;
+  using StepSimulator<Clock>::signals_;
+  using StepSimulator<Clock>::account_;
+  using StepSimulator<Clock>::counts_;
+  using StepSimulator<Clock>::last_;
+  using StepSimulator<Clock>::taken_;
+  using StepSimulator<Clock>::taken_count_;
+  using StepSimulator<Clock>::tags_;
+  using StepSimulator<Clock>::threshold_;
+  using StepSimulator<Clock>::kRemembered;
+  using StepSimulator<Clock>::end_block;
+  using StepSimulator<Clock>::close_open;
+  using StepSimulator<Clock>::dispatch_of;
+  using typename StepSimulator<Clock>::TakenBranch;
+  using BlockSimulator<Clock>::play_simple;
+  using BlockSimulator<Clock>::play_timed;
+  using typename CodeSimulator<Clock>::WatchedBlock;
+  using CodeSimulator<Clock>::watch_;
+  using CodeSimulator<Clock>::words_of;
+  using CodeSimulator<Clock>::play_code;
+  using CodeSimulator<Clock>::watch_block;
+
+  arch::AccessOutcome told(bool present, const Outcome& outcome) const;
+  void take_over();
+  void leave();
+  /// kLast  whether somebody may ask for what became of this run's last load, store and branch
+  template <bool kLast>
+  const std::uint64_t* play(const Plan& plan, std::uint64_t next, const std::uint64_t* words);
+  void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
+
+  Weaver<Clock>& weaver_;
+};
+
+}  // namespace zs::uarch

@@ -1,0 +1,294 @@
+// One player on a core of its own, told of paths that are a few instructions long: in which way it simulates their runs, how blocks go on
+// from one path to the next, and what it tells of single instructions.
+#include "uarch/replay/thread_player.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "uarch/core_model.h"
+#include "uarch/reference/made_up_program.h"
+#include "uarch/reference/test_host.h"
+#include "uarch/replay/weaver.h"
+
+namespace zs::uarch {
+namespace {
+
+using arch::CoreSignal;
+
+constexpr std::uint64_t kData = 0x10'0000'0000;
+
+const kernels::Bytes kLoadAndJump = {0x48, 0x8B, 0x07, 0xEB, 0xFB};        // mov rax, [rdi]; jmp
+const kernels::Bytes kLoadsAndJump = {0x48, 0x8B, 0x07, 0x48, 0x8B, 0x1E,  // mov rax, [rdi]; mov rbx, [rsi]
+                                      0xEB, 0xF8};                         // jmp
+const kernels::Bytes kLockAndJump = {0xF0, 0x48, 0xFF, 0x00, 0xEB, 0xFA};  // lock inc qword [rax]; jmp
+
+/// What a ModelledMachine is made of, with its parts at hand.
+template <typename Clock>
+class ThreadPlayerTest : public testing::Test {
+ protected:
+  static constexpr Depth kDepth = std::is_same_v<Clock, BoundClock> ? Depth::Fast : Depth::Full;
+
+  void make(std::size_t code_bytes, std::size_t threads = 1, std::uint64_t quantum = 0, unsigned cores = 1) {
+    for (unsigned core = 0; core < cores; ++core)
+      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core, code_bytes));
+    memory_ = MemorySystem::make(model_.memory, {.cores = cores, .store_buffer = kDepth == Depth::Full});
+    weaver_ = std::make_unique<Weaver<Clock>>(cores_, quantum);
+    for (std::size_t i = 0; i < threads; ++i)
+      players_.push_back(
+          std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[i % cores], *weaver_, 1 + i));
+  }
+  void TearDown() override { players_.clear(); }
+
+  ThreadPlayer<Clock>& player(std::size_t number = 0) { return *players_[number]; }
+  SimulationWork work() const { return cores_[0]->work_so_far(); }
+
+  /// Describes code from its first to its last instruction; a branch at its end is taken, to the first.
+  void describe(std::uint32_t path, const kernels::Bytes& code, std::uint64_t pc = kernels::kCode) {
+    std::vector<arch::PathInstruction> instructions;
+    std::vector<arch::PathAccess> accesses;
+    for (const Executed& one : Round(code, 0, pc).executed(0, [](auto, auto) { return 0; })) {
+      for (arch::PathAccess access : one.accesses) {
+        access.instruction = static_cast<std::uint16_t>(instructions.size());
+        access.address.base = static_cast<std::uint8_t>(accesses.size());
+        accesses.push_back(access);
+      }
+      instructions.push_back(one.instruction);
+    }
+    player().describe(path, {instructions, accesses});
+  }
+  /// A batch of so many runs of the path, all with these addresses.
+  void run(std::uint32_t path, std::size_t times, const std::vector<std::uint64_t>& addresses, std::size_t thread = 0) {
+    const std::vector<arch::PathRun> runs(times, {.path = path});
+    player(thread).run(runs, {.slots = addresses.data(), .listed = {}});
+  }
+  std::uint64_t count(CoreSignal signal, std::size_t thread = 0) { return player(thread).signals()[signal]; }
+
+  static constexpr std::size_t kRoom = std::size_t{1} << 20;
+
+  CoreModel model_ = [] {
+    CoreModel model = *find_core_model("skylake-server");
+    if (kDepth == Depth::Fast) model.branch = without_path(model.branch);
+    return model;
+  }();
+  CodeBook book_{model_, kDepth == Depth::Fast ? TimingDetail::Bounds : TimingDetail::All, 0};
+  std::unique_ptr<MemorySystem> memory_;
+  std::vector<std::unique_ptr<PlayedCore<Clock>>> cores_;
+  std::unique_ptr<Weaver<Clock>> weaver_;
+  std::vector<std::unique_ptr<ThreadPlayer<Clock>>> players_;
+};
+
+class ClockNames {
+ public:
+  template <typename Clock>
+  static std::string GetName(int /*number*/) {
+    return std::is_same_v<Clock, BoundClock> ? "fast" : "full";
+  }
+};
+using Clocks = testing::Types<BoundClock, CoreClock>;
+TYPED_TEST_SUITE(ThreadPlayerTest, Clocks, ClockNames);
+
+// Step by step are played: the first run of a path, of which nothing is known before, and the last of each batch, because somebody may ask
+// what became of its instruction.
+
+TYPED_TEST(ThreadPlayerTest, RunsCodeAfterTwelveRunsByHand) {
+  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
+  this->make(this->kRoom);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 100, {kData});
+  EXPECT_EQ(this->work().by_block, 12U);
+  EXPECT_EQ(this->work().by_code, 86U);
+  EXPECT_EQ(this->work().by_step, 2U);
+  EXPECT_EQ(this->count(CoreSignal::Loads), 100U);
+}
+
+TYPED_TEST(ThreadPlayerTest, PlaysWholeBlocksWithoutRoomForCode) {
+  this->make(0);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 100, {kData});
+  EXPECT_EQ(this->work().by_block, 98U);
+  EXPECT_EQ(this->work().by_code, 0U);
+  EXPECT_EQ(this->work().by_step, 2U);
+}
+
+TYPED_TEST(ThreadPlayerTest, StepsThroughALockedInstruction) {
+  this->make(this->kRoom);
+  this->describe(0, kLockAndJump);
+  this->run(0, 100, {kData, kData});
+  EXPECT_EQ(this->work().by_step, 100U);
+  EXPECT_EQ(this->count(CoreSignal::LockedLoads), 100U);
+}
+
+TYPED_TEST(ThreadPlayerTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
+  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
+  this->make(this->kRoom);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 5000, {kData});  // until the line has arrived
+  const std::uint64_t before = this->work().callouts;
+  this->run(0, 100, {kData});
+  EXPECT_EQ(this->work().callouts, before);
+  for (std::uint64_t line = 1; line <= 50; ++line) this->run(0, 2, {kData + line * 4096 * 3});
+  EXPECT_GE(this->work().callouts, before + 50);
+}
+
+TYPED_TEST(ThreadPlayerTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumber) {
+  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
+  this->make(this->kRoom);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 100, {kData});
+  const SimulationWork before = this->work();
+  this->describe(7, kLoadAndJump);
+  this->run(7, 100, {kData});
+  EXPECT_EQ(this->work().by_block - before.by_block, 1U);
+  EXPECT_EQ(this->work().by_code - before.by_code, 98U);
+}
+
+TYPED_TEST(ThreadPlayerTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
+  this->make(this->kRoom);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 50, {kData});
+  this->describe(0, kLoadsAndJump);
+  this->run(0, 50, {kData, kData + 8});
+  EXPECT_EQ(this->count(CoreSignal::Loads), 150U);
+}
+
+TYPED_TEST(ThreadPlayerTest, GoesOnWithABlockThatThePathBeforeLeftOpen) {
+  this->make(this->kRoom);
+  this->describe(0, {0x90});                               // nop: no branch, so the block goes on
+  this->describe(1, kLoadAndJump, kernels::kCode + 1);     // behind it
+  this->describe(2, kLoadAndJump, kernels::kCode + 0x80);  // elsewhere
+  this->run(0, 1, {kData});
+  ASSERT_NE(this->player().open(), nullptr);
+  EXPECT_EQ(this->player().open()->instructions, 1U);
+  this->run(1, 1, {kData});
+  EXPECT_TRUE(this->player().between_blocks());
+  this->run(0, 1, {kData});
+  EXPECT_FALSE(this->player().between_blocks());
+  this->run(2, 1, {kData});  // the open block ends where it is
+  EXPECT_TRUE(this->player().between_blocks());
+  EXPECT_EQ(this->count(CoreSignal::Loads), 2U);
+}
+
+TYPED_TEST(ThreadPlayerTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCore) {
+  this->make(this->kRoom, 2);
+  this->describe(0, {0x90});
+  this->describe(1, kLoadAndJump, kernels::kCode + 0x100);
+  this->run(1, 3, {kData});
+  this->run(0, 1, {kData});
+  EXPECT_FALSE(this->player(0).between_blocks());
+  this->run(1, 5, {kData}, 1);
+  EXPECT_TRUE(this->player(0).between_blocks());
+  EXPECT_EQ(this->count(CoreSignal::Loads, 0), 3U);
+  EXPECT_EQ(this->count(CoreSignal::Loads, 1), 5U);
+}
+
+TYPED_TEST(ThreadPlayerTest, BeginsNoBlockBeforeTheCycleThatItWaitsFor) {
+  this->make(this->kRoom);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 10, {kData});
+  const std::uint64_t cycle = this->player().played_until() + 100'000;
+  this->player().wait_until(cycle);
+  EXPECT_EQ(this->player().played_until(), cycle);
+  this->run(0, 1, {kData});
+  EXPECT_GE(this->player().played_until(), cycle);
+}
+
+TYPED_TEST(ThreadPlayerTest, RemembersWhichTakenBranchesWereMispredicted) {
+  this->make(this->kRoom);
+  const std::uint64_t pc = kernels::kCode + 3;  // of the jump
+  this->describe(0, kLoadAndJump);
+  this->run(0, 20, {kData});
+  EXPECT_FALSE(this->player().was_mispredicted(0, pc));  // nobody asked for it
+  this->player().remember_branches();
+  const SimulationWork before = this->work();
+  kernels::Bytes conditional = kLoadAndJump;
+  conditional[3] = 0x75;  // jne
+  this->describe(1, conditional, kernels::kCode + 0x200);
+  this->run(1, 1, {kData});  // taken for the first time
+  EXPECT_TRUE(this->player().last_mispredicted());
+  EXPECT_TRUE(this->player().was_mispredicted(0, kernels::kCode + 0x203));
+  EXPECT_FALSE(this->player().was_mispredicted(0, pc));
+  this->run(0, 30, {kData});
+  EXPECT_FALSE(this->player().was_mispredicted(0, pc));
+  EXPECT_TRUE(this->player().was_mispredicted(30, kernels::kCode + 0x203));
+  EXPECT_EQ(this->work().by_step - before.by_step, 31U);  // code remembers nothing
+}
+
+TYPED_TEST(ThreadPlayerTest, TellsOfTheLastRunsLoadAndOfNoEarlierOne) {
+  this->make(this->kRoom);
+  this->describe(0, {0x48, 0x8B, 0x07});  // mov rax, [rdi]
+  this->describe(1, {0x90}, kernels::kCode + 3);
+  this->run(0, 1, {kData});
+  EXPECT_TRUE(this->player().last_load().present);
+  EXPECT_EQ(this->player().last_load().source.level, arch::DataLevel::Dram);
+  EXPECT_FALSE(this->player().last_store().present);
+  this->run(1, 1, {kData});
+  EXPECT_FALSE(this->player().last_load().present);
+}
+
+/// Writes down what it is told.
+class Notes final : public arch::RunWatcher {
+ public:
+  void finished(std::size_t run, std::size_t instruction) override { told.emplace_back(run, instruction); }
+  std::vector<std::pair<std::size_t, std::size_t>> told;
+};
+
+TYPED_TEST(ThreadPlayerTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
+  this->make(this->kRoom);
+  this->describe(0, kLoadsAndJump);
+  this->run(0, 100, {kData, kData + 8});
+  const std::vector<arch::PathRun> runs{{.path = 0, .slots = 0}, {.path = 0, .slots = 2}, {.path = 0, .slots = 0}};
+  const std::vector<std::uint64_t> addresses{kData, kData + 8, kData, kData + 0x20'0000};
+  arch::SignalSet dram;
+  dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
+  Notes notes;
+  const SimulationWork before = this->work();
+  ASSERT_TRUE(this->player().run_watched(runs, {.slots = addresses.data(), .listed = {}}, dram, notes));
+  EXPECT_EQ(notes.told, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}}));
+  if (missing_for_code(this->kDepth).empty()) {
+    EXPECT_EQ(this->work().by_code - before.by_code, 3U);
+  }
+}
+
+TYPED_TEST(ThreadPlayerTest, IsNotWatchedWhileItWaitsForOtherCores) {
+  this->make(this->kRoom, 2, 1000, 2);
+  this->describe(0, kLoadAndJump);
+  const std::vector<arch::PathRun> runs{{.path = 0}};
+  const std::uint64_t address = kData;
+  Notes notes;
+  EXPECT_FALSE(this->player().run_watched(runs, {.slots = &address, .listed = {}}, {}, notes));
+  EXPECT_TRUE(notes.told.empty());
+}
+
+TYPED_TEST(ThreadPlayerTest, WaitsForTheOtherCoreAndThenRunsCode) {
+  if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
+  this->make(this->kRoom, 2, 1000, 2);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 1000, {kData});
+  EXPECT_TRUE(this->player().lags());
+  EXPECT_EQ(this->count(CoreSignal::Loads), 0U);
+  this->player().play_on();
+  EXPECT_FALSE(this->player().lags());
+  EXPECT_EQ(this->count(CoreSignal::Loads), 1000U);
+  EXPECT_GT(this->work().by_code, 900U);  // nobody else has anything to do
+}
+
+TYPED_TEST(ThreadPlayerTest, LosesTranslationsOfWhatIsUnmapped) {
+  this->make(this->kRoom);
+  this->describe(0, kLoadAndJump);
+  this->run(0, 100, {kData});
+  const std::uint64_t walks = this->count(CoreSignal::DtlbLoadWalk);
+  this->run(0, 100, {kData});
+  EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks);
+  this->player().unmapped(kData, kData + 4096);
+  this->run(0, 100, {kData});
+  EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks + 1);
+}
+
+}  // namespace
+}  // namespace zs::uarch

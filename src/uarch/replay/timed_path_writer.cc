@@ -1,0 +1,233 @@
+#include "uarch/replay/timed_path_writer.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace zs::uarch {
+
+using namespace path_registers;
+using enum CodeWriter::Condition;
+using enum CodeWriter::Operation;
+using Vector = CodeWriter::Vector;
+
+namespace {
+
+constexpr auto kDword = CodeWriter::kDword;
+constexpr Vector kStart{0}, kFirst{1}, kSince{14}, kMade{15};
+constexpr std::size_t kLanes = 4;  // of a vector
+static_assert(BlockTiming::kLanesAtOnce == kLanes);
+
+Vector lanes_of(std::size_t vector) { return static_cast<Vector>(kFirst + vector); }
+
+/// Where there is no path the sum is long past.
+bool is_never(BlockTiming::Latency latency) { return latency <= BlockTiming::kNever / 2; }
+
+Memory ready_of(std::uint8_t name) {
+  return in_clock(offsetof(CoreClock::Inline, ready) + sizeof(BlockTiming::Latency) * name);
+}
+
+}  // namespace
+
+bool TimedPathWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
+
+std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
+  const std::size_t vectors = timing.result_lanes() / kLanes;
+  const std::size_t inputs = timing.live_in().size();
+  return 512 + 32 * vectors * (1 + inputs) + 16 * (inputs + timing.written().size()) +
+         timing.stores() * (32 + 24 * inputs);
+}
+
+/// As ThreadPlayer::may_be_tagged() does it.
+void TimedPathWriter::write_begin() {
+  std::int32_t loads = 0;
+  for (const SimpleBlock& block : blocks_) loads += static_cast<std::int32_t>(block.loads());
+  if (loads == 0) return;
+  code_.operate(kCmp, ZS_STATE(untagged), loads);
+  code_.jump_if(kBelow, places_.exit);
+  code_.operate(kSub, ZS_STATE(untagged), loads);
+}
+
+void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
+  const Segment& segment = plan_.segments[which_];
+  const std::span<const Step> steps = plan_.steps_of(which_);
+  code_.call(routines_.begin);
+  std::size_t look = 0;
+  for (std::size_t i = 0; i != steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (step.kind == StepKind::Fetch) {
+      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, PathRoutines::kAnyLine)) continue;
+    } else {
+      write_access(step, block.look[look], look, *segment.timing);
+      ++look;
+    }
+    back_here(ask_if(kNotEqual, Question::Step, i));
+    line_is_over();
+  }
+  write_branch(block);
+  write_passing(*segment.timing);
+}
+
+void TimedPathWriter::write_access(const Step& step, Look look, std::size_t number, const BlockTiming& timing) {
+  if (step.kind == StepKind::Store) {
+    write_ready(timing, step.store);
+    write_address(look, number);
+    const PlainStore store{static_cast<std::uint8_t>(look.bytes()), step.store, step.place,
+                           timing.offset(step.instruction)};
+    code_.constant(kArgument, store.word());
+    code_.call(routines_.store);
+  } else {
+    write_address(look, number);
+    const auto size = static_cast<std::size_t>(std::bit_width((look.bytes() - 1) >> StoreBuffer::kGranuleBits));
+    code_.call(routines_.load[size]);
+  }
+}
+
+/// When the data of a store is known. As CoreClock::store_ready() does it.
+void TimedPathWriter::write_ready(const BlockTiming& timing, std::size_t store) {
+  const std::size_t lane = timing.store_lane(store) - timing.result_lanes();
+  code_.load(kAx, ZS_CLOCK(now));
+  code_.operate(kSub, kAx, ZS_CLOCK(base));
+  code_.operate(kAdd, kAx, timing.events_of(0)[lane], kDword);
+  std::size_t row = 0;
+  for (const std::uint8_t name : timing.live_in()) {
+    const BlockTiming::Latency latency = timing.events_of(++row)[lane];
+    if (is_never(latency)) continue;
+    code_.load(kCx, ready_of(name), kDword);
+    code_.operate(kAdd, kCx, latency, kDword);
+    code_.operate(kCmp, kAx, kCx, kDword);
+    code_.move_if(kLess, kAx, kCx);
+  }
+  code_.store(ZS_STATE(ready), kAx, kDword);
+}
+
+bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
+  code_.constant(kSi, block.hash);
+  code_.constant(kDx, block.footprint | (block.taken ? 1U << 16 : 0U));
+  code_.call(routines_.conditional);
+  return true;
+}
+
+/// As CoreClock::end() does it.
+void TimedPathWriter::write_passing(const BlockTiming& timing) {
+  code_.operate(kCmp, ZS_CLOCK(block), 0);
+  ask_if(kNotEqual, Question::End);
+  code_.load(kDx, ZS_CLOCK(now));
+  write_results(timing);
+  code_.load(kCx, ZS_CLOCK(executed));
+  code_.operate(kCmp, kCx, kDx);
+  code_.move_if(kBelow, kCx, kDx, CodeWriter::kQword);
+  code_.operate(kAdd, kCx, static_cast<std::int32_t>(timing.executed().units));
+  code_.store(ZS_CLOCK(executed), kCx);
+  code_.load(kSi, ZS_CLOCK(account));
+  const std::uint32_t issue = timing.slots() * units_of_slot_, microcode = timing.microcode_slots() * units_of_slot_;
+  charge(SlotCause::Retired, issue - microcode);
+  charge(SlotCause::RetiredMicrocode, microcode);
+  write_bound(timing);
+  code_.store(ZS_CLOCK(now), kDx);
+  code_.call(routines_.in_flight);
+  add(ZS_CLOCK(slots), timing.slots());
+}
+
+/// Time passes by what delivers the block. As CoreClock::bound() does it: which block came before is known but for the path's first.
+void TimedPathWriter::write_bound(const BlockTiming& timing) {
+  if (which_ != 0 && plan_.segments[which_ - 1].timing->id() == timing.id()) {
+    write_time(timing, timing.looped());
+    return;
+  }
+  if (which_ == 0) {
+    code_.operate(kCmp, ZS_CLOCK(last_block), static_cast<std::int32_t>(timing.id()), kDword);
+    elsewhere_.push_back({code_.jump_later(kEqual), nullptr, &timing, &timing.looped(), false});
+  }
+  code_.store_constant_dword(ZS_CLOCK(last_block), timing.id());
+  if (core_.uop_cache_width == 0) {
+    write_time(timing, timing.decoded());
+  } else {
+    code_.load(kCx, ZS_CLOCK(filled_at));
+    code_.address(kDi, {kCx, static_cast<std::int64_t>(sizeof(std::uint64_t)) * timing.id()});
+    code_.load(kCx, ZS_CLOCK(filled));
+    code_.operate(kSub, kCx, Memory{kDi});
+    code_.operate(kCmp, kCx, static_cast<std::int32_t>(core_.uop_cache_slots));
+    elsewhere_.push_back({code_.jump_later(kNotBelow), nullptr, &timing, &timing.decoded(), true});
+    write_time(timing, timing.cached());
+  }
+  for (Elsewhere& other : elsewhere_) {
+    if (other.back == nullptr) other.back = code_.here();
+  }
+}
+
+/// kDx: the end of a block that takes that, of which kDx was the start. kSi: the account.
+void TimedPathWriter::write_time(const BlockTiming& timing, const BlockBound& bound) {
+  const BlockBound& work = timing.executed();
+  if (work.units > bound.units) {
+    code_.store_constant(ZS_CLOCK(executed_behind), static_cast<std::int32_t>(timing.scheduler_units()));
+    code_.store_constant_byte(ZS_CLOCK(executed_cause), static_cast<std::uint8_t>(work.cause));
+  }
+  charge(bound.cause, bound.units - timing.slots() * units_of_slot_);
+  code_.operate(kAdd, kDx, static_cast<std::int32_t>(bound.units));
+}
+
+/// kSi: the account.
+void TimedPathWriter::charge(SlotCause cause, std::uint32_t units) {
+  static_assert(sizeof(SlotCause) == 1);
+  const std::size_t at = offsetof(SlotAccount, units) + sizeof(std::uint64_t) * static_cast<std::size_t>(cause);
+  add({kSi, static_cast<std::int64_t>(at)}, units);
+}
+
+/// kDx: the block's start; kAx: when it is complete, behind it.
+void TimedPathWriter::write_results(const BlockTiming& timing) {
+  const std::size_t lanes = timing.result_lanes(), vectors = lanes / kLanes;
+  const auto cell = [](std::size_t number) {
+    return Memory{kCx, static_cast<std::int64_t>(sizeof(BlockTiming::Latency) * number)};
+  };
+  code_.copy(kAx, kDx);
+  code_.operate(kSub, kAx, ZS_CLOCK(base));
+  code_.broadcast(kStart, kAx);
+  code_.constant(kCx, reinterpret_cast<std::uint64_t>(timing.results_of(0)));
+  for (std::size_t i = 0; i < vectors; ++i) code_.add_vector(lanes_of(i), kStart, cell(kLanes * i));
+  std::size_t row = 0;
+  for (const std::uint8_t name : timing.live_in()) {
+    ++row;
+    const BlockTiming::Latency* const cells = timing.results_of(row);
+    bool begun = false;
+    for (std::size_t i = 0; i < vectors; ++i) {
+      if (std::all_of(cells + kLanes * i, cells + kLanes * (i + 1), is_never)) continue;
+      if (!begun) code_.broadcast(kSince, ready_of(name));
+      begun = true;
+      code_.add_vector(kMade, kSince, cell(row * lanes + kLanes * i));
+      code_.maximum_vector(lanes_of(i), lanes_of(i), kMade);
+    }
+  }
+  code_.first_lane(kAx, kFirst);
+  code_.sign_extend(kAx, kAx);
+  code_.operate(kAdd, kAx, ZS_CLOCK(base));
+  code_.load(kCx, ZS_CLOCK(retired));
+  code_.operate(kCmp, kAx, kCx);
+  code_.move_if(kBelow, kAx, kCx, CodeWriter::kQword);
+  code_.store(ZS_CLOCK(retired), kAx);
+  std::size_t lane = 0;
+  for (const std::uint8_t name : timing.written()) {
+    ++lane;
+    code_.store_lane(ready_of(name), lanes_of(lane / kLanes), static_cast<std::uint8_t>(lane % kLanes));
+  }
+}
+
+void TimedPathWriter::write_end() {
+  add(ZS_STATE(uops), plan_.uops);
+  add(ZS_STATE(fused), plan_.fused);
+}
+
+void TimedPathWriter::write_aside() {
+  for (const Elsewhere& other : elsewhere_) {
+    CodeWriter::aim(other.from, code_.here());
+    if (other.fills) {  // kCx, kDi: as write_bound() leaves them
+      code_.load(kCx, ZS_CLOCK(filled));
+      code_.operate(kAdd, kCx, static_cast<std::int32_t>(other.timing->cache_slots()));
+      code_.store(ZS_CLOCK(filled), kCx);
+      code_.store({kDi}, kCx);
+    }
+    write_time(*other.timing, *other.bound);
+    code_.jump(other.back);
+  }
+}
+
+}  // namespace zs::uarch
