@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <functional>
 
 namespace zs::cli {
@@ -38,9 +40,36 @@ class Kept final : public RecordingSink {
   std::vector<Message> messages;
 };
 
-/// A child that plays a profiled program: sends what `act` sends, and ends as `act` ends.
+/// A pipe on which one process waits for another.
+class Gate {
+ public:
+  Gate() { EXPECT_EQ(pipe(ends_), 0); }
+  ~Gate() {
+    open();
+    close(ends_[0]);
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  /// In another process: until the one that made it opens it, or is gone.
+  void wait() {
+    open();  // its own copy of the end that opens
+    char byte;
+    while (read(ends_[0], &byte, 1) > 0) {}
+  }
+  void open() {
+    if (ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
+
+ private:
+  int ends_[2];
+};
+
+/// A child that plays a profiled program: sends what `act` sends, and ends as `act` ends. watch: hears of all progress
 struct Played {
-  explicit Played(const std::function<void(int socket, session::MessageWriter&)>& act) {
+  explicit Played(const std::function<void(int socket, session::MessageWriter&)>& act,
+                  const std::function<void(const Progress&)>& watch = [](const Progress&) {}) {
     session::RecordingConfig config;
     config.events.resize(1);
     int pair[2];
@@ -59,14 +88,13 @@ struct Played {
         _exit(0);
       }
       close(pair[1]);
-      Collector collector(sink, config, 0, [this](const Progress& now) { progress = now; });
+      Collector collector(sink, config, 0, watch);
       end = collector.run({.pid = pid, .socket = pair[0]}, signals);
     }
     said = testing::internal::GetCapturedStderr();
   }
 
   Kept sink;
-  Progress progress;
   ProgramEnd end;
   std::string said;
 };
@@ -130,7 +158,8 @@ TEST(Collector, NonsenseIsSaidOnceAndWhatMakesSenseIsKept) {
 }
 
 TEST(Collector, AProcessLeftBehindDoesNotKeepTheRecordingOpen) {
-  const Played p([](int, session::MessageWriter& out) {
+  Gate over;  // opened when the recording has ended, which must not wait for it
+  const Played p([&over](int, session::MessageWriter& out) {
     int sent[2];
     (void)!pipe(sent);
     if (fork() == 0) {
@@ -139,27 +168,33 @@ TEST(Collector, AProcessLeftBehindDoesNotKeepTheRecordingOpen) {
       out.write(Hello{.origin = {.pid = own, .tid = own, .time_ns = 0}});
       out.flush();
       (void)!write(sent[1], "x", 1);
-      sleep(10);
+      over.wait();
       _exit(0);
     }
     char byte;
     (void)!read(sent[0], &byte, 1);
   });
   EXPECT_EQ(p.end.still_running, 1);
-  EXPECT_LT(p.end.elapsed_seconds, 8);
 }
 
 TEST(Collector, ProgressCountsInstructionsOfRunningAndEndedThreadsOnce) {
-  const Played p([](int, session::MessageWriter& out) {
+  Gate told;
+  std::uint64_t most = 0;
+  const auto watch = [&](const Progress& now) {
+    most = std::max(most, now.instructions);
+    if (now.instructions >= 47) told.open();
+  };
+  const auto act = [&told](int, session::MessageWriter& out) {
     const Origin other{.pid = 1, .tid = 2, .time_ns = 0};
     out.write(Counts{.origin = kMain, .final = false, .values = {10}});
     out.write(Counts{.origin = other, .final = true, .values = {7}});
     out.write(Counts{.origin = kMain, .final = false, .values = {30}});
     out.write(Counts{.origin = kMain, .final = true, .values = {40}});
     out.flush();
-    usleep(600'000);
-  });
-  EXPECT_EQ(p.progress.instructions, 47U);
+    told.wait();
+  };
+  const Played p(act, watch);
+  EXPECT_EQ(most, 47U);
 }
 
 TEST(Collector, SigtermToUsEndsTheProgramAndKeepsTheRecording) {
@@ -167,7 +202,7 @@ TEST(Collector, SigtermToUsEndsTheProgramAndKeepsTheRecording) {
     out.write(Hello{.origin = kMain});
     out.flush();
     kill(getppid(), SIGTERM);
-    sleep(5);
+    for (;;) pause();
   });
   EXPECT_EQ(exit_status_of(p.end.wait_status), 128 + SIGTERM);
   EXPECT_THAT(p.sink.messages, SizeIs(1));

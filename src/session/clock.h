@@ -26,7 +26,14 @@ class RecordingClock : public pmu::Clock {
 /// Real time: the kernel's monotonic clock, as perf's samples have it. The modelled TSC ticks once a nanosecond.
 class SteadyClock final : public RecordingClock {
  public:
-  std::uint64_t tsc() override { return set_back_ ? then_ : latest_ = std::max(latest_, look().ns); }
+  /// Both clocks at one moment: the host's time-stamp counter, and the kernel's in nanoseconds.
+  struct Look {
+    std::uint64_t ticks, ns;
+  };
+  /// look  how they are read; neither runs back
+  explicit SteadyClock(Look (*look)() = look_at_host) : look_(look) {}
+
+  std::uint64_t tsc() override { return set_back_ ? then_ : latest_ = std::max(latest_, look_().ns); }
   std::uint64_t ns_at(std::uint64_t ticks) const override { return ticks; }
 
   /// Between two looks at both clocks the host's time-stamp counter is taken to run evenly. Never before what was read last.
@@ -36,7 +43,7 @@ class SteadyClock final : public RecordingClock {
       return;
     }
     if (!set_back_) {
-      before_ = std::exchange(now_, look());
+      before_ = std::exchange(now_, look_());
       set_back_ = true;
     }
     const std::uint64_t ticks = now_.ticks - before_.ticks, ns = now_.ns - before_.ns;
@@ -46,17 +53,15 @@ class SteadyClock final : public RecordingClock {
   }
 
  private:
-  struct Look {
-    std::uint64_t ticks, ns;
-  };
-  static Look look() {
+  static Look look_at_host() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     const std::uint64_t ticks = __rdtsc();
     return {ticks, static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec)};
   }
 
-  Look before_{}, now_ = look();
+  Look (*look_)();
+  Look before_{}, now_ = look_();
   bool set_back_ = false;
   std::uint64_t then_ = 0, latest_ = 0;
 };
