@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "arch/cpu_model.h"
 #include "base/descriptor.h"
@@ -37,7 +39,8 @@ std::optional<int> parse_boot(int argc, char** argv, BootWords& words) {
   CommandLine line("boot", "Runs a bare-metal program in a virtual PC with a complete PMU, and prints its screen.",
                    "(--image FILE | --kernel FILE | --demo) [OPTIONS]");
   line.group("What to boot");
-  line.value("--image", words.image, "FILE", "A raw floppy or disk image, from its boot sector");
+  line.value("--image", words.image, "FILE", "A raw floppy or disk image, from its boot sector, or an ISO 9660 image");
+  line.value("--drive", words.drive, "floppy|disk|cd", "What the image is (default: what its bytes say)");
   line.value("--kernel", words.kernel, "FILE", "A Multiboot kernel or a plain ELF, 32 or 64 bits");
   line.value("--append", words.append, "TEXT", "The kernel's command line, after its name");
   line.values("--module", words.modules, "FILE [ARGS]", "A Multiboot module, with its command line; may be repeated");
@@ -50,6 +53,7 @@ std::optional<int> parse_boot(int argc, char** argv, BootWords& words) {
   line.group("What to show");
   line.value("--screen", words.screen, "text|json", "How to print the screen (default: text)");
   line.value("--serial", words.serial, "stdio|FILE", "Where COM1 sends to (default: nowhere)");
+  line.value("--screenshot", words.screenshot, "FILE", "The last picture of mode 13h, as PNG");
   line.value("--ds-log", words.ds_log, "FILE", "The Debug Store at each interrupt request and at the end");
   line.value("--trace", words.trace, "FILE", "Every instruction and control transfer");
   line.group("Debugging");
@@ -58,7 +62,7 @@ std::optional<int> parse_boot(int argc, char** argv, BootWords& words) {
   line.footer(
       "The screen goes to standard output, how the run ended to standard error.\n"
       "FILE may be - for standard output. Addresses are hexadecimal.\n"
-      "Exit status: 0 when the guest has nothing more to do (HLT or a branch to itself that nothing can interrupt),\n"
+      "Exit status: 0 when the guest has nothing more to do (HLT, a loop that nothing can end, a wait for a key),\n"
       "or it reset the PC, or at --break; what the guest wrote to port F4H (debug-exit); 124 at the limit; 1 after a\n"
       "triple fault; 2 if it needs what this PC has not; 129 for wrong usage; 125 if a file cannot be read or booted.");
   if (const auto done = line.parse(argc, argv)) return done;
@@ -117,6 +121,16 @@ Result<BootPlan> plan_boot(const BootWords& words) {
     return Error{"boot: --append and --module are for --kernel", "a disk image has no command line"};
   }
   BootPlan plan;
+  if (!words.drive.empty()) {
+    if (words.image.empty()) return Error{"boot: --drive is for --image", "it says what the image is"};
+    using machine::DriveKind;
+    constexpr std::pair<std::string_view, DriveKind> kDrives[] = {
+        {"floppy", DriveKind::Floppy}, {"disk", DriveKind::HardDisk}, {"cd", DriveKind::Cd}};
+    for (const auto& [name, kind] : kDrives) {
+      if (words.drive == name) plan.drive = kind;
+    }
+    if (!plan.drive) return Error{"--drive " + words.drive + ": floppy, disk or cd", ""};
+  }
   const std::string model = !words.cpu.empty() ? words.cpu
                             : words.demo       ? "westmere"
                                                : std::string(arch::kDefaultCpuModel);

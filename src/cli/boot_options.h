@@ -9,6 +9,7 @@
 
 #include "arch/quirks.h"
 #include "base/result.h"
+#include "machine/boot/disk_image.h"
 
 namespace zs::arch {
 struct CpuModel;
@@ -20,7 +21,7 @@ namespace zs::cli {
 struct BootWords {
   std::string image, kernel, append;
   std::vector<std::string> modules, breakpoints, quirks;
-  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb;
+  std::string cpu, memory = "512M", screen = "text", serial, ds_log, trace, gdb, drive, screenshot;
   std::uint64_t max_instructions = 0;  // 0: no limit
   bool demo = false;
 };
@@ -36,6 +37,7 @@ struct BootPlan {
   std::vector<std::uint64_t> breakpoints;
   bool json = false;
   std::optional<std::uint16_t> gdb_port;
+  std::optional<machine::DriveKind> drive;
 };
 
 /// Everything but the files.

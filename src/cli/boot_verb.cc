@@ -18,7 +18,9 @@
 #include "cli/say.h"
 #include "cli/verb.h"
 #include "machine/boot/screen.h"
+#include "machine/boot/screenshot.h"
 #include "machine/boot_log.h"
+#include "machine/devices/vga.h"
 #include "machine/gdb/server.h"
 #include "machine/pc.h"
 #include "machine/state_text.h"
@@ -117,6 +119,31 @@ void say_what_was_not_offered(const machine::NotOffered& note) {
             "CPUID offers none of it: build the guest for plain x86-64, or have it ask CPUID first"});
 }
 
+/// What the image was taken for, and that the screen is more than its text.
+void say_what_it_was(const BootWords& words, machine::Pc& pc) {
+  if (pc.disk() != nullptr) say("boot: " + words.image + " is " + pc.disk()->description());
+  if (pc.vga().shows() != machine::Vga::Shows::Text && words.screenshot.empty()) {
+    say("boot: the screen shows graphics, which is not in its text: --screenshot FILE writes the picture of mode 13h");
+  }
+}
+
+/// returns whether the picture is written, if one was asked for
+bool write_screenshot(const BootWords& words, machine::Pc& pc) {
+  if (words.screenshot.empty()) return true;
+  const auto picture = machine::screenshot(pc.memory(), pc.vga());
+  if (!picture) {
+    say(picture.error());
+    return false;
+  }
+  auto file = OutputFile::open(words.screenshot);
+  if (!file) {
+    say(file.error());
+    return false;
+  }
+  (*file)->write({reinterpret_cast<const char*>(picture->data()), picture->size()});
+  return true;
+}
+
 bool shows_state(PcStopKind kind) {
   return kind == PcStopKind::TripleFault || kind == PcStopKind::Unsupported || kind == PcStopKind::Breakpoint;
 }
@@ -135,16 +162,18 @@ std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuMode
                                  {"instructions", pc.retired()},
                                  {"columns", machine::kColumns},
                                  {"screen", rows}};
+  if (pc.disk() != nullptr) page["drive"] = pc.disk()->description();
+  page["graphics"] = pc.vga().shows() != machine::Vga::Shows::Text;
   if (shows_state(stop.kind)) page["state"] = machine::state_text(pc.cpu().state());
   return page.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<void> load(const BootWords& words, machine::Pc& pc) {
+Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc) {
   const std::string& path = words.image.empty() ? words.kernel : words.image;
   auto bytes = read_whole_file(path);
   if (!bytes) return bytes.error();
   if (!words.image.empty()) {
-    auto disk = machine::DiskImage::make(std::move(*bytes), path);
+    auto disk = machine::DiskImage::make(std::move(*bytes), path, plan.drive);
     if (!disk) return disk.error();
     pc.boot_disk(std::move(*disk));
     return {};
@@ -185,6 +214,7 @@ int run_boot(int argc, char** argv) {
       outputs.serial->write({&letter, 1});
     };
   }
+  config.note = [](const std::string& text) { say("boot: " + text); };
   if (outputs.ds_log) log.log_debug_store(config, [&outputs](std::string_view text) { outputs.ds_log->write(text); });
   if (outputs.trace) log.log_trace(config, [&outputs](std::string_view text) { outputs.trace->write(text); });
   auto made = machine::Pc::make(std::move(config));
@@ -194,7 +224,7 @@ int run_boot(int argc, char** argv) {
   }
   machine::Pc& pc = **made;
   log.set_pc(pc, *plan->cpu, plan->quirks);
-  if (const auto loaded = load(words, pc); !loaded) {
+  if (const auto loaded = load(words, *plan, pc); !loaded) {
     say(loaded.error());
     return kToolFailed;
   }
@@ -218,8 +248,11 @@ int run_boot(int argc, char** argv) {
   write_all(STDOUT_FILENO, plan->json ? screen_json(stop, pc, *plan->cpu) : machine::screen_text(pc.memory()));
   say("boot: " + ending(stop, pc));
   say_what_was_not_offered(pc.cpu().not_offered());
+  say_what_it_was(words, pc);
+  const bool pictured = write_screenshot(words, pc);
   if (shows_state(stop.kind)) write_all(STDERR_FILENO, machine::state_text(pc.cpu().state()));
-  return exit_status_of(stop);
+  const int status = exit_status_of(stop);
+  return status == 0 && !pictured ? kToolFailed : status;
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ PhysicalMemory::PhysicalMemory(PhysicalMemory&& other) noexcept
 PhysicalMemory::Kind PhysicalMemory::kind(std::uint64_t physical) const {
   if (physical >= size_) return Kind::Nothing;
   if (physical < kLowRamEnd || physical >= kHighRam) return Kind::Ram;
+  if (physical < kVgaGraphics + kVgaGraphicsBytes) return Kind::Ram;
   if (physical >= kVgaText && physical < kVgaText + kVgaTextBytes) return Kind::Ram;
   return physical >= kBios ? Kind::Rom : Kind::Nothing;
 }

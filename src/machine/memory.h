@@ -1,7 +1,8 @@
 // Physical memory of the virtual PC, and what lies in the holes of it:
-//   00000H-9FFFFH   RAM                     B8000H-BFFFFH    VGA text memory, RAM here
-//   A0000H-B7FFFH   nothing: ones           C0000H-EFFFFH    nothing: ones
-//   F0000H-FFFFFH   BIOS, read-only         100000H-         RAM
+//   00000H-9FFFFH   RAM                                       B0000H-B7FFFH    nothing: ones
+//   A0000H-AFFFFH   VGA graphics memory, RAM here             C0000H-EFFFFH    nothing: ones
+//   B8000H-BFFFFH   VGA text memory, RAM here                 100000H-         RAM
+//   F0000H-FFFFFH   BIOS, read-only
 // Sparse: a page that nobody wrote takes no memory of the host. Nothing outside is ever reached, whatever address is asked.
 #pragma once
 
@@ -14,6 +15,8 @@
 namespace zs::machine {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
+inline constexpr std::uint64_t kVgaGraphics = 0xA0000;
+inline constexpr std::uint64_t kVgaGraphicsBytes = 0x10000;
 inline constexpr std::uint64_t kVgaText = 0xB8000;
 inline constexpr std::uint64_t kVgaTextBytes = 0x8000;
 inline constexpr std::uint64_t kBios = 0xF0000;

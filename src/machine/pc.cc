@@ -1,23 +1,33 @@
 #include "machine/pc.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
-#include <span>
+#include <string>
+#include <utility>
 
 #include "arch/cpu_model.h"
 #include "machine/boot/bios.h"
+#include "machine/boot/hand_over.h"
 #include "machine/devices/cmos.h"
 #include "machine/devices/fw_cfg.h"
+#include "machine/devices/ide_disk.h"
 #include "machine/devices/io_apic.h"
+#include "machine/devices/keyboard_controller.h"
 #include "machine/devices/local_apic.h"
 #include "machine/devices/monitor_ports.h"
 #include "machine/devices/pic.h"
 #include "machine/devices/pit.h"
 #include "machine/devices/serial_port.h"
 #include "machine/devices/system_ports.h"
+#include "machine/devices/vga.h"
+#include "machine/endless_loop.h"
+#include "machine/last_level_cache.h"
 #include "machine/memory.h"
 #include "machine/pc_bus.h"
 #include "machine/pc_identity.h"
+#include "machine/pc_wiring.h"
 #include "machine/port_map.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/pmu.h"
@@ -25,83 +35,18 @@
 namespace zs::machine {
 namespace {
 
-constexpr std::uint64_t kBootSector = 0x7C00;
 constexpr unsigned kFruitlessWakeups = 64;  // timer interrupts in a row that a halted CPU did not take: it never will
-
-/// The Debug Store's way to memory: through paging, as the processor itself.
-class DsMemory : public pmu::LinearMemory {
- public:
-  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
-  bool read(std::uint64_t address, std::span<std::byte> into) override { return cpu_->read_linear(address, into); }
-  bool write(std::uint64_t address, std::span<const std::byte> from) override {
-    return cpu_->write_linear(address, from);
-  }
-
- private:
-  Vcpu* cpu_ = nullptr;
-};
-
-class PmuVectorRegisters : public pmu::VectorRegisters {
- public:
-  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
-  void read_xmm(std::span<std::byte, 256> into) override {
-    const CpuState state = cpu_->state();
-    const auto bytes = std::as_bytes(std::span(state.xmm));
-    std::copy(bytes.begin(), bytes.end(), into.begin());
-  }
-
- private:
-  Vcpu* cpu_ = nullptr;
-};
-
-class PmuClock : public pmu::Clock {
- public:
-  explicit PmuClock(const machine::Clock& clock) : clock_(clock) {}
-  void set_msrs(const PcMsrs& msrs) { msrs_ = &msrs; }
-  std::uint64_t tsc() override { return msrs_->tsc(); }
-  bool has_core_cycles() const override { return true; }
-  std::uint64_t core_cycles() override { return clock_.now(); }
-
- private:
-  const machine::Clock& clock_;
-  const PcMsrs* msrs_ = nullptr;
-};
-
-/// The 8254 raises IRQ0 of the 8259 pair, whose INTR the local APIC looks at.
-class Irq0 : public TimedDevice {
- public:
-  Irq0(Pit& pit, LocalApic& apic) : pit_(pit), apic_(apic) {}
-  std::uint64_t deadline() const override { return pit_.deadline(); }
-  void clock_moved() override {
-    pit_.clock_moved();
-    apic_.update_line();
-  }
-
- private:
-  Pit& pit_;
-  LocalApic& apic_;
-};
-
-/// Writes to the 8259 pair may raise or drop INTR.
-class PicPorts : public PortDevice {
- public:
-  PicPorts(Pic& pic, LocalApic& apic) : pic_(pic), apic_(apic) {}
-  std::uint8_t in(std::uint16_t port) override { return pic_.in(port); }
-  void out(std::uint16_t port, std::uint8_t value) override {
-    pic_.out(port, value);
-    apic_.update_line();
-  }
-
- private:
-  Pic& pic_;
-  LocalApic& apic_;
-};
+constexpr std::uint64_t kBetweenLooks = std::uint64_t{1}
+                                        << 26;  // instructions, until it is looked whether a loop is endless
+constexpr unsigned kLookedAt = 1 << 14;         // instructions in one such look
+constexpr std::uint64_t kInterruptFlag = 1 << 9;
 
 }  // namespace
 
 class Pc::Impl : public InterruptSource,
                  public ServiceHook,
                  public CpuPins,
+                 public BiosHost,
                  public SystemPins,
                  public MonitorPins,
                  public pmu::PmiSink {
@@ -126,7 +71,7 @@ class Pc::Impl : public InterruptSource,
         pmu_(*config_.cpu, ds_memory_, *this, pmu_clock_, config_.quirks),
         msrs_(*config_.cpu, clock_, local_apic_, pmu_),
         cpuid_(*config_.cpu, config_.quirks, local_apic_),
-        feed_(pmu_, clock_) {
+        feed_(pmu_, clock_, cache_) {
     ports_.add(pic_ports_, 0x20, 0x21);
     ports_.add(pic_ports_, 0xA0, 0xA1);
     ports_.add(pit_, 0x40, 0x43);
@@ -134,9 +79,15 @@ class Pc::Impl : public InterruptSource,
     ports_.add(monitor_ports_, MonitorPorts::kDebugExit, MonitorPorts::kInject);
     ports_.add(serial_, SerialPort::kCom1, SerialPort::kCom1 + 7);
     ports_.add(fw_cfg_, 0x510, 0x511);
+    ports_.add(keyboard_, KeyboardController::kData, KeyboardController::kData);
+    ports_.add(keyboard_, KeyboardController::kStatus, KeyboardController::kStatus);
+    vga_.add_to(ports_);
     system_ports_.add_to(ports_);
     cpu_ = std::make_unique<Vcpu>(Vcpu::Around{bus_, *this, msrs_, cpuid_, feed_});
     bus_.set_cpu(*cpu_);
+    bus_.on_endless_poll([this](std::uint16_t port) {
+      end({PcStopKind::Unsupported, 0, 0, endless_poll(port, ide_.has_value())});
+    });
     ds_memory_.set_cpu(*cpu_);
     vector_registers_.set_cpu(*cpu_);
     pmu_clock_.set_msrs(msrs_);
@@ -150,92 +101,125 @@ class Pc::Impl : public InterruptSource,
   }
 
   // ---- booting
-  void install_bios() {
-    bios_.emplace(memory_, ports_, disk_ ? &*disk_ : nullptr,
-                  [this](std::uint64_t physical, std::uint64_t bytes) { cpu_->memory_written(physical, bytes); });
+  void install_firmware() {
+    bios_.emplace(memory_, ports_, vga_, disk_ ? &*disk_ : nullptr, *this);
     bios_->install();
     cpu_->set_service_range(kBios, Bios::kServices, this);
-    ports_.out(0x43, 1, 0x36);  // counter 0 as BIOSes leave it: 18.2 times a second, mode 3
-    ports_.out(0x40, 1, 0);
-    ports_.out(0x40, 1, 0);
+    local_apic_.enter_virtual_wire();
   }
 
   void boot_disk(DiskImage disk) {
     disk_.emplace(std::move(disk));
-    install_bios();
-    (void)memory_.write(kBootSector, disk_->read(0, 1));
-    CpuState state = CpuState::after_reset();
-    for (Segment& segment : std::span(state.segments).first<kLdtr>()) {
-      segment.selector = 0;
-      segment.base = 0;
+    if (disk_->kind() == DriveKind::HardDisk) {
+      ide_.emplace(*disk_, [this](bool up) {
+        pic_.set_line(14, up);
+        local_apic_.update_line();
+      });
+      ports_.add(*ide_, IdeDisk::kFirst, IdeDisk::kLast);
+      ports_.add(*ide_, IdeDisk::kControl, IdeDisk::kControl);
     }
-    state.rip = kBootSector;
-    state.gpr[kRdx] = disk_->drive();
-    state.gpr[kRsp] = kBootSector;
-    state.rflags = 0x202;
-    cpu_->set_state(state);
-    cpu_->memory_written(kBootSector, kSectorBytes);
+    install_firmware();
+    const DiskImage::BootCode& code = disk_->boot_code();
+    const std::uint64_t at = (std::uint64_t{code.segment} << 4) + code.offset;
+    if (!memory_.write(at, code.bytes)) {
+      end({PcStopKind::Unsupported, 0, at, "boot code that does not fit where its boot record wants it"});
+    }
+    cpu_->set_state(hand_over_to_disk(*disk_));
+    cpu_->memory_written(0, memory_.size());
   }
 
   Result<void> boot_kernel(const MultibootInput& input) {
-    install_bios();
+    install_firmware();
     const auto kernel = load_multiboot(input, memory_);
     if (!kernel) return kernel.error();
-    CpuState state = CpuState::after_reset();
-    constexpr std::uint16_t kFlatData = 0xC093, kFlatCode = 0xC09B;  // G, D/B, present, S, read/write or execute/read
-    for (Segment& segment : std::span(state.segments).first<kLdtr>()) {
-      segment = {.selector = 0x10, .attributes = kFlatData, .limit = 0xFFFFFFFF, .base = 0};
-    }
-    state.segments[kCs] = {.selector = 0x08, .attributes = kFlatCode, .limit = 0xFFFFFFFF, .base = 0};
-    state.cr0 |= 1;
-    state.rip = kernel->entry;
-    state.gpr.fill(0);
-    state.gpr[kRax] = kernel->magic;
-    state.gpr[kRbx] = kernel->info;
-    state.rflags = 2;
-    cpu_->set_state(state);
+    cpu_->set_state(hand_over_to_kernel(*kernel));
     cpu_->memory_written(0, memory_.size());
     return {};
   }
 
   // ---- running
   PcStop run(std::uint64_t instructions) {
-    unsigned fruitless = 0;
     for (;;) {
+      if (ending_) return *ending_;
       const std::uint64_t before = cpu_->retired();
       if (before >= instructions) return {PcStopKind::Limit, 0, 0, {}};
-      const Stop stop = cpu_->run(instructions - before);
-      if (ending_) return *ending_;
-      if (cpu_->retired() != before) fruitless = 0;
-      switch (stop.kind) {
-        case StopKind::Limit: return {PcStopKind::Limit, 0, 0, {}};
-        case StopKind::Requested: continue;  // a device wanted to be heard; it said nothing that ends the run
-        case StopKind::Breakpoint: return {PcStopKind::Breakpoint, 0, stop.address, {}};
-        case StopKind::Watchpoint: return {PcStopKind::Watchpoint, 0, stop.address, {}};
-        case StopKind::TripleFault: return {PcStopKind::TripleFault, 0, 0, stop.detail};
-        case StopKind::Unsupported: return {PcStopKind::Unsupported, 0, 0, stop.detail};
-        case StopKind::Halted: {
-          const std::uint64_t deadline = feed_.next_deadline();
-          if (!stop.interrupts_enabled || deadline == kNever || ++fruitless > kFruitlessWakeups) {
-            return {PcStopKind::Idle, 0, 0, "halted"};
-          }
-          if (deadline > clock_.now()) clock_.advance(deadline - clock_.now());
-          feed_.run_timers();
-          continue;
+      if (before >= next_look_) {
+        next_look_ = before + kBetweenLooks;
+        if (const auto ended = look_for_endless_loop(instructions)) return *ended;
+        continue;
+      }
+      const bool looks = !cpu_->has_breakpoints();  // run() passes one where it begins
+      const Stop stop = cpu_->run((looks ? std::min(instructions, next_look_) : instructions) - before);
+      if (const auto ended = ended_by(stop, before)) return *ended;
+    }
+  }
+
+  /// What the processor's stop means for the PC; nothing if it goes on.
+  std::optional<PcStop> ended_by(const Stop& stop, std::uint64_t retired_before) {
+    if (ending_) return *ending_;
+    if (cpu_->retired() != retired_before) fruitless_ = 0;
+    switch (stop.kind) {
+      case StopKind::Limit:
+      case StopKind::Requested: return std::nullopt;  // a device wanted to be heard; it said nothing that ends the run
+      case StopKind::Breakpoint: return PcStop{PcStopKind::Breakpoint, 0, stop.address, {}};
+      case StopKind::Watchpoint: return PcStop{PcStopKind::Watchpoint, 0, stop.address, {}};
+      case StopKind::TripleFault: return PcStop{PcStopKind::TripleFault, 0, 0, stop.detail};
+      case StopKind::Unsupported: return PcStop{PcStopKind::Unsupported, 0, 0, stop.detail};
+      case StopKind::Halted: {
+        const std::uint64_t deadline = feed_.next_deadline();
+        const bool wakes = stop.interrupts_enabled && deadline != kNever && ++fruitless_ <= kFruitlessWakeups;
+        if (!wakes || (only_the_bios_ticks() && returns_to_halt(*cpu_))) {
+          return PcStop{PcStopKind::Idle, 0, 0, "halted"};
         }
-        case StopKind::JumpToItself:
-          if (!something_can_interrupt(stop.interrupts_enabled)) {
-            return {PcStopKind::Idle, 0, 0, "a branch to itself"};
-          }
-          continue;
+        if (deadline > clock_.now()) clock_.advance(deadline - clock_.now());
+        feed_.run_timers();
+        return std::nullopt;
+      }
+      case StopKind::JumpToItself:
+        if (something_can_interrupt(stop.interrupts_enabled) && !only_the_bios_ticks()) return std::nullopt;
+        return PcStop{PcStopKind::Idle, 0, 0, "a branch to itself"};
+    }
+    return std::nullopt;
+  }
+
+  /// One by one: whether the processor's state comes again with nothing that could make a difference. Where the BIOS's tick
+  /// comes all the same, loads could: it counts in memory.
+  std::optional<PcStop> look_for_endless_loop(std::uint64_t instructions) {
+    const bool ticks = only_the_bios_ticks();
+    if (something_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0) && !ticks) return std::nullopt;
+    feed_.look_closely(true);
+    const std::uint64_t devices = bus_.device_accesses() + msrs_.accesses(), first = cpu_->linear_ip();
+    EndlessLoop loop(*cpu_);
+    std::optional<PcStop> ended;
+    for (unsigned n = 0; n < kLookedAt && !ended && cpu_->retired() < instructions; ++n) {
+      const std::uint64_t before = cpu_->retired();
+      ended = ended_by(cpu_->run(1), before);
+      const RetirementFeed::Seen& seen = feed_.seen();
+      if (seen.stores || seen.transfers || (seen.loads && ticks)) break;
+      if (bus_.device_accesses() + msrs_.accesses() != devices) break;
+      if (!ended && loop.closed(*cpu_)) {
+        ended = PcStop{PcStopKind::Idle, 0, 0,
+                       fmt::format("a loop of {} instructions at {:x} that nothing can end", loop.length(), first)};
       }
     }
+    feed_.look_closely(false);
+    return ended;
+  }
+
+  /// Nothing interrupts but the 8254's ticks, and those reach the BIOS and nobody else.
+  bool only_the_bios_ticks() const {
+    const bool real_mode = (cpu_->cr(0) & 1) == 0;
+    return real_mode && cpu_->idtr().base == 0 && pic_.vector(0) == 8 && bios_ && bios_->owns_the_tick() &&
+           local_apic_.deadline() == kNever && !pmi_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0);
   }
 
   PcStop step() { return run(cpu_->retired() + 1); }
 
   bool something_can_interrupt(bool interrupts_enabled) const {
-    if (interrupts_enabled && feed_.next_deadline() != kNever) return true;
+    return (interrupts_enabled && feed_.next_deadline() != kNever) || pmi_can_interrupt(interrupts_enabled);
+  }
+
+  bool pmi_can_interrupt(bool interrupts_enabled) const {
     const bool pmi = local_apic_.pmi_unmasked() && (interrupts_enabled || !local_apic_.pmi_is_maskable());
     if (!pmi) return false;
     const pmu::Elapsed time = pmu_.time_headroom(pmu::ring_of(cpu_->cpl()));
@@ -255,33 +239,47 @@ class Pc::Impl : public InterruptSource,
   void set_task_priority(std::uint8_t priority) override { local_apic_.set_task_priority(priority); }
 
   void service(Vcpu& cpu, unsigned number) override {
-    BiosCall call;
-    const auto word = [&cpu](Gpr reg) { return static_cast<std::uint16_t>(cpu.gpr(reg)); };
-    call.ax = word(kRax);
-    call.bx = word(kRbx);
-    call.cx = word(kRcx);
-    call.dx = word(kRdx);
-    call.si = word(kRsi);
-    call.di = word(kRdi);
-    call.bp = word(kRbp);
-    call.ds = cpu.segment(kDs).selector;
-    call.es = cpu.segment(kEs).selector;
+    const auto word = [&cpu](Gpr reg) { return static_cast<std::uint32_t>(cpu.gpr(reg)); };
+    BiosCall call{.eax = word(kRax),
+                  .ebx = word(kRbx),
+                  .ecx = word(kRcx),
+                  .edx = word(kRdx),
+                  .esi = word(kRsi),
+                  .edi = word(kRdi),
+                  .ebp = word(kRbp),
+                  .ds = cpu.segment(kDs).selector,
+                  .es = cpu.segment(kEs).selector};
     const std::uint64_t frame = cpu.segment(kSs).base + ((word(kRsp) + 4u) & 0xFFFF);  // IP, CS, FLAGS
     call.flags = memory_.load<std::uint16_t>(frame);
     const BiosCall before = call;
     bios_->service(number, call);
-    const auto put = [&cpu](Gpr reg, std::uint16_t value) {
-      cpu.set_gpr(reg, (cpu.gpr(reg) & ~std::uint64_t{0xFFFF}) | value);
+    const auto put = [&cpu](Gpr reg, std::uint32_t was, std::uint32_t is) {
+      if (is != was) cpu.set_gpr(reg, is);
     };
-    put(kRax, call.ax);
-    put(kRbx, call.bx);
-    put(kRcx, call.cx);
-    put(kRdx, call.dx);
+    put(kRax, before.eax, call.eax);
+    put(kRbx, before.ebx, call.ebx);
+    put(kRcx, before.ecx, call.ecx);
+    put(kRdx, before.edx, call.edx);
+    put(kRdi, before.edi, call.edi);
+    if (call.es != before.es) cpu.set_real_segment(kEs, call.es);
     if (call.flags != before.flags) {
       memory_.store(frame, call.flags);
       cpu.memory_written(frame, 2);
     }
   }
+
+  // ---- what the BIOS asks
+  void memory_written(std::uint64_t physical, std::uint64_t bytes) override { cpu_->memory_written(physical, bytes); }
+  std::uint64_t now() const override { return clock_.now(); }
+  void pass_time(std::uint64_t ticks) override {
+    clock_.advance(ticks);
+    feed_.run_timers();
+  }
+  void note(const std::string& text) override { config_.note(text); }
+  void waits_for_a_key() override {
+    end({PcStopKind::Idle, 0, 0, "waits for a key, and nobody types on this PC's keyboard"});
+  }
+  void reset() override { pulse_reset(); }
 
   // ---- pins
   void interrupt_line(bool up) override {
@@ -290,6 +288,11 @@ class Pc::Impl : public InterruptSource,
   void nmi() override { cpu_->request_nmi(); }
   void smi() override { cpu_->request_smi(); }
   void init() override { cpu_->request_init(); }
+  bool a20() const override { return bus_.a20(); }
+  void request_irq(unsigned irq) override {
+    pic_.pulse(irq);
+    local_apic_.update_line();
+  }
   void set_a20(bool open) override {
     if (bus_.a20() == open) return;
     bus_.set_a20(open);
@@ -318,6 +321,8 @@ class Pc::Impl : public InterruptSource,
   FwCfg fw_cfg_;
   SerialPort serial_;
   MonitorPorts monitor_ports_{*this};
+  KeyboardController keyboard_{*this};
+  Vga vga_;
   SystemPorts system_ports_;
   PicPorts pic_ports_;
   Irq0 irq0_;
@@ -329,11 +334,15 @@ class Pc::Impl : public InterruptSource,
   pmu::Pmu pmu_;
   PcMsrs msrs_;
   PcCpuid cpuid_;
+  LastLevelCache cache_;
   RetirementFeed feed_;
   std::unique_ptr<Vcpu> cpu_;
   std::optional<DiskImage> disk_;
+  std::optional<IdeDisk> ide_;
   std::optional<Bios> bios_;
   std::optional<PcStop> ending_;
+  unsigned fruitless_ = 0;
+  std::uint64_t next_look_ = kBetweenLooks;
 };
 
 Result<std::unique_ptr<Pc>> Pc::make(PcConfig config) {
@@ -353,6 +362,11 @@ PcStop Pc::step() { return impl_->step(); }
 Vcpu& Pc::cpu() { return *impl_->cpu_; }
 PhysicalMemory& Pc::memory() { return impl_->memory_; }
 pmu::Pmu& Pc::pmu() { return impl_->pmu_; }
+const Vga& Pc::vga() const { return impl_->vga_; }
+bool Pc::rdmsr(std::uint32_t msr, std::uint64_t& value) { return impl_->msrs_.rdmsr(msr, value); }
+std::uint32_t Pc::local_apic_register(std::uint32_t offset) { return impl_->local_apic_.read(offset); }
+PortMap& Pc::ports() { return impl_->ports_; }
+const DiskImage* Pc::disk() const { return impl_->disk_ ? &*impl_->disk_ : nullptr; }
 const Clock& Pc::clock() const { return impl_->clock_; }
 std::uint64_t Pc::retired() const { return impl_->cpu_->retired(); }
 

@@ -1,5 +1,5 @@
-// The virtual PC: one interpreted processor with its PMU, local APIC, I/O APIC, 8259 pair, 8254, CMOS, serial port, text
-// screen and BIOS services, on one clock. Boots a disk image or a Multiboot kernel, and runs until the guest has nothing more
+// The virtual PC: one interpreted processor with its PMU, local APIC, I/O APIC, 8259 pair, 8254, CMOS, keyboard controller,
+// IDE disk, serial port, screen and BIOS services, on one clock. Boots a disk image or a Multiboot kernel, and runs until the guest has nothing more
 // to do, asks for the end, crashes, or has used its instructions. A run is a function of its input: nothing of the host
 // (time, chance, threads) is in it.
 #pragma once
@@ -23,24 +23,28 @@ struct CpuModel;
 namespace zs::machine {
 
 class PhysicalMemory;
+class PortMap;
+class Vga;
 
 struct PcConfig {
   const arch::CpuModel* cpu = nullptr;
   arch::QuirkSet quirks{};  // all that are to hold, those of the model included
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;
   std::function<void(std::uint8_t)> serial = [](std::uint8_t) {};  // what COM1 sends
+  std::function<void(const std::string&)> note = [](const std::string&) {
+  };  // what the guest asked for and is not there
   TraceSink trace{};
   /// The PMU has asked for an interrupt; the Debug Store is as the record that caused it left it.
   std::function<void()> pmi_requested{};
 };
 
 enum class PcStopKind : std::uint8_t {
-  Idle,         // nothing that could still happen: HLT or a branch to itself
+  Idle,         // nothing that could still happen: HLT, a loop without end, a key that never comes
   DebugExit,    // port F4H
   Limit,        // the instruction limit
   TripleFault,  // `detail` names the chain of exceptions
   Reset,        // the guest asked for a reset (port 92H, 64H)
-  Unsupported,  // the guest used what this PC has not; `detail` names it
+  Unsupported,  // the guest used, or waits for, what this PC has not; `detail` names it
   Breakpoint,   // a monitor's; before the instruction
   Watchpoint,   // a monitor's; after the instruction that touched `address`
 };
@@ -59,7 +63,7 @@ class Pc {
   Pc(const Pc&) = delete;
   Pc& operator=(const Pc&) = delete;
 
-  /// Loads the boot sector to 0000:7C00 and stands there, as a BIOS leaves it. `disk` serves INT 13H.
+  /// Loads what the image boots (its sector at 0000:7C00, or what a CD says) and stands there, as a BIOS leaves it.
   void boot_disk(DiskImage disk);
   /// Loads the kernel and stands at its entry.
   Result<void> boot_kernel(const MultibootInput& input);
@@ -72,6 +76,13 @@ class Pc {
   Vcpu& cpu();
   PhysicalMemory& memory();
   pmu::Pmu& pmu();
+  const Vga& vga() const;
+  PortMap& ports();
+  /// As RDMSR finds it. returns false where that raises #GP(0)
+  bool rdmsr(std::uint32_t msr, std::uint64_t& value);
+  std::uint32_t local_apic_register(std::uint32_t offset);
+  /// What INT 13H serves; null with a kernel.
+  const DiskImage* disk() const;
   const Clock& clock() const;
   std::uint64_t retired() const;
 

@@ -32,6 +32,7 @@ Bus::Page PcBus::page(std::uint64_t physical) {
 }
 
 std::uint64_t PcBus::read(std::uint64_t physical, unsigned bytes) {
+  ++device_accesses_;
   physical &= a20_mask_;
   const bool local = in_local_apic(physical);
   if (!local && !in_io_apic(physical)) return ~std::uint64_t{0} >> (64 - 8 * bytes);
@@ -43,6 +44,8 @@ std::uint64_t PcBus::read(std::uint64_t physical, unsigned bytes) {
 }
 
 void PcBus::write(std::uint64_t physical, unsigned bytes, std::uint64_t value) {
+  ++device_accesses_;
+  polls_.device_used();
   physical &= a20_mask_;
   const auto offset = static_cast<std::uint32_t>(physical & kOffset);
   if (bytes < 4) return;  // partial writes of registers are undefined: nothing happens
@@ -54,9 +57,16 @@ void PcBus::write(std::uint64_t physical, unsigned bytes, std::uint64_t value) {
   cpu_->watch_changed();
 }
 
-std::uint32_t PcBus::in(std::uint16_t port, unsigned bytes) { return ports_.in(port, bytes); }
+std::uint32_t PcBus::in(std::uint16_t port, unsigned bytes) {
+  ++device_accesses_;
+  const std::uint32_t value = ports_.in(port, bytes);
+  if (polls_.read(port, value)) endless_poll_(port);
+  return value;
+}
 
 void PcBus::out(std::uint16_t port, unsigned bytes, std::uint32_t value) {
+  ++device_accesses_;
+  polls_.written(port);
   ports_.out(port, bytes, value);
   cpu_->watch_changed();
 }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
+#include "machine/poll_watch.h"
 #include "machine/vcpu/interfaces.h"
 
 namespace zs::machine {
@@ -19,6 +22,11 @@ class PcBus : public Bus {
 
   /// Before the first access. The CPU asks for the next deadline again after each access to a device.
   void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
+
+  /// Called with the port when a guest has polled it too often (poll_watch.h).
+  void on_endless_poll(std::function<void(std::uint16_t port)> action) { endless_poll_ = std::move(action); }
+  /// Accesses to ports and device registers so far.
+  std::uint64_t device_accesses() const { return device_accesses_; }
 
   Page page(std::uint64_t physical) override;
   std::uint64_t read(std::uint64_t physical, unsigned bytes) override;
@@ -38,6 +46,9 @@ class PcBus : public Bus {
   LocalApic& local_apic_;
   IoApic& io_apic_;
   Vcpu* cpu_ = nullptr;
+  PollWatch polls_;
+  std::function<void(std::uint16_t)> endless_poll_ = [](std::uint16_t) {};
+  std::uint64_t device_accesses_ = 0;
   std::uint64_t a20_mask_ = ~std::uint64_t{0};
 };
 

@@ -112,10 +112,11 @@ constexpr std::uint32_t kMiscEnable = arch::MiscEnable::msrs.first, kDebugCtl = 
 constexpr std::uint64_t kMiscWritable =
     1u << 0 | 1u << 3 | 1u << 16 | 1u << 18 | 1u << 22 | 1u << 23 | std::uint64_t{1} << 34;
 
-/// MSRs that system software writes and reads back, without any effect here, or that are constants.
+/// MSRs that system software writes and reads back, without any effect here, or that are constants. `start` is what the
+/// firmware leaves: memory types write-back for RAM, uncached from 3 GiB up and from A0000H to EFFFFH.
 struct PlainMsr {
   std::uint32_t first, last;
-  std::uint64_t reset, writable;  // writable 0: a write raises #GP(0)
+  std::uint64_t start, writable;  // writable 0: a write raises #GP(0)
   std::optional<arch::Vendor> only = std::nullopt;
 };
 using enum arch::Vendor;
@@ -135,10 +136,16 @@ constexpr PlainMsr kPlainMsrs[] = {
     {0x17A, 0x17A, 0, 0},                      // IA32_MCG_STATUS
     {0x198, 0x199, 0, kAll, Intel},                   // IA32_PERF_STATUS, IA32_PERF_CTL
     {0x19A, 0x19C, 0, kAll, Intel},                   // clock modulation, thermal
-    {0x200, 0x20F, 0, kAll},                   // variable MTRRs
-    {0x250, 0x250, 0, kAll}, {0x258, 0x259, 0, kAll}, {0x268, 0x26F, 0, kAll},  // fixed MTRRs
+    {0x200, 0x200, 0xC0000000, kAll},          // variable MTRRs
+    {0x201, 0x201, 0xFFC0000800, kAll},
+    {0x202, 0x20F, 0, kAll},
+    {0x250, 0x250, 0x0606060606060606, kAll},  // fixed MTRRs
+    {0x258, 0x258, 0x0606060606060606, kAll},
+    {0x259, 0x259, 0, kAll},
+    {0x268, 0x26D, 0, kAll},
+    {0x26E, 0x26F, 0x0505050505050505, kAll},
     {0x277, 0x277, 0x0007040600070406, kAll},  // IA32_PAT
-    {0x2FF, 0x2FF, 0, 0xCFF},                  // IA32_MTRR_DEF_TYPE
+    {0x2FF, 0x2FF, 0xC06, 0xCFF},                  // IA32_MTRR_DEF_TYPE
     {0xC0010010, 0xC0010010, 0, kAll, Amd},        // SYSCFG
     {0xC0010015, 0xC0010015, 1 << 24, kAll, Amd},  // HWCR: the TSC runs at the frequency of P0
 };
@@ -209,6 +216,7 @@ CpuidResult PcCpuid::cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
 std::uint64_t PcMsrs::tsc() const { return clock_.now() + tsc_offset_; }
 
 bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
+  ++accesses_;
   if (msr == kTimeStampCounter) {
     value = tsc();
     return true;
@@ -226,11 +234,12 @@ bool PcMsrs::rdmsr(std::uint32_t msr, std::uint64_t& value) {
   const PlainMsr* const plain = find_plain(msr, model_.vendor);
   if (plain == nullptr) return false;
   const auto at = stored_.find(msr);
-  value = at == stored_.end() ? plain->reset : at->second;
+  value = at == stored_.end() ? plain->start : at->second;
   return true;
 }
 
 bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
+  ++accesses_;
   if (msr == kTimeStampCounter) {
     tsc_offset_ = value - clock_.now();
     apic_.tsc_written(tsc_offset_);
@@ -258,6 +267,9 @@ bool PcMsrs::wrmsr(std::uint32_t msr, std::uint64_t value) {
   return true;
 }
 
-bool PcMsrs::rdpmc(std::uint32_t ecx, std::uint64_t& value) { return pmu_.rdpmc(ecx, value); }
+bool PcMsrs::rdpmc(std::uint32_t ecx, std::uint64_t& value) {
+  ++accesses_;
+  return pmu_.rdpmc(ecx, value);
+}
 
 }  // namespace zs::machine

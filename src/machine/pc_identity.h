@@ -42,6 +42,8 @@ class PcMsrs : public MsrFile {
   bool wrmsr(std::uint32_t msr, std::uint64_t value) override;
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) override;
 
+  /// Reads and writes so far, RDTSC and RDPMC among them.
+  std::uint64_t accesses() const { return accesses_; }
   /// The time-stamp counter as software sees it.
   std::uint64_t tsc() const;
 
@@ -51,6 +53,7 @@ class PcMsrs : public MsrFile {
   LocalApic& apic_;
   pmu::Pmu& pmu_;
   Vcpu* cpu_ = nullptr;
+  std::uint64_t accesses_ = 0;
   std::uint64_t tsc_offset_ = 0, misc_enable_ = 1;
   std::map<std::uint32_t, std::uint64_t> stored_;  // those that only remember
 };

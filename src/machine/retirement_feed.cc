@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "machine/last_level_cache.h"
 #include "machine/vcpu/vcpu.h"
 
 namespace zs::machine {
@@ -23,6 +24,14 @@ constexpr std::uint64_t kLongMode = 1u << 10;  // EFER.LMA
 
 }  // namespace
 
+bool RetirementFeed::wants_each() const { return tracing() || closely_ || caching_ || pmu_.needs_each(); }
+
+void RetirementFeed::look_closely(bool on) {
+  closely_ = on;
+  seen_ = {};
+  cpu_->watch_changed();
+}
+
 /// Instructions that may retire unseen in that ring before a counter would do more than count.
 std::uint64_t RetirementFeed::room(pmu::Ring ring) const {
   std::uint64_t instructions = kLongAway;
@@ -40,7 +49,8 @@ Watch RetirementFeed::watch(unsigned cpl) {
   branches_ = pmu_.wants_branches();
   const bool counting = !pmu_.lanes(ring_).empty();
   const std::uint64_t instructions = counting ? room(ring_) : kLongAway;
-  forced_each_ = tracing() || pmu_.needs_each();
+  caching_ = counting && std::ranges::any_of(pmu_.lanes(ring_), LastLevelCache::counts);
+  forced_each_ = wants_each();
   each_ = forced_each_ || instructions == 0;
 
   // Cycles that a counter has room for, and the time to the next timer, bound every stretch.
@@ -57,6 +67,7 @@ Watch RetirementFeed::watch(unsigned cpl) {
   watch.retirements = each_      ? Watch::Retirements::Each
                       : counting ? Watch::Retirements::Tally
                                  : Watch::Retirements::Count;
+  watch.accesses = caching_;
   watch.branches = branches_ || static_cast<bool>(trace_.transfer);
   watch.horizon = each_ ? each_left_ : std::min(instructions, by_time);
   return watch;
@@ -83,6 +94,10 @@ void RetirementFeed::tallied(std::span<const Tally> tallies) {
   }
 }
 
+void RetirementFeed::accessed(std::uint64_t physical) { cache_.access(physical); }
+void RetirementFeed::line_flushed(std::uint64_t physical) { cache_.flush_line(physical); }
+void RetirementFeed::caches_flushed() { cache_.flush_all(); }
+
 /// The layout of the Debug Store and the width of records follow the mode that the CPU is in now.
 void RetirementFeed::follow_mode() {
   const bool long_mode = (cpu_->efer() & kLongMode) != 0;
@@ -93,7 +108,7 @@ void RetirementFeed::after_pmu_acted() {
   if (const auto fault = pmu_.take_ds_fault()) cpu_->raise_linear_fault(fault->address, fault->write);
   if (generation_[0] != pmu_.lanes_generation(pmu::Ring::User) ||
       generation_[1] != pmu_.lanes_generation(pmu::Ring::Kernel) || branches_ != pmu_.wants_branches() ||
-      forced_each_ != (tracing() || pmu_.needs_each())) {
+      forced_each_ != wants_each()) {
     cpu_->watch_changed();
   }
 }
@@ -101,6 +116,11 @@ void RetirementFeed::after_pmu_acted() {
 void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterFile& after,
                              std::span<const MemoryAccess> accesses) {
   if (tracing()) trace_.instruction(retired, accesses);
+  if (closely_) {
+    seen_.loads = seen_.loads || retired.load_count != 0 || !accesses.empty();
+    seen_.stores = seen_.stores || retired.store_count != 0;
+    for (const MemoryAccess& access : accesses) seen_.stores = seen_.stores || access.write;
+  }
   follow_mode();
   arch::Retired entered = retired;
   entered.transfer_entered = !each_;
@@ -109,6 +129,10 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
     entered.mispredicted = entering_.mispredicted;
     has_entering_ = false;
   }
+  if (caching_) {
+    signals_ = cache_.take_signals();
+    entered.signals = &signals_;
+  }
   pmu_.retire(entered, after);
   after_pmu_acted();
   if (each_ && --each_left_ == 0) cpu_->watch_changed();
@@ -116,6 +140,7 @@ void RetirementFeed::retired(const arch::Retired& retired, const arch::RegisterF
 
 void RetirementFeed::transferred(const arch::TakenBranch& branch, TransferCause cause) {
   if (trace_.transfer) trace_.transfer(branch, cause);
+  if (cause != TransferCause::Instruction) seen_.transfers = true;
   // One by one, Pmu::retire enters the branch itself, in its order: after counters and the PEBS record.
   if (each_ && cause == TransferCause::Instruction) {
     entering_ = branch;

@@ -14,6 +14,8 @@
 
 namespace zs::machine {
 
+class LastLevelCache;
+
 /// What a trace sees. Addresses are linear.
 struct TraceSink {
   std::function<void(const arch::Retired&, std::span<const MemoryAccess>)> instruction;
@@ -22,7 +24,7 @@ struct TraceSink {
 
 class RetirementFeed : public RetirementObserver {
  public:
-  RetirementFeed(pmu::Pmu& pmu, Clock& clock) : pmu_(pmu), clock_(clock) {}
+  RetirementFeed(pmu::Pmu& pmu, Clock& clock, LastLevelCache& cache) : pmu_(pmu), clock_(clock), cache_(cache) {}
   /// Before anything else is called.
   void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
   void add_timer(TimedDevice& device) { timers_.push_back(&device); }
@@ -30,11 +32,21 @@ class RetirementFeed : public RetirementObserver {
   /// INIT came: the APIC wants to know too.
   void on_init(std::function<void()> action) { on_init_ = std::move(action); }
 
+  /// While it is on, every instruction comes one by one, and what it did is kept.
+  struct Seen {
+    bool loads = false, stores = false, transfers = false;  // transfers: interrupts and exceptions
+  };
+  void look_closely(bool on);
+  const Seen& seen() const { return seen_; }
+
   Watch watch(unsigned cpl) override;
   void counted(std::uint64_t instructions) override;
   void tallied(std::span<const Tally> tallies) override;
   void retired(const arch::Retired& retired, const arch::RegisterFile& after,
                std::span<const MemoryAccess> accesses) override;
+  void accessed(std::uint64_t physical) override;
+  void line_flushed(std::uint64_t physical) override;
+  void caches_flushed() override;
   void transferred(const arch::TakenBranch& branch, TransferCause cause) override;
   void debug_exception() override;
   void smm(bool entered) override;
@@ -48,12 +60,14 @@ class RetirementFeed : public RetirementObserver {
 
  private:
   bool tracing() const { return static_cast<bool>(trace_.instruction); }
+  bool wants_each() const;
   std::uint64_t room(pmu::Ring ring) const;
   void follow_mode();
   void after_pmu_acted();
 
   pmu::Pmu& pmu_;
   Clock& clock_;
+  LastLevelCache& cache_;
   Vcpu* cpu_ = nullptr;
   std::vector<TimedDevice*> timers_;
   TraceSink trace_;
@@ -65,6 +79,10 @@ class RetirementFeed : public RetirementObserver {
   std::uint32_t generation_[2] = {};
   arch::TakenBranch entering_{};  // of the instruction whose retired() comes next
   bool has_entering_ = false;
+  bool closely_ = false;
+  bool caching_ = false;       // a counter counts what the caches tell
+  arch::CoreSignals signals_;  // of the instruction that retires
+  Seen seen_;
 };
 
 }  // namespace zs::machine

@@ -1,252 +1,155 @@
 #include "machine/boot/bios.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <array>
 #include <span>
-#include <vector>
 
+#include "machine/boot/bios_data_area.h"
 #include "machine/boot/disk_image.h"
 #include "machine/boot/screen.h"
+#include "machine/devices/vga.h"
 #include "machine/memory.h"
 #include "machine/port_map.h"
 
 namespace zs::machine {
 namespace {
 
-// BIOS data area, segment 40H.
-enum DataArea : std::uint16_t {
-  kCom1Port = 0x400,
-  kEquipment = 0x410,
-  kMemoryKiB = 0x413,
-  kVideoMode = 0x449,
-  kVideoColumns = 0x44A,
-  kCursor = 0x450,  // column, row
-  kCrtPort = 0x463,
-  kRestartVector = 0x467,  // offset, segment
-  kTicks = 0x46C,
-  kDiskCount = 0x475,
-  kLastRow = 0x484,
-};
+constexpr std::uint8_t kTextMode = 3;
+constexpr std::uint32_t kOwnVectors = kBiosSegment << 16;
 
-constexpr std::uint16_t kEquipmentWord = 0x0221;  // a floppy, 80 x 25 colour, one serial port
-constexpr std::uint8_t kTextMode = 3, kPlain = 0x07;
-
-enum DiskError : std::uint8_t { kDone = 0, kBadCommand = 1, kWriteProtected = 3, kNotFound = 4, kNotReady = 0x80 };
-
-std::uint64_t real_address(std::uint16_t segment, std::uint16_t offset) { return segment * 16u + offset; }
+/// Equipment: x87, 80 x 25 colour, one serial port; with a floppy that too.
+constexpr std::uint16_t kEquipmentWord = 0x0222, kWithFloppy = 0x0001;
 
 }  // namespace
 
-Bios::Bios(PhysicalMemory& memory, PortMap& ports, const DiskImage* disk,
-           std::function<void(std::uint64_t, std::uint64_t)> written)
-    : memory_(memory), ports_(ports), disk_(disk), written_(std::move(written)) {}
+Bios::Bios(PhysicalMemory& memory, PortMap& ports, Vga& vga, DiskImage* disk, BiosHost& host)
+    : memory_(memory), ports_(ports), vga_(vga), disk_(disk), host_(host) {}
 
 void Bios::install() {
-  for (unsigned vector = 0; vector < kServices; ++vector) {
-    memory_.store<std::uint32_t>(vector * 4, 0xF000'0000 | vector);
+  for (unsigned vector = 0; vector < 256; ++vector) {
+    memory_.store<std::uint32_t>(vector * 4, kOwnVectors | vector);
     memory_.store<std::uint8_t>(kBios + vector, 0xCF);  // IRET
   }
+  memory_.store<std::uint32_t>(4 * 8, kOwnVectors | kTickService);
+  memory_.store<std::uint16_t>(kBios + kTickService, 0x1CCD);  // INT 1CH
+  memory_.store<std::uint8_t>(kBios + kTickEnd, 0xCF);
   // The reset vector, where INIT leads: JMP FAR [0467H], the BIOS's way back to software that asked for it. Until that
   // sets the vector it is F000:FFF8, CLI; HLT; JMP to itself: there is no power-on self-test to start again.
-  memory_.store<std::uint32_t>(kBios + 0xFFF0, 0x0467'2EFF);
+  memory_.store<std::uint32_t>(kBios + kResetVector, 0x0467'2EFF);
   memory_.store<std::uint32_t>(kBios + 0xFFF8, 0xFDEB'F4FA);
   memory_.store<std::uint32_t>(kRestartVector, 0xF000'FFF8);
+  install_tables();
+
+  const bool floppy = disk_ != nullptr && disk_->floppy();
+  const auto equipment = static_cast<std::uint16_t>(floppy ? kEquipmentWord | kWithFloppy : kEquipmentWord);
   memory_.store<std::uint16_t>(kCom1Port, 0x3F8);
-  memory_.store<std::uint16_t>(kEquipment, kEquipmentWord);
+  memory_.store<std::uint16_t>(kExtendedArea, kExtendedAreaSegment);
+  memory_.store<std::uint8_t>(real_address(kExtendedAreaSegment, 0), 1);  // its size in KiB
+  memory_.store<std::uint16_t>(kEquipment, equipment);
   memory_.store<std::uint16_t>(kMemoryKiB, kLowMemoryKiB);
+  for (const DataArea place : {kKeyboardHead, kKeyboardTail, kKeyboardStart}) {
+    memory_.store<std::uint16_t>(place, kKeyboardBuffer & 0xFF);
+  }
+  memory_.store<std::uint16_t>(kKeyboardEnd, kKeyboardBufferEnd & 0xFF);
+  memory_.store<std::uint16_t>(kCursorShape, 0x0607);
+  memory_.store<std::uint16_t>(kCrtPort, 0x3D4);
+  memory_.store<std::uint8_t>(kDiskCount, disk_ != nullptr && disk_->kind() == DriveKind::HardDisk ? 1 : 0);
+  memory_.store<std::uint8_t>(kLastRow, kVisibleRows - 1);
+  memory_.store<std::uint16_t>(kCharacterHeight, 16);
+  memory_.store<std::uint8_t>(kKeyboardKind, 0x10);  // 101 keys
   memory_.store<std::uint8_t>(kVideoMode, kTextMode);
   memory_.store<std::uint16_t>(kVideoColumns, kColumns);
-  memory_.store<std::uint16_t>(kCrtPort, 0x3D4);
-  memory_.store<std::uint8_t>(kLastRow, kVisibleRows - 1);
-  memory_.store<std::uint8_t>(kDiskCount, disk_ != nullptr && !disk_->floppy() ? 1 : 0);
+  memory_.store<std::uint16_t>(kPageBytesField, 0x1000);
+  vga_.set_mode(kTextMode);
+
+  // Devices. 8259 pair: IRQ 0, 1, 2 and 6 of the first chip open, 8, 12, 13 and 14 of the second; 8254: 18.2 times a second.
+  for (const auto& [port, value] : std::initializer_list<std::pair<std::uint16_t, std::uint8_t>>{
+           {0x21, 0xB8}, {0xA1, 0x8E}, {0x43, 0x36}, {0x40, 0}, {0x40, 0}, {0x43, 0x54}, {0x41, 18}}) {
+    ports_.out(port, 1, value);
+  }
+  set_cmos(0x10, floppy ? static_cast<std::uint8_t>(disk_->floppy_type() << 4) : 0);
+  set_cmos(0x14, static_cast<std::uint8_t>(equipment));
+  tick_base_ = 0;
+}
+
+/// Tables that vectors or services point to. INT 1EH and INT 41H are no services but pointers.
+void Bios::install_tables() {
+  constexpr std::uint8_t kDiskette[] = {0xAF, 0x02, 0x25, 0x02, 18, 0x1B, 0xFF, 0x6C, 0xF6, 0x0F, 0x08};
+  (void)memory_.write(kBios + kDisketteTable, std::as_bytes(std::span(kDiskette)));
+  memory_.store<std::uint32_t>(4 * 0x1E, kOwnVectors | kDisketteTable);
+  // Its length; model FCH (AT), submodel 1; features: second 8259, real-time clock, INT 9 hooks; an extended BIOS data area.
+  constexpr std::uint8_t kConfiguration[] = {8, 0, 0xFC, 1, 0, 0x74, 0, 0, 0, 0};
+  (void)memory_.write(kBios + kConfigurationTable, std::as_bytes(std::span(kConfiguration)));
+  memory_.store<std::uint8_t>(kBios + 0xFFFE, 0xFC);
+  if (disk_ != nullptr && disk_->kind() == DriveKind::HardDisk) {
+    std::array<std::uint8_t, 16> table{};
+    table[0] = static_cast<std::uint8_t>(disk_->cylinders());
+    table[1] = static_cast<std::uint8_t>(disk_->cylinders() >> 8);
+    table[2] = static_cast<std::uint8_t>(disk_->heads());
+    table[14] = static_cast<std::uint8_t>(disk_->sectors_per_track());
+    (void)memory_.write(kBios + kHardDiskTable, std::as_bytes(std::span(table)));
+    memory_.store<std::uint32_t>(4 * 0x41, kOwnVectors | kHardDiskTable);
+  }
+}
+
+bool Bios::owns_the_tick() const {
+  return memory_.load<std::uint32_t>(4 * 0x08) == (kOwnVectors | kTickService) &&
+         memory_.load<std::uint32_t>(4 * 0x1C) == (kOwnVectors | 0x1C);
 }
 
 bool Bios::store(std::uint64_t physical, std::span<const std::byte> bytes) {
   if (!memory_.write(physical, bytes)) return false;
-  written_(physical, bytes.size());
+  host_.memory_written(physical, bytes.size());
   return true;
 }
 
-void Bios::scroll(unsigned top, unsigned left, unsigned bottom, unsigned right, unsigned lines, std::uint8_t attribute,
-                  bool down) {
-  bottom = std::min(bottom, kVisibleRows - 1);
-  right = std::min(right, kColumns - 1);
-  if (top > bottom || left > right) return;
-  const unsigned height = bottom - top + 1;
-  if (lines == 0 || lines > height) lines = height;
-  const auto cell = [left](unsigned row) { return kVgaText + (row * kColumns + left) * 2; };
-  std::array<std::uint16_t, kColumns> buffer{};
-  const auto cells = std::as_writable_bytes(std::span(buffer).first(right - left + 1));
-  for (unsigned i = 0; i < height; ++i) {
-    const unsigned row = down ? bottom - i : top + i;
-    if (i + lines < height) {
-      (void)memory_.read(cell(down ? row - lines : row + lines), cells);
-    } else {
-      buffer.fill(static_cast<std::uint16_t>(attribute << 8 | ' '));
-    }
-    (void)memory_.write(cell(row), cells);
-  }
-  written_(kVgaText, kVisibleRows * kColumns * 2);
+std::uint8_t Bios::cmos(std::uint8_t index) {
+  ports_.out(0x70, 1, index);
+  return static_cast<std::uint8_t>(ports_.in(0x71, 1));
 }
 
-void Bios::teletype(std::uint8_t character) {
-  unsigned column = memory_.load<std::uint8_t>(kCursor), row = memory_.load<std::uint8_t>(kCursor + 1);
-  switch (character) {
-    case '\a': break;
-    case '\b': column = column > 0 ? column - 1 : 0; break;
-    case '\n': ++row; break;
-    case '\r': column = 0; break;
-    default:
-      if (row < kVisibleRows && column < kColumns) {
-        const std::uint64_t cell = kVgaText + (row * kColumns + column) * 2;
-        memory_.store<std::uint8_t>(cell, character);
-        if (memory_.load<std::uint8_t>(cell + 1) == 0) memory_.store<std::uint8_t>(cell + 1, kPlain);
-        written_(cell, 2);
-      }
-      if (++column >= kColumns) {
-        column = 0;
-        ++row;
-      }
-  }
-  if (row >= kVisibleRows) {
-    scroll(0, 0, kVisibleRows - 1, kColumns - 1, 1, kPlain, false);
-    row = kVisibleRows - 1;
-  }
-  memory_.store<std::uint16_t>(kCursor, static_cast<std::uint16_t>(row << 8 | column));
+void Bios::set_cmos(std::uint8_t index, std::uint8_t value) {
+  ports_.out(0x70, 1, index);
+  ports_.out(0x71, 1, value);
 }
 
-void Bios::video(BiosCall& call) {
-  switch (call.ah()) {
-    case 0x00:
-      scroll(0, 0, kVisibleRows - 1, kColumns - 1, 0, kPlain, false);
-      memory_.store<std::uint16_t>(kCursor, 0);
-      return;
-    case 0x02: memory_.store(kCursor, call.dx); return;
-    case 0x03:
-      call.dx = memory_.load<std::uint16_t>(kCursor);
-      call.cx = 0x0607;
-      return;
-    case 0x06:
-    case 0x07:
-      scroll(call.cx >> 8, call.cx & 0xFFu, call.dx >> 8, call.dx & 0xFFu, call.al(),
-             static_cast<std::uint8_t>(call.bx >> 8), call.ah() == 0x07);
-      return;
-    case 0x0E: teletype(call.al()); return;
-    case 0x0F:
-      call.ax = kColumns << 8 | kTextMode;
-      call.bx &= 0xFF;
-      return;
-    default: return;
-  }
-}
-
-std::uint8_t Bios::read_sectors(std::uint64_t first, std::uint64_t count, std::uint64_t physical) {
-  if (count == 0) return kBadCommand;
-  const std::vector<std::byte> data = disk_->read(first, count);
-  return !data.empty() && store(physical, data) ? kDone : kNotFound;
-}
-
-void Bios::disk(BiosCall& call) {
-  const auto drive = static_cast<std::uint8_t>(call.dx);
-  std::uint8_t status = kDone;
-  if (call.ah() == 0x01) {
-    status = disk_status_;
-  } else if (disk_ == nullptr || drive != disk_->drive()) {
-    status = call.ah() == 0x00 ? kDone : kNotReady;
-  } else {
-    const unsigned track = disk_->sectors_per_track(), heads = disk_->heads();
-    switch (call.ah()) {
-      case 0x00: break;
-      case 0x02: {
-        const unsigned sector = call.cx & 0x3F, head = call.dx >> 8;
-        const unsigned cylinder = call.cx >> 8 | (call.cx & 0xC0u) << 2;
-        const unsigned count = call.al();
-        status = sector == 0 || sector > track || head >= heads
-                     ? std::uint8_t{kNotFound}
-                     : read_sectors((std::uint64_t{cylinder} * heads + head) * track + sector - 1, count,
-                                    real_address(call.es, call.bx));
-        call.set_al(status == kDone ? count : 0);
-        break;
-      }
-      case 0x03: status = kWriteProtected; break;
-      case 0x08: {
-        const unsigned last = disk_->cylinders() - 1;
-        call.cx = static_cast<std::uint16_t>((last & 0xFF) << 8 | (last >> 2 & 0xC0) | track);
-        call.dx = static_cast<std::uint16_t>((heads - 1) << 8 | 1);
-        call.bx = disk_->floppy() ? 4 : 0;  // a 1.44 MB drive
-        call.set_al(0);
-        break;
-      }
-      case 0x15:
-        call.ax = disk_->floppy() ? 0x0100 : 0x0300;
-        if (!disk_->floppy()) {
-          call.cx = static_cast<std::uint16_t>(disk_->sectors() >> 16);
-          call.dx = static_cast<std::uint16_t>(disk_->sectors());
-        }
-        call.set_carry(false);
-        return;
-      case 0x41:
-        if (disk_->floppy() || call.bx != 0x55AA) {
-          status = kBadCommand;
-          break;
-        }
-        call.bx = 0xAA55;
-        call.cx = 1;  // packet access
-        call.ax = 0x2100;
-        call.set_carry(false);
-        return;
-      case 0x42: {
-        if (disk_->floppy()) {
-          status = kBadCommand;
-          break;
-        }
-        const std::uint64_t packet = real_address(call.ds, call.si);
-        const auto count = memory_.load<std::uint16_t>(packet + 2);
-        const auto offset = memory_.load<std::uint16_t>(packet + 4), segment = memory_.load<std::uint16_t>(packet + 6);
-        const auto first = memory_.load<std::uint64_t>(packet + 8);
-        status = memory_.load<std::uint8_t>(packet) < 16 ? std::uint8_t{kBadCommand}
-                                                         : read_sectors(first, count, real_address(segment, offset));
-        break;
-      }
-      default: status = kBadCommand;
-    }
-  }
-  disk_status_ = status;
-  call.set_ah(status);
-  call.set_carry(status != kDone);
+/// Once for each function: of INT 15H AH=E8H and INT 10H AH=4FH they are told apart by AL.
+void Bios::not_here(unsigned vector, const BiosCall& call) {
+  const bool by_al = (vector == 0x15 && call.ah() >= 0xE8) || vector == 0x10;
+  const std::uint32_t function = by_al ? call.ax() : call.ah();
+  if (!noted_.insert(vector << 16 | function).second) return;
+  host_.note(by_al ? fmt::format("the BIOS has no INT {:02X}h AX={:04X}h", vector, function)
+                   : fmt::format("the BIOS has no INT {:02X}h AH={:02X}h", vector, function));
 }
 
 void Bios::service(unsigned vector, BiosCall& call) {
+  if (vector != 0x16 && vector != 0x1A && vector < 0x100) key_polls_ = 0;
   switch (vector) {
+    case kTickService: count_tick(); return;
+    case kTickEnd: ports_.out(0x20, 1, 0x20); return;
     case 0x08:
-      memory_.store<std::uint32_t>(kTicks, memory_.load<std::uint32_t>(kTicks) + 1);
+      count_tick();
       ports_.out(0x20, 1, 0x20);
       return;
     case 0x10: video(call); return;
-    case 0x11: call.ax = kEquipmentWord; return;
-    case 0x12: call.ax = kLowMemoryKiB; return;
+    case 0x11: call.set_ax(memory_.load<std::uint16_t>(kEquipment)); return;
+    case 0x12: call.set_ax(memory_.load<std::uint16_t>(kMemoryKiB)); return;
     case 0x13: disk(call); return;
-    case 0x15:
-      call.set_ah(0x86);
-      call.set_carry(true);
+    case 0x14: {
+      constexpr std::uint8_t kTimeOut = 0x80, kEmpty = 0x60;
+      constexpr std::uint16_t kCom1 = 0x3F8;
+      if (call.dx() != 0 || call.ah() > 3) return not_here(vector, call);
+      if (call.ah() == 1) ports_.out(kCom1, 1, call.al());
+      call.set_ah(call.ah() == 2 ? kTimeOut : kEmpty);  // nothing ever arrives
       return;
-    case 0x16:
-      if ((call.ah() & 0xF) == 1) {
-        call.set_zero(true);
-      } else {
-        call.ax = 0;
-      }
-      return;
-    case 0x1A:
-      if (call.ah() == 0) {
-        const auto ticks = memory_.load<std::uint32_t>(kTicks);
-        call.cx = static_cast<std::uint16_t>(ticks >> 16);
-        call.dx = static_cast<std::uint16_t>(ticks);
-        call.set_al(0);
-      } else {
-        call.set_carry(true);
-      }
-      return;
+    }
+    case 0x15: system(call); return;
+    case 0x16: keyboard(call); return;
+    case 0x17: call.set_ah(0x01); return;  // no printer: time-out
+    case 0x18:
+    case 0x19: host_.reset(); return;
+    case 0x1A: time(call); return;
     default:
       if (vector >= 0x70 && vector <= 0x77) ports_.out(0xA0, 1, 0x20);
       if ((vector >= 0x09 && vector <= 0x0F) || (vector >= 0x70 && vector <= 0x77)) ports_.out(0x20, 1, 0x20);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "machine/boot/bios.h"
 #include "machine/boot/disk_image.h"
 #include "machine/boot/screen.h"
+#include "machine/clock.h"
+#include "machine/devices/vga.h"
 #include "machine/memory.h"
 #include "machine/port_map.h"
 
@@ -38,27 +41,42 @@ DiskImage disk(std::size_t bytes) {
   return std::move(made).value();
 }
 
+/// Keeps what was written.
+struct Host : BiosHost {
+  void memory_written(std::uint64_t physical, std::uint64_t bytes) override {
+    CHECK(bytes <= kLeastMemory && physical <= kLeastMemory - bytes, physical, bytes);
+    writes.emplace_back(physical, bytes);
+  }
+  std::uint64_t now() const override { return clock.now(); }
+  void pass_time(std::uint64_t ticks) override { clock.advance(ticks); }
+  bool a20() const override { return open; }
+  void set_a20(bool on) override { open = on; }
+  void note(const std::string& text) override { CHECK(!text.empty()); }
+  void waits_for_a_key() override {}
+  void reset() override {}
+  zs::machine::Clock clock;
+  bool open = true;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;  // physical, bytes
+};
+
 /// A BIOS with one disk. Two megabytes are too many to make anew for each input: what one has written, as `written` says, is
 /// undone after it.
 struct Board {
   explicit Board(std::size_t disk_bytes) : image(disk(disk_bytes)) {
-    for (PhysicalMemory* each : {&ram, &untouched}) Bios(*each, ports, &image, {}).install();
+    for (PhysicalMemory* each : {&ram, &untouched}) Bios(*each, ports, vga, &image, host).install();
   }
 
-  Bios bios() {
-    return {ram, ports, &image, [this](std::uint64_t physical, std::uint64_t bytes) {
-              CHECK(bytes <= kLeastMemory && physical <= kLeastMemory - bytes, physical, bytes);
-              writes.emplace_back(physical, bytes);
-            }};
-  }
+  Bios bios() { return {ram, ports, vga, &image, host}; }
 
   void undo() {
-    writes.emplace_back(0, kBiosDataEnd);
-    for (const auto& [physical, bytes] : writes) {
+    host.writes.emplace_back(0, kBiosDataEnd);
+    host.writes.emplace_back(kVgaGraphics, kVgaGraphicsBytes);  // pixels and characters: VGA's own
+    host.writes.emplace_back(kVgaText, kVgaTextBytes);
+    for (const auto& [physical, bytes] : host.writes) {
       buffer.resize(bytes);
       CHECK(untouched.read(physical, buffer) && ram.write(physical, buffer), physical, bytes);
     }
-    writes.clear();
+    host.writes.clear();
     if (++inputs % kInputsBetweenComparisons != 0) return;
     for (std::uint64_t page = 0; page < kLeastMemory; page += kPageBytes) {
       const std::byte *is = ram.page(page), *was = untouched.page(page);
@@ -69,7 +87,8 @@ struct Board {
   DiskImage image;
   PhysicalMemory ram = memory(), untouched = memory();
   PortMap ports;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;  // physical, bytes
+  Vga vga;
+  Host host;
   std::vector<std::byte> buffer;
   unsigned inputs = 0;
 };

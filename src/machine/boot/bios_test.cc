@@ -4,9 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "machine/boot/disk_image.h"
 #include "machine/boot/screen.h"
+#include "machine/clock.h"
+#include "machine/devices/cmos.h"
+#include "machine/devices/pic.h"
+#include "machine/devices/pit.h"
+#include "machine/devices/vga.h"
 #include "machine/memory.h"
 #include "machine/port_map.h"
 
@@ -21,22 +27,47 @@ std::vector<std::byte> image(std::size_t bytes) {
   return all;
 }
 
+struct Host : BiosHost {
+  void memory_written(std::uint64_t, std::uint64_t bytes) override { written += bytes; }
+  std::uint64_t now() const override { return clock.now(); }
+  void pass_time(std::uint64_t ticks) override { clock.advance(ticks); }
+  bool a20() const override { return open; }
+  void set_a20(bool on) override { open = on; }
+  void note(const std::string& text) override { notes.push_back(text); }
+  void waits_for_a_key() override { ++key_waits; }
+  void reset() override { ++resets; }
+  Clock clock;
+  std::uint64_t written = 0;
+  bool open = true;
+  std::vector<std::string> notes;
+  int key_waits = 0, resets = 0;
+};
+
 struct BiosTest : testing::Test {
   explicit BiosTest(std::size_t disk_bytes = 1440 * 1024)
       : disk(*DiskImage::make(image(disk_bytes), "test")), memory(*PhysicalMemory::make(kLeastMemory)) {
+    ports.add(cmos, 0x70, 0x71);
+    ports.add(pic, 0x20, 0x21);
+    ports.add(pic, 0xA0, 0xA1);
+    ports.add(pit, 0x40, 0x43);
     bios.install();
+    host.written = 0;
   }
   void print(const std::string& text) {
     for (const char letter : text) {
-      BiosCall call{.ax = static_cast<std::uint16_t>(0x0E00 | static_cast<std::uint8_t>(letter))};
+      BiosCall call{.eax = static_cast<std::uint16_t>(0x0E00 | static_cast<std::uint8_t>(letter))};
       bios.service(0x10, call);
     }
   }
   DiskImage disk;
   PhysicalMemory memory;
   PortMap ports;
-  Bios bios{memory, ports, &disk, [this](std::uint64_t, std::uint64_t bytes) { written += bytes; }};
-  std::uint64_t written = 0;
+  Host host;
+  Cmos cmos{host.clock, kLeastMemory};
+  Pic pic;
+  Pit pit{host.clock, pic};
+  Vga vga;
+  Bios bios{memory, ports, vga, &disk, host};
 };
 
 struct BiosWithDisk : BiosTest {
@@ -45,7 +76,9 @@ struct BiosWithDisk : BiosTest {
 
 TEST_F(BiosTest, EveryVectorLeadsToAnIretOfItsOwn) {
   for (unsigned vector = 0; vector < 256; ++vector) {
-    EXPECT_EQ(memory.load<std::uint32_t>(vector * 4), 0xF0000000u + vector);
+    const bool pointer = vector == 0x1E;  // to the diskette parameters
+    const std::uint32_t offset = vector == 8 ? Bios::kTickService : pointer ? 0xEFC7 : vector;
+    EXPECT_EQ(memory.load<std::uint32_t>(vector * 4), 0xF0000000u + offset);
     EXPECT_EQ(memory.load<std::uint8_t>(kBios + vector), 0xCF);
   }
   EXPECT_EQ(memory.load<std::uint16_t>(0x413), 639);
@@ -59,59 +92,211 @@ TEST_F(BiosTest, TeletypeScrollsAtTheLastRow) {
 }
 
 TEST_F(BiosTest, ReadsAFloppyByCylinderHeadAndSector) {
-  BiosCall call{.ax = 0x0202, .bx = 0x100, .cx = 0x0103, .dx = 0x0100, .es = 0x1000, .flags = 1};  // C1 H1 S3
+  BiosCall call{.eax = 0x0202, .ebx = 0x100, .ecx = 0x0103, .edx = 0x0100, .es = 0x1000, .flags = 1};  // C1 H1 S3
   bios.service(0x13, call);
-  EXPECT_EQ(call.ax, 0x0002);
+  EXPECT_EQ(call.ax(), 0x0002);
   EXPECT_EQ(call.flags & 1, 0);
   EXPECT_EQ(memory.load<std::uint8_t>(0x10100), 36 + 18 + 2);
   EXPECT_EQ(memory.load<std::uint8_t>(0x10300), 36 + 18 + 3);
-  EXPECT_EQ(written, 1024u);
+  EXPECT_EQ(host.written, 1024u);
 }
 
 TEST_F(BiosTest, RefusesWhatTheFloppyHasNot) {
   for (const std::uint16_t cx : {std::uint16_t{0x0013}, std::uint16_t{0}, std::uint16_t{0x5001}}) {
-    BiosCall call{.ax = 0x0201, .cx = cx};
+    BiosCall call{.eax = 0x0201, .ecx = cx};
     bios.service(0x13, call);
-    EXPECT_EQ(call.ax, 0x0400) << cx;
+    EXPECT_EQ(call.ax(), 0x0400) << cx;
     EXPECT_EQ(call.flags & 1, 1);
   }
-  BiosCall extensions{.ax = 0x4100, .bx = 0x55AA};
+  BiosCall extensions{.eax = 0x4100, .ebx = 0x55AA};
   bios.service(0x13, extensions);
   EXPECT_EQ(extensions.flags & 1, 1);
-  BiosCall other_drive{.ax = 0x0201, .cx = 1, .dx = 0x80};
+  BiosCall other_drive{.eax = 0x0201, .ecx = 1, .edx = 0x80};
   bios.service(0x13, other_drive);
-  EXPECT_EQ(other_drive.ax >> 8, 0x80);
+  EXPECT_EQ(other_drive.ax() >> 8, 0x80);
 }
 
 TEST_F(BiosTest, ReadingIntoNothingFails) {
-  BiosCall call{.ax = 0x0201, .bx = 0, .cx = 1, .es = 0xC000};
+  BiosCall call{.eax = 0x0201, .ebx = 0, .ecx = 1, .es = 0xC000};
   bios.service(0x13, call);
   EXPECT_EQ(call.flags & 1, 1);
 }
 
 TEST_F(BiosWithDisk, ReadsAHardDiskByPacket) {
-  BiosCall there{.ax = 0x4100, .bx = 0x55AA, .dx = 0x80};
+  BiosCall there{.eax = 0x4100, .ebx = 0x55AA, .edx = 0x80};
   bios.service(0x13, there);
-  EXPECT_EQ(there.bx, 0xAA55);
+  EXPECT_EQ(there.bx(), 0xAA55);
   memory.store<std::uint64_t>(0x500, 0x2000'0000'0001'0010);  // 16 bytes, 1 sector, to 2000:0000
   memory.store<std::uint64_t>(0x508, 77);
-  BiosCall call{.ax = 0x4200, .dx = 0x80, .si = 0x500};
+  BiosCall call{.eax = 0x4200, .edx = 0x80, .esi = 0x500};
   bios.service(0x13, call);
   EXPECT_EQ(call.flags & 1, 0);
   EXPECT_EQ(memory.load<std::uint8_t>(0x20000), 77);
 }
 
-TEST_F(BiosTest, HasNoKeysNoExtendedServicesAnd639KiB) {
-  BiosCall key{.ax = 0x0100};
+TEST_F(BiosWithDisk, WhatIsWrittenIsReadAgain) {
+  memory.store<std::uint64_t>(0x500, 0x2000'0000'0001'0010);
+  memory.store<std::uint64_t>(0x508, 5);
+  memory.store<std::uint8_t>(0x20000, 0xAB);
+  BiosCall write{.eax = 0x4300, .edx = 0x80, .esi = 0x500};
+  bios.service(0x13, write);
+  EXPECT_EQ(write.flags & 1, 0);
+  BiosCall read{.eax = 0x0201, .ebx = 0x9000, .ecx = 6, .edx = 0x80};
+  bios.service(0x13, read);
+  EXPECT_EQ(read.ax(), 1);
+  EXPECT_EQ(memory.load<std::uint8_t>(0x9000), 0xAB);
+}
+
+TEST_F(BiosTest, HasNoKeysAnd639KiB) {
+  BiosCall key{.eax = 0x0100};
   bios.service(0x16, key);
   EXPECT_EQ(key.flags & 0x40, 0x40);
-  BiosCall extended{.ax = 0xE820};
-  bios.service(0x15, extended);
-  EXPECT_EQ(extended.ah(), 0x86);
-  EXPECT_EQ(extended.flags & 1, 1);
   BiosCall memory_size;
   bios.service(0x12, memory_size);
-  EXPECT_EQ(memory_size.ax, 639);
+  EXPECT_EQ(memory_size.ax(), 639);
+}
+
+TEST_F(BiosTest, AWaitForAKeyThatIsRepeatedIsTheEnd) {
+  for (int n = 0; n < 10'000; ++n) {
+    BiosCall key{.eax = 0x0000};
+    bios.service(0x16, key);
+    ASSERT_EQ(key.ax(), 0);
+    BiosCall print{.eax = 0x0E41};
+    bios.service(0x10, print);
+  }
+  EXPECT_EQ(host.key_waits, 0) << "who does something between two looks goes on";
+  for (int n = 0; n < 1000; ++n) {
+    BiosCall key{.eax = 0x0000};
+    bios.service(0x16, key);
+  }
+  EXPECT_EQ(host.key_waits, 1);
+}
+
+TEST_F(BiosTest, TheMemoryMapIsWholeAndInOrder) {
+  std::uint64_t end = 0, available = 0;
+  BiosCall call{.edi = 0x500};
+  do {
+    call.eax = 0xE820;
+    call.edx = 0x534D4150;
+    call.ecx = 24;
+    bios.service(0x15, call);
+    ASSERT_EQ(call.flags & 1, 0);
+    ASSERT_EQ(call.eax, 0x534D4150u);
+    ASSERT_EQ(call.ecx, 20u);
+    const auto first = memory.load<std::uint64_t>(0x500), bytes = memory.load<std::uint64_t>(0x508);
+    ASSERT_GE(first, end);
+    end = first + bytes;
+    if (memory.load<std::uint32_t>(0x510) == 1) available += bytes;
+  } while (call.ebx != 0);
+  EXPECT_EQ(end, 0x100000000u);
+  EXPECT_EQ(available, (639u << 10) + kLeastMemory - (1 << 20));
+  BiosCall wrong{.eax = 0xE820, .ecx = 24};
+  bios.service(0x15, wrong);
+  EXPECT_EQ(wrong.flags & 1, 1) << "without SMAP in EDX";
+}
+
+TEST_F(BiosTest, TellsMemorySizesInAllTheOldWays) {
+  BiosCall old{.eax = 0x8800};
+  bios.service(0x15, old);
+  EXPECT_EQ(old.ax(), 1024);
+  BiosCall e801{.eax = 0xE801};
+  bios.service(0x15, e801);
+  EXPECT_EQ(e801.flags & 1, 0);
+  EXPECT_EQ(e801.ax(), 1024);
+  EXPECT_EQ(e801.cx(), 1024);
+  EXPECT_EQ(e801.bx(), 0);
+}
+
+TEST_F(BiosTest, A20OpensClosesAndTells) {
+  const auto a20 = [&](std::uint8_t al) {
+    BiosCall call{.eax = 0x2400u | al, .flags = 1};
+    bios.service(0x15, call);
+    EXPECT_EQ(call.flags & 1, 0);
+    EXPECT_EQ(call.ah(), 0);
+    return call;
+  };
+  a20(0);
+  EXPECT_FALSE(host.open);
+  EXPECT_EQ(a20(2).al(), 0);
+  a20(1);
+  EXPECT_TRUE(host.open);
+  EXPECT_EQ(a20(2).al(), 1);
+  EXPECT_EQ(a20(3).bx(), 3);
+}
+
+TEST_F(BiosTest, MovesABlockAboveTheFirstMegabyte) {
+  const auto descriptor = [](std::uint64_t base) { return 0x0000'9300'0000'FFFFull | (base & 0xFFFFFF) << 16; };
+  memory.store<std::uint64_t>(0x600 + 0x10, descriptor(0x8000));
+  memory.store<std::uint64_t>(0x600 + 0x18, descriptor(0x180000));
+  memory.store<std::uint32_t>(0x8000, 0xCAFEBABE);
+  BiosCall call{.eax = 0x8700, .ecx = 2, .esi = 0x600};
+  bios.service(0x15, call);
+  EXPECT_EQ(call.flags & 1, 0);
+  EXPECT_EQ(memory.load<std::uint32_t>(0x180000), 0xCAFEBABEu);
+}
+
+TEST_F(BiosTest, WaitsAndCountsTicksByTheClockThoughNobodyInterrupts) {
+  BiosCall wait{.eax = 0x8600, .ecx = 0x0F, .edx = 0x4240};  // a million microseconds
+  bios.service(0x15, wait);
+  EXPECT_EQ(host.clock.now(), kTscHz);
+  BiosCall ticks{.eax = 0x0000};
+  bios.service(0x1A, ticks);
+  EXPECT_EQ(ticks.dx(), 18);
+  EXPECT_EQ(memory.load<std::uint32_t>(0x46C), 18u);
+}
+
+TEST_F(BiosTest, ATickWhoseInterruptIsStillToComeIsCountedOnce) {
+  host.clock.advance(kTscHz / 10);
+  pit.clock_moved();
+  BiosCall ticks{.eax = 0x0000};
+  bios.service(0x1A, ticks);
+  EXPECT_EQ(ticks.dx(), 1);
+  BiosCall interrupt;
+  bios.service(Bios::kTickService, interrupt);
+  EXPECT_EQ(memory.load<std::uint32_t>(0x46C), 1u);
+  bios.service(Bios::kTickService, interrupt);
+  EXPECT_EQ(memory.load<std::uint32_t>(0x46C), 2u);
+}
+
+TEST_F(BiosTest, TellsAndSetsTheTimeOfDay) {
+  host.clock.advance(kTscHz * 3661);
+  BiosCall read{.eax = 0x0200, .flags = 1};
+  bios.service(0x1A, read);
+  EXPECT_EQ(read.cx(), 0x0101);
+  EXPECT_EQ(read.dx(), 0x0100);
+  BiosCall set{.eax = 0x0300, .ecx = 0x2359, .edx = 0x5800};
+  bios.service(0x1A, set);
+  bios.service(0x1A, read = {.eax = 0x0200});
+  EXPECT_EQ(read.cx(), 0x2359);
+  BiosCall date{.eax = 0x0400};
+  bios.service(0x1A, date);
+  EXPECT_EQ(date.cx(), 0x2010);
+}
+
+TEST_F(BiosTest, HasNoVbeAndSaysWhatItHasNotOnce) {
+  for (int n = 0; n < 2; ++n) {
+    BiosCall vbe{.eax = 0x4F00};
+    bios.service(0x10, vbe);
+    EXPECT_NE(vbe.al(), 0x4F);
+    BiosCall apm{.eax = 0x5300};
+    bios.service(0x15, apm);
+    EXPECT_EQ(apm.ah(), 0x86);
+    EXPECT_EQ(apm.flags & 1, 1);
+  }
+  EXPECT_EQ(host.notes,
+            (std::vector<std::string>{"the BIOS has no INT 10h AX=4F00h", "the BIOS has no INT 15h AH=53h"}));
+}
+
+TEST_F(BiosTest, Mode13IsGraphicsAndTheTextModesComeBack) {
+  BiosCall mode{.eax = 0x0013};
+  bios.service(0x10, mode);
+  EXPECT_EQ(vga.shows(), Vga::Shows::Linear256);
+  EXPECT_EQ(memory.load<std::uint8_t>(0x449), 0x13);
+  BiosCall pixel{.eax = 0x0C2A, .ecx = 319, .edx = 199};
+  bios.service(0x10, pixel);
+  EXPECT_EQ(memory.load<std::uint8_t>(0xA0000 + 63999), 0x2A);
+  bios.service(0x10, mode = {.eax = 0x0003});
+  EXPECT_EQ(vga.shows(), Vga::Shows::Text);
 }
 
 }  // namespace

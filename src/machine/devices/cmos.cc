@@ -29,6 +29,10 @@ enum Place : std::uint8_t {
   kAbove16MiB = 0x34,  // in 64 KiB
 };
 
+constexpr std::uint64_t kSecondsOfADay = 86400;
+constexpr std::uint8_t kUpdateInProgress = 0x80;
+constexpr std::uint64_t kUpdateTicks = kTscHz / 1'000'000 * 2228;  // the last 244 + 1984 microseconds of each second
+
 }  // namespace
 
 Cmos::Cmos(const Clock& clock, std::uint64_t memory_bytes) : clock_(clock) {
@@ -55,13 +59,21 @@ Cmos::Cmos(const Clock& clock, std::uint64_t memory_bytes) : clock_(clock) {
   word(kAbove16MiB, memory_bytes > kSixteenMiB ? (memory_bytes - kSixteenMiB) >> 16 : 0);
 }
 
+std::uint64_t Cmos::seconds_of_day() const {
+  return (clock_.now() / kTscHz + offset_) % kSecondsOfADay;  // a run does not last until midnight: the date stands
+}
+
 std::uint8_t Cmos::in(std::uint16_t port) {
   if ((port & 1) == 0) return 0xFF;
-  const std::uint64_t seconds = clock_.now() / kTscHz;
-  switch (index_) {  // a run does not last until midnight: the date stands
+  const std::uint64_t seconds = seconds_of_day();
+  switch (index_) {
     case kSeconds: return bcd(seconds % 60);
     case kMinutes: return bcd(seconds / 60 % 60);
-    case kHours: return bcd(seconds / 3600 % 24);
+    case kHours: return bcd(seconds / 3600);
+    case kStatusA: {
+      const bool updating = clock_.now() % kTscHz >= kTscHz - kUpdateTicks;
+      return static_cast<std::uint8_t>(bytes_[kStatusA] | (updating ? kUpdateInProgress : 0));
+    }
     default: return bytes_[index_];
   }
 }
@@ -69,8 +81,15 @@ std::uint8_t Cmos::in(std::uint16_t port) {
 void Cmos::out(std::uint16_t port, std::uint8_t value) {
   if ((port & 1) == 0) {
     index_ = value & 0x7F;  // bit 7 disables NMI on old boards
+    return;
+  }
+  const std::uint64_t unit = index_ == kSeconds ? 1 : index_ == kMinutes ? 60 : index_ == kHours ? 3600 : 0;
+  if (unit != 0) {
+    const std::uint64_t number = (value >> 4) * 10u + (value & 15u), limit = unit == 3600 ? 24 : 60;
+    const std::uint64_t now = seconds_of_day() / unit % limit;
+    offset_ = (offset_ + kSecondsOfADay + (number % limit) * unit - now * unit) % kSecondsOfADay;
   } else if (index_ != kStatusC && index_ != kStatusD) {
-    bytes_[index_] = value;
+    bytes_[index_] = index_ == kStatusA ? static_cast<std::uint8_t>(value & ~kUpdateInProgress) : value;
   }
 }
 

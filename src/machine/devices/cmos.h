@@ -1,5 +1,6 @@
 // CMOS memory and real-time clock at ports 70H/71H. The date is a fixed one at power-up and moves with the PC's own clock,
-// so that two runs read the same. Registers hold BCD, 24-hour form. Interrupts of the chip are left out.
+// so that two runs read the same; a time of day that the guest sets goes on from there. Registers hold BCD, 24-hour form.
+// Interrupts of the chip are left out.
 // source: MC146818 data sheet, "Address Map"; memory sizes at the places where PC BIOSes put them.
 #pragma once
 
@@ -18,7 +19,9 @@ class Cmos : public PortDevice {
   void out(std::uint16_t port, std::uint8_t value) override;
 
  private:
+  std::uint64_t seconds_of_day() const;
   const Clock& clock_;
+  std::uint64_t offset_ = 0;  // seconds that the guest's time of day is ahead of the clock's
   std::uint8_t index_ = 0;
   std::array<std::uint8_t, 128> bytes_{};
 };

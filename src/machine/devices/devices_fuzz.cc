@@ -3,16 +3,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
+#include <vector>
 
+#include "machine/boot/disk_image.h"
 #include "machine/devices/cmos.h"
 #include "machine/devices/fw_cfg.h"
+#include "machine/devices/ide_disk.h"
 #include "machine/devices/io_apic.h"
+#include "machine/devices/keyboard_controller.h"
 #include "machine/devices/local_apic.h"
 #include "machine/devices/monitor_ports.h"
 #include "machine/devices/pic.h"
 #include "machine/devices/pit.h"
 #include "machine/devices/serial_port.h"
 #include "machine/devices/system_ports.h"
+#include "machine/devices/vga.h"
 #include "machine/port_map.h"
 
 namespace {
@@ -38,12 +44,21 @@ class Input {
   std::size_t size_;
 };
 
+DiskImage disk() {
+  std::vector<std::byte> bytes(64 * kSectorBytes);
+  bytes[510] = std::byte{0x55};
+  bytes[511] = std::byte{0xAA};
+  return *DiskImage::make(std::move(bytes), "image", DriveKind::HardDisk);
+}
+
 struct Board : CpuPins, SystemPins, MonitorPins {
   void interrupt_line(bool) override {}
   void nmi() override {}
   void smi() override {}
   void init() override { apic.init(); }
+  bool a20() const override { return true; }
   void set_a20(bool) override {}
+  void request_irq(unsigned irq) override { pic.pulse(irq); }
   void system_management_interrupt() override {}
   void pulse_reset() override {}
   void debug_exit(std::uint8_t) override {}
@@ -61,6 +76,10 @@ struct Board : CpuPins, SystemPins, MonitorPins {
   FwCfg fw_cfg{512u << 20};
   SerialPort serial{[](std::uint8_t) {}};
   SystemPorts system{*this, pit};
+  KeyboardController keyboard{*this};
+  Vga vga;
+  DiskImage image = disk();
+  IdeDisk ide{image, [this](bool up) { pic.set_line(14, up); }};
   MonitorPorts monitor{*this};
   PortMap ports;
 
@@ -72,14 +91,21 @@ struct Board : CpuPins, SystemPins, MonitorPins {
     ports.add(monitor, MonitorPorts::kDebugExit, MonitorPorts::kInject);
     ports.add(serial, SerialPort::kCom1, SerialPort::kCom1 + 7);
     ports.add(fw_cfg, 0x510, 0x511);
+    ports.add(keyboard, 0x60, 0x60);
+    ports.add(keyboard, 0x64, 0x64);
+    ports.add(ide, IdeDisk::kFirst, IdeDisk::kLast);
+    ports.add(ide, IdeDisk::kControl, IdeDisk::kControl);
+    vga.add_to(ports);
     system.add_to(ports);
   }
 };
 
 /// Where there is something; the rest is one answer.
-constexpr std::uint16_t kPorts[] = {0x20,  0x21,  0xA0,  0xA1,  0x40,  0x41,  0x42,  0x43,  0x60,  0x61,  0x64,
-                                    0x70,  0x71,  0x80,  0x92,  0xB2,  0xB3,  0xF4,  0xF5,  0x3D4, 0x3D5, 0x3DA,
-                                    0x3F8, 0x3F9, 0x3FA, 0x3FB, 0x3FC, 0x3FD, 0x3FE, 0x3FF, 0x510, 0x511, 0xFFFF};
+constexpr std::uint16_t kPorts[] = {0x20,  0x21,  0xA0,  0xA1,  0x40,  0x41,  0x42,  0x43,  0x60,  0x61,
+                                    0x64,  0x70,  0x71,  0x80,  0x92,  0xB2,  0xB3,  0xF4,  0xF5,  0x3D4,
+                                    0x3D5, 0x3DA, 0x1F0, 0x1F2, 0x1F3, 0x1F4, 0x1F5, 0x1F6, 0x1F7, 0x3F6,
+                                    0x3C0, 0x3C1, 0x3C5, 0x3C7, 0x3C8, 0x3C9, 0x3CE, 0x3CF, 0x3F8, 0x3F9,
+                                    0x3FA, 0x3FB, 0x3FC, 0x3FD, 0x3FE, 0x3FF, 0x510, 0x511, 0xFFFF};
 
 }  // namespace
 

@@ -55,6 +55,13 @@ void LocalApic::power_up() {
   init();
 }
 
+void LocalApic::enter_virtual_wire() {
+  constexpr std::uint32_t kEnabled = 0x1FF, kExtIntAtLint0 = 0x700, kNmiAtLint1 = 0x400;
+  write(kSvr << 4, kEnabled);
+  write((kLvtTimer + unsigned{kLint0}) << 4, kExtIntAtLint0);
+  write((kLvtTimer + unsigned{kLint1}) << 4, kNmiAtLint1);
+}
+
 void LocalApic::init() {
   tpr_ = 0;
   svr_ = 0xFF;

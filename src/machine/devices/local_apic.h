@@ -45,6 +45,9 @@ class LocalApic : public TimedDevice {
   void power_up();
   /// INIT: everything but the base address and the APIC ID.
   void init();
+  /// As the firmware leaves it: enabled, with the 8259 pair at LINT0 and NMI at LINT1.
+  /// source: MultiProcessor Specification 1.4, "Virtual Wire Mode".
+  void enter_virtual_wire();
 
   /// Memory-mapped registers; `offset` from the base. Only aligned 32-bit accesses mean something.
   std::uint32_t read(std::uint32_t offset);

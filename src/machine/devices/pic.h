@@ -30,6 +30,8 @@ class Pic : public PortDevice {
   std::uint8_t acknowledge();
   /// Whether a rising edge on this line would raise INTR at some time: it is not masked.
   bool enabled(unsigned irq) const;
+  /// The vector that this line leads to.
+  std::uint8_t vector(unsigned irq) const { return static_cast<std::uint8_t>(chips_[irq / 8].vector + irq % 8); }
 
  private:
   struct Chip {

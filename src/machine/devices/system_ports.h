@@ -1,5 +1,5 @@
-// The single ports of a PC that are hardly devices: 61H (speaker gate, 8254 output, refresh toggle), 64H/60H (a keyboard
-// controller without a keyboard), 92H (A20 and fast reset), B2H/B3H (software SMI), 80H (POST code), VGA's index registers.
+// The single ports of a PC that are hardly devices: 61H (speaker gate, 8254 output, refresh toggle), 92H (A20 and fast reset),
+// B2H/B3H (software SMI), 80H (POST code).
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,16 @@ namespace zs::machine {
 
 class Pit;
 
-/// What single ports ask of the PC.
+/// What single ports and the keyboard controller ask of the PC.
 class SystemPins {
  public:
   virtual ~SystemPins() = default;
+  virtual bool a20() const = 0;
   virtual void set_a20(bool open) = 0;
   virtual void system_management_interrupt() = 0;
   virtual void pulse_reset() = 0;
+  /// An edge at this line of the 8259 pair.
+  virtual void request_irq(unsigned irq) = 0;
 };
 
 class SystemPorts : public PortDevice {
@@ -30,10 +33,8 @@ class SystemPorts : public PortDevice {
  private:
   SystemPins& pins_;
   Pit& pit_;
-  std::uint8_t port61_ = 0, port92_ = 2, apm_command_ = 0, apm_status_ = 0;  // A20 is open, as most BIOSes leave it
-  std::uint8_t crt_index_ = 0, crt_[256] = {};
-  std::uint8_t keyboard_command_ = 0;
-  bool refresh_ = false, retrace_ = false;
+  std::uint8_t port61_ = 0, apm_command_ = 0, apm_status_ = 0;
+  bool refresh_ = false;
 };
 
 }  // namespace zs::machine

@@ -66,7 +66,8 @@ struct Core {
   std::int64_t left = 0;      // instructions until something must be looked at
   std::uint64_t planned = 0;  // retired() = planned - left
   std::uint64_t ip_mask = 0xFFFF, stack_mask = 0xFFFF, stack_keep = ~std::uint64_t{0xFFFF};
-  std::uint64_t linear_mask = 0xFFFFFFFF;
+  std::uint64_t linear_mask = 0xFFFFFFFF;                // of addresses that an instruction forms
+  std::uint64_t system_mask = 0xFFFFFFFF;                // of system structures: whole in IA-32e mode, whatever CS says
   std::uint64_t target_first = 0, target_span = 0xFFFF;  // ip - target_first <= target_span: a branch may go there
   TlbEntry* tlb = nullptr;  // what fast accesses look into: user, supervisor, or never_hits while accesses are watched
   std::array<SegmentView, 6> views{};
@@ -260,12 +261,16 @@ struct Core {
   /// Checks segment and canonical form. returns the linear address
   std::uint64_t checked_linear(unsigned segment, std::uint64_t address, unsigned bytes, bool write);
   void note_access(std::uint64_t linear, unsigned bytes, bool write);
-  /// The processor's own accesses to tables and frames: linear addresses, rights of CPL 0 unless `user`.
+  void tell_lines(std::uint64_t linear, unsigned bytes, bool write);
+  /// The processor's own accesses to tables and frames: linear addresses of 64 bits in IA-32e mode, compatibility mode
+  /// included, and of 32 bits elsewhere; rights of CPL 0 unless `user`.
   std::uint64_t load_system(std::uint64_t linear, unsigned bytes, bool user = false);
   void store_system(std::uint64_t linear, unsigned bytes, std::uint64_t value, bool user = false);
   void probe_system_store(std::uint64_t linear, unsigned bytes, bool user = false);
-  void linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user);
-  void linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user);
+  void probe_linear_store(std::uint64_t linear, unsigned bytes, bool user, std::uint64_t mask);
+  /// mask  linear_mask or system_mask: where the address space of this access wraps round
+  void linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user, std::uint64_t mask);
+  void linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user, std::uint64_t mask);
   void physical_read(std::uint64_t physical, void* into, unsigned bytes);
   void physical_write(std::uint64_t physical, const void* from, unsigned bytes);
   std::uint64_t physical_load(std::uint64_t physical, unsigned bytes);
@@ -328,7 +333,11 @@ struct Core {
   };
   /// Faults with `vector` and the selector as error code if it lies outside its table.
   Descriptor read_descriptor(std::uint16_t selector, std::uint8_t vector = kGeneralProtection);
-  void read_upper_half(Descriptor& descriptor);
+  /// System descriptors of IA-32e mode are sixteen bytes. Faults with the selector if the second half lies outside the table, or
+  /// looks like a descriptor of its own.
+  void read_upper_half(Descriptor& descriptor, std::uint16_t selector);
+  /// Of the table that a selector names.
+  std::uint64_t table_limit(std::uint16_t selector) const;
   void set_accessed(Descriptor& descriptor);
   /// MOV and POP to a data segment register, SS included; also LDS and its kin.
   void load_segment(unsigned seg, std::uint16_t selector);
@@ -389,6 +398,7 @@ struct Core {
   bool debug_armed() const { return (dr7 & 0xFF) != 0; }
 
   void reset();
+  CpuState reset_state();
   CpuState state() const;
   void set_state(const CpuState& state);
 };

@@ -44,11 +44,13 @@ struct Segment {
   bool present() const { return (attributes >> 7 & 1) != 0; }
   bool long_code() const { return (attributes >> 13 & 1) != 0; }
   bool big() const { return (attributes >> 14 & 1) != 0; }
+  bool operator==(const Segment&) const = default;
 };
 
 struct TableRegister {
   std::uint64_t base = 0;
   std::uint16_t limit = 0;
+  bool operator==(const TableRegister&) const = default;
 };
 
 /// One 128-bit register as two halves.
@@ -66,8 +68,10 @@ struct X87 {
   struct Register {
     std::uint64_t mantissa = 0;
     std::uint16_t sign_exponent = 0;
+    bool operator==(const Register&) const = default;
   };
   std::array<Register, 8> registers{};
+  bool operator==(const X87&) const = default;
 };
 
 struct CpuState {
@@ -86,8 +90,10 @@ struct CpuState {
   std::uint32_t mxcsr = 0x1F80;
   std::uint64_t smbase = 0x30000;
   bool halted = false, in_smm = false, nmi_blocked = false;
+  bool operator==(const CpuState&) const = default;
 
-  /// After RESET: real mode, CS = F000 with base FFFF0000H, IP = FFF0H.
+  /// After RESET: real mode, CS = F000 with base FFFF0000H, IP = FFF0H. EDX, the processor's signature, Vcpu::reset fills in.
+  /// source: SDM vol. 3A, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT".
   static CpuState after_reset();
 };
 

@@ -50,8 +50,7 @@ Gate read_gate(Core& c, Core::Descriptor& d, U16 selector, bool jump) {
   if (gate.slot == 2) gate.ip &= 0xFFFF;
   if (!c.long_mode) gate.parameters = static_cast<unsigned>(d.low >> 32 & 31);
   if (c.long_mode) {
-    c.read_upper_half(d);
-    if ((d.high >> 40 & 31) != 0) selector_fault(kGeneralProtection, selector);
+    c.read_upper_half(d, selector);
     gate.ip |= (d.high & 0xFFFFFFFF) << 32;
   }
   if ((target & 0xFFFC) == 0) raise_gp();

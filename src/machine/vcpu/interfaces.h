@@ -96,6 +96,7 @@ struct Watch {
     Each,   // every one, with registers and accesses: retired()
   };
   Retirements retirements = Retirements::Count;
+  bool accesses = false;                      // with Each: accessed() for every load and store
   bool branches = false;                      // transferred() for instructions; interrupts and exceptions always come
   std::uint64_t horizon = ~std::uint64_t{0};  // Count, Tally: after at most so many instructions watch() is asked again
 };
@@ -126,6 +127,11 @@ class RetirementObserver {
   /// `after`: registers after the instruction, ip = the one that runs next.
   virtual void retired(const arch::Retired& retired, const arch::RegisterFile& after,
                        std::span<const MemoryAccess> accesses) = 0;
+  /// A load or store touched the line of 64 bytes at `physical`; before the retired() of its instruction.
+  virtual void accessed(std::uint64_t physical) { (void)physical; }
+  /// CLFLUSH of the line at `physical`; INVD and WBINVD.
+  virtual void line_flushed(std::uint64_t physical) { (void)physical; }
+  virtual void caches_flushed() {}
   virtual void transferred(const arch::TakenBranch& branch, TransferCause cause) = 0;
   /// A #DB is about to be delivered: LBR, BTF and TR are cleared before its handler runs.
   virtual void debug_exception() = 0;

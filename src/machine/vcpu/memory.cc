@@ -50,53 +50,69 @@ std::uint64_t Core::checked_linear(unsigned segment, std::uint64_t address, unsi
 }
 
 void Core::note_access(std::uint64_t linear, unsigned bytes, bool write) {
+  if (watch.accesses) tell_lines(linear, bytes, write);
   if (noting && access_count < accesses.size()) accesses[access_count++] = {linear, bytes, write};
   if (debug_armed() || !watchpoints.empty()) check_data_breakpoints(linear, bytes, write);
+}
+
+/// The access has just been done, so nothing is walked and nothing faults.
+void Core::tell_lines(std::uint64_t linear, unsigned bytes, bool write) {
+  constexpr std::uint64_t kLineBytes = 64;
+  const std::uint64_t first = linear & ~(kLineBytes - 1), last = (linear + bytes - 1) & ~(kLineBytes - 1);
+  for (std::uint64_t line = first;; line += kLineBytes) {
+    const std::uint64_t at = line & linear_mask;
+    const TlbEntry& entry = translate(at, write ? AccessKind::Write : AccessKind::Read, cpl == 3);
+    observer.accessed(entry.physical | (at & kPageOffset));
+    if (line == last) return;
+  }
 }
 
 std::uint64_t Core::load_slow(unsigned segment, std::uint64_t address, unsigned bytes) {
   std::uint64_t value = 0;
   const std::uint64_t linear = checked_linear(segment, address, bytes, false);
-  linear_read(linear, &value, bytes, cpl == 3);
+  linear_read(linear, &value, bytes, cpl == 3, linear_mask);
   note_access(linear, bytes, false);
   return value;
 }
 
 void Core::store_slow(unsigned segment, std::uint64_t address, unsigned bytes, std::uint64_t value) {
   const std::uint64_t linear = checked_linear(segment, address, bytes, true);
-  linear_write(linear, &value, bytes, cpl == 3);
+  linear_write(linear, &value, bytes, cpl == 3, linear_mask);
   note_access(linear, bytes, true);
 }
 
 void Core::probe_store(unsigned segment, std::uint64_t address, unsigned bytes) {
-  probe_system_store(checked_linear(segment, address, bytes, true), bytes, cpl == 3);
+  probe_linear_store(checked_linear(segment, address, bytes, true), bytes, cpl == 3, linear_mask);
 }
 
 void Core::load_bytes(unsigned segment, std::uint64_t address, void* into, unsigned bytes) {
   const std::uint64_t linear = checked_linear(segment, address, bytes, false);
-  linear_read(linear, into, bytes, cpl == 3);
+  linear_read(linear, into, bytes, cpl == 3, linear_mask);
   note_access(linear, bytes, false);
 }
 
 void Core::store_bytes(unsigned segment, std::uint64_t address, const void* from, unsigned bytes) {
   const std::uint64_t linear = checked_linear(segment, address, bytes, true);
-  linear_write(linear, from, bytes, cpl == 3);
+  linear_write(linear, from, bytes, cpl == 3, linear_mask);
   note_access(linear, bytes, true);
 }
 
 std::uint64_t Core::load_system(std::uint64_t linear, unsigned bytes, bool user) {
   std::uint64_t value = 0;
-  linear_read(linear & linear_mask, &value, bytes, user);
+  linear_read(linear & system_mask, &value, bytes, user, system_mask);
   return value;
 }
 void Core::store_system(std::uint64_t linear, unsigned bytes, std::uint64_t value, bool user) {
-  linear_write(linear & linear_mask, &value, bytes, user);
+  linear_write(linear & system_mask, &value, bytes, user, system_mask);
 }
 
 void Core::probe_system_store(std::uint64_t linear, unsigned bytes, bool user) {
-  linear &= linear_mask;
+  probe_linear_store(linear & system_mask, bytes, user, system_mask);
+}
+
+void Core::probe_linear_store(std::uint64_t linear, unsigned bytes, bool user, std::uint64_t mask) {
   translate(linear, AccessKind::Write, user);
-  const std::uint64_t last = (linear + bytes - 1) & linear_mask;
+  const std::uint64_t last = (linear + bytes - 1) & mask;
   if (((linear ^ last) & kPageMask) != 0) translate(last, AccessKind::Write, user);
 }
 
@@ -119,7 +135,7 @@ void copy_words(void* to, const void* from, unsigned bytes) {
 }  // namespace
 
 /// Both pages of a crossing access are translated before a byte moves.
-void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user) {
+void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool user, std::uint64_t mask) {
   auto* out = static_cast<char*>(into);
   const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
   const auto part = [&](std::uint64_t at, unsigned count) {
@@ -133,13 +149,13 @@ void Core::linear_read(std::uint64_t linear, void* into, unsigned bytes, bool us
   };
   if (first != bytes) {
     translate(linear, AccessKind::Read, user);
-    translate((linear + first) & linear_mask, AccessKind::Read, user);
+    translate((linear + first) & mask, AccessKind::Read, user);
   }
   part(linear, first);
-  if (first != bytes) part((linear + first) & linear_mask, bytes - first);
+  if (first != bytes) part((linear + first) & mask, bytes - first);
 }
 
-void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user) {
+void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, bool user, std::uint64_t mask) {
   const auto* in = static_cast<const char*>(from);
   const auto first = static_cast<unsigned>(std::min<std::uint64_t>(bytes, kPageBytes - (linear & kPageOffset)));
   const auto part = [&](std::uint64_t at, unsigned count) {
@@ -155,10 +171,10 @@ void Core::linear_write(std::uint64_t linear, const void* from, unsigned bytes, 
   };
   if (first != bytes) {
     translate(linear, AccessKind::Write, user);
-    translate((linear + first) & linear_mask, AccessKind::Write, user);
+    translate((linear + first) & mask, AccessKind::Write, user);
   }
   part(linear, first);
-  if (first != bytes) part((linear + first) & linear_mask, bytes - first);
+  if (first != bytes) part((linear + first) & mask, bytes - first);
 }
 
 /// Within one page. Devices are asked in naturally sized pieces.

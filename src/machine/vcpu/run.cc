@@ -353,7 +353,7 @@ void Core::do_init() {
   flush_reports();
   observer.init();
   watch_stale = true;
-  CpuState s = CpuState::after_reset();
+  CpuState s = reset_state();
   s.cr0 = (cr0 & (cr0::cd | cr0::nw)) | cr0::et;
   s.x87 = x87_state(fx), s.xmm = xmm, s.mxcsr = mxcsr;
   s.smbase = smbase;

@@ -1,5 +1,6 @@
 // Segment registers and the tables behind them: descriptors, what each register may be loaded with, LDTR and TR.
 // source: SDM vol. 3A, "Segment Descriptors", "System Descriptor Types", "Privilege Checking When Accessing Data Segments".
+#include "arch/linear.h"
 #include "machine/vcpu/operands.h"
 
 namespace zs::machine::vcpu {
@@ -30,17 +31,33 @@ Segment Core::Descriptor::segment(std::uint16_t selector) const {
 
 Core::Descriptor Core::read_descriptor(std::uint16_t selector, std::uint8_t vector) {
   const bool local = (selector & 4) != 0;
-  const Segment& ldt = segments[kLdtr];
-  const std::uint64_t limit = local ? (ldt.present() ? ldt.limit : 0) : gdtr.limit;
-  if ((selector | 7u) > limit || (local && !ldt.present())) selector_fault(vector, selector);
+  if ((selector | 7u) > table_limit(selector) || (local && !segments[kLdtr].present()))
+    selector_fault(vector, selector);
   Descriptor d;
-  d.address = (local ? ldt.base : gdtr.base) + (selector & 0xFFF8u);
+  d.address = (local ? segments[kLdtr].base : gdtr.base) + (selector & 0xFFF8u);
   d.low = load_system(d.address, 8);
   return d;
 }
 
-/// System descriptors of IA-32e mode are sixteen bytes.
-void Core::read_upper_half(Descriptor& descriptor) { descriptor.high = load_system(descriptor.address + 8, 8); }
+std::uint64_t Core::table_limit(std::uint16_t selector) const {
+  if ((selector & 4) == 0) return gdtr.limit;
+  return segments[kLdtr].present() ? segments[kLdtr].limit : 0;
+}
+
+void Core::read_upper_half(Descriptor& descriptor, std::uint16_t selector) {
+  if ((selector | 7u) + 8u > table_limit(selector)) selector_fault(kGeneralProtection, selector);
+  descriptor.high = load_system(descriptor.address + 8, 8);
+  if ((descriptor.high >> 40 & 31) != 0) selector_fault(kGeneralProtection, selector);
+}
+
+namespace {
+
+/// What LDTR and TR hold is a canonical address, as what LGDT and LIDT load.
+void check_base(const Core::Descriptor& d, std::uint16_t selector) {
+  if (!arch::is_canonical(d.segment(selector).base)) selector_fault(kGeneralProtection, selector);
+}
+
+}  // namespace
 
 void Core::set_accessed(Descriptor& descriptor) {
   if ((descriptor.low >> 40 & 1) != 0) return;
@@ -114,7 +131,8 @@ void Core::load_ldt(std::uint16_t selector) {
   Descriptor d = read_descriptor(selector);
   if (d.code_or_data() || d.type() != 2) selector_fault(kGeneralProtection, selector);
   if (!d.present()) selector_fault(kNotPresent, selector);
-  if (long_mode) read_upper_half(d);
+  if (long_mode) read_upper_half(d, selector);
+  check_base(d, selector);
   segments[kLdtr] = d.segment(selector);
 }
 
@@ -125,7 +143,8 @@ void Core::load_tr(std::uint16_t selector) {
   const bool available = d.type() == 9 || (d.type() == 1 && !long_mode);
   if (d.code_or_data() || !available) selector_fault(kGeneralProtection, selector);
   if (!d.present()) selector_fault(kNotPresent, selector);
-  if (long_mode) read_upper_half(d);
+  if (long_mode) read_upper_half(d, selector);
+  check_base(d, selector);
   d.low |= std::uint64_t{2} << 40;  // busy
   store_system(d.address + 5, 1, d.low >> 40 & 0xFF);
   segments[kTr] = d.segment(selector);

@@ -15,6 +15,7 @@ CpuState CpuState::after_reset() {
   s.rip = 0xFFF0;
   s.cr0 = 0x60000010;
   s.x87.control = 0x40;
+  s.x87.valid = 0xFF;  // tags 5555H: eight zeros
   return s;
 }
 
@@ -38,9 +39,15 @@ Core::Core(const Vcpu::Around& around, Vcpu& of)
   reset();
 }
 
+CpuState Core::reset_state() {
+  CpuState s = CpuState::after_reset();
+  s.gpr[kRdx] = cpuid.cpuid(1, 0).eax;
+  return s;
+}
+
 void Core::reset() {
   flush_reports();
-  set_state(CpuState::after_reset());
+  set_state(reset_state());
   debugctl = 0;
   nmi_pending = smi_pending = init_pending = mce_pending = false;
   shadow = suspended = branched = ds_fault_pending = false;
@@ -110,6 +117,7 @@ void Core::refresh_mode() {
   stack_mask = code64 ? ~std::uint64_t{0} : segments[kSs].big() ? 0xFFFFFFFF : 0xFFFF;
   stack_keep = stack_mask == 0xFFFF ? ~std::uint64_t{0xFFFF} : 0;
   linear_mask = code64 ? ~std::uint64_t{0} : 0xFFFFFFFF;
+  system_mask = long_mode ? ~std::uint64_t{0} : 0xFFFFFFFF;
   target_first = code64 ? ~std::uint64_t{0} << 47 : 0;
   target_span = code64 ? (std::uint64_t{1} << 48) - 1 : cs.limit;
   walked_tlb = cpl == 3 ? tlbs->user.data() : tlbs->supervisor.data();

@@ -369,11 +369,15 @@ void invlpg(Core& c, const Insn&) {
   require_ring0(c);
   c.flush_tlb();
 }
-void wbinvd(Core& c, const Insn&) { require_ring0(c); }
+void wbinvd(Core& c, const Insn&) {
+  require_ring0(c);
+  c.observer.caches_flushed();
+}
 /// Reads nothing, but faults as a load of one byte.
 void clflush(Core& c, const Insn& i) {
   const U64 linear = c.checked_linear(i.segment, c.effective_address(i), 1, false);
-  c.translate(linear, AccessKind::Read, c.cpl == 3);
+  const TlbEntry& entry = c.translate(linear, AccessKind::Read, c.cpl == 3);
+  c.observer.line_flushed(entry.physical | (linear & kPageOffset));
 }
 
 void swapgs(Core& c, const Insn&) {

@@ -69,6 +69,12 @@ std::uint64_t Vcpu::cr(unsigned number) const {
   }
 }
 std::uint64_t Vcpu::efer() const { return core_->efer; }
+const TableRegister& Vcpu::idtr() const { return core_->idtr; }
+bool Vcpu::has_breakpoints() const { return !core_->breakpoints.empty() || !core_->watchpoints.empty(); }
+void Vcpu::set_real_segment(Seg seg, std::uint16_t selector) {
+  core_->set_real_segment(seg, selector);
+  core_->refresh_views();
+}
 arch::RegisterFile Vcpu::register_file() const { return core_->register_file(core_->regs[vcpu::kIp]); }
 std::uint64_t Vcpu::retired() const { return core_->retired(); }
 
@@ -77,7 +83,8 @@ std::uint64_t Vcpu::retired() const { return core_->retired(); }
 bool Vcpu::read_linear(std::uint64_t linear, std::span<std::byte> into) {
   const std::uint64_t cr2 = core_->cr2;
   try {
-    core_->linear_read(linear, into.data(), static_cast<unsigned>(into.size()), false);
+    const std::uint64_t mask = core_->system_mask;
+    core_->linear_read(linear & mask, into.data(), static_cast<unsigned>(into.size()), false, mask);
     return true;
   } catch (const vcpu::Fault&) {
     core_->cr2 = cr2;
@@ -88,7 +95,8 @@ bool Vcpu::read_linear(std::uint64_t linear, std::span<std::byte> into) {
 bool Vcpu::write_linear(std::uint64_t linear, std::span<const std::byte> from) {
   const std::uint64_t cr2 = core_->cr2;
   try {
-    core_->linear_write(linear, from.data(), static_cast<unsigned>(from.size()), false);
+    const std::uint64_t mask = core_->system_mask;
+    core_->linear_write(linear & mask, from.data(), static_cast<unsigned>(from.size()), false, mask);
     return true;
   } catch (const vcpu::Fault&) {
     core_->cr2 = cr2;

@@ -68,12 +68,16 @@ class Vcpu {
   void set_gpr(Gpr reg, std::uint64_t value);
   std::uint64_t rflags() const;
   void set_rflags(std::uint64_t value);
+  /// As a MOV to it in real mode does.
+  void set_real_segment(Seg seg, std::uint16_t selector);
   std::uint64_t rip() const;
   std::uint64_t linear_ip() const;
   unsigned cpl() const;
   const Segment& segment(Seg seg) const;
   std::uint64_t cr(unsigned number) const;
   std::uint64_t efer() const;
+  const TableRegister& idtr() const;
+  bool has_breakpoints() const;
   /// General registers, flags and ip as a PEBS record has them.
   arch::RegisterFile register_file() const;
   /// Instructions retired since reset().

@@ -1,0 +1,90 @@
+// Small adapters between the parts of the PC: what the PMU asks of the processor, and interrupt lines on their way through
+// the 8259 pair to the local APIC.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "machine/clock.h"
+#include "machine/devices/local_apic.h"
+#include "machine/devices/pic.h"
+#include "machine/devices/pit.h"
+#include "machine/pc_identity.h"
+#include "machine/port_map.h"
+#include "machine/vcpu/vcpu.h"
+#include "pmu/interfaces.h"
+
+namespace zs::machine {
+
+/// The Debug Store's way to memory: through paging, as the processor itself.
+class DsMemory : public pmu::LinearMemory {
+ public:
+  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
+  bool read(std::uint64_t address, std::span<std::byte> into) override { return cpu_->read_linear(address, into); }
+  bool write(std::uint64_t address, std::span<const std::byte> from) override {
+    return cpu_->write_linear(address, from);
+  }
+
+ private:
+  Vcpu* cpu_ = nullptr;
+};
+
+class PmuVectorRegisters : public pmu::VectorRegisters {
+ public:
+  void set_cpu(Vcpu& cpu) { cpu_ = &cpu; }
+  void read_xmm(std::span<std::byte, 256> into) override {
+    const CpuState state = cpu_->state();
+    const auto bytes = std::as_bytes(std::span(state.xmm));
+    std::copy(bytes.begin(), bytes.end(), into.begin());
+  }
+
+ private:
+  Vcpu* cpu_ = nullptr;
+};
+
+class PmuClock : public pmu::Clock {
+ public:
+  explicit PmuClock(const machine::Clock& clock) : clock_(clock) {}
+  void set_msrs(const PcMsrs& msrs) { msrs_ = &msrs; }
+  std::uint64_t tsc() override { return msrs_->tsc(); }
+  bool has_core_cycles() const override { return true; }
+  std::uint64_t core_cycles() override { return clock_.now(); }
+
+ private:
+  const machine::Clock& clock_;
+  const PcMsrs* msrs_ = nullptr;
+};
+
+/// The 8254 raises IRQ0 of the 8259 pair, whose INTR the local APIC looks at.
+class Irq0 : public TimedDevice {
+ public:
+  Irq0(Pit& pit, LocalApic& apic) : pit_(pit), apic_(apic) {}
+  std::uint64_t deadline() const override { return pit_.deadline(); }
+  void clock_moved() override {
+    pit_.clock_moved();
+    apic_.update_line();
+  }
+
+ private:
+  Pit& pit_;
+  LocalApic& apic_;
+};
+
+/// Writes to the 8259 pair may raise or drop INTR.
+class PicPorts : public PortDevice {
+ public:
+  PicPorts(Pic& pic, LocalApic& apic) : pic_(pic), apic_(apic) {}
+  std::uint8_t in(std::uint16_t port) override { return pic_.in(port); }
+  void out(std::uint16_t port, std::uint8_t value) override {
+    pic_.out(port, value);
+    apic_.update_line();
+  }
+
+ private:
+  Pic& pic_;
+  LocalApic& apic_;
+};
+
+}  // namespace zs::machine
