@@ -124,7 +124,7 @@ void Bios::not_here(unsigned vector, const BiosCall& call) {
 }
 
 void Bios::service(unsigned vector, BiosCall& call) {
-  if (vector != 0x16 && vector != 0x1A && vector < 0x100) key_polls_ = 0;
+  if (vector == 0x10 || vector == 0x13 || vector == 0x15) key_polls_ = 0;
   switch (vector) {
     case kTickService: count_tick(); return;
     case kTickEnd: ports_.out(0x20, 1, 0x20); return;

@@ -129,7 +129,7 @@ class Bios {
   std::uint8_t disk_status_ = 0;
   std::uint64_t tick_base_ = 0;  // ticks of the 8254's period that had passed when the count was 0
   bool counted_ahead_ = false;   // ticks() has counted one whose interrupt is still to come
-  std::uint64_t key_polls_ = 0;  // in a row, with nothing else asked but the time
+  std::uint64_t key_polls_ = 0;  // in a row: no video, disk or system service between them
   std::set<std::uint32_t> noted_;
 };
 
