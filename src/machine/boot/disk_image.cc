@@ -49,7 +49,7 @@ Result<DiskImage> DiskImage::of_sectors(std::vector<std::byte> bytes, const std:
                                         std::optional<DriveKind> asked) {
   if (bytes.size() < kSectorBytes) {
     return Error{name + ": " + std::to_string(bytes.size()) + " bytes are no disk image: a boot sector has 512",
-                 "--image takes a raw floppy, disk or CD image; --kernel takes an ELF or Multiboot file"};
+                 "--image takes a raw floppy or disk image; --kernel takes an ELF or Multiboot file"};
   }
   if (bytes[510] != std::byte{0x55} || bytes[511] != std::byte{0xAA}) {
     return Error{name + ": at 0x1fe: the boot sector does not end in 55 AA: nothing to boot",

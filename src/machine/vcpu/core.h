@@ -67,7 +67,6 @@ struct Core {
   std::uint64_t planned = 0;  // retired() = planned - left
   std::uint64_t ip_mask = 0xFFFF, stack_mask = 0xFFFF, stack_keep = ~std::uint64_t{0xFFFF};
   std::uint64_t linear_mask = 0xFFFFFFFF;                // of addresses that an instruction forms
-  std::uint64_t system_mask = 0xFFFFFFFF;                // of system structures: whole in IA-32e mode, whatever CS says
   std::uint64_t target_first = 0, target_span = 0xFFFF;  // ip - target_first <= target_span: a branch may go there
   TlbEntry* tlb = nullptr;  // what fast accesses look into: user, supervisor, or never_hits while accesses are watched
   std::array<SegmentView, 6> views{};
@@ -96,6 +95,7 @@ struct Core {
   unsigned cpl = 0;
   bool protected_mode = false, long_mode = false, code64 = false;
   bool nx_enabled = false;
+  std::uint64_t system_mask = 0xFFFFFFFF;  // of system structures: whole in IA-32e mode, whatever CS says
 
   // ---- between instructions
   bool halted = false, in_smm = false, nmi_blocked = false;
