@@ -68,8 +68,9 @@ class Gate {
 
 /// A child that plays a profiled program: sends what `act` sends, and ends as `act` ends. watch: hears of all progress
 struct Played {
-  explicit Played(const std::function<void(int socket, session::MessageWriter&)>& act,
-                  const std::function<void(const Progress&)>& watch = [](const Progress&) {}) {
+  explicit Played(
+      const std::function<void(int socket, session::MessageWriter&)>& act,
+      const std::function<void(const Progress&)>& watch = [](const Progress&) {}) {
     session::RecordingConfig config;
     config.events.resize(1);
     int pair[2];

@@ -32,7 +32,7 @@ Window::Window(std::uint64_t base, std::size_t code_bytes, int first_private_fd)
       table_(base_ + kContextBytes),
       trace_(table_ + kTableBytes + kRoomToGrow),
       trace_end_(trace_ + kTraceBytes),
-      stubs_(stubs_at(base)),
+      stubs_(direct_miss_at(base)),
       code_(stubs_ + kStubBytes),
       end_(code_ + code_bytes),
       slots_(page_up(end_)),
@@ -51,6 +51,11 @@ Window::Window(std::uint64_t base, std::size_t code_bytes, int first_private_fd)
   map(slots_, kSlotBytes + kNoteBytes + kDirectPagesBytes, PROT_READ | PROT_WRITE);
   // Translations of a large program are spread over megabytes: small pages would miss the instruction TLB all the time.
   raw_syscall(SYS_madvise, static_cast<long>(stubs_), static_cast<long>(kStubBytes + code_bytes), MADV_HUGEPAGE);
+}
+
+void Window::clear_table(std::uint64_t address, std::uint64_t miss) const {
+  if (untouched_.map(address, kTableEntries * sizeof(std::uint64_t), miss)) return;
+  std::fill_n(reinterpret_cast<std::uint64_t*>(address), kTableEntries, miss);
 }
 
 AddressRange Window::map_direct_table(AddressRange fixed_code) {

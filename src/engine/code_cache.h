@@ -34,6 +34,8 @@ class Window {
   std::uint64_t* near_table() const { return reinterpret_cast<std::uint64_t*>(near_table_address()); }
   std::uint64_t near_table_address() const { return table_ + 8 * kTableEntries; }
   static constexpr std::size_t kTableEntries = 65536;
+  /// Every entry of the table at that address leads to `miss`.
+  void clear_table(std::uint64_t address, std::uint64_t miss) const;
 
   /// The direct table: for code below 2 GiB, the entry of `pc` lies at the address 8 * pc + bias, so that one instruction,
   /// jmp [rcx*8 + bias], looks it up without hashing or checking. Address space only; pages come as they are used. `fixed_code`
@@ -93,10 +95,11 @@ class Window {
   void untrip() const;
 
   std::uint64_t stubs_begin() const { return stubs_; }
-  /// The same of a window at `base`. What stands first there is where untouched entries of the direct table lead.
-  static constexpr std::uint64_t stubs_at(std::uint64_t base) {
+  /// Of a window at `base`: the first two stubs, where untouched entries of the direct and of the hashed tables lead.
+  static constexpr std::uint64_t direct_miss_at(std::uint64_t base) {
     return base + kContextBytes + kTableBytes + kRoomToGrow + kTraceBytes + kGuardBytes;
   }
+  static constexpr std::uint64_t hashed_miss_at(std::uint64_t base) { return direct_miss_at(base) + 16; }
   std::uint64_t code_begin() const { return code_; }
   std::uint64_t code_end() const { return end_; }
   /// From here to the end: what is seldom run, so that it does not lie between what is run often.

@@ -135,9 +135,13 @@ TEST_F(WindowTest, EntriesThatNobodyTouchedAreMappedNotWrittenAndAllLeadToTheFir
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer's shadow lies where the table would";
 #endif
-  constexpr std::uint64_t kMiss = Window::stubs_at(kBase), kEntry = 0x6000'5678;
+  constexpr std::uint64_t kMiss = Window::direct_miss_at(kBase), kEntry = 0x6000'5678;
   Window window(kBase, kCodeBytes, kFirstPrivateFd);
   EXPECT_EQ(window.stubs_begin(), kMiss);
+  window.near_table()[5] = kEntry;
+  window.clear_table(window.near_table_address(), Window::hashed_miss_at(kBase));
+  EXPECT_EQ(window.near_table()[5], Window::hashed_miss_at(kBase));
+  EXPECT_EQ(window.near_table()[Window::kTableEntries - 1], Window::hashed_miss_at(kBase));
   const AddressRange fixed_part = window.map_direct_table({0x40'0000, 0x40'2000});
   const auto slot = [&](std::uint64_t pc) {
     return reinterpret_cast<volatile std::uint64_t*>(8 * pc + window.direct_bias());

@@ -73,9 +73,17 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   const std::uint64_t area = context + kXsaveOffset;
   Emitter out(window.stubs_begin(), window.code_begin(), context);
   Stubs stubs;
-  stubs.direct_miss = out.here();
-  out.jmp(out.here());
-  const std::uint64_t direct_miss_after = out.here();
+  const auto align = [&] {
+    while (out.here() % 16 != 0) out.u8(0xCC);
+  };
+  const auto pad = [&](std::uint64_t& address) {  // a jump at a known place, to be patched
+    align();
+    address = out.here();
+    out.jmp(address);
+    return out.here();
+  };
+  const std::uint64_t direct_miss_after = pad(stubs.direct_miss), hashed_miss_after = pad(stubs.hashed_miss);
+  CHECK(stubs.direct_miss == Window::direct_miss_at(context) && stubs.hashed_miss == Window::hashed_miss_at(context));
 
   // The program's to and from the Context; the stack is the engine's in between.
   const auto bias = static_cast<std::int32_t>(window.pointer_bias());
@@ -107,9 +115,6 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   };
 
   // --- into the cache ---
-  const auto align = [&] {
-    while (out.here() % 16 != 0) out.u8(0xCC);
-  };
   stubs.enter = out.here();
   out.mov(kRax, kRdi);
   const std::uint64_t enter_with_rax = out.here();
@@ -152,7 +157,7 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
   stubs.indirect_miss = stub(ExitReason::IndirectMiss);
   Emitter::patch_rel32(direct_miss_after, stubs.indirect_miss);
   align();
-  stubs.hashed_miss = out.here();
+  Emitter::patch_rel32(hashed_miss_after, out.here());
   out.load(kRax, offsetof(Context, slot_rax));
   out.jmp(stubs.indirect_miss);
   stubs.guard = stub(ExitReason::Guard);

@@ -13,8 +13,8 @@ struct Stubs {
   std::uint64_t unlinked = 0;       // the last append says which exit
   std::uint64_t step_done = 0;      // exit_id is set
   std::uint64_t indirect_miss = 0;  // target in rcx
-  std::uint64_t direct_miss = 0;    // the same, first of all (Window::stubs_at)
-  std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot
+  std::uint64_t direct_miss = 0;    // the same, first of all (Window::direct_miss_at)
+  std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot; Window::hashed_miss_at
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
   std::uint64_t at_stop = 0;      // the program's rcx in the stolen register

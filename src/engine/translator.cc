@@ -991,11 +991,10 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t table_addr
   end = out_.here();
 }
 
-// Half a mebibyte each, which most programs need none of: filled when a first lookup is emitted.
+// Half a mebibyte each, which most programs need none of: cleared when a first lookup is emitted.
 void Translator::fill_table(std::uint64_t address) {
   bool& filled = address == window_.table_address() ? table_filled_ : near_table_filled_;
-  if (std::exchange(filled, true)) return;
-  std::fill_n(reinterpret_cast<std::uint64_t*>(address), Window::kTableEntries, stubs_.hashed_miss);
+  if (!std::exchange(filled, true)) window_.clear_table(address, stubs_.hashed_miss);
 }
 
 const Block* Translator::find(std::uint64_t pc, Variant variant) const {

@@ -5,7 +5,9 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "engine/code_cache.h"
 #include "engine/raw_syscall.h"
@@ -13,15 +15,25 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::size_t kEntries = kUntouchedBytes / sizeof(std::uint64_t);
-/// In the engine window that nearly every program gets.
-constexpr std::uint64_t kMiss = Window::stubs_at(kEngineWindows[0].start);
-
-alignas(kPageSize) constexpr auto kUntouched = [] {
-  std::array<std::uint64_t, kEntries> entries{};
+template <std::size_t kBytes, std::uint64_t kMiss>
+alignas(kPageSize) constexpr auto kEntries = [] {
+  std::array<std::uint64_t, kBytes / sizeof(std::uint64_t)> entries{};
   for (std::uint64_t& entry : entries) entry = kMiss;
   return entries;
 }();
+
+struct Kind {
+  std::uint64_t miss;
+  const std::uint64_t* entries;
+  std::size_t bytes;
+};
+/// In the engine window that nearly every program gets.
+constexpr std::uint64_t kWindow = kEngineWindows[0].start;
+constexpr std::uint64_t kDirectMiss = Window::direct_miss_at(kWindow), kHashedMiss = Window::hashed_miss_at(kWindow);
+constexpr Kind kKinds[] = {
+    {kDirectMiss, kEntries<kUntouchedBytes, kDirectMiss>.data(), kUntouchedBytes},
+    {kHashedMiss, kEntries<Window::kTableEntries * 8, kHashedMiss>.data(), Window::kTableEntries * 8},
+};
 
 /// Where `address`, which belongs to this program's image, is in its file; -1: nowhere.
 long file_offset(const void* address) {
@@ -43,12 +55,15 @@ long file_offset(const void* address) {
 
 }  // namespace
 
-UntouchedEntries::UntouchedEntries(int first_private_fd) : offset_(file_offset(kUntouched.data())) {
-  if (offset_ < 0) return;
+UntouchedEntries::UntouchedEntries(int first_private_fd) {
   const long low = raw_syscall(SYS_open, "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
   if (is_error(low)) return;
-  std::uint64_t first = 0;
-  const bool is_it = raw_syscall(SYS_pread64, low, &first, sizeof first, offset_) == sizeof first && first == kMiss;
+  const bool is_it = std::ranges::all_of(kKinds, [low](const Kind& kind) {
+    std::uint64_t first = 0;
+    const long offset = file_offset(kind.entries);
+    return offset >= 0 && raw_syscall(SYS_pread64, low, &first, sizeof first, offset) == sizeof first &&
+           first == kind.miss;
+  });
   const long high = is_it ? raw_syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, first_private_fd) : -1;
   raw_syscall(SYS_close, low);
   if (!is_error(high)) file_ = static_cast<int>(high);
@@ -60,9 +75,11 @@ void UntouchedEntries::close() {
 }
 
 bool UntouchedEntries::map(std::uint64_t at, std::size_t bytes, std::uint64_t miss) const {
-  if (file_ < 0 || miss != kMiss) return false;
+  const Kind* const kind =
+      std::ranges::find_if(kKinds, [&](const Kind& each) { return each.miss == miss && bytes <= each.bytes; });
+  if (file_ < 0 || kind == std::end(kKinds)) return false;
   const long result = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_, offset_);
+                                  MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_, file_offset(kind->entries));
   return result == static_cast<long>(at);
 }
 

@@ -1,5 +1,5 @@
-// A stretch of the direct table (code_cache.h) as it is before any target in it is known: every entry leads to C++. It lies in this program's file,
-// so a process maps it instead of writing it: a page costs memory and a fault only when a first target is put into it.
+// Tables of the window (code_cache.h) as they are before any target is known: every entry leads to C++. They lie in this program's file, so a
+// process maps them instead of writing them: a page costs memory and a fault only when a first target is put into it.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace zs::engine {
 
-/// Bytes of the stretch.
+/// Bytes of the longest stretch that can be mapped at once.
 inline constexpr std::size_t kUntouchedBytes = std::size_t{1} << 20;
 
 class UntouchedEntries {
@@ -21,13 +21,12 @@ class UntouchedEntries {
   /// Maps nothing more.
   void close();
 
-  /// Maps the first `bytes` of it over [at, at + bytes), private and writable.
-  /// returns whether that was possible and `miss` is what they hold
+  /// Maps `bytes` of entries that all hold `miss` over [at, at + bytes), private and writable.
+  /// returns whether the file has so many of them, and that was possible
   bool map(std::uint64_t at, std::size_t bytes, std::uint64_t miss) const;
 
  private:
   int file_ = -1;
-  long offset_ = 0;
 };
 
 }  // namespace zs::engine

@@ -191,7 +191,8 @@ double round_up(double rate) {
 std::string scale_text(double rate) {
   if (rate < 10'000) return fmt::format("{:.4g}", rate);
   const auto whole = static_cast<std::uint64_t>(std::llround(rate));
-  return rate < 10'000'000 ? with_thousands(whole) : place_text(whole);  // "2.5 M": a long number has no room at an axis
+  return rate < 10'000'000 ? with_thousands(whole)
+                           : place_text(whole);  // "2.5 M": a long number has no room at an axis
 }
 
 RateRange range_of(const profile::Metric& metric) {
