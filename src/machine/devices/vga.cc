@@ -104,9 +104,9 @@ void Vga::set_mode(std::uint8_t mode) {
 }
 
 Vga::Shows Vga::shows() const {
-  constexpr std::uint8_t kGraphics = 1, kChain4 = 8, k256Colours = 0x40;
+  constexpr std::uint8_t kGraphics = 1, kChain4 = 8, kManyColours = 0x40;
   if ((graphics_.values[6] & kGraphics) == 0) return Shows::Text;
-  const bool linear = (graphics_.values[5] & k256Colours) != 0 && (sequencer_.values[4] & kChain4) != 0;
+  const bool linear = (graphics_.values[5] & kManyColours) != 0 && (sequencer_.values[4] & kChain4) != 0;
   return linear ? Shows::Linear256 : Shows::OtherGraphics;
 }
 
