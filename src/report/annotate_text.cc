@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -41,7 +42,7 @@ std::string source_bar(const Heat& heat) {
   for (std::size_t i = 0; i < heat.sources.size(); ++i) {
     so_far += heat.sources[i];
     const double share = static_cast<double>(so_far) / static_cast<double>(all);
-    bar.resize(static_cast<std::size_t>(share * kLength + 0.5), profile::kSourceKindFacts[i].letter);
+    bar.resize(static_cast<std::size_t>(std::lround(share * kLength)), profile::kSourceKindFacts[i].letter);
     if (heat.sources[i] != 0) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),

@@ -86,6 +86,7 @@ class ThreadPlayerTest : public testing::Test {
 class ClockNames {
  public:
   template <typename Clock>
+  // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest asks for it by this name
   static std::string GetName(int /*number*/) {
     return std::is_same_v<Clock, BoundClock> ? "fast" : "full";
   }
