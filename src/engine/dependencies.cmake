@@ -1,7 +1,6 @@
-target_link_libraries(zs_engine PUBLIC Zydis::Zydis)
 # Runs with the program's vector registers and thread pointer in place (near_stop.h): nothing may be called, nor found by FS,
 # as a sanitizer would.
-set_source_files_properties(src/engine/near_stop.cc PROPERTIES
+set_source_files_properties(src/engine/translate/near_stop.cc PROPERTIES
                             COMPILE_OPTIONS "-mgeneral-regs-only;-fno-stack-protector;-fno-sanitize=all")
 # Pushes and pops flags in the middle of functions; runs from a cold cache.
-set_source_files_properties(src/engine/interpreter.cc PROPERTIES COMPILE_OPTIONS "-mno-red-zone;-Os")
+set_source_files_properties(src/engine/translate/interpreter.cc PROPERTIES COMPILE_OPTIONS "-mno-red-zone;-Os")

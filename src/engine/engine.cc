@@ -10,9 +10,9 @@
 
 #include "base/check.h"
 #include "engine/host_stack.h"
+#include "engine/kernel/shared_tables.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
-#include "engine/shared_tables.h"
 
 namespace zs::engine {
 namespace {

@@ -3,9 +3,10 @@
 // are taken where another was; to translate the few instructions before each costs more than to interpret them, and leaves code behind
 // that is not run again.
 
-#include "engine/condition.h"
-#include "engine/interpreter.h"
+#include "engine/isa_names.h"
 #include "engine/runtime.h"
+#include "engine/translate/interpreter.h"
+#include "isa/condition.h"
 
 namespace zs::engine {
 namespace {

@@ -1,20 +1,15 @@
 #include "engine/segment_bases.h"
 
 #include <asm/prctl.h>
-#include <sys/auxv.h>
 
+#include "engine/isa_names.h"
 #include "engine/raw_syscall.h"
+#include "isa/fsgsbase.h"
 
 namespace zs::engine {
 
-bool has_fsgsbase() {
-  constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
-  static const bool has = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
-  return has;
-}
-
 long set_real_gs_base(std::uint64_t base) {
-  if (!has_fsgsbase()) return raw_syscall(SYS_arch_prctl, ARCH_SET_GS, base);
+  if (!isa::has_fsgsbase()) return raw_syscall(SYS_arch_prctl, ARCH_SET_GS, base);
   asm volatile(".byte 0xF3, 0x48, 0x0F, 0xAE, 0xD8" : : "a"(base));  // wrgsbase rax
   return 0;
 }

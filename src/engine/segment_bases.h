@@ -8,9 +8,6 @@
 
 namespace zs::engine {
 
-/// Whether RDFSBASE, WRFSBASE, RDGSBASE and WRGSBASE may be used (AT_HWCAP2).
-bool has_fsgsbase();
-
 /// The processor's GS base. returns 0, or the negative error number of arch_prctl(ARCH_SET_GS)
 long set_real_gs_base(std::uint64_t base);
 

@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/address_slots.h"
-#include "engine/code_marks.h"
-#include "engine/decode.h"
-#include "engine/engine.h"
+#include "engine/isa_names.h"
+#include "engine/observer.h"
 #include "engine/one_processor.h"
+#include "engine/translate/address_slots.h"
+#include "engine/translate/code_marks.h"
+#include "isa/decode.h"
 
 namespace zs::engine {
 

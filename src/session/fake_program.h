@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/engine.h"
+#include "engine/observer.h"
 
 namespace zs::session {
 

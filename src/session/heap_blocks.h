@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "arch/retired.h"
-#include "engine/engine.h"
+#include "engine/observer.h"
 #include "session/allocators.h"
 #include "session/block_table.h"
 #include "session/program_memory.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "arch/cpu_model.h"
-#include "engine/engine.h"
+#include "engine/observer.h"
 #include "session/adaptive_period.h"
 #include "session/clock.h"
 #include "session/config.h"

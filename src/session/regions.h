@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "arch/retired.h"
-#include "engine/engine.h"
+#include "engine/observer.h"
 #include "session/config.h"
 #include "session/event_counters.h"
 #include "session/program_memory.h"

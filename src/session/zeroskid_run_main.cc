@@ -20,8 +20,8 @@
 
 #include "base/check.h"
 #include "engine/engine.h"
+#include "engine/kernel/shared_tables.h"
 #include "engine/loader/held_environment.h"
-#include "engine/shared_tables.h"
 #include "session/clock.h"
 #include "session/config.h"
 #include "session/core_choice.h"

@@ -1,0 +1,127 @@
+#include "engine/kernel/engine_lock.h"
+
+#include <linux/futex.h>
+
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+
+void EngineLock::spin(Thread* thread) {
+  Thread* nobody = nullptr;
+  while (!spinning_.compare_exchange_weak(nobody, thread, std::memory_order_acquire)) {
+    nobody = nullptr;
+    raw_syscall(SYS_sched_yield);
+  }
+}
+
+void EngineLock::unspin() { spinning_.store(nullptr, std::memory_order_release); }
+
+void EngineLock::append(Thread& thread) {
+  thread.has_place = true;
+  thread.next_waiting = nullptr;
+  thread.may_run.store(0, std::memory_order_relaxed);
+  if (head_.load(std::memory_order_relaxed) == nullptr) {
+    head_.store(&thread, std::memory_order_relaxed);
+  } else {
+    tail_->next_waiting = &thread;
+  }
+  tail_ = &thread;
+}
+
+void EngineLock::remove(Thread& thread) {
+  Thread* before = nullptr;
+  for (Thread* at = head_.load(std::memory_order_relaxed); at != nullptr; before = at, at = at->next_waiting) {
+    if (at != &thread) continue;
+    if (before == nullptr)
+      head_.store(at->next_waiting, std::memory_order_relaxed);
+    else
+      before->next_waiting = at->next_waiting;
+    if (tail_ == at) tail_ = before;
+    return;
+  }
+}
+
+void EngineLock::await(Thread& thread) {
+  while (thread.may_run.load(std::memory_order_acquire) == 0) {
+    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr,
+                0);
+  }
+}
+
+void EngineLock::acquire(Thread& thread) {
+  spin(&thread);
+  if (!thread.has_place) {
+    if (owner_.load(std::memory_order_relaxed) == nullptr) {
+      owner_.store(&thread, std::memory_order_relaxed);
+      unspin();
+      return;
+    }
+    append(thread);
+  }
+  unspin();
+  await(thread);
+  thread.has_place = false;
+}
+
+void EngineLock::give_place(Thread& thread) {
+  spin(owner());
+  if (!thread.has_place) append(thread);
+  unspin();
+}
+
+void EngineLock::release() {
+  spin(owner());
+  hand_over(nullptr);
+}
+
+void EngineLock::release_and_wait(Thread& self) {
+  spin(&self);
+  hand_over(&self);
+}
+
+void EngineLock::take_turns(Thread& self, Thread* next) {
+  spin(&self);
+  append(self);
+  if (next != nullptr && head_.load(std::memory_order_relaxed) != next) {
+    remove(*next);
+    next->next_waiting = head_.load(std::memory_order_relaxed);
+    head_.store(next, std::memory_order_relaxed);
+  }
+  hand_over(&self);
+}
+
+// Ends the spinning, too. waits_now: who gives the lock away and needs no processor from now on; null if it does.
+void EngineLock::hand_over(const Thread* waits_now) {
+  Thread* next = head_.load(std::memory_order_relaxed);
+  owner_.store(next, std::memory_order_relaxed);
+  if (next != nullptr) head_.store(next->next_waiting, std::memory_order_relaxed);
+  unspin();
+  if (next != nullptr) {
+    // It does not run yet, so what it is held to is still ours.
+    if (waits_now != nullptr)
+      processor_.follow(*waits_now, *next);
+    else
+      processor_.let_go(*next);
+    next->may_run.store(1, std::memory_order_release);
+    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&next->may_run), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr,
+                0);
+  }
+}
+
+void EngineLock::abandon(Thread& gone) {
+  Thread* held = &gone;
+  spinning_.compare_exchange_strong(held, nullptr);
+  spin(&gone);
+  if (owner() == &gone) return hand_over(nullptr);
+  remove(gone);
+  unspin();
+}
+
+void EngineLock::reset(Thread& thread) {
+  spinning_.store(nullptr);
+  owner_.store(&thread);
+  head_.store(nullptr);
+  tail_ = nullptr;
+}
+
+}  // namespace zs::engine

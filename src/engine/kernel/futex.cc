@@ -1,0 +1,203 @@
+// Futexes of the program. Private ones, and the word that a thread's end clears (what pthread_join waits for), are kept here: a
+// waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the program's own call.
+// Left to the kernel: futexes that other processes may share, those with priority inheritance, robust lists of threads that are shown the
+// kernel's id.
+
+#include <linux/futex.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+
+#include "engine/kernel/syscall_window.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY;
+
+/// What FUTEX_WAKE_OP does to the second word, packed into its last argument.
+/// source: futex(2), "FUTEX_WAKE_OP"; Linux, futex_atomic_op_inuser() for what it does not say.
+struct WakeOperation {
+  explicit WakeOperation(std::uint32_t packed)
+      : operation(packed >> 28 & 7),
+        comparison(packed >> 24 & 15),
+        operand(static_cast<std::int32_t>(packed << 8) >> 20),
+        compared(static_cast<std::int32_t>(packed << 20) >> 20) {
+    if ((packed >> 31) != 0) operand = std::int32_t{1} << (operand & 31);
+  }
+  bool known() const { return operation <= FUTEX_OP_XOR && comparison <= FUTEX_OP_CMP_GE; }
+  std::uint32_t apply(std::uint32_t word) const {
+    const auto by = static_cast<std::uint32_t>(operand);
+    switch (operation) {
+      case FUTEX_OP_SET: return by;
+      case FUTEX_OP_ADD: return word + by;
+      case FUTEX_OP_OR: return word | by;
+      case FUTEX_OP_ANDN: return word & ~by;
+      default: return word ^ by;
+    }
+  }
+  bool holds(std::uint32_t word) const {
+    const auto value = static_cast<std::int32_t>(word);
+    switch (comparison) {
+      case FUTEX_OP_CMP_EQ: return value == compared;
+      case FUTEX_OP_CMP_NE: return value != compared;
+      case FUTEX_OP_CMP_LT: return value < compared;
+      case FUTEX_OP_CMP_LE: return value <= compared;
+      case FUTEX_OP_CMP_GT: return value > compared;
+      default: return value >= compared;
+    }
+  }
+  std::uint32_t operation, comparison;
+  std::int32_t operand, compared;
+};
+
+bool aligned(std::uint64_t address) { return address % sizeof(std::uint32_t) == 0; }
+
+}  // namespace
+
+std::uint32_t Runtime::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
+  return waiters_.wake(key, most, bits, [this](Thread& woken) {
+    runs_after_this(woken);
+    lock_.give_place(woken);
+  });
+}
+
+// The thread ends: as the kernel does it, but now, so that who waits for it gets a place now.
+void Runtime::clear_thread_word(Thread& thread) {
+  if (thread.clear_at == 0) return;
+  raw_syscall(SYS_set_tid_address, 0);
+  constexpr std::uint32_t kGone = 0;
+  if (write_guest(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone)
+    wake_at({.address = thread.clear_at, .shared = true}, 1, kAnyBit);
+}
+
+// A thread ends that is shown another id than the kernel's, which would look for its own in the words: as the kernel does it.
+// source: Linux, kernel/futex/core.c, exit_robust_list() and handle_futex_death().
+void Runtime::leave_robust_list(const Thread& thread) {
+  struct Head {
+    std::uint64_t first;
+    std::int64_t offset;
+    std::uint64_t pending;
+  };
+  const auto id = static_cast<std::uint32_t>(shown_id(thread.id.tid));
+  std::uint64_t at = 0;
+  std::size_t length = 0;
+  if (id == static_cast<std::uint32_t>(thread.id.tid) ||
+      is_error(raw_syscall(SYS_get_robust_list, thread.id.tid, &at, &length)) || at == 0)
+    return;
+  const auto head = read_guest_value<Head>(at);
+  if (!head) return;
+  constexpr std::uint64_t kInherits = 1;  // priority: such a word has no waiters that it could wake
+  const auto leave = [&](std::uint64_t entry) {
+    const std::uint64_t address = (entry & ~kInherits) + static_cast<std::uint64_t>(head->offset);
+    const auto word = read_guest_value<std::uint32_t>(address);
+    if (!word || (*word & FUTEX_TID_MASK) != id) return;
+    const std::uint32_t left = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+    const bool wakes = (*word & FUTEX_WAITERS) != 0 && (entry & kInherits) == 0;
+    if (write_guest(address, &left, sizeof left) == sizeof left && wakes)
+      raw_syscall(SYS_futex, address, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  };
+  std::uint64_t entry = head->first;
+  for (int limit = 2048; limit != 0 && (entry & ~kInherits) != at; --limit) {
+    const auto next = read_guest_value<std::uint64_t>(entry & ~kInherits);
+    if (entry != head->pending) leave(entry);
+    if (!next) break;
+    entry = *next;
+  }
+  if (head->pending != 0) leave(head->pending);
+}
+
+std::optional<long> Runtime::sys_futex(const long (&a)[6]) {
+  const auto u32 = [&](int i) { return static_cast<std::uint32_t>(a[i]); };
+  const auto address = static_cast<std::uint64_t>(a[0]);
+  const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
+  const bool ours =
+      !shared || std::ranges::any_of(threads_, [&](const auto& thread) { return thread->clear_at == address; });
+  if (!ours || threads_.size() == 1) return std::nullopt;
+  const FutexWaiters::Key key{.address = address, .shared = shared};
+  switch (a[1] & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET: return wait_at(key, a);
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET: {
+      const bool bitset = (a[1] & FUTEX_CMD_MASK) == FUTEX_WAKE_BITSET;
+      if (!aligned(address) || (bitset && u32(5) == 0)) return -EINVAL;
+      // Of fewer than one, the kernel wakes one.
+      return wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), bitset ? u32(5) : kAnyBit);
+    }
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE: {
+      const FutexWaiters::Key to{.address = static_cast<std::uint64_t>(a[4]), .shared = shared};
+      const auto most_woken = static_cast<std::int32_t>(a[2]), most_moved = static_cast<std::int32_t>(a[3]);
+      if (!aligned(address) || !aligned(to.address) || most_woken < 0 || most_moved < 0) return -EINVAL;
+      const auto now = read_guest_value<std::uint32_t>(address);
+      if (!now) return -EFAULT;
+      const bool compares = (a[1] & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE;
+      if (compares && *now != u32(5)) return -EAGAIN;
+      const std::uint32_t woken = wake_at(key, static_cast<std::uint32_t>(most_woken), kAnyBit);
+      const std::uint32_t moved = waiters_.move(key, to, static_cast<std::uint32_t>(most_moved));
+      return compares ? woken + moved : woken;
+    }
+    case FUTEX_WAKE_OP: {
+      const auto second = static_cast<std::uint64_t>(a[4]);
+      const WakeOperation operation(u32(5));
+      if (!aligned(address) || !aligned(second)) return -EINVAL;
+      if (!operation.known()) return -ENOSYS;
+      const auto before = read_guest_value<std::uint32_t>(second);
+      if (!before) return -EFAULT;
+      const std::uint32_t after = operation.apply(*before);
+      if (write_guest(second, &after, sizeof after) != sizeof after) return -EFAULT;
+      std::uint32_t woken = wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), kAnyBit);
+      if (operation.holds(*before)) {
+        woken += wake_at({.address = second, .shared = shared},
+                         std::max<std::int32_t>(static_cast<std::int32_t>(a[3]), 1), kAnyBit);
+      }
+      return woken;
+    }
+    default: return std::nullopt;
+  }
+}
+
+long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
+  const bool bitset = (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+  const std::uint32_t bits = bitset ? static_cast<std::uint32_t>(a[5]) : kAnyBit;
+  if (!aligned(key.address) || bits == 0) return -EINVAL;
+  std::array<std::int64_t, 2> timeout{};
+  if (a[3] != 0) {
+    const auto given = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
+    if (!given) return -EFAULT;
+    timeout = *given;
+    constexpr std::int64_t kBillion = 1'000'000'000;
+    if (timeout[0] < 0 || timeout[1] < 0 || timeout[1] >= kBillion) return -EINVAL;
+  }
+  const auto now = read_guest_value<std::uint32_t>(key.address);
+  if (!now) return -EFAULT;
+  if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
+
+  Thread& thread = *thread_;
+  observer().flush(shown(thread.id));
+  waiters_.add(thread, key, bits);
+  thread.may_run.store(0);
+  give_up_lock_to_wait();
+  // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
+  const long until_turn[6] = {reinterpret_cast<long>(&thread.may_run),
+                              (a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME)) | FUTEX_PRIVATE_FLAG,
+                              0,
+                              a[3] == 0 ? 0 : reinterpret_cast<long>(timeout.data()),
+                              0,
+                              static_cast<long>(kAnyBit)};
+  long result = 0;
+  do {
+    result = zs_interruptible_syscall(SYS_futex, until_turn, &thread.pending);
+  } while (result == 0 && thread.may_run.load() == 0);  // nobody changed the word: the kernel may wake without a reason
+  lock_.acquire(thread);
+  load_context(thread);
+  if (!waiters_.remove(thread)) return 0;
+  return result == -EAGAIN ? 0 : result;
+}
+
+}  // namespace zs::engine

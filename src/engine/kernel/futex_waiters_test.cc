@@ -1,0 +1,70 @@
+#include "engine/kernel/futex_waiters.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/thread.h"
+
+namespace zs::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr FutexWaiters::Key kHere{.address = 0x1000}, kThere{.address = 0x2000};
+constexpr std::uint32_t kAny = ~0U;
+
+struct Queue {
+  Thread first, second, third;
+  FutexWaiters waiters;
+  std::vector<const Thread*> woken;
+  std::uint32_t wake(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits = kAny) {
+    woken.clear();
+    return waiters.wake(key, most, bits, [this](const Thread& thread) { woken.push_back(&thread); });
+  }
+};
+
+TEST(FutexWaiters, WakesThoseWhoCameFirst) {
+  Queue q;
+  q.waiters.add(q.second, kHere, kAny);
+  q.waiters.add(q.first, kHere, kAny);
+  q.waiters.add(q.third, kThere, kAny);
+  EXPECT_EQ(q.wake(kHere, 1), 1U);
+  EXPECT_THAT(q.woken, ElementsAre(&q.second));
+  EXPECT_EQ(q.wake(kHere, 5), 1U);
+  EXPECT_THAT(q.woken, ElementsAre(&q.first));
+  EXPECT_EQ(q.wake({.address = kThere.address, .shared = true}, 5), 0U);
+  EXPECT_EQ(q.wake(kThere, 0), 0U);
+  EXPECT_EQ(q.wake(kThere, 5), 1U);
+}
+
+TEST(FutexWaiters, PassesOverThoseWhoWaitForOtherBits) {
+  Queue q;
+  q.waiters.add(q.first, kHere, 1);
+  q.waiters.add(q.second, kHere, 6);
+  EXPECT_EQ(q.wake(kHere, 1, 2), 1U);
+  EXPECT_THAT(q.woken, ElementsAre(&q.second));
+}
+
+TEST(FutexWaiters, MovesTheOldestBehindThoseWhoWaitThere) {
+  Queue q;
+  q.waiters.add(q.first, kHere, kAny);
+  q.waiters.add(q.second, kHere, kAny);
+  q.waiters.add(q.third, kThere, kAny);
+  EXPECT_EQ(q.waiters.move(kHere, kThere, 1), 1U);
+  EXPECT_EQ(q.wake(kThere, 5), 2U);
+  EXPECT_THAT(q.woken, ElementsAre(&q.third, &q.first));
+  EXPECT_EQ(q.waiters.move(kHere, kHere, 5), 1U);
+  EXPECT_EQ(q.wake(kHere, 5), 1U);
+}
+
+TEST(FutexWaiters, OneWhoWasWokenWaitsNoMore) {
+  Queue q;
+  q.waiters.add(q.first, kHere, kAny);
+  EXPECT_TRUE(q.waiters.remove(q.first));
+  EXPECT_FALSE(q.waiters.remove(q.first));
+  q.wake(kHere, 5);
+  EXPECT_THAT(q.woken, IsEmpty());
+}
+
+}  // namespace
+}  // namespace zs::engine

@@ -1,0 +1,795 @@
+// System calls of the program. Nearly all pass to the kernel as they are; a table names those that the engine must
+// answer or change: memory (guest_map.h), signals, threads and processes, its own view of /proc, its descriptors, and what would
+// break the engine (seccomp).
+
+#include <asm/prctl.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/kernel/syscall_window.h"
+#include "engine/loader/exec_check.h"
+#include "engine/loader/held_environment.h"
+#include "engine/loader/proc_view.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+// Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, uapi/asm/prctl.h, and the system call table of x86-64: not in every libc's headers.
+constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
+constexpr int kSetSyscallUserDispatch = 59, kArchSetCpuid = 0x1012;
+constexpr long kFaccessat2 = 439;
+constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
+
+/// Calls that neither wait nor take long, so that the engine lock stays with the caller: a hand-over would cost more, and the
+/// order of threads stays a matter of what they compute.
+bool is_quick(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_futex: {
+      const long operation = a[1] & FUTEX_CMD_MASK;
+      return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||
+             operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
+    }
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_getppid:
+    case SYS_getuid:
+    case SYS_geteuid:
+    case SYS_getgid:
+    case SYS_getegid:
+    case SYS_getpgid:
+    case SYS_getsid:
+    case SYS_clock_gettime:
+    case SYS_clock_getres:
+    case SYS_gettimeofday:
+    case SYS_time:
+    case SYS_times:
+    case SYS_getrusage:
+    case SYS_uname:
+    case SYS_lseek:
+    case SYS_fstat:
+    case SYS_set_robust_list:
+    case SYS_get_robust_list:
+    case SYS_set_tid_address:
+    case SYS_sched_getaffinity:
+    case SYS_sched_setaffinity:
+    case SYS_sched_getparam:
+    case SYS_sched_getscheduler:
+    case SYS_sched_setscheduler:
+    case SYS_getpriority:
+    case SYS_setpriority:
+    case SYS_getcwd:
+    case SYS_umask:
+    case SYS_getrlimit:
+    case SYS_prlimit64:
+    case SYS_epoll_ctl:
+    case SYS_eventfd2:
+    case SYS_pipe2:
+    case SYS_dup:
+    case SYS_dup2:
+    case SYS_dup3:
+    case SYS_getcpu:
+    case SYS_sysinfo:
+    case SYS_timer_create:
+    case SYS_timer_settime:
+    case SYS_setitimer:
+    case SYS_membarrier:
+    case SYS_getrandom:
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+    case SYS_close:
+    case SYS_stat:
+    case SYS_lstat:
+    case SYS_newfstatat:
+    case SYS_statx:
+    case SYS_statfs:
+    case SYS_fstatfs:
+    case SYS_access:
+    case SYS_faccessat:
+    case kFaccessat2:
+    case SYS_readlink:
+    case SYS_readlinkat:
+    case SYS_getdents64:
+    case SYS_chdir:
+    case SYS_fchdir:
+    case SYS_mkdir:
+    case SYS_mkdirat:
+    case SYS_rmdir:
+    case SYS_rename:
+    case SYS_renameat:
+    case SYS_renameat2:
+    case SYS_unlink:
+    case SYS_unlinkat:
+    case SYS_link:
+    case SYS_linkat:
+    case SYS_symlink:
+    case SYS_symlinkat:
+    case SYS_chmod:
+    case SYS_fchmod:
+    case SYS_fchmodat:
+    case SYS_chown:
+    case SYS_fchown:
+    case SYS_fchownat:
+    case SYS_truncate:
+    case SYS_ftruncate:
+    case SYS_fadvise64:
+    case SYS_utimensat:
+    case SYS_memfd_create:
+    case SYS_socket:
+    case SYS_socketpair:
+    case SYS_bind:
+    case SYS_listen:
+    case SYS_getsockname:
+    case SYS_getpeername:
+    case SYS_getsockopt:
+    case SYS_setsockopt:
+    case SYS_shutdown:
+    case SYS_epoll_create1:
+    case SYS_timerfd_create:
+    case SYS_timerfd_settime:
+    case SYS_timerfd_gettime:
+    case SYS_rt_sigpending: return true;
+    case SYS_fcntl: return a[1] != F_SETLKW && a[1] != F_OFD_SETLKW;
+    default: return false;
+  }
+}
+
+enum class Transfer : std::uint8_t { None, Read, Write };
+/// Calls that read or write the descriptor which is their first argument.
+Transfer transfer_of(long number) {
+  switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_pread64:
+    case SYS_preadv: return Transfer::Read;
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_sendto: return Transfer::Write;
+    default: return Transfer::None;
+  }
+}
+
+/// Whether it is over at once: of a regular file always; a few bytes also go into a pipe or a socket that has room. What can be
+/// read there now may be gone to another process by then.
+bool is_over_at_once(int fd, Transfer transfer, bool few_bytes) {
+  struct stat about {};
+  if (raw_syscall(SYS_fstat, fd, &about) != 0) return true;
+  if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return true;
+  pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+  return transfer == Transfer::Write && few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
+}
+
+/// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
+bool is_traced() {
+  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (is_error(fd)) return false;
+  char text[1024] = "";
+  raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  const char* tracer = std::strstr(text, "TracerPid:");
+  return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
+}
+
+/// Calls in which a thread may stay for long, and be killed.
+bool may_wait(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_pause:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+    case SYS_msgrcv:
+    case SYS_semop:
+    case SYS_semtimedop: return true;
+    case SYS_futex: return !is_quick(number, a);
+    default: return false;
+  }
+}
+
+/// Calls that end or replace what holds the thread's signals.
+bool holds_signals(long number) {
+  switch (number) {
+    case SYS_execve:
+    case SYS_execveat:
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_rt_sigreturn: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void Runtime::handle_syscall(const Exit& exit) {
+  Thread& thread = *thread_;
+  const auto number = static_cast<long>(gpr(kRax));
+  const bool holds = holds_signals(number);
+  const bool called_off = holds ? !hold_signals() : thread.pending.load(std::memory_order_acquire) != 0;
+  if (called_off) {  // a signal's handler runs first, then the call
+    thread.pc = exit.pc;
+    thread.step.active = false;
+    return;
+  }
+  const long arguments[6] = {static_cast<long>(gpr(kRdi)), static_cast<long>(gpr(kRsi)), static_cast<long>(gpr(kRdx)),
+                             static_cast<long>(gpr(kR10)), static_cast<long>(gpr(kR8)),  static_cast<long>(gpr(kR9))};
+  thread.pc = exit.target;
+  gpr(kRcx) = exit.target;
+  gpr(kR11) = context_.flags;
+  take_time_pmi();
+  // Before the call: another thread may run during it, and it may take memory away.
+  if (thread.step.active && thread.cpu.core != nullptr) run_core_step(true, exit.target);
+  if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||
+      number == SYS_rt_sigreturn) {
+    retire_step(true);  // it may not come back
+  }
+  const bool retires_later = thread.step.active;
+  if (retires_later) observer().in_call(shown(thread.id), true);
+  const Outcome outcome = do_syscall(number, arguments);
+  if (retires_later) observer().in_call(shown(thread.id), false);
+  if (holds) settle_mask();
+  if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
+    thread.pc = exit.pc;
+    thread.step.active = false;
+    return;
+  }
+  if (outcome.set_result) gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
+  retire_step(true);
+}
+
+// Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
+// the kernel decides who is next, and two runs may differ.
+bool Runtime::keeps_turn(long number, const long (&a)[6]) const {
+  if (is_quick(number, a)) return true;
+  if (number == SYS_open || number == SYS_openat) {
+    struct stat about {};
+    const long found =
+        number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
+    return is_error(found) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
+  }
+  const Transfer transfer = transfer_of(number);
+  const bool few_bytes = (number == SYS_write || number == SYS_sendto) && a[2] >= 0 && a[2] <= PIPE_BUF;
+  return transfer != Transfer::None && is_over_at_once(static_cast<int>(a[0]), transfer, few_bytes);
+}
+
+long Runtime::pass_on(long number, const long (&a)[6]) {
+  Thread& thread = *thread_;
+  const bool stays = threads_.size() == 1 || keeps_turn(number, a);
+  if (may_wait(number, a)) observer().flush(shown(thread_->id));
+  if (!stays) give_up_lock();
+  long result = call_in_turn(thread, number, a);
+  if (!stays) {
+    // This thread's own variables only, until the lock is back.
+    lock_.acquire(thread);
+    load_context(thread);
+    if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(latest_core_time_);
+  }
+  if (result == -EFAULT && map_.protected_code_pages() != 0) {
+    // The kernel may have met a page that is write-protected only because it has translations.
+    std::vector<std::uint64_t> pages;
+    map_.for_each([&](const GuestMapping& mapping) {
+      if ((mapping.prot & PROT_WRITE) == 0) return;
+      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < map_.protected_code_pages();
+           page += kPageSize) {
+        if (map_.page_is_write_protected_for_code(page)) pages.push_back(page);
+      }
+    });
+    for (const std::uint64_t page : pages) {
+      translator_->invalidate(page, page + kPageSize);
+      map_.unprotect_code_page(page);
+    }
+    result = zs_interruptible_syscall(number, a, &thread.pending);
+  }
+  return result;
+}
+
+void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
+  const std::uint64_t end = address + length;
+  while (address < end) {
+    const GuestMapping* found = map_.find(address);
+    if (found == nullptr) {
+      address = map_.next_boundary(address);
+      continue;
+    }
+    if ((found->prot & PROT_EXEC) != 0) window_.expect_code(found->range());
+    Mapping mapping;
+    mapping.start = found->start;
+    mapping.length = found->end - found->start;
+    mapping.file_offset = found->offset;
+    mapping.protection = found->prot;
+    mapping.flags = found->flags;
+    mapping.path = found->name();
+    if (mapping.path.empty()) mapping.path = "//anon";
+    if (found->file) {
+      mapping.device_major = found->file->device_major;
+      mapping.device_minor = found->file->device_minor;
+      mapping.inode = found->file->inode;
+    }
+    observer().mapped(shown(thread_->id), mapping);
+    adopt_marks();
+    address = found->end;
+  }
+}
+
+Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6]) {
+  return config_.virtual_time ? in_virtual_time(number, a) : answer(number, a);
+}
+
+Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
+  const auto u = [&](int i) { return static_cast<std::uint64_t>(a[i]); };
+  const auto i32 = [&](int i) { return static_cast<int>(a[i]); };
+  switch (number) {
+    // --- memory
+    case SYS_mmap: {
+      const long result = map_.mmap(u(0), u(1), i32(2), i32(3), i32(4), u(5));
+      fetch_range_ = {};
+      if (!is_error(result) && (i32(3) & MAP_FIXED) != 0) tell_core_unmapped(u(0), u(1));
+      if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(1));
+      return {result};
+    }
+    case SYS_munmap: {
+      fetch_range_ = {};
+      const long result = map_.munmap(u(0), u(1));
+      if (result == 0) tell_core_unmapped(u(0), u(1));
+      return {result};
+    }
+    case SYS_mremap: {
+      const long result = map_.mremap(u(0), u(1), u(2), i32(3), u(4));
+      fetch_range_ = {};
+      if (!is_error(result)) {
+        const auto moved_to = static_cast<std::uint64_t>(result);
+        if (moved_to != u(0))
+          tell_core_unmapped(u(0), u(1));
+        else if (u(2) < u(1))
+          tell_core_unmapped(u(0) + u(2), u(1) - u(2));
+        if ((i32(3) & MREMAP_FIXED) != 0) tell_core_unmapped(moved_to, u(2));
+        report_mapping(moved_to, u(2));
+      }
+      return {result};
+    }
+    case SYS_mprotect:
+    case SYS_pkey_mprotect: {
+      const long result =
+          number == SYS_mprotect ? map_.mprotect(u(0), u(1), i32(2)) : map_.pkey_mprotect(u(0), u(1), i32(2), i32(3));
+      fetch_range_ = {};
+      if (result == 0 && (i32(2) & PROT_EXEC) != 0) report_mapping(u(0), u(1));
+      return {result};
+    }
+    case SYS_madvise: return {map_.madvise(u(0), u(1), i32(2))};
+    case SYS_msync: return {map_.msync(u(0), u(1), i32(2))};
+    case SYS_brk: {
+      const std::uint64_t before = map_.brk_end();
+      const long result = map_.brk(u(0));
+      if (map_.brk_end() < before) tell_core_unmapped(map_.brk_end(), before - map_.brk_end());
+      const std::uint64_t grown = page_up(before);  // the kernel tells perf of new pages, too
+      if (map_.brk_end() > grown) report_mapping(grown, map_.brk_end() - grown);
+      return {result};
+    }
+    case SYS_shmat: return {map_.shmat(i32(0), u(1), i32(2))};
+    case SYS_shmdt: {
+      const GuestMapping* const attached = map_.find(u(0));
+      const AddressRange range = attached == nullptr ? AddressRange{} : attached->range();
+      const long result = map_.shmdt(u(0));
+      if (result == 0) tell_core_unmapped(range.start, range.size());
+      return {result};
+    }
+    case SYS_remap_file_pages: return {map_.remap_file_pages(u(0), u(1), i32(2), u(3), i32(4))};
+
+    // --- signals
+    case SYS_rt_sigaction: return {sys_rt_sigaction(i32(0), u(1), u(2), u(3))};
+    case SYS_rt_sigprocmask: {
+      const long result = sys_rt_sigprocmask(i32(0), u(1), u(2), u(3));
+      if (result == kInterruptedBeforeStart) return {result};
+      gpr(kRax) = static_cast<std::uint64_t>(result);
+      deliver_sent();
+      return {result, false};
+    }
+    case SYS_sigaltstack: return {sys_sigaltstack(u(0), u(1))};
+    case SYS_rt_sigreturn: sys_rt_sigreturn(); return {0, false};
+    case SYS_rt_sigsuspend:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2: {
+      // The kernel swaps the mask for the time of the call; a handler's mask builds on the swapped one.
+      std::uint64_t mask_at = 0;
+      if (number == SYS_rt_sigsuspend)
+        mask_at = u(0);
+      else if (number == SYS_ppoll)
+        mask_at = u(3);
+      else if (number == SYS_pselect6)
+        mask_at = u(5) == 0 ? 0 : read_guest_value<std::uint64_t>(u(5)).value_or(0);
+      else
+        mask_at = u(4);
+      const auto mask = mask_at == 0 ? std::nullopt : read_guest_value<std::uint64_t>(mask_at);
+      Thread& thread = *thread_;
+      const long result = pass_on(number, a);
+      if (mask && result != kInterruptedBeforeStart && thread.pending.load(std::memory_order_acquire) != 0) {
+        thread.has_temporary_mask = true;
+        thread.temporary_mask = *mask;
+      }
+      return {result};
+    }
+
+    // --- threads and processes
+    case SYS_clone: return {sys_clone(u(0), u(1), u(2), u(3), u(4))};
+    case SYS_clone3: return {sys_clone3(u(0), u(1))};
+    case SYS_fork: return {sys_clone(SIGCHLD, 0, 0, 0, 0)};
+    case SYS_vfork: return {sys_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0)};
+    case SYS_execve: return {sys_execve(AT_FDCWD, u(0), u(1), u(2), 0)};
+    case SYS_execveat: return {sys_execve(i32(0), u(1), u(2), u(3), i32(4))};
+    case SYS_exit: exit_thread(i32(0));
+    case SYS_exit_group: exit_process(i32(0));
+    case SYS_rseq: return {-ENOSYS};
+    case SYS_futex:
+      if (const auto answer = sys_futex(a)) return {*answer};
+      return {pass_on(number, a)};
+    case kFutexWaitv:  // would wait where the engine's wakes do not come
+    case kFutexWake:
+    case kFutexWait:
+    case kFutexRequeue: return {-ENOSYS};
+    case SYS_sched_getaffinity:
+    case SYS_sched_setaffinity: let_go_of_processors(); return {pass_on(number, a)};
+    case SYS_sched_yield:
+      if (lock_.contended()) yield();
+      return {0};
+    case SYS_arch_prctl: return {sys_arch_prctl(a)};
+    case SYS_prctl: return {sys_prctl(a)};
+    case SYS_ptrace: {
+      const long result = pass_on(number, a);
+      if (a[0] == PTRACE_TRACEME && result == 0) thread_->process->traced = true;
+      return {result};
+    }
+    case SYS_seccomp:
+      if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
+        observer().notice(
+            "seccomp filters are not supported under translation: the program's request was answered EINVAL");
+        return {-EINVAL};
+      }
+      return {pass_on(number, a)};
+    case SYS_getdents64: return {sys_getdents64(a)};
+    case SYS_perf_event_open: return {-ENOSYS};
+    case SYS_setrlimit:
+    case SYS_prlimit64: {
+      const long result = pass_on(number, a);
+      const bool own = number == SYS_setrlimit || a[0] == 0 || a[0] == thread_->process->pid;
+      const int resource = number == SYS_setrlimit ? i32(0) : i32(1);
+      const std::uint64_t given = number == SYS_setrlimit ? u(1) : u(2);
+      if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
+        if (const auto limit = read_guest_value<std::uint64_t>(given)) map_.set_stack_limit(*limit);
+      }
+      return {result};
+    }
+    case SYS_getrandom:
+      // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
+      if (config_.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0)
+        return {write_random(u(0), std::min<std::uint64_t>(u(1), 256))};
+      return {pass_on(number, a)};
+    default: break;
+  }
+  if (const auto answer = proc_syscall(number, a)) return {*answer};
+  if (const auto answer = descriptor_syscall(number, a)) return {*answer};
+  if (config_.virtual_time) {
+    if (const auto answer = virtual_syscall(number, a)) return {*answer};
+  }
+  return {pass_on(number, a)};
+}
+
+long Runtime::sys_arch_prctl(const long (&a)[6]) {
+  const auto address = static_cast<std::uint64_t>(a[1]);
+  switch (static_cast<int>(a[0])) {
+    case ARCH_SET_FS:
+      if (address >= kTaskSize) return -EPERM;
+      set_fs_base(address);
+      return 0;
+    case ARCH_SET_GS:
+      if (address >= kTaskSize) return -EPERM;
+      context_.gs_base = address;
+      return 0;
+    // As where the processor cannot do it: the engine itself asks what the processor is.
+    case kArchSetCpuid:
+      if (address != 0) return pass_on(SYS_arch_prctl, a);
+      observer().notice(
+          "CPUID that faults is not supported under translation: the program's arch_prctl(ARCH_SET_CPUID) was answered "
+          "ENODEV");
+      return -ENODEV;
+    case ARCH_GET_FS: return write_guest(address, &context_.fs_base, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_GS: return write_guest(address, &context_.gs_base, 8) == 8 ? 0 : -EFAULT;
+    default: return pass_on(SYS_arch_prctl, a);
+  }
+}
+
+long Runtime::sys_prctl(const long (&a)[6]) {
+  switch (static_cast<int>(a[0])) {
+    case PR_SET_NAME: {
+      const long result = pass_on(SYS_prctl, a);
+      char name[17] = "";
+      read_guest(static_cast<std::uint64_t>(a[1]), name, 16);
+      name[15] = 0;
+      if (result == 0) observer().renamed(shown(thread_->id), name, false);
+      return result;
+    }
+    case PR_SET_SECCOMP:
+      observer().notice(
+          "seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
+      return -EINVAL;
+    // The engine itself asks the processor for the time.
+    case PR_SET_TSC:
+      if (static_cast<int>(a[1]) != PR_TSC_SIGSEGV) return pass_on(SYS_prctl, a);
+      observer().notice(
+          "RDTSC that faults is not supported under translation: the program's prctl(PR_SET_TSC) was answered EINVAL");
+      return -EINVAL;
+    case PR_SET_MM: return -EPERM;
+    case kSetSyscallUserDispatch: return -EINVAL;
+    default: return pass_on(SYS_prctl, a);
+  }
+}
+
+std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
+  int path_at = -1;
+  switch (number) {
+    case SYS_open:
+    case SYS_readlink:
+    case SYS_stat:
+    case SYS_lstat:
+    case SYS_access: path_at = 0; break;
+    case SYS_openat:
+    case SYS_openat2:
+    case SYS_readlinkat:
+    case SYS_newfstatat:
+    case SYS_statx:
+    case SYS_faccessat:
+    case kFaccessat2: path_at = 1; break;
+    default: return std::nullopt;
+  }
+  const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
+  char start[6];
+  if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
+  std::string path;
+  if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
+  const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
+  const bool links = number == SYS_readlink || number == SYS_readlinkat;
+  if (opens && path.ends_with("/status")) {
+    let_go_of_processors();
+    lock_.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
+  }
+  auto answer = proc_path(path, shown_id(thread_->process->pid), program_, map_);
+  if (!answer && links && path == "/proc/self" && first_pid_ != 0)
+    answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(shown_id(thread_->process->pid))};
+  if (!answer) {
+    const auto real = real_proc_path(path);
+    if (!real) return std::nullopt;
+    long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    changed[path_at] = reinterpret_cast<long>(real->c_str());
+    return pass_on(number, changed);
+  }
+  switch (answer->kind) {
+    case ProcAnswer::Kind::Error:
+      if (opens) return answer->error;
+      return std::nullopt;
+    case ProcAnswer::Kind::Content: {
+      if (!opens) return std::nullopt;
+      std::uint64_t flags = static_cast<std::uint64_t>(number == SYS_open ? a[1] : a[2]);
+      if (number == SYS_openat2) flags = read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0);
+      return open_content(answer->text, static_cast<int>(flags));
+    }
+    case ProcAnswer::Kind::Path: {
+      if (links) {
+        const auto size = static_cast<std::int64_t>(number == SYS_readlink ? a[2] : a[3]);
+        const auto out = static_cast<std::uint64_t>(number == SYS_readlink ? a[1] : a[2]);
+        if (size <= 0) return -EINVAL;
+        const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
+        return write_guest(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
+      }
+      if (number == SYS_lstat) return std::nullopt;
+      if (number == SYS_newfstatat && (a[3] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      if (number == SYS_statx && (a[2] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+      changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
+      return pass_on(number, changed);
+    }
+  }
+  return std::nullopt;
+}
+
+// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
+std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
+  const int first = config_.first_private_fd;
+  const auto is_private = [&](long fd) {
+    return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
+  };
+  switch (number) {
+    case SYS_close:
+    case SYS_read:
+    case SYS_write:
+    case SYS_dup:
+    case SYS_fstat:
+    case SYS_fcntl:
+    case SYS_lseek:
+    case SYS_ioctl:
+      if (is_private(a[0])) return -EBADF;
+      return std::nullopt;
+    case SYS_dup2:
+    case SYS_dup3:
+      if (is_private(a[0]) || is_private(a[1])) return -EBADF;
+      return std::nullopt;
+    case SYS_close_range: {
+      const auto low = static_cast<unsigned>(a[0]);
+      const auto high = static_cast<unsigned>(a[1]);
+      const auto begin = static_cast<unsigned>(first);
+      const unsigned end = begin + kPrivateDescriptors;
+      if (low > high || high < begin || low >= end) return std::nullopt;
+      long result = 0;
+      if (low < begin) result = raw_syscall(SYS_close_range, low, begin - 1, a[2]);
+      if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
+      return result;
+    }
+    default: return std::nullopt;
+  }
+}
+
+// Leaves the tool's descriptors out of a listing of /proc/self/fd.
+long Runtime::sys_getdents64(const long (&a)[6]) {
+  const long result = pass_on(SYS_getdents64, a);
+  if (result <= 0) return result;
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
+  char target[64];
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1);
+  if (length <= 0 || std::memcmp(target, "/proc/", 6) != 0) return result;
+  const std::string_view path(target, static_cast<std::size_t>(length));
+  if (!path.ends_with("/fd") && !path.ends_with("/fdinfo")) return result;
+  std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
+  const auto buffer = static_cast<std::uint64_t>(a[1]);
+  if (read_guest(buffer, entries.data(), entries.size()) != entries.size()) return result;
+  constexpr std::size_t kNameOffset = 19;  // struct linux_dirent64: ino, off, reclen, type, name
+  for (std::size_t at = 0; at + kNameOffset < entries.size();) {
+    std::uint16_t size;
+    std::memcpy(&size, &entries[at + 16], 2);
+    if (size == 0) break;
+    const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
+    const bool ours = fd >= config_.first_private_fd && fd < config_.first_private_fd + kPrivateDescriptors;
+    const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
+    if (!ours) kept.insert(kept.end(), from, from + size);
+    at += size;
+  }
+  // Nothing left does not mean the end of the directory.
+  if (kept.empty()) return sys_getdents64(a);
+  if (kept.size() != entries.size()) write_guest(buffer, kept.data(), kept.size());
+  return static_cast<long>(kept.size());
+}
+
+// What a program that is not followed must not inherit.
+void Runtime::close_own_descriptors_on_exec(bool close) const {
+  for (int fd = config_.first_private_fd; fd < config_.first_private_fd + kPrivateDescriptors; ++fd)
+    raw_syscall(SYS_fcntl, fd, F_SETFD, close ? FD_CLOEXEC : 0);
+}
+
+long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
+  Thread& thread = *thread_;
+  ExecRequest request;
+  request.dirfd = dirfd;
+  request.path = path;
+  request.argv = argv;
+  request.envp = envp;
+  request.flags = flags;
+  request.pid = shown_id(thread.process->pid);
+  request.own_exe = program_.exe_path;
+  const ExecDecision decision = check_exec(request);
+  if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
+  lock_.let_go(thread);  // it would be inherited
+  const bool traced = is_traced();
+  const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
+                      !config_.exec_prefix.empty();
+  if (!follow) {
+    observer().notice("not followed: " + decision.resolved_path + ": " +
+                      (traced ? "it is traced by another program" : decision.reason));
+  }
+  std::vector<std::string> words;
+  if (follow) {
+    words = config_.exec_prefix;
+    char mask[24];
+    std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(thread.mask));
+    words.push_back("--signal-mask");
+    words.push_back(mask);
+    words.push_back("--random-seed");
+    words.push_back(std::to_string(clock_.random()));
+    if (decision.exec_name != decision.load_path) {
+      words.push_back("--exec-name");
+      words.push_back(decision.exec_name);
+    }
+    words.push_back(decision.load_path);
+  }
+  words.insert(words.end(), decision.argv.begin(), decision.argv.end());
+  std::vector<std::string> variables = decision.envp;
+  if (follow) std::transform(variables.begin(), variables.end(), variables.begin(), held);
+  std::vector<const char*> arguments, environment;
+  for (const auto& word : words) arguments.push_back(word.c_str());
+  arguments.push_back(nullptr);
+  for (const auto& variable : variables) environment.push_back(variable.c_str());
+  environment.push_back(nullptr);
+
+  end_all_threads();
+  queue_signals_for_next_image();
+  // The new image inherits what the program ignores. Signals are held: they wait in the kernel for the followed image, which
+  // opens the gate itself. A native one needs the program's mask now; nobody is here to take a signal any more, so it does
+  // what it would do to the new image.
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP) continue;
+    KernelSigaction inherited;
+    inherited.handler = thread.process->actions[signal].handler == 1 ? 1 : 0;
+    if (inherited.handler == 1 || !follow) raw_syscall(SYS_rt_sigaction, signal, &inherited, nullptr, 8);
+  }
+  if (!follow) {
+    turns_.end(std::exchange(thread.process->seat, 0), 0);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+    close_own_descriptors_on_exec(true);
+  }
+  // A vfork child takes the lock with it into the new image unless it gives it up.
+  const bool borrowed = thread.process->vfork_child;
+  if (borrowed) give_up_lock();
+  // A program that is not followed gets what the caller gave; a tracer sees the call that was made.
+  const auto* program_path = reinterpret_cast<const char*>(path);
+  const long result = follow ? raw_syscall(SYS_execve, words[0].c_str(), arguments.data(), environment.data())
+                      : dirfd == AT_FDCWD && flags == 0
+                          ? raw_syscall(SYS_execve, program_path, argv, envp)
+                          : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);
+  // Still here: as if nothing had happened.
+  const std::uint64_t everything = ~std::uint64_t{0};
+  if (!follow) {
+    close_own_descriptors_on_exec(false);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  }
+  if (borrowed) {
+    lock_.acquire(thread);
+    load_context(thread);
+  }
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP) install(signal, thread.process->actions[signal]);
+  }
+  let_others_take_signals();
+  announce_thread(thread);
+  return result;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,333 @@
+// System calls in which a process waits for another one, while processes take turns (process_turns.h): the call is made when it need not
+// wait any more, and the turn goes round until then. What comes of it is what the kernel would answer whoever calls at that moment.
+//   * A write into a pipe is made in pieces that a pipe takes at once, if it takes anything (PIPE_BUF); so the kernel may, too.
+//   * Calls whose wait cannot be tried beforehand are made outside.
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "engine/kernel/syscall_window.h"
+#include "engine/kernel/waiting_calls.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+namespace {
+
+enum class Waits : std::uint8_t { Never, Input, Output, Child, Poll, Suspend, Elsewhere };
+
+// clang-format off
+constexpr struct {
+  long number;
+  Waits waits;
+} kCalls[] = {
+    {SYS_read,            Waits::Input},
+    {SYS_readv,           Waits::Input},
+    {SYS_recvfrom,        Waits::Input},
+    {SYS_recvmsg,         Waits::Input},
+    {SYS_accept,          Waits::Input},
+    {SYS_accept4,         Waits::Input},
+    {SYS_write,           Waits::Output},
+    {SYS_writev,          Waits::Output},
+    {SYS_sendto,          Waits::Output},
+    {SYS_sendmsg,         Waits::Output},
+    {SYS_wait4,           Waits::Child},
+    {SYS_waitid,          Waits::Child},
+    {SYS_poll,            Waits::Poll},
+    {SYS_ppoll,           Waits::Poll},
+    {SYS_select,          Waits::Poll},
+    {SYS_pselect6,        Waits::Poll},
+    {SYS_epoll_wait,      Waits::Poll},
+    {SYS_epoll_pwait,     Waits::Poll},
+    {SYS_rt_sigsuspend,   Waits::Suspend},
+    {SYS_recvmmsg,        Waits::Elsewhere},
+    {SYS_sendmmsg,        Waits::Elsewhere},
+    {SYS_connect,         Waits::Elsewhere},
+    {SYS_epoll_pwait2,    Waits::Elsewhere},
+    {SYS_nanosleep,       Waits::Elsewhere},
+    {SYS_clock_nanosleep, Waits::Elsewhere},
+    {SYS_pause,           Waits::Elsewhere},
+    {SYS_rt_sigtimedwait, Waits::Elsewhere},
+    {SYS_msgrcv,          Waits::Elsewhere},
+    {SYS_msgsnd,          Waits::Elsewhere},
+    {SYS_semop,           Waits::Elsewhere},
+    {SYS_semtimedop,      Waits::Elsewhere},
+    {SYS_splice,          Waits::Elsewhere},
+    {SYS_tee,             Waits::Elsewhere},
+    {SYS_vmsplice,        Waits::Elsewhere},
+    {SYS_sendfile,        Waits::Elsewhere},
+};
+// clang-format on
+
+bool is_fifo(long number, const long (&a)[6]) {
+  struct stat about {};
+  const long found =
+      number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
+  return !is_error(found) && S_ISFIFO(about.st_mode);
+}
+
+Waits waits_for(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_open:
+    case SYS_openat: return is_fifo(number, a) ? Waits::Elsewhere : Waits::Never;
+    case SYS_fcntl: return a[1] == F_SETLKW || a[1] == F_OFD_SETLKW ? Waits::Elsewhere : Waits::Never;
+    case SYS_flock: return (a[1] & LOCK_NB) == 0 ? Waits::Elsewhere : Waits::Never;
+    case SYS_futex: {
+      const long operation = a[1] & FUTEX_CMD_MASK;
+      const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI ||
+                         operation == FUTEX_LOCK_PI2 || operation == FUTEX_WAIT_REQUEUE_PI;
+      return waits ? Waits::Elsewhere : Waits::Never;
+    }
+    default: break;
+  }
+  const auto* const found = std::ranges::find(kCalls, number, [](const auto& call) { return call.number; });
+  return found == std::end(kCalls) ? Waits::Never : found->waits;
+}
+
+/// Whether a call on the descriptor may wait: not if it is a file, or was opened so.
+struct Waiting {
+  explicit Waiting(long fd) {
+    struct stat about {};
+    const long flags = raw_syscall(SYS_fcntl, fd, F_GETFL);
+    if (is_error(flags) || raw_syscall(SYS_fstat, fd, &about) != 0) return;
+    waits = (flags & O_NONBLOCK) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode) && !S_ISBLK(about.st_mode);
+    fifo = S_ISFIFO(about.st_mode);
+  }
+  bool waits = false, fifo = false;
+};
+
+bool never_waits(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_recvfrom:
+    case SYS_sendto: return (a[3] & MSG_DONTWAIT) != 0;
+    case SYS_recvmsg:
+    case SYS_sendmsg: return (a[2] & MSG_DONTWAIT) != 0;
+    default: return false;
+  }
+}
+
+/// Of SYS_writev and SYS_sendmsg roughly: whether it is so few bytes that a ready descriptor takes them.
+bool is_short(long number, const long (&a)[6]) {
+  if (number == SYS_write || number == SYS_sendto) return static_cast<std::uint64_t>(a[2]) <= PIPE_BUF;
+  if (number != SYS_writev) return true;
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(a[2]) && sum <= PIPE_BUF; ++i) {
+    const auto piece = read_guest_value<iovec>(static_cast<std::uint64_t>(a[1]) + i * sizeof(iovec));
+    if (!piece) break;
+    sum += piece->iov_len;
+  }
+  return sum <= PIPE_BUF;
+}
+
+/// In milliseconds; below 0: none.
+std::int64_t limit_of_poll(const WaitingCall& call, const long (&a)[6]) {
+  const long limit = a[call.limit];
+  if (call.unit == WaitingCall::Unit::Milliseconds) return static_cast<std::int32_t>(limit);
+  const auto given = read_guest_value<TwoWords>(static_cast<std::uint64_t>(limit));
+  if (limit == 0 || !given) return -1;
+  const std::int64_t per_millisecond = call.unit == WaitingCall::Unit::Timeval ? 1000 : 1'000'000;
+  return (*given)[0] * 1000 + ((*given)[1] + per_millisecond - 1) / per_millisecond;
+}
+
+std::int64_t now_ms() {
+  TwoWords time{};
+  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, time.data());
+  return time[0] * 1000 + time[1] / 1'000'000;
+}
+
+/// What select was asked, which it overwrites with the answer.
+class FdSets {
+ public:
+  static constexpr long kMost = 8192;
+  FdSets(long number, const long (&a)[6]) {
+    if (number != SYS_select && number != SYS_pselect6) return;
+    bytes_ = static_cast<std::size_t>(std::clamp(a[0], 0L, kMost) + 63) / 64 * 8;
+    for (std::size_t i = 0; i < 3; ++i) {
+      places_[i] = static_cast<std::uint64_t>(a[i + 1]);
+      if (places_[i] != 0) read_guest(places_[i], asked_[i].data(), bytes_);
+    }
+  }
+  void give_back() const {
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (places_[i] != 0) write_guest(places_[i], asked_[i].data(), bytes_);
+    }
+  }
+
+ private:
+  std::size_t bytes_ = 0;
+  std::uint64_t places_[3] = {};
+  std::array<std::byte, kMost / 8> asked_[3];
+};
+
+}  // namespace
+
+// Of a wait that a signal ended: the handler runs, and then the call again, if it asked for that.
+long Runtime::interrupted(const Thread& thread, bool restarts) {
+  const std::uint32_t pending = thread.pending.load(std::memory_order_acquire);
+  const KernelSigaction& action = thread.process->actions[thread.pending_signal];
+  const bool handled = (pending & kSlotFull) != 0 && action.handler > 1;
+  return handled && !(restarts && (action.flags & SA_RESTART) != 0) ? -EINTR : kInterruptedBeforeStart;
+}
+
+// The others run. false: a signal waits.
+bool Runtime::idles(Thread& thread) {
+  if (thread.pending.load(std::memory_order_acquire) != 0) return false;
+  turns_.pass(thread.process->seat, true);
+  return true;
+}
+
+// false: a signal came first.
+bool Runtime::await_ready(Thread& thread, long fd, short events) {
+  pollfd ready{.fd = static_cast<int>(fd), .events = events, .revents = 0};
+  while (raw_syscall(SYS_poll, &ready, 1, 0) == 0) {
+    if (!idles(thread)) return false;
+  }
+  turns_.going_on(thread.process->seat);
+  return true;
+}
+
+long Runtime::call_outside(Thread& thread, long number, const long (&a)[6]) {
+  const int seat = thread.process->seat;
+  turns_.leave(seat);
+  const long result = zs_interruptible_syscall(number, a, &thread.pending);
+  turns_.come_back(seat);
+  return result;
+}
+
+long Runtime::read_in_turn(Thread& thread, long number, const long (&a)[6]) {
+  const bool ready = never_waits(number, a) || !Waiting(a[0]).waits;
+  if (!ready && !await_ready(thread, a[0], POLLIN)) return interrupted(thread, true);
+  return zs_interruptible_syscall(number, a, &thread.pending);
+}
+
+long Runtime::write_in_turn(Thread& thread, long number, const long (&a)[6]) {
+  const Waiting to(a[0]);
+  if (!to.waits || never_waits(number, a)) return zs_interruptible_syscall(number, a, &thread.pending);
+  if (number == SYS_write && to.fifo && a[2] > 0) {
+    long done = 0;
+    while (done < a[2]) {
+      if (!await_ready(thread, a[0], POLLOUT)) return done != 0 ? done : interrupted(thread, true);
+      const long piece[6] = {a[0], a[1] + done, std::min<long>(a[2] - done, PIPE_BUF), 0, 0, 0};
+      const long result = zs_interruptible_syscall(SYS_write, piece, &thread.pending);
+      if (is_error(result)) return done != 0 ? done : result;
+      done += result;
+    }
+    return done;
+  }
+  if (!is_short(number, a)) return call_outside(thread, number, a);
+  if (!await_ready(thread, a[0], POLLOUT)) return interrupted(thread, true);
+  return zs_interruptible_syscall(number, a, &thread.pending);
+}
+
+long Runtime::wait_for_child_in_turn(Thread& thread, long number, const long (&a)[6]) {
+  long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+  siginfo_t info{};
+  long& options = number == SYS_wait4 ? tried[2] : tried[3];
+  if ((options & WNOHANG) != 0) return zs_interruptible_syscall(number, a, &thread.pending);
+  options |= WNOHANG;
+  if (number == SYS_waitid) tried[2] = reinterpret_cast<long>(&info);
+  for (;;) {
+    const long result = raw_syscall(number, tried[0], tried[1], tried[2], tried[3], tried[4]);
+    const bool none = result == 0 && (number == SYS_wait4 || info.si_pid == 0);
+    if (!none) {
+      turns_.going_on(thread.process->seat);
+      constexpr std::size_t kWritten = offsetof(siginfo_t, si_status) + sizeof info.si_status;
+      if (number == SYS_waitid && result == 0 && a[2] != 0 &&
+          write_guest(static_cast<std::uint64_t>(a[2]), &info, kWritten) != kWritten)
+        return -EFAULT;
+      return result;
+    }
+    if (!idles(thread)) return interrupted(thread, true);
+  }
+}
+
+// With a limit of 0 all these look, and take a signal that their own mask lets through; but for epoll_pwait, which leaves it waiting then.
+long Runtime::poll_in_turn(Thread& thread, long number, const long (&a)[6]) {
+  const bool selects = number == SYS_select || number == SYS_pselect6;
+  if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost))
+    return call_outside(thread, number, a);
+  const WaitingCall& call = *waiting_call(number);
+  const std::int64_t limit = limit_of_poll(call, a);
+  FdSets sets(number, a);
+  TwoWords at_once{};
+  long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+  const bool in_milliseconds = call.unit == WaitingCall::Unit::Milliseconds;
+  tried[call.limit] = in_milliseconds ? 0 : reinterpret_cast<long>(at_once.data());
+  const std::int64_t end = limit < 0 ? INT64_MAX : now_ms() + limit;
+  for (bool first = true;; first = false) {
+    const long result = zs_interruptible_syscall(number, tried, &thread.pending);
+    if (result != 0) {
+      turns_.going_on(thread.process->seat);
+      return result == kInterruptedBeforeStart && !first ? interrupted(thread, false) : result;
+    }
+    const bool over = now_ms() >= end;
+    // Who asks again and again waits for others, too.
+    if (!over || limit == 0) turns_.pass(thread.process->seat, true);
+    if (over) return 0;
+    sets.give_back();
+    at_once = {};
+  }
+}
+
+// With a limit of 0, ppoll does what sigsuspend does, but for the waiting.
+long Runtime::suspend_in_turn(Thread& thread, const long (&a)[6]) {
+  for (;;) {
+    TwoWords limit{};
+    const long look[6] = {0, 0, reinterpret_cast<long>(limit.data()), a[0], a[1], 0};
+    const long result = zs_interruptible_syscall(SYS_ppoll, look, &thread.pending);
+    if (result != 0) {
+      turns_.going_on(thread.process->seat);
+      return result;
+    }
+    turns_.pass(thread.process->seat, true);
+  }
+}
+
+// It computes, and calls nobody. Others can wait, unless it waits for them with its eyes on memory, and that may take its time: where a block
+// ends that is the last of a turn depends on what is counted, where a call is made does not.
+void Runtime::compute_in_turn(Thread& thread) {
+  constexpr std::uint32_t kManyTurns = 200,
+                          kManyModelled = 10'000;  // half a second or so; those of a modelled core are short
+  Process& process = *thread.process;
+  if (process.seat == 0 || ++process.turns < (models_ ? kManyModelled : kManyTurns)) return;
+  process.turns = 0;
+  turns_.pass(process.seat, false);
+}
+
+long Runtime::call_in_turn(Thread& thread, long number, const long (&a)[6]) {
+  Process& process = *thread.process;
+  if (process.seat == 0 || !turns_.shared()) return zs_interruptible_syscall(number, a, &thread.pending);
+  process.turns = 0;
+  constexpr std::uint32_t kManyCalls = 2000;  // a process may wait by looking again and again
+  if (turns_.wanted() && ++process.calls >= kManyCalls) {
+    process.calls = 0;
+    turns_.pass(process.seat, false);
+  }
+  switch (waits_for(number, a)) {
+    case Waits::Input: return read_in_turn(thread, number, a);
+    case Waits::Output: return write_in_turn(thread, number, a);
+    case Waits::Child: return wait_for_child_in_turn(thread, number, a);
+    case Waits::Poll: return poll_in_turn(thread, number, a);
+    case Waits::Suspend: return suspend_in_turn(thread, a);
+    case Waits::Elsewhere: return call_outside(thread, number, a);
+    case Waits::Never: break;
+  }
+  return zs_interruptible_syscall(number, a, &thread.pending);
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,205 @@
+#include "engine/translate/stubs.h"
+
+#include <cpuid.h>
+
+#include "base/check.h"
+#include "engine/translate/emitter.h"
+#include "engine/translate/near_stop.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
+
+/// A rip-relative operand on the context with opcode bytes in front: `extension` is ModRM.reg.
+void on_context(Emitter& out, std::initializer_list<unsigned> opcode, unsigned extension, std::uint64_t address) {
+  for (const unsigned byte : opcode) out.u8(byte);
+  out.u8(0x05u | (extension << 3));
+  out.u32(Emitter::relative(address, out.here() + 4));
+}
+
+bool has_xsaveopt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(0xD, 1, &a, &b, &c, &d) != 0 && (a & 1u) != 0;
+}
+
+void emit_xsave(Emitter& out, std::uint64_t area) {
+  out.u8(0xB8);
+  out.u32(UINT32_MAX);  // mov eax, -1
+  out.u8(0xBA);
+  out.u32(UINT32_MAX);  // mov edx, -1
+  // XSAVEOPT skips what has not changed since XRSTOR loaded it from here: most exits touch no vector register.
+  on_context(out, {0x48, 0x0F, 0xAE}, has_xsaveopt() ? 6 : 4, area);
+}
+
+void emit_xrstor(Emitter& out, std::uint64_t area) {
+  out.u8(0xB8);
+  out.u32(UINT32_MAX);
+  out.u8(0xBA);
+  out.u32(UINT32_MAX);
+  on_context(out, {0x48, 0x0F, 0xAE}, 5, area);  // xrstor64
+}
+
+bool has_avx() {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_AVX) != 0 && (xsave_mask() & 4) != 0;
+}
+
+}  // namespace
+
+bool has_lahf() {
+  unsigned a, b, c, d;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LAHF_LM) != 0;
+}
+
+std::uint32_t xsave_bytes() {
+  // Asked once: in a virtual machine CPUID takes as long as a thousand instructions, and this is asked at every thread switch.
+  static const std::uint32_t bytes = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    CHECK(__get_cpuid_count(0xD, 0, &a, &b, &c, &d) != 0);
+    return b;
+  }();
+  return bytes;
+}
+
+std::uint64_t xsave_mask() {
+  std::uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (std::uint64_t{high} << 32) | low;
+}
+
+Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
+  const std::uint64_t context = window.context_address();
+  const std::uint64_t area = context + kXsaveOffset;
+  Emitter out(window.stubs_begin(), window.code_begin(), context);
+  Stubs stubs;
+  const auto align = [&] {
+    while (out.here() % 16 != 0) out.u8(0xCC);
+  };
+  const auto pad = [&](std::uint64_t& address) {  // a jump at a known place, to be patched
+    align();
+    address = out.here();
+    out.jmp(address);
+    return out.here();
+  };
+  const std::uint64_t direct_miss_after = pad(stubs.direct_miss), hashed_miss_after = pad(stubs.hashed_miss);
+  CHECK(stubs.direct_miss == Window::direct_miss_at(context) && stubs.hashed_miss == Window::hashed_miss_at(context));
+
+  // The program's to and from the Context; the stack is the engine's in between.
+  const auto bias = static_cast<std::int32_t>(window.pointer_bias());
+  const auto save_pointer = [&] {
+    if (bias != 0) out.add_disp(kTracePointer, bias);
+    out.store(offsetof(Context, trace_pointer), kTracePointer);
+  };
+  const auto load_pointer = [&] {
+    out.load(kTracePointer, offsetof(Context, trace_pointer));
+    if (bias != 0) out.add_disp(kTracePointer, -bias);
+  };
+  const auto save_registers = [&] {
+    save_pointer();
+    for (unsigned reg = 0; reg < 16; ++reg) {
+      if (reg != kTracePointer) out.store(gpr_offset(reg), static_cast<Gpr>(reg));
+    }
+    out.load(kRsp, offsetof(Context, host_rsp));
+    out.u8(0x9C);                                                    // pushfq
+    on_context(out, {0x8F}, 0, context + offsetof(Context, flags));  // pop [flags]
+  };
+  const auto load_registers = [&] {
+    on_context(out, {0xFF}, 6, context + offsetof(Context, flags));  // push [flags]
+    out.u8(0x9D);                                                    // popfq
+    for (unsigned reg = 0; reg < 16; ++reg) {
+      if (reg != kTracePointer) out.load(static_cast<Gpr>(reg), gpr_offset(reg));
+    }
+    load_pointer();
+    out.jmp_slot(offsetof(Context, enter_at));
+  };
+
+  // --- into the cache ---
+  stubs.enter = out.here();
+  out.mov(kRax, kRdi);
+  const std::uint64_t enter_with_rax = out.here();
+  out.store(offsetof(Context, enter_at), kRax);
+  emit_xrstor(out, area);
+  load_registers();
+
+  // --- out of the cache ---
+  align();
+  const std::uint64_t common = out.here();
+  save_registers();
+  const std::uint64_t common_after_registers = out.here();
+  out.u8(0x6A);
+  out.u8(0x02);
+  out.u8(0x9D);  // push 2; popfq: DF, AC, TF clear for C++
+  emit_xsave(out, area);
+  on_context(out, {0x0F, 0xAE}, 2, context + offsetof(Context, host_mxcsr));  // ldmxcsr
+  out.u8(0xDB);
+  out.u8(0xE3);  // fninit
+  if (has_avx()) {
+    out.u8(0xC5);
+    out.u8(0xF8);
+    out.u8(0x77);
+  }  // vzeroupper
+  out.mov_imm(kRdi, context);
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(dispatch));
+  out.u8(0xFF);
+  out.u8(0xD0);  // call rax
+  out.jmp(enter_with_rax);
+
+  const auto stub = [&](ExitReason reason) {
+    align();
+    const std::uint64_t at = out.here();
+    out.store_imm32(offsetof(Context, reason), static_cast<std::uint32_t>(reason));
+    out.jmp(common);
+    return at;
+  };
+  stubs.unlinked = stub(ExitReason::Unlinked);
+  stubs.step_done = stub(ExitReason::StepDone);
+  stubs.indirect_miss = stub(ExitReason::IndirectMiss);
+  Emitter::patch_rel32(direct_miss_after, stubs.indirect_miss);
+  align();
+  Emitter::patch_rel32(hashed_miss_after, out.here());
+  out.load(kRax, offsetof(Context, slot_rax));
+  out.jmp(stubs.indirect_miss);
+  stubs.guard = stub(ExitReason::Guard);
+  stubs.fault = stub(ExitReason::Fault);
+
+  // --- a stop: past it where that may be, with the vector registers left alone ---
+  align();
+  stubs.at_stop = out.here();
+  out.mov(kRcx, kTracePointer);
+  load_pointer();  // of the block's entry, as it was when the stop was chosen
+  out.store_imm32(offsetof(Context, reason), static_cast<std::uint32_t>(ExitReason::Stopped));
+  save_registers();
+  out.mov_imm(kRdi, context);
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_pass_stop));
+  out.u8(0xFF);
+  out.u8(0xD0);  // call rax
+  out.mov(kRcx, kRax);
+  out.jmp_unless_rcx_is_0(out.here());
+  const std::uint64_t passes_after = out.here();
+  out.jmp(common_after_registers);
+  Emitter::patch_rel32(passes_after, out.here());
+  out.store(offsetof(Context, enter_at), kRax);
+  load_registers();
+
+  // --- out and in again, with the vector registers and the flags left alone ---
+  align();
+  stubs.choose_stop = out.here();
+  constexpr Gpr kKept[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kRsp};  // what a call may change
+  for (const Gpr reg : kKept) out.store(gpr_offset(reg), reg);
+  out.store(offsetof(Context, slot_scratch), kRax);
+  save_pointer();
+  out.load(kRsp, offsetof(Context, host_rsp));
+  out.mov_imm(kRdi, context);
+  out.mov_imm(kRax, reinterpret_cast<std::uint64_t>(&zs_choose_stop));
+  out.u8(0xFF);
+  out.u8(0xD0);  // call rax
+  out.store(offsetof(Context, enter_at), kRax);
+  for (const Gpr reg : kKept) out.load(reg, gpr_offset(reg));
+  out.load(kRax, offsetof(Context, slot_scratch));
+  load_pointer();
+  out.jmp_slot(offsetof(Context, enter_at));
+  return stubs;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,33 @@
+// The glue between translated code and C++, generated once at the start of the window.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/translate/code_cache.h"
+
+namespace zs::engine {
+
+/// Addresses of the stubs. All but `enter` are jumped to from translated code or from a signal handler.
+struct Stubs {
+  std::uint64_t enter = 0;          // called as `void enter(cache address)` on an engine stack; does not return
+  std::uint64_t unlinked = 0;       // the last append says which exit
+  std::uint64_t step_done = 0;      // exit_id is set
+  std::uint64_t indirect_miss = 0;  // target in rcx
+  std::uint64_t direct_miss = 0;    // the same, first of all (Window::direct_miss_at)
+  std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot; Window::hashed_miss_at
+  std::uint64_t guard = 0;
+  std::uint64_t fault = 0;
+  std::uint64_t at_stop = 0;      // the program's rcx in the stolen register
+  std::uint64_t choose_stop = 0;  // Context::near_table is set; chooses a stop and goes on, everything as it was
+};
+
+/// `dispatch` gets the Context and returns the cache address to go on at. Uses the XSAVE form the CPU has.
+Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*));
+
+/// Bytes of the XSAVE area (standard form) with all enabled state; and the enabled state bits.
+std::uint32_t xsave_bytes();
+std::uint64_t xsave_mask();
+/// LAHF and SAHF in 64-bit mode.
+bool has_lahf();
+
+}  // namespace zs::engine

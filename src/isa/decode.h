@@ -1,0 +1,92 @@
+// One guest instruction, decoded once: what the translator must know to copy it, what the PMU must know to count it,
+// and where it touches memory. Only decode.cc and accesses.cc know Zydis (zydis_decode.h); what compiled code consists of does
+// not get that far here (fast_decode.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "arch/retired.h"
+#include "isa/registers.h"
+
+namespace zs::isa {
+
+/// How an instruction moves control, and so how it is translated.
+enum class Flow : std::uint8_t {
+  Plain,            // copied
+  Jump,             // JMP rel
+  ConditionalJump,  // Jcc rel
+  CounterJump,      // JRCXZ, LOOP, LOOPE, LOOPNE: short forms only
+  Call,             // CALL rel
+  IndirectJump,     // JMP r/m64
+  IndirectCall,     // CALL r/m64
+  Return,           // RET, RET imm16
+  Syscall,
+  Breakpoint,  // INT3, INT1: trap after the instruction
+  Stop,        // UD0/1/2, HLT, privileged instructions: copied, and faults
+  Emulated,  // the engine answers: RDFSBASE and its like, MOV to FS or GS; CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED in virtual time
+  TransactionBegin,  // XBEGIN: taken as an immediate abort
+  Refused,           // INT 80h, SYSENTER, far transfers, 16-bit branches, FS or GS loaded from memory: a clear error
+};
+
+/// A memory operand as the instruction encodes it; registers are encoding numbers, -1 none.
+struct MemoryOperand {
+  std::int8_t base = -1, index = -1;
+  std::uint8_t scale = 0;
+  bool rip_relative = false;
+  bool fs = false, gs = false;
+  bool address32 = false;  // 67h: the sum is truncated to 32 bits
+  bool read = false, write = false;
+  bool vector_index = false;      // VSIB: `index` is no general register
+  bool plus_al = false;           // XLAT: AL is added
+  std::int8_t bit_register = -1;  // BT, BTS, BTR, BTC m, r: its bits beyond the operand select another word of memory
+  std::int64_t displacement = 0;
+  std::uint32_t bytes = 0;
+};
+
+struct Insn {
+  std::uint64_t pc = 0;
+  std::uint64_t target = 0;  // of a direct transfer
+  std::array<std::uint8_t, 15> bytes{};
+  std::uint8_t length = 0;
+  Flow flow = Flow::Plain;
+  std::uint8_t condition = 0;        // low opcode nibble of a Jcc
+  std::uint16_t return_pop = 0;      // RET imm16
+  std::int8_t target_register = -1;  // of JMP r64, CALL r64
+  arch::InsnFacts facts;
+  std::uint16_t gprs = 0;  // general registers it mentions, explicitly or not
+  bool rip_relative = false;
+  bool fs = false, gs = false;  // has the segment override, used or not
+  std::uint8_t memory_count = 0;
+  std::uint8_t modrm_at = 0, sib_at = 0, disp_at = 0;  // offsets into bytes; 0 = absent
+  std::array<MemoryOperand, 2> memory{};
+
+  std::uint64_t next() const { return pc + length; }
+  bool mentions(Gpr reg) const { return (gprs >> reg & 1u) != 0; }
+  bool touches_memory() const { return facts.loads + facts.stores != 0; }
+
+  /// Where the trace register is encoded, for renaming: bit 0 ModRM.reg, 1 ModRM.rm (register or base), 2 SIB.base,
+  /// 3 SIB.index, 4 VEX/EVEX.vvvv, 5 low opcode bits.
+  std::uint8_t trace_register_at = 0;
+  std::uint8_t opcode_at = 0, vvvv_at = 0;
+};
+
+/// Decodes the instruction at `pc` from `code` (up to 15 bytes, possibly fewer at the end of executable memory).
+/// returns nothing if the bytes are no instruction, or do not suffice
+/// `virtual_time` makes RDTSC and its kin Emulated.
+std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+
+/// The same into an Insn of the caller's, for the translator's inner loop: every field is written but for the elements of
+/// `memory` past memory_count, which are left as they were.
+/// returns false where decode() returns nothing; `insn` is then untouched
+bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+
+/// What decode() must answer: the way through Zydis, for every instruction there is, several times slower.
+std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
+
+/// Whether the bytes end inside an instruction that more bytes could complete.
+bool is_truncated(std::span<const std::uint8_t> code);
+
+}  // namespace zs::isa

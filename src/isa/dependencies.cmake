@@ -1,0 +1,1 @@
+target_link_libraries(zs_isa PUBLIC Zydis::Zydis)
