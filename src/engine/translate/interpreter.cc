@@ -441,9 +441,14 @@ bool shift_rm(Reading& in, std::uint8_t count) {
   return store(in, a, bytes) && done(in, flags);
 }
 
+/// Rotations by more than 1 leave OF undefined, and there are processors (Intel's of family 6, model 207) that set it one way for a count in
+/// CL, which is how shift() does it, and another for one in the instruction.
 bool shift_by_immediate(Reading& in) {
+  constexpr unsigned kFirstShift = 4;  // ROL, ROR, RCL and RCR lie before it
   read_modrm(in, 1);
-  return shift_rm(in, in.code[in.at++]);
+  const std::uint8_t count = in.code[in.at++];
+  if ((in.reg & 7u) < kFirstShift && count > 1) return false;
+  return shift_rm(in, count);
 }
 
 bool shift_by_one(Reading& in) {
