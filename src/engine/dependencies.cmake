@@ -2,5 +2,3 @@
 # as a sanitizer would.
 set_source_files_properties(src/engine/translate/near_stop.cc PROPERTIES
                             COMPILE_OPTIONS "-mgeneral-regs-only;-fno-stack-protector;-fno-sanitize=all")
-# Pushes and pops flags in the middle of functions; runs from a cold cache.
-set_source_files_properties(src/engine/translate/interpreter.cc PROPERTIES COMPILE_OPTIONS "-mno-red-zone;-Os")

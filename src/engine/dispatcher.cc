@@ -113,7 +113,6 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       const Exit exit = translator_->exit(id);
       if (exit.kind == ExitKind::Stale) indirect_target_ = exit.target;  // in case an indirect branch led there
       if (exit.kind == ExitKind::Horizon) link_from = id;
-      if (exit.brake) __builtin_prefetch(reinterpret_cast<const void*>(exit.target));  // run_interpreted() reads it
       drain({});
       if (exit.kind == ExitKind::Direct) {
         thread.pc = exit.target;
@@ -421,10 +420,6 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (may_log()) {
       if (const std::uint64_t at = enter_logged(link_from); at != 0) return at;
       break;
-    }
-    if (is_worth_interpreting(thread.pc, allowed.instructions) && run_interpreted(allowed.instructions)) {
-      link_from = kNone;
-      continue;
     }
     if (const std::uint64_t at = approach(allowed.instructions, link_from); at != 0) return at;
     context_.trace_pointer = trace_start_ = window_.trace_begin();

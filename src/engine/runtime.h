@@ -2,7 +2,6 @@
 // Everything here happens under the engine lock, on the running thread's engine stack, unless a comment says otherwise.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -138,13 +137,6 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t& gpr(Gpr reg) { return context_.gpr[reg]; }
   arch::RegisterFile registers() const { return register_file(context_.gpr, context_.flags, thread_->pc); }
   static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
-
-  // ---- the way to an overflow, interpreted (interpreted.cc)
-  /// Whether that has not been done often from there, or `distance` is 0: the next instruction overflows. Counts it.
-  bool is_worth_interpreting(std::uint64_t pc, std::uint64_t distance);
-  /// Runs instructions: `distance` of them up to the overflow, that one and what is recorded of it, and those up to where a translation
-  /// begins. returns whether it has run any
-  bool run_interpreted(std::uint64_t distance);
 
   // ---- accounting (accounting.cc)
   void adopt_lanes(const VirtualCpu& cpu);
@@ -425,10 +417,6 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
   bool count_elements_ = false;
   SteppedInsns stepped_insns_;
-  // By pc: how often a way to an overflow was interpreted from there; and from how many such places one was.
-  static constexpr unsigned kInterpretedBits = 13;  // chosen
-  std::array<std::uint8_t, std::size_t{1} << kInterpretedBits> interpreted_{};
-  std::uint32_t interpreted_from_ = 0;
   CodeMarks marks_;
   std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
   bool any_marks_ = false;                               // in code that has been translated

@@ -29,7 +29,6 @@
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
-#include "engine/translate/in_place_access.h"
 
 namespace zs::engine {
 namespace {
@@ -212,10 +211,6 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     }
   }
   const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
-  if (synchronous && is_in_place_access(pc)) {
-    regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&zs_in_place_access_refused));
-    return;
-  }
   if (synchronous) {
     const Translator::Place place = in_code ? translator_->locate(pc) : Translator::Place{};
     if (place.block == kNone) {
