@@ -39,84 +39,72 @@ ProgramConfig program_config(const Config& config) {
 }  // namespace
 
 Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& plan)
-    : config_(config),
-      observer_(observer),
-      window_(plan.layout.engine.start, config.code_cache_bytes, config.first_private_fd),
-      context_(window_.context()),
-      map_(plan.layout, !config.native_load),
-      clock_(config.random_seed.value_or(config.seed)) {
-  CHECK(Window::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
+    : run_(config, observer, plan), clock_(config.random_seed.value_or(config.seed)) {
   instance = this;
+  run_.code = this;
 }
 
 void Runtime::start(ProgramPlan plan) {
   int status = 126;
-  auto loaded = load_program(plan, map_, status);
+  auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
-  program_ = std::move(*loaded);
+  run_.program = std::move(*loaded);
   { const ProgramPlan done = std::move(plan); }  // closes its descriptors
   AddressRange fixed_code{};
-  for (const GuestMapping& mapping : program_.mappings) {
-    if (mapping.start >= map_.layout().low.start || (mapping.prot & PROT_EXEC) == 0) continue;
+  for (const GuestMapping& mapping : run_.program.mappings) {
+    if (mapping.start >= run_.map.layout().low.start || (mapping.prot & PROT_EXEC) == 0) continue;
     fixed_code = fixed_code.empty()
                      ? mapping.range()
                      : AddressRange{std::min(fixed_code.start, mapping.start), std::max(fixed_code.end, mapping.end)};
   }
-  if (const AddressRange table = window_.map_direct_table(fixed_code); !table.empty()) map_.reserve(table);
+  if (const AddressRange table = run_.window.map_direct_table(fixed_code); !table.empty()) run_.map.reserve(table);
 
-  threads_.push_back(std::make_unique<Thread>());
-  Thread& thread = *threads_.back();
-  thread_ = &thread;
+  run_.threads.push_back(std::make_unique<Thread>());
+  Thread& thread = *run_.threads.back();
+  run_.thread = &thread;
   thread.id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
   thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
   thread.id.parent_pid = static_cast<std::int32_t>(raw_syscall(SYS_getppid));
   thread.id.parent_tid = thread.id.parent_pid;
-  if (config_.virtual_ids) first_pid_ = config_.first_pid != 0 ? config_.first_pid : thread.id.pid;
-  if (SharedTables* const shared = SharedTables::map(config_.shared_tables); shared != nullptr) {
-    process_ids_.attach(&shared->ids);
-    if (config_.inherit) turns_.attach(&shared->turns);
+  if (run_.config.virtual_ids) {
+    const std::int32_t first = run_.config.first_pid != 0 ? run_.config.first_pid : thread.id.pid;
+    run_.ids.begin(first, first == thread.id.pid ? thread.id.parent_pid : 0);
   }
-  if (first_pid_ == thread.id.pid) first_parent_ = thread.id.parent_pid;
+  if (SharedTables* const shared = SharedTables::map(run_.config.shared_tables); shared != nullptr) {
+    run_.ids.others().attach(&shared->ids);
+    if (run_.config.inherit) turns_.attach(&shared->turns);
+  }
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;
   thread.process->seat = turns_.sit(thread.id.pid);
-  thread.pc = program_.entry;
-  lock_.acquire(thread);
-  raw_syscall(SYS_prctl, PR_SET_NAME, program_.comm.c_str());
+  thread.pc = run_.program.entry;
+  run_.lock.acquire(thread);
+  raw_syscall(SYS_prctl, PR_SET_NAME, run_.program.comm.c_str());
 
-  if (config_.native_load) run_native();
+  if (run_.config.native_load) run_native();
   announce_thread(thread);
-  observer().renamed(shown(thread.id), program_.comm, true);
-  for (const GuestMapping& mapping : program_.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
-  adopt_lanes(thread.cpu);
-  Translator::Options options;
-  options.max_instructions = config_.max_block_instructions;
-  options.virtual_time = config_.virtual_time;
-  options.form = form_;
-  options.count_elements = count_elements_;
-  options.addresses = models_;
-  options.risks = risks_;
-  options.wants_retirements = cuts_ && form_ != TraceForm::Budget;
-  options.logs = logs_;
-  options.brakes = has_lahf() &&
-                   (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; })) &&
-                   (form_ != TraceForm::Budget || config_.max_block_instructions <= Translator::kMostBraked);
-  if (form_ == TraceForm::Budget && options.brakes) window_.bias_pointer();
-  stubs_ = generate_stubs(window_, &dispatch_entry);
-  if (form_ == TraceForm::Budget) window_.use_budget_view();
-  translator_ = std::make_unique<Translator>(window_, stubs_, *this, *lanes_, units_, options);
-  map_.listen(this);
+  run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
+  for (const GuestMapping& mapping : run_.program.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
+  run_.counting = CountingMode(thread.cpu);
+  accountant_.tally.begin();
+  const Translator::Options options = run_.counting.translator_options(run_.config);
+  if (run_.counting.form == TraceForm::Budget && options.brakes) run_.window.bias_pointer();
+  run_.stubs = generate_stubs(run_.window, &dispatch_entry);
+  if (run_.counting.form == TraceForm::Budget) run_.window.use_budget_view();
+  run_.translator =
+      std::make_unique<Translator>(run_.window, run_.stubs, *this, *run_.counting.lanes, run_.counting.units, options);
+  run_.map.listen(this);
 
-  std::memset(&context_, 0, sizeof context_);
+  std::memset(&run_.context, 0, sizeof run_.context);
   CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());
-  context_.waits = lock_.first_waiting();
-  context_.flags = 0x202;
-  context_.mark_note = window_.notes_begin();
-  context_.gpr[kRsp] = program_.stack_pointer;
+  run_.context.waits = run_.lock.first_waiting();
+  run_.context.flags = 0x202;
+  run_.context.mark_note = run_.window.notes_begin();
+  run_.context.gpr[kRsp] = run_.program.stack_pointer;
   constexpr std::uint32_t kDefaultMxcsr = 0x1F80;
-  context_.host_mxcsr = kDefaultMxcsr;
-  auto* area = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
+  run_.context.host_mxcsr = kDefaultMxcsr;
+  auto* area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
   std::memcpy(area + 24, &kDefaultMxcsr, 4);
   std::byte* const stack = map_host_stack(kMainStackBytes);
   CHECK(stack != nullptr);
@@ -125,7 +113,7 @@ void Runtime::start(ProgramPlan plan) {
   // No signal may find the handlers installed and the thread not ready for them; run_thread() lets them in.
   const std::uint64_t everything = ~std::uint64_t{0};
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &thread.mask, 8);
-  if (config_.signal_mask) thread.mask = *config_.signal_mask;
+  if (run_.config.signal_mask) thread.mask = *run_.config.signal_mask;
   install_handlers();
   run_thread();
 }

@@ -11,24 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/account/core_paths.h"
-#include "engine/account/stepped_insns.h"
-#include "engine/kernel/engine_lock.h"
+#include "engine/account/accountant.h"
 #include "engine/kernel/futex_waiters.h"
-#include "engine/kernel/process_ids.h"
 #include "engine/kernel/process_turns.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/virtual_clock.h"
-#include "engine/loader/program.h"
-#include "engine/memory/guest_map.h"
-#include "engine/observer.h"
-#include "engine/thread.h"
-#include "engine/translate/code_bound.h"
-#include "engine/translate/code_cache.h"
-#include "engine/translate/code_marks.h"
-#include "engine/translate/lanes.h"
-#include "engine/translate/stubs.h"
-#include "engine/translate/translator.h"
+#include "engine/run.h"
 
 namespace zs::engine {
 
@@ -39,44 +27,6 @@ std::uint64_t dispatch_entry(Context* context);
 void signal_entry(int signal, siginfo_t* info, void* ucontext);
 void thread_entry(Thread* thread);
 void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
-
-/// A block of Variant::Logged, to go through again: how each instruction changes the registers.
-struct LoggedBlock {
-  struct LoggedInsn {
-    std::uint64_t pc;
-    std::int64_t delta;  // InsnSlots
-    arch::InsnFacts facts;
-    std::int8_t target, source;  // likewise
-    std::uint8_t flags;          // likewise
-    std::uint8_t stores;
-    bool taken;  // on the block's way
-  };
-  std::vector<LoggedInsn> insns;
-  std::vector<InsnSlots::Store> stores;  // of one instruction behind those of the other
-  std::uint32_t first_path = 0;  // of those that its instructions are alone (Runtime::step_through); 0: none yet
-};
-
-/// One execution of such a block, or of its beginning.
-struct LoggedPath {
-  const LoggedBlock& block;
-  std::uint32_t index = kNone;  // of the block
-  unsigned instructions = 0;
-  bool leaves = false, leaves_taken = false;  // by its last instruction, a branch that the block follows the other way
-  const std::uint64_t* slots = nullptr;
-  std::uint64_t next = 0;  // where the program went on
-
-  bool taken(std::size_t at) const { return at + 1 == instructions && leaves ? leaves_taken : block.insns[at].taken; }
-  std::uint64_t next_of(std::size_t at) const { return at + 1 == instructions ? next : block.insns[at + 1].pc; }
-};
-
-/// What was drained of the trace: the exits that its records name, oldest first.
-struct Records {
-  std::span<std::uint32_t> stored;
-  std::optional<std::uint32_t> extra;  // behind them, of TraceForm::Records: one that was not stored
-
-  std::size_t size() const { return stored.size() + (extra ? 1 : 0); }
-  std::uint32_t operator[](std::size_t at) const { return at < stored.size() ? stored[at] : *extra; }
-};
 
 struct WaitingCall;
 
@@ -94,15 +44,6 @@ class Runtime final : public CodeSource, public CodeListener {
   friend void thread_entry(Thread* thread);
   friend void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
 
-  /// Whom to tell about the running thread: the recording, or nobody.
-  Observer& observer() const;
-
-  struct Allowance {
-    std::uint64_t records = UINT64_MAX;       // TraceForm::Records, Spaced: words of trace
-    std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
-    std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
-  };
-
   // ---- dispatcher (dispatcher.cc)
   std::uint64_t dispatch();
   void leave_block(std::uint32_t& link_from);
@@ -110,6 +51,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint32_t exit_at(std::uint64_t record_address) const;
   std::uint64_t resume(std::uint32_t link_from);
   std::uint64_t choose(std::uint32_t link_from);
+  bool is_far(const Allowance& allowed) const;
   std::uint64_t turn_bytes() const;
   std::uint64_t approach(std::uint64_t distance, std::uint32_t link_from);
   std::uint64_t stretch(const Allowance& allowed);
@@ -134,105 +76,10 @@ class Runtime final : public CodeSource, public CodeListener {
   bool emulate_segment_base(const EmulatedForm& form, std::uint64_t pc);
   void set_fs_base(std::uint64_t base);
   [[noreturn]] void refuse(std::uint64_t pc);
-  std::uint64_t& gpr(Gpr reg) { return context_.gpr[reg]; }
-  arch::RegisterFile registers() const { return register_file(context_.gpr, context_.flags, thread_->pc); }
-  static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
-
-  // ---- accounting (accounting.cc)
-  void adopt_lanes(const VirtualCpu& cpu);
-  Allowance allowance() const;
-  bool is_far(const Allowance& allowed) const;
-  void drain(std::optional<std::uint32_t> extra_exit);
-  Records recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra);
-  void drain_elements();
-  void count(std::span<const std::uint64_t> events);
-  void enter_branches(const Records& records, std::size_t from, std::size_t to);
-  void enter_branch(const arch::TakenBranch& branch);
-  void begin_step(bool tell_core);
-  void retire_step(bool taken);
-  void count_up_to_overflow();
-  void retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
-                    std::uint64_t flags);
-  void retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags);
-  void retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags);
-  const Insn& insn_alone(std::uint64_t pc);
-  static arch::Retired retired_alone(const Insn& insn);
-  void tell_pmus(const arch::Retired& retired, const arch::RegisterFile& after);
-  void take_pmi(const arch::RegisterFile& after);
-  std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
-
-  // ---- a core model that runs along (core_feeding.cc)
-  arch::SlotValues slot_values(const std::uint64_t* slots) const;
-  CorePaths::Path core_path(std::uint32_t exit_id);
-  /// Tells the core of runs. Returns whether it has.
-  using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, const arch::SlotValues& values)>;
-  void begin_runs(std::size_t most);
-  void note_run(std::size_t at, std::uint32_t exit, std::uint32_t slots);
-  bool run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play);
-  void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
-  void settle_if_asked();
-  void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
-  void add_signals(std::span<std::uint64_t> sums);
-  void count_signals();
-  void settle_core(Thread& thread);
-  static std::uint64_t core_time_of(const Thread& thread);
-  Thread* next_by_core_time();
-  void runs_after_this(Thread& woken);
-  void begin_core_step(StepInProgress& step);
-  void run_core_step(bool taken, std::uint64_t next);
-  void tell_of_core(arch::Retired& retired) const;
-  std::uint64_t element_address(const MemoryOperand& operand, std::uint64_t index) const;
-  void list_lines(const Access& access, StepInProgress& step) const;
-  void list_elements(const ElementList& list, const Access& access, StepInProgress& step) const;
-  void forget_flushed_paths();
-  void bound_memory(CorePaths::Path path);
-  void advance_time() { advance_time(thread_->cpu.core->signals()); }
-  void advance_time(const arch::CoreSignals& now);
-  void take_time_pmi();
-  static void tell_wishes(const VirtualCpu& cpu);
-  void tell_core_unmapped(std::uint64_t address, std::uint64_t length);
-
-  // ---- marks in the program's code (marks.cc)
-  Mark mark(const Insn& insn) override;
-  MarkTime marker(const Insn& insn);
-  void adopt_marks();
-  void reached(std::uint64_t pc, const arch::RegisterFile* registers);
-  bool stop_counting_elements();
-  void count_records(const Records& records);
-  void count_with_visits(const Records& records);
-  void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
-  void count_between_marks(const Records& records);
-  void count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes);
-  std::size_t next_mark(std::span<const std::uint32_t> ids, std::size_t from) const;
-  std::size_t sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
-                             std::span<std::uint32_t> running) const;
-  template <typename Tell>
-  void find_marks(const Records& records, Tell tell);
-
-  // ---- overflows inside a trace of a core model (logged.cc)
-  const LoggedBlock& logged_block(std::uint32_t index);
-  class LogReader;
-  class LogWatcher;
-  void step_through(const LoggedPath& path);
-  LoggedPath logged_path(std::span<const std::uint32_t> ids, std::size_t at);
-  bool watch(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const arch::SignalSet& watched);
-  void count_logged_into(std::uint32_t block, unsigned instructions, std::uint64_t next);
-  std::size_t seldom_up_to(std::span<const std::uint32_t> ids, std::size_t at);
-  void count_logged(std::span<std::uint32_t> ids);
-  /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
-  bool may_log() const { return logs_ && !marks_in_traces_ && threads_.size() == 1; }
-  std::uint64_t enter_logged(std::uint32_t link_from);
-
-  // ---- overflows inside a trace (cuts.cc)
-  void look_at_room();
-  void count_and_cut(std::span<const std::uint32_t> ids);
-  bool adds_up(std::span<const std::uint64_t> more);
-  void add_path(std::span<const std::uint16_t> sums);
-  void cut();
-  void count_and_cut_instructions(std::uint64_t instructions);
 
   // ---- memory of the program (dispatcher.cc)
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
+  Mark mark(const Insn& insn) override { return accountant_.marks.at(insn); }
   bool may_change_unseen(std::uint64_t pc) override;
   void translated(std::uint64_t page) override;
   void code_changed(std::uint64_t start, std::uint64_t end) override;
@@ -304,12 +151,6 @@ class Runtime final : public CodeSource, public CodeListener {
 
   // ---- process ids under --virtual-time (id_calls.cc)
   Outcome in_shown_ids(long number, const long (&a)[6]);
-  std::int32_t real_id(std::int32_t id) const;
-  std::int32_t shown_id(std::int32_t id) const;
-  siginfo_t shown_info(int signal, siginfo_t info) const;
-  std::optional<std::string> real_proc_path(const std::string& path) const;
-  ThreadIdentity shown(
-      ThreadIdentity id) const;  // as the recording has it, which gives ids of its own to other processes
 
   // ---- futexes (futex.cc)
   std::optional<long> sys_futex(const long (&a)[6]);
@@ -343,88 +184,30 @@ class Runtime final : public CodeSource, public CodeListener {
   [[noreturn]] void run_native();
   void native_signal(int signal, siginfo_t* info, void* ucontext);
 
-  Config config_;
-  Observer& observer_;  // see observer()
-  Window window_;
-  Context& context_;
-  GuestMap map_;
-  LoadedProgram program_;
-  Stubs stubs_;
-  std::unique_ptr<LaneSet> lanes_;
-  std::unique_ptr<Translator> translator_;
-  EngineLock lock_;
+  Run run_;
+  Accountant accountant_{run_};
   FutexWaiters waiters_;
   VirtualClock clock_;
-
-  std::int32_t first_pid_ = 0;     // real id of the process that shows kVirtualPid; 0 none
-  std::int32_t first_parent_ = 0;  // of the one that shows kVirtualParent
-  ProcessIds process_ids_;         // of the others
   ProcessTurns turns_;
-  Thread* thread_ = nullptr;  // who is in the Context
-  std::vector<std::unique_ptr<Thread>> threads_;
   struct EngineStacks {
     void* stack;
     void* signals;
     std::int32_t tid;
   };
   std::vector<EngineStacks> spare_stacks_;
-  std::vector<EngineStacks> retiring_;          // of threads that may still be on them
-  std::uint64_t trace_start_ = 0;               // first byte of the records not drained yet
-  std::vector<std::uint64_t> totals_;           // scratch of drain()
-  bool cuts_ = false;                           // overflows are found in the trace, not waited for
-  std::vector<std::uint64_t> room_, more_;      // by lane; scratch of count_and_cut() and count_logged()
-  std::vector<std::size_t> near_lanes_;         // of room_: what may overflow within a trace
-  std::vector<MarkVisit> visits_;               // scratch of count_with_visits()
-  std::vector<std::uint32_t> uncounted_;        // of each visit, then the running sums
-  std::vector<std::uint32_t> per_instruction_;  // per lane, most occurrences in one instruction
-  std::vector<std::uint32_t> units_;            // per lane, as CountTable has them
-  std::vector<std::uint32_t> ids_;              // scratch of drain()
-  CorePaths core_paths_;
-  // scratch of drain(), with a core model:
-  std::vector<arch::PathRun> runs_;       // with ids_, what each record means to the model
-  std::vector<arch::PathRun> told_runs_;  // those of which something is to be told, where that is not all
-  bool any_empty_run_ = false;
-  std::uint64_t behind_run_ = 0;  // where the run behind the one that is noted next begins
-  bool models_ = false;           // threads have a core model
-  bool at_once_ = false;  // and some counter may overflow, so what it is told is played before the thread goes on
+  std::vector<EngineStacks> retiring_;  // of threads that may still be on them
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
-  bool logs_ = false;    // overflows of modelled events are found in the trace, in blocks of Variant::Logged
-  bool logged_ = false;  // the trace is of such blocks
-  // Bytes of the next such trace: twice those of the one before, if nothing else ran in between. chosen: at first there is one miss in
-  // programs that miss much; at most, with its slots, it stays in the second-level cache until it is read.
-  static constexpr std::uint64_t kFewestLogged = 512, kMostLogged = 64 << 10;
-  std::uint64_t log_bytes_ = kFewestLogged;
-  std::unordered_map<std::uint32_t, LoggedBlock> logged_blocks_;  // by block
-  std::uint64_t logged_of_flush_ = 0;                             // Translator::flushes() when they were begun
-  CodeBound code_bound_;
-  std::size_t logged_bytes_ = 0;      // of logged_blocks_, roughly
-  std::uint64_t paths_of_flush_ = 0;  // Translator::flushes() when core_paths_ was begun
-  // Signals whose changes alone may overflow a modelled lane in such blocks; none: others may, or more is asked of the trace.
-  arch::SignalSet seldom_;
-  bool others_are_near_ = false;       // a lane that is not modelled may overflow too
-  std::uint8_t risks_ = 0;             // Translator::Options
-  bool time_is_near_ = false;          // some counter of time may overflow
-  std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
-  bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch
   bool quantum_over_ = false;
-  std::uint64_t ran_ = 0;  // bytes of trace since the lock was last given away
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.
   struct {
     std::uint32_t block = kNone;
     std::uint16_t index = 0;
     std::uint64_t pc = 0;
   } stopped_;
-  std::uint64_t far_lookup_ = 0;  // cache address of a direct lookup that left its table
-  bool count_elements_ = false;
-  SteppedInsns stepped_insns_;
-  CodeMarks marks_;
-  std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
-  bool any_marks_ = false;                               // in code that has been translated
-  bool marks_in_traces_ = false;                         // and one that is not stepped, so that records tell of it
-  std::uint64_t private_page_ = 0;                       // page whose write protection is lifted for one step
+  std::uint64_t far_lookup_ = 0;    // cache address of a direct lookup that left its table
+  std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
-  AddressRange fetch_range_{};  // last executable mapping fetched from
-  TraceForm form_ = TraceForm::Records;
+  AddressRange fetch_range_{};         // last executable mapping fetched from
   std::atomic<bool> tripped_{false};   // the trace is unmapped so that the next append faults
   std::atomic<bool> entering_{false};  // past the last look at `pending` before translated code runs
 };

@@ -1,9 +1,8 @@
-// Marks in the program's code: found while it is translated, told of when the trace is drained or an instruction is stepped.
+#include "engine/account/marks.h"
 
 #include <algorithm>
 #include <cstring>
-
-#include "engine/runtime.h"
+#include <utility>
 
 namespace zs::engine {
 namespace {
@@ -31,139 +30,133 @@ std::size_t next_marked(std::span<const std::uint32_t> ids, std::size_t at) {
 
 }  // namespace
 
-Mark Runtime::mark(const Insn& insn) {
+Mark Marks::at(const Insn& insn) {
   Mark found = marks_.at(insn.pc);
   if (!found && is_marker_nop(insn)) found.time = marker(insn);
-  any_marks_ |= static_cast<bool>(found);
-  marks_in_traces_ |= found && !found.stepped;
+  any_ |= static_cast<bool>(found);
+  if (any_) core_.counts_are_asked_for();
+  in_traces_ |= found && !found.stepped;
   return found;
 }
 
 // Asked once: the answer is read from the program's memory with a system call, and a step asks each time.
-MarkTime Runtime::marker(const Insn& insn) {
+MarkTime Marks::marker(const Insn& insn) {
   const auto [at, fresh] = markers_.try_emplace(insn.pc, MarkTime::None);
   if (fresh) {
     std::int32_t displacement = 0;
     std::memcpy(&displacement, insn.bytes.data() + insn.disp_at, sizeof displacement);
-    at->second = observer_.marker(insn.pc, insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement}));
+    at->second = run_.recording.marker(insn.pc, insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement}));
   }
   return at->second;
 }
 
-void Runtime::adopt_marks() {
-  for (const CodeMark& mark : observer_.new_marks()) {
+void Marks::adopt() {
+  for (const CodeMark& mark : run_.recording.new_marks()) {
     marks_.add(mark);
-    if (translator_) translator_->invalidate(mark.pc, mark.pc + 1);
+    if (run_.translator) run_.translator->invalidate(mark.pc, mark.pc + 1);
   }
 }
 
-void Runtime::reached(std::uint64_t pc, const arch::RegisterFile* registers) {
+void Marks::reached(std::uint64_t pc, const arch::RegisterFile* registers) {
   const MarkVisit visit{.pc = pc, .uncounted = {}};
-  observer().reached(shown(thread_->id), {&visit, 1}, registers);
-  if (registers != nullptr) adopt_marks();
+  run_.observer().reached(run_.shown(), {&visit, 1}, registers);
+  if (registers != nullptr) adopt();
 }
 
 // A trace does not say between which records the elements of a REP string were counted, so where marks are, those run alone.
-bool Runtime::stop_counting_elements() {
-  if (!any_marks_ || !count_elements_) return false;
-  count_elements_ = false;
-  translator_->stop_counting_elements();
+bool Marks::stop_counting_elements() {
+  if (!any_ || !run_.counting.count_elements) return false;
+  run_.counting.count_elements = false;
+  run_.translator->stop_counting_elements();
   return true;
 }
 
-std::size_t Runtime::next_mark(std::span<const std::uint32_t> ids, std::size_t from) const {
-  if (!any_marks_) return ids.size();
-  if (form_ == TraceForm::Records) return next_marked(ids, from);
-  while (from < ids.size() && translator_->mark_of(ids[from]) == MarkTime::None) ++from;
+std::size_t Marks::next_mark(std::span<const std::uint32_t> ids, std::size_t from) const {
+  if (!any_) return ids.size();
+  if (run_.counting.form == TraceForm::Records) return next_marked(ids, from);
+  while (from < ids.size() && run_.translator->mark_of(ids[from]) == MarkTime::None) ++from;
   return from;
 }
 
 /// Calls tell(id, before, with_extra) for each mark in the trace: of exit `id`, reached behind so many records, and the extra one.
 template <typename Tell>
-void Runtime::find_marks(const Records& records, Tell tell) {
+void Marks::find_marks(const Records& records, Tell tell) {
   const auto [ids, extra] = records;
   for (std::size_t i = next_mark(ids, 0); i < ids.size(); i = next_mark(ids, i + 1)) {
-    if (form_ == TraceForm::Records) ids[i] &= ~kMarkedRecord;
-    tell(ids[i], translator_->mark_of(ids[i]) == MarkTime::Before ? i : i + 1, false);
+    if (run_.counting.form == TraceForm::Records) ids[i] &= ~kMarkedRecord;
+    tell(ids[i], run_.translator->mark_of(ids[i]) == MarkTime::Before ? i : i + 1, false);
   }
   if (!extra) return;
-  const MarkTime time = translator_->mark_of(*extra);
+  const MarkTime time = run_.translator->mark_of(*extra);
   if (time != MarkTime::None) tell(*extra, ids.size(), time == MarkTime::After);
 }
 
-void Runtime::count_records(const Records& records) {
-  if (any_marks_ && !cuts_ && thread_->cpu.core == nullptr)
+void Marks::count_records(const Records& records) {
+  if (any_ && !run_.counting.cuts && run_.thread->cpu.core == nullptr)
     count_with_visits(records);
   else
     count_between_marks(records);
 }
 
 // Like next_mark, and sums what lies before it.
-std::size_t Runtime::sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
-                                    std::span<std::uint32_t> running) const {
-  const CountTable& counts = translator_->counts();
-  if (form_ == TraceForm::Records) return from + counts.add_up_to_marked(ids.subspan(from), running);
+std::size_t Marks::sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
+                                  std::span<std::uint32_t> running) const {
+  const CountTable& counts = run_.translator->counts();
+  if (run_.counting.form == TraceForm::Records) return from + counts.add_up_to_marked(ids.subspan(from), running);
   const std::size_t mark = next_mark(ids, from);
   counts.add_up_to_marked(ids.subspan(from, mark - from), running);
   return mark;
 }
 
 // The records are summed once; what the sums were at each mark is told to the observer before the PMUs count them all.
-void Runtime::count_with_visits(const Records& records) {
+void Marks::count_with_visits(const Records& records) {
   const auto [ids, extra] = records;
   constexpr std::size_t kTogether = 256;
-  const CountTable& counts = translator_->counts();
-  const std::size_t lanes = lanes_->size(), padded = counts.padded_lanes();
+  const CountTable& counts = run_.translator->counts();
+  const std::size_t lanes = run_.counting.lanes->size(), padded = counts.padded_lanes();
   visits_.resize(kTogether);
   uncounted_.resize((kTogether + 1) * padded);
   const std::span running = std::span(uncounted_).last(padded);
   std::fill(running.begin(), running.end(), 0);
   std::size_t visits = 0;
   const auto tell = [&] {
-    if (visits != 0) observer().reached(shown(thread_->id), std::span(visits_).first(visits), nullptr);
+    if (visits != 0) run_.observer().reached(run_.shown(), std::span(visits_).first(visits), nullptr);
     visits = 0;
   };
   const auto visit = [&](const std::uint32_t& id) {
-    const MarkTime time = translator_->mark_of(id);
+    const MarkTime time = run_.translator->mark_of(id);
     if (time != MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (time == MarkTime::None) return;
     std::uint32_t* const before = uncounted_.data() + visits * padded;
     for (std::size_t lane = 0; lane < lanes; ++lane) before[lane] = running[lane];
-    visits_[visits++] = {.pc = translator_->block(translator_->exit(id).block).pc, .uncounted = {before, lanes}};
+    visits_[visits++] = {.pc = run_.translator->block(run_.translator->exit(id).block).pc,
+                         .uncounted = {before, lanes}};
     if (time == MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (visits == kTogether) tell();
   };
   for (std::size_t at = 0; (at = sum_up_to_mark(ids, at, running)) < ids.size(); ++at) {
-    if (form_ == TraceForm::Records) ids[at] &= ~kMarkedRecord;
+    if (run_.counting.form == TraceForm::Records) ids[at] &= ~kMarkedRecord;
     visit(ids[at]);
   }
   if (extra) visit(*extra);
   tell();
-  std::copy_n(running.begin(), lanes, totals_.begin());
-  count(totals_);
-}
-
-void Runtime::sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more) {
-  std::fill(totals_.begin(), totals_.end(), 0);
-  if (!lanes_->any_counted()) return;
-  translator_->counts().sum(ids, totals_);
-  if (!more) return;
-  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) totals_[lane] += translator_->counts().at(*more, lane);
+  std::copy_n(running.begin(), lanes, tally_.totals().begin());
+  tally_.count();
 }
 
 // The records, in pieces where there are marks: what retired before one is counted when the observer hears of it.
-void Runtime::count_between_marks(const Records& records) {
+void Marks::count_between_marks(const Records& records) {
   const auto [ids, extra] = records;
   const auto count_up_to = [&, ids = ids](std::size_t from, std::size_t to, std::optional<std::uint32_t> more) {
     if (from == to && !more) return;
-    if (cuts_) {
-      if (from != to) count_and_cut(ids.subspan(from, to - from));
-      if (more) count_and_cut({&*more, 1});
+    if (run_.counting.cuts) {
+      if (from != to) tally_.count_and_cut(ids.subspan(from, to - from));
+      if (more) tally_.count_and_cut({&*more, 1});
       return;
     }
-    if (thread_->cpu.core != nullptr) return count_modelled(ids, from, to);
-    sum_records(ids.subspan(from, to - from), more);
-    count(totals_);
+    if (run_.thread->cpu.core != nullptr) return core_.count_modelled(ids, from, to);
+    tally_.sum_records(ids.subspan(from, to - from), more);
+    tally_.count();
   };
   std::size_t counted = 0;
   bool counted_extra = false;
@@ -171,25 +164,27 @@ void Runtime::count_between_marks(const Records& records) {
     count_up_to(counted, before, with_extra ? extra : std::nullopt);
     counted = before;
     counted_extra = with_extra;
-    reached(translator_->block(translator_->exit(id).block).pc, nullptr);
+    reached(run_.translator->block(run_.translator->exit(id).block).pc, nullptr);
   });
   if (!counted_extra) count_up_to(counted, ids.size(), extra);
 }
 
 // The pointer of a budget trace says how much has retired, and its notes at which values of it marks were met.
-void Runtime::count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes) {
+void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes) {
   const auto place = [&](const MarkNote& note) {
-    const bool after = translator_->mark_of(note.exit) == MarkTime::After;
-    return note.pointer + (after ? translator_->exit(note.exit).instructions : 0U);
+    const bool after = run_.translator->mark_of(note.exit) == MarkTime::After;
+    return note.pointer + (after ? run_.translator->exit(note.exit).instructions : 0U);
   };
-  const auto pc = [&](const MarkNote& note) { return translator_->block(translator_->exit(note.exit).block).pc; };
-  if (cuts_) {
+  const auto pc = [&](const MarkNote& note) {
+    return run_.translator->block(run_.translator->exit(note.exit).block).pc;
+  };
+  if (run_.counting.cuts) {
     for (const MarkNote& note : notes) {
       const std::uint64_t at = place(note);
-      count_and_cut_instructions(at - std::exchange(start, at));
+      tally_.count_and_cut_instructions(at - std::exchange(start, at));
       reached(pc(note), nullptr);
     }
-    return count_and_cut_instructions(end - start);
+    return tally_.count_and_cut_instructions(end - start);
   }
   constexpr std::size_t kTogether = 256;
   visits_.resize(kTogether);
@@ -200,11 +195,11 @@ void Runtime::count_budget(std::uint64_t start, std::uint64_t end, std::span<con
       uncounted_[i] = static_cast<std::uint32_t>(place(notes[i]) - start);
       visits_[i] = {.pc = pc(notes[i]), .uncounted = {&uncounted_[i], 1}};
     }
-    observer().reached(shown(thread_->id), std::span(visits_).first(now), nullptr);
+    run_.observer().reached(run_.shown(), std::span(visits_).first(now), nullptr);
     notes = notes.subspan(now);
   }
   const std::uint64_t instructions = end - start;
-  if (instructions != 0) count({&instructions, 1});
+  if (instructions != 0) tally_.count({&instructions, 1});
 }
 
 }  // namespace zs::engine

@@ -61,8 +61,8 @@ bool aligned(std::uint64_t address) { return address % sizeof(std::uint32_t) == 
 
 std::uint32_t Runtime::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
   return waiters_.wake(key, most, bits, [this](Thread& woken) {
-    runs_after_this(woken);
-    lock_.give_place(woken);
+    accountant_.core.runs_after_this(woken);
+    run_.lock.give_place(woken);
   });
 }
 
@@ -83,7 +83,7 @@ void Runtime::leave_robust_list(const Thread& thread) {
     std::int64_t offset;
     std::uint64_t pending;
   };
-  const auto id = static_cast<std::uint32_t>(shown_id(thread.id.tid));
+  const auto id = static_cast<std::uint32_t>(run_.ids.shown(thread.id.tid));
   std::uint64_t at = 0;
   std::size_t length = 0;
   if (id == static_cast<std::uint32_t>(thread.id.tid) ||
@@ -116,8 +116,8 @@ std::optional<long> Runtime::sys_futex(const long (&a)[6]) {
   const auto address = static_cast<std::uint64_t>(a[0]);
   const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
   const bool ours =
-      !shared || std::ranges::any_of(threads_, [&](const auto& thread) { return thread->clear_at == address; });
-  if (!ours || threads_.size() == 1) return std::nullopt;
+      !shared || std::ranges::any_of(run_.threads, [&](const auto& thread) { return thread->clear_at == address; });
+  if (!ours || run_.threads.size() == 1) return std::nullopt;
   const FutexWaiters::Key key{.address = address, .shared = shared};
   switch (a[1] & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
@@ -178,8 +178,8 @@ long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   if (!now) return -EFAULT;
   if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
 
-  Thread& thread = *thread_;
-  observer().flush(shown(thread.id));
+  Thread& thread = *run_.thread;
+  run_.observer().flush(run_.ids.shown(thread.id));
   waiters_.add(thread, key, bits);
   thread.may_run.store(0);
   give_up_lock_to_wait();
@@ -194,7 +194,7 @@ long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   do {
     result = zs_interruptible_syscall(SYS_futex, until_turn, &thread.pending);
   } while (result == 0 && thread.may_run.load() == 0);  // nobody changed the word: the kernel may wake without a reason
-  lock_.acquire(thread);
+  run_.lock.acquire(thread);
   load_context(thread);
   if (!waiters_.remove(thread)) return 0;
   return result == -EAGAIN ? 0 : result;

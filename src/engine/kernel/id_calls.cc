@@ -102,80 +102,32 @@ std::uint64_t id_in_answer(long number, const long (&a)[6]) {
 
 }  // namespace
 
-std::int32_t Runtime::real_id(std::int32_t id) const {
-  if (id < 0 && id != INT32_MIN) return -real_id(-id);
-  if (id == kVirtualParent && first_parent_ != 0) return first_parent_;
-  if (id == kVirtualPid) return first_pid_;
-  return process_ids_.real(id);
-}
-
-std::int32_t Runtime::shown_id(std::int32_t id) const {
-  if (first_pid_ == 0) return id;
-  if (id < 0 && id != INT32_MIN) return -shown_id(-id);
-  if (id == first_parent_ && id != 0) return kVirtualParent;
-  if (id == first_pid_) return kVirtualPid;
-  return process_ids_.shown(id);
-}
-
 Runtime::Outcome Runtime::in_shown_ids(long number, const long (&a)[6]) {
-  if (first_pid_ == 0) return answer(number, a);
+  if (!run_.ids.differ()) return answer(number, a);
   const unsigned ids = ids_of(number, a);
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   for (int i = 0; i < 3; ++i) {
-    if ((ids & (kFirst << i)) != 0) changed[i] = real_id(static_cast<std::int32_t>(a[i]));
+    if ((ids & (kFirst << i)) != 0) changed[i] = run_.ids.real(static_cast<std::int32_t>(a[i]));
   }
   const bool kills = number == SYS_kill || number == SYS_tkill || number == SYS_tgkill;
-  if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == thread_->process->pid)
-    leave_robust_list(*thread_);  // if somebody else kills it, nobody does
+  if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == run_.thread->process->pid)
+    leave_robust_list(*run_.thread);  // if somebody else kills it, nobody does
   std::int32_t group = 0;
   if (number == SYS_ioctl && a[1] == TIOCSPGRP) {
     const auto given = read_guest_value<std::int32_t>(static_cast<std::uint64_t>(a[2]));
     if (!given) return {-EFAULT};
-    group = real_id(*given);
+    group = run_.ids.real(*given);
     changed[2] = reinterpret_cast<long>(&group);
   }
   Outcome outcome = answer(number, changed);
   if (!outcome.set_result || is_error(outcome.result)) return outcome;
-  if ((ids & kResult) != 0) outcome.result = shown_id(static_cast<std::int32_t>(outcome.result));
+  if ((ids & kResult) != 0) outcome.result = run_.ids.shown(static_cast<std::int32_t>(outcome.result));
   if (const std::uint64_t place = id_in_answer(number, a); place != 0) {
     const auto told = read_guest_value<std::int32_t>(place);
-    const std::int32_t shown = told ? shown_id(*told) : 0;
+    const std::int32_t shown = told ? run_.ids.shown(*told) : 0;
     if (told && shown != *told) write_guest(place, &shown, sizeof shown);
   }
   return outcome;
-}
-
-// A signal's as the program may see it.
-siginfo_t Runtime::shown_info(int signal, siginfo_t info) const {
-  if (first_pid_ == 0) return info;
-  const bool of_child = signal == SIGCHLD && info.si_code > 0;
-  const bool of_sender = info.si_code == SI_USER || info.si_code == SI_TKILL || info.si_code == SI_QUEUE;
-  if (of_child || of_sender) info.si_pid = shown_id(info.si_pid);
-  if (of_child) info.si_utime = info.si_stime = 0;
-  return info;
-}
-
-// /proc/ID/... of a process that is shown another number than the kernel's.
-std::optional<std::string> Runtime::real_proc_path(const std::string& path) const {
-  constexpr std::string_view kProc = "/proc/";
-  std::int32_t id = 0;
-  const char* const begin = path.data() + kProc.size();
-  const auto [end, error] = std::from_chars(begin, path.data() + path.size(), id);
-  if (first_pid_ == 0 || error != std::errc() || (end != path.data() + path.size() && *end != '/')) return std::nullopt;
-  const std::int32_t real = real_id(id);
-  if (real == id) return std::nullopt;
-  return std::string(kProc) + std::to_string(real) + std::string(end, path.data() + path.size());
-}
-
-ThreadIdentity Runtime::shown(ThreadIdentity id) const {
-  if (first_pid_ == 0) return id;
-  for (std::int32_t* one : {&id.pid, &id.tid, &id.parent_pid, &id.parent_tid}) {
-    if (*one == first_pid_)
-      *one = kVirtualPid;
-    else if (*one == first_parent_)
-      *one = kVirtualParent;
-  }
-  return id;
 }
 
 }  // namespace zs::engine

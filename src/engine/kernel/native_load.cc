@@ -48,20 +48,20 @@ void native_signal_entry(int signal, siginfo_t* info, void* raw_context) {
   Runtime& runtime = *Runtime::instance;
   const std::uint64_t fs = get_base(ARCH_GET_FS);
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, own_fs_base);
-  runtime.context_.fs_base = fs;
-  runtime.context_.gs_base = get_base(ARCH_GET_GS);
+  runtime.run_.context.fs_base = fs;
+  runtime.run_.context.gs_base = get_base(ARCH_GET_GS);
   runtime.native_signal(signal, info, raw_context);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.context_.fs_base);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, runtime.context_.gs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.run_.context.fs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, runtime.run_.context.gs_base);
   selector = 1;
 }
 
 void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
   auto* uc = static_cast<ucontext_t*>(raw_context);
   greg_t* regs = uc->uc_mcontext.gregs;
-  for (int reg = 0; reg < 16; ++reg) context_.gpr[reg] = static_cast<std::uint64_t>(regs[kSavedAt[reg]]);
-  context_.flags = static_cast<std::uint64_t>(regs[REG_EFL]);
-  thread_->pc = static_cast<std::uint64_t>(regs[REG_RIP]);
+  for (int reg = 0; reg < 16; ++reg) run_.context.gpr[reg] = static_cast<std::uint64_t>(regs[kSavedAt[reg]]);
+  run_.context.flags = static_cast<std::uint64_t>(regs[REG_EFL]);
+  run_.thread->pc = static_cast<std::uint64_t>(regs[REG_RIP]);
   if (signal == SIGSYS) {
     const long number = info->si_syscall;
     const long a[6] = {regs[REG_RDI], regs[REG_RSI], regs[REG_RDX], regs[REG_R10], regs[REG_R8], regs[REG_R9]};
@@ -78,10 +78,10 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
     long result = 0;
     switch (number) {
       case SYS_rt_sigprocmask:
-        std::memcpy(&thread_->mask, &uc->uc_sigmask, 8);
+        std::memcpy(&run_.thread->mask, &uc->uc_sigmask, 8);
         result = sys_rt_sigprocmask(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
                                     static_cast<std::uint64_t>(a[2]), static_cast<std::uint64_t>(a[3]));
-        std::memcpy(&uc->uc_sigmask, &thread_->mask, 8);
+        std::memcpy(&uc->uc_sigmask, &run_.thread->mask, 8);
         break;
       case SYS_rt_sigaction:
         result = a[0] == SIGSYS || a[0] == SIGSEGV ? 0 : raw_syscall(number, a[0], a[1], a[2], a[3]);
@@ -100,8 +100,8 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
     return;
   }
   // RDTSC, RDTSCP or CPUID under --virtual-time; anything else is the program's own fault, and the next try is deadly.
-  const auto code = fetch(thread_->pc);
-  const auto insn = decode(thread_->pc, code, true);
+  const auto code = fetch(run_.thread->pc);
+  const auto insn = decode(run_.thread->pc, code, true);
   if (!insn || insn->flow != Flow::Emulated) {
     const KernelSigaction fatal;
     raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
@@ -113,9 +113,9 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
   raw_syscall(SYS_arch_prctl, kArchSetCpuid, 1);  // emulating CPUID asks the CPU
   emulate(exit);
   raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);
-  for (int reg = 0; reg < 16; ++reg) regs[kSavedAt[reg]] = static_cast<greg_t>(context_.gpr[reg]);
-  regs[REG_EFL] = static_cast<greg_t>(context_.flags);
-  regs[REG_RIP] = static_cast<greg_t>(thread_->pc);
+  for (int reg = 0; reg < 16; ++reg) regs[kSavedAt[reg]] = static_cast<greg_t>(run_.context.gpr[reg]);
+  regs[REG_EFL] = static_cast<greg_t>(run_.context.flags);
+  regs[REG_RIP] = static_cast<greg_t>(run_.thread->pc);
 }
 
 void Runtime::run_native() {
@@ -130,7 +130,7 @@ void Runtime::run_native() {
   action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kSaRestorer;
   action.restorer = reinterpret_cast<std::uint64_t>(&zs_signal_restorer);
   raw_syscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, 8);
-  if (config_.virtual_time) {
+  if (run_.config.virtual_time) {
     raw_syscall(SYS_rt_sigaction, SIGSEGV, &action, nullptr, 8);
     raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
     raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);  // refused where the CPU cannot; CPUID is then the host's
@@ -139,10 +139,10 @@ void Runtime::run_native() {
                                        &zs_signal_restorer_end - &zs_signal_restorer, &selector);
   CHECK(dispatching == 0);
   register std::uint64_t entry_in_r11 asm("r11");
-  const std::uint64_t sp = program_.stack_pointer;
+  const std::uint64_t sp = run_.program.stack_pointer;
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, 0);
   selector = 1;
-  entry_in_r11 = program_.entry;
+  entry_in_r11 = run_.program.entry;
   // Handlers stay; so this is not jump_to_entry().
   asm volatile(
       "int3\n\t"

@@ -73,15 +73,15 @@ void signal_entry(int signal, siginfo_t* info, void* ucontext) {
 // false: a signal waits already, nothing was changed, and its handler must run first.
 bool Runtime::hold_signals() {
   const std::uint64_t everything = ~std::uint64_t{0};
-  return set_kernel_mask(everything, thread_->pending) == 0;
+  return set_kernel_mask(everything, run_.thread->pending) == 0;
 }
 
 // Makes the kernel's mask the program's. Where a signal waits the gate stays closed, and its delivery comes back here.
-void Runtime::settle_mask() { set_kernel_mask(thread_->mask & ~kSynchronousSignals, thread_->pending); }
+void Runtime::settle_mask() { set_kernel_mask(run_.thread->mask & ~kSynchronousSignals, run_.thread->pending); }
 
 // Puts the slot's signal back into the kernel's queue; the gate is closed.
 void Runtime::give_back_signal() {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   queue_to_thread(thread.process->pid, thread.id.tid, thread.pending_signal, thread.pending_info);
   thread.pending.fetch_and(~kSlotFull);
   settle_mask();
@@ -90,15 +90,15 @@ void Runtime::give_back_signal() {
 // Before execve, which ends the other threads of the process: what waits for them, and what they take from the kernel from
 // now on, goes to this thread's queue in the kernel, which lives on. So does what was sent to this one and is blocked.
 void Runtime::queue_signals_for_next_image() {
-  Thread& taker = *thread_;
+  Thread& taker = *run_.thread;
   for (int signal = 1; signal <= kSignals; ++signal) {
     if ((taker.sent.load() & signal_bit(signal)) == 0) continue;
     queue_to_thread(taker.process->pid, taker.id.tid, signal, taker.sent_info[signal]);
   }
   taker.sent.store(0);
-  if (threads_.size() == 1) return;
+  if (run_.threads.size() == 1) return;
   std::atomic_ref(taker.process->exec_tid).store(taker.id.tid);
-  for (const auto& other : threads_) {
+  for (const auto& other : run_.threads) {
     if (other.get() == &taker || other->process != taker.process) continue;
     if ((other->pending.fetch_and(~kSlotFull) & kSlotFull) == 0) continue;
     queue_to_thread(taker.process->pid, taker.id.tid, other->pending_signal, other->pending_info);
@@ -107,9 +107,9 @@ void Runtime::queue_signals_for_next_image() {
 
 // The execve failed.
 void Runtime::let_others_take_signals() {
-  Thread& taker = *thread_;
+  Thread& taker = *run_.thread;
   if (std::atomic_ref(taker.process->exec_tid).exchange(0) == 0) return;
-  for (const auto& other : threads_) {
+  for (const auto& other : run_.threads) {
     // Its gate may be closed, its slot empty: it looks, and settles its mask.
     if (other.get() != &taker && other->process == taker.process) other->pending.fetch_or(kSentWaits);
   }
@@ -159,7 +159,7 @@ void Runtime::install(int signal, const KernelSigaction& action) {
 }
 
 void Runtime::install_handlers() {
-  Process& process = *thread_->process;
+  Process& process = *run_.thread->process;
   for (int signal = 1; signal <= kSignals; ++signal) {
     if (signal == SIGKILL || signal == SIGSTOP) continue;
     KernelSigaction old;
@@ -188,31 +188,31 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     std::memcpy(&uc->uc_sigmask, &everything, 8);
     return;
   }
-  const bool in_code = window_.in_code(pc) && lock_.owner() == &thread;
+  const bool in_code = run_.window.in_code(pc) && run_.lock.owner() == &thread;
 
   // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
   const bool misaligned_append =
       in_code && signal == SIGBUS && info->si_code == BUS_ADRALN && record_of_append(pc) != 0;
   if (misaligned_append || (in_code && signal == SIGSEGV && info->si_code > 0 &&
-                            window_.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr)))) {
-    context_.guard_pc = pc;
-    regs[REG_RIP] = static_cast<greg_t>(stubs_.guard);
+                            run_.window.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr)))) {
+    run_.context.guard_pc = pc;
+    regs[REG_RIP] = static_cast<greg_t>(run_.stubs.guard);
     return;
   }
   // An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
-  if (signal == SIGSEGV && info->si_code > 0 && lock_.owner() == &thread) {
+  if (signal == SIGSEGV && info->si_code > 0 && run_.lock.owner() == &thread) {
     static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD};  // jmp [rcx*8 + bias]
     const bool left_table =
         in_code && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
     if ((pc == 0 && entering_.load()) || left_table) {
       if (left_table) far_lookup_ = pc;
-      regs[REG_RIP] = static_cast<greg_t>(stubs_.indirect_miss);
+      regs[REG_RIP] = static_cast<greg_t>(run_.stubs.indirect_miss);
       return;
     }
   }
   const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
   if (synchronous) {
-    const Translator::Place place = in_code ? translator_->locate(pc) : Translator::Place{};
+    const Translator::Place place = in_code ? run_.translator->locate(pc) : Translator::Place{};
     if (place.block == kNone) {
       // Our own code faulted. Say where, and end as any other failure of ours.
       char text[] = "zeroskid: internal error: fault in the engine at 0x0000000000000000, address 0x0000000000000000\n";
@@ -226,13 +226,13 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     }
     // Undo what the translation did to the registers around this instruction.
     if (place.meta.far_register == kRcxSpilled) {
-      regs[REG_RCX] = static_cast<greg_t>(context_.slot_rcx);
+      regs[REG_RCX] = static_cast<greg_t>(run_.context.slot_rcx);
     } else if (place.meta.far_register != 0) {
-      regs[kSavedAt[place.meta.far_register - 1]] = static_cast<greg_t>(context_.slot_far);
+      regs[kSavedAt[place.meta.far_register - 1]] = static_cast<greg_t>(run_.context.slot_far);
     }
     if (place.meta.map_register != 0) {
-      context_.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSavedAt[place.meta.map_register]]);
-      regs[kSavedAt[place.meta.map_register]] = static_cast<greg_t>(context_.slot_map);
+      run_.context.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSavedAt[place.meta.map_register]]);
+      regs[kSavedAt[place.meta.map_register]] = static_cast<greg_t>(run_.context.slot_map);
     }
     Fault& fault = thread.fault;
     fault.present = true;
@@ -241,7 +241,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     fault.trap_number = static_cast<std::uint64_t>(regs[REG_TRAPNO]);
     fault.address = static_cast<std::uint64_t>(regs[REG_CR2]);
     fault.cache_pc = pc;
-    regs[REG_RIP] = static_cast<greg_t>(stubs_.fault);
+    regs[REG_RIP] = static_cast<greg_t>(run_.stubs.fault);
     return;
   }
   if (is_synchronous(signal)) {  // sent by somebody
@@ -263,9 +263,9 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     std::memcpy(&uc->uc_sigmask, &everything, 8);
   }
   // In C++ the dispatcher will look at `pending` itself, until it has looked for the last time.
-  if (lock_.owner() == &thread && (in_code || entering_.load()) && !tripped_.exchange(true)) {
-    window_.trip();
-    context_.tripped = 1;
+  if (run_.lock.owner() == &thread && (in_code || entering_.load()) && !tripped_.exchange(true)) {
+    run_.window.trip();
+    run_.context.tripped = 1;
   }
   static constexpr struct {
     const char *begin, *syscall, *interrupted;
@@ -280,7 +280,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
 }
 
 bool Runtime::deliver_waiting() {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   bool any = false;
   while (const std::uint32_t waits = thread.pending.load(std::memory_order_acquire)) {
     any = true;
@@ -306,7 +306,7 @@ bool Runtime::deliver_waiting() {
 }
 
 void Runtime::deliver_sent() {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   for (int signal = 1; signal <= kSignals; ++signal) {
     const std::uint64_t bit = signal_bit(signal);
     if ((thread.sent.load() & ~thread.mask & bit) == 0) continue;
@@ -328,7 +328,7 @@ void Runtime::raise_fault(int signal, int code, std::uint64_t address, std::uint
 }
 
 void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   KernelSigaction& action = thread.process->actions[signal];
   const KernelSigaction chosen = action;
   // A fault that the program blocks or ignores is deadly, whatever the disposition.
@@ -361,7 +361,7 @@ void Runtime::deliver(int signal, const siginfo_t& info, const Fault* fault) {
 }
 
 bool Runtime::on_alternate_stack(std::uint64_t sp) const {
-  const stack_t& alternate = thread_->alternate;
+  const stack_t& alternate = run_.thread->alternate;
   const auto base = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
   return alternate.ss_size != 0 && (alternate.ss_flags & SS_DISABLE) == 0 && sp > base &&
          sp - base <= alternate.ss_size;
@@ -371,9 +371,9 @@ bool Runtime::on_alternate_stack(std::uint64_t sp) const {
 KernelUcontext Runtime::saved_registers() const {
   KernelUcontext uc{};
   uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
-  for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = context_.gpr[reg];
-  uc.context.registers[REG_RIP] = thread_->pc;
-  uc.context.registers[REG_EFL] = context_.flags;
+  for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = run_.context.gpr[reg];
+  uc.context.registers[REG_RIP] = run_.thread->pc;
+  uc.context.registers[REG_EFL] = run_.context.flags;
   uc.context.cs = 0x33;
   uc.context.ss = 0x2B;
   return uc;
@@ -383,7 +383,7 @@ KernelUcontext Runtime::saved_registers() const {
 std::vector<std::byte> Runtime::saved_xstate() const {
   const std::uint32_t xsave_size = xsave_bytes();
   std::vector<std::byte> fp(xsave_size + 4);
-  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, xsave_size);
+  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset, xsave_size);
   // A component in its initial state may not have been written; handlers read the area all the same.
   std::uint64_t components = 0;
   std::memcpy(&components, fp.data() + 512, 8);
@@ -401,12 +401,12 @@ std::vector<std::byte> Runtime::saved_xstate() const {
 
 // source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
 bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   constexpr std::uint64_t kRedZone = 128;
   constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
-  std::uint64_t sp = gpr(kRsp) - kRedZone;
+  std::uint64_t sp = run_.gpr(kRsp) - kRedZone;
   const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
-  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(gpr(kRsp))) {
+  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(run_.gpr(kRsp))) {
     sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
   }
   const std::vector<std::byte> fp = saved_xstate();
@@ -430,30 +430,30 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   c.oldmask = thread.mask;
   c.fpstate = fpstate;
   frame.uc.mask = thread.mask;
-  frame.info = shown_info(signal, info);
+  frame.info = run_.ids.shown_info(signal, info);
 
   if (write_guest(fpstate, fp.data(), fp.size()) != fp.size()) return false;
   if (write_guest(sp, &frame, sizeof frame) != sizeof frame) return false;
   if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0)
     thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
 
-  gpr(kRdi) = static_cast<std::uint64_t>(signal);
-  gpr(kRsi) = sp + offsetof(SignalFrame, info);
-  gpr(kRdx) = sp + offsetof(SignalFrame, uc);
-  gpr(kRax) = 0;
-  gpr(kRsp) = sp;
+  run_.gpr(kRdi) = static_cast<std::uint64_t>(signal);
+  run_.gpr(kRsi) = sp + offsetof(SignalFrame, info);
+  run_.gpr(kRdx) = sp + offsetof(SignalFrame, uc);
+  run_.gpr(kRax) = 0;
+  run_.gpr(kRsp) = sp;
   thread.pc = action.handler;
-  context_.flags &= ~std::uint64_t{0x10500};  // DF, RF, TF
+  run_.context.flags &= ~std::uint64_t{0x10500};  // DF, RF, TF
   return true;
 }
 
 void Runtime::sys_rt_sigreturn() {
-  Thread& thread = *thread_;
-  const std::uint64_t at = gpr(kRsp) - 8;
+  Thread& thread = *run_.thread;
+  const std::uint64_t at = run_.gpr(kRsp) - 8;
   SignalFrame frame;
   if (read_guest(at, &frame, sizeof frame) != sizeof frame) return raise_fault(SIGSEGV, SI_KERNEL, 0, 14);
   const KernelSigcontext& c = frame.uc.context;
-  auto* xsave = reinterpret_cast<std::byte*>(&context_) + kXsaveOffset;
+  auto* xsave = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
   const std::uint32_t xsave_size = xsave_bytes();
   std::vector<std::byte> fp(xsave_size);
   if (c.fpstate == 0) {
@@ -483,11 +483,11 @@ void Runtime::sys_rt_sigreturn() {
     std::memcpy(fp.data() + 24, &mxcsr, 4);
     std::memcpy(xsave, fp.data(), xsave_size);
   }
-  for (unsigned reg = 0; reg < 16; ++reg) gpr(static_cast<Gpr>(reg)) = c.registers[kSavedAt[reg]];
+  for (unsigned reg = 0; reg < 16; ++reg) run_.gpr(static_cast<Gpr>(reg)) = c.registers[kSavedAt[reg]];
   thread.pc = c.registers[REG_RIP];
   constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
   constexpr std::uint64_t kTrapFlag = 0x100;
-  context_.flags = ((context_.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
+  run_.context.flags = ((run_.context.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
   thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
   thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;
   thread.alternate.ss_size = frame.uc.stack.size;
@@ -500,7 +500,7 @@ long Runtime::sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t o
   if (signal < 1 || signal > kSignals || (action != 0 && (signal == SIGKILL || signal == SIGSTOP))) return -EINVAL;
   KernelSigaction wanted;
   if (action != 0 && read_guest(action, &wanted, sizeof wanted) != sizeof wanted) return -EFAULT;
-  KernelSigaction& current = thread_->process->actions[signal];
+  KernelSigaction& current = run_.thread->process->actions[signal];
   const KernelSigaction before = current;
   if (action != 0) {
     wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
@@ -512,7 +512,7 @@ long Runtime::sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t o
 }
 
 long Runtime::sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size) {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   if (size != 8) return -EINVAL;
   const std::uint64_t before = thread.mask;
   if (set != 0) {
@@ -535,8 +535,8 @@ long Runtime::sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, 
 }
 
 long Runtime::sys_sigaltstack(std::uint64_t stack, std::uint64_t old) {
-  Thread& thread = *thread_;
-  const bool on_it = on_alternate_stack(gpr(kRsp));
+  Thread& thread = *run_.thread;
+  const bool on_it = on_alternate_stack(run_.gpr(kRsp));
   stack_t before = thread.alternate;
   if (before.ss_size == 0)
     before.ss_flags = SS_DISABLE;
@@ -565,7 +565,7 @@ long Runtime::sys_sigaltstack(std::uint64_t stack, std::uint64_t old) {
 // is not the end: then Thread::shown holds what arrived. A tracer that takes the signal away lets the program go on, which ends at
 // once in SIGSEGV, since its pages are not executable.
 void Runtime::let_kernel_deliver(int signal, const siginfo_t& info) {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   const std::uint64_t everything = ~std::uint64_t{0};
   std::uint64_t mask = 0;
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &mask, 8);
@@ -585,18 +585,18 @@ void Runtime::let_kernel_deliver(int signal, const siginfo_t& info) {
   uc.mask = ~(signal_bit(signal) | signal_bit(SIGSEGV));
   std::uint64_t own_fs = 0;
   raw_syscall(SYS_arch_prctl, ARCH_GET_FS, &own_fs);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, context_.gs_base);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context_.fs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, run_.context.gs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, run_.context.fs_base);
   zs_become_program(&uc, &thread.shown.host_rsp);
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, own_fs);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, context_.fs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, run_.context.fs_base);
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, 8);
 }
 
 // Ends as the signal would have ended the program, after the recording has been told.
 void Runtime::die_of(int signal, const siginfo_t& info) {
   end_all_threads();
-  turns_.end(thread_->process->seat, thread_->process->pid);
+  turns_.end(run_.thread->process->seat, run_.thread->process->pid);
   const KernelSigaction fatal;
   raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
   let_kernel_deliver(signal, info);

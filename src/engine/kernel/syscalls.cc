@@ -242,8 +242,8 @@ bool holds_signals(long number) {
 }  // namespace
 
 void Runtime::handle_syscall(const Exit& exit) {
-  Thread& thread = *thread_;
-  const auto number = static_cast<long>(gpr(kRax));
+  Thread& thread = *run_.thread;
+  const auto number = static_cast<long>(run_.gpr(kRax));
   const bool holds = holds_signals(number);
   const bool called_off = holds ? !hold_signals() : thread.pending.load(std::memory_order_acquire) != 0;
   if (called_off) {  // a signal's handler runs first, then the call
@@ -251,30 +251,31 @@ void Runtime::handle_syscall(const Exit& exit) {
     thread.step.active = false;
     return;
   }
-  const long arguments[6] = {static_cast<long>(gpr(kRdi)), static_cast<long>(gpr(kRsi)), static_cast<long>(gpr(kRdx)),
-                             static_cast<long>(gpr(kR10)), static_cast<long>(gpr(kR8)),  static_cast<long>(gpr(kR9))};
+  const long arguments[6] = {static_cast<long>(run_.gpr(kRdi)), static_cast<long>(run_.gpr(kRsi)),
+                             static_cast<long>(run_.gpr(kRdx)), static_cast<long>(run_.gpr(kR10)),
+                             static_cast<long>(run_.gpr(kR8)),  static_cast<long>(run_.gpr(kR9))};
   thread.pc = exit.target;
-  gpr(kRcx) = exit.target;
-  gpr(kR11) = context_.flags;
-  take_time_pmi();
+  run_.gpr(kRcx) = exit.target;
+  run_.gpr(kR11) = run_.context.flags;
+  accountant_.core.take_time_pmi();
   // Before the call: another thread may run during it, and it may take memory away.
-  if (thread.step.active && thread.cpu.core != nullptr) run_core_step(true, exit.target);
+  if (thread.step.active && thread.cpu.core != nullptr) accountant_.core.run_step(true, exit.target);
   if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||
       number == SYS_rt_sigreturn) {
-    retire_step(true);  // it may not come back
+    accountant_.steps.retire(true);  // it may not come back
   }
   const bool retires_later = thread.step.active;
-  if (retires_later) observer().in_call(shown(thread.id), true);
+  if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), true);
   const Outcome outcome = do_syscall(number, arguments);
-  if (retires_later) observer().in_call(shown(thread.id), false);
+  if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), false);
   if (holds) settle_mask();
   if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
     thread.pc = exit.pc;
     thread.step.active = false;
     return;
   }
-  if (outcome.set_result) gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
-  retire_step(true);
+  if (outcome.set_result) run_.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
+  accountant_.steps.retire(true);
 }
 
 // Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
@@ -293,30 +294,30 @@ bool Runtime::keeps_turn(long number, const long (&a)[6]) const {
 }
 
 long Runtime::pass_on(long number, const long (&a)[6]) {
-  Thread& thread = *thread_;
-  const bool stays = threads_.size() == 1 || keeps_turn(number, a);
-  if (may_wait(number, a)) observer().flush(shown(thread_->id));
+  Thread& thread = *run_.thread;
+  const bool stays = run_.threads.size() == 1 || keeps_turn(number, a);
+  if (may_wait(number, a)) run_.observer().flush(run_.shown());
   if (!stays) give_up_lock();
   long result = call_in_turn(thread, number, a);
   if (!stays) {
     // This thread's own variables only, until the lock is back.
-    lock_.acquire(thread);
+    run_.lock.acquire(thread);
     load_context(thread);
     if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(latest_core_time_);
   }
-  if (result == -EFAULT && map_.protected_code_pages() != 0) {
+  if (result == -EFAULT && run_.map.protected_code_pages() != 0) {
     // The kernel may have met a page that is write-protected only because it has translations.
     std::vector<std::uint64_t> pages;
-    map_.for_each([&](const GuestMapping& mapping) {
+    run_.map.for_each([&](const GuestMapping& mapping) {
       if ((mapping.prot & PROT_WRITE) == 0) return;
-      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < map_.protected_code_pages();
+      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < run_.map.protected_code_pages();
            page += kPageSize) {
-        if (map_.page_is_write_protected_for_code(page)) pages.push_back(page);
+        if (run_.map.page_is_write_protected_for_code(page)) pages.push_back(page);
       }
     });
     for (const std::uint64_t page : pages) {
-      translator_->invalidate(page, page + kPageSize);
-      map_.unprotect_code_page(page);
+      run_.translator->invalidate(page, page + kPageSize);
+      run_.map.unprotect_code_page(page);
     }
     result = zs_interruptible_syscall(number, a, &thread.pending);
   }
@@ -326,12 +327,12 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
 void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
   const std::uint64_t end = address + length;
   while (address < end) {
-    const GuestMapping* found = map_.find(address);
+    const GuestMapping* found = run_.map.find(address);
     if (found == nullptr) {
-      address = map_.next_boundary(address);
+      address = run_.map.next_boundary(address);
       continue;
     }
-    if ((found->prot & PROT_EXEC) != 0) window_.expect_code(found->range());
+    if ((found->prot & PROT_EXEC) != 0) run_.window.expect_code(found->range());
     Mapping mapping;
     mapping.start = found->start;
     mapping.length = found->end - found->start;
@@ -345,14 +346,14 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
       mapping.device_minor = found->file->device_minor;
       mapping.inode = found->file->inode;
     }
-    observer().mapped(shown(thread_->id), mapping);
-    adopt_marks();
+    run_.observer().mapped(run_.shown(), mapping);
+    accountant_.marks.adopt();
     address = found->end;
   }
 }
 
 Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6]) {
-  return config_.virtual_time ? in_virtual_time(number, a) : answer(number, a);
+  return run_.config.virtual_time ? in_virtual_time(number, a) : answer(number, a);
 }
 
 Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
@@ -361,66 +362,66 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
   switch (number) {
     // --- memory
     case SYS_mmap: {
-      const long result = map_.mmap(u(0), u(1), i32(2), i32(3), i32(4), u(5));
+      const long result = run_.map.mmap(u(0), u(1), i32(2), i32(3), i32(4), u(5));
       fetch_range_ = {};
-      if (!is_error(result) && (i32(3) & MAP_FIXED) != 0) tell_core_unmapped(u(0), u(1));
+      if (!is_error(result) && (i32(3) & MAP_FIXED) != 0) accountant_.core.unmapped(u(0), u(1));
       if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(1));
       return {result};
     }
     case SYS_munmap: {
       fetch_range_ = {};
-      const long result = map_.munmap(u(0), u(1));
-      if (result == 0) tell_core_unmapped(u(0), u(1));
+      const long result = run_.map.munmap(u(0), u(1));
+      if (result == 0) accountant_.core.unmapped(u(0), u(1));
       return {result};
     }
     case SYS_mremap: {
-      const long result = map_.mremap(u(0), u(1), u(2), i32(3), u(4));
+      const long result = run_.map.mremap(u(0), u(1), u(2), i32(3), u(4));
       fetch_range_ = {};
       if (!is_error(result)) {
         const auto moved_to = static_cast<std::uint64_t>(result);
         if (moved_to != u(0))
-          tell_core_unmapped(u(0), u(1));
+          accountant_.core.unmapped(u(0), u(1));
         else if (u(2) < u(1))
-          tell_core_unmapped(u(0) + u(2), u(1) - u(2));
-        if ((i32(3) & MREMAP_FIXED) != 0) tell_core_unmapped(moved_to, u(2));
+          accountant_.core.unmapped(u(0) + u(2), u(1) - u(2));
+        if ((i32(3) & MREMAP_FIXED) != 0) accountant_.core.unmapped(moved_to, u(2));
         report_mapping(moved_to, u(2));
       }
       return {result};
     }
     case SYS_mprotect:
     case SYS_pkey_mprotect: {
-      const long result =
-          number == SYS_mprotect ? map_.mprotect(u(0), u(1), i32(2)) : map_.pkey_mprotect(u(0), u(1), i32(2), i32(3));
+      const long result = number == SYS_mprotect ? run_.map.mprotect(u(0), u(1), i32(2))
+                                                 : run_.map.pkey_mprotect(u(0), u(1), i32(2), i32(3));
       fetch_range_ = {};
       if (result == 0 && (i32(2) & PROT_EXEC) != 0) report_mapping(u(0), u(1));
       return {result};
     }
-    case SYS_madvise: return {map_.madvise(u(0), u(1), i32(2))};
-    case SYS_msync: return {map_.msync(u(0), u(1), i32(2))};
+    case SYS_madvise: return {run_.map.madvise(u(0), u(1), i32(2))};
+    case SYS_msync: return {run_.map.msync(u(0), u(1), i32(2))};
     case SYS_brk: {
-      const std::uint64_t before = map_.brk_end();
-      const long result = map_.brk(u(0));
-      if (map_.brk_end() < before) tell_core_unmapped(map_.brk_end(), before - map_.brk_end());
+      const std::uint64_t before = run_.map.brk_end();
+      const long result = run_.map.brk(u(0));
+      if (run_.map.brk_end() < before) accountant_.core.unmapped(run_.map.brk_end(), before - run_.map.brk_end());
       const std::uint64_t grown = page_up(before);  // the kernel tells perf of new pages, too
-      if (map_.brk_end() > grown) report_mapping(grown, map_.brk_end() - grown);
+      if (run_.map.brk_end() > grown) report_mapping(grown, run_.map.brk_end() - grown);
       return {result};
     }
-    case SYS_shmat: return {map_.shmat(i32(0), u(1), i32(2))};
+    case SYS_shmat: return {run_.map.shmat(i32(0), u(1), i32(2))};
     case SYS_shmdt: {
-      const GuestMapping* const attached = map_.find(u(0));
+      const GuestMapping* const attached = run_.map.find(u(0));
       const AddressRange range = attached == nullptr ? AddressRange{} : attached->range();
-      const long result = map_.shmdt(u(0));
-      if (result == 0) tell_core_unmapped(range.start, range.size());
+      const long result = run_.map.shmdt(u(0));
+      if (result == 0) accountant_.core.unmapped(range.start, range.size());
       return {result};
     }
-    case SYS_remap_file_pages: return {map_.remap_file_pages(u(0), u(1), i32(2), u(3), i32(4))};
+    case SYS_remap_file_pages: return {run_.map.remap_file_pages(u(0), u(1), i32(2), u(3), i32(4))};
 
     // --- signals
     case SYS_rt_sigaction: return {sys_rt_sigaction(i32(0), u(1), u(2), u(3))};
     case SYS_rt_sigprocmask: {
       const long result = sys_rt_sigprocmask(i32(0), u(1), u(2), u(3));
       if (result == kInterruptedBeforeStart) return {result};
-      gpr(kRax) = static_cast<std::uint64_t>(result);
+      run_.gpr(kRax) = static_cast<std::uint64_t>(result);
       deliver_sent();
       return {result, false};
     }
@@ -442,7 +443,7 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
       else
         mask_at = u(4);
       const auto mask = mask_at == 0 ? std::nullopt : read_guest_value<std::uint64_t>(mask_at);
-      Thread& thread = *thread_;
+      Thread& thread = *run_.thread;
       const long result = pass_on(number, a);
       if (mask && result != kInterruptedBeforeStart && thread.pending.load(std::memory_order_acquire) != 0) {
         thread.has_temporary_mask = true;
@@ -471,18 +472,18 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case SYS_sched_getaffinity:
     case SYS_sched_setaffinity: let_go_of_processors(); return {pass_on(number, a)};
     case SYS_sched_yield:
-      if (lock_.contended()) yield();
+      if (run_.lock.contended()) yield();
       return {0};
     case SYS_arch_prctl: return {sys_arch_prctl(a)};
     case SYS_prctl: return {sys_prctl(a)};
     case SYS_ptrace: {
       const long result = pass_on(number, a);
-      if (a[0] == PTRACE_TRACEME && result == 0) thread_->process->traced = true;
+      if (a[0] == PTRACE_TRACEME && result == 0) run_.thread->process->traced = true;
       return {result};
     }
     case SYS_seccomp:
       if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
-        observer().notice(
+        run_.observer().notice(
             "seccomp filters are not supported under translation: the program's request was answered EINVAL");
         return {-EINVAL};
       }
@@ -492,24 +493,24 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case SYS_setrlimit:
     case SYS_prlimit64: {
       const long result = pass_on(number, a);
-      const bool own = number == SYS_setrlimit || a[0] == 0 || a[0] == thread_->process->pid;
+      const bool own = number == SYS_setrlimit || a[0] == 0 || a[0] == run_.thread->process->pid;
       const int resource = number == SYS_setrlimit ? i32(0) : i32(1);
       const std::uint64_t given = number == SYS_setrlimit ? u(1) : u(2);
       if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
-        if (const auto limit = read_guest_value<std::uint64_t>(given)) map_.set_stack_limit(*limit);
+        if (const auto limit = read_guest_value<std::uint64_t>(given)) run_.map.set_stack_limit(*limit);
       }
       return {result};
     }
     case SYS_getrandom:
       // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
-      if (config_.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0)
+      if (run_.config.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0)
         return {write_random(u(0), std::min<std::uint64_t>(u(1), 256))};
       return {pass_on(number, a)};
     default: break;
   }
   if (const auto answer = proc_syscall(number, a)) return {*answer};
   if (const auto answer = descriptor_syscall(number, a)) return {*answer};
-  if (config_.virtual_time) {
+  if (run_.config.virtual_time) {
     if (const auto answer = virtual_syscall(number, a)) return {*answer};
   }
   return {pass_on(number, a)};
@@ -524,17 +525,17 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
       return 0;
     case ARCH_SET_GS:
       if (address >= kTaskSize) return -EPERM;
-      context_.gs_base = address;
+      run_.context.gs_base = address;
       return 0;
     // As where the processor cannot do it: the engine itself asks what the processor is.
     case kArchSetCpuid:
       if (address != 0) return pass_on(SYS_arch_prctl, a);
-      observer().notice(
+      run_.observer().notice(
           "CPUID that faults is not supported under translation: the program's arch_prctl(ARCH_SET_CPUID) was answered "
           "ENODEV");
       return -ENODEV;
-    case ARCH_GET_FS: return write_guest(address, &context_.fs_base, 8) == 8 ? 0 : -EFAULT;
-    case ARCH_GET_GS: return write_guest(address, &context_.gs_base, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_FS: return write_guest(address, &run_.context.fs_base, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_GS: return write_guest(address, &run_.context.gs_base, 8) == 8 ? 0 : -EFAULT;
     default: return pass_on(SYS_arch_prctl, a);
   }
 }
@@ -546,17 +547,17 @@ long Runtime::sys_prctl(const long (&a)[6]) {
       char name[17] = "";
       read_guest(static_cast<std::uint64_t>(a[1]), name, 16);
       name[15] = 0;
-      if (result == 0) observer().renamed(shown(thread_->id), name, false);
+      if (result == 0) run_.observer().renamed(run_.shown(), name, false);
       return result;
     }
     case PR_SET_SECCOMP:
-      observer().notice(
+      run_.observer().notice(
           "seccomp is not supported under translation: the program's prctl(PR_SET_SECCOMP) was answered EINVAL");
       return -EINVAL;
     // The engine itself asks the processor for the time.
     case PR_SET_TSC:
       if (static_cast<int>(a[1]) != PR_TSC_SIGSEGV) return pass_on(SYS_prctl, a);
-      observer().notice(
+      run_.observer().notice(
           "RDTSC that faults is not supported under translation: the program's prctl(PR_SET_TSC) was answered EINVAL");
       return -EINVAL;
     case PR_SET_MM: return -EPERM;
@@ -591,13 +592,13 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
   const bool links = number == SYS_readlink || number == SYS_readlinkat;
   if (opens && path.ends_with("/status")) {
     let_go_of_processors();
-    lock_.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
+    run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
   }
-  auto answer = proc_path(path, shown_id(thread_->process->pid), program_, map_);
-  if (!answer && links && path == "/proc/self" && first_pid_ != 0)
-    answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(shown_id(thread_->process->pid))};
+  auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map);
+  if (!answer && links && path == "/proc/self" && run_.ids.differ())
+    answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(run_.ids.shown(run_.thread->process->pid))};
   if (!answer) {
-    const auto real = real_proc_path(path);
+    const auto real = run_.ids.real_proc_path(path);
     if (!real) return std::nullopt;
     long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     changed[path_at] = reinterpret_cast<long>(real->c_str());
@@ -634,7 +635,7 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
 
 // The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
 std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
-  const int first = config_.first_private_fd;
+  const int first = run_.config.first_private_fd;
   const auto is_private = [&](long fd) {
     return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
   };
@@ -688,7 +689,7 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
     std::memcpy(&size, &entries[at + 16], 2);
     if (size == 0) break;
     const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
-    const bool ours = fd >= config_.first_private_fd && fd < config_.first_private_fd + kPrivateDescriptors;
+    const bool ours = fd >= run_.config.first_private_fd && fd < run_.config.first_private_fd + kPrivateDescriptors;
     const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
     if (!ours) kept.insert(kept.end(), from, from + size);
     at += size;
@@ -701,33 +702,33 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
 
 // What a program that is not followed must not inherit.
 void Runtime::close_own_descriptors_on_exec(bool close) const {
-  for (int fd = config_.first_private_fd; fd < config_.first_private_fd + kPrivateDescriptors; ++fd)
+  for (int fd = run_.config.first_private_fd; fd < run_.config.first_private_fd + kPrivateDescriptors; ++fd)
     raw_syscall(SYS_fcntl, fd, F_SETFD, close ? FD_CLOEXEC : 0);
 }
 
 long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   ExecRequest request;
   request.dirfd = dirfd;
   request.path = path;
   request.argv = argv;
   request.envp = envp;
   request.flags = flags;
-  request.pid = shown_id(thread.process->pid);
-  request.own_exe = program_.exe_path;
+  request.pid = run_.ids.shown(thread.process->pid);
+  request.own_exe = run_.program.exe_path;
   const ExecDecision decision = check_exec(request);
   if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
-  lock_.let_go(thread);  // it would be inherited
+  run_.lock.let_go(thread);  // it would be inherited
   const bool traced = is_traced();
   const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
-                      !config_.exec_prefix.empty();
+                      !run_.config.exec_prefix.empty();
   if (!follow) {
-    observer().notice("not followed: " + decision.resolved_path + ": " +
-                      (traced ? "it is traced by another program" : decision.reason));
+    run_.observer().notice("not followed: " + decision.resolved_path + ": " +
+                           (traced ? "it is traced by another program" : decision.reason));
   }
   std::vector<std::string> words;
   if (follow) {
-    words = config_.exec_prefix;
+    words = run_.config.exec_prefix;
     char mask[24];
     std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(thread.mask));
     words.push_back("--signal-mask");
@@ -781,7 +782,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
   }
   if (borrowed) {
-    lock_.acquire(thread);
+    run_.lock.acquire(thread);
     load_context(thread);
   }
   for (int signal = 1; signal <= kSignals; ++signal) {

@@ -41,82 +41,64 @@ zs_exit_thread:
 }  // namespace
 
 void Runtime::save_context(Thread& thread) {
-  std::memcpy(thread.gpr, context_.gpr, sizeof thread.gpr);
-  thread.flags = context_.flags;
-  thread.fs_base = context_.fs_base;
-  thread.gs_base = context_.gs_base;
+  std::memcpy(thread.gpr, run_.context.gpr, sizeof thread.gpr);
+  thread.flags = run_.context.flags;
+  thread.fs_base = run_.context.fs_base;
+  thread.gs_base = run_.context.gs_base;
   thread.xsave.resize(xsave_bytes());
-  std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset, thread.xsave.size());
+  std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset,
+              thread.xsave.size());
 }
 
 void Runtime::load_context(Thread& thread) {
-  std::memcpy(context_.gpr, thread.gpr, sizeof thread.gpr);
-  context_.flags = thread.flags;
-  context_.fs_base = thread.fs_base;
-  context_.gs_base = thread.gs_base;
-  context_.host_rsp = thread.host_rsp;
-  std::memcpy(reinterpret_cast<std::byte*>(&context_) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
-  thread_ = &thread;
+  std::memcpy(run_.context.gpr, thread.gpr, sizeof thread.gpr);
+  run_.context.flags = thread.flags;
+  run_.context.fs_base = thread.fs_base;
+  run_.context.gs_base = thread.gs_base;
+  run_.context.host_rsp = thread.host_rsp;
+  std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
+  run_.thread = &thread;
 }
 
 void Runtime::prepare_to_wait() {
-  if (models_) latest_core_time_ = std::max(latest_core_time_, core_time_of(*thread_));
-  save_context(*thread_);
+  if (run_.counting.models) latest_core_time_ = std::max(latest_core_time_, CoreFeeder::time_of(*run_.thread));
+  save_context(*run_.thread);
 }
 
 void Runtime::give_up_lock() {
   prepare_to_wait();
-  lock_.let_go(*thread_);
-  lock_.release();
+  run_.lock.let_go(*run_.thread);
+  run_.lock.release();
 }
 
 void Runtime::give_up_lock_to_wait() {
   prepare_to_wait();
-  lock_.release_and_wait(*thread_);
+  run_.lock.release_and_wait(*run_.thread);
 }
 
 // The program asks what they may run on, or says so.
 void Runtime::let_go_of_processors() {
-  for (const auto& thread : threads_) lock_.let_go(*thread);
+  for (const auto& thread : run_.threads) run_.lock.let_go(*thread);
 }
 
 void Runtime::yield() {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   Thread* next = nullptr;
   if (thread.cpu.core != nullptr) {
-    next = next_by_core_time();
+    next = accountant_.core.next_by_time();
     if (next == nullptr) return;
   }
   save_context(thread);
-  lock_.take_turns(thread, next);
-  lock_.acquire(thread);
+  run_.lock.take_turns(thread, next);
+  run_.lock.acquire(thread);
   load_context(thread);
 }
 
-namespace {
-/// For a process that is not recorded.
-class Nobody final : public Observer {
- public:
-  VirtualCpu thread_started(const ThreadIdentity&) override { return {}; }
-  void thread_exited(const ThreadIdentity&) override {}
-  void pmi(const ThreadIdentity&, const arch::RegisterFile&) override {}
-  void forked(const ThreadIdentity&, bool) override {}
-  void in_forked_child() override {}
-  void renamed(const ThreadIdentity&, const std::string&, bool) override {}
-  void mapped(const ThreadIdentity&, const Mapping&) override {}
-  void flush(const ThreadIdentity&) override {}
-  void notice(const std::string&) override {}
-};
-}  // namespace
-
-Observer& Runtime::observer() const {
-  static Nobody nobody;
-  return thread_->process->recorded ? observer_ : nobody;
-}
+namespace {}  // namespace
 
 void Runtime::announce_thread(Thread& thread) {
   if (!thread.process->recorded) return;
-  thread.cpu = observer().thread_started(shown(thread.id));
+  thread.cpu = run_.observer().thread_started(run_.ids.shown(thread.id));
   std::size_t lanes = 0;
   for (const pmu::Pmu* pmu : thread.cpu.pmus) lanes += pmu->lanes().size();
   thread.lanes_told.assign(lanes, 0);
@@ -125,22 +107,22 @@ void Runtime::announce_thread(Thread& thread) {
     thread.cpu.core->wait_until(thread.core_time);
   }
   thread.announced = true;
-  tell_wishes(thread.cpu);
+  CoreFeeder::tell_wishes(thread.cpu);
 }
 
 void Runtime::forget_thread(Thread& thread) {
   if (thread.announced) {
     thread.announced = false;
-    settle_core(thread);
-    observer_.thread_exited(shown(thread.id));  // not always the running thread
+    accountant_.core.settle(thread);
+    run_.recording.thread_exited(run_.ids.shown(thread.id));  // not always the running thread
     thread.cpu = {};
   }
 }
 
 // Of this process: a vfork child ends alone.
 void Runtime::end_all_threads() {
-  const Process* process = thread_->process.get();
-  for (const auto& thread : threads_) {
+  const Process* process = run_.thread->process.get();
+  for (const auto& thread : run_.threads) {
     if (thread->process.get() != process) continue;
     leave_robust_list(*thread);
     forget_thread(*thread);
@@ -150,7 +132,7 @@ void Runtime::end_all_threads() {
 void thread_entry(Thread* thread) {
   Runtime& runtime = *Runtime::instance;
   // No TLS use before the lock is ours.
-  runtime.lock_.acquire(*thread);
+  runtime.run_.lock.acquire(*thread);
   runtime.load_context(*thread);
   runtime.set_fs_base(thread->fs_base);  // the kernel gave it its parent's
   thread->id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
@@ -159,26 +141,26 @@ void thread_entry(Thread* thread) {
   if (!same_process) {
     thread->process->pid = thread->id.pid;
     thread->process->parent_pid = thread->id.parent_pid;
-    runtime.process_ids_.bind(thread->shown_pid, thread->id.pid);
+    runtime.run_.ids.others().bind(thread->shown_pid, thread->id.pid);
     runtime.turns_.begin(thread->process->seat, thread->id.pid);
   } else {
-    runtime.process_ids_.forget(thread->id.tid);
+    runtime.run_.ids.others().forget(thread->id.tid);
   }
-  runtime.observer().forked(runtime.shown(thread->id), same_process);
+  runtime.run_.observer().forked(runtime.run_.ids.shown(thread->id), same_process);
   runtime.announce_thread(*thread);
   runtime.run_thread();
 }
 
 void Runtime::run_thread() {
-  Thread& thread = *thread_;
+  Thread& thread = *run_.thread;
   stack_t alternate{};
   alternate.ss_sp = static_cast<std::byte*>(thread.signal_block) + 64;
   alternate.ss_size = (128 << 10) - 64;
   CHECK(raw_syscall(SYS_sigaltstack, &alternate, nullptr) == 0);
   settle_mask();
-  context_.host_rsp = thread.host_rsp;
+  run_.context.host_rsp = thread.host_rsp;
   const std::uint64_t at = resume(kNone);
-  reinterpret_cast<void (*)(std::uint64_t)>(stubs_.enter)(at);
+  reinterpret_cast<void (*)(std::uint64_t)>(run_.stubs.enter)(at);
   __builtin_unreachable();
 }
 
@@ -210,9 +192,9 @@ long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
 
 long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                         std::uint64_t tls) {
-  lock_.let_go(*thread_);  // it would be inherited
+  run_.lock.let_go(*run_.thread);  // it would be inherited
   if ((flags & CLONE_VM) == 0) return fork_process(flags, stack, parent_tid, child_tid, tls);
-  Thread& parent = *thread_;
+  Thread& parent = *run_.thread;
   const bool same_process = (flags & CLONE_THREAD) != 0;
   std::int32_t shown = 0;
 
@@ -236,8 +218,9 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
     child.process->vfork_child = true;
     if (child.process != parent.process) child.process->traced = false;
-    if (!config_.inherit) child.process->recorded = false;
-    child.shown_pid = shown = process_ids_.next_child(shown_id(parent.process->pid), parent.process->children);
+    if (!run_.config.inherit) child.process->recorded = false;
+    child.shown_pid = shown =
+        run_.ids.others().next_child(run_.ids.shown(parent.process->pid), parent.process->children);
     if (child.process != parent.process) child.process->children = 0;
   }
   const bool own_turns = !same_process && (flags & CLONE_VFORK) != 0 && child.process != parent.process;
@@ -258,7 +241,7 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
   auto* top = static_cast<std::byte*>(child.stack_block) + kHostStackBytes;
   child.host_rsp = reinterpret_cast<std::uint64_t>(top) - 64;
 
-  threads_.push_back(std::move(owned));
+  run_.threads.push_back(std::move(owned));
   const bool waits = (flags & CLONE_VFORK) != 0;
   if (waits && !same_process) {
     // The gate stays open: a signal to the whole process group comes before the child is made, or to both of them, as the kernel
@@ -266,11 +249,11 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     parent.vfork_child = &child;
   } else if (!hold_signals()) {  // none may find the child before its alternate stack is set
     spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
-    threads_.pop_back();
+    run_.threads.pop_back();
     return kInterruptedBeforeStart;
   }
-  runs_after_this(child);
-  lock_.give_place(child);  // now, and not when the kernel gets it to run
+  accountant_.core.runs_after_this(child);
+  run_.lock.give_place(child);  // now, and not when the kernel gets it to run
   const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
   child.id.parent_pid = parent.id.pid;
   child.id.parent_tid = parent.id.tid;
@@ -279,39 +262,39 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
     const int seat = parent.process->seat;
     if (seat != 0) child.process->seat = turns_.reserve();
     turns_.leave_to(seat, child.process->seat);
-    lock_.release();  // the child needs it, and we sleep until it execs or exits
+    run_.lock.release();  // the child needs it, and we sleep until it execs or exits
     result =
         zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
     if (is_error(result)) turns_.end(child.process->seat, 0);
     turns_.come_back(seat);
     parent.vfork_child = nullptr;
     // It is gone from this address space; if it was killed, perhaps in the middle of something.
-    lock_.abandon(child);
-    lock_.acquire(parent);
+    run_.lock.abandon(child);
+    run_.lock.acquire(parent);
     load_context(parent);
     entering_.store(false);
-    if (tripped_.exchange(false)) window_.untrip();
+    if (tripped_.exchange(false)) run_.window.untrip();
   } else {
     result =
         zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
   }
   if (is_error(result)) {
-    if (!waits) lock_.abandon(child);
+    if (!waits) run_.lock.abandon(child);
     spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
-    threads_.pop_back();
+    run_.threads.pop_back();
   } else if (waits) {
     if (!same_process) ++parent.process->children;
-    for (auto it = threads_.begin(); it != threads_.end(); ++it) {
+    for (auto it = run_.threads.begin(); it != run_.threads.end(); ++it) {
       if (it->get() != &child) continue;
       forget_thread(child);
       spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
-      threads_.erase(it);
+      run_.threads.erase(it);
       break;
     }
   }
   if (!same_process && !waits && !is_error(result)) {
     ++parent.process->children;
-    process_ids_.bind(shown, static_cast<std::int32_t>(result));
+    run_.ids.others().bind(shown, static_cast<std::int32_t>(result));
   }
   settle_mask();
   return result;
@@ -319,8 +302,8 @@ long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t 
 
 long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
                            std::uint64_t tls) {
-  Thread& thread = *thread_;
-  observer().flush(shown(thread_->id));
+  Thread& thread = *run_.thread;
+  run_.observer().flush(run_.shown());
   // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises; and the
   // child, whose slot is a copy of an empty one, takes its own from its first instruction on.
   const std::uint64_t sent_to_parent = thread.sent.load();
@@ -332,7 +315,8 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
                              0};
   const VirtualClock before = clock_;
   const std::uint64_t childs_stream = clock_.random();
-  const std::int32_t child_shown = process_ids_.next_child(shown_id(thread.process->pid), thread.process->children);
+  const std::int32_t child_shown =
+      run_.ids.others().next_child(run_.ids.shown(thread.process->pid), thread.process->children);
   const int childs_seat = thread.process->seat != 0 ? turns_.reserve() : 0;
   const long result = zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
   if (result != 0) {
@@ -341,32 +325,32 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
       clock_ = before;  // called off by a signal perhaps, at any time
     } else {
       ++thread.process->children;
-      process_ids_.bind(child_shown, static_cast<std::int32_t>(result));
+      run_.ids.others().bind(child_shown, static_cast<std::int32_t>(result));
       if ((flags & CLONE_PARENT_SETTID) != 0 && child_shown != 0)
         write_guest(parent_tid, &child_shown, sizeof child_shown);
       ThreadIdentity child;
       child.pid = child.tid = static_cast<std::int32_t>(result);
       child.parent_pid = thread.id.pid;
       child.parent_tid = thread.id.tid;
-      observer().forked(shown(child), false);
+      run_.observer().forked(run_.ids.shown(child), false);
     }
     return result;
   }
   // The child: this thread alone, in a copy of everything.
   clock_.reseed(childs_stream);
-  lock_.reset(thread);
+  run_.lock.reset(thread);
   waiters_.clear();
   thread.clear_at = 0;
-  for (auto it = threads_.begin(); it != threads_.end();) {
+  for (auto it = run_.threads.begin(); it != run_.threads.end();) {
     if (it->get() == &thread) {
       ++it;
     } else {
       if ((*it)->stack_block != nullptr) spare_stacks_.push_back({(*it)->stack_block, (*it)->signal_block, 0});
-      it = threads_.erase(it);
+      it = run_.threads.erase(it);
     }
   }
-  window_.after_fork();
-  map_.in_forked_child();
+  run_.window.after_fork();
+  run_.map.in_forked_child();
   thread.id.parent_pid = thread.id.pid;
   thread.id.parent_tid = thread.id.tid;
   thread.id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
@@ -376,7 +360,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process->pid = thread.id.pid;
   thread.process->children = 0;
   thread.process->seat = childs_seat;
-  process_ids_.bind(child_shown, thread.id.pid);
+  run_.ids.others().bind(child_shown, thread.id.pid);
   if ((flags & CLONE_CHILD_SETTID) != 0 && child_shown != 0) write_guest(child_tid, &child_shown, sizeof child_shown);
   thread.process->vfork_child = false;
   thread.process->traced = false;
@@ -385,16 +369,17 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.sent.fetch_and(~sent_to_parent);
   thread.announced = false;
   thread.cpu = {};
-  if (stack != 0) gpr(kRsp) = stack;
+  if (stack != 0) run_.gpr(kRsp) = stack;
   if ((flags & CLONE_SETTLS) != 0) set_fs_base(tls);
-  observer().in_forked_child();
-  if (!config_.inherit) {
+  run_.observer().in_forked_child();
+  if (!run_.config.inherit) {
     thread.process->recorded = false;
     // The collector does not wait for it.
-    window_.close_descriptors();
-    raw_syscall(SYS_close_range, config_.first_private_fd, config_.first_private_fd + kPrivateDescriptors - 1, 0);
+    run_.window.close_descriptors();
+    raw_syscall(SYS_close_range, run_.config.first_private_fd, run_.config.first_private_fd + kPrivateDescriptors - 1,
+                0);
   }
-  core_paths_.forget_all();
+  accountant_.core.forget_all_paths();
   announce_thread(thread);
   turns_.begin(childs_seat, thread.id.pid);
   return 0;
@@ -415,15 +400,15 @@ void Runtime::reclaim_stacks() {
 }
 
 void Runtime::exit_thread(int status) {
-  Thread& thread = *thread_;
-  lock_.let_go(thread);  // until the kernel has ended it, others can still ask
+  Thread& thread = *run_.thread;
+  run_.lock.let_go(thread);  // until the kernel has ended it, others can still ask
   leave_robust_list(thread);
   forget_thread(thread);
-  if (threads_.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);
-  if (threads_.size() == 1) raw_syscall(SYS_exit, status);
+  if (run_.threads.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);
+  if (run_.threads.size() == 1) raw_syscall(SYS_exit, status);
   if (thread.process->vfork_child) {
     // The parent cleans up; it holds the reference.
-    lock_.release();
+    run_.lock.release();
     zs_exit_thread(status);
   }
   clear_thread_word(thread);
@@ -431,23 +416,23 @@ void Runtime::exit_thread(int status) {
   none.ss_flags = SS_DISABLE;
   raw_syscall(SYS_sigaltstack, &none, nullptr);
   if (thread.stack_block != nullptr) retiring_.push_back({thread.stack_block, thread.signal_block, thread.id.tid});
-  for (auto it = threads_.begin(); it != threads_.end(); ++it) {
+  for (auto it = run_.threads.begin(); it != run_.threads.end(); ++it) {
     if (it->get() != &thread) continue;
-    threads_.erase(it);
+    run_.threads.erase(it);
     break;
   }
-  thread_ = nullptr;
-  lock_.release();
+  run_.thread = nullptr;
+  run_.lock.release();
   zs_exit_thread(status);
 }
 
 void Runtime::exit_process(int status) {
   end_all_threads();
-  turns_.end(thread_->process->seat, thread_->process->pid);
-  if (!thread_->process->vfork_child) {
+  turns_.end(run_.thread->process->seat, run_.thread->process->pid);
+  if (!run_.thread->process->vfork_child) {
     raw_syscall(SYS_exit_group, status);
   } else {
-    lock_.release();
+    run_.lock.release();
     raw_syscall(SYS_exit_group, status);
   }
   __builtin_unreachable();

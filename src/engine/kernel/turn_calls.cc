@@ -304,7 +304,7 @@ void Runtime::compute_in_turn(Thread& thread) {
   constexpr std::uint32_t kManyTurns = 200,
                           kManyModelled = 10'000;  // half a second or so; those of a modelled core are short
   Process& process = *thread.process;
-  if (process.seat == 0 || ++process.turns < (models_ ? kManyModelled : kManyTurns)) return;
+  if (process.seat == 0 || ++process.turns < (run_.counting.models ? kManyModelled : kManyTurns)) return;
   process.turns = 0;
   turns_.pass(process.seat, false);
 }

@@ -1,7 +1,5 @@
-// Trace to core model: the records that say what ran, with the registers that were stored on the way, become paths and addresses,
-// and what the model makes of them goes to the modelled lanes.
+#include "engine/account/core_feeder.h"
 
-#include <asm/prctl.h>
 #include <cpuid.h>
 
 #include <algorithm>
@@ -12,8 +10,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
@@ -28,52 +24,53 @@ bool counts_latency(const arch::EventMeaning& meaning) {
 }  // namespace
 
 // With these bases of segments.
-arch::SlotValues Runtime::slot_values(const std::uint64_t* slots) const {
-  return {.slots = slots, .fs = context_.fs_base, .gs = context_.gs_base, .listed = {}};
+arch::SlotValues CoreFeeder::slot_values(const std::uint64_t* slots) const {
+  return {.slots = slots, .fs = run_.context.fs_base, .gs = run_.context.gs_base, .listed = {}};
 }
 
 // Ids are given out anew when the translator has forgotten everything.
-void Runtime::forget_flushed_paths() {
-  if (std::exchange(paths_of_flush_, translator_->flushes()) == translator_->flushes()) return;
-  core_paths_.forget_all();
-  thread_->cpu.core->forget_paths();
+void CoreFeeder::forget_flushed_paths() {
+  if (std::exchange(paths_of_flush_, run_.translator->flushes()) == run_.translator->flushes()) return;
+  paths_.forget_all();
+  run_.thread->cpu.core->forget_paths();
   code_bound_.forgotten();
 }
 
 // The path was described.
-void Runtime::bound_memory(CorePaths::Path path) {
+void CoreFeeder::bound_memory(CorePaths::Path path) {
   code_bound_.described(path.first());
-  const std::size_t held = translator_->bytes() + core_paths_.bytes() + logged_bytes_ + thread_->cpu.core->path_bytes();
-  if (!translator_->flushes_soon() && code_bound_.exceeded(held, core_paths_.size())) translator_->flush_soon();
+  const std::size_t held =
+      run_.translator->bytes() + paths_.bytes() + bytes_elsewhere_ + run_.thread->cpu.core->path_bytes();
+  if (!run_.translator->flushes_soon() && code_bound_.exceeded(held, paths_.size())) run_.translator->flush_soon();
 }
 
-CorePaths::Path Runtime::core_path(std::uint32_t exit_id) {
-  if (const CorePaths::Path known = core_paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
-  const Exit& exit = translator_->exit(exit_id);
-  const auto insns = translator_->path_to(exit_id);
+CorePaths::Path CoreFeeder::path(std::uint32_t exit_id) {
+  if (const CorePaths::Path known = paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
+  const Exit& exit = run_.translator->exit(exit_id);
+  const auto insns = run_.translator->path_to(exit_id);
   const CorePaths::Path path =
-      core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
-                           exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
+      paths_.describe(exit_id, run_.translator->block(exit.block).pc, insns,
+                      exit.kind == ExitKind::Indirect ? 0 : exit.target, *run_.thread->cpu.core);
   bound_memory(path);
   return path;
 }
 
 // Of the trace that is about to be read, newest first.
-void Runtime::begin_runs(std::size_t most) {
+void CoreFeeder::begin_runs(std::size_t most) {
   forget_flushed_paths();
   runs_.resize(most);
   any_empty_run_ = false;
-  behind_run_ = indirect_target_;
+  behind_run_ = run_.indirect_target;
 }
 
-void Runtime::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slots) {
-  CorePaths::Path path = core_paths_[exit];
+void CoreFeeder::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slots) {
+  CorePaths::Path path = paths_[exit];
   std::uint64_t next = 0;
   if (path.kind != CorePaths::Path::Direct) {
-    if (path.kind == CorePaths::Path::Unknown) path = core_path(exit);
+    if (path.kind == CorePaths::Path::Unknown) path = this->path(exit);
     any_empty_run_ |= path.kind == CorePaths::Path::Empty;
     if (path.kind == CorePaths::Path::Followed)
-      next = translator_->exit(exit).target;
+      next = run_.translator->exit(exit).target;
     else if (path.kind == CorePaths::Path::Indirect)
       next = behind_run_;
   }
@@ -83,113 +80,103 @@ void Runtime::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slots) 
 
 // Records [from, to) of the `records` that are being drained, told to the core, at once.
 // play(runs, values): tells it. Returns false, and has told nothing, if that did.
-bool Runtime::run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play) {
+bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play) {
   if (from == to) return true;
   code_bound_.ran(to - from);
   std::span<const arch::PathRun> runs = std::span(runs_).subspan(runs_.size() - records + from, to - from);
   if (any_empty_run_) {
     told_runs_.clear();
-    std::ranges::copy_if(runs, std::back_inserter(told_runs_), [this](const arch::PathRun& run) {
-      return core_paths_[run.path].kind != CorePaths::Path::Empty;
-    });
+    std::ranges::copy_if(runs, std::back_inserter(told_runs_),
+                         [this](const arch::PathRun& run) { return paths_[run.path].kind != CorePaths::Path::Empty; });
     runs = told_runs_;
   }
-  return runs.empty() || play(runs, slot_values(window_.slots()));
+  return runs.empty() || play(runs, slot_values(run_.window.slots()));
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
-void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint64_t next) {
+void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::uint64_t next) {
   if (instructions == 0) return;
   forget_flushed_paths();
-  const auto insns = translator_->path_into(block, instructions);
-  arch::CoreFeed& core = *thread_->cpu.core;
-  core_paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
+  const auto insns = run_.translator->path_into(block, instructions);
+  arch::CoreFeed& core = *run_.thread->cpu.core;
+  paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
-      .path = Translator::kPathLeft, .slots = window_.slot_number_at(context_.trace_pointer), .next = next};
-  core.run({&run, 1}, slot_values(window_.slots()));
+      .path = Translator::kPathLeft, .slots = run_.window.slot_number_at(run_.context.trace_pointer), .next = next};
+  core.run({&run, 1}, slot_values(run_.window.slots()));
 }
 
 // Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads' turns.
-void Runtime::settle_if_asked() {
-  if (at_once_ || any_marks_) thread_->cpu.core->settle();
+void CoreFeeder::settle_if_asked() {
+  if (run_.counting.at_once || asked_) run_.thread->cpu.core->settle();
 }
 
 // Records [from, to), as run_core() has them, told and counted.
-void Runtime::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
+void CoreFeeder::count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to) {
   run_core(ids.size(), from, to, [this](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
-    thread_->cpu.core->run(runs, values);
+    run_.thread->cpu.core->run(runs, values);
     return true;
   });
   settle_if_asked();
-  sum_records(ids.subspan(from, to - from), {});
-  add_signals(totals_);
-  count(totals_);
+  tally_.sum_records(ids.subspan(from, to - from), {});
+  tally_.add_signals(tally_.totals());
+  tally_.count();
   advance_time();
 }
 
-// Adds what the modelled lanes have counted since they were last asked.
-void Runtime::add_signals(std::span<std::uint64_t> sums) {
-  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
-    if (!lanes_->modelled(lane)) continue;
-    const std::uint64_t now = (*lanes_)[lane].of_signals(thread_->cpu.core->signals());
-    sums[lane] += now - std::exchange(thread_->lanes_told[lane], now);
-  }
-}
-
-void Runtime::count_signals() {
-  std::fill(totals_.begin(), totals_.end(), 0);
-  add_signals(totals_);
-  count(totals_);
+void CoreFeeder::count_signals() {
+  tally_.clear();
+  tally_.add_signals(tally_.totals());
+  tally_.count();
   advance_time();
 }
 
 // Everything that the thread did is counted: it ends, perhaps while another one runs.
-void Runtime::settle_core(Thread& thread) {
+void CoreFeeder::settle(Thread& thread) {
   if (thread.cpu.core == nullptr) return;
   thread.cpu.core->settle();
   thread.core_time = thread.cpu.core->played_until();
-  Thread* const running = std::exchange(thread_, &thread);
+  Thread* const running = std::exchange(run_.thread, &thread);
   count_signals();
-  thread_ = running;
+  run_.thread = running;
 }
 
-std::uint64_t Runtime::core_time_of(const Thread& thread) {
+std::uint64_t CoreFeeder::time_of(const Thread& thread) {
   return thread.cpu.core != nullptr ? thread.cpu.core->played_until() : thread.core_time;
 }
 
 // Whose turn is next, among those that wait and the one that runs: who is behind on its core's clock and has nothing left to play there,
 // so that what cores do is told nearly in the order of their cycles. null: the running thread goes on.
-Thread* Runtime::next_by_core_time() {
+Thread* CoreFeeder::next_by_time() {
   constexpr std::uint64_t kNotYet = UINT64_MAX;
   const auto time = [](const Thread& thread) {
-    return thread.cpu.core != nullptr && thread.cpu.core->lags() ? kNotYet : core_time_of(thread);
+    return thread.cpu.core != nullptr && thread.cpu.core->lags() ? kNotYet : time_of(thread);
   };
   while (true) {
-    Thread* const next = lock_.lowest(time);
-    const std::uint64_t own = time(*thread_);
+    Thread* const next = run_.lock.lowest(time);
+    const std::uint64_t own = time(*run_.thread);
     if (next == nullptr || time(*next) > own) return nullptr;
     if (time(*next) != kNotYet) return next;
-    thread_->cpu.core->play_on();
+    run_.thread->cpu.core->play_on();
   }
 }
 
 // What `woken` does next, it does after what the running thread has done.
-void Runtime::runs_after_this(Thread& woken) {
-  if (!models_) return;
-  if (thread_->cpu.core != nullptr) thread_->cpu.core->settle();
-  const std::uint64_t now = core_time_of(*thread_);
+void CoreFeeder::runs_after_this(Thread& woken) {
+  if (!run_.counting.models) return;
+  if (run_.thread->cpu.core != nullptr) run_.thread->cpu.core->settle();
+  const std::uint64_t now = time_of(*run_.thread);
   woken.core_time = std::max(woken.core_time, now);
   if (woken.cpu.core != nullptr) woken.cpu.core->wait_until(now);
 }
 
 // ---- one instruction alone ----------------------------------------------------------------------------------------
 
-void Runtime::begin_core_step(StepInProgress& step) {
+void CoreFeeder::begin_step(StepInProgress& step) {
   effects_of(step.insn, step.effects);
   AddressSlots planner;
   CHECK(planner.add(step.effects, step.slots));
   for (const InsnSlots::Store& store : std::span(step.slots.before).first(step.slots.stores_before))
-    step.values[store.slot] = context_.gpr[store.reg];
+    step.values[store.slot] = run_.context.gpr[store.reg];
   step.listed.clear();
   for (const Access& access : step.effects.accesses) {
     if (access.form != arch::AccessForm::Listed) continue;
@@ -201,31 +188,31 @@ void Runtime::begin_core_step(StepInProgress& step) {
 }
 
 // The instruction has run; `next` is where the thread goes on.
-void Runtime::run_core_step(bool taken, std::uint64_t next) {
+void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   forget_flushed_paths();
-  StepInProgress& step = thread_->step;
+  StepInProgress& step = run_.thread->step;
   const bool conditional = step.insn.facts.branch == arch::BranchKind::Conditional;
-  const std::uint32_t number = conditional ? context_.exit_id : step.first_exit;
-  arch::CoreFeed& core = *thread_->cpu.core;
-  if (core_paths_[number].kind == CorePaths::Path::Unknown) {
+  const std::uint32_t number = conditional ? run_.context.exit_id : step.first_exit;
+  arch::CoreFeed& core = *run_.thread->cpu.core;
+  if (paths_[number].kind == CorePaths::Path::Unknown) {
     const bool branch = step.insn.facts.branch != arch::BranchKind::None;
     const Translator::PathInsn insn{.insn = &step.insn,
                                     .slots = &step.slots,
                                     .taken = branch && (!conditional || taken),
                                     .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
-    bound_memory(core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core));
+    bound_memory(paths_.describe(number, step.insn.pc, {&insn, 1}, next, core));
   }
   for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))
-    step.values[store.slot] = context_.gpr[store.reg];
+    step.values[store.slot] = run_.context.gpr[store.reg];
   arch::SlotValues values = slot_values(step.values);
   values.listed = step.listed;
   const arch::PathRun run{.path = number, .slots = 0, .next = next};
   step.told_core = true;
   step.mispredicted = false;
   step.signals = {};
-  ran_ += sizeof(std::uint32_t);  // as a record
+  run_.ran += sizeof(std::uint32_t);  // as a record
   const bool marked = static_cast<bool>(step.mark);
-  if (!at_once_ && !marked) {  // no counter waits for it: its signals are counted with those of others
+  if (!run_.counting.at_once && !marked) {  // no counter waits for it: its signals are counted with those of others
     core.run({&run, 1}, values);
     step.load = step.store = {};
     return;
@@ -238,8 +225,9 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   if (step.mark.time != MarkTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
-  for (std::size_t lane = 0; lane < lanes_->size(); ++lane) {
-    if (lanes_->modelled(lane)) thread_->lanes_told[lane] = (*lanes_)[lane].of_signals(now);
+  for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
+    if (run_.counting.lanes->modelled(lane))
+      run_.thread->lanes_told[lane] = (*run_.counting.lanes)[lane].of_signals(now);
   }
   step.load = core.last_load();
   step.store = core.last_store();
@@ -247,8 +235,8 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
 }
 
 // What only the model knows of the instruction that has just run alone.
-void Runtime::tell_of_core(arch::Retired& retired) const {
-  const StepInProgress& step = thread_->step;
+void CoreFeeder::add_outcome(arch::Retired& retired) const {
+  const StepInProgress& step = run_.thread->step;
   retired.signals = &step.signals;
   retired.load = step.load;
   retired.store = step.store;
@@ -258,10 +246,10 @@ void Runtime::tell_of_core(arch::Retired& retired) const {
 // ---- time -----------------------------------------------------------------------------------------------------------
 
 // What the model says has passed since it was last asked. Frequencies are not modelled: all clocks tick alike, but for the bus.
-void Runtime::advance_time(const arch::CoreSignals& now) {
+void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   using enum arch::CoreSignal;
   constexpr std::uint64_t kCyclesPerBusTick = 24;  // chosen, as in a virtual PC: 2.4 GHz, 100 MHz
-  arch::CoreSignals& told = thread_->time_told;
+  arch::CoreSignals& told = run_.thread->time_told;
   const auto since = [&](auto... signals) { return ((now[signals] - told[signals]) + ...); };
   if (since(Cycles, Slots) == 0) return;
   pmu::Elapsed elapsed;
@@ -280,19 +268,19 @@ void Runtime::advance_time(const arch::CoreSignals& now) {
                                 fetch_latency,
                                 memory};
   told = now;
-  for (pmu::Pmu* pmu : thread_->cpu.pmus) {
+  for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     pmu->advance(elapsed);
     pmu->issue(issued);
   }
 }
 
 // An overflow of time, which belongs to no instruction: taken when the thread's state is known.
-void Runtime::take_time_pmi() {
-  if (thread_->cpu.core != nullptr && thread_->cpu.pmi_requested != nullptr && *thread_->cpu.pmi_requested)
-    take_pmi(registers());
+void CoreFeeder::take_time_pmi() {
+  if (run_.thread->cpu.core != nullptr && run_.thread->cpu.pmi_requested != nullptr && *run_.thread->cpu.pmi_requested)
+    tally_.take_pmi(run_.registers());
 }
 
-void Runtime::tell_wishes(const VirtualCpu& cpu) {
+void CoreFeeder::tell_wishes(const VirtualCpu& cpu) {
   if (cpu.core == nullptr) return;
   for (const pmu::Pmu* pmu : cpu.pmus) {
     if (pmu->wants_branches()) cpu.core->remember_branches();
@@ -302,9 +290,9 @@ void Runtime::tell_wishes(const VirtualCpu& cpu) {
   }
 }
 
-void Runtime::tell_core_unmapped(std::uint64_t address, std::uint64_t length) {
-  if (thread_->cpu.core != nullptr && length != 0)
-    thread_->cpu.core->unmapped(page_down(address), page_up(address + length));
+void CoreFeeder::unmapped(std::uint64_t address, std::uint64_t length) {
+  if (run_.thread->cpu.core != nullptr && length != 0)
+    run_.thread->cpu.core->unmapped(page_down(address), page_up(address + length));
 }
 
 // ---- elements of gathers and scatters -----------------------------------------------------------------------------
@@ -361,26 +349,26 @@ class SavedVectors {
 }  // namespace
 
 // Where the operand lies with this value of its index.
-std::uint64_t Runtime::element_address(const MemoryOperand& operand, std::uint64_t index) const {
+std::uint64_t CoreFeeder::element_address(const MemoryOperand& operand, std::uint64_t index) const {
   std::uint64_t address = static_cast<std::uint64_t>(operand.displacement) + index * operand.scale;
-  if (operand.base >= 0) address += context_.gpr[operand.base];
+  if (operand.base >= 0) address += run_.context.gpr[operand.base];
   if (operand.address32) address &= UINT32_MAX;
-  if (operand.fs) address += context_.fs_base;
-  if (operand.gs) address += context_.gs_base;
+  if (operand.fs) address += run_.context.fs_base;
+  if (operand.gs) address += run_.context.gs_base;
   return address;
 }
 
 // Of a state area.
-void Runtime::list_lines(const Access& access, StepInProgress& step) const {
+void CoreFeeder::list_lines(const Access& access, StepInProgress& step) const {
   const MemoryOperand& operand = access.operand;
-  const std::uint64_t address = element_address(operand, operand.index >= 0 ? context_.gpr[operand.index] : 0);
+  const std::uint64_t address = element_address(operand, operand.index >= 0 ? run_.context.gpr[operand.index] : 0);
   step.listed.push_back(operand.bytes / access.bytes);
   for (std::uint32_t at = 0; at < operand.bytes; at += access.bytes) step.listed.push_back(address + at);
 }
 
 // Before the instruction: afterwards its mask is empty.
-void Runtime::list_elements(const ElementList& list, const Access& access, StepInProgress& step) const {
-  const SavedVectors saved(reinterpret_cast<const std::byte*>(&context_) + kXsaveOffset);
+void CoreFeeder::list_elements(const ElementList& list, const Access& access, StepInProgress& step) const {
+  const SavedVectors saved(reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset);
   const auto indices = saved.vector(list.index_register, 64);
   const std::uint64_t mask_register =
       list.mask_register >= 0 ? saved.mask(static_cast<unsigned>(list.mask_register)) : 0;

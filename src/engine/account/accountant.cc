@@ -1,0 +1,110 @@
+#include "engine/account/accountant.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace zs::engine {
+
+// The records in [start, end), oldest first, and `extra`, which was not stored. A spaced trace has each at the end of its words, so it is
+// read backwards.
+Records Accountant::recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra) {
+  if (run_.counting.form == TraceForm::Records)
+    return {.stored = {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4}, .extra = extra};
+  // They never shrink: what is made larger is written with zeros, for each word of the trace.
+  ids_.resize(std::max<std::size_t>(ids_.size(), 1 + (end - start) / 4));
+  std::size_t first = ids_.size();
+  const auto read = [&](auto note) {
+    if (extra) {
+      end -= 4 * run_.translator->counts().words(*extra);
+      ids_[--first] = *extra;
+      note(*extra);
+    }
+    while (end > start) {
+      std::uint32_t record;
+      std::memcpy(&record, reinterpret_cast<const void*>(end), sizeof record);
+      const std::uint32_t exit = SpacedRecord::exit(record);
+      ids_[--first] = exit;
+      end -= 4 * SpacedRecord::words(record);
+      note(exit);
+    }
+  };
+  if (run_.thread->cpu.core == nullptr) {
+    read([](std::uint32_t) {});
+  } else {
+    core.begin_runs(ids_.size());
+    // In the same pass: the chain of records leaves the processor time for it.
+    read([&](std::uint32_t exit) { core.note_run(first, exit, run_.window.slot_number_at(end)); });
+  }
+  CHECK(end == start, end, start);
+  return {.stored = std::span(ids_).subspan(first), .extra = {}};
+}
+
+// What REP strings did to memory since the last drain.
+void Accountant::drain_elements() {
+  static constexpr struct { std::uint8_t loads, stores; } kAccesses[4] = {{1, 0}, {2, 0}, {0, 1}, {1, 1}};
+  constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
+  for (std::size_t rep_class = 0; rep_class < 4; ++rep_class) {
+    std::uint64_t left = std::exchange(run_.context.elements[rep_class], 0);
+    while (left != 0) {
+      const std::uint64_t now = std::min(left, kMostAtOnce);
+      left -= now;
+      arch::Retired with, without;
+      with.rep_string = without.rep_string = true;
+      with.loads = without.loads = kAccesses[rep_class].loads;
+      with.stores = without.stores = kAccesses[rep_class].stores;
+      with.load_count = now * with.loads;
+      with.store_count = now * with.stores;
+      for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
+        tally.totals()[lane] = (*run_.counting.lanes)[lane].count(with) - (*run_.counting.lanes)[lane].count(without);
+      }
+      tally.count();
+    }
+  }
+}
+
+void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
+  const std::uint64_t end = run_.context.trace_pointer;
+  const std::uint64_t start = run_.trace_start;
+  run_.trace_start = end;
+  if (!logged.running()) run_.ran += end - start;
+  const auto* const notes = reinterpret_cast<const MarkNote*>(run_.window.notes_begin());
+  const auto* const notes_end =
+      reinterpret_cast<const MarkNote*>(std::exchange(run_.context.mark_note, run_.window.notes_begin()));
+  const bool models = run_.thread->cpu.core != nullptr;
+  if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.lanes->size() == 0)) return;
+  if (run_.counting.form == TraceForm::Budget) return marks.count_budget(start, end, {notes, notes_end});
+  if (run_.counting.count_elements) drain_elements();
+  const Records records = recorded(start, end, extra_exit);
+  if (records.size() == 0) return;
+  if (logged.running()) return logged.count(records.stored);
+  marks.count_records(records);
+  tally.enter_branches(records, 0, records.size());
+}
+
+void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uint64_t pc) {
+  Translator& translator = *run_.translator;
+  const Block block = translator.block(index);
+  if (run_.counting.cuts) {
+    tally.look_at_room();
+    tally.clear();
+    tally.add_path(translator.sums_into(index, instructions));
+    return tally.count();
+  }
+  if (block.variant == Variant::Logged) return logged.count_into(index, instructions, pc);
+  tally.clear();
+  if (run_.thread->cpu.core != nullptr) {
+    core.run_core_into(block, instructions, pc);
+    core.settle_if_asked();
+    tally.add_signals(tally.totals());
+    core.advance_time();
+  }
+  std::vector<std::uint32_t> prefix(run_.counting.lanes->size(), 0);
+  translator.count_prefix(block, instructions, prefix);
+  for (std::size_t lane = 0; lane < prefix.size(); ++lane) tally.totals()[lane] += prefix[lane];
+  tally.count();
+}
+
+}  // namespace zs::engine

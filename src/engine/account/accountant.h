@@ -1,0 +1,47 @@
+// From the trace to the PMUs: what translated code has appended is read (drain), and counted, played by the core model, or retired
+// instruction by instruction, as the counters ask (CountingMode). Each part uses those before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/account/core_feeder.h"
+#include "engine/account/logged_trace.h"
+#include "engine/account/marks.h"
+#include "engine/account/steps.h"
+#include "engine/account/tally.h"
+
+namespace zs::engine {
+
+class Accountant {
+ public:
+  explicit Accountant(Run& run)
+      : tally(run),
+        core(run, tally),
+        marks(run, tally, core),
+        steps(run, tally, core, marks),
+        logged(run, tally, core, marks, steps),
+        run_(run) {}
+
+  /// Reads the trace up to the trace pointer, and tells the PMUs of it.
+  /// extra_exit  one record more, which was not stored
+  void drain(std::optional<std::uint32_t> extra_exit);
+  /// The first `instructions` of `block`, which faulted behind them, in a trace that has been drained; `pc` is where.
+  void count_into(std::uint32_t block, unsigned instructions, std::uint64_t pc);
+
+  Tally tally;
+  CoreFeeder core;
+  Marks marks;
+  Steps steps;
+  LoggedTrace logged;
+
+ private:
+  Records recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra);
+  void drain_elements();
+
+  Run& run_;
+  std::vector<std::uint32_t> ids_;  // scratch of drain()
+};
+
+}  // namespace zs::engine

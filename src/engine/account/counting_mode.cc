@@ -1,0 +1,182 @@
+#include "engine/account/counting_mode.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/translate/address_slots.h"
+
+namespace zs::engine {
+namespace {
+
+/// Most occurrences of an event in one instruction other than a REP string, found by asking it about extreme ones.
+std::uint32_t most_per_instruction(const arch::EventMeaning& meaning) {
+  std::uint32_t most = 1;
+  for (int branch = 0; branch <= static_cast<int>(arch::BranchKind::Far); ++branch) {
+    for (int fp = 0; fp <= static_cast<int>(arch::FpArith::Packed512Single); ++fp) {
+      for (const bool taken : {false, true}) {
+        arch::Retired extreme;
+        extreme.branch = static_cast<arch::BranchKind>(branch);
+        extreme.fp = static_cast<arch::FpArith>(fp);
+        extreme.fp_weight = 2;
+        extreme.loads = extreme.stores = 2;
+        extreme.load_count = extreme.store_count = 2;
+        extreme.split_loads = extreme.split_stores = 2;
+        extreme.nop = extreme.locked = true;
+        extreme.taken = taken;
+        most = std::max(most, meaning.count(extreme));
+      }
+    }
+  }
+  CHECK(most <= kMaxPerInstruction);
+  return most;
+}
+
+/// Of `signals`, with one at a time of each group from `group` on.
+std::uint64_t most_of_signals(const arch::EventMeaning& meaning, const arch::CoreSignals& signals, std::size_t group) {
+  if (group == arch::kAlternativeSignals.size()) return meaning.of_signals(signals);
+  const auto first = static_cast<std::size_t>(arch::kAlternativeSignals[group].first);
+  const auto last = static_cast<std::size_t>(arch::kAlternativeSignals[group].last);
+  std::uint64_t most = 0;
+  for (std::size_t chosen = first; chosen <= last; ++chosen) {
+    arch::CoreSignals one = signals;
+    for (std::size_t i = first; i <= last; ++i) one.counts[i] = i == chosen ? signals.counts[i] : 0;
+    most = std::max(most, most_of_signals(meaning, one, group + 1));
+  }
+  return most;
+}
+
+/// The same of a modelled event: no instruction adds more to any of the signals that it sums, nor to all alternatives together.
+std::uint32_t most_per_instruction(const arch::EventMeaning& meaning, const arch::CoreFeed& core) {
+  arch::CoreSignals most;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+    most.counts[i] = core.most_per_instruction(static_cast<arch::CoreSignal>(i));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most_of_signals(meaning, most, 0), 1, UINT32_MAX));
+}
+
+/// The signals that a modelled event sums.
+arch::SignalSet signals_of(const arch::EventMeaning& meaning) {
+  arch::SignalSet signals;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    arch::CoreSignals one;
+    one.counts[i] = 1U << 20;  // some events are parts of a signal
+    signals[i] = meaning.of_signals(one) != 0;
+  }
+  return signals;
+}
+
+/// Which instructions can have one of these.
+std::uint8_t risks_of(const arch::SignalSet& signals) {
+  const auto risk_of = [](arch::CoreSignal signal) {
+    switch (arch::cause_of(signal)) {
+      case arch::SignalCause::Load: return kRiskLoad;
+      case arch::SignalCause::Store: return kRiskStore;
+      case arch::SignalCause::Branch: return kRiskBranch;
+      case arch::SignalCause::Any: break;
+    }
+    return kRiskAny;
+  };
+  std::uint8_t risks = 0;
+  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) {
+    if (signals[i]) risks = static_cast<std::uint8_t>(risks | risk_of(static_cast<arch::CoreSignal>(i)));
+  }
+  return risks;
+}
+
+/// Whether the event happens exactly once in every instruction, so that its count is also a bound on time.
+bool counts_instructions(const arch::EventMeaning& meaning) {
+  if (most_per_instruction(meaning) != 1) return false;
+  for (int branch = 0; branch <= static_cast<int>(arch::BranchKind::Far); ++branch) {
+    arch::Retired plain;
+    plain.branch = static_cast<arch::BranchKind>(branch);
+    if (meaning.count(plain) != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t nearest_time(const pmu::Pmu& pmu) {
+  constexpr std::uint64_t kWidest = 8;  // slots in a cycle
+  const pmu::Elapsed left = pmu.time_headroom();
+  return std::min({left.core, left.reference, left.slots / kWidest});
+}
+
+bool CountingMode::any_near() const {
+  return std::ranges::any_of(units, [](std::uint32_t unit) { return unit != 0; });
+}
+
+CountingMode::CountingMode(const VirtualCpu& cpu) {
+  std::vector<arch::EventMeaning> meanings;
+  bool branches = false, only_add = true;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
+    meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
+    branches |= pmu->wants_branches();
+    only_add &= pmu->only_adds();
+  }
+  models = cpu.core != nullptr;
+  cuts = cpu.late_interrupts && !models && only_add;
+  lanes = std::make_unique<LaneSet>(std::move(meanings), models);
+  per_instruction.clear();
+  for (std::size_t lane = 0; lane < lanes->size(); ++lane) {
+    const arch::EventMeaning& meaning = (*lanes)[lane];
+    per_instruction.push_back(lanes->modelled(lane) ? most_per_instruction(meaning, *cpu.core)
+                                                    : most_per_instruction(meaning));
+  }
+  // Elements of REP strings have no bound per block, so they are summed up only where no overflow can be near.
+  count_elements = lanes->any_memory() && !cuts;
+  constexpr std::uint64_t kFarAway = std::uint64_t{1} << 46;
+  // A block has about nine instructions; of what only some instructions do, fewer.
+  // Where registers are stored too, these take a word for two instructions anyway.
+  const std::uint32_t instructions_per_word = models ? 2 : 8, others_per_word = models ? 1 : 2;
+  units.clear();
+  arch::SignalSet near_signals;
+  others_are_near = false;
+  time_is_near = false;
+  for (const pmu::Pmu* pmu : cpu.pmus) {
+    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
+      const arch::EventMeaning& meaning = pmu->lanes()[lane];
+      const bool near = !cuts && pmu->headroom(lane) < kFarAway;
+      if (meaning.memory && near) count_elements = false;
+      if (lanes->modelled(units.size())) {
+        if (near) near_signals |= signals_of(meaning);
+        units.push_back(near ? per_instruction[units.size()] : 0);
+      } else {
+        others_are_near |= near;
+        units.push_back(!near ? 0 : counts_instructions(meaning) ? instructions_per_word : others_per_word);
+      }
+    }
+  }
+  risks = risks_of(near_signals);
+  const bool by_hits = std::ranges::any_of(arch::kHitSignals, [&near_signals](arch::CoreSignal signal) {
+    return near_signals[static_cast<std::size_t>(signal)];
+  });
+  seldom = branches || by_hits ? arch::SignalSet() : near_signals;
+  if (models) {
+    for (const pmu::Pmu* pmu : cpu.pmus) time_is_near |= nearest_time(*pmu) < kFarAway;
+    if (time_is_near) risks |= kRiskAny;
+  }
+  at_once = models && (any_near() || time_is_near);
+  logs = at_once && any_near() && !time_is_near && !cpu.pmi_reads_memory;
+  const bool budget =
+      !models && lanes->size() == 1 && !branches && counts_instructions((*lanes)[0]) && !(cpu.marks && any_near());
+  form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
+}
+
+Translator::Options CountingMode::translator_options(const Config& config) const {
+  Translator::Options options;
+  options.max_instructions = config.max_block_instructions;
+  options.virtual_time = config.virtual_time;
+  options.form = form;
+  options.count_elements = count_elements;
+  options.addresses = models;
+  options.risks = risks;
+  options.wants_retirements = cuts && form != TraceForm::Budget;
+  options.logs = logs;
+  options.brakes = has_lahf() && (risks != 0 || any_near()) &&
+                   (form != TraceForm::Budget || config.max_block_instructions <= Translator::kMostBraked);
+  return options;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,43 @@
+// What the counters of a run ask of translated code and of its trace. Found once, from the PMUs of the first thread: those of all
+// threads are programmed alike.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arch/core_feed.h"
+#include "engine/observer.h"
+#include "engine/translate/lanes.h"
+#include "engine/translate/translator.h"
+
+namespace zs::engine {
+
+struct CountingMode {
+  /// From how the PMUs of `cpu` are programmed, and whether it has a core model.
+  explicit CountingMode(const VirtualCpu& cpu);
+  CountingMode() = default;
+
+  std::unique_ptr<LaneSet> lanes;
+  TraceForm form = TraceForm::Records;
+  std::vector<std::uint32_t> per_instruction;  // per lane, most occurrences in one instruction
+  std::vector<std::uint32_t> units;            // per lane, as CountTable has them; 0: its overflow is never near
+  bool models = false;                         // threads have a core model
+  bool cuts = false;                           // overflows are found in the trace, not waited for
+  bool count_elements = false;                 // REP strings add to Context::elements
+  bool at_once = false;       // a counter may overflow, so what the model is told is played before the thread goes on
+  bool logs = false;          // overflows of modelled events are found in the trace, in blocks of Variant::Logged
+  bool time_is_near = false;  // a counter of time may overflow
+  bool others_are_near = false;  // a lane that is not modelled may overflow
+  std::uint8_t risks = 0;        // Translator::Options
+  /// Signals whose changes alone may overflow a modelled lane in Variant::Logged; none: others may, or more is asked of the trace.
+  arch::SignalSet seldom;
+
+  bool any_near() const;
+  Translator::Options translator_options(const Config& config) const;
+};
+
+/// What may pass before the first counter of time wraps, as core cycles at least.
+std::uint64_t nearest_time(const pmu::Pmu& pmu);
+
+}  // namespace zs::engine

@@ -1,0 +1,303 @@
+#include "engine/account/logged_trace.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+
+namespace zs::engine {
+
+/// The registers along a logged path, and the program's own back when it is over.
+class LoggedTrace::LogReader {
+ public:
+  LogReader(LoggedTrace& owner, const LoggedBlock& block, const std::uint64_t* slots)
+      : owner_(owner),
+        block_(block),
+        slots_(slots),
+        flags_(owner.run_.context.flags),
+        pc_(owner.run_.thread->pc),
+        exit_id_(owner.run_.context.exit_id),
+        store_(block.stores.data()) {
+    std::ranges::copy(owner.run_.context.gpr, gpr_);
+    std::copy_n(slots_, std::size(gpr_), owner.run_.context.gpr);
+    owner.run_.context.flags = slots_[AddressSlots::kLoggedFlags];
+  }
+  ~LogReader() {
+    std::ranges::copy(gpr_, owner_.run_.context.gpr);
+    owner_.run_.context.flags = flags_;
+    owner_.run_.context.exit_id = exit_id_;
+    owner_.run_.thread->pc = pc_;
+  }
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  /// Goes past the next instruction.
+  void pass() {
+    Context& context = owner_.run_.context;
+    const LoggedBlock::LoggedInsn& insn = block_.insns[passed_++];
+    if (insn.target >= 0) {
+      const std::uint64_t from = insn.source >= 0 ? context.gpr[insn.source] : 0;
+      context.gpr[insn.target] = from + static_cast<std::uint64_t>(insn.delta);
+    }
+    for (unsigned i = 0; i < insn.stores; ++i, ++store_) context.gpr[store_->reg] = slots_[store_->slot];
+    if (insn.flags != AddressTerm::kNoSlot) context.flags = slots_[insn.flags];
+  }
+  std::size_t passed() const { return passed_; }
+
+ private:
+  LoggedTrace& owner_;
+  const LoggedBlock& block_;
+  const std::uint64_t* slots_;
+  std::uint64_t gpr_[16], flags_, pc_;
+  std::uint32_t exit_id_;
+  const InsnSlots::Store* store_;
+  std::size_t passed_ = 0;
+};
+
+/// Counts drained records as the model plays them, from `from` on. The instructions between two of which the model tells are counted
+/// one by one within a record, whole records together.
+class LoggedTrace::LogWatcher final : public arch::RunWatcher {
+ public:
+  LogWatcher(LoggedTrace& owner, std::span<const std::uint32_t> ids, std::size_t from)
+      : owner_(owner), ids_(ids), core_(*owner.run_.thread->cpu.core), before_(core_.signals()), at_(from) {
+    owner.tally_.look_at_room();
+    owner.tally_.clear();
+    for (const pmu::Pmu* pmu : owner.run_.thread->cpu.pmus) wants_branches_ |= pmu->wants_branches();
+  }
+
+  void finished(std::size_t run, std::size_t instruction) override {
+    reach(run);
+    while (told_ < instruction) tell(false);
+    tell(true);
+    before_ = core_.signals();
+  }
+  /// Records up to `to` have been played.
+  void finish(std::size_t to) {
+    leave_record();
+    add_records(to);
+    owner_.tally_.add_signals(owner_.tally_.totals());
+    owner_.tally_.count();
+    owner_.core_.advance_time();
+  }
+
+ private:
+  /// modelled: what the model's signals have changed by since the last time is this instruction's.
+  void tell(bool modelled) {
+    if (!path_) path_.emplace(owner_.path(ids_, at_));
+    const LoggedBlock::LoggedInsn& insn = path_->block.insns[told_];
+    const bool taken = path_->taken(told_);
+    const auto counts = owner_.run_.translator->counts_of(insn.facts, taken);
+    std::copy(counts.begin(), counts.end(), owner_.tally_.more().begin());
+    if (modelled) owner_.tally_.add_signals(owner_.tally_.more());
+    if (!owner_.tally_.adds_up()) {
+      retire(modelled, taken);
+    } else if (wants_branches_ && insn.facts.branch != arch::BranchKind::None && taken) {
+      arch::TakenBranch branch;
+      branch.from = insn.pc;
+      branch.to = path_->next_of(told_);
+      branch.kind = insn.facts.branch;
+      branch.mispredicted = modelled && core_.last_mispredicted();
+      owner_.tally_.enter_branch(branch);
+    }
+    ++told_;
+  }
+
+  void retire(bool modelled, bool taken) {
+    owner_.tally_.count();
+    owner_.tally_.clear();
+    LogReader registers(owner_, path_->block, path_->slots);
+    while (registers.passed() < told_) registers.pass();
+    owner_.run_.thread->pc = path_->block.insns[told_].pc;
+    owner_.steps_.begin(false);
+    StepInProgress& step = owner_.run_.thread->step;
+    step.told_core = true;
+    step.signals = {};
+    step.load = step.store = {};
+    step.mispredicted = modelled && core_.last_mispredicted();
+    if (modelled) {
+      for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
+        step.signals.counts[i] = core_.signals().counts[i] - before_.counts[i];
+      step.load = core_.last_load();
+      step.store = core_.last_store();
+    }
+    registers.pass();
+    owner_.run_.thread->pc = path_->next_of(told_);
+    owner_.core_.advance_time(modelled ? core_.signals() : before_);  // what has been played since is of later ones
+    owner_.steps_.retire(taken);
+    owner_.tally_.look_at_room();
+  }
+
+  bool runs(std::size_t at) const { return owner_.core_.path(ids_[at]).kind != CorePaths::Path::Empty; }
+  /// The record whose run has that number comes next.
+  void reach(std::size_t run) {
+    if (run != run_) leave_record();
+    std::size_t to = at_;
+    for (; run_ != run || !runs(to); ++to) run_ += runs(to) ? 1 : 0;
+    add_records(to);
+  }
+  /// What is left of a record of which something was told.
+  void leave_record() {
+    if (!path_) return;
+    while (told_ < path_->instructions) tell(false);
+    owner_.run_.ran += sizeof(std::uint32_t) * told_;
+    path_.reset();
+    told_ = 0;
+    ++run_;
+    ++at_;
+  }
+  void add_records(std::size_t to) {
+    if (at_ == to) return;
+    owner_.run_.ran += sizeof(std::uint32_t) * (to - at_);
+    owner_.run_.translator->counts().sum(ids_.subspan(at_, to - at_), owner_.tally_.totals());
+    at_ = to;
+  }
+
+  LoggedTrace& owner_;
+  std::span<const std::uint32_t> ids_;
+  const arch::CoreFeed& core_;
+  arch::CoreSignals before_;
+  std::size_t at_;                  // the record that comes next, or of which something was told
+  std::size_t run_ = 0;             // its number among the runs
+  std::optional<LoggedPath> path_;  // that record's, once something was told of it:
+  std::size_t told_ = 0;            // so many of its instructions
+  bool wants_branches_ = false;
+};
+
+const LoggedBlock& LoggedTrace::block(std::uint32_t index) {
+  if (std::exchange(blocks_of_flush_, run_.translator->flushes()) != run_.translator->flushes()) {
+    blocks_.clear();
+    block_bytes_ = 0;
+    core_.set_bytes_elsewhere(0);
+  }
+  const auto [at, fresh] = blocks_.try_emplace(index);
+  LoggedBlock& logged = at->second;
+  if (!fresh) return logged;
+  const Block& block = run_.translator->block(index);
+  for (const Translator::PathInsn& insn : run_.translator->path_into(block, block.instructions)) {
+    const InsnSlots& slots = *insn.slots;
+    logged.insns.push_back({.pc = insn.insn->pc,
+                            .delta = slots.delta,
+                            .facts = insn.insn->facts,
+                            .target = slots.target,
+                            .source = slots.source,
+                            .flags = slots.flags,
+                            .stores = slots.stores_after,
+                            .taken = insn.taken});
+    logged.stores.insert(logged.stores.end(), slots.after.begin(), slots.after.begin() + slots.stores_after);
+  }
+  block_bytes_ +=
+      sizeof(LoggedBlock) + logged.insns.size() * sizeof(LoggedBlock::LoggedInsn) + logged.stores.size() * 2;
+  core_.set_bytes_elsewhere(block_bytes_);
+  return logged;
+}
+
+// Each instruction alone, with the registers that it left.
+void LoggedTrace::step_through(const LoggedPath& path) {
+  // Paths of one instruction: not taken, then taken; of each instruction of the block.
+  std::uint32_t& first_path = blocks_.at(path.index).first_path;
+  if (first_path == 0)
+    first_path = run_.translator->reserve_exits(static_cast<std::uint32_t>(2 * path.block.insns.size()));
+  LogReader registers(*this, path.block, path.slots);
+  for (unsigned i = 0; i < path.instructions; ++i) {
+    run_.thread->pc = path.block.insns[i].pc;
+    steps_.begin(true);
+    StepInProgress& step = run_.thread->step;
+    step.first_exit = run_.context.exit_id = first_path + 2 * i + (path.taken(i) ? 1 : 0);
+    registers.pass();
+    run_.thread->pc = path.next_of(i);
+    steps_.retire(path.taken(i));
+  }
+}
+
+LoggedPath LoggedTrace::path(std::span<const std::uint32_t> ids, std::size_t at) {
+  const Exit exit = run_.translator->exit(ids[at]);
+  return {
+      .block = block(exit.block),
+      .index = exit.block,
+      .instructions = exit.instructions,
+      .leaves = exit.leaves_by_branch(),
+      .leaves_taken = exit.taken,
+      .slots = run_.window.slots() + core_.run_of(ids.size(), at).slots,
+      .next = exit.kind != ExitKind::Indirect ? exit.target
+              : at + 1 < ids.size()           ? run_.translator->block(run_.translator->exit(ids[at + 1]).block).pc
+                                              : run_.indirect_target,
+  };
+}
+
+// Records [from, to) told to the model under watch.
+// watched: of what the model tells; returns false, and has done nothing, where that is not possible
+bool LoggedTrace::watch(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to,
+                        const arch::SignalSet& watched) {
+  // What is counted when a block ends, or of time, belongs to an instruction only where each is a path.
+  if ((run_.counting.risks & kRiskAny) != 0) return false;
+  core_.count_signals();  // what another thread on this core has ended
+  LogWatcher watcher(*this, ids, from);
+  const auto play = [&](std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+    return run_.thread->cpu.core->run_watched(runs, values, watched, watcher);
+  };
+  if (!core_.run_core(ids.size(), from, to, play)) return false;
+  watcher.finish(to);
+  return true;
+}
+
+// returns up to which record from `at` on nothing but what happens seldom can overflow a counter; `at` where that is not so of any
+std::size_t LoggedTrace::seldom_up_to(std::span<const std::uint32_t> ids, std::size_t at) {
+  if (run_.counting.seldom.none()) return at;
+  if (!run_.counting.others_are_near) return ids.size();
+  tally_.look_at_room();
+  tally_.clear();
+  const auto rest = ids.subspan(at, std::min(ids.size() - at, CountTable::kMostWithin));
+  return at + run_.translator->counts().add_within(rest, tally_.room(), tally_.totals());
+}
+
+void LoggedTrace::count(std::span<std::uint32_t> ids) {
+  const auto risky = [&](std::size_t at) { return run_.translator->exit(ids[at]).risky; };
+  for (std::size_t at = 0; at < ids.size();) {
+    if (const std::size_t end = seldom_up_to(ids, at); end != at && watch(ids, at, end, run_.counting.seldom)) {
+      at = end;
+      continue;
+    }
+    const std::uint64_t room = tally_.allowance().instructions;
+    std::uint64_t sum = 0;
+    std::size_t end = at;
+    while (end < ids.size() && sum + risky(end) <= room) sum += risky(end++);
+    if (end != at) {
+      run_.ran += sizeof(std::uint32_t) * sum;
+      core_.count_modelled(ids, at, end);
+      tally_.enter_branches({.stored = ids, .extra = {}}, at, end);
+      at = end;
+      continue;
+    }
+    if (!watch(ids, at, at + 1, arch::SignalSet().set())) step_through(path(ids, at));
+    ++at;
+  }
+}
+
+// The first instructions of a block that was left in its middle.
+void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::uint64_t next) {
+  step_through({.block = block(index),
+                .index = index,
+                .instructions = instructions,
+                .slots = run_.window.slots() + run_.window.slot_number_at(run_.context.trace_pointer),
+                .next = next});
+}
+
+// Blocks that go beyond the overflow.
+// returns where to enter the cache, or 0 where an instruction has to run alone
+std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
+  const std::uint64_t flushes = run_.translator->flushes();
+  const Block& block = run_.translator->get(run_.thread->pc, Variant::Logged, link_from);
+  const std::uint32_t index = run_.translator->index_of(block);
+  if (link_from != kNone && flushes == run_.translator->flushes()) run_.translator->link(link_from, block);
+  if (block.instructions == 0 || !possible()) return 0;  // perhaps a mark was found just now
+  if (run_.wants_indirect_entry) run_.translator->add_near_entry(index);
+  // How far away the overflow is nobody knows: little where there is one event for a few instructions.
+  run_.context.trace_pointer = run_.trace_start = run_.window.trace_end() - bytes_;
+  bytes_ = std::min(2 * bytes_, kMost);
+  running_ = true;
+  return run_.translator->block(index).entry;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,57 @@
+// Marks in the program's code: found while it is translated, told of when the trace is drained or an instruction is stepped.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/account/core_feeder.h"
+#include "engine/account/tally.h"
+#include "engine/translate/code_marks.h"
+
+namespace zs::engine {
+
+class Marks {
+ public:
+  Marks(Run& run, Tally& tally, CoreFeeder& core) : run_(run), tally_(tally), core_(core) {}
+
+  /// Whether somebody wants to hear of `insn`, which is about to be translated or stepped.
+  Mark at(const Insn& insn);
+  /// Takes those of which the observer has thought since the last call.
+  void adopt();
+  /// The thread got to the mark at `pc`.
+  void reached(std::uint64_t pc, const arch::RegisterFile* registers);
+  /// Some lie in traces, so that records tell of them.
+  bool in_traces() const { return in_traces_; }
+  /// REP strings run alone from now on, where marks are: a trace does not say between which records their elements were counted.
+  bool stop_counting_elements();
+  void code_changed() { markers_.clear(); }
+
+  /// Counts the records, and tells of the marks that they speak of.
+  void count_records(const Records& records);
+  /// The same of the trace [start, end) in the budget form.
+  void count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes);
+
+ private:
+  MarkTime marker(const Insn& insn);
+  std::size_t next_mark(std::span<const std::uint32_t> ids, std::size_t from) const;
+  std::size_t sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
+                             std::span<std::uint32_t> running) const;
+  void count_with_visits(const Records& records);
+  void count_between_marks(const Records& records);
+  template <typename Tell>
+  void find_marks(const Records& records, Tell tell);
+
+  Run& run_;
+  Tally& tally_;
+  CoreFeeder& core_;
+  CodeMarks marks_;
+  std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
+  bool any_ = false;                                     // in code that has been translated
+  bool in_traces_ = false;
+  std::vector<MarkVisit> visits_;         // scratch of count_with_visits()
+  std::vector<std::uint32_t> uncounted_;  // of each visit, then the running sums
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,43 @@
+// Instructions that are retired one by one, with the registers that they leave.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/account/core_feeder.h"
+#include "engine/account/marks.h"
+#include "engine/account/stepped_insns.h"
+#include "engine/account/tally.h"
+
+namespace zs::engine {
+
+class Steps {
+ public:
+  Steps(Run& run, Tally& tally, CoreFeeder& core, Marks& marks)
+      : run_(run), tally_(tally), core_(core), marks_(marks) {}
+
+  /// The instruction at the thread's pc is about to run alone.
+  /// tell_core  that it runs, where there is a core and it is not told otherwise
+  void begin(bool tell_core);
+  /// It has run, and the thread's pc is where it led.
+  void retire(bool taken);
+  /// The instruction at `pc` has run among others and went straight on to `next`; the registers are those after it.
+  void retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags);
+  /// A direct branch that is no call, so the registers are those before it and after it.
+  void retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags);
+
+ private:
+  std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
+  const Insn& insn_alone(std::uint64_t pc);
+  static arch::Retired retired_alone(const Insn& insn);
+  void retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                    std::uint64_t flags);
+  arch::Retired retired_step(bool taken) const;
+
+  Run& run_;
+  Tally& tally_;
+  CoreFeeder& core_;
+  Marks& marks_;
+  SteppedInsns insns_;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,235 @@
+#include "engine/account/tally.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "arch/records/lbr.h"
+
+namespace zs::engine {
+
+void Tally::begin() {
+  for (auto* scratch : {&totals_, &room_, &more_}) scratch->assign(run_.counting.lanes->size(), 0);
+}
+
+Allowance Tally::allowance() const {
+  Allowance allowed;
+  if (run_.counting.cuts) return allowed;
+  std::size_t lane = 0;
+  for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
+      const std::uint64_t headroom = pmu->headroom(own);
+      const std::uint64_t most =
+          std::max<std::uint64_t>(run_.translator->counts().most(lane), run_.counting.per_instruction[lane]);
+      // One block more than planned may complete before the append that faults, or fault in its middle.
+      const bool spaced = run_.counting.form == TraceForm::Spaced && run_.counting.units[lane] != 0;
+      const std::uint64_t words = headroom / (spaced ? run_.counting.units[lane] : most);
+      const std::uint64_t last = spaced ? run_.translator->counts().most_words() : 1;
+      allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
+      // The same for all, so that the pointer alone tells the distance (Translator::near_end).
+      const std::uint64_t unseen = run_.translator->most_unbraked();
+      allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
+      allowed.instructions = std::min(allowed.instructions, headroom / run_.counting.per_instruction[lane]);
+    }
+    if (run_.counting.time_is_near) {
+      if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
+      // Nobody knows how long an instruction takes until it has run. So a part of the way, and once more.
+      constexpr std::uint64_t kCyclesPerInstruction = 16;
+      const std::uint64_t instructions = std::max<std::uint64_t>(1, nearest_time(*pmu) / kCyclesPerInstruction);
+      const std::uint64_t last = run_.translator->counts().most_words();
+      allowed.records = std::min(allowed.records, instructions < last ? 0 : instructions - last);
+      allowed.instructions = std::min(allowed.instructions, instructions);
+    }
+  }
+  return allowed;
+}
+
+void Tally::count(std::span<const std::uint64_t> events) {
+  std::size_t lane = 0;
+  for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    const std::size_t own_lanes = pmu->lanes().size();
+    for (std::size_t own = 0; own < own_lanes; ++own, ++lane) {
+      if (events[lane] == 0) continue;
+      // Only what is of the nature of time has no bound.
+      if (run_.counting.lanes->modelled(lane) && events[lane] > pmu->headroom(own))
+        pmu->pass(own, events[lane]);
+      else
+        pmu->count(own, events[lane]);
+    }
+  }
+}
+
+// In the budget form: the next instruction overflows a counter.
+void Tally::count_up_to_overflow() {
+  for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    if (pmu->lanes().empty()) continue;
+    const std::uint64_t events = pmu->headroom(0);
+    run_.ran += events;
+    count({&events, 1});
+  }
+}
+
+// LBR: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can survive in the stack, so
+// older records need not be looked at; in call-stack mode every one matters.
+void Tally::enter_branches(const Records& records, std::size_t from, std::size_t to) {
+  constexpr std::size_t kDeepestStack = 32;
+  std::vector<arch::LbrSelect> selects;
+  bool all = false;
+  for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    if (!pmu->wants_branches()) continue;
+    const arch::LbrSelect select = pmu->branch_filter();
+    all |= select.has(arch::LbrSelect::call_stack);
+    selects.push_back(select);
+  }
+  if (selects.empty()) return;
+  const auto pass_every_filter = [&](const Translator::PathBranch& branch) {
+    return std::ranges::all_of(selects,
+                               [&](arch::LbrSelect select) { return arch::lets_through(select, branch.kind); });
+  };
+  std::size_t first = to;
+  std::size_t found = 0;
+  while (first > from && (all || found < kDeepestStack)) {
+    const auto& branches = run_.translator->branches_to(records[--first]);
+    found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
+  }
+  const arch::CoreFeed* const core = run_.thread->cpu.core;
+  std::size_t left = 0;
+  for (std::size_t i = first; core != nullptr && i < to; ++i) left += run_.translator->branches_to(records[i]).size();
+  for (std::size_t i = first; i < to; ++i) {
+    for (const auto& branch : run_.translator->branches_to(records[i])) {
+      std::uint64_t target = branch.to;
+      if (target == 0)
+        target = i + 1 < records.size() ? run_.translator->block(run_.translator->exit(records[i + 1]).block).pc
+                                        : run_.indirect_target;
+      arch::TakenBranch taken;
+      taken.from = branch.from;
+      taken.to = target;
+      taken.kind = branch.kind;
+      taken.mispredicted = core != nullptr && core->was_mispredicted(--left, branch.from);
+      enter_branch(taken);
+    }
+  }
+}
+
+void Tally::enter_branch(const arch::TakenBranch& branch) {
+  for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    if (pmu->wants_branches()) pmu->enter_branch(branch);
+  }
+}
+
+void Tally::sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more) {
+  std::fill(totals_.begin(), totals_.end(), 0);
+  if (!run_.counting.lanes->any_counted()) return;
+  run_.translator->counts().sum(ids, totals_);
+  if (!more) return;
+  for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane)
+    totals_[lane] += run_.translator->counts().at(*more, lane);
+}
+
+// Adds what the modelled lanes have counted since they were last asked.
+void Tally::add_signals(std::span<std::uint64_t> sums) {
+  for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
+    if (!run_.counting.lanes->modelled(lane)) continue;
+    const std::uint64_t now = (*run_.counting.lanes)[lane].of_signals(run_.thread->cpu.core->signals());
+    sums[lane] += now - std::exchange(run_.thread->lanes_told[lane], now);
+  }
+}
+
+void Tally::look_at_room() {
+  std::span<std::uint64_t> left = room_;
+  for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) left = left.subspan(pmu->headrooms(left));
+  // A trace does not reach further, whatever is in it.
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+  near_lanes_.clear();
+  for (std::size_t lane = 0; lane < room_.size(); ++lane) {
+    if (room_[lane] < kFar) near_lanes_.push_back(lane);
+  }
+}
+
+/// totals_ and `more` together overflow nothing. Then totals_ holds both.
+bool Tally::adds_up() {
+  for (std::size_t lane = 0; lane < totals_.size(); ++lane) {
+    if (totals_[lane] + more_[lane] > room_[lane]) return false;
+  }
+  for (std::size_t lane = 0; lane < totals_.size(); ++lane) totals_[lane] += more_[lane];
+  return true;
+}
+
+void Tally::count_and_cut(std::span<const std::uint32_t> ids) {
+  look_at_room();
+  std::fill(totals_.begin(), totals_.end(), 0);
+  while (!ids.empty()) {
+    const auto now = ids.first(std::min(ids.size(), CountTable::kMostWithin));
+    const std::size_t within = run_.translator->counts().add_within(now, room_, totals_);
+    ids = ids.subspan(within);
+    if (within == now.size()) continue;
+    add_path(run_.translator->sums_to(ids[0]));
+    ids = ids.subspan(1);
+  }
+  count(totals_);
+}
+
+/// sums  what its instructions bring, as Translator::sums_to has it
+void Tally::add_path(std::span<const std::uint16_t> sums) {
+  const std::size_t lanes = run_.counting.lanes->size();
+  const auto instructions = static_cast<unsigned>(sums.size() / lanes - 1);
+  // From one cut to the next: what instructions `from` to `to` bring.
+  unsigned from = 0;
+  const auto bring = [&](unsigned to, std::size_t lane) {
+    return static_cast<std::uint64_t>(sums[to * lanes + lane] - sums[from * lanes + lane]);
+  };
+  const auto fits = [&](unsigned to) {
+    return std::ranges::all_of(near_lanes_,
+                               [&](std::size_t lane) { return totals_[lane] + bring(to, lane) <= room_[lane]; });
+  };
+  const auto add_up_to = [&](unsigned to) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) totals_[lane] += bring(to, lane);
+    from = to;
+  };
+  while (!fits(instructions)) {
+    unsigned to = from, beyond = instructions;
+    const auto probe = [&](unsigned at) {
+      if (to < at && at < beyond) (fits(at) ? to : beyond) = at;
+    };
+    // Right where the lane counts instructions.
+    const std::uint64_t left = room_[near_lanes_[0]] - totals_[near_lanes_[0]];
+    const unsigned guess = from + static_cast<unsigned>(std::min<std::uint64_t>(left, instructions - from));
+    probe(guess);
+    probe(guess + 1);
+    while (beyond - to > 1) probe(to + (beyond - to) / 2);
+    add_up_to(to + 1);
+    cut();
+  }
+  add_up_to(instructions);
+}
+
+/// Counts totals_, which overflow something with their last instruction.
+void Tally::cut() {
+  std::span<const std::uint64_t> left = totals_;
+  for (pmu::Pmu* pmu : run_.thread->cpu.pmus) left = left.subspan(pmu->pass(left));
+  std::fill(totals_.begin(), totals_.end(), 0);
+  take_pmi(run_.registers());
+  look_at_room();
+}
+
+// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
+void Tally::count_and_cut_instructions(std::uint64_t instructions) {
+  look_at_room();
+  while (instructions > room_[0]) {
+    instructions -= room_[0] + 1;
+    totals_[0] = room_[0] + 1;
+    cut();
+  }
+  totals_[0] = instructions;
+  count(totals_);
+}
+
+void Tally::retire(const arch::Retired& retired, const arch::RegisterFile& after) {
+  for (pmu::Pmu* pmu : run_.thread->cpu.pmus) pmu->retire(retired, after);
+}
+
+void Tally::take_pmi(const arch::RegisterFile& after) {
+  if (run_.thread->cpu.pmi_requested == nullptr || *run_.thread->cpu.pmi_requested)
+    run_.observer().pmi(run_.shown(), after);
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,70 @@
+// Occurrences by lane, on their way to the PMUs of the running thread; how many fit before an overflow; overflows inside a trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/account/records.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+/// What may run before a counter overflows.
+struct Allowance {
+  std::uint64_t records = UINT64_MAX;       // TraceForm::Records, Spaced: words of trace
+  std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
+  std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
+};
+
+class Tally {
+ public:
+  explicit Tally(Run& run) : run_(run) {}
+
+  /// For run.counting, which has been found.
+  void begin();
+  Allowance allowance() const;
+
+  /// The sums that are being made, by lane.
+  std::span<std::uint64_t> totals() { return totals_; }
+  void clear() { std::fill(totals_.begin(), totals_.end(), 0); }
+  /// The sums become those of these records, and of one more.
+  void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
+  /// Adds what the modelled lanes have counted since they were last asked.
+  void add_signals(std::span<std::uint64_t> sums);
+  /// `events` by lane are counted; they overflow nothing but what is of the nature of time.
+  void count(std::span<const std::uint64_t> events);
+  void count() { count(totals_); }
+  /// In the budget form: the next instruction overflows a counter.
+  void count_up_to_overflow();
+
+  /// Notes what fits into each lane before it overflows.
+  void look_at_room();
+  std::span<const std::uint64_t> room() const { return room_; }
+  /// One more summand, to be filled.
+  std::span<std::uint64_t> more() { return more_; }
+  /// The sums and more() together overflow nothing. Then the sums hold both.
+  bool adds_up();
+  /// Counts records, and cuts where one overflows a counter.
+  void count_and_cut(std::span<const std::uint32_t> ids);
+  /// sums  what a path's instructions bring, as Translator::sums_to has it
+  void add_path(std::span<const std::uint16_t> sums);
+  /// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
+  void count_and_cut_instructions(std::uint64_t instructions);
+
+  void retire(const arch::Retired& retired, const arch::RegisterFile& after);
+  void take_pmi(const arch::RegisterFile& after);
+  void enter_branch(const arch::TakenBranch& branch);
+  /// LBR: branches of drained records [from, to), oldest first.
+  void enter_branches(const Records& records, std::size_t from, std::size_t to);
+
+ private:
+  void cut();
+
+  Run& run_;
+  std::vector<std::uint64_t> totals_, room_, more_;  // by lane
+  std::vector<std::size_t> near_lanes_;              // of room_: what may overflow within a trace
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,63 @@
+#include "engine/run.h"
+
+#include "base/check.h"
+
+namespace zs::engine {
+namespace {
+
+/// For a process that is not recorded.
+class Nobody final : public Observer {
+ public:
+  VirtualCpu thread_started(const ThreadIdentity&) override { return {}; }
+  void thread_exited(const ThreadIdentity&) override {}
+  void pmi(const ThreadIdentity&, const arch::RegisterFile&) override {}
+  void forked(const ThreadIdentity&, bool) override {}
+  void in_forked_child() override {}
+  void renamed(const ThreadIdentity&, const std::string&, bool) override {}
+  void mapped(const ThreadIdentity&, const Mapping&) override {}
+  void flush(const ThreadIdentity&) override {}
+  void notice(const std::string&) override {}
+};
+
+}  // namespace
+
+Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
+    : config(wanted),
+      recording(recorder),
+      window(plan.layout.engine.start, config.code_cache_bytes, config.first_private_fd),
+      context(window.context()),
+      map(plan.layout, !config.native_load) {
+  CHECK(Window::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
+}
+
+Observer& Run::observer() const {
+  static Nobody nobody;
+  return thread->process->recorded ? recording : nobody;
+}
+
+arch::RegisterFile Run::registers() const { return register_file(context.gpr, context.flags, thread->pc); }
+
+arch::RegisterFile Run::register_file(const std::uint64_t (&g)[16], std::uint64_t flags, std::uint64_t ip) {
+  arch::RegisterFile file;
+  file.flags = flags;
+  file.ip = ip;
+  file.ax = g[kRax];
+  file.bx = g[kRbx];
+  file.cx = g[kRcx];
+  file.dx = g[kRdx];
+  file.si = g[kRsi];
+  file.di = g[kRdi];
+  file.bp = g[kRbp];
+  file.sp = g[kRsp];
+  file.r8 = g[kR8];
+  file.r9 = g[kR9];
+  file.r10 = g[kR10];
+  file.r11 = g[kR11];
+  file.r12 = g[kR12];
+  file.r13 = g[kR13];
+  file.r14 = g[kR14];
+  file.r15 = g[kR15];
+  return file;
+}
+
+}  // namespace zs::engine

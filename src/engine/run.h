@@ -1,0 +1,55 @@
+// What the parts of the running engine work on together. One per process; used under the engine lock, by the running thread, unless a
+// comment says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/account/counting_mode.h"
+#include "engine/kernel/engine_lock.h"
+#include "engine/kernel/shown_ids.h"
+#include "engine/loader/program.h"
+#include "engine/memory/guest_map.h"
+#include "engine/observer.h"
+#include "engine/thread.h"
+#include "engine/translate/code_cache.h"
+#include "engine/translate/stubs.h"
+#include "engine/translate/translator.h"
+
+namespace zs::engine {
+
+struct Run {
+  Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan);
+
+  /// Whom to tell about the running thread: the recording, or nobody.
+  Observer& observer() const;
+  /// The running thread, as the recording has it.
+  ThreadIdentity shown() const { return ids.shown(thread->id); }
+  std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
+  /// Of the running thread, in the program's terms.
+  arch::RegisterFile registers() const;
+  static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
+
+  Config config;
+  Observer& recording;  // see observer()
+  Window window;
+  Context& context;
+  GuestMap map;
+  LoadedProgram program;
+  Stubs stubs;
+  CodeSource* code = nullptr;
+  CountingMode counting;
+  std::unique_ptr<Translator> translator;
+  EngineLock lock;
+  ShownIds ids;
+  Thread* thread = nullptr;  // who is in the Context
+  std::vector<std::unique_ptr<Thread>> threads;
+
+  std::uint64_t trace_start = 0;      // first byte of the records not drained yet
+  std::uint64_t indirect_target = 0;  // of the last record drained, if it ends in an indirect branch
+  std::uint64_t ran = 0;              // bytes of trace since the lock was last given away
+  bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
+};
+
+}  // namespace zs::engine
