@@ -1,6 +1,7 @@
 #include "engine/run.h"
 
 #include "base/check.h"
+#include "engine/memory/guest_access.h"
 
 namespace zs::engine {
 namespace {
@@ -33,6 +34,11 @@ Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
 Observer& Run::observer() const {
   static Nobody nobody;
   return thread->process->recorded ? recording : nobody;
+}
+
+std::size_t Run::write(std::uint64_t address, const void* data, std::size_t size) {
+  if (map.protected_code_pages() != 0) map.open_code_pages({address, address + size});
+  return write_guest(address, data, size);
 }
 
 arch::RegisterFile Run::registers() const { return register_file(context.gpr, context.flags, thread->pc); }

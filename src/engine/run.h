@@ -27,6 +27,9 @@ struct Run {
   /// The running thread, as the recording has it.
   ThreadIdentity shown() const { return ids.shown(thread->id); }
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
+  /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
+  /// opened. returns the bytes before the first one that cannot be written
+  std::size_t write(std::uint64_t address, const void* data, std::size_t size);
   /// Of the running thread, in the program's terms.
   arch::RegisterFile registers() const;
   static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);

@@ -28,7 +28,7 @@ void signal_entry(int signal, siginfo_t* info, void* ucontext);
 void thread_entry(Thread* thread);
 void native_signal_entry(int signal, siginfo_t* info, void* ucontext);
 
-struct WaitingCall;
+struct Call;
 
 class Runtime final : public CodeSource, public CodeListener {
  public:
@@ -131,7 +131,7 @@ class Runtime final : public CodeSource, public CodeListener {
 
   // ---- system calls under --virtual-time (virtual_calls.cc)
   Outcome in_virtual_time(long number, const long (&a)[6]);
-  Outcome wait_in_virtual_time(const WaitingCall& call, const long (&a)[6]);
+  Outcome wait_in_virtual_time(const Call& call, const long (&a)[6]);
   void hide_host(long number, const long (&a)[6], long result);
   std::optional<long> virtual_syscall(long number, const long (&a)[6]);
   long write_random(std::uint64_t address, std::uint64_t size);

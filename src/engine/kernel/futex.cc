@@ -71,7 +71,7 @@ void Runtime::clear_thread_word(Thread& thread) {
   if (thread.clear_at == 0) return;
   raw_syscall(SYS_set_tid_address, 0);
   constexpr std::uint32_t kGone = 0;
-  if (write_guest(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone)
+  if (run_.write(thread.clear_at, &kGone, sizeof kGone) == sizeof kGone)
     wake_at({.address = thread.clear_at, .shared = true}, 1, kAnyBit);
 }
 
@@ -98,7 +98,7 @@ void Runtime::leave_robust_list(const Thread& thread) {
     if (!word || (*word & FUTEX_TID_MASK) != id) return;
     const std::uint32_t left = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
     const bool wakes = (*word & FUTEX_WAITERS) != 0 && (entry & kInherits) == 0;
-    if (write_guest(address, &left, sizeof left) == sizeof left && wakes)
+    if (run_.write(address, &left, sizeof left) == sizeof left && wakes)
       raw_syscall(SYS_futex, address, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   };
   std::uint64_t entry = head->first;
@@ -150,7 +150,7 @@ std::optional<long> Runtime::sys_futex(const long (&a)[6]) {
       const auto before = read_guest_value<std::uint32_t>(second);
       if (!before) return -EFAULT;
       const std::uint32_t after = operation.apply(*before);
-      if (write_guest(second, &after, sizeof after) != sizeof after) return -EFAULT;
+      if (run_.write(second, &after, sizeof after) != sizeof after) return -EFAULT;
       std::uint32_t woken = wake_at(key, std::max<std::int32_t>(static_cast<std::int32_t>(a[2]), 1), kAnyBit);
       if (operation.holds(*before)) {
         woken += wake_at({.address = second, .shared = shared},

@@ -432,8 +432,8 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   frame.uc.mask = thread.mask;
   frame.info = run_.ids.shown_info(signal, info);
 
-  if (write_guest(fpstate, fp.data(), fp.size()) != fp.size()) return false;
-  if (write_guest(sp, &frame, sizeof frame) != sizeof frame) return false;
+  if (run_.write(fpstate, fp.data(), fp.size()) != fp.size()) return false;
+  if (run_.write(sp, &frame, sizeof frame) != sizeof frame) return false;
   if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0)
     thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
 
@@ -507,7 +507,7 @@ long Runtime::sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t o
     current = wanted;
     install(signal, current);
   }
-  if (old != 0 && write_guest(old, &before, sizeof before) != sizeof before) return -EFAULT;
+  if (old != 0 && run_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
   return 0;
 }
 
@@ -530,7 +530,7 @@ long Runtime::sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, 
     if (set_kernel_mask(wanted & ~kSynchronousSignals, thread.pending) != 0) return kInterruptedBeforeStart;
     thread.mask = wanted;
   }
-  if (old != 0 && write_guest(old, &before, 8) != 8) return -EFAULT;
+  if (old != 0 && run_.write(old, &before, 8) != 8) return -EFAULT;
   return 0;
 }
 
@@ -557,7 +557,7 @@ long Runtime::sys_sigaltstack(std::uint64_t stack, std::uint64_t old) {
       thread.alternate.ss_flags &= INT32_MIN;
     }
   }
-  if (old != 0 && write_guest(old, &before, sizeof before) != sizeof before) return -EFAULT;
+  if (old != 0 && run_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
   return 0;
 }
 

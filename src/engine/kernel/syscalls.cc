@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/kernel/call_table.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/loader/exec_check.h"
 #include "engine/loader/held_environment.h"
@@ -38,148 +39,25 @@ namespace {
 // Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, uapi/asm/prctl.h, and the system call table of x86-64: not in every libc's headers.
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
 constexpr int kSetSyscallUserDispatch = 59, kArchSetCpuid = 0x1012;
-constexpr long kFaccessat2 = 439;
 constexpr long kFutexWaitv = 449, kFutexWake = 454, kFutexWait = 455, kFutexRequeue = 456;
 
-/// Calls that neither wait nor take long, so that the engine lock stays with the caller: a hand-over would cost more, and the
-/// order of threads stays a matter of what they compute.
-bool is_quick(long number, const long (&a)[6]) {
-  switch (number) {
-    case SYS_futex: {
-      const long operation = a[1] & FUTEX_CMD_MASK;
-      return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||
-             operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
-    }
-    case SYS_getpid:
-    case SYS_gettid:
-    case SYS_getppid:
-    case SYS_getuid:
-    case SYS_geteuid:
-    case SYS_getgid:
-    case SYS_getegid:
-    case SYS_getpgid:
-    case SYS_getsid:
-    case SYS_clock_gettime:
-    case SYS_clock_getres:
-    case SYS_gettimeofday:
-    case SYS_time:
-    case SYS_times:
-    case SYS_getrusage:
-    case SYS_uname:
-    case SYS_lseek:
-    case SYS_fstat:
-    case SYS_set_robust_list:
-    case SYS_get_robust_list:
-    case SYS_set_tid_address:
-    case SYS_sched_getaffinity:
-    case SYS_sched_setaffinity:
-    case SYS_sched_getparam:
-    case SYS_sched_getscheduler:
-    case SYS_sched_setscheduler:
-    case SYS_getpriority:
-    case SYS_setpriority:
-    case SYS_getcwd:
-    case SYS_umask:
-    case SYS_getrlimit:
-    case SYS_prlimit64:
-    case SYS_epoll_ctl:
-    case SYS_eventfd2:
-    case SYS_pipe2:
-    case SYS_dup:
-    case SYS_dup2:
-    case SYS_dup3:
-    case SYS_getcpu:
-    case SYS_sysinfo:
-    case SYS_timer_create:
-    case SYS_timer_settime:
-    case SYS_setitimer:
-    case SYS_membarrier:
-    case SYS_getrandom:
-    case SYS_kill:
-    case SYS_tkill:
-    case SYS_tgkill:
-    case SYS_close:
-    case SYS_stat:
-    case SYS_lstat:
-    case SYS_newfstatat:
-    case SYS_statx:
-    case SYS_statfs:
-    case SYS_fstatfs:
-    case SYS_access:
-    case SYS_faccessat:
-    case kFaccessat2:
-    case SYS_readlink:
-    case SYS_readlinkat:
-    case SYS_getdents64:
-    case SYS_chdir:
-    case SYS_fchdir:
-    case SYS_mkdir:
-    case SYS_mkdirat:
-    case SYS_rmdir:
-    case SYS_rename:
-    case SYS_renameat:
-    case SYS_renameat2:
-    case SYS_unlink:
-    case SYS_unlinkat:
-    case SYS_link:
-    case SYS_linkat:
-    case SYS_symlink:
-    case SYS_symlinkat:
-    case SYS_chmod:
-    case SYS_fchmod:
-    case SYS_fchmodat:
-    case SYS_chown:
-    case SYS_fchown:
-    case SYS_fchownat:
-    case SYS_truncate:
-    case SYS_ftruncate:
-    case SYS_fadvise64:
-    case SYS_utimensat:
-    case SYS_memfd_create:
-    case SYS_socket:
-    case SYS_socketpair:
-    case SYS_bind:
-    case SYS_listen:
-    case SYS_getsockname:
-    case SYS_getpeername:
-    case SYS_getsockopt:
-    case SYS_setsockopt:
-    case SYS_shutdown:
-    case SYS_epoll_create1:
-    case SYS_timerfd_create:
-    case SYS_timerfd_settime:
-    case SYS_timerfd_gettime:
-    case SYS_rt_sigpending: return true;
-    case SYS_fcntl: return a[1] != F_SETLKW && a[1] != F_OFD_SETLKW;
-    default: return false;
-  }
-}
-
-enum class Transfer : std::uint8_t { None, Read, Write };
-/// Calls that read or write the descriptor which is their first argument.
-Transfer transfer_of(long number) {
-  switch (number) {
-    case SYS_read:
-    case SYS_readv:
-    case SYS_pread64:
-    case SYS_preadv: return Transfer::Read;
-    case SYS_write:
-    case SYS_writev:
-    case SYS_pwrite64:
-    case SYS_pwritev:
-    case SYS_sendto: return Transfer::Write;
-    default: return Transfer::None;
-  }
+/// Whether the engine lock stays with the caller (kQuick).
+bool is_quick(const Call& call, const long (&a)[6]) {
+  if (call.number == SYS_fcntl) return a[1] != F_SETLKW && a[1] != F_OFD_SETLKW;
+  if (call.number != SYS_futex) return call.has(kQuick);
+  const long operation = a[1] & FUTEX_CMD_MASK;
+  return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||
+         operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
 }
 
 /// Whether it is over at once: of a regular file always; a few bytes also go into a pipe or a socket that has room. What can be
 /// read there now may be gone to another process by then.
-bool is_over_at_once(int fd, Transfer transfer, bool few_bytes) {
+bool is_over_at_once(int fd, bool writes_few_bytes) {
   struct stat about {};
   if (raw_syscall(SYS_fstat, fd, &about) != 0) return true;
   if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return true;
   pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
-  return transfer == Transfer::Write && few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
+  return writes_few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
 }
 
 /// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
@@ -193,50 +71,9 @@ bool is_traced() {
   return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
 }
 
-/// Calls in which a thread may stay for long, and be killed.
-bool may_wait(long number, const long (&a)[6]) {
-  switch (number) {
-    case SYS_read:
-    case SYS_readv:
-    case SYS_recvfrom:
-    case SYS_recvmsg:
-    case SYS_recvmmsg:
-    case SYS_accept:
-    case SYS_accept4:
-    case SYS_connect:
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_pause:
-    case SYS_rt_sigsuspend:
-    case SYS_rt_sigtimedwait:
-    case SYS_wait4:
-    case SYS_waitid:
-    case SYS_flock:
-    case SYS_msgrcv:
-    case SYS_semop:
-    case SYS_semtimedop: return true;
-    case SYS_futex: return !is_quick(number, a);
-    default: return false;
-  }
-}
-
-/// Calls that end or replace what holds the thread's signals.
-bool holds_signals(long number) {
-  switch (number) {
-    case SYS_execve:
-    case SYS_execveat:
-    case SYS_exit:
-    case SYS_exit_group:
-    case SYS_rt_sigreturn: return true;
-    default: return false;
-  }
+/// Whether a thread may stay in it for long, and be killed.
+bool may_wait(const Call& call, const long (&a)[6]) {
+  return call.has(kMayWait) || (call.number == SYS_futex && !is_quick(call, a));
 }
 
 }  // namespace
@@ -244,7 +81,7 @@ bool holds_signals(long number) {
 void Runtime::handle_syscall(const Exit& exit) {
   Thread& thread = *run_.thread;
   const auto number = static_cast<long>(run_.gpr(kRax));
-  const bool holds = holds_signals(number);
+  const bool holds = call_of(number).has(kEndsImage);
   const bool called_off = holds ? !hold_signals() : thread.pending.load(std::memory_order_acquire) != 0;
   if (called_off) {  // a signal's handler runs first, then the call
     thread.pc = exit.pc;
@@ -260,10 +97,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   accountant_.core.take_time_pmi();
   // Before the call: another thread may run during it, and it may take memory away.
   if (thread.step.active && thread.cpu.core != nullptr) accountant_.core.run_step(true, exit.target);
-  if (number == SYS_exit || number == SYS_exit_group || number == SYS_execve || number == SYS_execveat ||
-      number == SYS_rt_sigreturn) {
-    accountant_.steps.retire(true);  // it may not come back
-  }
+  if (holds) accountant_.steps.retire(true);  // it may not come back
   const bool retires_later = thread.step.active;
   if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), true);
   const Outcome outcome = do_syscall(number, arguments);
@@ -281,45 +115,34 @@ void Runtime::handle_syscall(const Exit& exit) {
 // Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
 // the kernel decides who is next, and two runs may differ.
 bool Runtime::keeps_turn(long number, const long (&a)[6]) const {
-  if (is_quick(number, a)) return true;
+  const Call& call = call_of(number);
+  if (is_quick(call, a)) return true;
   if (number == SYS_open || number == SYS_openat) {
     struct stat about {};
     const long found =
         number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
     return is_error(found) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
   }
-  const Transfer transfer = transfer_of(number);
   const bool few_bytes = (number == SYS_write || number == SYS_sendto) && a[2] >= 0 && a[2] <= PIPE_BUF;
-  return transfer != Transfer::None && is_over_at_once(static_cast<int>(a[0]), transfer, few_bytes);
+  return (call.traits & (kReadsFile | kWritesFile)) != 0 &&
+         is_over_at_once(static_cast<int>(a[0]), call.has(kWritesFile) && few_bytes);
 }
 
 long Runtime::pass_on(long number, const long (&a)[6]) {
   Thread& thread = *run_.thread;
   const bool stays = run_.threads.size() == 1 || keeps_turn(number, a);
-  if (may_wait(number, a)) run_.observer().flush(run_.shown());
+  // The kernel would stop at a page that is write-protected only because it has translations.
+  if (run_.map.protected_code_pages() != 0) {
+    for (const AddressRange& written : written_by(call_of(number), a)) run_.map.open_code_pages(written);
+  }
+  if (may_wait(call_of(number), a)) run_.observer().flush(run_.shown());
   if (!stays) give_up_lock();
-  long result = call_in_turn(thread, number, a);
+  const long result = call_in_turn(thread, number, a);
   if (!stays) {
     // This thread's own variables only, until the lock is back.
     run_.lock.acquire(thread);
     load_context(thread);
     if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(latest_core_time_);
-  }
-  if (result == -EFAULT && run_.map.protected_code_pages() != 0) {
-    // The kernel may have met a page that is write-protected only because it has translations.
-    std::vector<std::uint64_t> pages;
-    run_.map.for_each([&](const GuestMapping& mapping) {
-      if ((mapping.prot & PROT_WRITE) == 0) return;
-      for (std::uint64_t page = mapping.start; page < mapping.end && pages.size() < run_.map.protected_code_pages();
-           page += kPageSize) {
-        if (run_.map.page_is_write_protected_for_code(page)) pages.push_back(page);
-      }
-    });
-    for (const std::uint64_t page : pages) {
-      run_.translator->invalidate(page, page + kPageSize);
-      run_.map.unprotect_code_page(page);
-    }
-    result = zs_interruptible_syscall(number, a, &thread.pending);
   }
   return result;
 }
@@ -534,8 +357,8 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
           "CPUID that faults is not supported under translation: the program's arch_prctl(ARCH_SET_CPUID) was answered "
           "ENODEV");
       return -ENODEV;
-    case ARCH_GET_FS: return write_guest(address, &run_.context.fs_base, 8) == 8 ? 0 : -EFAULT;
-    case ARCH_GET_GS: return write_guest(address, &run_.context.gs_base, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_FS: return run_.write(address, &run_.context.fs_base, 8) == 8 ? 0 : -EFAULT;
+    case ARCH_GET_GS: return run_.write(address, &run_.context.gs_base, 8) == 8 ? 0 : -EFAULT;
     default: return pass_on(SYS_arch_prctl, a);
   }
 }
@@ -567,22 +390,8 @@ long Runtime::sys_prctl(const long (&a)[6]) {
 }
 
 std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
-  int path_at = -1;
-  switch (number) {
-    case SYS_open:
-    case SYS_readlink:
-    case SYS_stat:
-    case SYS_lstat:
-    case SYS_access: path_at = 0; break;
-    case SYS_openat:
-    case SYS_openat2:
-    case SYS_readlinkat:
-    case SYS_newfstatat:
-    case SYS_statx:
-    case SYS_faccessat:
-    case kFaccessat2: path_at = 1; break;
-    default: return std::nullopt;
-  }
+  const int path_at = call_of(number).path;
+  if (path_at < 0) return std::nullopt;
   const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
   char start[6];
   if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
@@ -620,7 +429,7 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
         const auto out = static_cast<std::uint64_t>(number == SYS_readlink ? a[1] : a[2]);
         if (size <= 0) return -EINVAL;
         const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
-        return write_guest(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
+        return run_.write(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
       }
       if (number == SYS_lstat) return std::nullopt;
       if (number == SYS_newfstatat && (a[3] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
@@ -639,34 +448,19 @@ std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6])
   const auto is_private = [&](long fd) {
     return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
   };
-  switch (number) {
-    case SYS_close:
-    case SYS_read:
-    case SYS_write:
-    case SYS_dup:
-    case SYS_fstat:
-    case SYS_fcntl:
-    case SYS_lseek:
-    case SYS_ioctl:
-      if (is_private(a[0])) return -EBADF;
-      return std::nullopt;
-    case SYS_dup2:
-    case SYS_dup3:
-      if (is_private(a[0]) || is_private(a[1])) return -EBADF;
-      return std::nullopt;
-    case SYS_close_range: {
-      const auto low = static_cast<unsigned>(a[0]);
-      const auto high = static_cast<unsigned>(a[1]);
-      const auto begin = static_cast<unsigned>(first);
-      const unsigned end = begin + kPrivateDescriptors;
-      if (low > high || high < begin || low >= end) return std::nullopt;
-      long result = 0;
-      if (low < begin) result = raw_syscall(SYS_close_range, low, begin - 1, a[2]);
-      if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
-      return result;
-    }
-    default: return std::nullopt;
-  }
+  const Call& call = call_of(number);
+  if ((call.has(kDescriptor1) && is_private(a[0])) || (call.has(kDescriptor2) && is_private(a[1]))) return -EBADF;
+  if (number != SYS_close_range) return std::nullopt;
+
+  const auto low = static_cast<unsigned>(a[0]);
+  const auto high = static_cast<unsigned>(a[1]);
+  const auto begin = static_cast<unsigned>(first);
+  const unsigned end = begin + kPrivateDescriptors;
+  if (low > high || high < begin || low >= end) return std::nullopt;
+  long result = 0;
+  if (low < begin) result = raw_syscall(SYS_close_range, low, begin - 1, a[2]);
+  if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
+  return result;
 }
 
 // Leaves the tool's descriptors out of a listing of /proc/self/fd.
@@ -696,7 +490,7 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
   }
   // Nothing left does not mean the end of the directory.
   if (kept.empty()) return sys_getdents64(a);
-  if (kept.size() != entries.size()) write_guest(buffer, kept.data(), kept.size());
+  if (kept.size() != entries.size()) run_.write(buffer, kept.data(), kept.size());
   return static_cast<long>(kept.size());
 }
 

@@ -327,7 +327,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
       ++thread.process->children;
       run_.ids.others().bind(child_shown, static_cast<std::int32_t>(result));
       if ((flags & CLONE_PARENT_SETTID) != 0 && child_shown != 0)
-        write_guest(parent_tid, &child_shown, sizeof child_shown);
+        run_.write(parent_tid, &child_shown, sizeof child_shown);
       ThreadIdentity child;
       child.pid = child.tid = static_cast<std::int32_t>(result);
       child.parent_pid = thread.id.pid;
@@ -361,7 +361,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process->children = 0;
   thread.process->seat = childs_seat;
   run_.ids.others().bind(child_shown, thread.id.pid);
-  if ((flags & CLONE_CHILD_SETTID) != 0 && child_shown != 0) write_guest(child_tid, &child_shown, sizeof child_shown);
+  if ((flags & CLONE_CHILD_SETTID) != 0 && child_shown != 0) run_.write(child_tid, &child_shown, sizeof child_shown);
   thread.process->vfork_child = false;
   thread.process->traced = false;
   thread.process->exec_tid = 0;

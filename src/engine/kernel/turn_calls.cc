@@ -20,59 +20,14 @@
 #include <array>
 #include <cerrno>
 
+#include "engine/kernel/call_table.h"
 #include "engine/kernel/syscall_window.h"
-#include "engine/kernel/waiting_calls.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
-
-enum class Waits : std::uint8_t { Never, Input, Output, Child, Poll, Suspend, Elsewhere };
-
-// clang-format off
-constexpr struct {
-  long number;
-  Waits waits;
-} kCalls[] = {
-    {SYS_read,            Waits::Input},
-    {SYS_readv,           Waits::Input},
-    {SYS_recvfrom,        Waits::Input},
-    {SYS_recvmsg,         Waits::Input},
-    {SYS_accept,          Waits::Input},
-    {SYS_accept4,         Waits::Input},
-    {SYS_write,           Waits::Output},
-    {SYS_writev,          Waits::Output},
-    {SYS_sendto,          Waits::Output},
-    {SYS_sendmsg,         Waits::Output},
-    {SYS_wait4,           Waits::Child},
-    {SYS_waitid,          Waits::Child},
-    {SYS_poll,            Waits::Poll},
-    {SYS_ppoll,           Waits::Poll},
-    {SYS_select,          Waits::Poll},
-    {SYS_pselect6,        Waits::Poll},
-    {SYS_epoll_wait,      Waits::Poll},
-    {SYS_epoll_pwait,     Waits::Poll},
-    {SYS_rt_sigsuspend,   Waits::Suspend},
-    {SYS_recvmmsg,        Waits::Elsewhere},
-    {SYS_sendmmsg,        Waits::Elsewhere},
-    {SYS_connect,         Waits::Elsewhere},
-    {SYS_epoll_pwait2,    Waits::Elsewhere},
-    {SYS_nanosleep,       Waits::Elsewhere},
-    {SYS_clock_nanosleep, Waits::Elsewhere},
-    {SYS_pause,           Waits::Elsewhere},
-    {SYS_rt_sigtimedwait, Waits::Elsewhere},
-    {SYS_msgrcv,          Waits::Elsewhere},
-    {SYS_msgsnd,          Waits::Elsewhere},
-    {SYS_semop,           Waits::Elsewhere},
-    {SYS_semtimedop,      Waits::Elsewhere},
-    {SYS_splice,          Waits::Elsewhere},
-    {SYS_tee,             Waits::Elsewhere},
-    {SYS_vmsplice,        Waits::Elsewhere},
-    {SYS_sendfile,        Waits::Elsewhere},
-};
-// clang-format on
 
 bool is_fifo(long number, const long (&a)[6]) {
   struct stat about {};
@@ -95,8 +50,7 @@ Waits waits_for(long number, const long (&a)[6]) {
     }
     default: break;
   }
-  const auto* const found = std::ranges::find(kCalls, number, [](const auto& call) { return call.number; });
-  return found == std::end(kCalls) ? Waits::Never : found->waits;
+  return call_of(number).waits;
 }
 
 /// Whether a call on the descriptor may wait: not if it is a file, or was opened so.
@@ -135,12 +89,12 @@ bool is_short(long number, const long (&a)[6]) {
 }
 
 /// In milliseconds; below 0: none.
-std::int64_t limit_of_poll(const WaitingCall& call, const long (&a)[6]) {
-  const long limit = a[call.limit];
-  if (call.unit == WaitingCall::Unit::Milliseconds) return static_cast<std::int32_t>(limit);
-  const auto given = read_guest_value<TwoWords>(static_cast<std::uint64_t>(limit));
-  if (limit == 0 || !given) return -1;
-  const std::int64_t per_millisecond = call.unit == WaitingCall::Unit::Timeval ? 1000 : 1'000'000;
+std::int64_t limit_of_poll(const TimeLimit& limit, const long (&a)[6]) {
+  const long given_as = a[limit.argument];
+  if (limit.unit == TimeUnit::Milliseconds) return static_cast<std::int32_t>(given_as);
+  const auto given = read_guest_value<TwoWords>(static_cast<std::uint64_t>(given_as));
+  if (given_as == 0 || !given) return -1;
+  const std::int64_t per_millisecond = limit.unit == TimeUnit::Timeval ? 1000 : 1'000'000;
   return (*given)[0] * 1000 + ((*given)[1] + per_millisecond - 1) / per_millisecond;
 }
 
@@ -248,7 +202,7 @@ long Runtime::wait_for_child_in_turn(Thread& thread, long number, const long (&a
       turns_.going_on(thread.process->seat);
       constexpr std::size_t kWritten = offsetof(siginfo_t, si_status) + sizeof info.si_status;
       if (number == SYS_waitid && result == 0 && a[2] != 0 &&
-          write_guest(static_cast<std::uint64_t>(a[2]), &info, kWritten) != kWritten)
+          run_.write(static_cast<std::uint64_t>(a[2]), &info, kWritten) != kWritten)
         return -EFAULT;
       return result;
     }
@@ -261,13 +215,13 @@ long Runtime::poll_in_turn(Thread& thread, long number, const long (&a)[6]) {
   const bool selects = number == SYS_select || number == SYS_pselect6;
   if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost))
     return call_outside(thread, number, a);
-  const WaitingCall& call = *waiting_call(number);
+  const TimeLimit& call = call_of(number).limit;
   const std::int64_t limit = limit_of_poll(call, a);
   FdSets sets(number, a);
   TwoWords at_once{};
   long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
-  const bool in_milliseconds = call.unit == WaitingCall::Unit::Milliseconds;
-  tried[call.limit] = in_milliseconds ? 0 : reinterpret_cast<long>(at_once.data());
+  const bool in_milliseconds = call.unit == TimeUnit::Milliseconds;
+  tried[call.argument] = in_milliseconds ? 0 : reinterpret_cast<long>(at_once.data());
   const std::int64_t end = limit < 0 ? INT64_MAX : now_ms() + limit;
   for (bool first = true;; first = false) {
     const long result = zs_interruptible_syscall(number, tried, &thread.pending);

@@ -22,8 +22,8 @@
 #include <array>
 #include <cerrno>
 
+#include "engine/kernel/call_table.h"
 #include "engine/kernel/syscall_window.h"
-#include "engine/kernel/waiting_calls.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
@@ -106,25 +106,25 @@ std::optional<int> usage_argument(long number) {
 }  // namespace
 
 Runtime::Outcome Runtime::in_virtual_time(long number, const long (&a)[6]) {
-  const WaitingCall* const waits = waiting_call(number);
+  const Call& call = call_of(number);
+  const bool waits = call.limit.unit != TimeUnit::None && is_limited(number, a);
   long asked[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   if (number == SYS_statx && (a[3] & STATX_ATIME) != 0) asked[3] |= STATX_MTIME;
-  Outcome outcome =
-      waits != nullptr && is_limited(number, a) ? wait_in_virtual_time(*waits, a) : in_shown_ids(number, asked);
+  Outcome outcome = waits ? wait_in_virtual_time(call, a) : in_shown_ids(number, asked);
   if (outcome.set_result && !is_error(outcome.result)) hide_host(number, a, outcome.result);
   return outcome;
 }
 
-Runtime::Outcome Runtime::wait_in_virtual_time(const WaitingCall& call, const long (&a)[6]) {
-  const auto place = static_cast<std::uint64_t>(a[call.limit]);
+Runtime::Outcome Runtime::wait_in_virtual_time(const Call& call, const long (&a)[6]) {
+  const auto place = static_cast<std::uint64_t>(a[call.limit.argument]);
   std::int64_t limit = 0;
   std::optional<TwoWords> given;
-  if (call.unit == WaitingCall::Unit::Milliseconds) {
-    limit = std::int64_t{static_cast<std::int32_t>(a[call.limit])} * 1'000'000;
+  if (call.limit.unit == TimeUnit::Milliseconds) {
+    limit = std::int64_t{static_cast<std::int32_t>(a[call.limit.argument])} * 1'000'000;
     if (limit < 0) return in_shown_ids(call.number, a);
   } else {
     given = place == 0 ? std::nullopt : read_guest_value<TwoWords>(place);
-    const std::int64_t unit = call.unit == WaitingCall::Unit::Timeval ? 1000 : 1;
+    const std::int64_t unit = call.limit.unit == TimeUnit::Timeval ? 1000 : 1;
     constexpr std::int64_t kMostSeconds = std::int64_t{1} << 32;  // nobody waits for longer
     // For ever, or as the kernel answers what is no time.
     if (!given || (*given)[0] < 0 || (*given)[0] > kMostSeconds || (*given)[1] < 0 || (*given)[1] >= kBillion / unit)
@@ -137,17 +137,17 @@ Runtime::Outcome Runtime::wait_in_virtual_time(const WaitingCall& call, const lo
   if (const auto clock = clock_of_limit(call.number, a)) {
     limit = std::max<std::int64_t>(limit - shown_by(*clock, began), 0);
     until = timespec_of(host_time(*clock) + limit);
-    changed[call.limit] = reinterpret_cast<long>(until.data());
+    changed[call.limit.argument] = reinterpret_cast<long>(until.data());
   }
   const std::int64_t host_began = host_time(CLOCK_MONOTONIC);
   const Outcome outcome = in_shown_ids(call.number, changed);
-  if (outcome.result == call.when_over)
+  if (outcome.result == call.limit.when_over)
     clock_.reach(began + static_cast<std::uint64_t>(limit));
   else if (outcome.result == -EINTR)
     clock_.reach(began + static_cast<std::uint64_t>(host_time(CLOCK_MONOTONIC) - host_began));
-  if (call.told && given) {
-    const TwoWords left = outcome.result == call.when_over ? TwoWords{} : *given;
-    write_guest(place, left.data(), sizeof left);
+  if (call.limit.told && given) {
+    const TwoWords left = outcome.result == call.limit.when_over ? TwoWords{} : *given;
+    run_.write(place, left.data(), sizeof left);
   }
   return outcome;
 }
@@ -157,16 +157,16 @@ void Runtime::hide_host(long number, const long (&a)[6], long result) {
   if (const auto at = status_argument(number)) {
     const auto place = static_cast<std::uint64_t>(a[*at]);
     const auto status = read_guest_value<struct stat>(place);
-    if (status) write_guest(place + offsetof(struct stat, st_atim), &status->st_mtim, sizeof status->st_mtim);
+    if (status) run_.write(place + offsetof(struct stat, st_atim), &status->st_mtim, sizeof status->st_mtim);
   } else if (number == SYS_statx) {
     const auto place = static_cast<std::uint64_t>(a[4]);
     const auto status = read_guest_value<struct statx>(place);
-    if (status) write_guest(place + offsetof(struct statx, stx_atime), &status->stx_mtime, sizeof status->stx_mtime);
+    if (status) run_.write(place + offsetof(struct statx, stx_atime), &status->stx_mtime, sizeof status->stx_mtime);
   } else if (const auto used = usage_argument(number); used && a[*used] != 0) {
     // No child: nothing was written.
     constexpr std::array<std::byte, sizeof(rusage)> kNothing{};
     if (number != SYS_wait4 || result > 0)
-      write_guest(static_cast<std::uint64_t>(a[*used]), kNothing.data(), kNothing.size());
+      run_.write(static_cast<std::uint64_t>(a[*used]), kNothing.data(), kNothing.size());
   } else if (number == SYS_sysinfo) {
     auto machine = read_guest_value<struct sysinfo>(static_cast<std::uint64_t>(a[0]));
     if (!machine) return;
@@ -176,11 +176,11 @@ void Runtime::hide_host(long number, const long (&a)[6], long result) {
     machine->sharedram = machine->bufferram = 0;
     machine->freeswap = machine->totalswap;
     machine->procs = 1;
-    write_guest(static_cast<std::uint64_t>(a[0]), &*machine, sizeof *machine);
+    run_.write(static_cast<std::uint64_t>(a[0]), &*machine, sizeof *machine);
   } else if (number == SYS_clock_gettime && a[0] < 0) {
     constexpr long kKind = 7, kDevice = 3;  // source: Linux, posix-timers.h, CPUCLOCK_CLOCK_MASK, CLOCKFD
     const TwoWords now = timespec_of(static_cast<std::int64_t>(clock_.look()));
-    if ((a[0] & kKind) != kDevice) write_guest(static_cast<std::uint64_t>(a[1]), now.data(), sizeof now);
+    if ((a[0] & kKind) != kDevice) run_.write(static_cast<std::uint64_t>(a[1]), now.data(), sizeof now);
   }
 }
 
@@ -191,7 +191,7 @@ long Runtime::write_random(std::uint64_t address, std::uint64_t size) {
   while (done < size) {
     const std::uint64_t now = std::min<std::uint64_t>(size - done, sizeof words);
     for (std::size_t i = 0; 8 * i < now; ++i) words[i] = clock_.random();
-    const std::uint64_t wrote = write_guest(address + done, words.data(), now);
+    const std::uint64_t wrote = run_.write(address + done, words.data(), now);
     done += wrote;
     if (wrote != now) break;
   }
@@ -200,7 +200,7 @@ long Runtime::write_random(std::uint64_t address, std::uint64_t size) {
 
 std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
   const auto out = [&](long address, const auto& value) {
-    return write_guest(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
+    return run_.write(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
   };
   switch (number) {
     case SYS_clock_gettime: {

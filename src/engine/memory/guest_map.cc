@@ -200,6 +200,13 @@ bool GuestMap::protect_code_page(std::uint64_t page) {
 
 void GuestMap::unprotect_code_page(std::uint64_t page) { restore_code_pages({page, page + kPageSize}); }
 
+void GuestMap::open_code_pages(AddressRange range) {
+  const std::uint64_t end = page_up(range.end);
+  for (auto at = code_pages_.lower_bound(page_down(range.start)); at != code_pages_.end() && *at < end;
+       at = code_pages_.lower_bound(page_down(range.start)))
+    code_will_change({*at, *at + kPageSize});
+}
+
 bool GuestMap::has_code_pages(AddressRange range) const {
   const auto first = code_pages_.lower_bound(range.start);
   return first != code_pages_.end() && *first < range.end;

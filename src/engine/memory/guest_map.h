@@ -92,6 +92,8 @@ class GuestMap {
   void unprotect_code_page(std::uint64_t page);  // no effect where not protected
   bool page_is_write_protected_for_code(std::uint64_t page) const { return code_pages_.contains(page); }
   std::size_t protected_code_pages() const { return code_pages_.size(); }
+  /// The kernel, or the engine on its behalf, is about to write in `range`: write protection there ends, after code_changed().
+  void open_code_pages(AddressRange range);
 
   /// /proc/self/maps as the program should see it, in the kernel's format.
   std::string proc_maps() const;

@@ -696,6 +696,20 @@ TEST(GuestMap, WriteProtectsCodePagesWithoutTheProgramSeeingIt) {
       });
 }
 
+TEST(GuestMap, OpensTheCodePagesThatSomebodyElseWrites) {
+  in_child_expect("r-- rw- rw- r-- | 2 | rw- 1 | 0", [](GuestMap& map, std::ostream& out) {
+    map.mmap(page(0), 8 * kPageSize, kRwx, kPrivate | MAP_FIXED, -1, 0);
+    for (const int number : {1, 2, 3, 4}) map.protect_code_page(page(number));
+    map.open_code_pages({page(2) + 4095, page(3) + 1});
+    for (const int number : {1, 2, 3, 4}) out << real_access(page(number)) << " ";
+    out << "| " << map.protected_code_pages() << " | ";
+    map.open_code_pages({page(4) + 5, page(4) + 6});
+    out << real_access(page(4)) << " " << map.protected_code_pages() << " | ";
+    map.open_code_pages({page(0), page(8)});
+    out << map.protected_code_pages();
+  });
+}
+
 // --- Heap, stack, children -------------------------------------------------------------------------------------------
 
 TEST(GuestMap, GrowsAndShrinksTheHeapAsBrkDoes) {

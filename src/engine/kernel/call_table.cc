@@ -1,0 +1,499 @@
+#include "engine/kernel/call_table.h"
+
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "engine/memory/guest_access.h"
+
+namespace zs::engine {
+namespace {
+
+using Form = WrittenMemory::Form;
+constexpr WrittenMemory bytes(int argument, std::uint16_t size) {
+  return {static_cast<std::int8_t>(argument), 0, Form::Bytes, size};
+}
+constexpr WrittenMemory of_form(Form form, int argument, int count, std::uint16_t size = 0) {
+  return {static_cast<std::int8_t>(argument), static_cast<std::int8_t>(count), form, size};
+}
+constexpr WrittenMemory sized(int argument, int count, std::uint16_t more = 0) {
+  return of_form(Form::Sized, argument, count, more);
+}
+constexpr WrittenMemory array(int argument, int count, std::uint16_t size) {
+  return of_form(Form::Array, argument, count, size);
+}
+constexpr WrittenMemory sized_at(int argument, int count) { return of_form(Form::SizedAt, argument, count); }
+constexpr WrittenMemory vectors(int argument, int count) { return of_form(Form::Vectors, argument, count); }
+constexpr WrittenMemory message(int argument) { return of_form(Form::Message, argument, 0); }
+constexpr WrittenMemory messages(int argument, int count) { return of_form(Form::Messages, argument, count); }
+constexpr WrittenMemory control_blocks(int argument, int count) {
+  return of_form(Form::ControlBlocks, argument, count);
+}
+
+// Sizes are those of the kernel's structures; where one depends on a command (ioctl, ptrace, semctl), the largest.
+// clang-format off
+constexpr Call kCalls[] = {
+    {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {sized(1, 2)}},
+    {.number = 1, .name = "write", .traits = kWritesFile | kDescriptor1, .waits = Waits::Output},
+    {.number = 2, .name = "open", .path = 0},
+    {.number = 3, .name = "close", .traits = kQuick | kDescriptor1},
+    {.number = 4, .name = "stat", .traits = kQuick, .path = 0, .written = {bytes(1, 144)}},
+    {.number = 5, .name = "fstat", .traits = kQuick | kDescriptor1, .written = {bytes(1, 144)}},
+    {.number = 6, .name = "lstat", .traits = kQuick, .path = 0, .written = {bytes(1, 144)}},
+    {.number = 7, .name = "poll", .traits = kMayWait, .waits = Waits::Poll, .limit = {2, TimeUnit::Milliseconds, false, 0}, .written = {array(0, 1, 8)}},
+    {.number = 8, .name = "lseek", .traits = kQuick | kDescriptor1},
+    {.number = 9, .name = "mmap"},
+    {.number = 10, .name = "mprotect"},
+    {.number = 11, .name = "munmap"},
+    {.number = 12, .name = "brk"},
+    {.number = 13, .name = "rt_sigaction"},
+    {.number = 14, .name = "rt_sigprocmask"},
+    {.number = 15, .name = "rt_sigreturn", .traits = kEndsImage},
+    {.number = 16, .name = "ioctl", .traits = kDescriptor1, .written = {bytes(2, 4096)}},
+    {.number = 17, .name = "pread64", .traits = kReadsFile | kDescriptor1, .written = {sized(1, 2)}},
+    {.number = 18, .name = "pwrite64", .traits = kWritesFile | kDescriptor1},
+    {.number = 19, .name = "readv", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {vectors(1, 2)}},
+    {.number = 20, .name = "writev", .traits = kWritesFile | kDescriptor1, .waits = Waits::Output},
+    {.number = 21, .name = "access", .traits = kQuick, .path = 0},
+    {.number = 22, .name = "pipe", .written = {bytes(0, 8)}},
+    {.number = 23, .name = "select", .traits = kMayWait, .waits = Waits::Poll, .limit = {4, TimeUnit::Timeval, true, 0}, .written = {bytes(1, 128), bytes(2, 128), bytes(3, 128), bytes(4, 16)}},
+    {.number = 24, .name = "sched_yield"},
+    {.number = 25, .name = "mremap"},
+    {.number = 26, .name = "msync"},
+    {.number = 27, .name = "mincore", .written = {sized(2, 1)}},
+    {.number = 28, .name = "madvise"},
+    {.number = 29, .name = "shmget"},
+    {.number = 30, .name = "shmat"},
+    {.number = 31, .name = "shmctl", .written = {bytes(2, 256)}},
+    {.number = 32, .name = "dup", .traits = kQuick | kDescriptor1},
+    {.number = 33, .name = "dup2", .traits = kQuick | kDescriptor1 | kDescriptor2},
+    {.number = 34, .name = "pause", .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = 35, .name = "nanosleep", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {0, TimeUnit::Timespec, false, 0}, .written = {bytes(1, 16)}},
+    {.number = 36, .name = "getitimer", .written = {bytes(1, 32)}},
+    {.number = 37, .name = "alarm"},
+    {.number = 38, .name = "setitimer", .traits = kQuick, .written = {bytes(2, 32)}},
+    {.number = 39, .name = "getpid", .traits = kQuick | kIdResult},
+    {.number = 40, .name = "sendfile", .waits = Waits::Elsewhere, .written = {bytes(2, 8)}},
+    {.number = 41, .name = "socket", .traits = kQuick},
+    {.number = 42, .name = "connect", .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = 43, .name = "accept", .traits = kMayWait, .waits = Waits::Input, .written = {sized_at(1, 2), bytes(2, 4)}},
+    {.number = 44, .name = "sendto", .traits = kWritesFile, .waits = Waits::Output},
+    {.number = 45, .name = "recvfrom", .traits = kMayWait, .waits = Waits::Input, .written = {sized(1, 2), sized_at(4, 5), bytes(5, 4)}},
+    {.number = 46, .name = "sendmsg", .waits = Waits::Output},
+    {.number = 47, .name = "recvmsg", .traits = kMayWait, .waits = Waits::Input, .written = {message(1)}},
+    {.number = 48, .name = "shutdown", .traits = kQuick},
+    {.number = 49, .name = "bind", .traits = kQuick},
+    {.number = 50, .name = "listen", .traits = kQuick},
+    {.number = 51, .name = "getsockname", .traits = kQuick, .written = {sized_at(1, 2), bytes(2, 4)}},
+    {.number = 52, .name = "getpeername", .traits = kQuick, .written = {sized_at(1, 2), bytes(2, 4)}},
+    {.number = 53, .name = "socketpair", .traits = kQuick, .written = {bytes(3, 8)}},
+    {.number = 54, .name = "setsockopt", .traits = kQuick},
+    {.number = 55, .name = "getsockopt", .traits = kQuick, .written = {sized_at(3, 4), bytes(4, 4)}},
+    {.number = 56, .name = "clone", .traits = kIdResult, .written = {bytes(2, 4), bytes(3, 4)}},
+    {.number = 57, .name = "fork", .traits = kIdResult},
+    {.number = 58, .name = "vfork", .traits = kIdResult},
+    {.number = 59, .name = "execve", .traits = kEndsImage},
+    {.number = 60, .name = "exit", .traits = kEndsImage},
+    {.number = 61, .name = "wait4", .traits = kMayWait | kId1 | kIdResult, .waits = Waits::Child, .written = {bytes(1, 4), bytes(3, 144)}},
+    {.number = 62, .name = "kill", .traits = kQuick | kId1},
+    {.number = 63, .name = "uname", .traits = kQuick, .written = {bytes(0, 390)}},
+    {.number = 64, .name = "semget"},
+    {.number = 65, .name = "semop", .traits = kMayWait, .waits = Waits::Elsewhere},
+    {.number = 66, .name = "semctl", .written = {bytes(3, 4096)}},
+    {.number = 67, .name = "shmdt"},
+    {.number = 68, .name = "msgget"},
+    {.number = 69, .name = "msgsnd", .waits = Waits::Elsewhere},
+    {.number = 70, .name = "msgrcv", .traits = kMayWait, .waits = Waits::Elsewhere, .written = {sized(1, 2, 8)}},
+    {.number = 71, .name = "msgctl", .written = {bytes(2, 256)}},
+    {.number = 72, .name = "fcntl", .traits = kDescriptor1, .written = {bytes(2, 32)}},
+    {.number = 73, .name = "flock", .traits = kMayWait | kDescriptor1},
+    {.number = 74, .name = "fsync", .traits = kDescriptor1},
+    {.number = 75, .name = "fdatasync", .traits = kDescriptor1},
+    {.number = 76, .name = "truncate", .traits = kQuick},
+    {.number = 77, .name = "ftruncate", .traits = kQuick | kDescriptor1},
+    {.number = 78, .name = "getdents", .traits = kDescriptor1, .written = {sized(1, 2)}},
+    {.number = 79, .name = "getcwd", .traits = kQuick, .written = {sized(0, 1)}},
+    {.number = 80, .name = "chdir", .traits = kQuick},
+    {.number = 81, .name = "fchdir", .traits = kQuick | kDescriptor1},
+    {.number = 82, .name = "rename", .traits = kQuick},
+    {.number = 83, .name = "mkdir", .traits = kQuick},
+    {.number = 84, .name = "rmdir", .traits = kQuick},
+    {.number = 85, .name = "creat"},
+    {.number = 86, .name = "link", .traits = kQuick},
+    {.number = 87, .name = "unlink", .traits = kQuick},
+    {.number = 88, .name = "symlink", .traits = kQuick},
+    {.number = 89, .name = "readlink", .traits = kQuick, .path = 0, .written = {sized(1, 2)}},
+    {.number = 90, .name = "chmod", .traits = kQuick},
+    {.number = 91, .name = "fchmod", .traits = kQuick | kDescriptor1},
+    {.number = 92, .name = "chown", .traits = kQuick},
+    {.number = 93, .name = "fchown", .traits = kQuick | kDescriptor1},
+    {.number = 94, .name = "lchown"},
+    {.number = 95, .name = "umask", .traits = kQuick},
+    {.number = 96, .name = "gettimeofday", .traits = kQuick, .written = {bytes(0, 16), bytes(1, 8)}},
+    {.number = 97, .name = "getrlimit", .traits = kQuick, .written = {bytes(1, 16)}},
+    {.number = 98, .name = "getrusage", .traits = kQuick, .written = {bytes(1, 144)}},
+    {.number = 99, .name = "sysinfo", .traits = kQuick, .written = {bytes(0, 112)}},
+    {.number = 100, .name = "times", .traits = kQuick, .written = {bytes(0, 32)}},
+    {.number = 101, .name = "ptrace", .traits = kId2, .written = {bytes(3, 4096)}},
+    {.number = 102, .name = "getuid", .traits = kQuick},
+    {.number = 103, .name = "syslog", .written = {sized(1, 2)}},
+    {.number = 104, .name = "getgid", .traits = kQuick},
+    {.number = 105, .name = "setuid"},
+    {.number = 106, .name = "setgid"},
+    {.number = 107, .name = "geteuid", .traits = kQuick},
+    {.number = 108, .name = "getegid", .traits = kQuick},
+    {.number = 109, .name = "setpgid", .traits = kId1 | kId2},
+    {.number = 110, .name = "getppid", .traits = kQuick | kIdResult},
+    {.number = 111, .name = "getpgrp", .traits = kIdResult},
+    {.number = 112, .name = "setsid", .traits = kIdResult},
+    {.number = 113, .name = "setreuid"},
+    {.number = 114, .name = "setregid"},
+    {.number = 115, .name = "getgroups", .written = {array(1, 0, 4)}},
+    {.number = 116, .name = "setgroups"},
+    {.number = 117, .name = "setresuid"},
+    {.number = 118, .name = "getresuid", .written = {bytes(0, 4), bytes(1, 4), bytes(2, 4)}},
+    {.number = 119, .name = "setresgid"},
+    {.number = 120, .name = "getresgid", .written = {bytes(0, 4), bytes(1, 4), bytes(2, 4)}},
+    {.number = 121, .name = "getpgid", .traits = kQuick | kId1 | kIdResult},
+    {.number = 122, .name = "setfsuid"},
+    {.number = 123, .name = "setfsgid"},
+    {.number = 124, .name = "getsid", .traits = kQuick | kId1 | kIdResult},
+    {.number = 125, .name = "capget", .written = {bytes(1, 24)}},
+    {.number = 126, .name = "capset"},
+    {.number = 127, .name = "rt_sigpending", .traits = kQuick, .written = {bytes(0, 8)}},
+    {.number = 128, .name = "rt_sigtimedwait", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {2, TimeUnit::Timespec, false, -EAGAIN}, .written = {bytes(1, 128)}},
+    {.number = 129, .name = "rt_sigqueueinfo", .traits = kId1},
+    {.number = 130, .name = "rt_sigsuspend", .traits = kMayWait, .waits = Waits::Suspend},
+    {.number = 131, .name = "sigaltstack"},
+    {.number = 132, .name = "utime"},
+    {.number = 133, .name = "mknod"},
+    {.number = 134, .name = "uselib"},
+    {.number = 135, .name = "personality"},
+    {.number = 136, .name = "ustat", .written = {bytes(1, 32)}},
+    {.number = 137, .name = "statfs", .traits = kQuick, .written = {bytes(1, 120)}},
+    {.number = 138, .name = "fstatfs", .traits = kQuick | kDescriptor1, .written = {bytes(1, 120)}},
+    {.number = 139, .name = "sysfs", .written = {bytes(2, 64)}},
+    {.number = 140, .name = "getpriority", .traits = kQuick | kId2},
+    {.number = 141, .name = "setpriority", .traits = kQuick | kId2},
+    {.number = 142, .name = "sched_setparam", .traits = kId1},
+    {.number = 143, .name = "sched_getparam", .traits = kQuick | kId1, .written = {bytes(1, 4)}},
+    {.number = 144, .name = "sched_setscheduler", .traits = kQuick | kId1},
+    {.number = 145, .name = "sched_getscheduler", .traits = kQuick | kId1},
+    {.number = 146, .name = "sched_get_priority_max"},
+    {.number = 147, .name = "sched_get_priority_min"},
+    {.number = 148, .name = "sched_rr_get_interval", .written = {bytes(1, 16)}},
+    {.number = 149, .name = "mlock"},
+    {.number = 150, .name = "munlock"},
+    {.number = 151, .name = "mlockall"},
+    {.number = 152, .name = "munlockall"},
+    {.number = 153, .name = "vhangup"},
+    {.number = 154, .name = "modify_ldt", .written = {sized(1, 2)}},
+    {.number = 155, .name = "pivot_root"},
+    {.number = 156, .name = "_sysctl"},
+    {.number = 157, .name = "prctl", .written = {bytes(1, 64)}},
+    {.number = 158, .name = "arch_prctl"},
+    {.number = 159, .name = "adjtimex", .written = {bytes(0, 208)}},
+    {.number = 160, .name = "setrlimit"},
+    {.number = 161, .name = "chroot"},
+    {.number = 162, .name = "sync"},
+    {.number = 163, .name = "acct"},
+    {.number = 164, .name = "settimeofday"},
+    {.number = 165, .name = "mount"},
+    {.number = 166, .name = "umount2"},
+    {.number = 167, .name = "swapon"},
+    {.number = 168, .name = "swapoff"},
+    {.number = 169, .name = "reboot"},
+    {.number = 170, .name = "sethostname"},
+    {.number = 171, .name = "setdomainname"},
+    {.number = 172, .name = "iopl"},
+    {.number = 173, .name = "ioperm"},
+    {.number = 174, .name = "create_module"},
+    {.number = 175, .name = "init_module"},
+    {.number = 176, .name = "delete_module"},
+    {.number = 177, .name = "get_kernel_syms"},
+    {.number = 178, .name = "query_module"},
+    {.number = 179, .name = "quotactl", .written = {bytes(3, 256)}},
+    {.number = 180, .name = "nfsservctl"},
+    {.number = 181, .name = "getpmsg"},
+    {.number = 182, .name = "putpmsg"},
+    {.number = 183, .name = "afs_syscall"},
+    {.number = 184, .name = "tuxcall"},
+    {.number = 185, .name = "security"},
+    {.number = 186, .name = "gettid", .traits = kQuick | kIdResult},
+    {.number = 187, .name = "readahead", .traits = kDescriptor1},
+    {.number = 188, .name = "setxattr"},
+    {.number = 189, .name = "lsetxattr"},
+    {.number = 190, .name = "fsetxattr", .traits = kDescriptor1},
+    {.number = 191, .name = "getxattr", .written = {sized(2, 3)}},
+    {.number = 192, .name = "lgetxattr", .written = {sized(2, 3)}},
+    {.number = 193, .name = "fgetxattr", .traits = kDescriptor1, .written = {sized(2, 3)}},
+    {.number = 194, .name = "listxattr", .written = {sized(1, 2)}},
+    {.number = 195, .name = "llistxattr", .written = {sized(1, 2)}},
+    {.number = 196, .name = "flistxattr", .traits = kDescriptor1, .written = {sized(1, 2)}},
+    {.number = 197, .name = "removexattr"},
+    {.number = 198, .name = "lremovexattr"},
+    {.number = 199, .name = "fremovexattr", .traits = kDescriptor1},
+    {.number = 200, .name = "tkill", .traits = kQuick | kId1},
+    {.number = 201, .name = "time", .traits = kQuick, .written = {bytes(0, 8)}},
+    {.number = 202, .name = "futex", .limit = {3, TimeUnit::Timespec, false, -ETIMEDOUT}, .written = {bytes(0, 4), bytes(4, 4)}},
+    {.number = 203, .name = "sched_setaffinity", .traits = kQuick | kId1},
+    {.number = 204, .name = "sched_getaffinity", .traits = kQuick | kId1, .written = {sized(2, 1)}},
+    {.number = 205, .name = "set_thread_area"},
+    {.number = 206, .name = "io_setup", .written = {bytes(0, 8)}},
+    {.number = 207, .name = "io_destroy"},
+    {.number = 208, .name = "io_getevents", .written = {array(3, 2, 32)}},
+    {.number = 209, .name = "io_submit", .written = {control_blocks(2, 1)}},
+    {.number = 210, .name = "io_cancel", .written = {bytes(2, 32)}},
+    {.number = 211, .name = "get_thread_area"},
+    {.number = 212, .name = "lookup_dcookie"},
+    {.number = 213, .name = "epoll_create"},
+    {.number = 214, .name = "epoll_ctl_old"},
+    {.number = 215, .name = "epoll_wait_old"},
+    {.number = 216, .name = "remap_file_pages"},
+    {.number = 217, .name = "getdents64", .traits = kQuick | kDescriptor1, .written = {sized(1, 2)}},
+    {.number = 218, .name = "set_tid_address", .traits = kQuick | kIdResult},
+    {.number = 219, .name = "restart_syscall"},
+    {.number = 220, .name = "semtimedop", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, -EAGAIN}},
+    {.number = 221, .name = "fadvise64", .traits = kQuick | kDescriptor1},
+    {.number = 222, .name = "timer_create", .traits = kQuick, .written = {bytes(2, 4)}},
+    {.number = 223, .name = "timer_settime", .traits = kQuick, .written = {bytes(3, 32)}},
+    {.number = 224, .name = "timer_gettime", .written = {bytes(1, 32)}},
+    {.number = 225, .name = "timer_getoverrun"},
+    {.number = 226, .name = "timer_delete"},
+    {.number = 227, .name = "clock_settime"},
+    {.number = 228, .name = "clock_gettime", .traits = kQuick, .written = {bytes(1, 16)}},
+    {.number = 229, .name = "clock_getres", .traits = kQuick, .written = {bytes(1, 16)}},
+    {.number = 230, .name = "clock_nanosleep", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {2, TimeUnit::Timespec, false, 0}, .written = {bytes(3, 16)}},
+    {.number = 231, .name = "exit_group", .traits = kEndsImage},
+    {.number = 232, .name = "epoll_wait", .traits = kMayWait, .waits = Waits::Poll, .limit = {3, TimeUnit::Milliseconds, false, 0}, .written = {array(1, 2, 12)}},
+    {.number = 233, .name = "epoll_ctl", .traits = kQuick},
+    {.number = 234, .name = "tgkill", .traits = kQuick | kId1 | kId2},
+    {.number = 235, .name = "utimes"},
+    {.number = 236, .name = "vserver"},
+    {.number = 237, .name = "mbind"},
+    {.number = 238, .name = "set_mempolicy"},
+    {.number = 239, .name = "get_mempolicy", .written = {bytes(0, 4), bytes(1, 128)}},
+    {.number = 240, .name = "mq_open"},
+    {.number = 241, .name = "mq_unlink"},
+    {.number = 242, .name = "mq_timedsend"},
+    {.number = 243, .name = "mq_timedreceive", .written = {sized(1, 2), bytes(3, 4)}},
+    {.number = 244, .name = "mq_notify"},
+    {.number = 245, .name = "mq_getsetattr", .written = {bytes(2, 64)}},
+    {.number = 246, .name = "kexec_load"},
+    {.number = 247, .name = "waitid", .traits = kMayWait, .waits = Waits::Child, .written = {bytes(2, 128), bytes(4, 144)}},
+    {.number = 248, .name = "add_key"},
+    {.number = 249, .name = "request_key"},
+    {.number = 250, .name = "keyctl", .written = {sized(2, 3)}},
+    {.number = 251, .name = "ioprio_set", .traits = kId2},
+    {.number = 252, .name = "ioprio_get", .traits = kId2},
+    {.number = 253, .name = "inotify_init"},
+    {.number = 254, .name = "inotify_add_watch"},
+    {.number = 255, .name = "inotify_rm_watch"},
+    {.number = 256, .name = "migrate_pages"},
+    {.number = 257, .name = "openat", .path = 1},
+    {.number = 258, .name = "mkdirat", .traits = kQuick},
+    {.number = 259, .name = "mknodat"},
+    {.number = 260, .name = "fchownat", .traits = kQuick},
+    {.number = 261, .name = "futimesat"},
+    {.number = 262, .name = "newfstatat", .traits = kQuick, .path = 1, .written = {bytes(2, 144)}},
+    {.number = 263, .name = "unlinkat", .traits = kQuick},
+    {.number = 264, .name = "renameat", .traits = kQuick},
+    {.number = 265, .name = "linkat", .traits = kQuick},
+    {.number = 266, .name = "symlinkat", .traits = kQuick},
+    {.number = 267, .name = "readlinkat", .traits = kQuick, .path = 1, .written = {sized(2, 3)}},
+    {.number = 268, .name = "fchmodat", .traits = kQuick},
+    {.number = 269, .name = "faccessat", .traits = kQuick, .path = 1},
+    {.number = 270, .name = "pselect6", .traits = kMayWait, .waits = Waits::Poll, .limit = {4, TimeUnit::Timespec, true, 0}, .written = {bytes(1, 128), bytes(2, 128), bytes(3, 128), bytes(4, 16)}},
+    {.number = 271, .name = "ppoll", .traits = kMayWait, .waits = Waits::Poll, .limit = {2, TimeUnit::Timespec, true, 0}, .written = {array(0, 1, 8), bytes(2, 16)}},
+    {.number = 272, .name = "unshare"},
+    {.number = 273, .name = "set_robust_list", .traits = kQuick},
+    {.number = 274, .name = "get_robust_list", .traits = kQuick | kId1, .written = {bytes(1, 8), bytes(2, 8)}},
+    {.number = 275, .name = "splice", .waits = Waits::Elsewhere, .written = {bytes(1, 8), bytes(3, 8)}},
+    {.number = 276, .name = "tee", .waits = Waits::Elsewhere},
+    {.number = 277, .name = "sync_file_range", .traits = kDescriptor1},
+    {.number = 278, .name = "vmsplice", .waits = Waits::Elsewhere},
+    {.number = 279, .name = "move_pages", .written = {array(4, 1, 4)}},
+    {.number = 280, .name = "utimensat", .traits = kQuick},
+    {.number = 281, .name = "epoll_pwait", .traits = kMayWait, .waits = Waits::Poll, .limit = {3, TimeUnit::Milliseconds, false, 0}, .written = {array(1, 2, 12)}},
+    {.number = 282, .name = "signalfd"},
+    {.number = 283, .name = "timerfd_create", .traits = kQuick},
+    {.number = 284, .name = "eventfd"},
+    {.number = 285, .name = "fallocate", .traits = kDescriptor1},
+    {.number = 286, .name = "timerfd_settime", .traits = kQuick, .written = {bytes(3, 32)}},
+    {.number = 287, .name = "timerfd_gettime", .traits = kQuick, .written = {bytes(1, 32)}},
+    {.number = 288, .name = "accept4", .traits = kMayWait, .waits = Waits::Input, .written = {sized_at(1, 2), bytes(2, 4)}},
+    {.number = 289, .name = "signalfd4"},
+    {.number = 290, .name = "eventfd2", .traits = kQuick},
+    {.number = 291, .name = "epoll_create1", .traits = kQuick},
+    {.number = 292, .name = "dup3", .traits = kQuick | kDescriptor1 | kDescriptor2},
+    {.number = 293, .name = "pipe2", .traits = kQuick, .written = {bytes(0, 8)}},
+    {.number = 294, .name = "inotify_init1"},
+    {.number = 295, .name = "preadv", .traits = kReadsFile | kDescriptor1, .written = {vectors(1, 2)}},
+    {.number = 296, .name = "pwritev", .traits = kWritesFile | kDescriptor1},
+    {.number = 297, .name = "rt_tgsigqueueinfo", .traits = kId1 | kId2},
+    {.number = 298, .name = "perf_event_open"},
+    {.number = 299, .name = "recvmmsg", .traits = kMayWait, .waits = Waits::Elsewhere, .written = {messages(1, 2), bytes(4, 16)}},
+    {.number = 300, .name = "fanotify_init"},
+    {.number = 301, .name = "fanotify_mark"},
+    {.number = 302, .name = "prlimit64", .traits = kQuick | kId1, .written = {bytes(3, 16)}},
+    {.number = 303, .name = "name_to_handle_at", .written = {bytes(2, 136), bytes(3, 4)}},
+    {.number = 304, .name = "open_by_handle_at"},
+    {.number = 305, .name = "clock_adjtime", .written = {bytes(1, 208)}},
+    {.number = 306, .name = "syncfs", .traits = kDescriptor1},
+    {.number = 307, .name = "sendmmsg", .waits = Waits::Elsewhere, .written = {messages(1, 2)}},
+    {.number = 308, .name = "setns"},
+    {.number = 309, .name = "getcpu", .traits = kQuick, .written = {bytes(0, 4), bytes(1, 4)}},
+    {.number = 310, .name = "process_vm_readv", .traits = kId1, .written = {vectors(1, 2)}},
+    {.number = 311, .name = "process_vm_writev", .traits = kId1},
+    {.number = 312, .name = "kcmp"},
+    {.number = 313, .name = "finit_module"},
+    {.number = 314, .name = "sched_setattr", .traits = kId1},
+    {.number = 315, .name = "sched_getattr", .traits = kId1, .written = {sized(1, 2)}},
+    {.number = 316, .name = "renameat2", .traits = kQuick},
+    {.number = 317, .name = "seccomp"},
+    {.number = 318, .name = "getrandom", .traits = kQuick, .written = {sized(0, 1)}},
+    {.number = 319, .name = "memfd_create", .traits = kQuick},
+    {.number = 320, .name = "kexec_file_load"},
+    {.number = 321, .name = "bpf", .written = {sized(1, 2)}},
+    {.number = 322, .name = "execveat", .traits = kEndsImage},
+    {.number = 323, .name = "userfaultfd"},
+    {.number = 324, .name = "membarrier", .traits = kQuick},
+    {.number = 325, .name = "mlock2"},
+    {.number = 326, .name = "copy_file_range", .written = {bytes(1, 8), bytes(3, 8)}},
+    {.number = 327, .name = "preadv2", .traits = kDescriptor1, .written = {vectors(1, 2)}},
+    {.number = 328, .name = "pwritev2", .traits = kDescriptor1},
+    {.number = 329, .name = "pkey_mprotect"},
+    {.number = 330, .name = "pkey_alloc"},
+    {.number = 331, .name = "pkey_free"},
+    {.number = 332, .name = "statx", .traits = kQuick, .path = 1, .written = {bytes(4, 256)}},
+    {.number = 333, .name = "io_pgetevents", .written = {array(3, 2, 32)}},
+    {.number = 334, .name = "rseq"},
+    {.number = 424, .name = "pidfd_send_signal"},
+    {.number = 425, .name = "io_uring_setup", .written = {bytes(1, 120)}},
+    {.number = 426, .name = "io_uring_enter"},
+    {.number = 427, .name = "io_uring_register"},
+    {.number = 428, .name = "open_tree"},
+    {.number = 429, .name = "move_mount"},
+    {.number = 430, .name = "fsopen"},
+    {.number = 431, .name = "fsconfig"},
+    {.number = 432, .name = "fsmount"},
+    {.number = 433, .name = "fspick"},
+    {.number = 434, .name = "pidfd_open", .traits = kId1},
+    {.number = 435, .name = "clone3", .traits = kIdResult},
+    {.number = 436, .name = "close_range"},
+    {.number = 437, .name = "openat2", .path = 1},
+    {.number = 438, .name = "pidfd_getfd"},
+    {.number = 439, .name = "faccessat2", .traits = kQuick, .path = 1},
+    {.number = 440, .name = "process_madvise"},
+    {.number = 441, .name = "epoll_pwait2", .traits = kMayWait, .waits = Waits::Elsewhere, .limit = {3, TimeUnit::Timespec, false, 0}, .written = {array(1, 2, 12)}},
+    {.number = 442, .name = "mount_setattr"},
+    {.number = 443, .name = "quotactl_fd"},
+    {.number = 444, .name = "landlock_create_ruleset"},
+    {.number = 445, .name = "landlock_add_rule"},
+    {.number = 446, .name = "landlock_restrict_self"},
+    {.number = 447, .name = "memfd_secret"},
+    {.number = 448, .name = "process_mrelease"},
+    {.number = 449, .name = "futex_waitv"},
+    {.number = 450, .name = "set_mempolicy_home_node"},
+    {.number = 451, .name = "cachestat", .written = {bytes(2, 40)}},
+    {.number = 452, .name = "fchmodat2"},
+    {.number = 453, .name = "map_shadow_stack"},
+    {.number = 454, .name = "futex_wake"},
+    {.number = 455, .name = "futex_wait"},
+    {.number = 456, .name = "futex_requeue"},
+    {.number = 457, .name = "statmount", .written = {sized(1, 2)}},
+    {.number = 458, .name = "listmount", .written = {array(1, 2, 8)}},
+    {.number = 459, .name = "lsm_get_self_attr", .written = {bytes(2, 4)}},
+    {.number = 460, .name = "lsm_set_self_attr"},
+    {.number = 461, .name = "lsm_list_modules", .written = {bytes(1, 4)}},
+    {.number = 462, .name = "mseal"},
+};
+// clang-format on
+
+constexpr bool is_sorted_by_number() {
+  for (std::size_t i = 1; i < std::size(kCalls); ++i) {
+    if (kCalls[i - 1].number >= kCalls[i].number) return false;
+  }
+  return true;
+}
+static_assert(is_sorted_by_number());
+
+/// What one call writes, piece by piece.
+class Pieces {
+ public:
+  void add(std::uint64_t address, std::uint64_t size) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 47;
+    if (address == 0 || size == 0 || address >= kMost) return;
+    found_.push_back({address, address + std::min(size, kMost - address)});
+  }
+  void add_vectors(std::uint64_t address, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < std::min(count, kMostPieces); ++i) {
+      const auto piece = read_guest_value<iovec>(address + i * sizeof(iovec));
+      if (!piece) return;
+      add(reinterpret_cast<std::uint64_t>(piece->iov_base), piece->iov_len);
+    }
+  }
+  void add_message(std::uint64_t address) {
+    const auto header = read_guest_value<msghdr>(address);
+    if (!header) return;
+    add(address, sizeof(msghdr));
+    add(reinterpret_cast<std::uint64_t>(header->msg_name), header->msg_namelen);
+    add(reinterpret_cast<std::uint64_t>(header->msg_control), header->msg_controllen);
+    add_vectors(reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  }
+  void add_messages(std::uint64_t address, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < std::min(count, kMostPieces); ++i) {
+      add(address + i * sizeof(mmsghdr), sizeof(mmsghdr));
+      add_message(address + i * sizeof(mmsghdr));
+    }
+  }
+  void add_control_blocks(std::uint64_t address, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < std::min(count, kMostPieces); ++i) {
+      const auto at = read_guest_value<std::uint64_t>(address + i * sizeof(std::uint64_t));
+      const auto block = at ? read_guest_value<iocb>(*at) : std::nullopt;
+      if (!block) return;
+      if (block->aio_lio_opcode == IOCB_CMD_PREAD) add(block->aio_buf, block->aio_nbytes);
+      if (block->aio_lio_opcode == IOCB_CMD_PREADV) add_vectors(block->aio_buf, block->aio_nbytes);
+    }
+  }
+  std::vector<AddressRange> take() { return std::move(found_); }
+
+ private:
+  static constexpr std::uint64_t kMostPieces = 1024;  // UIO_MAXIOV
+  std::vector<AddressRange> found_;
+};
+
+}  // namespace
+
+const Call& call_of(long number) {
+  static constexpr Call kNone;
+  const auto* const found = std::ranges::lower_bound(kCalls, number, {}, &Call::number);
+  return found != std::end(kCalls) && found->number == number ? *found : kNone;
+}
+
+std::vector<AddressRange> written_by(const Call& call, const long (&arguments)[6]) {
+  Pieces pieces;
+  for (const WrittenMemory& written : call.written) {
+    const auto address = static_cast<std::uint64_t>(arguments[written.argument]);
+    const auto count = static_cast<std::uint64_t>(arguments[written.count]);
+    switch (written.form) {
+      case Form::None: break;
+      case Form::Bytes: pieces.add(address, written.size); break;
+      case Form::Sized: pieces.add(address, count + written.size); break;
+      case Form::Array: pieces.add(address, std::min<std::uint64_t>(count, INT32_MAX) * written.size); break;
+      case Form::SizedAt: pieces.add(address, read_guest_value<std::uint32_t>(count).value_or(0)); break;
+      case Form::Vectors: pieces.add_vectors(address, count); break;
+      case Form::Message: pieces.add_message(address); break;
+      case Form::Messages: pieces.add_messages(address, count); break;
+      case Form::ControlBlocks: pieces.add_control_blocks(address, count); break;
+    }
+  }
+  return pieces.take();
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,83 @@
+// One row per system call of x86-64: what the engine has to know about it. What depends on the arguments of one call (whether a futex
+// operation waits, say) stands where it is asked.
+// source: Linux, arch/x86/entry/syscalls/syscall_64.tbl, and the manual page of each call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/memory/layout.h"
+
+namespace zs::engine {
+
+/// Call::traits.
+enum CallTrait : std::uint32_t {
+  // Neither waits nor takes long, so that the engine lock stays with the caller: a hand-over would cost more, and the order of threads
+  // stays a matter of what they compute.
+  kQuick = 1u << 0,
+  kMayWait = 1u << 1,      // a thread may stay in it for long, and be killed
+  kEndsImage = 1u << 2,    // ends or replaces what holds the thread's signals
+  kReadsFile = 1u << 3,    // reads the descriptor that is its first argument,
+  kWritesFile = 1u << 4,   // or writes it: over at once where that is a file
+  kDescriptor1 = 1u << 5,  // its first argument is a descriptor, which must not be one of the tool's
+  kDescriptor2 = 1u << 6,
+  kId1 = 1u << 7,  // the argument is a process id (shown_ids.h); kId1 << 1 of the second
+  kId2 = 1u << 8,
+  kId3 = 1u << 9,
+  kIdResult = 1u << 10,
+};
+
+/// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether it would.
+enum class Waits : std::uint8_t { Never, Input, Output, Child, Poll, Suspend, Elsewhere };
+
+/// timespec, or timeval.
+using TwoWords = std::array<std::int64_t, 2>;
+
+enum class TimeUnit : std::uint8_t { None, Milliseconds, Timeval, Timespec };
+/// How a call says how long it may wait.
+struct TimeLimit {
+  int argument = 0;
+  TimeUnit unit = TimeUnit::None;  // of it, or of what it points at; None: there is no limit
+  bool told = false;               // the kernel writes there how much was left
+  long when_over = 0;              // result of a call that waited for all of it
+};
+
+/// Memory that the kernel writes during a call, as its arguments say. At least that much: what is never there is not written either.
+struct WrittenMemory {
+  enum class Form : std::uint8_t {
+    None,
+    Bytes,          // `size` bytes
+    Sized,          // as many as argument `count` says, and `size`
+    Array,          // `count` elements of `size`
+    SizedAt,        // as many as the 32-bit word at argument `count` says
+    Vectors,        // iovec[count], and what they point at
+    Message,        // msghdr, and what it points at
+    Messages,       // mmsghdr[count], likewise
+    ControlBlocks,  // iocb *[count], and what those that read point at
+  };
+  std::int8_t argument = 0;
+  std::int8_t count = 0;
+  Form form = Form::None;
+  std::uint16_t size = 0;
+};
+
+struct Call {
+  long number = -1;
+  const char* name = "";
+  std::uint32_t traits = 0;
+  int path = -1;  // the argument that is the path of a file, where one below /proc may be meant; -1: there is none
+  Waits waits = Waits::Never;
+  TimeLimit limit = {};
+  std::array<WrittenMemory, 4> written = {};
+
+  bool has(CallTrait trait) const { return (traits & trait) != 0; }
+};
+
+/// A number that no row has: a row without a name, which says nothing.
+const Call& call_of(long number);
+
+/// The ranges of the program's memory that the kernel writes in this call, if it succeeds.
+std::vector<AddressRange> written_by(const Call& call, const long (&arguments)[6]);
+
+}  // namespace zs::engine
