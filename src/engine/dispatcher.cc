@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/memory/copy_code.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 #include "engine/segment_bases.h"
@@ -39,6 +40,11 @@ constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 constexpr std::uint64_t kQuantumContended = 64 * 4;
 /// Events that may pass without a visit here: a millisecond or so.
 constexpr std::uint64_t kMostPassed = std::uint64_t{1} << 23;
+
+bool can_be_read(std::uint64_t address) {
+  std::uint8_t byte;
+  return zs_copy_code(&byte, address, 1) == 1;
+}
 
 }  // namespace
 
@@ -191,9 +197,14 @@ void Runtime::handle_exit(const Exit& exit) {
     case ExitKind::Unfetchable: {
       thread.step.active = false;
       thread.pc = exit.pc;
+      if (call_vsyscall(exit.pc)) break;
       // The byte that could not be fetched may be on the page after the instruction's first.
       std::uint64_t address = exit.pc;
-      while (address < exit.pc + 15 && run_.map.is_executable(address)) ++address;
+      while (address < exit.pc + 15 && run_.map.is_executable(address) && can_be_read(address)) ++address;
+      if (run_.map.is_executable(address)) {  // behind the end of its file
+        raise_fault(SIGBUS, BUS_ADRERR, address, 14, 4);
+        break;
+      }
       constexpr std::uint64_t kPresent = 1, kUser = 4, kFetch = 16;  // page-fault error code
       const bool mapped = run_.map.is_mapped(address);
       const bool accessible = run_.map.prot_at(address) != 0;
@@ -556,7 +567,7 @@ std::span<const std::uint8_t> Runtime::fetch(std::uint64_t pc) {
   }
   std::uint64_t end = fetch_range_.end;
   if (end - pc < kLongest && run_.map.is_executable(end)) end = pc + kLongest;
-  return {reinterpret_cast<const std::uint8_t*>(pc), std::min(end - pc, kLongest)};
+  return {fetched_.data(), zs_copy_code(fetched_.data(), pc, std::min(end - pc, kLongest))};
 }
 
 bool Runtime::may_change_unseen(std::uint64_t pc) {

@@ -2,6 +2,7 @@
 // Everything here happens under the engine lock, on the running thread's engine stack, unless a comment says otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -123,6 +124,8 @@ class Runtime final : public CodeSource, public CodeListener {
   long sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
   void close_own_descriptors_on_exec(bool close) const;
   long sys_prctl(const long (&a)[6]);
+  long sys_perf_event_open(const long (&a)[6]);
+  bool call_vsyscall(std::uint64_t pc);
   long sys_getdents64(const long (&a)[6]);
   long sys_arch_prctl(const long (&a)[6]);
   std::optional<long> proc_syscall(long number, const long (&a)[6]);
@@ -198,6 +201,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<EngineStacks> retiring_;  // of threads that may still be on them
   std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
   bool quantum_over_ = false;
+  bool told_of_perf_events_ = false;
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.
   struct {
     std::uint32_t block = kNone;
@@ -207,9 +211,10 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t far_lookup_ = 0;    // cache address of a direct lookup that left its table
   std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
-  AddressRange fetch_range_{};         // last executable mapping fetched from
-  std::atomic<bool> tripped_{false};   // the trace is unmapped so that the next append faults
-  std::atomic<bool> entering_{false};  // past the last look at `pending` before translated code runs
+  AddressRange fetch_range_{};              // last executable mapping fetched from
+  std::array<std::uint8_t, 16> fetched_{};  // what was fetched last
+  std::atomic<bool> tripped_{false};        // the trace is unmapped so that the next append faults
+  std::atomic<bool> entering_{false};       // past the last look at `pending` before translated code runs
 };
 
 }  // namespace zs::engine

@@ -26,6 +26,7 @@
 
 #include "base/check.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/memory/copy_code.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
@@ -211,6 +212,10 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     }
   }
   const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
+  if (synchronous && is_copy_of_code(pc)) {
+    regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&zs_copy_code_end));
+    return;
+  }
   if (synchronous) {
     const Translator::Place place = in_code ? run_.translator->locate(pc) : Translator::Place{};
     if (place.block == kNone) {

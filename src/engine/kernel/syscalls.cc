@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -30,6 +32,7 @@
 #include "engine/loader/held_environment.h"
 #include "engine/loader/proc_view.h"
 #include "engine/memory/guest_access.h"
+#include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -69,6 +72,14 @@ bool is_traced() {
   raw_syscall(SYS_close, fd);
   const char* tracer = std::strstr(text, "TracerPid:");
   return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
+}
+
+bool has_vsyscalls() {
+  static const bool has = [] {
+    const auto maps = read_real_maps();
+    return std::ranges::any_of(maps, [](const RealMapping& mapping) { return mapping.path == "[vsyscall]"; });
+  }();
+  return has;
 }
 
 /// Whether a thread may stay in it for long, and be killed.
@@ -312,7 +323,9 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
       }
       return {pass_on(number, a)};
     case SYS_getdents64: return {sys_getdents64(a)};
-    case SYS_perf_event_open: return {-ENOSYS};
+    case SYS_perf_event_open: return {sys_perf_event_open(a)};
+    case SYS_mlockall: return {run_.map.mlockall(i32(0))};
+    case SYS_munlockall: return {run_.map.munlockall()};
     case SYS_setrlimit:
     case SYS_prlimit64: {
       const long result = pass_on(number, a);
@@ -361,6 +374,50 @@ long Runtime::sys_arch_prctl(const long (&a)[6]) {
     case ARCH_GET_GS: return run_.write(address, &run_.context.gs_base, 8) == 8 ? 0 : -EFAULT;
     default: return pass_on(SYS_arch_prctl, a);
   }
+}
+
+// Programs linked before 2011 call three addresses that the kernel keeps for them and answers itself, without an instruction of the
+// program's. Not where the kernel has none.
+// source: Linux, arch/x86/entry/vsyscall/vsyscall_64.c
+bool Runtime::call_vsyscall(std::uint64_t pc) {
+  constexpr std::uint64_t kPage = 0xFFFF'FFFF'FF60'0000;
+  constexpr struct {
+    std::uint64_t at;
+    long number;
+  } kCalls[] = {{kPage, SYS_gettimeofday}, {kPage + 0x400, SYS_time}, {kPage + 0x800, SYS_getcpu}};
+  const auto* const found = std::ranges::find(kCalls, pc, [](const auto& call) { return call.at; });
+  if (found == std::end(kCalls) || !has_vsyscalls()) return false;
+  const auto back = read_guest_value<std::uint64_t>(run_.gpr(kRsp));
+  if (!back) return false;
+  const long arguments[6] = {static_cast<long>(run_.gpr(kRdi)), static_cast<long>(run_.gpr(kRsi)),
+                             found->number == SYS_getcpu ? 0 : static_cast<long>(run_.gpr(kRdx))};
+  const Outcome outcome = do_syscall(found->number, arguments);
+  if (outcome.result == kInterruptedBeforeStart) return true;  // a signal's handler runs first, then the call
+  if (outcome.result == -EFAULT) return false;
+  run_.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
+  run_.gpr(kRsp) += sizeof *back;
+  run_.thread->pc = *back;
+  return true;
+}
+
+// The program measures itself. Events of hardware would count the engine's instructions too, so they are not there, as in a virtual machine
+// without a PMU; what the kernel counts is the program's.
+long Runtime::sys_perf_event_open(const long (&a)[6]) {
+  const auto type = read_guest_value<std::uint32_t>(static_cast<std::uint64_t>(a[0]));
+  const bool by_kernel = type && (*type == PERF_TYPE_SOFTWARE || *type == PERF_TYPE_TRACEPOINT);
+  if (!type || by_kernel) return pass_on(SYS_perf_event_open, a);
+  if (*type == PERF_TYPE_BREAKPOINT) {
+    // Code is not where the program has it.
+    perf_event_attr attr{};
+    if (read_guest(static_cast<std::uint64_t>(a[0]), &attr, PERF_ATTR_SIZE_VER1) != PERF_ATTR_SIZE_VER1) return -EFAULT;
+    if ((attr.bp_type & HW_BREAKPOINT_X) == 0) return pass_on(SYS_perf_event_open, a);
+  }
+  if (!std::exchange(told_of_perf_events_, true)) {
+    run_.observer().notice(
+        "the program asked the kernel for hardware events (perf_event_open) and was answered ENOENT, as in a virtual "
+        "machine without a PMU");
+  }
+  return -ENOENT;
 }
 
 long Runtime::sys_prctl(const long (&a)[6]) {

@@ -59,6 +59,9 @@ class GuestMap {
   long mprotect(std::uint64_t address, std::uint64_t length, int prot);
   long pkey_mprotect(std::uint64_t address, std::uint64_t length, int prot, int pkey);
   long madvise(std::uint64_t address, std::uint64_t length, int advice);
+  /// The program's memory alone is locked, not the engine's. flags: MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT
+  long mlockall(int flags);
+  long munlockall();
   long msync(std::uint64_t address, std::uint64_t length, int flags);
   long brk(std::uint64_t address);
   long shmat(int id, std::uint64_t address, int flags);
@@ -120,6 +123,8 @@ class GuestMap {
   // The shadow alone: guest_map.cc.
   Mappings::const_iterator at_or_after(std::uint64_t address) const;
   Mappings::iterator at_or_after(std::uint64_t address);
+  void lock_new(AddressRange range) const;
+  long map_where_the_kernel_wants(GuestMapping wanted, std::uint64_t length, int flags, int fd);
   void add(GuestMapping mapping);  // into a place where nothing is
   Mappings::iterator drop(Mappings::iterator mapping);
   void split(std::uint64_t address);
@@ -166,6 +171,7 @@ class GuestMap {
   Mappings mappings_;
   std::vector<AddressRange> engine_;
   FreeSpace low_, high_, spare_;
+  std::optional<int> locks_future_;  // flags of mlock2 for what will be mapped; none: it is not locked
   std::set<std::uint64_t> code_pages_;
   std::uint64_t brk_start_ = 0, brk_end_ = 0;
   std::size_t growing_down_ = 0;  // mappings with MAP_GROWSDOWN: the kernel moves their start by itself

@@ -66,6 +66,23 @@ long GuestMap::map_exactly(const GuestMapping& wanted, int flags, int fd) {
     return -EEXIST;
   }
   add(wanted);
+  lock_new(wanted.range());
+  return result;
+}
+
+/// Some drivers choose the place themselves and refuse any other (the rings of io_uring). What they choose is not a function of the run.
+long GuestMap::map_where_the_kernel_wants(GuestMapping wanted, std::uint64_t length, int flags, int fd) {
+  const long result =
+      real_mmap({0, length}, real_prot(static_cast<int>(wanted.prot)), flags & ~kPlacementFlags, fd, wanted.offset);
+  if (is_error(result)) return result;
+  wanted.start = static_cast<std::uint64_t>(result);
+  wanted.end = wanted.start + length;
+  if (!untouched(wanted.range()) || is_engine_range(wanted.range())) {
+    raw_syscall(SYS_munmap, wanted.start, length);
+    return -ENOMEM;
+  }
+  add(wanted);
+  lock_new(wanted.range());
   return result;
 }
 
@@ -87,6 +104,8 @@ long GuestMap::map_somewhere(GuestMapping wanted, std::uint64_t length, std::uin
     if (!start && huge) start = place(zone, length, alignment);
     if (!start) return -ENOMEM;
     const long result = try_at(*start);
+    if (result == -EINVAL && wanted.file && fd >= 0)
+      return map_where_the_kernel_wants(std::move(wanted), length, flags, fd);
     if (result != -EEXIST) return result;
     reserve_foreign();
   }
@@ -143,6 +162,7 @@ long GuestMap::map_over(const GuestMapping& wanted, int flags, int fd) {
   }
   erase(range);
   add(wanted);
+  lock_new(range);
   return result;
 }
 
