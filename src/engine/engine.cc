@@ -90,7 +90,7 @@ void Runtime::start(ProgramPlan plan) {
   observer().renamed(shown(thread.id), program_.comm, true);
   for (const GuestMapping& mapping : program_.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
   adopt_lanes(thread.cpu);
-  Translator::Options options;
+  TranslationOptions options;
   options.max_instructions = config_.max_block_instructions;
   options.virtual_time = config_.virtual_time;
   options.form = form_;
@@ -101,7 +101,7 @@ void Runtime::start(ProgramPlan plan) {
   options.logs = logs_;
   options.brakes = has_lahf() &&
                    (risks_ != 0 || std::ranges::any_of(units_, [](std::uint32_t unit) { return unit != 0; })) &&
-                   (form_ != TraceForm::Budget || config_.max_block_instructions <= Translator::kMostBraked);
+                   (form_ != TraceForm::Budget || config_.max_block_instructions <= TranslationOptions::kMostBraked);
   if (form_ == TraceForm::Budget && options.brakes) window_.bias_pointer();
   stubs_ = generate_stubs(window_, &dispatch_entry);
   if (form_ == TraceForm::Budget) window_.use_budget_view();

@@ -315,7 +315,7 @@ void Runtime::enter_branches(const Records& records, std::size_t from, std::size
     selects.push_back(select);
   }
   if (selects.empty()) return;
-  const auto pass_every_filter = [&](const Translator::PathBranch& branch) {
+  const auto pass_every_filter = [&](const PathBranch& branch) {
     return std::ranges::all_of(selects,
                                [&](arch::LbrSelect select) { return arch::lets_through(select, branch.kind); });
   };

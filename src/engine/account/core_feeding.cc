@@ -103,9 +103,9 @@ void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint
   forget_flushed_paths();
   const auto insns = translator_->path_into(block, instructions);
   arch::CoreFeed& core = *thread_->cpu.core;
-  core_paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
+  core_paths_.describe(BlockStore::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
-      .path = Translator::kPathLeft, .slots = window_.slot_number_at(context_.trace_pointer), .next = next};
+      .path = BlockStore::kPathLeft, .slots = window_.slot_number_at(context_.trace_pointer), .next = next};
   core.run({&run, 1}, slot_values(window_.slots()));
 }
 
@@ -209,10 +209,10 @@ void Runtime::run_core_step(bool taken, std::uint64_t next) {
   arch::CoreFeed& core = *thread_->cpu.core;
   if (core_paths_[number].kind == CorePaths::Path::Unknown) {
     const bool branch = step.insn.facts.branch != arch::BranchKind::None;
-    const Translator::PathInsn insn{.insn = &step.insn,
-                                    .slots = &step.slots,
-                                    .taken = branch && (!conditional || taken),
-                                    .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
+    const PathInsn insn{.insn = &step.insn,
+                        .slots = &step.slots,
+                        .taken = branch && (!conditional || taken),
+                        .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
     bound_memory(core_paths_.describe(number, step.insn.pc, {&insn, 1}, next, core));
   }
   for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))

@@ -179,7 +179,7 @@ const LoggedBlock& Runtime::logged_block(std::uint32_t index) {
   LoggedBlock& logged = at->second;
   if (!fresh) return logged;
   const Block& block = translator_->block(index);
-  for (const Translator::PathInsn& insn : translator_->path_into(block, block.instructions)) {
+  for (const PathInsn& insn : translator_->path_into(block, block.instructions)) {
     const InsnSlots& slots = *insn.slots;
     logged.insns.push_back({.pc = insn.insn->pc,
                             .delta = slots.delta,

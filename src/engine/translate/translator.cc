@@ -13,7 +13,6 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::uint64_t kPageShift = 12;
 /// From here to the guard, brakes leave. A spaced trace has few words to give away, since each stands for many instructions. With a core
 /// model it stands for one and a path takes several; measured there: with 8 words perl takes 9 % and python3 6 % longer, because most
 /// stretches run into the guard; with 32 zstd takes 8 % longer, whose last misses before a sample are logged. For the budget form,
@@ -31,7 +30,6 @@ constexpr std::size_t kFewestNear = 12;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
-bool fits32(std::uint64_t value) { return static_cast<std::int64_t>(value) == static_cast<std::int32_t>(value); }
 
 /// Registers that may stand in for r11: with the REX/VEX extension bit set like r11's own, and with no special meaning as base.
 constexpr Gpr kStandIns[] = {kR8, kR9, kR10, kR14, kR15};
@@ -71,42 +69,23 @@ bool can_be_logged(const Insn& insn, const InsnSlots& slots) {
   return insn.flow == Flow::Plain || (slots.stores_after == 0 && slots.flags == AddressTerm::kNoSlot);
 }
 
-std::int32_t displacement_of(const Insn& insn) {
-  std::int32_t displacement;
-  std::memcpy(&displacement, insn.bytes.data() + insn.disp_at, 4);
-  return displacement;
-}
-
-std::uint64_t rip_target(const Insn& insn) {
-  return insn.next() + static_cast<std::uint64_t>(std::int64_t{displacement_of(insn)});
-}
-
 }  // namespace
 
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
-                       std::span<const std::uint32_t> units, const Options& options)
+                       std::span<const std::uint32_t> units, const TranslationOptions& options)
     : window_(window),
       stubs_(stubs),
       source_(source),
       lanes_(lanes),
       options_(options),
-      at_(window.code_begin()),
+      at_(window.code_begin() + kOnceBytes),
       cold_at_(window.cold_begin()),
       near_begin_(window.code_end() - (has_near() ? page_down((window.code_end() - window.cold_begin()) / 2) : 0)),
       near_at_(near_begin_),
-      counts_(lanes, units),
+      store_(lanes, units, options.tallies(), window.code_begin(), near_begin_),
       fact_counts_(lanes),
       out_(at_, window.cold_begin(), window.context_address()),
-      cold_(cold_at_, near_begin_, window.context_address()) {
-  // Address space only, so that growing copies nothing; a program of usual size stays below these.
-  blocks_.reserve(std::size_t{1} << 18);
-  for (auto* blocks : {&common_blocks_, &near_blocks_}) blocks->reserve(std::size_t{1} << 18);
-  exits_.reserve(std::size_t{1} << 20);
-  exit_marks_.reserve(std::size_t{1} << 20);
-  metas_.reserve(std::size_t{1} << 22);
-  counts_.reserve(std::size_t{1} << 20);
-  reserve_once();
-}
+      cold_(cold_at_, near_begin_, window.context_address()) {}
 
 // ---- choosing the path ----------------------------------------------------------------------------------------
 
@@ -116,11 +95,11 @@ bool Translator::needs_step(const Insn& insn) const {
   return insn.gs || uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
 }
 
-const Translator::Path& Translator::replay(const Block& block, unsigned instructions) {
+const Path& Translator::replay(const Block& block, unsigned instructions) {
   return follow(block.pc, block.variant, instructions, &block);
 }
 
-const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit) {
+const Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit) {
   const Path& path = follow(pc, variant, limit, nullptr);
   if (!options_.addresses || !path.full || (variant != Variant::Full && variant != Variant::Logged)) return path;
   // A core model's blocks end with branches, or with the longest path, and one that goes on in the next path is more work than a shorter one.
@@ -130,7 +109,7 @@ const Translator::Path& Translator::collect(std::uint64_t pc, Variant variant, u
   return follow(pc, variant, static_cast<unsigned>(whole), nullptr);
 }
 
-const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
+const Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
   Path& path = path_;
   path.clear();
   planner_.clear(variant == Variant::Logged);
@@ -139,7 +118,7 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   std::uint64_t at = pc;
   std::size_t up_to_whole = 0;  // instructions before the last place, far enough, where a whole block begins
   const auto is_there = [&](std::uint64_t where) {
-    return by_pc_.find(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
+    return store_.at(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
   };
   // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
   const bool unseen = source_.may_change_unseen(pc);
@@ -170,7 +149,7 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
       path.steps.cut(up_to_whole);
       return end(ExitKind::Direct, at);
     }
-    if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !has_brake(path)))
+    if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !path.has_brake()))
       return end(ExitKind::Direct, at);
     // What has a translation is not translated twice. A core model's blocks end with branches, so there no path ends elsewhere.
     if ((variant == Variant::Full || variant == Variant::Logged) && as == nullptr && !path.steps.empty() &&
@@ -262,12 +241,6 @@ const Translator::Path& Translator::follow(std::uint64_t pc, Variant variant, un
   }
 }
 
-void Translator::add_counts(const Insn& insn, bool taken, std::span<std::uint32_t> counts) {
-  if (counts.empty()) return;
-  const auto of_insn = fact_counts_.of(insn.facts, taken);
-  for (std::size_t lane = 0; lane < counts.size(); ++lane) counts[lane] += of_insn[lane];
-}
-
 // ---- emission -------------------------------------------------------------------------------------------------
 
 void Translator::unmap() {
@@ -307,19 +280,13 @@ void Translator::note_meta(const Insn& insn, int far_register) {
   const std::uint64_t offset = out_.here() - current_.entry;
   CHECK(offset <= UINT16_MAX);
   // Written where it stays: to copy what was just put together of smaller pieces makes the processor wait.
-  InsnMeta& meta = add_meta();
+  InsnMeta& meta = store_.add_meta(current_);
   meta.code_offset = static_cast<std::uint16_t>(offset);
   meta.map_register = static_cast<std::uint8_t>(mapping_.reg < 0 ? 0 : mapping_.reg) & 0x3F;
   meta.foreseen = foreseen;
   meta.plain = plain;
   meta.far_register = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - current_.pc);
-}
-
-InsnMeta& Translator::add_meta() {
-  if (current_.variant != Variant::Once) return metas_.emplace_back();
-  CHECK(once_metas_ < kOnceMetas - 1);
-  return metas_[once_metas_++];
 }
 
 // As it is to run: the program's FS base is in GS.
@@ -391,19 +358,9 @@ void Translator::emit_rep_string(const Insn& insn) {
 
 std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, std::uint16_t instructions,
                                    bool taken, std::span<const std::uint32_t> counts) {
-  const std::uint32_t id = current_.first_exit + current_.exits++;
   const MarkTime mark = instructions == 0 ? MarkTime::None : current_.mark;
-  if (current_.variant == Variant::Once) {
-    CHECK(id < kOnceExits);
-    exits_[id] = {};
-    exit_marks_[id] = mark;
-    if (tallies()) counts_.set_exit(id, counts, std::max(slots_used_, risky_));
-  } else {
-    exits_.emplace_back();
-    exit_marks_.push_back(mark);
-    if (tallies()) counts_.add_exit(counts, std::max(slots_used_, risky_));
-  }
-  Exit& exit = exits_[id];  // written where it stays, like a meta
+  const std::uint32_t id = store_.add_exit(current_, mark, counts, std::max(slots_used_, risky_));
+  Exit& exit = store_.exit(id);  // written where it stays, like a meta
   exit.kind = kind;
   exit.pc = pc;
   exit.target = target;
@@ -417,17 +374,6 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   return id;
 }
 
-std::uint32_t Translator::reserve_exits(std::uint32_t count) {
-  const auto first = static_cast<std::uint32_t>(exits_.size());
-  const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    exits_.emplace_back();
-    exit_marks_.push_back(MarkTime::None);
-    counts_.add_exit(nothing);
-  }
-  return first;
-}
-
 bool Translator::is_risky(const Insn& insn) {
   const std::uint8_t risks = options_.risks;
   if ((risks & kRiskAny) != 0 || ((risks & kRiskLoad) != 0 && insn.facts.loads != 0) ||
@@ -437,7 +383,7 @@ bool Translator::is_risky(const Insn& insn) {
   for (const bool taken : {false, true}) {
     const auto counts = fact_counts_.of(insn.facts, taken);
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
-      if (counts[lane] != 0 && counts_.near(lane)) return true;
+      if (counts[lane] != 0 && store_.counts().near(lane)) return true;
     }
   }
   return false;
@@ -488,18 +434,18 @@ void Translator::emit_record(std::uint32_t exit_id) {
     if (bias != 0) out_.u32(bias);
     out_.u32(record);
   };
-  const Exit& exit = exits_[exit_id];
+  const Exit& exit = store_.exit(exit_id);
   switch (options_.form) {
     case TraceForm::Records:
-      store(exit_id | (exit_marks_[exit_id] != MarkTime::None ? kMarkedRecord : 0));
+      store(exit_id | (store_.mark_of(exit_id) != MarkTime::None ? kMarkedRecord : 0));
       out_.add_disp(kTracePointer, 4);
       break;
     case TraceForm::Spaced:
-      out_.add_disp(kTracePointer, static_cast<std::int32_t>(4 * counts_.words(exit_id)));
-      store(SpacedRecord::make(exit_id, counts_.words(exit_id)));
+      out_.add_disp(kTracePointer, static_cast<std::int32_t>(4 * store_.counts().words(exit_id)));
+      store(SpacedRecord::make(exit_id, store_.counts().words(exit_id)));
       break;
     case TraceForm::Budget:
-      if (exit_marks_[exit_id] != MarkTime::None) emit_mark_note(exit_id);
+      if (store_.mark_of(exit_id) != MarkTime::None) emit_mark_note(exit_id);
       if (exit.advance != 0) out_.add_disp(kTracePointer, exit.advance);
       if (!exit.near && !exit.quiet) store(exit_id);
       break;
@@ -521,7 +467,7 @@ void Translator::emit_mark_note(std::uint32_t exit_id) {
 
 // The dispatcher learns the exit from the trace; what appends no record has to say it. The first jump is the one to link.
 void Translator::emit_leave(std::uint32_t exit_id, bool linkable) {
-  Exit& exit = exits_[exit_id];
+  Exit& exit = store_.exit(exit_id);
   if (current_.variant != Variant::Step && !exit.near && !exit.quiet) {
     out_.jmp(stubs_.unlinked);
     if (linkable) exit.patch_after = static_cast<std::uint32_t>(out_.here());
@@ -572,13 +518,7 @@ bool Translator::wants_brake(const Path& path, std::size_t index) const {
   if (!options_.brakes || braked_ || current_.variant != Variant::Full || current_.unseen_changes ||
       !overwrites_flags(path.steps[index].insn))
     return false;
-  return index != 0 || (has_near() && !has_brake(path));
-}
-
-// Whether there is a place for it behind the first instruction.
-bool Translator::has_brake(const Path& path) {
-  return std::any_of(path.steps.begin() + 1, path.steps.end(),
-                     [](const PathStep& step) { return overwrites_flags(step.insn); });
+  return index != 0 || (has_near() && !path.has_brake());
 }
 
 // In the budget form it counts, for the whole path: what then leaves it earlier takes back the rest (advance_to).
@@ -618,11 +558,11 @@ std::int16_t Translator::advance_to(std::int32_t all) {
 void Translator::emit_brake_exit(const SideExit& side) {
   unmap();
   const std::uint32_t id = new_exit(ExitKind::Direct, 0, side.target, side.instructions, side.taken, running_);
-  exits_[id].brake = true;
-  exits_[id].near = has_near();
-  exits_[id].quiet = false;
+  store_.exit(id).brake = true;
+  store_.exit(id).near = has_near();
+  store_.exit(id).quiet = false;
   emit_append(id);
-  emit_leave(id, exits_[id].near);
+  emit_leave(id, store_.exit(id).near);
 }
 
 // Falls through if all of the block may run. `imm` is patched when the block's length is known.
@@ -651,7 +591,7 @@ void Translator::emit_near_check(const Path& path) {
 // is that of the block's entry. Nothing of the program changes: rcx and the stolen register change places meanwhile.
 void Translator::emit_stop_check(bool plain, bool foreseen) {
   const std::uint64_t index = current_.instructions - 1U;
-  const bool behind = index != 0 && metas_.back().plain != 0;
+  const bool behind = index != 0 && store_.meta(current_, index - 1).plain != 0;
   const bool before = index == 0 ? foreseen : !plain || index + 1 == near_instructions_;
   if (!behind && !before) return;
   constexpr unsigned kLongest = 32, kReach = 128;  // bytes: of the check up to its last jrcxz, and how far that jumps
@@ -698,7 +638,7 @@ void Translator::emit_near_exit() {
   std::fill(running_.begin(), running_.end(), 0);
   const std::uint32_t id = new_exit(ExitKind::Horizon, current_.pc, current_.pc, 0, false, running_);
   emit_leave(id, true);
-  Emitter::patch_rel32(leave_after, exits_[id].patch_after);
+  Emitter::patch_rel32(leave_after, store_.exit(id).patch_after);
   while (out_.here() % alignof(NearTable) != 0) out_.u8(0xCC);
   const auto table_at = static_cast<std::uint32_t>(out_.here());
   std::memcpy(reinterpret_cast<void*>(table_after - sizeof table_at), &table_at, sizeof table_at);
@@ -714,7 +654,7 @@ void Translator::emit_near_table(NearTable table) {
   out_.bytes(&table, sizeof table);
   out_.need(sizeof(std::uint32_t) * current_.instructions);
   for (std::size_t i = 0; i < current_.instructions; ++i) {
-    const InsnMeta& meta = metas_[current_.first_meta + i];
+    const InsnMeta& meta = store_.meta(current_, i);
     out_.u32(meta.code_offset | (meta.plain != 0 ? NearTable::kPlain : 0) |
              (meta.foreseen != 0 ? NearTable::kForeseen : 0));
   }
@@ -833,7 +773,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
   }
   ++current_.instructions;
   if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated) {
-    add_counts(insn, insn.flow == Flow::Syscall, running_);
+    fact_counts_.add(insn.facts, insn.flow == Flow::Syscall, running_);
     note_meta(insn, 0);
     return emit_special_exit(insn.flow == Flow::Syscall ? ExitKind::Syscall : ExitKind::Emulated, insn.pc, insn.next());
   }
@@ -846,7 +786,7 @@ void Translator::emit_step(const Path& path, std::size_t index) {
   switch (insn.flow) {
     case Flow::Plain:
     case Flow::Stop:
-      add_counts(insn, false, running_);
+      fact_counts_.add(insn.facts, false, running_);
       if (insn.facts.rep_string && options_.count_elements && current_.variant != Variant::Step)
         emit_rep_string(insn);
       else
@@ -854,16 +794,16 @@ void Translator::emit_step(const Path& path, std::size_t index) {
       if (current_.variant == Variant::Logged) emit_log(step.slots);
       break;
     case Flow::Jump:
-      add_counts(insn, true, running_);
+      fact_counts_.add(insn.facts, true, running_);
       note_meta(insn, 0);
       break;
     case Flow::Call:
-      add_counts(insn, true, running_);
+      fact_counts_.add(insn.facts, true, running_);
       note_meta(insn, 0);
       emit_push_return(insn.next());
       break;
     case Flow::TransactionBegin:
-      add_counts(insn, false, running_);
+      fact_counts_.add(insn.facts, false, running_);
       note_meta(insn, 0);
       out_.mov_imm(kRax, 0);  // abort status: no reason, no retry
       break;
@@ -881,14 +821,14 @@ void Translator::emit_step(const Path& path, std::size_t index) {
       }
       SideExit& side = add_side_exit(step.follow_taken ? insn.next() : insn.target, !step.follow_taken);
       side.branch = insn.pc;
-      add_counts(insn, side.taken, counts_of(side));
-      add_counts(insn, step.follow_taken, running_);
+      fact_counts_.add(insn.facts, side.taken, counts_of(side));
+      fact_counts_.add(insn.facts, step.follow_taken, running_);
       break;
     }
     case Flow::IndirectJump:
     case Flow::IndirectCall:
     case Flow::Return:
-      add_counts(insn, true, running_);
+      fact_counts_.add(insn.facts, true, running_);
       if (step.follow_return != 0)
         emit_expected_return(step);
       else
@@ -941,8 +881,8 @@ void Translator::emit_side_exits() {
     } else {
       const std::uint32_t id = emit_direct_exit(side.target, side.taken, side.branch);
       if (apart && side.mapping.reg < 0) {
-        exits_[id].branch_after = static_cast<std::uint32_t>(side.jump_after);
-        exits_[id].stub = static_cast<std::uint32_t>(stub);
+        store_.exit(id).branch_after = static_cast<std::uint32_t>(side.jump_after);
+        store_.exit(id).stub = static_cast<std::uint32_t>(stub);
       }
     }
     current_.instructions = instructions;
@@ -959,7 +899,7 @@ void Translator::emit_hashed_entry(std::uint32_t index, std::uint64_t table_addr
   fill_table(table_address);
   auto* const table = reinterpret_cast<std::uint64_t*>(table_address);
   // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
-  Block& block = blocks_[index];
+  Block& block = store_.block(index);
   const std::uint64_t pc = block.pc;
   std::uint64_t& end = end_of(block.variant);
   begin_at((end + 15) & ~std::uint64_t{15});
@@ -998,29 +938,14 @@ void Translator::fill_table(std::uint64_t address) {
   if (!std::exchange(filled, true)) window_.clear_table(address, stubs_.hashed_miss);
 }
 
-const Block* Translator::find(std::uint64_t pc, Variant variant) const {
-  const std::uint32_t index = by_pc_.find(pc, variant);
-  return index == kNone ? nullptr : &blocks_[index];
-}
-
-std::uint64_t Translator::checksum(const Path& path) {
-  std::uint64_t sum = 0xCBF29CE484222325;  // FNV-1a
-  for (const PathStep& step : path.steps) {
-    for (std::size_t i = 0; i < step.insn.length; ++i) sum = (sum ^ step.insn.bytes[i]) * 0x100000001B3;
-  }
-  return sum;
-}
-
 const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t from) {
   if (const Block* block = find(pc, variant)) {
     if (!block->unseen_changes ||
-        checksum(replay(*block, std::max<unsigned>(block->instructions, 1))) == block->checksum)
+        replay(*block, std::max<unsigned>(block->instructions, 1)).checksum() == block->checksum)
       return *block;
     kill(index_of(*block));
   }
-  // chosen: where a program makes its code anew again and again, what is dead is no more than what lives, and 2 MiB of code.
-  constexpr std::size_t kMostDead = 16'384;
-  if (nearly_full() || flush_soon_ || (dead_ > kMostDead && 2 * dead_ > blocks_.size())) {
+  if (nearly_full() || flush_soon_ || store_.mostly_dead()) {
     flush();
     from = kNone;
   }
@@ -1033,12 +958,10 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   current_.pc = pc;
   current_.variant = variant;
   current_.unseen_changes = source_.may_change_unseen(pc);
-  if (current_.unseen_changes) current_.checksum = checksum(path);
-  current_.first_meta = static_cast<std::uint32_t>(metas_.size());
-  current_.first_exit = static_cast<std::uint32_t>(exits_.size());
-  current_index_ = static_cast<std::uint32_t>(blocks_.size());
+  if (current_.unseen_changes) current_.checksum = path.checksum();
+  current_index_ = store_.begin(current_);
   copy_of_ = adjacent_ = kNone;
-  if (from != kNone && (!may_link(from) || links_to(exits_[from]) != variant)) from = kNone;
+  if (from != kNone && (!may_link(from) || links_to(store_.exit(from)) != variant)) from = kNone;
   std::uint64_t& code_end = end_of(variant);
   begin_at(from == kNone ? (code_end + kEntryAlignment - 1) & ~(kEntryAlignment - 1) : code_end);
   cold_ = Emitter(cold_at_, near_begin_, window_.context_address());
@@ -1050,20 +973,18 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   emit_block(path);
   code_end = out_.here();
 
-  blocks_.push_back(current_);
-  (variant == Variant::Near ? near_blocks_ : common_blocks_).push_back(current_index_);
+  store_.add(current_);
   if (options_.wants_retirements && current_.unseen_changes) {  // later the path may be another
     retirements_at(current_index_) = retirements_of(path);
     check_exits(current_, retirements_at(current_index_));
   }
-  by_pc_.set(pc, variant, current_index_);
-  std::uint64_t listed = kNoPage;
-  for_each_page(path, [&](std::uint64_t page) {
+  std::uint64_t listed = ~std::uint64_t{0};  // no page
+  path.for_each_page([&](std::uint64_t page) {
     note_page(page);
-    if (page != std::exchange(listed, page)) by_page_.add(page, current_index_);
+    if (page != std::exchange(listed, page)) store_.add_to_page(page, current_index_);
   });
   link_end(path);
-  return blocks_[current_index_];
+  return store_.block(current_index_);
 }
 
 const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
@@ -1072,31 +993,12 @@ const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
   current_ = Block{};
   current_.pc = pc;
   current_.variant = Variant::Once;
-  current_index_ = kOnceBlock;
-  once_metas_ = 0;
+  current_index_ = store_.begin(current_);
   out_ = Emitter(window_.code_begin(), window_.code_begin() + kOnceBytes, window_.context_address());
   emit_block(path);
-  metas_[once_metas_].code_offset = UINT16_MAX;  // behind the last
   // A store into the code that it is made of must fault, as for any other.
-  for_each_page(path, [this](std::uint64_t page) { note_page(page); });
-  return blocks_[kOnceBlock] = current_;
-}
-
-void Translator::reserve_once() {
-  Block none;
-  none.entry = window_.code_begin();
-  none.dead = true;
-  blocks_.assign(1, none);
-  common_blocks_.assign(1, kOnceBlock);
-  near_blocks_.clear();
-  exits_.assign(kFirstKept, Exit{});
-  exit_marks_.assign(kFirstKept, MarkTime::None);
-  metas_.assign(kOnceMetas, InsnMeta{});
-  const std::vector<std::uint32_t> nothing(tallies() ? lanes_.size() : 0, 0);
-  for (std::size_t exit = 0; tallies() && exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
-  at_ = window_.code_begin() + kOnceBytes;
-  cold_at_ = window_.cold_begin();
-  near_at_ = near_begin_;
+  path.for_each_page([this](std::uint64_t page) { note_page(page); });
+  return store_.add(current_);
 }
 
 void Translator::begin_at(std::uint64_t at) {
@@ -1113,7 +1015,7 @@ void Translator::emit_direct_entry() {
 // A block is made when somebody wants to go there for the first time. What leads there then may lie right before it: a copy of the
 // side exit, or the end of the path, if that was made last. link() makes use of it.
 void Translator::approach_from(std::uint32_t exit_id) {
-  const Exit& exit = exits_[exit_id];
+  const Exit& exit = store_.exit(exit_id);
   if (exit.branch_after != 0) {
     copy_of_ = exit_id;
     copy_at_ = out_.here();
@@ -1129,7 +1031,7 @@ void Translator::emit_block(const Path& path) {
   current_.entry = out_.here();
   current_.cold_entry = cold_at_;
   mapping_ = {};
-  running_.assign(tallies() ? lanes_.size() : 0, 0);
+  running_.assign(options_.tallies() ? lanes_.size() : 0, 0);
   slots_used_ = risky_ = 0;
   literals_.clear();
 
@@ -1163,25 +1065,16 @@ void Translator::emit_block(const Path& path) {
   current_.code_bytes = static_cast<std::uint32_t>(out_.here() - current_.entry);
 }
 
-template <typename Note>
-void Translator::for_each_page(const Path& path, Note note) {
-  for (const PathStep& step : path.steps) {
-    const std::uint64_t first = step.insn.pc >> kPageShift, last = (step.insn.next() - 1) >> kPageShift;
-    note(first);
-    if (last != first) note(last);
-  }
-}
-
 // There is code of that page, which is watched from now on.
 void Translator::note_page(std::uint64_t page) {
-  if (std::exchange(noted_page_, page) != page && by_page_.add_page(page)) source_.translated(page);
+  if (store_.note_page(page)) source_.translated(page);
 }
 
 // ---- links ----------------------------------------------------------------------------------------------------
 
 // Blocks lead to their like, but for brakes, and for what lies behind a stop.
 Variant Translator::links_to(const Exit& exit) const {
-  if (!exit.near) return blocks_[exit.block].variant;
+  if (!exit.near) return store_.block(exit.block).variant;
   return exit.kind == ExitKind::Horizon ? Variant::Full : Variant::Near;
 }
 
@@ -1189,40 +1082,41 @@ Variant Translator::links_to(const Exit& exit) const {
 // already. Not where the block's first exit is that of its code check.
 void Translator::link_end(const Path& path) {
   if (path.terminated || path.end_kind != ExitKind::Direct || current_.unseen_changes) return;
-  CHECK(exits_[current_.first_exit].target == path.end_pc, exits_[current_.first_exit].target, path.end_pc);
+  CHECK(store_.exit(current_.first_exit).target == path.end_pc, store_.exit(current_.first_exit).target, path.end_pc);
   const Block* const target = find(path.end_pc, current_.variant);
   if (target != nullptr && !target->unseen_changes) link(current_.first_exit, *target);
 }
 
 bool Translator::may_link(std::uint32_t exit_id) const {
-  const Exit& exit = exits_[exit_id];
-  return exit.patch_after != 0 && exit.linked_to == kNone && !blocks_[exit.block].dead;
+  const Exit& exit = store_.exit(exit_id);
+  return exit.patch_after != 0 && exit.linked_to == kNone && !store_.block(exit.block).dead;
 }
 
 bool Translator::comes_out_again(std::uint32_t exit_id) {
-  Exit& exit = exits_[exit_id];
+  Exit& exit = store_.exit(exit_id);
   return exit.near && exit.kind == ExitKind::Direct && !exit.brake && may_link(exit_id) &&
          std::exchange(exit.came_out, true);
 }
 
 void Translator::link(std::uint32_t exit_id, const Block& target) {
-  Exit& exit = exits_[exit_id];
-  if (exit.patch_after == 0 || exit.linked_to != kNone || blocks_[exit.block].dead || target.variant != links_to(exit))
+  Exit& exit = store_.exit(exit_id);
+  if (exit.patch_after == 0 || exit.linked_to != kNone || store_.block(exit.block).dead ||
+      target.variant != links_to(exit))
     return;
   lead(exit_id, target);
   add_incoming(exit_id, index_of(target));
 }
 
 void Translator::add_incoming(std::uint32_t exit_id, std::uint32_t block) {
-  exits_[exit_id].linked_to = block;
-  exits_[exit_id].next_incoming = blocks_[block].incoming;
-  blocks_[block].incoming = exit_id;
+  store_.exit(exit_id).linked_to = block;
+  store_.exit(exit_id).next_incoming = store_.block(block).incoming;
+  store_.block(block).incoming = exit_id;
 }
 
 // Makes `exit` jump to `target`. A side exit comes from far away: a copy of it takes its place.
 void Translator::lead(std::uint32_t exit_id, const Block& target) {
-  Exit& exit = exits_[exit_id];
-  const bool made_last = index_of(target) + 1 == blocks_.size();
+  Exit& exit = store_.exit(exit_id);
+  const bool made_last = index_of(target) + 1 == store_.size();
   if (made_last && exit_id == adjacent_) {
     exit.adjacent = true;
     std::memcpy(reinterpret_cast<void*>(exit.patch_after - sizeof kNop), kNop, sizeof kNop);
@@ -1245,7 +1139,7 @@ void Translator::lead_nowhere(Exit& exit) {
 }
 
 void Translator::add_indirect_entry(std::uint32_t index) {
-  Block& block = blocks_[index];
+  Block& block = store_.block(index);
   if (window_.direct_covers(block.pc)) {
     // Most code runs once or twice, and to touch a page of the table costs as much as some visits.
     constexpr unsigned kFewestMeetings = 5;
@@ -1265,24 +1159,20 @@ void Translator::add_indirect_entry(std::uint32_t index) {
 }
 
 void Translator::add_near_entry(std::uint32_t index) {
-  if (blocks_[index].hashed_entry == 0) emit_hashed_entry(index, window_.near_table_address());
+  if (store_.block(index).hashed_entry == 0) emit_hashed_entry(index, window_.near_table_address());
 }
 
 void Translator::note_far_target(std::uint64_t cache_pc) {
   std::uint32_t index = locate(cache_pc).block;
-  if (cache_pc >= window_.cold_begin() && cache_pc < near_begin_) {
-    const auto after = std::upper_bound(blocks_.begin() + 1, blocks_.end(), cache_pc,
-                                        [](std::uint64_t pc, const Block& block) { return pc < block.cold_entry; });
-    index = static_cast<std::uint32_t>(after - blocks_.begin()) - 1;
-  }
-  if (index == kNone || blocks_[index].dead) return;
-  far_callers_.insert(blocks_[index].pc);
+  if (cache_pc >= window_.cold_begin() && cache_pc < near_begin_) index = store_.locate_side_exit(cache_pc);
+  if (index == kNone || store_.block(index).dead) return;
+  far_callers_.insert(store_.block(index).pc);
   kill(index);
 }
 
 void Translator::unlink_incoming(Block& block) {
   for (std::uint32_t id = block.incoming; id != kNone;) {
-    Exit& exit = exits_[id];
+    Exit& exit = store_.exit(id);
     lead_nowhere(exit);
     exit.linked_to = kNone;
     id = exit.next_incoming;
@@ -1292,12 +1182,10 @@ void Translator::unlink_incoming(Block& block) {
 }
 
 void Translator::kill(std::uint32_t index) {
-  Block& block = blocks_[index];
+  Block& block = store_.block(index);
   if (block.dead) return;
-  block.dead = true;
-  ++dead_;
+  store_.bury(index);
   unlink_incoming(block);
-  if (by_pc_.find(block.pc, block.variant) == index) by_pc_.forget(block.pc, block.variant);
   if (block.variant == Variant::Full && window_.direct_covers(block.pc)) {
     window_.clear_direct(block.pc, stubs_.direct_miss);
   }
@@ -1311,9 +1199,10 @@ void Translator::kill(std::uint32_t index) {
   }
   // Its own exits leave the lists of what they are linked to.
   for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
-    Exit& exit = exits_[id];
+    Exit& exit = store_.exit(id);
     if (exit.linked_to == kNone) continue;
-    for (std::uint32_t* at = &blocks_[exit.linked_to].incoming; *at != kNone; at = &exits_[*at].next_incoming) {
+    for (std::uint32_t* at = &store_.block(exit.linked_to).incoming; *at != kNone;
+         at = &store_.exit(*at).next_incoming) {
       if (*at == id) {
         *at = exit.next_incoming;
         break;
@@ -1326,27 +1215,22 @@ void Translator::kill(std::uint32_t index) {
 }
 
 void Translator::invalidate(std::uint64_t start, std::uint64_t end) {
-  noted_page_ = kNoPage;
-  by_page_.take(start >> kPageShift, (end - 1) >> kPageShift, [this](std::uint32_t block) { kill(block); });
+  constexpr unsigned kPageShift = 12;
+  store_.take_pages(start >> kPageShift, (end - 1) >> kPageShift, [this](std::uint32_t block) { kill(block); });
 }
 
 std::size_t Translator::bytes() const {
-  const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + (tallies() ? counts_.bytes_of_exit() : 0);
-  constexpr std::size_t kMapped = 32;  // by_pc_, measured: cc1
-  return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) + blocks_.size() * (sizeof(Block) + kMapped) +
-         window_.direct_bytes() + (at_ - window_.code_begin()) + (cold_at_ - window_.cold_begin()) +
+  return store_.bytes() + window_.direct_bytes() + (at_ - window_.code_begin()) + (cold_at_ - window_.cold_begin()) +
          (near_at_ - near_begin_);
 }
 
 void Translator::flush() {
   ++flushes_;
   flush_soon_ = false;
-  dead_ = 0;
-  counts_.clear();
-  reserve_once();
-  by_pc_.clear();
-  by_page_.clear();
-  noted_page_ = kNoPage;
+  store_.clear();
+  at_ = window_.code_begin() + kOnceBytes;
+  cold_at_ = window_.cold_begin();
+  near_at_ = near_begin_;
   branch_cache_.clear();
   retirements_.clear();
   kept_sums_.clear();
@@ -1357,53 +1241,26 @@ void Translator::flush() {
 
 // ---- looking back ---------------------------------------------------------------------------------------------
 
-Translator::Place Translator::locate(std::uint64_t cache_pc) const {
-  Place place;
-  const auto& order = cache_pc < near_begin_ ? common_blocks_ : near_blocks_;
-  const auto behind =
-      std::upper_bound(order.begin(), order.end(), cache_pc,
-                       [this](std::uint64_t pc, std::uint32_t index) { return pc < blocks_[index].entry; });
-  if (behind == order.begin()) return place;
-  const std::uint32_t index = *(behind - 1);
-  const Block& block = blocks_[index];
-  if (cache_pc >= block.entry + block.code_bytes) return place;
-  const auto offset = cache_pc - block.entry;
-  const std::uint32_t end = block.first_meta + block.instructions;
-  // Breakpoints have a meta but do not count; the search stops at the block's last meta either way.
-  std::uint32_t at = block.first_meta;
-  const bool newest = index + 1 == blocks_.size();
-  const std::uint32_t limit = newest ? static_cast<std::uint32_t>(metas_.size()) : blocks_[index + 1].first_meta;
-  if (at >= limit) return place;
-  while (at + 1 < limit && at + 1 < end + 1 && metas_[at + 1].code_offset <= offset) ++at;
-  place.block = index;
-  place.instruction = static_cast<std::uint16_t>(at - block.first_meta);
-  place.meta = metas_[at];
-  place.pc = block.pc + static_cast<std::uint64_t>(std::int64_t{metas_[at].pc_delta});
-  return place;
-}
-
 void Translator::count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts) {
   if (instructions == 0) return;
   const Path& path = replay(block, instructions);
   for (std::size_t i = 0; i < path.steps.size() && i < instructions; ++i) {
     const PathStep& step = path.steps[i];
-    const arch::BranchKind kind = step.insn.facts.branch;
-    const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
-    add_counts(step.insn, unconditional || step.follow_taken, counts);
+    fact_counts_.add(step.insn.facts, step.taken(), counts);
   }
 }
 
-std::span<const Translator::PathInsn> Translator::path_to(std::uint32_t exit_id) {
-  const Exit& exit = exits_[exit_id];
+std::span<const PathInsn> Translator::path_to(std::uint32_t exit_id) {
+  const Exit& exit = store_.exit(exit_id);
   if (exit.instructions == 0) return {};
-  return describe(replay(blocks_[exit.block], exit.instructions), &exit);
+  return describe(replay(store_.block(exit.block), exit.instructions), &exit);
 }
 
-std::span<const Translator::PathInsn> Translator::path_into(const Block& block, unsigned instructions) {
+std::span<const PathInsn> Translator::path_into(const Block& block, unsigned instructions) {
   return describe(replay(block, instructions), nullptr);
 }
 
-std::span<const Translator::PathInsn> Translator::describe(const Path& path, const Exit* exit) {
+std::span<const PathInsn> Translator::describe(const Path& path, const Exit* exit) {
   path_insns_.clear();
   for (std::size_t i = 0; i < path.steps.size(); ++i) {
     const PathStep& step = path.steps[i];
@@ -1421,15 +1278,13 @@ std::span<const Translator::PathInsn> Translator::describe(const Path& path, con
   return path_insns_;
 }
 
-Translator::Retirements Translator::retirements_of(const Path& path) {
+Retirements Translator::retirements_of(const Path& path) {
   Retirements of_path;
   of_path.insns.reserve(path.steps.size());
   of_path.sums.reserve((path.steps.size() + 1) * lanes_.size());
   of_path.sums.assign(lanes_.size(), 0);
   for (const PathStep& step : path.steps) {
-    const arch::BranchKind kind = step.insn.facts.branch;
-    const bool unconditional = kind != arch::BranchKind::None && kind != arch::BranchKind::Conditional;
-    const bool taken = unconditional || step.follow_taken;
+    const bool taken = step.taken();
     of_path.insns.push_back({step.insn.facts, taken});
     for (const std::uint32_t count : fact_counts_.of(step.insn.facts, taken))
       of_path.sums.push_back(static_cast<std::uint16_t>(count + of_path.sums[of_path.sums.size() - lanes_.size()]));
@@ -1437,31 +1292,32 @@ Translator::Retirements Translator::retirements_of(const Path& path) {
   return of_path;
 }
 
-Translator::Retirements& Translator::retirements_at(std::uint32_t block) {
+Retirements& Translator::retirements_at(std::uint32_t block) {
   if (block >= retirements_.size()) retirements_.resize(std::size_t{block} + 1);
   return retirements_[block];
 }
 
-const Translator::Retirements& Translator::retirements(std::uint32_t block, unsigned instructions) {
+const Retirements& Translator::retirements(std::uint32_t block, unsigned instructions) {
   Retirements& of_block = retirements_at(block);
-  if (block == kOnceBlock || of_block.insns.size() < instructions) {
-    of_block = retirements_of(replay(blocks_[block], std::max<unsigned>(instructions, blocks_[block].instructions)));
-    check_exits(blocks_[block], of_block);
+  if (block == BlockStore::kOnceBlock || of_block.insns.size() < instructions) {
+    of_block =
+        retirements_of(replay(store_.block(block), std::max<unsigned>(instructions, store_.block(block).instructions)));
+    check_exits(store_.block(block), of_block);
   }
   return of_block;
 }
 
 std::span<const std::uint16_t> Translator::sums_to(std::uint32_t exit_id) {
-  if (exit_id < kFirstKept) {
+  if (exit_id < BlockStore::kFirstKept) {
     sums_.clear();
     put_sums_to(exit_id, sums_);
     return sums_;
   }
-  if (exit_id >= kept_sums_at_.size()) kept_sums_at_.resize(exits_.size());
+  if (exit_id >= kept_sums_at_.size()) kept_sums_at_.resize(store_.exits());
   std::uint32_t& at = kept_sums_at_[exit_id];
   if (at == 0) {
     at = static_cast<std::uint32_t>(kept_sums_.size() + 1);
-    kept_sums_.push_back(static_cast<std::uint16_t>((exits_[exit_id].instructions + 1u) * lanes_.size()));
+    kept_sums_.push_back(static_cast<std::uint16_t>((store_.exit(exit_id).instructions + 1u) * lanes_.size()));
     put_sums_to(exit_id, kept_sums_);
   }
   return {kept_sums_.data() + at, kept_sums_[at - 1]};
@@ -1469,11 +1325,11 @@ std::span<const std::uint16_t> Translator::sums_to(std::uint32_t exit_id) {
 
 /// Not the block's own behind the last instruction: a branch may leave there that the block follows.
 void Translator::put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums) {
-  const Exit& exit = exits_[exit_id];
+  const Exit& exit = store_.exit(exit_id);
   const auto& of_block = retirements(exit.block, exit.instructions).sums;
   sums.insert(sums.end(), of_block.begin(), of_block.begin() + std::ptrdiff_t(exit.instructions * lanes_.size()));
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    sums.push_back(static_cast<std::uint16_t>(counts_.at(exit_id, lane)));
+    sums.push_back(static_cast<std::uint16_t>(store_.counts().at(exit_id, lane)));
 }
 
 std::span<const std::uint16_t> Translator::sums_into(std::uint32_t block, unsigned instructions) {
@@ -1491,22 +1347,22 @@ bool Translator::taken_at_end(const Retirements& path, unsigned instructions, co
 void Translator::check_exits(const Block& block, const Retirements& path) {
   const std::size_t lanes = lanes_.size();
   for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
-    const unsigned instructions = exits_[id].instructions;
+    const unsigned instructions = store_.exit(id).instructions;
     if (instructions == 0) continue;
     const Retirement& last = path.insns[instructions - 1];
-    const auto of_last = fact_counts_.of(last.facts, taken_at_end(path, instructions, &exits_[id]));
+    const auto of_last = fact_counts_.of(last.facts, taken_at_end(path, instructions, &store_.exit(id)));
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const std::uint32_t sum = path.sums[(instructions - 1) * lanes + lane] + of_last[lane];
-      CHECK(sum == counts_.at(id, lane), id, lane, sum);
+      CHECK(sum == store_.counts().at(id, lane), id, lane, sum);
     }
   }
 }
 
-const std::vector<Translator::PathBranch>& Translator::branches_to(std::uint32_t exit_id) {
-  if (exit_id < kOnceExits) branch_cache_.erase(exit_id);
+const std::vector<PathBranch>& Translator::branches_to(std::uint32_t exit_id) {
+  if (exit_id < BlockStore::kPathLeft) branch_cache_.erase(exit_id);
   if (const auto found = branch_cache_.find(exit_id); found != branch_cache_.end()) return found->second;
-  const Exit& exit = exits_[exit_id];
-  const Block& block = blocks_[exit.block];
+  const Exit& exit = store_.exit(exit_id);
+  const Block& block = store_.block(exit.block);
   std::vector<PathBranch> branches;
   if (exit.instructions != 0) {
     const Path& path = replay(block, exit.instructions);
