@@ -176,7 +176,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       } else if (counted && cuts_) {
         look_at_room();
         std::fill(totals_.begin(), totals_.end(), 0);
-        add_path(translator_->sums_into(place.block, place.instruction));
+        add_path(translator_->replay().sums_into(place.block, place.instruction));
         count(totals_);
       } else if (counted && block.variant == Variant::Logged) {
         count_logged_into(place.block, place.instruction, place.pc);
@@ -189,7 +189,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
           advance_time();
         }
         std::vector<std::uint32_t> prefix(lanes_->size(), 0);
-        translator_->count_prefix(block, place.instruction, prefix);
+        translator_->replay().count_prefix(block, place.instruction, prefix);
         for (std::size_t lane = 0; lane < prefix.size(); ++lane) totals_[lane] += prefix[lane];
         count(totals_);
       }

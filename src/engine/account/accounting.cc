@@ -322,14 +322,15 @@ void Runtime::enter_branches(const Records& records, std::size_t from, std::size
   std::size_t first = to;
   std::size_t found = 0;
   while (first > from && (all || found < kDeepestStack)) {
-    const auto& branches = translator_->branches_to(records[--first]);
+    const auto& branches = translator_->replay().branches_to(records[--first]);
     found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
   const arch::CoreFeed* const core = thread_->cpu.core;
   std::size_t left = 0;
-  for (std::size_t i = first; core != nullptr && i < to; ++i) left += translator_->branches_to(records[i]).size();
+  for (std::size_t i = first; core != nullptr && i < to; ++i)
+    left += translator_->replay().branches_to(records[i]).size();
   for (std::size_t i = first; i < to; ++i) {
-    for (const auto& branch : translator_->branches_to(records[i])) {
+    for (const auto& branch : translator_->replay().branches_to(records[i])) {
       std::uint64_t target = branch.to;
       if (target == 0)
         target =

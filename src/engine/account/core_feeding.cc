@@ -50,7 +50,7 @@ void Runtime::bound_memory(CorePaths::Path path) {
 CorePaths::Path Runtime::core_path(std::uint32_t exit_id) {
   if (const CorePaths::Path known = core_paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
   const Exit& exit = translator_->exit(exit_id);
-  const auto insns = translator_->path_to(exit_id);
+  const auto insns = translator_->replay().path_to(exit_id);
   const CorePaths::Path path =
       core_paths_.describe(exit_id, translator_->block(exit.block).pc, insns,
                            exit.kind == ExitKind::Indirect ? 0 : exit.target, *thread_->cpu.core);
@@ -101,7 +101,7 @@ bool Runtime::run_core(std::size_t records, std::size_t from, std::size_t to, co
 void Runtime::run_core_into(const Block& block, unsigned instructions, std::uint64_t next) {
   if (instructions == 0) return;
   forget_flushed_paths();
-  const auto insns = translator_->path_into(block, instructions);
+  const auto insns = translator_->replay().path_into(block, instructions);
   arch::CoreFeed& core = *thread_->cpu.core;
   core_paths_.describe(BlockStore::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{

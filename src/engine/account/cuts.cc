@@ -37,13 +37,13 @@ void Runtime::count_and_cut(std::span<const std::uint32_t> ids) {
     const std::size_t within = translator_->counts().add_within(now, room_, totals_);
     ids = ids.subspan(within);
     if (within == now.size()) continue;
-    add_path(translator_->sums_to(ids[0]));
+    add_path(translator_->replay().sums_to(ids[0]));
     ids = ids.subspan(1);
   }
   count(totals_);
 }
 
-/// sums  what its instructions bring, as Translator::sums_to has it
+/// sums  what its instructions bring, as SuperblockReplay::sums_to has it
 void Runtime::add_path(std::span<const std::uint16_t> sums) {
   const std::size_t lanes = lanes_->size();
   const auto instructions = static_cast<unsigned>(sums.size() / lanes - 1);

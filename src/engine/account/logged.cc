@@ -93,7 +93,7 @@ class Runtime::LogWatcher final : public arch::RunWatcher {
     if (!path_) path_.emplace(runtime_.logged_path(ids_, at_));
     const LoggedBlock::LoggedInsn& insn = path_->block.insns[told_];
     const bool taken = path_->taken(told_);
-    const auto counts = runtime_.translator_->counts_of(insn.facts, taken);
+    const auto counts = runtime_.translator_->replay().counts_of(insn.facts, taken);
     std::copy(counts.begin(), counts.end(), runtime_.more_.begin());
     if (modelled) runtime_.add_signals(runtime_.more_);
     if (!runtime_.adds_up(runtime_.more_)) {
@@ -179,7 +179,7 @@ const LoggedBlock& Runtime::logged_block(std::uint32_t index) {
   LoggedBlock& logged = at->second;
   if (!fresh) return logged;
   const Block& block = translator_->block(index);
-  for (const PathInsn& insn : translator_->path_into(block, block.instructions)) {
+  for (const PathInsn& insn : translator_->replay().path_into(block, block.instructions)) {
     const InsnSlots& slots = *insn.slots;
     logged.insns.push_back({.pc = insn.insn->pc,
                             .delta = slots.delta,

@@ -96,6 +96,7 @@ class Steps {
   const PathStep* end() const { return kept_.data() + size_; }
   const PathStep& operator[](std::size_t at) const { return kept_[at]; }
   const PathStep& back() const { return kept_[size_ - 1]; }
+  PathStep& back() { return kept_[size_ - 1]; }
 
  private:
   std::vector<PathStep> kept_;

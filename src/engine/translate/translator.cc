@@ -21,12 +21,6 @@ constexpr std::uint64_t kBrakeBytes = 4 * 8, kModelledBrakeBytes = 4 * 16;
 /// Bytes, of blocks that nothing falls into: a line of the host's. Measured: with 16, an interpreter of bytecode takes a third longer, gzip
 /// and a shell a twentieth to a tenth.
 constexpr std::uint64_t kEntryAlignment = 64;
-constexpr unsigned kMostSideExits = 7;
-/// Bytes from the head of a loop to the branch that leads back, for a path that did not begin at the head. Measured: with longer ones cc1 takes
-/// 6 % longer, since most of such a loop is another path's already; with none a sieve takes 15 % longer, zstd 10 %, exceptions 8 %.
-constexpr std::uint64_t kLongestLoop = 512;
-/// A path close to an overflow has so many instructions before it may end where a whole block begins: shorter ones are more of them. chosen
-constexpr std::size_t kFewestNear = 12;
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::size_t gpr_offset(unsigned reg) { return offsetof(Context, gpr) + 8 * reg; }
@@ -63,12 +57,6 @@ void exchange_fs_prefix(std::uint8_t* bytes) {
   }
 }
 
-/// Whether the registers behind it are known without looking, or it goes straight on to where they are stored.
-bool can_be_logged(const Insn& insn, const InsnSlots& slots) {
-  if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated) return false;
-  return insn.flow == Flow::Plain || (slots.stores_after == 0 && slots.flags == AddressTerm::kNoSlot);
-}
-
 }  // namespace
 
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
@@ -84,162 +72,10 @@ Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, c
       near_at_(near_begin_),
       store_(lanes, units, options.tallies(), window.code_begin(), near_begin_),
       fact_counts_(lanes),
+      builder_(source, lanes, options_, store_, fact_counts_),
+      replay_(store_, builder_, lanes, fact_counts_),
       out_(at_, window.cold_begin(), window.context_address()),
       cold_(cold_at_, near_begin_, window.context_address()) {}
-
-// ---- choosing the path ----------------------------------------------------------------------------------------
-
-bool Translator::needs_step(const Insn& insn) const {
-  const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
-                             (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
-  return insn.gs || uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
-}
-
-const Path& Translator::replay(const Block& block, unsigned instructions) {
-  return follow(block.pc, block.variant, instructions, &block);
-}
-
-const Path& Translator::collect(std::uint64_t pc, Variant variant, unsigned limit) {
-  const Path& path = follow(pc, variant, limit, nullptr);
-  if (!options_.addresses || !path.full || (variant != Variant::Full && variant != Variant::Logged)) return path;
-  // A core model's blocks end with branches, or with the longest path, and one that goes on in the next path is more work than a shorter one.
-  std::size_t whole = path.steps.size();
-  while (whole != 0 && path.steps[whole - 1].insn.facts.branch == arch::BranchKind::None) --whole;
-  if (whole == path.steps.size() || whole == 0) return path;
-  return follow(pc, variant, static_cast<unsigned>(whole), nullptr);
-}
-
-const Path& Translator::follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as) {
-  Path& path = path_;
-  path.clear();
-  planner_.clear(variant == Variant::Logged);
-  unsigned side_exits = 0;
-  unsigned risky = 0;
-  std::uint64_t at = pc;
-  std::size_t up_to_whole = 0;  // instructions before the last place, far enough, where a whole block begins
-  const auto is_there = [&](std::uint64_t where) {
-    return store_.at(where, variant == Variant::Logged ? variant : Variant::Full) != kNone;
-  };
-  // Whether to go on decoding at `target` after a direct transfer; `closes` is set when that goes round a loop.
-  const bool unseen = source_.may_change_unseen(pc);
-  const auto worth_following = [&](std::uint64_t target) {
-    if (source_.may_change_unseen(target) != unseen) return false;
-    // The longer, the better: each block looks for itself how far it may run, and what runs once in a period is predicted badly.
-    if (variant == Variant::Near) return true;
-    for (std::size_t i = 0; i < path.steps.size(); ++i) {
-      if (path.steps[i].insn.pc == target)
-        return path.steps.size() + (path.steps.size() - i) <= options_.max_instructions;
-    }
-    const bool stays = variant == Variant::Full || variant == Variant::Logged;
-    return as != nullptr || !stays || !is_there(target);
-  };
-  const auto end = [&](ExitKind kind, std::uint64_t where) -> const Path& {
-    path.end_kind = kind;
-    path.end_pc = where;
-    return path;
-  };
-  while (true) {
-    if (variant == Variant::Near && as == nullptr && path.steps.size() >= kFewestNear && is_there(at))
-      up_to_whole = path.steps.size();
-    if (path.steps.size() >= limit) {
-      path.full = true;
-      if (up_to_whole == 0 || up_to_whole == path.steps.size()) return end(ExitKind::Direct, at);
-      // Behind a stop the program goes on there, in code that is hot, and not in a block that begins where this one was cut.
-      at = path.steps[up_to_whole].insn.pc;
-      path.steps.cut(up_to_whole);
-      return end(ExitKind::Direct, at);
-    }
-    if (variant == Variant::Full && has_near() && path.steps.size() == most_unbraked() && (unseen || !path.has_brake()))
-      return end(ExitKind::Direct, at);
-    // What has a translation is not translated twice. A core model's blocks end with branches, so there no path ends elsewhere.
-    if ((variant == Variant::Full || variant == Variant::Logged) && as == nullptr && !path.steps.empty() &&
-        (!options_.addresses || path.steps.back().insn.facts.branch != arch::BranchKind::None) && is_there(at))
-      return end(ExitKind::Direct, at);
-    const auto code = source_.fetch(at);
-    if (code.empty()) return end(ExitKind::Unfetchable, at);
-    PathStep& step = path.steps.add();
-    const Insn& insn = step.insn;
-    if (!decode_into(step.insn, at, code, options_.virtual_time)) {
-      path.steps.drop_last();
-      const bool cut = code.size() < 15 && is_truncated(code);
-      return end(cut ? ExitKind::Unfetchable : ExitKind::Undecodable, at);
-    }
-    if (options_.addresses) {
-      effects_of(insn, effects_);
-      const bool alone = variant != Variant::Step && (effects_.alone || unseen);
-      if (alone) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
-      if (!planner_.add(effects_, step.slots)) {
-        path.full = true;
-        return path.steps.drop_last(), end(ExitKind::Direct, at);
-      }
-      step.risky = is_risky(insn);
-      if (is_up_to(variant) && step.risky && ++risky > most_risky(variant))
-        return path.steps.drop_last(), end(ExitKind::Direct, at);
-    }
-    if (!fits32(at - pc)) return path.steps.drop_last(), end(ExitKind::Direct, at);
-    if (variant == Variant::Logged && !can_be_logged(insn, step.slots))
-      return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
-    if (variant != Variant::Step && needs_step(insn)) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
-    if (variant != Variant::Step) {
-      if (const Mark mark = source_.mark(insn)) {
-        if (path.steps.size() > 1) return path.steps.drop_last(), end(ExitKind::Direct, at);
-        if (mark.stepped) return path.steps.drop_last(), end(ExitKind::NeedsStep, at);
-        path.mark = mark.time;
-        if (mark.time == MarkTime::After) return end(ExitKind::Direct, insn.next());
-      }
-    }
-    if (insn.flow == Flow::Refused) return path.steps.drop_last(), end(ExitKind::Refused, at);
-    if (insn.flow == Flow::Breakpoint) {
-      path.terminated = true;
-      return path;
-    }
-    switch (insn.flow) {
-      case Flow::Plain: at = insn.next(); break;
-      case Flow::Jump:
-      case Flow::Call:
-      case Flow::TransactionBegin:
-        if (variant == Variant::Step || !worth_following(insn.target)) return end(ExitKind::Direct, insn.target);
-        if (insn.flow == Flow::Call) path.calls.push_back(insn.next());
-        at = insn.target;
-        break;
-      case Flow::Return:
-        if (path.calls.empty() || insn.return_pop != 0 || !fits32(path.calls.back())) {
-          path.terminated = true;
-          return path;
-        }
-        at = step.follow_return = path.calls.back();
-        path.calls.pop_back();
-        if (!worth_following(at) || ++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
-        break;
-      case Flow::ConditionalJump:
-        if (variant != Variant::Step && insn.target <= insn.pc) {
-          // A loop: its taken side is the hot one. Go round while a whole further turn fits; where the path began in the middle of the
-          // loop, on to its head, or it would always be run in two pieces.
-          step.follow_taken = true;
-          const bool inside = std::any_of(path.steps.begin(), path.steps.end(),
-                                          [&](const PathStep& s) { return s.insn.pc == insn.target; });
-          if ((!inside && insn.pc - insn.target > kLongestLoop) || !worth_following(insn.target))
-            return end(ExitKind::Direct, insn.target);
-          at = insn.target;
-        } else {
-          at = insn.next();
-        }
-        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
-        break;
-      case Flow::CounterJump:
-        at = insn.next();
-        if (++side_exits >= kMostSideExits) return end(ExitKind::Direct, at);
-        break;
-      case Flow::Stop: return end(ExitKind::Direct, insn.next());
-      case Flow::IndirectJump:
-      case Flow::IndirectCall:
-      case Flow::Syscall:
-      case Flow::Emulated:
-      case Flow::Breakpoint:
-      case Flow::Refused: path.terminated = true; return path;
-    }
-  }
-}
 
 // ---- emission -------------------------------------------------------------------------------------------------
 
@@ -372,21 +208,6 @@ std::uint32_t Translator::new_exit(ExitKind kind, std::uint64_t pc, std::uint64_
   if (options_.form == TraceForm::Budget) exit.advance = advance_to(instructions);
   exit.risky = risky_;
   return id;
-}
-
-bool Translator::is_risky(const Insn& insn) {
-  const std::uint8_t risks = options_.risks;
-  if ((risks & kRiskAny) != 0 || ((risks & kRiskLoad) != 0 && insn.facts.loads != 0) ||
-      ((risks & kRiskStore) != 0 && insn.facts.stores != 0) ||
-      ((risks & kRiskBranch) != 0 && insn.facts.branch != arch::BranchKind::None))
-    return true;
-  for (const bool taken : {false, true}) {
-    const auto counts = fact_counts_.of(insn.facts, taken);
-    for (std::size_t lane = 0; lane < counts.size(); ++lane) {
-      if (counts[lane] != 0 && store_.counts().near(lane)) return true;
-    }
-  }
-  return false;
 }
 
 void Translator::emit_slots(std::span<const InsnSlots::Store> stores) {
@@ -941,7 +762,7 @@ void Translator::fill_table(std::uint64_t address) {
 const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t from) {
   if (const Block* block = find(pc, variant)) {
     if (!block->unseen_changes ||
-        replay(*block, std::max<unsigned>(block->instructions, 1)).checksum() == block->checksum)
+        builder_.replay(*block, std::max<unsigned>(block->instructions, 1)).checksum() == block->checksum)
       return *block;
     kill(index_of(*block));
   }
@@ -953,7 +774,7 @@ const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t fr
 }
 
 const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint32_t from) {
-  const Path& path = collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions);
+  const Path& path = builder_.collect(pc, variant, variant == Variant::Step ? 1 : options_.max_instructions);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = variant;
@@ -974,10 +795,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
   code_end = out_.here();
 
   store_.add(current_);
-  if (options_.wants_retirements && current_.unseen_changes) {  // later the path may be another
-    retirements_at(current_index_) = retirements_of(path);
-    check_exits(current_, retirements_at(current_index_));
-  }
+  if (options_.wants_retirements && current_.unseen_changes) replay_.keep(current_index_, path);
   std::uint64_t listed = ~std::uint64_t{0};  // no page
   path.for_each_page([&](std::uint64_t page) {
     note_page(page);
@@ -989,7 +807,7 @@ const Block& Translator::translate(std::uint64_t pc, Variant variant, std::uint3
 
 const Block& Translator::once(std::uint64_t pc, std::uint64_t instructions) {
   const auto limit = static_cast<unsigned>(std::min<std::uint64_t>(instructions, options_.max_instructions));
-  const Path& path = collect(pc, Variant::Once, limit);
+  const Path& path = builder_.collect(pc, Variant::Once, limit);
   current_ = Block{};
   current_.pc = pc;
   current_.variant = Variant::Once;
@@ -1231,165 +1049,9 @@ void Translator::flush() {
   at_ = window_.code_begin() + kOnceBytes;
   cold_at_ = window_.cold_begin();
   near_at_ = near_begin_;
-  branch_cache_.clear();
-  retirements_.clear();
-  kept_sums_.clear();
-  kept_sums_at_.clear();
+  replay_.clear();
   table_filled_ = near_table_filled_ = false;
   window_.forget_direct();
-}
-
-// ---- looking back ---------------------------------------------------------------------------------------------
-
-void Translator::count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts) {
-  if (instructions == 0) return;
-  const Path& path = replay(block, instructions);
-  for (std::size_t i = 0; i < path.steps.size() && i < instructions; ++i) {
-    const PathStep& step = path.steps[i];
-    fact_counts_.add(step.insn.facts, step.taken(), counts);
-  }
-}
-
-std::span<const PathInsn> Translator::path_to(std::uint32_t exit_id) {
-  const Exit& exit = store_.exit(exit_id);
-  if (exit.instructions == 0) return {};
-  return describe(replay(store_.block(exit.block), exit.instructions), &exit);
-}
-
-std::span<const PathInsn> Translator::path_into(const Block& block, unsigned instructions) {
-  return describe(replay(block, instructions), nullptr);
-}
-
-std::span<const PathInsn> Translator::describe(const Path& path, const Exit* exit) {
-  path_insns_.clear();
-  for (std::size_t i = 0; i < path.steps.size(); ++i) {
-    const PathStep& step = path.steps[i];
-    const arch::BranchKind kind = step.insn.facts.branch;
-    // A side exit leaves by the branch itself; any other goes the way that the path follows.
-    const bool leaves = exit != nullptr && i + 1 == exit->instructions && exit->leaves_by_branch();
-    PathInsn& insn = path_insns_.emplace_back();
-    insn.insn = &step.insn;
-    insn.slots = &step.slots;
-    insn.taken = kind == arch::BranchKind::Conditional ? (leaves ? exit->taken : step.follow_taken)
-                                                       : kind != arch::BranchKind::None;
-    const bool unknown = exit != nullptr && i + 1 == exit->instructions && exit->kind == ExitKind::Indirect;
-    if (insn.taken && !unknown) insn.went_to = step.follow_return != 0 ? step.follow_return : step.insn.target;
-  }
-  return path_insns_;
-}
-
-Retirements Translator::retirements_of(const Path& path) {
-  Retirements of_path;
-  of_path.insns.reserve(path.steps.size());
-  of_path.sums.reserve((path.steps.size() + 1) * lanes_.size());
-  of_path.sums.assign(lanes_.size(), 0);
-  for (const PathStep& step : path.steps) {
-    const bool taken = step.taken();
-    of_path.insns.push_back({step.insn.facts, taken});
-    for (const std::uint32_t count : fact_counts_.of(step.insn.facts, taken))
-      of_path.sums.push_back(static_cast<std::uint16_t>(count + of_path.sums[of_path.sums.size() - lanes_.size()]));
-  }
-  return of_path;
-}
-
-Retirements& Translator::retirements_at(std::uint32_t block) {
-  if (block >= retirements_.size()) retirements_.resize(std::size_t{block} + 1);
-  return retirements_[block];
-}
-
-const Retirements& Translator::retirements(std::uint32_t block, unsigned instructions) {
-  Retirements& of_block = retirements_at(block);
-  if (block == BlockStore::kOnceBlock || of_block.insns.size() < instructions) {
-    of_block =
-        retirements_of(replay(store_.block(block), std::max<unsigned>(instructions, store_.block(block).instructions)));
-    check_exits(store_.block(block), of_block);
-  }
-  return of_block;
-}
-
-std::span<const std::uint16_t> Translator::sums_to(std::uint32_t exit_id) {
-  if (exit_id < BlockStore::kFirstKept) {
-    sums_.clear();
-    put_sums_to(exit_id, sums_);
-    return sums_;
-  }
-  if (exit_id >= kept_sums_at_.size()) kept_sums_at_.resize(store_.exits());
-  std::uint32_t& at = kept_sums_at_[exit_id];
-  if (at == 0) {
-    at = static_cast<std::uint32_t>(kept_sums_.size() + 1);
-    kept_sums_.push_back(static_cast<std::uint16_t>((store_.exit(exit_id).instructions + 1u) * lanes_.size()));
-    put_sums_to(exit_id, kept_sums_);
-  }
-  return {kept_sums_.data() + at, kept_sums_[at - 1]};
-}
-
-/// Not the block's own behind the last instruction: a branch may leave there that the block follows.
-void Translator::put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums) {
-  const Exit& exit = store_.exit(exit_id);
-  const auto& of_block = retirements(exit.block, exit.instructions).sums;
-  sums.insert(sums.end(), of_block.begin(), of_block.begin() + std::ptrdiff_t(exit.instructions * lanes_.size()));
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-    sums.push_back(static_cast<std::uint16_t>(store_.counts().at(exit_id, lane)));
-}
-
-std::span<const std::uint16_t> Translator::sums_into(std::uint32_t block, unsigned instructions) {
-  const auto& of_block = retirements(block, instructions).sums;
-  sums_.assign(of_block.begin(), of_block.begin() + std::ptrdiff_t((instructions + 1) * lanes_.size()));
-  return sums_;
-}
-
-bool Translator::taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit) {
-  const Retirement& last = path.insns[instructions - 1];
-  const bool leaves = exit != nullptr && exit->leaves_by_branch();
-  return leaves && last.facts.branch == arch::BranchKind::Conditional ? exit->taken : last.taken;
-}
-
-void Translator::check_exits(const Block& block, const Retirements& path) {
-  const std::size_t lanes = lanes_.size();
-  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
-    const unsigned instructions = store_.exit(id).instructions;
-    if (instructions == 0) continue;
-    const Retirement& last = path.insns[instructions - 1];
-    const auto of_last = fact_counts_.of(last.facts, taken_at_end(path, instructions, &store_.exit(id)));
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const std::uint32_t sum = path.sums[(instructions - 1) * lanes + lane] + of_last[lane];
-      CHECK(sum == store_.counts().at(id, lane), id, lane, sum);
-    }
-  }
-}
-
-const std::vector<PathBranch>& Translator::branches_to(std::uint32_t exit_id) {
-  if (exit_id < BlockStore::kPathLeft) branch_cache_.erase(exit_id);
-  if (const auto found = branch_cache_.find(exit_id); found != branch_cache_.end()) return found->second;
-  const Exit& exit = store_.exit(exit_id);
-  const Block& block = store_.block(exit.block);
-  std::vector<PathBranch> branches;
-  if (exit.instructions != 0) {
-    const Path& path = replay(block, exit.instructions);
-    for (std::size_t i = 0; i < path.steps.size(); ++i) {
-      const PathStep& step = path.steps[i];
-      const bool last = i + 1 == exit.instructions;
-      switch (step.insn.flow) {
-        case Flow::Jump:
-        case Flow::Call: branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch}); break;
-        case Flow::ConditionalJump:
-        case Flow::CounterJump:
-          if (last ? exit.taken : step.follow_taken)
-            branches.push_back({step.insn.pc, step.insn.target, step.insn.facts.branch});
-          break;
-        case Flow::Return:
-          branches.push_back(
-              {step.insn.pc, last && exit.kind == ExitKind::Indirect ? 0 : step.follow_return, step.insn.facts.branch});
-          break;
-        case Flow::IndirectJump:
-        case Flow::IndirectCall:
-          branches.push_back({step.insn.pc, 0, step.insn.facts.branch});  // to: where the next record starts
-          break;
-        default: break;
-      }
-    }
-  }
-  return branch_cache_.emplace(exit_id, std::move(branches)).first->second;
 }
 
 }  // namespace zs::engine

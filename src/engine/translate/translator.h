@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -21,6 +20,8 @@
 #include "engine/translate/near_stop.h"
 #include "engine/translate/stubs.h"
 #include "engine/translate/superblock.h"
+#include "engine/translate/superblock_builder.h"
+#include "engine/translate/superblock_replay.h"
 #include "isa/decode.h"
 
 namespace zs::engine {
@@ -91,28 +92,8 @@ class Translator {
   const CountTable& counts() const { return store_.counts(); }
   BlockStore::Place locate(std::uint64_t cache_pc) const { return store_.locate(cache_pc); }
 
-  /// Occurrences of each lane over the first `instructions` instructions of `block`.
-  void count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts);
-  /// The taken branches on the path to an exit, oldest first (the last may be the exit's own).
-  const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
-  /// Whether the last of the first `instructions` is taken where they leave through `exit`; null: where they do not.
-  static bool taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit);
-  /// At least `instructions` of them. Holds until the next call. CHECKs that they bring what the block's exits are said to.
-  const Retirements& retirements(std::uint32_t block, unsigned instructions);
-  /// By lane, what the instructions on the path to an exit, or the first ones of a block, bring: before the first of them, before the
-  /// second, ..., after the last. Hold until the next call of either. An exit's are kept in one piece, because an end of a window
-  /// finds nothing of it in the caches.
-  std::span<const std::uint16_t> sums_to(std::uint32_t exit_id);
-  std::span<const std::uint16_t> sums_into(std::uint32_t block, unsigned instructions);
-  /// Occurrences of each lane in one such instruction. Holds until the next call.
-  std::span<const std::uint32_t> counts_of(const arch::InsnFacts& facts, bool taken) {
-    return fact_counts_.of(facts, taken);
-  }
-
-  /// The path to an exit, and the first `instructions` of a block's. With Options::addresses. Hold until the next call of either
-  /// or until something is translated.
-  std::span<const PathInsn> path_to(std::uint32_t exit_id);
-  std::span<const PathInsn> path_into(const Block& block, unsigned instructions);
+  /// What the instructions of blocks retire.
+  SuperblockReplay& replay() { return replay_; }
 
  private:
   struct Mapping {
@@ -132,16 +113,6 @@ class Translator {
     bool brake = false;
   };
 
-  /// The path that a new block takes, in path_: at most `limit` instructions, cut where a core model wants it.
-  const Path& collect(std::uint64_t pc, Variant variant, unsigned limit);
-  /// A path of up to `limit` instructions, in path_. as: the way that an existing block took; null: the best one.
-  const Path& follow(std::uint64_t pc, Variant variant, unsigned limit, const Block* as);
-  const Path& replay(const Block& block, unsigned instructions);
-  Retirements& retirements_at(std::uint32_t block);
-  Retirements retirements_of(const Path& path);
-  void check_exits(const Block& block, const Retirements& path);
-  void put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums);
-  bool needs_step(const Insn& insn) const;
   void emit_block(const Path& path);
   const Block& translate(std::uint64_t pc, Variant variant, std::uint32_t from);
   void begin_at(std::uint64_t at);
@@ -178,8 +149,6 @@ class Translator {
   void emit_log(const InsnSlots& slots);
   void emit_flags_slot(unsigned slot);
   Variant links_to(const Exit& exit) const;
-  bool is_risky(const Insn& insn);
-  std::span<const PathInsn> describe(const Path& path, const Exit* exit);
   void emit_plain(const Insn& insn);
   void copy(const Insn& insn, std::uint8_t (&bytes)[16]) const;
   void emit_rep_string(const Insn& insn);
@@ -219,30 +188,23 @@ class Translator {
   /// samples are taken in new places, they would make the program's code twice as long.
   std::uint64_t near_begin_, near_at_;
   BlockStore store_;
-  std::unordered_map<std::uint32_t, std::vector<PathBranch>> branch_cache_;
-  std::vector<Retirements> retirements_;           // by block, as far as somebody asked
-  std::vector<std::uint16_t> kept_sums_;           // of sums_to(): how many, and they, of one exit behind the other's
-  std::vector<std::uint32_t> kept_sums_at_;        // by exit, as far as somebody asked; 0: not there
-  std::vector<std::uint16_t> sums_;                // scratch of sums_to() and sums_into()
+  FactCounts fact_counts_;
+  SuperblockBuilder builder_;
+  SuperblockReplay replay_;
   std::unordered_set<std::uint64_t> far_callers_;  // pcs of blocks that branch out of the direct table
   std::uint64_t flushes_ = 0;
   bool flush_soon_ = false;
   static constexpr std::size_t kOnceBytes = 8192;  // of code, for the block that is made once
   bool hashed_lookups_ = false;                    // some block uses the hashed table
   bool table_filled_ = false, near_table_filled_ = false;
-  FactCounts fact_counts_;
 
   // the block being emitted
   Emitter out_, cold_;
-  Path path_;
   Block current_;
   std::uint32_t current_index_ = 0;
   Mapping mapping_;
   std::vector<std::uint32_t> running_;
   std::uint8_t slots_used_ = 0, risky_ = 0;  // of the path so far: slots; instructions that are risky
-  AddressSlots planner_;
-  Effects effects_;
-  std::vector<PathInsn> path_insns_;  // scratch of describe()
   std::vector<SideExit> side_exits_;
   std::uint32_t copy_of_ = kNone, adjacent_ = kNone;  // the exit before the block made last (approach_from)
   std::uint64_t copy_at_ = 0;
