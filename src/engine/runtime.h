@@ -410,7 +410,7 @@ class Runtime final : public CodeSource, public CodeListener {
   // Signals whose changes alone may overflow a modelled lane in such blocks; none: others may, or more is asked of the trace.
   arch::SignalSet seldom_;
   bool others_are_near_ = false;       // a lane that is not modelled may overflow too
-  std::uint8_t risks_ = 0;             // Translator::Options
+  std::uint8_t risks_ = 0;             // TranslationOptions
   bool time_is_near_ = false;          // some counter of time may overflow
   std::uint64_t indirect_target_ = 0;  // of the last record drained, if it ends in an indirect branch
   bool wants_indirect_entry_ = false;  // the next block was reached by an indirect branch

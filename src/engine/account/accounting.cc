@@ -183,7 +183,7 @@ Runtime::Allowance Runtime::allowance() const {
       const std::uint64_t words = headroom / (spaced ? units_[lane] : most);
       const std::uint64_t last = spaced ? translator_->counts().most_words() : 1;
       allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
-      // The same for all, so that the pointer alone tells the distance (Translator::near_end).
+      // The same for all, so that the pointer alone tells the distance (near_end(), engine/translate/near_code.h).
       const std::uint64_t unseen = translator_->most_unbraked();
       allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
       allowed.instructions = std::min(allowed.instructions, headroom / per_instruction_[lane]);

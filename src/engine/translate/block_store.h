@@ -1,8 +1,10 @@
-// What is known of translated code: the blocks, the ways out of them, what each of their instructions needs, what each exit counts, and how
-// to find all that by guest pc, by cache address and by page. Data alone: whoever writes code, links it or drops it says so here.
+// What is known of translated code: the blocks, the ways out of them, what each of their instructions needs, what each
+// exit counts, and how to find all that by guest pc, by cache address and by page. Data alone: whoever writes code,
+// links it or drops it says so here.
 //
-// Blocks, exits and metas are numbered in the order in which they are made, and those of a block stand together. One block is never kept:
-// that of Variant::Once is overwritten by the next of its kind, so it has the first index, and ids and metas of its own.
+// Blocks, exits and metas are numbered in the order in which they are made, and those of a block stand together. One
+// block is never kept: that of Variant::Once is overwritten by the next of its kind, so it has the first index, and ids
+// and metas of its own.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +32,8 @@ class BlockStore {
              std::uint64_t near_begin);
 
   static constexpr std::uint32_t kOnceBlock = 0;
-  /// An id that no exit has, for a path that was left in its middle; the smallest of those that name something else each time.
+  /// An id that no exit has, for a path that was left in its middle; the smallest of those that name something else
+  /// each time.
   static constexpr std::uint32_t kPathLeft = 8;
   /// Those below name something else each time too, whenever a block of Variant::Once has been made.
   static constexpr std::uint32_t kFirstKept = kPathLeft + 1;
@@ -47,8 +50,11 @@ class BlockStore {
   MarkTime mark_of(std::uint32_t exit) const { return exit_marks_[exit]; }
   /// What is needed to tell the state at instruction `at` of `block`.
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
+  /// Of the instructions of `block`.
+  std::span<const InsnMeta> metas(const Block& block) const {
+    return std::span(metas_).subspan(block.first_meta, block.instructions);
+  }
   const CountTable& counts() const { return counts_; }
-  bool tallies() const { return tallies_; }
 
   // ---- finding it
   /// The index of the block that translates `pc`; kNone if there is none.
@@ -59,8 +65,8 @@ class BlockStore {
   }
   /// find() for this place or one close behind it follows soon.
   void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
-  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and each step below
-  /// needs what the one before it asked for two stops ago.
+  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and
+  /// each step below needs what the one before it asked for two stops ago.
   void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {
     const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
     const auto meta_of = [&](const PassedStop& stop) -> const InsnMeta& {
@@ -84,7 +90,8 @@ class BlockStore {
   std::uint32_t locate_side_exit(std::uint64_t cache_pc) const;
 
   // ---- making a block: begin(), add_meta() and add_exit() as it is emitted, add()
-  /// returns the index that `block`, of which pc and variant are known, will have; its first meta and exit are those that come next
+  /// returns the index that `block`, of which pc and variant are known, will have; its first meta and exit are those
+  /// that come next
   std::uint32_t begin(Block& block);
   InsnMeta& add_meta(const Block& block) {
     if (block.variant == Variant::Once) return next_once_meta();
@@ -94,7 +101,8 @@ class BlockStore {
   /// counts, least_words: as CountTable has them, where exits stand for counts
   /// returns its id
   std::uint32_t add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts, unsigned least_words);
-  /// The block is made, and is found from now on, unless it is of Variant::Once. The reference holds until the next call.
+  /// The block is made, and is found from now on, unless it is of Variant::Once. The reference holds until the next
+  /// call.
   const Block& add(const Block& block);
   /// Ids that no exit will have, for paths of the caller's. returns the first
   std::uint32_t reserve_exits(std::uint32_t count);
@@ -104,7 +112,8 @@ class BlockStore {
   bool note_page(std::uint64_t page) { return std::exchange(noted_page_, page) != page && by_page_.add_page(page); }
   /// `block` was made of code of a page that was noted.
   void add_to_page(std::uint64_t page, std::uint32_t block) { by_page_.add(page, block); }
-  /// No code of the pages from `first` to `last` is there any more; drop(block) is called for each block that was made of it.
+  /// No code of the pages from `first` to `last` is there any more; drop(block) is called for each block that was made
+  /// of it.
   template <typename Drop>
   void take_pages(std::uint64_t first, std::uint64_t last, Drop drop) {
     noted_page_ = kNoPage;
@@ -116,7 +125,8 @@ class BlockStore {
   void bury(std::uint32_t block);
   /// Too much of what there is is dead.
   bool mostly_dead() const {
-    // chosen: where a program makes its code anew again and again, what is dead is no more than what lives, and 2 MiB of code.
+    // chosen: where a program makes its code anew again and again, what is dead is no more than what lives, and 2 MiB
+    // of code.
     constexpr std::size_t kMostDead = 16'384;
     return dead_ > kMostDead && 2 * dead_ > blocks_.size();
   }

@@ -1,5 +1,5 @@
 // Instructions that the observer has marked, and how translated code keeps them apart: a mark begins a block of its own, so
-// that every exit of that block in the trace says the thread was there (Translator, marks.cc).
+// that every exit of that block in the trace says the thread was there (SuperblockBuilder, marks.cc).
 #pragma once
 
 #include <cstdint>

@@ -52,6 +52,7 @@ class FactCounts {
  public:
   explicit FactCounts(const LaneSet& lanes) : lanes_(lanes), entries_(kEntries), counts_(kEntries * lanes.size()) {}
 
+  std::size_t lanes() const { return lanes_.size(); }
   /// One retirement of an instruction with `facts`; of a REP string, without its memory accesses. Holds until the next call.
   std::span<const std::uint32_t> of(const arch::InsnFacts& facts, bool taken);
   /// into[lane] += them. `into` may be empty: where nobody asks for counts

@@ -1,5 +1,6 @@
-// A superblock before any code is made of it: the instructions on one way through the program, entered at the first of them, left behind
-// the last or by a branch in between that goes another way. And what those who choose, emit and look back at them have in common.
+// A superblock before any code is made of it: the instructions on one way through the program, entered at the first of
+// them, left behind the last or by a branch in between that goes another way. And what those who choose, emit and look
+// back at them have in common.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +45,8 @@ struct TranslationOptions {
   TraceForm form = TraceForm::Records;
   bool addresses =
       false;  // with TraceForm::Spaced: what is needed to tell all addresses is stored too (address_slots.h)
-  /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of Variant::UpTo
-  /// what a lane near its overflow counts.
+  /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of
+  /// Variant::UpTo what a lane near its overflow counts.
   std::uint8_t risks = 0;
   bool logs = false;  // with addresses: Variant::Logged is wanted
 
@@ -55,8 +56,8 @@ struct TranslationOptions {
   bool tallies() const { return form != TraceForm::Budget; }
   /// Whether Variant::Near exists: in the budget form, with brakes.
   bool has_near() const { return brakes && form == TraceForm::Budget; }
-  /// The most that runs in a block of Variant::Full before its brake, or before the exit where it has none. Fewer: less is left at a brake,
-  /// for Variant::Near. More: code without a place for a brake is cut into fewer pieces.
+  /// The most that runs in a block of Variant::Full before its brake, or before the exit where it has none. Fewer: less
+  /// is left at a brake, for Variant::Near. More: code without a place for a brake is cut into fewer pieces.
   unsigned most_unbraked() const {
     constexpr unsigned kMost = 10;
     return has_near() && max_instructions > kMost ? kMost : max_instructions;

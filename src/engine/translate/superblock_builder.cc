@@ -8,10 +8,12 @@ namespace zs::engine {
 namespace {
 
 constexpr unsigned kMostSideExits = 7;
-/// Bytes from the head of a loop to the branch that leads back, for a path that did not begin at the head. Measured: with longer ones cc1 takes
-/// 6 % longer, since most of such a loop is another path's already; with none a sieve takes 15 % longer, zstd 10 %, exceptions 8 %.
+/// Bytes from the head of a loop to the branch that leads back, for a path that did not begin at the head. Measured:
+/// with longer ones cc1 takes 6 % longer, since most of such a loop is another path's already; with none a sieve takes
+/// 15 % longer, zstd 10 %, exceptions 8 %.
 constexpr std::uint64_t kLongestLoop = 512;
-/// A path close to an overflow has so many instructions before it may end where a whole block begins: shorter ones are more of them. chosen
+/// A path close to an overflow has so many instructions before it may end where a whole block begins: shorter ones are
+/// more of them. chosen
 constexpr std::size_t kFewestNear = 12;
 
 /// Whether the registers behind it are known without looking, or it goes straight on to where they are stored.
@@ -29,7 +31,8 @@ const Path& SuperblockBuilder::replay(const Block& block, unsigned instructions)
 const Path& SuperblockBuilder::collect(std::uint64_t pc, Variant variant, unsigned limit) {
   const Path& path = follow(pc, variant, limit, false);
   if (!options_.addresses || !path.full || !walk_.stays()) return path;
-  // A core model's blocks end with branches, or with the longest path, and one that goes on in the next path is more work than a shorter one.
+  // A core model's blocks end with branches, or with the longest path, and one that goes on in the next path is more
+  // work than a shorter one.
   std::size_t whole = path.steps.size();
   while (whole != 0 && path.steps[whole - 1].insn.facts.branch == arch::BranchKind::None) --whole;
   if (whole == path.steps.size() || whole == 0) return path;
@@ -64,7 +67,8 @@ bool SuperblockBuilder::ends_before(std::uint64_t at) {
   if (walk_.variant == Variant::Full && options_.has_near() && size == options_.most_unbraked() &&
       (walk_.unseen || !path_.has_brake()))
     return !end(ExitKind::Direct, at);
-  // What has a translation is not translated twice. A core model's blocks end with branches, so there no path ends elsewhere.
+  // What has a translation is not translated twice. A core model's blocks end with branches, so there no path ends
+  // elsewhere.
   const auto may_end = [&] {
     return !options_.addresses || path_.steps.back().insn.facts.branch != arch::BranchKind::None;
   };
@@ -75,7 +79,8 @@ bool SuperblockBuilder::ends_before(std::uint64_t at) {
 bool SuperblockBuilder::end_full(std::uint64_t at) {
   path_.full = true;
   if (walk_.up_to_whole == 0 || walk_.up_to_whole == path_.steps.size()) return end(ExitKind::Direct, at);
-  // Behind a stop the program goes on there, in code that is hot, and not in a block that begins where this one was cut.
+  // Behind a stop the program goes on there, in code that is hot, and not in a block that begins where this one was
+  // cut.
   const std::uint64_t whole = path_.steps[walk_.up_to_whole].insn.pc;
   path_.steps.cut(walk_.up_to_whole);
   return end(ExitKind::Direct, whole);
@@ -154,7 +159,8 @@ bool SuperblockBuilder::is_risky(const Insn& insn) {
 // Whether to go on decoding at `target` after a direct transfer.
 bool SuperblockBuilder::worth_following(std::uint64_t target) const {
   if (source_.may_change_unseen(target) != walk_.unseen) return false;
-  // The longer, the better: each block looks for itself how far it may run, and what runs once in a period is predicted badly.
+  // The longer, the better: each block looks for itself how far it may run, and what runs once in a period is predicted
+  // badly.
   if (walk_.variant == Variant::Near) return true;
   const Steps& steps = path_.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -200,8 +206,8 @@ bool SuperblockBuilder::go_on_with_condition(PathStep& step, std::uint64_t& at) 
   const Insn& insn = step.insn;
   at = insn.next();
   if (walk_.variant != Variant::Step && insn.target <= insn.pc) {
-    // A loop: its taken side is the hot one. Go round while a whole further turn fits; where the path began in the middle of the
-    // loop, on to its head, or it would always be run in two pieces.
+    // A loop: its taken side is the hot one. Go round while a whole further turn fits; where the path began in the
+    // middle of the loop, on to its head, or it would always be run in two pieces.
     step.follow_taken = true;
     at = insn.target;
     const bool inside = std::any_of(path_.steps.begin(), path_.steps.end(),

@@ -1,6 +1,6 @@
-// Chooses superblocks: decodes from a guest pc on and goes through jumps, calls, returns to calls of its own, and round loops, straight on at
-// forward branches, up to where it may not or need not go on. The way of a block that exists is gone again from its pc: kept would be
-// memory for each instruction of each block, and is hardly ever asked for.
+// Chooses superblocks: decodes from a guest pc on and goes through jumps, calls, returns to calls of its own, and round
+// loops, straight on at forward branches, up to where it may not or need not go on. The way of a block that exists is
+// gone again from its pc: kept would be memory for each instruction of each block, and is hardly ever asked for.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class SuperblockBuilder {
                     const BlockStore& store, FactCounts& fact_counts)
       : source_(source), lanes_(lanes), options_(options), store_(store), fact_counts_(fact_counts) {}
 
-  /// The path that a new block takes, of at most `limit` instructions, cut where a core model wants it. Holds until the next call of
-  /// this or replay().
+  /// The path that a new block takes, of at most `limit` instructions, cut where a core model wants it. Holds until the
+  /// next call of this or replay().
   const Path& collect(std::uint64_t pc, Variant variant, unsigned limit);
   /// The first `instructions` of the path that `block` took, or fewer where the program's code has changed since.
   const Path& replay(const Block& block, unsigned instructions);

@@ -1,4 +1,5 @@
-// What the instructions of a block bring when they retire, on the way to an exit or to its middle. Nothing of that is kept when a block is
+// What the instructions of a block bring when they retire, on the way to an exit or to its middle. Nothing of that is
+// kept when a block is
 // made: its path is gone again when somebody asks, and what is asked for often stays.
 #pragma once
 
@@ -29,18 +30,19 @@ class SuperblockReplay {
   /// The taken branches on the path to an exit, oldest first (the last may be the exit's own).
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
 
-  /// At least `instructions` of the block's. Holds until the next call. CHECKs that they bring what the block's exits are said to.
+  /// At least `instructions` of the block's. Holds until the next call. CHECKs that they bring what the block's exits
+  /// are said to.
   const Retirements& retirements(std::uint32_t block, unsigned instructions);
   /// Whether the last of the first `instructions` is taken where they leave through `exit`; null: where they do not.
   static bool taken_at_end(const Retirements& path, unsigned instructions, const Exit* exit);
-  /// By lane, what the instructions on the path to an exit, or the first ones of a block, bring: before the first of them, before the
-  /// second, ..., after the last. Hold until the next call of either. An exit's are kept in one piece, because an end of a window
-  /// finds nothing of it in the caches.
+  /// By lane, what the instructions on the path to an exit, or the first ones of a block, bring: before the first of
+  /// them, before the second, ..., after the last. Hold until the next call of either. An exit's are kept in one piece,
+  /// because an end of a window finds nothing of it in the caches.
   std::span<const std::uint16_t> sums_to(std::uint32_t exit_id);
   std::span<const std::uint16_t> sums_into(std::uint32_t block, unsigned instructions);
 
-  /// The path to an exit, and the first `instructions` of a block's. With TranslationOptions::addresses. Hold until the next call of
-  /// either or until something is translated.
+  /// The path to an exit, and the first `instructions` of a block's. With TranslationOptions::addresses. Hold until the
+  /// next call of either or until something is translated.
   std::span<const PathInsn> path_to(std::uint32_t exit_id);
   std::span<const PathInsn> path_into(const Block& block, unsigned instructions);
 
