@@ -49,7 +49,7 @@ void BlockEmitter::emit(const Path& path, Block& block, std::uint32_t index, boo
   if (block.variant == Variant::Near) near_code_.emit_entry_check(out_, path);
   if (block.variant == Variant::Logged) emit_start_of_log();
   for (std::size_t i = 0; i < path.steps.size(); ++i) {
-    if (!state_.braked && horizon_check_.is_wanted(path, i, block)) emit_horizon_check(path, i);
+    if (options_.brakes && !state_.braked && horizon_check_.is_wanted(path, i, block)) emit_horizon_check(path, i);
     emit_step(path, i);
   }
   block.instructions = state_.instructions;

@@ -15,9 +15,7 @@ std::uint64_t brake_bytes(const TranslationOptions& options) {
 }
 
 bool HorizonCheck::is_wanted(const Path& path, std::size_t index, const Block& block) const {
-  if (!options_.brakes || block.variant != Variant::Full || block.unseen_changes ||
-      !overwrites_flags(path.steps[index].insn))
-    return false;
+  if (block.variant != Variant::Full || block.unseen_changes || !overwrites_flags(path.steps[index].insn)) return false;
   return index != 0 || (options_.has_near() && !path.has_brake());
 }
 

@@ -24,7 +24,7 @@ class HorizonCheck {
  public:
   HorizonCheck(const Window& window, const TranslationOptions& options) : window_(window), options_(options) {}
 
-  /// Whether it is to stand before instruction `index` of `path`, if it does not stand already.
+  /// Whether it is to stand before instruction `index` of `path`, where there are brakes and it does not stand already.
   bool is_wanted(const Path& path, std::size_t index, const Block& block) const;
   /// Ends with the jump that leaves early, whose rel32 is still to be patched. In the budget form it counts, for the
   /// whole path.

@@ -1,7 +1,6 @@
 #include "engine/translate/stand_in.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "base/check.h"
@@ -57,7 +56,7 @@ Gpr choose_stand_in(const Path& path, std::size_t index) {
 
 }  // namespace
 
-void StandIn::map(Emitter& out, const Path& path, std::size_t index) {
+void StandIn::map_anew(Emitter& out, const Path& path, std::size_t index) {
   const Insn& insn = path.steps[index].insn;
   if (is_there() && insn.mentions(static_cast<Gpr>(reg_))) unmap(out);
   if (!insn.mentions(kTracePointer) || is_there()) return;
@@ -74,9 +73,7 @@ void StandIn::unmap(Emitter& out) {
   reg_ = -1;
 }
 
-void StandIn::copy(const Insn& insn, std::uint8_t (&bytes)[16]) const {
-  std::memcpy(bytes, insn.bytes.data(), sizeof insn.bytes);
-  bytes[15] = 0;
+void StandIn::rewrite(const Insn& insn, std::uint8_t (&bytes)[16]) const {
   if (insn.mentions(kTracePointer)) rename_trace_register(bytes, insn, reg_);
   if (insn.fs) exchange_fs_prefix(bytes);
 }

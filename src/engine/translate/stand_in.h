@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "engine/isa_names.h"
 #include "engine/translate/context.h"
@@ -26,13 +27,22 @@ class StandIn {
   /// Which register holds, in code emitted now, what the program has in `reg`.
   Gpr of(int reg) const { return static_cast<Gpr>(reg == kTracePointer ? reg_ : reg); }
   /// Before instruction `index` of `path`: chooses one if need be, and frees one that this instruction mentions.
-  void map(Emitter& out, const Path& path, std::size_t index);
+  void map(Emitter& out, const Path& path, std::size_t index) {
+    if (is_there() || path.steps[index].insn.mentions(kTracePointer)) map_anew(out, path, index);
+  }
   void unmap(Emitter& out);
   /// The bytes of `insn` as they are to run: with the stand-in, and with GS for FS, since the program's FS base is
   /// there.
-  void copy(const Insn& insn, std::uint8_t (&bytes)[16]) const;
+  void copy(const Insn& insn, std::uint8_t (&bytes)[16]) const {
+    std::memcpy(bytes, insn.bytes.data(), sizeof insn.bytes);
+    bytes[15] = 0;
+    if (insn.mentions(kTracePointer) || insn.fs) rewrite(insn, bytes);
+  }
 
  private:
+  void map_anew(Emitter& out, const Path& path, std::size_t index);
+  void rewrite(const Insn& insn, std::uint8_t (&bytes)[16]) const;
+
   int reg_ = -1;
 };
 

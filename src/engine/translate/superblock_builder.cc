@@ -39,6 +39,7 @@ const Path& SuperblockBuilder::collect(std::uint64_t pc, Variant variant, unsign
   return follow(pc, variant, static_cast<unsigned>(whole), false);
 }
 
+// What it asks of each instruction is inline. Measured: with calls a translation takes 5 % longer.
 const Path& SuperblockBuilder::follow(std::uint64_t pc, Variant variant, unsigned limit, bool again) {
   path_.clear();
   planner_.clear(variant == Variant::Logged);
@@ -49,18 +50,18 @@ const Path& SuperblockBuilder::follow(std::uint64_t pc, Variant variant, unsigne
 }
 
 // returns false, which is what those say that do not go on
-bool SuperblockBuilder::end(ExitKind kind, std::uint64_t at) {
+inline bool SuperblockBuilder::end(ExitKind kind, std::uint64_t at) {
   path_.end_kind = kind;
   path_.end_pc = at;
   return false;
 }
 
-bool SuperblockBuilder::is_there(std::uint64_t pc) const {
+inline bool SuperblockBuilder::is_there(std::uint64_t pc) const {
   return store_.at(pc, walk_.variant == Variant::Logged ? Variant::Logged : Variant::Full) != kNone;
 }
 
 // Whether the path ends before the instruction at `at`, whatever that is.
-bool SuperblockBuilder::ends_before(std::uint64_t at) {
+inline bool SuperblockBuilder::ends_before(std::uint64_t at) {
   const std::size_t size = path_.steps.size();
   if (walk_.variant == Variant::Near && !walk_.again && size >= kFewestNear && is_there(at)) walk_.up_to_whole = size;
   if (size >= walk_.limit) return !end_full(at);
@@ -87,7 +88,7 @@ bool SuperblockBuilder::end_full(std::uint64_t at) {
 }
 
 // Whether the instruction at `at` is on the path now.
-bool SuperblockBuilder::add_step(std::uint64_t at) {
+inline bool SuperblockBuilder::add_step(std::uint64_t at) {
   const auto code = source_.fetch(at);
   if (code.empty()) return end(ExitKind::Unfetchable, at);
   PathStep& step = path_.steps.add();
@@ -104,7 +105,7 @@ bool SuperblockBuilder::add_step(std::uint64_t at) {
 }
 
 // How the path ends before `step`, if it may not be on it.
-std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
+inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
   const Insn& insn = step.insn;
   if (options_.addresses) {
     if (const auto kind = refusal_of_addresses(step)) return kind;
@@ -135,7 +136,7 @@ std::optional<ExitKind> SuperblockBuilder::refusal_of_addresses(PathStep& step) 
   return std::nullopt;
 }
 
-bool SuperblockBuilder::needs_step(const Insn& insn) const {
+inline bool SuperblockBuilder::needs_step(const Insn& insn) const {
   const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
   return insn.gs || uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
@@ -170,7 +171,7 @@ bool SuperblockBuilder::worth_following(std::uint64_t target) const {
 }
 
 // Past the step added last: whether the path goes on, and if so at `at`.
-bool SuperblockBuilder::go_on(std::uint64_t& at) {
+inline bool SuperblockBuilder::go_on(std::uint64_t& at) {
   PathStep& step = path_.steps.back();
   const Insn& insn = step.insn;
   if (path_.mark == MarkTime::After) return end(ExitKind::Direct, insn.next());
