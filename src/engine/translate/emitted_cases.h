@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string_view>
 
 #include "engine/translate/block.h"
@@ -35,6 +36,8 @@ struct EmittedCase {
   std::string_view guest;
   std::string_view emitted;
 };
+/// How GoogleTest shows a case.
+inline void PrintTo(const EmittedCase& of, std::ostream* out) { *out << of.guest; }
 
 // clang-format off
 inline constexpr EmittedCase kEmittedCases[] = {

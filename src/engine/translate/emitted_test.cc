@@ -22,14 +22,11 @@
 #include <vector>
 
 #include "engine/translate/emitted_cases.h"
+#include "engine/translate/reserved_window.h"
 #include "engine/translate/translator.h"
 
 namespace zs::engine {
 namespace {
-
-constexpr std::uint64_t kWindow = 0x6000'0000;
-constexpr std::size_t kCodeBytes = 1 << 20;
-constexpr int kFirstPrivateFd = 100;
 
 std::vector<std::uint8_t> bytes_of(std::string_view hex) {
   std::vector<std::uint8_t> bytes;
@@ -245,14 +242,8 @@ constexpr bool without_direct_table() {
 /// Translates a case, in a window where the engine has it.
 class EmittedCode : public testing::TestWithParam<EmittedCase> {
  protected:
-  EmittedCode() {
-    void* const at = mmap(reinterpret_cast<void*>(kWindow), Window::bytes_needed(kCodeBytes), PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    EXPECT_EQ(at, reinterpret_cast<void*>(kWindow));
-  }
+  EmittedCode() = default;
   ~EmittedCode() override {
-    translator_.reset();
-    munmap(reinterpret_cast<void*>(kWindow), Window::bytes_needed(kCodeBytes));
     if (!direct_table_.empty()) munmap(reinterpret_cast<void*>(direct_table_.start), direct_table_.size());
   }
   EmittedCode(const EmittedCode&) = delete;
@@ -261,7 +252,8 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
   bool has(unsigned setup) const { return (GetParam().setup & setup) != 0; }
 
   void translate() {
-    window_ = std::make_unique<Window>(kWindow, kCodeBytes, kFirstPrivateFd);
+    window_ =
+        std::make_unique<Window>(ReservedWindow::kBase, ReservedWindow::kCodeBytes, ReservedWindow::kFirstPrivateFd);
     if (has(kDirect)) {
       window_->map_direct_table({});
       ASSERT_TRUE(window_->has_direct_table());
@@ -345,6 +337,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     return text.data();
   }
 
+  const ReservedWindow reserved_;
   CaseSource source_{GetParam()};
   const LaneSet lanes_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
