@@ -1,4 +1,4 @@
-// For tests: a window where the engine has it. The room that the trace may grow into is reserved, as the program's address space is.
+// For tests: a window where the engine has it. What the trace may grow into is reserved, as the program's addresses are.
 #pragma once
 
 #include <gtest/gtest.h>
