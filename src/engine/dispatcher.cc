@@ -29,7 +29,7 @@ constexpr std::uint64_t kFewestRecords = 8;
 constexpr std::uint64_t kFewestBeforeLog = 64;
 constexpr std::uint64_t kFewestBudget = 128;
 // A brake lets pass what was entered so far away, and is not so far away where it does not.
-static_assert(kFewestBudget > Translator::kMostBraked + Window::kBrakeBudget);
+static_assert(kFewestBudget > TranslationOptions::kMostBraked + Window::kBrakeBudget);
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
@@ -138,7 +138,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       break;
     }
     case ExitReason::Fault: {
-      const Translator::Place place = run_.translator->locate(thread.fault.cache_pc);
+      const BlockStore::Place place = run_.translator->locate(thread.fault.cache_pc);
       CHECK(place.block != kNone);
       thread.pc = place.pc;
       const Block block = run_.translator->block(place.block);

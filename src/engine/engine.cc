@@ -88,7 +88,7 @@ void Runtime::start(ProgramPlan plan) {
   for (const GuestMapping& mapping : run_.program.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
   run_.counting = CountingMode(thread.cpu);
   accountant_.tally.begin();
-  const Translator::Options options = run_.counting.translator_options(run_.config);
+  const TranslationOptions options = run_.counting.translator_options(run_.config);
   if (run_.counting.form == TraceForm::Budget && options.brakes) run_.window.bias_pointer();
   run_.stubs = generate_stubs(run_.window, &dispatch_entry);
   if (run_.counting.form == TraceForm::Budget) run_.window.use_budget_view();

@@ -90,7 +90,7 @@ void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uin
   if (run_.counting.cuts) {
     tally.look_at_room();
     tally.clear();
-    tally.add_path(translator.sums_into(index, instructions));
+    tally.add_path(translator.replay().sums_into(index, instructions));
     return tally.count();
   }
   if (block.variant == Variant::Logged) return logged.count_into(index, instructions, pc);
@@ -102,7 +102,7 @@ void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uin
     core.advance_time();
   }
   std::vector<std::uint32_t> prefix(run_.counting.lanes->size(), 0);
-  translator.count_prefix(block, instructions, prefix);
+  translator.replay().count_prefix(block, instructions, prefix);
   for (std::size_t lane = 0; lane < prefix.size(); ++lane) tally.totals()[lane] += prefix[lane];
   tally.count();
 }

@@ -33,7 +33,7 @@ class Accountant {
   Tally tally;
   CoreFeeder core;
   Marks marks;
-  Steps steps;
+  SingleSteps steps;
   LoggedTrace logged;
 
  private:

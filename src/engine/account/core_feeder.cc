@@ -47,7 +47,7 @@ void CoreFeeder::bound_memory(CorePaths::Path path) {
 CorePaths::Path CoreFeeder::path(std::uint32_t exit_id) {
   if (const CorePaths::Path known = paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
   const Exit& exit = run_.translator->exit(exit_id);
-  const auto insns = run_.translator->path_to(exit_id);
+  const auto insns = run_.translator->replay().path_to(exit_id);
   const CorePaths::Path path =
       paths_.describe(exit_id, run_.translator->block(exit.block).pc, insns,
                       exit.kind == ExitKind::Indirect ? 0 : exit.target, *run_.thread->cpu.core);
@@ -97,11 +97,11 @@ bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to,
 void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::uint64_t next) {
   if (instructions == 0) return;
   forget_flushed_paths();
-  const auto insns = run_.translator->path_into(block, instructions);
+  const auto insns = run_.translator->replay().path_into(block, instructions);
   arch::CoreFeed& core = *run_.thread->cpu.core;
-  paths_.describe(Translator::kPathLeft, block.pc, insns, next, core);
+  paths_.describe(BlockStore::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
-      .path = Translator::kPathLeft, .slots = run_.window.slot_number_at(run_.context.trace_pointer), .next = next};
+      .path = BlockStore::kPathLeft, .slots = run_.window.slot_number_at(run_.context.trace_pointer), .next = next};
   core.run({&run, 1}, slot_values(run_.window.slots()));
 }
 
@@ -196,10 +196,10 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   arch::CoreFeed& core = *run_.thread->cpu.core;
   if (paths_[number].kind == CorePaths::Path::Unknown) {
     const bool branch = step.insn.facts.branch != arch::BranchKind::None;
-    const Translator::PathInsn insn{.insn = &step.insn,
-                                    .slots = &step.slots,
-                                    .taken = branch && (!conditional || taken),
-                                    .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
+    const PathInsn insn{.insn = &step.insn,
+                        .slots = &step.slots,
+                        .taken = branch && (!conditional || taken),
+                        .went_to = branch && (!conditional || taken) ? step.insn.target : 0};
     bound_memory(paths_.describe(number, step.insn.pc, {&insn, 1}, next, core));
   }
   for (const InsnSlots::Store& store : std::span(step.slots.after).first(step.slots.stores_after))

@@ -6,7 +6,7 @@
 namespace zs::engine {
 namespace {
 
-bool ends_indirectly(std::span<const Translator::PathInsn> insns) {
+bool ends_indirectly(std::span<const PathInsn> insns) {
   using enum arch::BranchKind;
   const arch::BranchKind branch = insns.back().insn->facts.branch;
   return branch == IndirectJump || branch == IndirectCall || branch == Return;
@@ -14,9 +14,8 @@ bool ends_indirectly(std::span<const Translator::PathInsn> insns) {
 
 }  // namespace
 
-CorePaths::Path CorePaths::describe(std::uint32_t number, std::uint64_t first,
-                                    std::span<const Translator::PathInsn> insns, std::uint64_t next,
-                                    arch::CoreFeed& core) {
+CorePaths::Path CorePaths::describe(std::uint32_t number, std::uint64_t first, std::span<const PathInsn> insns,
+                                    std::uint64_t next, arch::CoreFeed& core) {
   if (paths_.size() <= number) paths_.resize(std::max<std::size_t>(number + 1u, 2 * paths_.size()));
   Path& path = paths_[number];
   described_ += path.kind == Path::Unknown ? 1 : 0;
@@ -28,7 +27,7 @@ CorePaths::Path CorePaths::describe(std::uint32_t number, std::uint64_t first,
   if (insns.empty()) return path;
   instructions_.clear();
   accesses_.clear();
-  for (const Translator::PathInsn& from : insns) {
+  for (const PathInsn& from : insns) {
     arch::PathInstruction& insn = instructions_.emplace_back();
     insn.pc = from.insn->pc;
     insn.target = from.went_to;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arch/core_feed.h"
-#include "engine/translate/translator.h"
+#include "engine/translate/superblock.h"
 
 namespace zs::engine {
 
@@ -44,8 +44,8 @@ class CorePaths {
   std::size_t bytes() const { return paths_.size() * sizeof(Path); }
   /// Describes it to the engine and to `core`.
   /// next  where it goes on; 0: an indirect branch decides
-  Path describe(std::uint32_t number, std::uint64_t first, std::span<const Translator::PathInsn> insns,
-                std::uint64_t next, arch::CoreFeed& core);
+  Path describe(std::uint32_t number, std::uint64_t first, std::span<const PathInsn> insns, std::uint64_t next,
+                arch::CoreFeed& core);
   /// All numbers name something new from now on.
   void forget_all();
 

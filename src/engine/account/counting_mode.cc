@@ -164,8 +164,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu) {
   form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
 }
 
-Translator::Options CountingMode::translator_options(const Config& config) const {
-  Translator::Options options;
+TranslationOptions CountingMode::translator_options(const Config& config) const {
+  TranslationOptions options;
   options.max_instructions = config.max_block_instructions;
   options.virtual_time = config.virtual_time;
   options.form = form;
@@ -175,7 +175,7 @@ Translator::Options CountingMode::translator_options(const Config& config) const
   options.wants_retirements = cuts && form != TraceForm::Budget;
   options.logs = logs;
   options.brakes = has_lahf() && (risks != 0 || any_near()) &&
-                   (form != TraceForm::Budget || config.max_block_instructions <= Translator::kMostBraked);
+                   (form != TraceForm::Budget || config.max_block_instructions <= TranslationOptions::kMostBraked);
   return options;
 }
 

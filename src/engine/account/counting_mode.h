@@ -29,12 +29,12 @@ struct CountingMode {
   bool logs = false;          // overflows of modelled events are found in the trace, in blocks of Variant::Logged
   bool time_is_near = false;  // a counter of time may overflow
   bool others_are_near = false;  // a lane that is not modelled may overflow
-  std::uint8_t risks = 0;        // Translator::Options
+  std::uint8_t risks = 0;        // TranslationOptions
   /// Signals whose changes alone may overflow a modelled lane in Variant::Logged; none: others may, or more is asked of the trace.
   arch::SignalSet seldom;
 
   bool any_near() const;
-  Translator::Options translator_options(const Config& config) const;
+  TranslationOptions translator_options(const Config& config) const;
 };
 
 /// What may pass before the first counter of time wraps, as core cycles at least.

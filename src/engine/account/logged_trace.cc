@@ -88,7 +88,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     if (!path_) path_.emplace(owner_.path(ids_, at_));
     const LoggedBlock::LoggedInsn& insn = path_->block.insns[told_];
     const bool taken = path_->taken(told_);
-    const auto counts = owner_.run_.translator->counts_of(insn.facts, taken);
+    const auto counts = owner_.run_.translator->replay().counts_of(insn.facts, taken);
     std::copy(counts.begin(), counts.end(), owner_.tally_.more().begin());
     if (modelled) owner_.tally_.add_signals(owner_.tally_.more());
     if (!owner_.tally_.adds_up()) {
@@ -175,7 +175,7 @@ const LoggedBlock& LoggedTrace::block(std::uint32_t index) {
   LoggedBlock& logged = at->second;
   if (!fresh) return logged;
   const Block& block = run_.translator->block(index);
-  for (const Translator::PathInsn& insn : run_.translator->path_into(block, block.instructions)) {
+  for (const PathInsn& insn : run_.translator->replay().path_into(block, block.instructions)) {
     const InsnSlots& slots = *insn.slots;
     logged.insns.push_back({.pc = insn.insn->pc,
                             .delta = slots.delta,

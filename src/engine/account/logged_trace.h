@@ -49,7 +49,7 @@ struct LoggedPath {
 
 class LoggedTrace {
  public:
-  LoggedTrace(Run& run, Tally& tally, CoreFeeder& core, Marks& marks, Steps& steps)
+  LoggedTrace(Run& run, Tally& tally, CoreFeeder& core, Marks& marks, SingleSteps& steps)
       : run_(run), tally_(tally), core_(core), marks_(marks), steps_(steps) {}
 
   /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
@@ -84,7 +84,7 @@ class LoggedTrace {
   Tally& tally_;
   CoreFeeder& core_;
   Marks& marks_;
-  Steps& steps_;
+  SingleSteps& steps_;
   bool running_ = false;
   std::uint64_t bytes_ = kFewest;
   std::unordered_map<std::uint32_t, LoggedBlock> blocks_;  // by block

@@ -11,7 +11,7 @@
 namespace zs::engine {
 
 // tell_core: that the instruction runs, where there is one and it is not told otherwise
-void Steps::begin(bool tell_core) {
+void SingleSteps::begin(bool tell_core) {
   StepInProgress& step = run_.thread->step;
   const Insn* const found = insns_.find(run_.thread->pc, run_.code->fetch(run_.thread->pc), run_.config.virtual_time);
   if (found == nullptr) return;
@@ -27,14 +27,14 @@ void Steps::begin(bool tell_core) {
 }
 
 // The instruction at `pc`, which runs or has run among others, as it was when its block was made. Holds until the next is asked for.
-const Insn& Steps::insn_alone(std::uint64_t pc) {
+const Insn& SingleSteps::insn_alone(std::uint64_t pc) {
   const Insn* const insn = insns_.find(pc, run_.code->fetch(pc), run_.config.virtual_time);
   CHECK(insn != nullptr, pc);
   return *insn;
 }
 
 // What there is to say of it without addresses and marks.
-arch::Retired Steps::retired_alone(const Insn& insn) {
+arch::Retired SingleSteps::retired_alone(const Insn& insn) {
   arch::Retired retired;
   static_cast<arch::InsnFacts&>(retired) = insn.facts;
   retired.ip = insn.pc;
@@ -44,8 +44,8 @@ arch::Retired Steps::retired_alone(const Insn& insn) {
 }
 
 // The registers are those after it.
-void Steps::retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
-                         std::uint64_t flags) {
+void SingleSteps::retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                               std::uint64_t flags) {
   arch::Retired retired = retired_alone(insn);
   retired.taken = taken;
   retired.next_ip = next;
@@ -55,19 +55,20 @@ void Steps::retire_alone(const Insn& insn, bool taken, std::uint64_t next, const
 }
 
 // One that goes straight on.
-void Steps::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
+void SingleSteps::retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16],
+                                std::uint64_t flags) {
   if (!run_.thread->cpu.pmus.empty()) retire_alone(insn_alone(pc), false, next, gprs, flags);
 }
 
 // A direct branch that is no call, so the registers are those before it and after it.
-void Steps::retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
+void SingleSteps::retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags) {
   const Insn& insn = insn_alone(pc);
   CHECK(insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump, pc);
   const bool taken = insn.flow != Flow::ConditionalJump || holds(insn.condition, flags);
   retire_alone(insn, taken, taken ? insn.target : insn.next(), gprs, flags);
 }
 
-std::uint64_t Steps::effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const {
+std::uint64_t SingleSteps::effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const {
   std::uint64_t address = static_cast<std::uint64_t>(operand.displacement);
   if (operand.rip_relative) address += next_pc;
   if (operand.base >= 0) address += run_.context.gpr[operand.base];
@@ -86,7 +87,7 @@ std::uint64_t Steps::effective_address(const MemoryOperand& operand, std::uint64
   return address;
 }
 
-void Steps::retire(bool taken) {
+void SingleSteps::retire(bool taken) {
   StepInProgress& step = run_.thread->step;
   if (!step.active) return;
   step.active = false;

@@ -10,9 +10,9 @@
 
 namespace zs::engine {
 
-class Steps {
+class SingleSteps {
  public:
-  Steps(Run& run, Tally& tally, CoreFeeder& core, Marks& marks)
+  SingleSteps(Run& run, Tally& tally, CoreFeeder& core, Marks& marks)
       : run_(run), tally_(tally), core_(core), marks_(marks) {}
 
   /// The instruction at the thread's pc is about to run alone.

@@ -25,7 +25,7 @@ Allowance Tally::allowance() const {
       const std::uint64_t words = headroom / (spaced ? run_.counting.units[lane] : most);
       const std::uint64_t last = spaced ? run_.translator->counts().most_words() : 1;
       allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
-      // The same for all, so that the pointer alone tells the distance (Translator::near_end).
+      // The same for all, so that the pointer alone tells the distance (near_end(), engine/translate/near_code.h).
       const std::uint64_t unseen = run_.translator->most_unbraked();
       allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
       allowed.instructions = std::min(allowed.instructions, headroom / run_.counting.per_instruction[lane]);
@@ -81,21 +81,22 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
     selects.push_back(select);
   }
   if (selects.empty()) return;
-  const auto pass_every_filter = [&](const Translator::PathBranch& branch) {
+  const auto pass_every_filter = [&](const PathBranch& branch) {
     return std::ranges::all_of(selects,
                                [&](arch::LbrSelect select) { return arch::lets_through(select, branch.kind); });
   };
   std::size_t first = to;
   std::size_t found = 0;
   while (first > from && (all || found < kDeepestStack)) {
-    const auto& branches = run_.translator->branches_to(records[--first]);
+    const auto& branches = run_.translator->replay().branches_to(records[--first]);
     found += static_cast<std::size_t>(std::ranges::count_if(branches, pass_every_filter));
   }
   const arch::CoreFeed* const core = run_.thread->cpu.core;
   std::size_t left = 0;
-  for (std::size_t i = first; core != nullptr && i < to; ++i) left += run_.translator->branches_to(records[i]).size();
+  for (std::size_t i = first; core != nullptr && i < to; ++i)
+    left += run_.translator->replay().branches_to(records[i]).size();
   for (std::size_t i = first; i < to; ++i) {
-    for (const auto& branch : run_.translator->branches_to(records[i])) {
+    for (const auto& branch : run_.translator->replay().branches_to(records[i])) {
       std::uint64_t target = branch.to;
       if (target == 0)
         target = i + 1 < records.size() ? run_.translator->block(run_.translator->exit(records[i + 1]).block).pc
@@ -162,13 +163,13 @@ void Tally::count_and_cut(std::span<const std::uint32_t> ids) {
     const std::size_t within = run_.translator->counts().add_within(now, room_, totals_);
     ids = ids.subspan(within);
     if (within == now.size()) continue;
-    add_path(run_.translator->sums_to(ids[0]));
+    add_path(run_.translator->replay().sums_to(ids[0]));
     ids = ids.subspan(1);
   }
   count(totals_);
 }
 
-/// sums  what its instructions bring, as Translator::sums_to has it
+/// sums  what its instructions bring, as SuperblockReplay::sums_to has it
 void Tally::add_path(std::span<const std::uint16_t> sums) {
   const std::size_t lanes = run_.counting.lanes->size();
   const auto instructions = static_cast<unsigned>(sums.size() / lanes - 1);

@@ -48,7 +48,7 @@ class Tally {
   bool adds_up();
   /// Counts records, and cuts where one overflows a counter.
   void count_and_cut(std::span<const std::uint32_t> ids);
-  /// sums  what a path's instructions bring, as Translator::sums_to has it
+  /// sums  what a path's instructions bring, as SuperblockReplay::sums_to has it
   void add_path(std::span<const std::uint16_t> sums);
   /// Of a budget trace: which instruction it is does not matter where nothing but instructions is counted.
   void count_and_cut_instructions(std::uint64_t instructions);

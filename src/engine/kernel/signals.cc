@@ -217,7 +217,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     return;
   }
   if (synchronous) {
-    const Translator::Place place = in_code ? run_.translator->locate(pc) : Translator::Place{};
+    const BlockStore::Place place = in_code ? run_.translator->locate(pc) : BlockStore::Place{};
     if (place.block == kNone) {
       // Our own code faulted. Say where, and end as any other failure of ours.
       char text[] = "zeroskid: internal error: fault in the engine at 0x0000000000000000, address 0x0000000000000000\n";

@@ -19,7 +19,7 @@ enum class Variant : std::uint8_t {
   // beyond the overflow, which is found when the trace is read; linked to its like.
   Logged,
   // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the horizon
-  // closer (Translator::Options::risks). Unlike what is made once, kept, because to describe it to the model costs more.
+  // closer (TranslationOptions::risks). Unlike what is made once, kept, because to describe it to the model costs more.
   UpTo0,
   UpTo1,
   UpTo2,
@@ -68,7 +68,7 @@ struct Exit {
   std::uint64_t pc = 0;  // of the instruction that leaves where the kind says so, and of a side exit's branch
   std::uint64_t target = 0;
   std::uint32_t patch_after = 0;  // end of the rel32 that leaves; 0 if it cannot be linked
-  // Of a side exit of which another copy can be made, closer to where it leads (Translator::link):
+  // Of a side exit of which another copy can be made, closer to where it leads (BlockLinker::link):
   std::uint32_t branch_after = 0;  // end of the rel32 of the branch that leads to it, else 0
   std::uint32_t stub = 0;          // where it was made first; of the end of a path that is quiet, where its id is told
   std::uint32_t block = kNone;
@@ -78,7 +78,7 @@ struct Exit {
   std::int16_t advance = 0;             // in the budget form: what is added to the trace pointer
   ExitKind kind = ExitKind::Direct;
   bool taken = false;      // a side exit of a branch whose fall-through (or target) the block follows
-  bool brake = false;      // taken because the trace pointer has come close to the guard (Translator::emit_brake)
+  bool brake = false;      // taken because the trace pointer has come close to the guard (HorizonCheck)
   bool adjacent = false;   // linked to what follows: the jump is a NOP
   bool near = false;       // says its id in Context::exit_id, not in the trace, and is linked to Variant::Near
   bool quiet = false;      // behind a brake in the budget form: says its id there too

@@ -6,24 +6,17 @@
 #include <csignal>
 #include <cstdint>
 
+#include "engine/translate/reserved_window.h"
+
 namespace zs::engine {
 namespace {
 
-constexpr std::size_t kCodeBytes = 1 << 20;
-constexpr int kFirstPrivateFd = 100;
+constexpr std::uint64_t kBase = ReservedWindow::kBase;
+constexpr std::size_t kCodeBytes = ReservedWindow::kCodeBytes;
+constexpr int kFirstPrivateFd = ReservedWindow::kFirstPrivateFd;
 
-/// Where the engine has it; the room that the trace may grow into is reserved, as the program's address space is.
 class WindowTest : public testing::Test {
  protected:
-  WindowTest() {
-    void* const at = mmap(reinterpret_cast<void*>(kBase), Window::bytes_needed(kCodeBytes), PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    EXPECT_EQ(at, reinterpret_cast<void*>(kBase));
-  }
-  ~WindowTest() override { munmap(reinterpret_cast<void*>(kBase), Window::bytes_needed(kCodeBytes)); }
-  WindowTest(const WindowTest&) = delete;
-  WindowTest& operator=(const WindowTest&) = delete;
-
   static std::uint64_t bytes_of_trace(const Window& window) { return window.trace_end() - window.trace_begin(); }
   static volatile std::uint32_t& word(std::uint64_t at) { return *reinterpret_cast<volatile std::uint32_t*>(at); }
   /// For a test that dies of it: of the signal itself, which a sanitizer would answer with a report of its own.
@@ -32,7 +25,7 @@ class WindowTest : public testing::Test {
     word(at) = 1;
   }
 
-  static constexpr std::uint64_t kBase = 0x6000'0000;
+  const ReservedWindow reserved_;
 };
 
 TEST_F(WindowTest, TheBudgetViewGrowsBackwardsFromItsGuardUpToItsBound) {

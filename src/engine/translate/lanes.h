@@ -52,8 +52,15 @@ class FactCounts {
  public:
   explicit FactCounts(const LaneSet& lanes) : lanes_(lanes), entries_(kEntries), counts_(kEntries * lanes.size()) {}
 
+  std::size_t lanes() const { return lanes_.size(); }
   /// One retirement of an instruction with `facts`; of a REP string, without its memory accesses. Holds until the next call.
   std::span<const std::uint32_t> of(const arch::InsnFacts& facts, bool taken);
+  /// into[lane] += them. `into` may be empty: where nobody asks for counts
+  void add(const arch::InsnFacts& facts, bool taken, std::span<std::uint32_t> into) {
+    if (into.empty()) return;
+    const auto counts = of(facts, taken);
+    for (std::size_t lane = 0; lane < into.size(); ++lane) into[lane] += counts[lane];
+  }
 
  private:
   static constexpr std::size_t kEntries = 512;

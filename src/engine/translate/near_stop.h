@@ -1,5 +1,5 @@
 // The last block before an overflow. A block of Variant::Near compares the trace pointer at the boundaries of its instructions with
-// what it is there if the overflow is next, or was just now (Translator::emit_stop_check). Before that block is entered the stop is
+// what it is there if the overflow is next, or was just now (NearCode::emit_stop_check). Before that block is entered the stop is
 // chosen: before the instruction that may not run unobserved, or behind it. Where it is known what the overflow will do
 // (pmu::Pmu::repeating), the state at the stop is put aside for C++, and the program goes on at once, with the next period. Called by
 // translated code with the program's vector registers, flags and thread-local storage in place, so it is compiled for general registers

@@ -1,0 +1,198 @@
+#include "engine/translate/block_linker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/translate/reserved_window.h"
+#include "engine/translate/translator.h"
+
+namespace zs::engine {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// Pieces of code, each at the beginning of a page of its own, so that one can be killed without the others.
+class Pages final : public CodeSource {
+ public:
+  static constexpr std::uint64_t kFirst = 0x4000'0000;
+  static constexpr std::uint64_t pc(std::uint64_t page) { return kFirst + 4096 * page; }
+
+  void put(std::uint64_t page, const Bytes& code) { pages_[page] = code; }
+  std::span<const std::uint8_t> fetch(std::uint64_t pc) override {
+    const auto page = pages_.find((pc - kFirst) / 4096);
+    const std::uint64_t offset = pc % 4096;
+    if (page == pages_.end() || offset >= page->second.size()) return {};
+    return std::span(page->second).subspan(offset, std::min<std::size_t>(15, page->second.size() - offset));
+  }
+  bool may_change_unseen(std::uint64_t /*pc*/) override { return false; }
+  Mark mark(const Insn& /*insn*/) override { return {}; }
+  void translated(std::uint64_t /*page*/) override {}
+
+ private:
+  std::map<std::uint64_t, Bytes> pages_;
+};
+
+/// jmp to the page behind this one; test eax, eax and jz there; inc eax.
+const Bytes kJumpOn{0xE9, 0xFB, 0x0F, 0x00, 0x00}, kBranchOn{0x85, 0xC0, 0x0F, 0x84, 0xF8, 0x0F, 0x00, 0x00},
+    kReturn{0xFF, 0xC0, 0xC3};
+
+/// With translations of two instructions at most, and without a direct table.
+class BlockLinkerTest : public testing::Test {
+ protected:
+  std::uint32_t get(std::uint64_t page, std::uint32_t from = kNone) {
+    return translator_->index_of(translator_->get(Pages::pc(page), Variant::Full, from));
+  }
+  void kill(std::uint64_t page) { translator_->invalidate(Pages::pc(page), Pages::pc(page) + 1); }
+  const Block& block(std::uint32_t index) const { return translator_->block(index); }
+  const Exit& exit(std::uint32_t id) const { return translator_->exit(id); }
+  /// The end of the path, and its one side exit.
+  std::uint32_t end_of(std::uint32_t index) const { return block(index).first_exit; }
+  std::uint32_t side_exit_of(std::uint32_t index) const { return block(index).first_exit + 1; }
+  /// Where the rel32 that ends at `after` leads.
+  static std::uint64_t target(std::uint64_t after) {
+    std::int32_t distance;
+    std::memcpy(&distance, reinterpret_cast<const void*>(after - sizeof distance), sizeof distance);
+    return after + static_cast<std::uint64_t>(std::int64_t{distance});
+  }
+  static std::uint8_t byte(std::uint64_t at) { return *reinterpret_cast<const std::uint8_t*>(at); }
+  std::uint64_t& hashed(std::uint64_t pc) const { return window_.jump_table()[pc & 0xFFFF]; }
+
+  /// Of an exit that counts so many instructions as records do: a store and an addition to the pointer.
+  static constexpr std::uint64_t kRecordBytes = 11;
+
+  const ReservedWindow reserved_;
+  Window window_{ReservedWindow::kBase, ReservedWindow::kCodeBytes, ReservedWindow::kFirstPrivateFd};
+  Stubs stubs_ = generate_stubs(window_, [](Context* /*context*/) { return std::uint64_t{0}; });
+  Pages code_;
+  const LaneSet lanes_{
+      std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
+  const std::vector<std::uint32_t> units_{0};
+  std::unique_ptr<Translator> translator_ =
+      std::make_unique<Translator>(window_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 1});
+};
+
+TEST_F(BlockLinkerTest, AnExitLeadsToTheDispatcherButWhileItIsLinked) {
+  code_.put(0, kJumpOn);
+  code_.put(1, kReturn);
+  const std::uint32_t from = get(0), to = get(1);
+  const std::uint64_t after = exit(end_of(from)).patch_after;
+  EXPECT_EQ(target(after), stubs_.unlinked);
+  translator_->link(end_of(from), block(to));
+  EXPECT_EQ(target(after), block(to).entry);
+  EXPECT_EQ(exit(end_of(from)).linked_to, to);
+  kill(1);
+  EXPECT_EQ(target(after), stubs_.unlinked);
+  EXPECT_EQ(exit(end_of(from)).linked_to, kNone);
+  EXPECT_FALSE(block(from).dead);
+}
+
+TEST_F(BlockLinkerTest, TheEndOfAPathIsLinkedAsItIsMadeIfWhatItLeadsToIsThere) {
+  code_.put(0, kJumpOn);
+  code_.put(1, kReturn);
+  const std::uint32_t to = get(1), from = get(0);
+  EXPECT_EQ(target(exit(end_of(from)).patch_after), block(to).entry);
+}
+
+TEST_F(BlockLinkerTest, ABlockMadeForTheEndOfTheLastFollowsItWithoutAJump) {
+  code_.put(0, kJumpOn);
+  code_.put(1, kReturn);
+  const std::uint32_t from = get(0), end = end_of(from), to = get(1, end);
+  translator_->link(end, block(to));
+  EXPECT_EQ(block(to).entry, exit(end).patch_after);
+  EXPECT_EQ(byte(exit(end).patch_after - 5), 0x0F);  // a NOP
+  kill(1);
+  EXPECT_EQ(byte(exit(end).patch_after - 5), 0xE9);
+  EXPECT_EQ(target(exit(end).patch_after), stubs_.unlinked);
+}
+
+TEST_F(BlockLinkerTest, TheRecordOfASideExitStandsAgainInFrontOfTheBlockMadeForIt) {
+  code_.put(0, kBranchOn);
+  code_.put(1, kReturn);
+  translator_ =
+      std::make_unique<Translator>(window_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
+  const std::uint32_t from = get(0), side = side_exit_of(from);
+  ASSERT_NE(exit(side).branch_after, 0u);
+  EXPECT_EQ(target(exit(side).branch_after), exit(side).stub);
+  const std::uint32_t to = get(1, side);
+  translator_->link(side, block(to));
+  EXPECT_EQ(target(exit(side).branch_after), block(to).entry - kRecordBytes);
+  kill(1);
+  EXPECT_EQ(target(exit(side).branch_after), exit(side).stub);
+}
+
+TEST_F(BlockLinkerTest, ASideExitToABlockThatIsThereGetsACopyBehindTheLast) {
+  code_.put(0, kBranchOn);
+  code_.put(1, kReturn);
+  translator_ =
+      std::make_unique<Translator>(window_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
+  const std::uint32_t to = get(1), from = get(0), side = side_exit_of(from);
+  translator_->link(side, block(to));
+  const std::uint64_t copy = target(exit(side).branch_after);
+  EXPECT_EQ(copy, block(from).entry + block(from).code_bytes);
+  EXPECT_EQ(target(copy + kRecordBytes + 5), block(to).entry);
+}
+
+TEST_F(BlockLinkerTest, WhatIsKilledLeavesTheListsOfWhatItLedTo) {
+  code_.put(0, kJumpOn);
+  code_.put(1, kReturn);
+  const std::uint32_t to = get(1), from = get(0);
+  ASSERT_EQ(block(to).incoming, end_of(from));
+  kill(0);
+  EXPECT_EQ(block(to).incoming, kNone);
+  EXPECT_TRUE(block(from).dead);
+  EXPECT_EQ(translator_->find(Pages::pc(0), Variant::Full), nullptr);
+}
+
+TEST_F(BlockLinkerTest, OnlyBlocksOfTheSameKindAreLinked) {
+  code_.put(0, kJumpOn);
+  code_.put(1, kReturn);
+  const std::uint32_t from = get(0);
+  translator_->link(end_of(from), translator_->get(Pages::pc(1), Variant::Step));
+  EXPECT_EQ(exit(end_of(from)).linked_to, kNone);
+}
+
+// Places of the hashed table that several blocks share are chains of checks.
+TEST_F(BlockLinkerTest, AHashedEntryAsksForTheOneBeforeAndAnswersNoMoreWhenItsBlockIsKilled) {
+  constexpr std::uint64_t kSamePlace = 16;  // pages behind, with the same 16 bits
+  for (const std::uint64_t page : {std::uint64_t{0}, kSamePlace}) code_.put(page, kReturn);
+  const std::uint32_t first = get(0), second = get(kSamePlace);
+  translator_->add_indirect_entry(first);
+  EXPECT_EQ(hashed(Pages::pc(0)), block(first).hashed_entry);
+  translator_->add_indirect_entry(second);
+  EXPECT_EQ(hashed(Pages::pc(0)), block(second).hashed_entry);
+  constexpr std::uint64_t kLea = 7, kJrcxz = 2, kJump = 5;
+  const std::uint64_t check = block(second).hashed_entry;
+  EXPECT_EQ(target(check + kLea + kJrcxz + kLea + kJump), block(first).hashed_entry);
+  EXPECT_EQ(byte(check + kLea + kJrcxz - 1), kLea + kJump);  // over the way on, to the block
+  kill(kSamePlace);
+  EXPECT_EQ(byte(check + kLea + kJrcxz - 1), 0);
+}
+
+TEST_F(BlockLinkerTest, ATargetOfTheDirectTableIsEnteredThereWhenItWasMetFiveTimes) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer's shadow lies where the table would";
+#endif
+  window_.map_direct_table({});
+  code_.put(0, kReturn);
+  const std::uint32_t index = get(0);
+  const auto& entry = *reinterpret_cast<const std::uint64_t*>(window_.direct_entry(Pages::pc(0)));
+  for (int meeting = 1; meeting < 5; ++meeting) translator_->add_indirect_entry(index);
+  EXPECT_NE(entry, block(index).direct_entry);
+  translator_->add_indirect_entry(index);
+  EXPECT_EQ(entry, block(index).direct_entry);
+  EXPECT_EQ(block(index).hashed_entry, 0u);
+  kill(0);
+  EXPECT_EQ(entry, stubs_.direct_miss);
+  munmap(reinterpret_cast<void*>(window_.direct_entry(Window::kDirectFirst)),
+         window_.direct_entry(Window::kDirectEnd) - window_.direct_entry(Window::kDirectFirst));
+}
+
+}  // namespace
+}  // namespace zs::engine

@@ -1,0 +1,144 @@
+#include "engine/translate/block_store.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace zs::engine {
+
+BlockStore::BlockStore(const LaneSet& lanes, std::span<const std::uint32_t> units, bool tallies, std::uint64_t begin,
+                       std::uint64_t near_begin)
+    : lanes_(lanes), tallies_(tallies), begin_(begin), near_begin_(near_begin), counts_(lanes, units) {
+  // Address space only, so that growing copies nothing; a program of usual size stays below these.
+  blocks_.reserve(std::size_t{1} << 18);
+  for (auto* blocks : {&common_blocks_, &near_blocks_}) blocks->reserve(std::size_t{1} << 18);
+  exits_.reserve(std::size_t{1} << 20);
+  exit_marks_.reserve(std::size_t{1} << 20);
+  metas_.reserve(std::size_t{1} << 22);
+  counts_.reserve(std::size_t{1} << 20);
+  clear();
+}
+
+void BlockStore::clear() {
+  Block none;
+  none.entry = begin_;
+  none.dead = true;
+  blocks_.assign(1, none);
+  common_blocks_.assign(1, kOnceBlock);
+  near_blocks_.clear();
+  exits_.assign(kFirstKept, Exit{});
+  exit_marks_.assign(kFirstKept, MarkTime::None);
+  metas_.assign(kOnceMetas, InsnMeta{});
+  counts_.clear();
+  const std::vector<std::uint32_t> nothing(tallies_ ? lanes_.size() : 0, 0);
+  for (std::size_t exit = 0; tallies_ && exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
+  by_pc_.clear();
+  by_page_.clear();
+  noted_page_ = kNoPage;
+  dead_ = 0;
+}
+
+std::size_t BlockStore::bytes() const {
+  const std::size_t exit = sizeof(Exit) + sizeof(MarkTime) + (tallies_ ? counts_.bytes_of_exit() : 0);
+  constexpr std::size_t kMapped = 32;  // by_pc_, measured: cc1
+  return exits_.size() * exit + metas_.size() * sizeof(InsnMeta) + blocks_.size() * (sizeof(Block) + kMapped);
+}
+
+// ---- making a block -------------------------------------------------------------------------------------------
+
+std::uint32_t BlockStore::begin(Block& block) {
+  if (block.variant == Variant::Once) {
+    block.first_meta = block.first_exit = 0;
+    once_metas_ = 0;
+    return kOnceBlock;
+  }
+  block.first_meta = static_cast<std::uint32_t>(metas_.size());
+  block.first_exit = static_cast<std::uint32_t>(exits_.size());
+  return static_cast<std::uint32_t>(blocks_.size());
+}
+
+InsnMeta& BlockStore::next_once_meta() {
+  CHECK(once_metas_ < kOnceMetas - 1);
+  return metas_[once_metas_++];
+}
+
+std::uint32_t BlockStore::add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts,
+                                   unsigned least_words) {
+  const std::uint32_t id = block.first_exit + block.exits++;
+  if (block.variant == Variant::Once) {
+    CHECK(id < kPathLeft);
+    exits_[id] = {};
+    exit_marks_[id] = mark;
+    if (tallies_) counts_.set_exit(id, counts, least_words);
+  } else {
+    exits_.emplace_back();
+    exit_marks_.push_back(mark);
+    if (tallies_) counts_.add_exit(counts, least_words);
+  }
+  return id;
+}
+
+const Block& BlockStore::add(const Block& block) {
+  if (block.variant == Variant::Once) {
+    metas_[once_metas_].code_offset = UINT16_MAX;  // behind the last
+    return blocks_[kOnceBlock] = block;
+  }
+  const auto index = static_cast<std::uint32_t>(blocks_.size());
+  blocks_.push_back(block);
+  (block.variant == Variant::Near ? near_blocks_ : common_blocks_).push_back(index);
+  by_pc_.set(block.pc, block.variant, index);
+  return blocks_.back();
+}
+
+std::uint32_t BlockStore::reserve_exits(std::uint32_t count) {
+  const auto first = static_cast<std::uint32_t>(exits_.size());
+  const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    exits_.emplace_back();
+    exit_marks_.push_back(MarkTime::None);
+    counts_.add_exit(nothing);
+  }
+  return first;
+}
+
+void BlockStore::bury(std::uint32_t index) {
+  Block& block = blocks_[index];
+  block.dead = true;
+  ++dead_;
+  if (by_pc_.find(block.pc, block.variant) == index) by_pc_.forget(block.pc, block.variant);
+}
+
+// ---- by cache address -----------------------------------------------------------------------------------------
+
+BlockStore::Place BlockStore::locate(std::uint64_t cache_pc) const {
+  Place place;
+  const auto& order = cache_pc < near_begin_ ? common_blocks_ : near_blocks_;
+  const auto behind =
+      std::upper_bound(order.begin(), order.end(), cache_pc,
+                       [this](std::uint64_t pc, std::uint32_t index) { return pc < blocks_[index].entry; });
+  if (behind == order.begin()) return place;
+  const std::uint32_t index = *(behind - 1);
+  const Block& block = blocks_[index];
+  if (cache_pc >= block.entry + block.code_bytes) return place;
+  const auto offset = cache_pc - block.entry;
+  const std::uint32_t end = block.first_meta + block.instructions;
+  // Breakpoints have a meta but do not count; the search stops at the block's last meta either way.
+  std::uint32_t at = block.first_meta;
+  const bool newest = index + 1 == blocks_.size();
+  const std::uint32_t limit = newest ? static_cast<std::uint32_t>(metas_.size()) : blocks_[index + 1].first_meta;
+  if (at >= limit) return place;
+  while (at + 1 < limit && at + 1 < end + 1 && metas_[at + 1].code_offset <= offset) ++at;
+  place.block = index;
+  place.instruction = static_cast<std::uint16_t>(at - block.first_meta);
+  place.meta = metas_[at];
+  place.pc = block.pc_of(metas_[at]);
+  return place;
+}
+
+std::uint32_t BlockStore::locate_side_exit(std::uint64_t cache_pc) const {
+  const auto behind = std::upper_bound(blocks_.begin() + 1, blocks_.end(), cache_pc,
+                                       [](std::uint64_t pc, const Block& block) { return pc < block.cold_entry; });
+  return behind == blocks_.begin() + 1 ? kNone : static_cast<std::uint32_t>(behind - blocks_.begin()) - 1;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,160 @@
+// What is known of translated code: the blocks, the ways out of them, what each of their instructions needs, what each
+// exit counts, and how to find all that by guest pc, by cache address and by page. Data alone: whoever writes code,
+// links it or drops it says so here.
+//
+// Blocks, exits and metas are numbered in the order in which they are made, and those of a block stand together. One
+// block is never kept: that of Variant::Once is overwritten by the next of its kind, so it has the first index, and ids
+// and metas of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/translate/block.h"
+#include "engine/translate/block_map.h"
+#include "engine/translate/context.h"
+#include "engine/translate/growing_array.h"
+#include "engine/translate/lanes.h"
+#include "engine/translate/page_blocks.h"
+#include "engine/translate/trace_record.h"
+
+namespace zs::engine {
+
+class BlockStore {
+ public:
+  /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
+  /// tallies: exits stand for counts of each lane
+  /// begin, near_begin: cache addresses from which on blocks lie, and from which on those of Variant::Near do
+  BlockStore(const LaneSet& lanes, std::span<const std::uint32_t> units, bool tallies, std::uint64_t begin,
+             std::uint64_t near_begin);
+
+  static constexpr std::uint32_t kOnceBlock = 0;
+  /// An id that no exit has, for a path that was left in its middle; the smallest of those that name something else
+  /// each time.
+  static constexpr std::uint32_t kPathLeft = 8;
+  /// Those below name something else each time too, whenever a block of Variant::Once has been made.
+  static constexpr std::uint32_t kFirstKept = kPathLeft + 1;
+
+  // ---- what there is
+  std::size_t size() const { return blocks_.size(); }
+  const Block& block(std::uint32_t index) const { return blocks_[index]; }
+  Block& block(std::uint32_t index) { return blocks_[index]; }
+  std::uint32_t index_of(const Block& block) const { return static_cast<std::uint32_t>(&block - blocks_.data()); }
+  const Exit& exit(std::uint32_t id) const { return exits_[id]; }
+  Exit& exit(std::uint32_t id) { return exits_[id]; }
+  std::size_t exits() const { return exits_.size(); }
+  /// Whether a record of this exit says that a mark was reached.
+  MarkTime mark_of(std::uint32_t exit) const { return exit_marks_[exit]; }
+  /// What is needed to tell the state at instruction `at` of `block`.
+  const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
+  /// Of the instructions of `block`.
+  std::span<const InsnMeta> metas(const Block& block) const {
+    return std::span(metas_).subspan(block.first_meta, block.instructions);
+  }
+  const CountTable& counts() const { return counts_; }
+
+  // ---- finding it
+  /// The index of the block that translates `pc`; kNone if there is none.
+  std::uint32_t at(std::uint64_t pc, Variant variant) const { return by_pc_.find(pc, variant); }
+  const Block* find(std::uint64_t pc, Variant variant) const {
+    const std::uint32_t index = at(pc, variant);
+    return index == kNone ? nullptr : &blocks_[index];
+  }
+  /// find() for this place or one close behind it follows soon.
+  void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
+  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and
+  /// each step below needs what the one before it asked for two stops ago.
+  void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {
+    const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
+    const auto meta_of = [&](const PassedStop& stop) -> const InsnMeta& {
+      return meta(blocks_[stop.block], stop.index);
+    };
+    if (const PassedStop* const stop = ahead(6)) __builtin_prefetch(&blocks_[stop->block]);
+    if (const PassedStop* const stop = ahead(4)) __builtin_prefetch(&meta_of(*stop));
+    if (const PassedStop* const stop = ahead(2))
+      __builtin_prefetch(reinterpret_cast<const void*>(blocks_[stop->block].pc_of(meta_of(*stop))));
+  }
+  /// Where in a block a cache address lies: the instruction being executed there.
+  struct Place {
+    std::uint32_t block = kNone;
+    std::uint16_t instruction = 0;
+    InsnMeta meta;
+    std::uint64_t pc = 0;
+  };
+  /// Async-signal-safe. block == kNone if `cache_pc` is in no block.
+  Place locate(std::uint64_t cache_pc) const;
+  /// The block whose side exits, which lie apart, `cache_pc` is among; kNone: of none.
+  std::uint32_t locate_side_exit(std::uint64_t cache_pc) const;
+
+  // ---- making a block: begin(), add_meta() and add_exit() as it is emitted, add()
+  /// returns the index that `block`, of which pc and variant are known, will have; its first meta and exit are those
+  /// that come next
+  std::uint32_t begin(Block& block);
+  InsnMeta& add_meta(const Block& block) {
+    if (block.variant == Variant::Once) return next_once_meta();
+    return metas_.emplace_back();
+  }
+  /// One more exit of `block`; to be filled in where it stays.
+  /// counts, least_words: as CountTable has them, where exits stand for counts
+  /// returns its id
+  std::uint32_t add_exit(Block& block, MarkTime mark, std::span<const std::uint32_t> counts, unsigned least_words);
+  /// The block is made, and is found from now on, unless it is of Variant::Once. The reference holds until the next
+  /// call.
+  const Block& add(const Block& block);
+  /// Ids that no exit will have, for paths of the caller's. returns the first
+  std::uint32_t reserve_exits(std::uint32_t count);
+
+  // ---- pages (address / 4096)
+  /// There is code of that page. returns whether there was none before
+  bool note_page(std::uint64_t page) { return std::exchange(noted_page_, page) != page && by_page_.add_page(page); }
+  /// `block` was made of code of a page that was noted.
+  void add_to_page(std::uint64_t page, std::uint32_t block) { by_page_.add(page, block); }
+  /// No code of the pages from `first` to `last` is there any more; drop(block) is called for each block that was made
+  /// of it.
+  template <typename Drop>
+  void take_pages(std::uint64_t first, std::uint64_t last, Drop drop) {
+    noted_page_ = kNoPage;
+    by_page_.take(first, last, drop);
+  }
+
+  // ---- dropping it
+  /// `block` is dead: nobody finds it any more.
+  void bury(std::uint32_t block);
+  /// Too much of what there is is dead.
+  bool mostly_dead() const {
+    // chosen: where a program makes its code anew again and again, what is dead is no more than what lives, and 2 MiB
+    // of code.
+    constexpr std::size_t kMostDead = 16'384;
+    return dead_ > kMostDead && 2 * dead_ > blocks_.size();
+  }
+  bool nearly_full() const { return exits_.size() + 64 > SpacedRecord::kMostExits; }
+  void clear();
+  /// Of memory that it takes, roughly.
+  std::size_t bytes() const;
+
+ private:
+  static constexpr std::size_t kOnceMetas = 40;
+  static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
+
+  InsnMeta& next_once_meta();
+
+  const LaneSet& lanes_;
+  bool tallies_;
+  std::uint64_t begin_, near_begin_;
+  GrowingArray<Block> blocks_;
+  std::vector<std::uint32_t> common_blocks_, near_blocks_;  // blocks_ by where they lie
+  GrowingArray<Exit> exits_;
+  std::vector<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
+  GrowingArray<InsnMeta> metas_;
+  CountTable counts_;
+  BlockMap by_pc_;
+  PageBlocks by_page_;
+  std::uint64_t noted_page_ = kNoPage;  // the page noted last
+  std::size_t dead_ = 0;                // blocks
+  std::uint16_t once_metas_ = 0;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,52 @@
+#include "engine/translate/record_emitter.h"
+
+#include <cstddef>
+
+#include "engine/translate/context.h"
+#include "engine/translate/trace_record.h"
+
+namespace zs::engine {
+
+void RecordEmitter::emit(Emitter& out, std::uint32_t exit_id) const {
+  const Exit& exit = store_.exit(exit_id);
+  const bool marked = store_.mark_of(exit_id) != MarkTime::None;
+  switch (options_.form) {
+    case TraceForm::Records:
+      emit_store(out, exit_id | (marked ? kMarkedRecord : 0));
+      out.add_disp(kTracePointer, 4);
+      break;
+    case TraceForm::Spaced: {
+      const std::uint32_t words = store_.counts().words(exit_id);
+      out.add_disp(kTracePointer, static_cast<std::int32_t>(4 * words));
+      emit_store(out, SpacedRecord::make(exit_id, words));
+      break;
+    }
+    case TraceForm::Budget:
+      if (marked) emit_mark_note(out, exit_id);
+      if (exit.advance != 0) out.add_disp(kTracePointer, exit.advance);
+      if (!exit.near && !exit.quiet) emit_store(out, exit_id);
+      break;
+  }
+}
+
+void RecordEmitter::emit_store(Emitter& out, std::uint32_t record) const {
+  const auto bias = static_cast<std::uint32_t>(window_.pointer_bias());
+  for (const std::uint8_t byte : bias != 0 ? kBiasedAppend : kAppend) out.u8(byte);
+  if (bias != 0) out.u32(bias);
+  out.u32(record);
+}
+
+// Before the append, so that the note is there when that runs into the guard.
+void RecordEmitter::emit_mark_note(Emitter& out, std::uint32_t exit_id) {
+  out.store(offsetof(Context, slot_scratch), kRax);
+  out.load(kRax, offsetof(Context, mark_note));
+  for (const unsigned byte : {0x44, 0x89, 0x18}) out.u8(byte);  // mov [rax], r11d
+  static_assert(offsetof(MarkNote, pointer) == 0 && offsetof(MarkNote, exit) == 4 && kTracePointer == kR11);
+  for (const unsigned byte : {0xC7, 0x40, 0x04}) out.u8(byte);  // mov dword [rax + 4], imm32
+  out.u32(exit_id);
+  out.add_disp(kRax, sizeof(MarkNote));
+  out.store(offsetof(Context, mark_note), kRax);
+  out.load(kRax, offsetof(Context, slot_scratch));
+}
+
+}  // namespace zs::engine
