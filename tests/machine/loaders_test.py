@@ -8,6 +8,7 @@ its screen must be the same.
 A test that needs a package that is not installed is skipped by the package's name.
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -213,6 +214,26 @@ class Loaders(unittest.TestCase):
         machine = ("Memtest86+ v", "CLK/Temp", " Cache:", "Memory  :")
         self.same_as_qemu(screen, "Press <F1>", "-cdrom", iso,
                           told=lambda lines: [line for line in lines if not any(word in line for word in machine)])
+
+    def test_a_cd_that_emulates_a_hard_disk(self):
+        """The guest that boots from a partitioned disk finds the same there: drive, geometry, sectors."""
+        need(self, ("xorriso", "xorriso"))
+        root = self.folder / "root"
+        root.mkdir()
+        disk = root / "disk.img"
+        shutil.copy(BINARIES / "boot_partitioned_disk.bin", disk)
+        iso = self.folder / "disk.iso"
+        run("xorriso", "-as", "mkisofs", "-o", iso, "-b", "disk.img", "-c", "boot.cat", "-hard-disk-boot", root)
+        alone, cd = boot("--image", disk), boot("--image", iso)
+        self.assertEqual(cd[0], 0, cd[2])
+        self.assertIn("hard disk 80h, 4 heads, 16 sectors a track: a CD that boots it by El Torito", cd[2])
+        self.assertIn("drive 00000080", cd[1])
+
+        def told(screen):  # the CD goes on behind the disk
+            return [re.sub(r"cylinders \d+", "cylinders", line) for line in screen.splitlines()]
+        self.assertEqual(told(cd[1]), told(alone[1]))
+        self.same_as_qemu(alone[1], "sector 100", "-hda", disk, told=lambda lines: [
+            line for line in lines if line.startswith(("drive", "sector"))])
 
     def test_ipxe_looks_for_a_network_card(self):
         iso = pathlib.Path("/usr/lib/ipxe/ipxe.iso")
