@@ -139,18 +139,22 @@ class Pc::Impl : public InterruptSource,
 
   // ---- running
   PcStop run(std::uint64_t instructions) {
+    std::uint64_t passed = 0;  // towards the limit, without an instruction: exceptions whose handlers cannot begin
     for (;;) {
       if (ending_) return *ending_;
       const std::uint64_t before = cpu_->retired();
-      if (before >= instructions) return {PcStopKind::Limit, 0, 0, {}};
+      if (before >= instructions || passed >= instructions - before) return {PcStopKind::Limit, 0, 0, {}};
       if (before >= next_look_) {
         next_look_ = before + kBetweenLooks;
         if (const auto ended = look_for_endless_loop(instructions)) return *ended;
         continue;
       }
       const bool looks = !cpu_->has_breakpoints();  // run() passes one where it begins
-      const Stop stop = cpu_->run((looks ? std::min(instructions, next_look_) : instructions) - before);
+      const std::uint64_t room = instructions - passed - before;
+      const std::uint64_t asked = looks ? std::min(room, next_look_ - before) : room;
+      const Stop stop = cpu_->run(asked);
       if (const auto ended = ended_by(stop, before)) return *ended;
+      if (stop.kind == StopKind::Limit) passed += asked - std::min(asked, cpu_->retired() - before);
     }
   }
 

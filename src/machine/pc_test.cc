@@ -98,6 +98,19 @@ TEST(Pc, AnApicTimerThatIsStartedInARunningLoopInterruptsIt) {
   }
 }
 
+// Found by the fuzzer: the limit was asked for anew with each round that retired nothing.
+TEST(Pc, ExceptionsWithoutEndEndAtTheLimit) {
+  // xor ax, ax; mov ds, ax; mov ah, 20h; mov ss, ax; mov word [18h], 7C14h; mov word [1Ah], 0; ud2: its own handler
+  const std::vector<unsigned> code = {0x31, 0xC0, 0x8E, 0xD8, 0xB4, 0x20, 0x8E, 0xD0, 0xC7, 0x06, 0x18,
+                                      0x00, 0x14, 0x7C, 0xC7, 0x06, 0x1A, 0x00, 0,    0,    0x0F, 0x0B};
+  for (const std::uint64_t limit : {100u, 5000u}) {
+    const auto pc = boot(code);
+    EXPECT_EQ(pc->run(limit).kind, PcStopKind::Limit);
+    EXPECT_EQ(pc->retired(), 6u);
+    EXPECT_EQ(pc->step().kind, PcStopKind::Limit) << "and at that of a debugger that steps";
+  }
+}
+
 TEST(Pc, ABranchToItselfIsTheEndUnlessSomethingCanInterrupt) {
   EXPECT_EQ(boot({0xFA, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle);
   EXPECT_EQ(boot({0xFB, 0xEB, 0xFE})->run(1000).kind, PcStopKind::Idle) << "only the BIOS hears the tick";

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Boot loaders that people have: GRUB 2, GRUB Legacy, ISOLINUX and SYSLINUX make an image here, it boots in `zeroskid boot`, and the
-screen has what the loader was told to print. Where QEMU is installed its screen must be the same.
+"""What people boot: GRUB 2, GRUB Legacy, ISOLINUX and SYSLINUX with its menu and MEMDISK, a master boot record, Memtest86+ and iPXE.
+Its image is made here or comes with a package, boots in `zeroskid boot`, and the screen has what it prints. Where QEMU is installed
+its screen must be the same.
 
   loaders_test.py ZEROSKID SOURCES BINARIES
 
 A test that needs a package that is not installed is skipped by the package's name.
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -73,14 +75,15 @@ class Loaders(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def same_as_qemu(self, screen, ready, *words):
+    def same_as_qemu(self, screen, ready, *words, told=lambda lines: lines):
+        """told: which of the lines do not speak of the machine"""
         if shutil.which("qemu-system-i386") is None:
             print("not compared with QEMU: qemu-system-x86 is not installed")
             return
         other = qemu_screen(self.folder, ready, *words)
         theirs = [line for line in other.splitlines() if line]
-        bios = max(n for n, line in enumerate(theirs) if line.startswith(("Booting from", "SeaBIOS")))  # what QEMU's BIOS says itself
-        self.assertEqual([line for line in screen.splitlines() if line], theirs[bios + 1:])
+        bios = max((n for n, line in enumerate(theirs) if line.startswith(("Booting from", "SeaBIOS"))), default=-1)  # its BIOS's own
+        self.assertEqual(told([line for line in screen.splitlines() if line]), told(theirs[bios + 1:]))
 
     def grub_iso(self, config, files=()):
         need(self, ("grub-mkrescue", "grub-common"), ("/usr/lib/grub/i386-pc/moddep.lst", "grub-pc-bin"), ("xorriso", "xorriso"),
@@ -118,6 +121,16 @@ class Loaders(unittest.TestCase):
         self.assertIn("words of a file\nthe end", without_blank_lines(screen), said)
         self.same_as_qemu(screen, "the end", "-hda", iso)
 
+    def test_grub_s_own_tests_pass(self):
+        """What GRUB ships to test itself, without those that take half a thousand million instructions."""
+        tests = ("bswap_test", "cmp_test", "ctz_test", "setjmp_test", "xnu_uuid_test", "strtoull_test")
+        need(self, ("/usr/lib/grub/i386-pc/functional_test.mod", "grub-pc-bin"))
+        iso = self.grub_iso("".join(f"insmod {test}\n" for test in tests) + "functional_test\nsleep 100000\n")
+        status, screen, said = boot("--image", iso, "--max-instructions", "500000000")
+        for test in tests:
+            self.assertIn(f"{test}: PASS", screen, said)
+        self.assertIn("ALL TESTS PASSED", screen)
+
     def word_file(self):
         words = self.folder / "words"
         words.write_text("words of a file\n")
@@ -133,20 +146,103 @@ class Loaders(unittest.TestCase):
         self.assertIn("GNU GRUB  version 0.97", screen, said)
         self.assertIn("grub>", screen)
 
-    def test_isolinux_from_a_cd(self):
-        need(self, ("/usr/lib/ISOLINUX/isolinux.bin", "isolinux"), ("xorriso", "xorriso"),
-             ("/usr/lib/syslinux/modules/bios/ldlinux.c32", "syslinux-common"))
+    def isolinux_iso(self, config, modules=(), files=()):
+        lib = pathlib.Path("/usr/lib/syslinux")
+        need(self, ("/usr/lib/ISOLINUX/isolinux.bin", "isolinux"), ("xorriso", "xorriso"), (lib / "memdisk", "syslinux-common"))
         root = self.folder / "root"
         root.mkdir()
-        shutil.copy("/usr/lib/ISOLINUX/isolinux.bin", root)
-        shutil.copy("/usr/lib/syslinux/modules/bios/ldlinux.c32", root)
-        (root / "isolinux.cfg").write_text("say ISOLINUX is here\nprompt 1\ntimeout 0\ndefault none\n")
+        for file in ("/usr/lib/ISOLINUX/isolinux.bin", *(lib / "modules/bios" / name for name in ("ldlinux.c32", *modules)), *files):
+            shutil.copy(file, root)
+        (root / "isolinux.cfg").write_text(config)
         iso = self.folder / "isolinux.iso"
         run("xorriso", "-as", "mkisofs", "-o", iso, "-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot", "-boot-load-size", "4",
             "-boot-info-table", root)
+        return iso
+
+    def test_isolinux_from_a_cd(self):
+        iso = self.isolinux_iso("say ISOLINUX is here\nprompt 1\ntimeout 0\ndefault none\n")
         status, screen, said = boot("--image", iso, "--max-instructions", "20000000")
         self.assertIn("ISOLINUX is here\nboot:", screen, said)
         self.same_as_qemu(screen, "boot:", "-cdrom", iso)
+
+    def test_the_menu_of_isolinux(self):
+        iso = self.isolinux_iso("ui menu.c32\nmenu title A menu\nlabel one\nmenu label First\nkernel memdisk\n"
+                                "label two\nmenu label Second\nkernel memdisk\n", ["menu.c32", "libutil.c32"])
+        status, screen, said = boot("--image", iso, "--max-instructions", "100000000")
+        self.assertIn("│                          A menu                          │", screen, said)
+        self.same_as_qemu(screen, "Press [Tab]", "-cdrom", iso)
+
+    def test_memdisk_hooks_the_bios_and_boots_a_floppy_in_memory(self):
+        floppy = self.folder / "two.img"
+        floppy.write_bytes((BINARIES / "boot_two_stages.bin").read_bytes().ljust(1440 * 1024, b"\0"))
+        iso = self.isolinux_iso("default memdisk\nlabel memdisk\nkernel memdisk\ninitrd two.img\n",
+                                files=["/usr/lib/syslinux/memdisk", floppy])
+        status, screen, said = boot("--image", iso, "--max-instructions", "100000000", "--mem", "64M")
+        self.assertEqual(status, 0, said)
+        booting = screen[screen.index("Loading boot sector... booting..."):]
+        self.assertIn("sectors of a track: 18\nA20 is open", booting, "the guest asked MEMDISK's INT 13H")
+        ramdisk = screen[screen.index("Ramdisk at 0x") + len("Ramdisk at 0x"):][:8].upper()
+        self.assertIn(f"{ramdisk} 00168000 00000002", booting, "MEMDISK's INT 15H takes its memory out of the map")
+        self.same_as_qemu(screen, "AH=88h", "-cdrom", iso, told=lambda lines: [
+            line for line in lines if line.startswith(("command line", "Disk is", "Loading boot", "sectors of", "A20 is"))])
+
+    def test_a_master_boot_record_finds_no_system(self):
+        mbr = pathlib.Path("/usr/lib/syslinux/mbr/mbr.bin")
+        need(self, (mbr, "syslinux-common"))
+        disk = self.folder / "disk.img"
+        disk.write_bytes(mbr.read_bytes().ljust(510, b"\0") + b"\x55\xaa" + bytes(8 << 20))
+        status, screen, said = boot("--image", disk, "--drive", "disk", "--max-instructions", "100000000")
+        self.assertEqual(screen.splitlines(), ["Missing operating system."], said)
+        self.assertIn("asked for a reset", said, "INT 18H")
+
+    def test_debian_s_master_boot_record_asks_for_a_partition(self):
+        need(self, ("/sbin/install-mbr", "mbr"))
+        disk = self.folder / "disk.img"
+        disk.write_bytes(bytes(510) + b"\x55\xaa" + bytes(8 << 20))
+        run("/sbin/install-mbr", "--force", "-i", "a", disk)
+        status, screen, said = boot("--image", disk, "--drive", "disk", "--max-instructions", "100000000")
+        self.assertEqual(screen.splitlines(), ["MBR FA:"], said)
+        self.same_as_qemu(screen, "MBR FA:", "-hda", disk)
+
+    def test_memtest_from_a_cd_that_emulates_a_floppy(self):
+        iso = pathlib.Path("/usr/lib/memtest86+/memtest86+ia32.iso")
+        need(self, (iso, "memtest86+"))
+        status, screen, said = boot("--image", iso, "--max-instructions", "150000000", "--mem", "64M")
+        self.assertIn("floppy 00h, 2 heads, 18 sectors a track: a CD that boots it by El Torito", said)
+        self.assertIn("Press <F1> to configure", screen, said)
+        self.assertIn("Memory  :   64MB", screen)
+        machine = ("Memtest86+ v", "CLK/Temp", " Cache:", "Memory  :")
+        self.same_as_qemu(screen, "Press <F1>", "-cdrom", iso,
+                          told=lambda lines: [line for line in lines if not any(word in line for word in machine)])
+
+    def test_a_cd_that_emulates_a_hard_disk(self):
+        """The guest that boots from a partitioned disk finds the same there: drive, geometry, sectors."""
+        need(self, ("xorriso", "xorriso"))
+        root = self.folder / "root"
+        root.mkdir()
+        disk = root / "disk.img"
+        shutil.copy(BINARIES / "boot_partitioned_disk.bin", disk)
+        iso = self.folder / "disk.iso"
+        run("xorriso", "-as", "mkisofs", "-o", iso, "-b", "disk.img", "-c", "boot.cat", "-hard-disk-boot", root)
+        alone, cd = boot("--image", disk), boot("--image", iso)
+        self.assertEqual(cd[0], 0, cd[2])
+        self.assertIn("hard disk 80h, 4 heads, 16 sectors a track: a CD that boots it by El Torito", cd[2])
+        self.assertIn("drive 00000080", cd[1])
+
+        def told(screen):  # the CD goes on behind the disk
+            return [re.sub(r"cylinders \d+", "cylinders", line) for line in screen.splitlines()]
+        self.assertEqual(told(cd[1]), told(alone[1]))
+        self.same_as_qemu(alone[1], "sector 100", "-hda", disk, told=lambda lines: [
+            line for line in lines if line.startswith(("drive", "sector"))])
+
+    def test_ipxe_looks_for_a_network_card(self):
+        iso = pathlib.Path("/usr/lib/ipxe/ipxe.iso")
+        need(self, (iso, "ipxe"))
+        end = "No more network devices"
+        status, screen, said = boot("--image", iso, "--max-instructions", "1000000000")
+        self.assertIn("iPXE initialising devices...ok", screen, said)
+        self.assertIn(end, screen)
+        self.same_as_qemu(screen, end, "-cdrom", iso, told=lambda lines: lines[:lines.index(end) + 1])
 
     def test_syslinux_from_a_floppy(self):
         need(self, ("syslinux", "syslinux"), ("mformat", "mtools"), ("/usr/lib/syslinux/modules/bios/ldlinux.c32", "syslinux-common"))

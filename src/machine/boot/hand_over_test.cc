@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <ostream>
 #include <string>
 
@@ -91,6 +92,20 @@ const Row kUnchanged[] = {
     {"CR3", cr(3), 0},
     {"CR4", cr(4), 0},
     {"EFER", [](Pc& pc) { return pc.cpu().efer(); }, 0},
+    {"ESI", gpr(kRsi), 0},
+    {"EDI", gpr(kRdi), 0},
+    {"EBP", gpr(kRbp), 0},
+    {"ES selector", selector(kEs), 0},
+    {"ES base", base(kEs), 0},
+    {"ES limit", limit(kEs), 0xFFFF},
+    {"FS selector", selector(kFs), 0},
+    {"FS limit", limit(kFs), 0xFFFF},
+    {"GS selector", selector(kGs), 0},
+    {"GS limit", limit(kGs), 0xFFFF},
+    {"SS base", base(kSs), 0},
+    {"SS limit", limit(kSs), 0xFFFF},
+    {"DR1", of_state([](const CpuState& s) { return s.breakpoints[1]; }), 0},
+    {"DR2", of_state([](const CpuState& s) { return s.breakpoints[2]; }), 0},
     {"DR0", of_state([](const CpuState& s) { return s.breakpoints[0]; }), 0},
     {"DR3", of_state([](const CpuState& s) { return s.breakpoints[3]; }), 0},
     {"DR6", of_state([](const CpuState& s) { return s.dr6; }), 0xFFFF0FF0},
@@ -121,6 +136,24 @@ const Row kUnchanged[] = {
     {"PERFEVTSEL0", msr(0x186), 0},
     {"PMC0", msr(0xC1), 0},
     {"PERF_GLOBAL_STATUS", msr(0x38E), 0},
+    {"PERF_GLOBAL_CTRL: the general counters", msr(0x38F), 0xFF},
+    {"FIXED_CTR_CTRL", msr(0x38D), 0},
+    {"FIXED_CTR0", msr(0x309), 0},
+    {"PEBS_ENABLE", msr(0x3F1), 0},
+    {"LBR_SELECT", msr(0x1C8), 0},
+    {"LASTBRANCH_TOS", msr(0x1C9), 0},
+    {"MISC_ENABLE: BTS and PEBS are there", [](Pc& pc) { return msr(0x1A0)(pc) & (1 << 11 | 1 << 12); }, 0},
+    {"kernel GS base", of_state([](const CpuState& s) { return s.kernel_gs_base; }), 0},
+    {"SYSENTER ESP", of_state([](const CpuState& s) { return s.sysenter_esp; }), 0},
+    {"SYSENTER EIP", of_state([](const CpuState& s) { return s.sysenter_eip; }), 0},
+    {"APIC task priority", [](Pc& pc) { return pc.local_apic_register(0x80); }, 0},
+    {"APIC destination format", [](Pc& pc) { return pc.local_apic_register(0xE0); }, 0xFFFFFFFF},
+    {"APIC logical destination", [](Pc& pc) { return pc.local_apic_register(0xD0); }, 0},
+    {"APIC initial count", [](Pc& pc) { return pc.local_apic_register(0x380); }, 0},
+    {"8259 slave in service", port(0xA0), 0},
+    {"XMM15", of_state([](const CpuState& s) { return s.xmm[15].low | s.xmm[15].high; }), 0},
+    {"x87 instruction pointer", of_state([](const CpuState& s) { return s.x87.instruction; }), 0},
+    {"x87 data pointer", of_state([](const CpuState& s) { return s.x87.data; }), 0},
     {"A20 is open", port(0x92), 2},
     {"keyboard status", port(0x64), 0x14},
     {"keyboard data", port(0x60), 0},
@@ -158,6 +191,11 @@ const Row kAfterReset[] = {
     {"8259 master mask", port(0x21), 0xFF},
     {"8259 slave mask", port(0xA1), 0xFF},
     {"vector 0", memory<std::uint32_t>(0), 0},
+    {"APIC spurious vector: disabled", [](Pc& pc) { return pc.local_apic_register(0xF0); }, 0xFF},
+    {"APIC LINT0: masked", [](Pc& pc) { return pc.local_apic_register(0x350); }, 0x10000},
+    {"APIC LINT1: masked", [](Pc& pc) { return pc.local_apic_register(0x360); }, 0x10000},
+    {"APIC LVT timer: masked", [](Pc& pc) { return pc.local_apic_register(0x320); }, 0x10000},
+    {"APIC LVT of the PMU: masked", [](Pc& pc) { return pc.local_apic_register(0x340); }, 0x10000},
 };
 
 // A boot sector of a hard disk: EAX and what is not named is 0.
@@ -256,6 +294,21 @@ INSTANTIATE_TEST_SUITE_P(Unchanged, AfterReset, testing::ValuesIn(kUnchanged), n
 INSTANTIATE_TEST_SUITE_P(Unchanged, HandOver, testing::ValuesIn(kUnchanged), name_of);
 INSTANTIATE_TEST_SUITE_P(Own, AfterReset, testing::ValuesIn(kAfterReset), name_of);
 INSTANTIATE_TEST_SUITE_P(Own, HandOver, testing::ValuesIn(kForADisk), name_of);
+
+TEST(HandOver, EachVectorLeadsToAnIretOfItsOwnOrToATable) {
+  const auto pc = booted(4 << 20);
+  const std::map<unsigned, std::uint32_t> tables = {{0x1E, 0xF000EFC7}, {0x41, 0xF000E401}};
+  constexpr std::uint8_t kIret = 0xCF;
+  for (unsigned n = 0; n < 256; ++n) {
+    const auto vector = memory<std::uint32_t>(4 * n)(*pc);
+    if (tables.contains(n)) {
+      EXPECT_EQ(vector, tables.at(n)) << n;
+      continue;
+    }
+    EXPECT_EQ(vector, n == 8 ? 0xF0000100 : 0xF0000000 | n) << n;
+    EXPECT_EQ(memory<std::uint8_t>(0xF0000 + n)(*pc), kIret) << n << ", for a program that chains to it by number";
+  }
+}
 
 TEST(HandOver, AFloppyIsInEquipmentAndCmos) {
   const auto pc = booted(1440 * 1024);

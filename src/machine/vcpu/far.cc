@@ -111,11 +111,11 @@ void far_call(Core& c, U16 selector, U64 ip, unsigned slot) {
   const U64 back = c.next_ip;
   const Segment& old_cs = c.segments[kCs];
   if (!c.protected_mode) {
-    if (ip > old_cs.limit) raise_gp();
     Frame frame(c, c.segments[kSs], c.regs[kRsp], slot, false, false, 0);
     frame.push(old_cs.selector);
     frame.push(back);
     frame.check();
+    if (ip > old_cs.limit) raise_gp();
     c.regs[kRsp] = frame.write(c.regs[kRsp]);
     return real_jump(c, selector, ip);
   }
@@ -220,8 +220,8 @@ void far_return(Core& c, const Insn& i) {
   Core::Descriptor d;
   const Segment cs = return_code(c, selector, d);
   const unsigned level = selector & 3u;
-  check_target(c, cs, ip);
   if (level == c.cpl) {
+    check_target(c, cs, ip);
     c.set_accessed(d);
     c.set_stack_pointer(c.regs[kRsp] + 2 * slot + release);
     c.set_code_segment(cs, level);
@@ -232,6 +232,7 @@ void far_return(Core& c, const Insn& i) {
   const auto ss_selector = static_cast<U16>(stack_slot(c, 3, slot, release));
   const bool to64 = c.long_mode && cs.long_code();
   const Segment ss = return_stack(c, ss_selector, level, to64);
+  check_target(c, cs, ip);
   c.set_accessed(d);
   set_outer_stack(c, ss, sp + release, to64);
   c.set_code_segment(cs, level);
@@ -246,7 +247,7 @@ void return_flags(Core& c, U64 image, unsigned slot, unsigned old_cpl) {
   U64 mask = flag::arithmetic | flag::tf | flag::df | flag::nt;
   if (slot >= 4) mask |= flag::rf | flag::ac | flag::id;
   if (old_cpl <= c.iopl()) mask |= flag::interrupt;
-  if (old_cpl == 0) mask |= flag::iopl | (slot >= 4 ? flag::vif | flag::vip : 0);
+  if (old_cpl == 0) mask |= flag::iopl | (slot >= 4 && c.protected_mode ? flag::vif | flag::vip : 0);
   c.nmi_blocked = false;
   c.write_flags(image, mask);
   c.arm();
@@ -272,8 +273,8 @@ void iret(Core& c, const Insn& i) {
   Core::Descriptor d;
   const Segment cs = return_code(c, selector, d);
   const unsigned level = selector & 3u, old_cpl = c.cpl;
-  check_target(c, cs, ip);
   if (level == old_cpl && !c.code64) {
+    check_target(c, cs, ip);
     c.set_accessed(d);
     c.set_stack_pointer(c.regs[kRsp] + 3 * slot);
     c.set_code_segment(cs, level);
@@ -283,6 +284,7 @@ void iret(Core& c, const Insn& i) {
     const auto ss_selector = static_cast<U16>(stack_slot(c, 4, slot));
     const bool to64 = c.long_mode && cs.long_code();
     const Segment ss = return_stack(c, ss_selector, level, to64);
+    check_target(c, cs, ip);
     c.set_accessed(d);
     set_outer_stack(c, ss, sp, to64);
     c.set_code_segment(cs, level);

@@ -1,203 +1,20 @@
 // System structures anywhere in the linear address space, in every protected mode: the interpreter against a reference that is
-// written from the manual's operation sections and knows nothing of the interpreter. GDT, LDT, IDT, TSS and stacks lie at
-// random addresses (48 bits in IA-32e mode, 32 outside it), across pages as it comes, on supervisor pages; descriptors,
-// selectors, gates and privilege levels are random.
+// written from the manual's operation sections and knows nothing of the interpreter. far_transfers_test.cc has what moves CS.
 // source: SDM vol. 2, "Operation" of MOV to a segment register, LLDT, LTR, INT n, IN; vol. 3A, "Segment Descriptor Tables in
 // IA-32e Mode", "TSS Descriptor in 64-bit mode", "64-Bit Mode IDT", "I/O Permission Bit Map".
-#include <gtest/gtest.h>
-
-#include <map>
-#include <random>
-
-#include "arch/linear.h"
-#include "machine/vcpu/core.h"
-#include "machine/vcpu/test_machine.h"
+#include "machine/vcpu/placed_structures.h"
 
 namespace zs::machine {
 namespace {
 
-using U16 = std::uint16_t;
-using U64 = std::uint64_t;
-
-enum class Env { Prot32, Compat32, Compat16, Long64 };
-
-/// What an operation came to.
-struct Outcome {
-  bool faults = false;
-  unsigned vector = 0, error = 0;
-  bool operator==(const Outcome&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Outcome& o) {
-  if (!o.faults) return out << "no fault";
-  return out << "fault " << o.vector << " error " << std::hex << o.error << std::dec;
-}
-
-Outcome fault(unsigned vector, unsigned error) { return {true, vector, error}; }
-constexpr unsigned kTs = 10, kNp = 11, kSs = 12, kGp = 13, kPf = 14, kWriteByUser = 7;
-
-/// A machine with pages where a test wants them.
-class Placed : public TestMachine {
- public:
-  Placed(Env in, unsigned seed) : env(in), random(seed) {}
-
-  bool ia32e() const { return env != Env::Prot32; }
-  U64 pick(U64 below) { return random() % below; }
-  /// A random linear address with room for `bytes`; canonical in IA-32e mode.
-  U64 place(U64 bytes) {
-    U64 address = ia32e() ? static_cast<U64>(static_cast<std::int64_t>(random() << 16) >> 16) : random() & 0xFFFFFFFF;
-    if (pick(4) == 0) address = (address & ~U64{4095}) + 4096 - pick(bytes);  // across two pages
-    if (!arch::is_canonical(address + bytes) || (!ia32e() && address + bytes > 0xFFFFFFFF)) address -= 0x10000;
-    for (U64 page = address & ~U64{4095}; page <= address + bytes - 1; page += 4096) map(page);
-    return address;
-  }
-  void map(U64 page, bool user = false) {
-    if (pages.contains(page)) return;
-    U64 table = kRoot;
-    const unsigned bits = ia32e() ? 9 : 10, entry = ia32e() ? 8 : 4;
-    for (int level = ia32e() ? 4 : 2; level >= 1; --level) {
-      const U64 at = table + (page >> (12 + (level - 1) * bits) & ((1u << bits) - 1)) * entry;
-      U64 value = entry == 8 ? read<U64>(at) : read<std::uint32_t>(at);
-      if (value == 0) {
-        value = allocate() | (level > 1 || user ? 7 : 3);  // present, writable; pages of the supervisor but for `user`
-        entry == 8 ? write<U64>(at, value) : write<std::uint32_t>(at, static_cast<std::uint32_t>(value));
-      }
-      table = value & ~U64{4095};
-    }
-    pages[page] = table;
-  }
-  U64 allocate() {
-    const U64 page = next_page;
-    next_page += 4096;
-    return page;
-  }
-  std::byte* byte_at(U64 linear) { return at(pages.at(linear & ~U64{4095}) + (linear & 4095)); }
-  U64 get(U64 linear, unsigned bytes) {
-    U64 value = 0;
-    for (unsigned n = 0; n < bytes; ++n) value |= std::to_integer<U64>(*byte_at(linear + n)) << 8 * n;
-    return value;
-  }
-  void set(U64 linear, unsigned bytes, U64 value) {
-    for (unsigned n = 0; n < bytes; ++n) *byte_at(linear + n) = static_cast<std::byte>(value >> 8 * n);
-  }
-
-  static constexpr U64 kRoot = 0x20000;
-  Env env;
-  std::mt19937_64 random;
-  U64 next_page = kRoot + 4096;
-  std::map<U64, U64> pages;  // linear to physical
-};
-
-constexpr unsigned kSlots = 16;
-
-struct Structures {
-  U64 gdt, ldt, idt, tss, stacks[4], ist;
-  unsigned gdt_limit, ldt_limit, idt_limit, tss_limit;
-  bool ldt_there;
-};
-
-/// A random descriptor of eight bytes; of code and data mostly sensible ones.
-U64 random_descriptor(Placed& m) {
-  const U64 flat = 0x000F'0000'0000'FFFF | U64{0x80} << 48;  // G, 4 GiB
-  const U64 type = m.pick(4) == 0 ? m.pick(32) : 16 + m.pick(16);
-  const U64 dpl = m.pick(2) == 0 ? 0 : m.pick(4);
-  const U64 present = m.pick(8) != 0;
-  const U64 l_d = m.pick(4);  // bit 0: L, bit 1: D/B
-  return flat | type << 40 | dpl << 45 | present << 47 | (l_d & 1) << 53 | (l_d >> 1) << 54;
-}
-
-Structures build(Placed& m, unsigned level) {
-  Structures s{};
-  s.gdt = m.place(kSlots * 8);
-  s.ldt = m.place(kSlots * 8);
-  s.idt = m.place(256 * 16);
-  s.tss = m.place(0x68 + 64);
-  for (U64& stack : s.stacks) stack = m.place(256) + 256;
-  s.ist = m.place(256) + 256;
-  s.gdt_limit = static_cast<unsigned>(m.pick(4) == 0 ? m.pick(kSlots * 8) : kSlots * 8 - 1);
-  s.ldt_limit = static_cast<unsigned>(m.pick(4) == 0 ? m.pick(kSlots * 8) : kSlots * 8 - 1);
-  s.idt_limit = static_cast<unsigned>(m.pick(8) == 0 ? m.pick(256 * 8) : 256 * 16 - 1);
-  s.tss_limit = 0x68 + 63;
-  s.ldt_there = m.pick(8) != 0;
-  for (unsigned n = 1; n < kSlots; ++n) {
-    m.set(s.gdt + 8 * n, 8, random_descriptor(m));
-    m.set(s.ldt + 8 * n, 8, random_descriptor(m));
-  }
-  if (m.ia32e()) {
-    for (unsigned ring = 0; ring < 3; ++ring) m.set(s.tss + 4 + 8 * ring, 8, s.stacks[ring]);
-    for (unsigned n = 0; n < 7; ++n) m.set(s.tss + 0x24 + 8 * n, 8, s.ist);
-  } else {
-    for (unsigned ring = 0; ring < 3; ++ring) {
-      m.set(s.tss + 4 + 8 * ring, 4, s.stacks[ring]);
-      m.set(s.tss + 8 + 8 * ring, 4, m.pick(kSlots * 2) * 4 | (m.pick(4) == 0 ? m.pick(4) : ring));
-    }
-  }
-  m.set(s.tss + 0x66, 2, 0x68);
-  for (unsigned n = 0; n < 64; ++n) m.set(s.tss + 0x68 + n, 1, m.pick(256));
-
-  CpuState state = m.ia32e() ? TestMachine::long_registers(level) : TestMachine::protected_registers(level);
-  if (!m.ia32e()) state.cr0 |= 0x80000000;
-  if (m.env == Env::Compat32 || m.env == Env::Compat16) {
-    const unsigned big = m.env == Env::Compat32 ? 0xC09B : 0x809B;
-    state.segments[kCs] = TestMachine::flat(static_cast<U16>(level == 0 ? 8 : 0x2B), big | level << 5);
-  }
-  state.cr3 = Placed::kRoot;
-  state.gdtr = {s.gdt, static_cast<U16>(s.gdt_limit)};
-  state.idtr = {s.idt, static_cast<U16>(s.idt_limit)};
-  state.segments[kLdtr] = {
-      .selector = 8, .attributes = static_cast<U16>(s.ldt_there ? 0x82 : 0), .limit = s.ldt_limit, .base = s.ldt};
-  state.segments[kTr] = {.selector = 0x10, .attributes = 0x8B, .limit = s.tss_limit, .base = s.tss};
-  if (m.env != Env::Long64) {  // a stack below 4 GiB for what stays in the ring
-    const U64 low = 0x00400000 + m.pick(0x10000) * 0x1000;
-    m.map(low, level == 3);
-    state.gpr[kRsp] = low + 0x800;
-  } else {
-    const U64 page = m.random() << 17 >> 17 & ~U64{4095};
-    m.map(page, level == 3);
-    state.gpr[kRsp] = page + 0x800;
-  }
-  state.rip = 0x1234;
-  m.cpu->set_state(state);
-  return s;
-}
-
-// ---- the reference
-
-struct Ref {
-  Placed& m;
-  const Structures& s;
-  unsigned cpl;
-  bool code64() const { return m.env == Env::Long64; }
-
-  struct Desc {
-    U64 low = 0, at = 0;
-    bool there = false;
-    unsigned type() const { return low >> 40 & 31; }
-    bool code() const { return type() >= 24; }
-    bool data() const { return type() >= 16 && type() < 24; }
-    bool readable() const { return data() || (type() & 2) != 0; }
-    bool writable() const { return data() && (type() & 2) != 0; }
-    bool conforming() const { return code() && (type() & 4) != 0; }
-    unsigned dpl() const { return low >> 45 & 3; }
-    bool present() const { return (low >> 47 & 1) != 0; }
-    bool l() const { return (low >> 53 & 1) != 0; }
-    bool d() const { return (low >> 54 & 1) != 0; }
-  };
-  unsigned limit(U16 selector) const { return (selector & 4) == 0 ? s.gdt_limit : s.ldt_there ? s.ldt_limit : 0; }
-  Desc look(U16 selector) const {
-    if ((selector & 0xFFF8u) + 7 > limit(selector) || ((selector & 4) != 0 && !s.ldt_there)) return {};
-    const U64 at = ((selector & 4) != 0 ? s.ldt : s.gdt) + (selector & 0xFFF8);
-    return {m.get(at, 8), at, true};
-  }
-  static bool null(U16 selector) { return (selector & ~3) == 0; }
-  static unsigned rpl(U16 selector) { return selector & 3; }
-
+struct Ref : Tables {
   Outcome load(unsigned reg, U16 selector) const {
     const unsigned error = selector & 0xFFFC;
-    if (reg == machine::kSs) {
+    if (reg == kSs) {
       if (null(selector)) return code64() && cpl != 3 && rpl(selector) == cpl ? Outcome{} : fault(kGp, 0);
       const Desc d = look(selector);
       if (!d.there || rpl(selector) != cpl || !d.writable() || d.dpl() != cpl) return fault(kGp, error);
-      return d.present() ? Outcome{} : fault(kSs, error);
+      return d.present() ? Outcome{} : fault(kSf, error);
     }
     if (null(selector)) return {};
     const Desc d = look(selector);
@@ -254,7 +71,7 @@ struct Ref {
     e.ip = (gate & 0xFFFF) | (gate >> 48 << 16);
     if (type < 8) e.ip &= 0xFFFF;
     if (m.ia32e()) e.ip |= m.get(s.idt + vector * size + 8, 4) << 32;
-    e.ss = before.segments[machine::kSs].selector;
+    e.ss = before.segments[kSs].selector;
     e.sp = before.gpr[kRsp];
     e.slot = m.ia32e() ? 8 : type < 8 ? 2 : 4;
     if (m.ia32e()) {
@@ -273,11 +90,11 @@ struct Ref {
       if (null(e.ss)) return fault(kTs, 0);
       const Desc stack = look(e.ss);
       if (!stack.there || rpl(e.ss) != level || stack.dpl() != level || !stack.writable()) return fault(kTs, ss_error);
-      if (!stack.present()) return fault(kSs, ss_error);
-      if ((stack.type() & 4) != 0) return fault(kSs, ss_error);  // expand-down with a limit of 4 GiB holds nothing
+      if (!stack.present()) return fault(kSf, ss_error);
+      if ((stack.type() & 4) != 0) return fault(kSf, ss_error);  // expand-down with a limit of 4 GiB holds nothing
       if (!stack.d()) e.sp &= 0xFFFF;
     }
-    if (m.ia32e() || level < cpl) e.pushed = {before.segments[machine::kSs].selector, before.gpr[kRsp]};
+    if (m.ia32e() || level < cpl) e.pushed = {before.segments[kSs].selector, before.gpr[kRsp]};
     for (const U64 value : {before.rflags, U64{before.segments[kCs].selector}, before.rip}) e.pushed.push_back(value);
     // What stays in ring 3 is pushed with its rights, and the interrupt stacks are the supervisor's.
     if (m.ia32e() && level == 3 && (gate >> 32 & 7) != 0) return fault(kPf, kWriteByUser);
@@ -292,39 +109,9 @@ struct Ref {
   }
 };
 
-template <typename Run>
-Outcome outcome_of(Run run) {
-  try {
-    run();
-    return {};
-  } catch (const vcpu::Fault& f) {
-    return fault(f.vector, f.has_error ? f.error : 0);
-  }
-}
-
-constexpr Env kEnvs[] = {Env::Prot32, Env::Compat32, Env::Compat16, Env::Long64};
-
-template <typename Each>
-void on_many_machines(Each each) {
-  unsigned good = 0;
-  for (const Env env : kEnvs) {
-    for (unsigned seed = 0; seed < 400; ++seed) {
-      Placed m(env, seed * 4 + static_cast<unsigned>(env));
-      const unsigned level = m.pick(2) == 0 ? 0 : 3;
-      const Structures s = build(m, level);
-      SCOPED_TRACE(testing::Message() << "mode " << static_cast<int>(env) << " seed " << seed << " level " << level);
-      if (each(m, s, Ref{m, s, level})) ++good;
-      if (testing::Test::HasFailure()) return;
-    }
-  }
-  EXPECT_GT(good, 50u) << "hardly anything went well: this tests no more than faults";
-}
-
-U16 random_selector(Placed& m) { return static_cast<U16>(m.pick(kSlots + 2) << 3 | m.pick(8)); }
-
 TEST(SystemStructures, SegmentRegistersLoadFromTablesAnywhere) {
-  on_many_machines([](Placed& m, const Structures&, const Ref& ref) {
-    constexpr Seg kRegisters[] = {kEs, machine::kSs, kDs, kFs, kGs};
+  on_many_machines<Ref>([](Placed& m, const Structures&, const Ref& ref) {
+    constexpr Seg kRegisters[] = {kEs, kSs, kDs, kFs, kGs};
     const Seg reg = kRegisters[m.pick(5)];
     const U16 selector = random_selector(m);
     const Outcome expected = ref.load(reg, selector);
@@ -340,7 +127,7 @@ TEST(SystemStructures, SegmentRegistersLoadFromTablesAnywhere) {
 }
 
 TEST(SystemStructures, LdtrAndTrLoadFromTablesAnywhere) {
-  on_many_machines([](Placed& m, const Structures& s, const Ref& ref) {
+  on_many_machines<Ref>([](Placed& m, const Structures& s, const Ref& ref) {
     const bool task = m.pick(2) != 0;
     const auto selector = static_cast<U16>(m.pick(kSlots + 1) << 3 | (m.pick(8) == 0 ? m.pick(8) : 0));
     if (m.pick(4) != 0 && selector / 8u + 1 < kSlots) {  // mostly the right kind
@@ -368,7 +155,7 @@ TEST(SystemStructures, LdtrAndTrLoadFromTablesAnywhere) {
 }
 
 TEST(SystemStructures, InterruptsGoThroughTablesAndOntoStacksAnywhere) {
-  on_many_machines([](Placed& m, const Structures& s, const Ref& ref) {
+  on_many_machines<Ref>([](Placed& m, const Structures& s, const Ref& ref) {
     const auto vector = static_cast<unsigned>(m.pick(256));
     const unsigned size = m.ia32e() ? 16 : 8;
     constexpr U64 kTypes[] = {14, 15, 14, 15, 6, 7, 12};
@@ -399,7 +186,7 @@ TEST(SystemStructures, InterruptsGoThroughTablesAndOntoStacksAnywhere) {
     const CpuState after = m.cpu->state();
     EXPECT_EQ(after.segments[kCs].selector, e.cs);
     EXPECT_EQ(after.rip, e.ip);
-    EXPECT_EQ(after.segments[machine::kSs].selector, e.ss);
+    EXPECT_EQ(after.segments[kSs].selector, e.ss);
     EXPECT_EQ(after.gpr[kRsp], e.sp);
     const U64 mask = e.slot == 8 ? ~U64{0} : (U64{1} << 8 * e.slot) - 1;
     for (std::size_t n = 0; n < e.pushed.size(); ++n) {
@@ -410,7 +197,7 @@ TEST(SystemStructures, InterruptsGoThroughTablesAndOntoStacksAnywhere) {
 }
 
 TEST(SystemStructures, ThePermissionBitMapIsReadFromATssAnywhere) {
-  on_many_machines([](Placed& m, const Structures&, const Ref& ref) {
+  on_many_machines<Ref>([](Placed& m, const Structures&, const Ref& ref) {
     if (ref.cpl == 0) return false;
     const auto port = static_cast<U16>(m.pick(8 * 60));
     const unsigned bytes = 1u << m.pick(3);
