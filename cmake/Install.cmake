@@ -9,6 +9,13 @@ endif()
 if(TARGET zeroskid-run)
   install(TARGETS zeroskid-run RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/zeroskid)
 endif()
+install(DIRECTORY ${zeroskid_pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${zeroskid_pages}/completions/zeroskid.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME zeroskid)
+install(FILES ${zeroskid_pages}/completions/zeroskid.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME zs)
+install(FILES ${zeroskid_pages}/completions/_zeroskid DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${zeroskid_pages}/completions/zeroskid.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(DIRECTORY include/zeroskid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")

@@ -96,6 +96,7 @@ endfunction()
 function(programs)
   program(zeroskid-run session/zeroskid_run_main.cc zs_session -static-libstdc++ -static-libgcc)
   program(zeroskid     cli/zeroskid_main.cc         zs_cli)
+  program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
   link_at_fixed_address(zeroskid-run)
 endfunction()
 

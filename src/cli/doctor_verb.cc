@@ -15,16 +15,21 @@ namespace zs::cli {
 namespace {
 
 constexpr int kNothingWorks = 1;
+constexpr ExitRow kStatuses[] = {
+    {"0", "a back end works"},
+    {"1", "none does"},
+    {"129", "wrong usage"},
+};
 
-int run_doctor(int argc, char** argv) {
+int run_doctor(const Arguments& arguments) {
   CommandLine line("doctor",
                    "Says which back ends work on this machine, why the others do not, and what would change "
                    "that.",
                    "[--json]");
   bool json = false;
   line.flag("--json", json, "One JSON object (docs/formats/doctor-json.md)");
-  line.footer("Exit status: 0 if a back end works, 1 if none does, 129 for wrong usage.");
-  if (const auto done = line.parse(argc, argv)) return *done;
+  line.exit_statuses(kStatuses);
+  if (const auto done = line.parse(arguments)) return *done;
   if (!line.program().empty()) {
     say(Error{"doctor: there is nothing to do with '" + line.program().front() + "'",
               "zeroskid doctor --help lists the options"});

@@ -19,11 +19,9 @@ struct Ran {
 
 Ran run(std::vector<std::string> words) {
   words.insert(words.begin(), "doctor");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const int status = kDoctorVerb.run(static_cast<int>(pointers.size()), pointers.data());
+  const int status = kDoctorVerb.run({words});
   std::string err = testing::internal::GetCapturedStderr();
   return {status, testing::internal::GetCapturedStdout(), std::move(err)};
 }
@@ -39,7 +37,10 @@ Options:
   -h,--help                 Print this help message and exit
   --json                    One JSON object (docs/formats/doctor-json.md)
 
-Exit status: 0 if a back end works, 1 if none does, 129 for wrong usage.
+Exit status:
+  0       a back end works
+  1       none does
+  129     wrong usage
 )" + 1);
 }
 

@@ -79,12 +79,10 @@ int run(int argc, char** argv) {
   if (first == "help") {
     const Verb* const verb = find_verb(argv[2]);
     if (verb == nullptr) return unknown_verb(argv[2]);
-    char help[] = "--help";
-    char* words[] = {argv[2], help, nullptr};
-    return verb->run(2, words);
+    return verb->run({{argv[2], "--help"}});
   }
   const Verb* const verb = find_verb(first);
-  return verb == nullptr ? unknown_verb(first) : verb->run(argc - 1, argv + 1);
+  return verb == nullptr ? unknown_verb(first) : verb->run({{argv + 1, argv + argc}});
 }
 
 }  // namespace
