@@ -12,6 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "cli/version.h"
 
 namespace zs::cli {
 namespace {
@@ -42,8 +43,13 @@ const Verb* find_verb(std::string_view name) {
 }
 
 int print_version(bool json) {
-  write_all(STDOUT_FILENO, json ? "{\"name\" : \"zeroskid\", \"version\" : \"" ZEROSKID_VERSION "\"}\n"
-                                : "zeroskid " ZEROSKID_VERSION "\n");
+  const std::string commit = kCommit;
+  std::string text = "zeroskid " ZEROSKID_VERSION + (commit.empty() ? "" : " (commit " + commit + ")");
+  if (json) {
+    text = "{\"name\" : \"zeroskid\", \"version\" : \"" ZEROSKID_VERSION "\", \"commit\" : " +
+           (commit.empty() ? "null" : "\"" + commit + "\"") + "}";
+  }
+  write_all(STDOUT_FILENO, text + "\n");
   return 0;
 }
 
