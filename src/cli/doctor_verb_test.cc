@@ -31,15 +31,17 @@ TEST(DoctorVerb, ExplainsItself) {
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(ran.out, R"(
 Says which back ends work on this machine, why the others do not, and what would change that.
-Usage: zeroskid doctor [--json]
+Usage: zeroskid doctor [--measure] [--json]
 
 Options:
   -h,--help                 Print this help message and exit
   --json                    One JSON object (docs/formats/doctor-json.md)
+  --measure                 How much longer programs run under zeroskid here; takes some seconds, and is kept for --help
 
 Exit status:
   0       a back end works
   1       none does
+  125     what --measure runs fails
   129     wrong usage
 )" + 1);
 }

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "cli/costs.h"
 #include "cli/exit_status.h"
+#include "cli/questions.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 #include "cli/version.h"
@@ -20,8 +22,8 @@ namespace {
 std::string help_page() {
   std::string page =
       "Precise event-based sampling for every x86-64 Linux machine, with or without a PMU.\n"
-      "Usage: zeroskid VERB [OPTIONS]\n\n"
-      "Verbs:\n";
+      "Usage: zeroskid VERB [OPTIONS]\n\n" +
+      question_lines(kept_costs(costs_path(), this_machine())) + "\nVerbs:\n";
   for (const Verb* verb : verbs()) {
     std::string name = verb->name;
     name.resize(10, ' ');
@@ -30,9 +32,7 @@ std::string help_page() {
   page +=
       "\n"
       "  zeroskid VERB --help  says more of one verb\n"
-      "  zeroskid --version    which zeroskid this is; with --json for programs\n\n"
-      "Start with: zeroskid stat -- PROGRAM\n"
-      "      then: zeroskid record -e instructions:ppp -- PROGRAM; zeroskid report\n";
+      "  zeroskid --version    which zeroskid this is; with --json for programs\n";
   return page;
 }
 

@@ -17,10 +17,10 @@ class ManPages(unittest.TestCase):
     def verbs(self):
         return [*help_test.verbs(), *help_test.MORE]
 
-    def page(self, name):
+    def page(self, name, width=500):
         """As text, and what the formatter had to say of its source."""
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", PAGES / "man" / f"{name}.1"], text=True,
-                              capture_output=True, check=True, env={**os.environ, "MANWIDTH": "500", "LC_ALL": "C.UTF-8"})
+                              capture_output=True, check=True, env={**os.environ, "MANWIDTH": str(width), "LC_ALL": "C.UTF-8"})
         return re.sub(r".\x08", "", done.stdout), done.stderr
 
     def setUp(self):
@@ -34,7 +34,7 @@ class ManPages(unittest.TestCase):
     def test_the_formatter_finds_no_fault(self):
         for path in (PAGES / "man").glob("*.1"):
             with self.subTest(page=path.name):
-                self.assertEqual(self.page(path.stem)[1], "")
+                self.assertEqual(self.page(path.stem, 80)[1], "")
 
     def test_every_option_and_status_of_help_is_in_the_page(self):
         for verb in self.verbs():

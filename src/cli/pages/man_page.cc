@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/exit_status.h"
+#include "cli/questions.h"
 
 namespace zs::cli {
 namespace {
@@ -105,6 +106,7 @@ constexpr Place kEnvironment[] = {
 };
 constexpr Place kFiles[] = {
     {"perf.data, perf.data.old", "the recording, and the one before it"},
+    {"~/.cache/zeroskid/costs.json", "what doctor --measure found; below XDG_CACHE_HOME where that is set"},
 };
 
 std::string places(std::string_view title, std::span<const Place> rows) {
@@ -122,9 +124,13 @@ std::string man_name(const OptionTable& table) {
 }
 
 std::string man_page(const std::vector<VerbPage>& pages) {
-  std::string text = head("zeroskid", "Precise event-based sampling, with or without a PMU");
+  std::string text = "'\\\" t\n" + head("zeroskid", "Precise event-based sampling, with or without a PMU");
   text += ".SH SYNOPSIS\n" + bold("zeroskid") + " " + italic("VERB") + " [" + italic("OPTIONS") + "]\n.br\n" +
           bold("zeroskid --help") + " | " + bold("--version") + " [" + bold("--json") + "]\n";
+  text += ".SH QUESTIONS\n.TS\ntab(@);\nl r l.\n\\fBquestion\\fR@\\fBcost\\fR@\\fBcommand\\fR\n";
+  for (const Question& row : questions())
+    text += escaped(row.asked) + "@" + cost_text(row, {}) + "@" + escaped(row.command) + "\n";
+  text += ".TE\n.PP\n" + escaped(cost_origin({})) + "\n";
   text += ".SH VERBS\n";
   std::vector<std::string> others;
   for (const VerbPage& page : pages) {
