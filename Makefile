@@ -10,7 +10,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_RUNS ?= 10000
-PAGES := docs/tutorial-counters.md
+PAGES := README.md docs/guide.md docs/tutorial-counters.md
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 BUILD := build/release
 
