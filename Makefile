@@ -49,6 +49,7 @@ install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 deb tarball: all
+	@tools/setup package
 	@tools/package $@ $(BUILD)
 
 bench: everything

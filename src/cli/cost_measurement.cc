@@ -69,6 +69,7 @@ double milliseconds(const timeval& time) {
 /// Runs `words` silently in `folder`. returns the CPU time of it and of its children, milliseconds
 Result<double> cpu_ms_of(const std::vector<std::string>& words, const std::string& folder) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

@@ -55,6 +55,7 @@ std::string lines_of(const std::vector<std::string>& names) { return names.empty
 
 std::vector<std::string> event_names(const std::vector<ListedEvent>& events) {
   std::vector<std::string> names;
+  names.reserve(events.size());
   for (const ListedEvent& event : events) names.push_back(event.name);
   return names;
 }

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   const auto pages = zs::cli::verb_pages();
   bool whole = write(folder / "man/zeroskid.1", zs::cli::man_page(pages));
+  whole = write(folder / "man/zs.1", ".so man1/zeroskid.1\n") && whole;  // its short name
   for (const auto& page : zs::cli::all_verb_pages())
     whole = write(folder / "man" / (zs::cli::man_name(page.table) + ".1"), zs::cli::man_page(page)) && whole;
   whole = write(folder / "completions/zeroskid.bash", zs::cli::bash_completion(pages)) && whole;
