@@ -8,7 +8,7 @@ file(REAL_PATH ${SOURCE} source)
 if(NOT failed AND top STREQUAL source)
   execute_process(COMMAND git -C ${SOURCE} rev-parse HEAD
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no
+  execute_process(COMMAND git --no-optional-locks -C ${SOURCE} status --porcelain --untracked-files=no
                   OUTPUT_VARIABLE changes OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 else()
   file(STRINGS ${SOURCE}/cmake/commit.txt commit LIMIT_COUNT 1)
