@@ -3,17 +3,18 @@
 #   make test       build, test, check        make install  PREFIX=/usr/local, DESTDIR=
 #   make quick LAYER=engine                   that layer's tests and ten programs: the inner loop
 #   make bench      speed against native      make fuzz     FUZZ_RUNS=10000 inputs to each fuzz target
+#   make deb        a Debian package          make tarball  an archive that runs elsewhere
 #   make format     lay out every file        make docs     the pages that show real runs, anew
 #   make clean
-# make, make demo and make install need and install the build dependencies of the two programs alone; the others everything.
+# make, make demo, install, deb and tarball need and install the build dependencies of the two programs alone; the others everything.
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_RUNS ?= 10000
-PAGES := docs/tutorial-counters.md
+PAGES := README.md docs/guide.md docs/tutorial-counters.md
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 BUILD := build/release
 
-.PHONY: all everything demo test quick install bench fuzz docs format check clean packages
+.PHONY: all everything demo test quick install deb tarball bench fuzz docs format check clean packages
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --parallel $(JOBS) --target zeroskid zeroskid-run
@@ -46,6 +47,10 @@ check: everything
 
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+deb tarball: all
+	@tools/setup package
+	@tools/package $@ $(BUILD)
 
 bench: everything
 	@tools/setup bench

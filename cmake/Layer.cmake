@@ -96,7 +96,28 @@ endfunction()
 function(programs)
   program(zeroskid-run session/zeroskid_run_main.cc zs_session -static-libstdc++ -static-libgcc)
   program(zeroskid     cli/zeroskid_main.cc         zs_cli)
+  program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
   link_at_fixed_address(zeroskid-run)
+  name_commit(zeroskid)
+  find_libraries_beside(zeroskid ../lib/zeroskid)
+  find_libraries_beside(zeroskid-run ../../lib/zeroskid)
+endfunction()
+
+# TARGET knows which commit it was built from (cli/version.h). Asked at every build; compiled anew only when it changed.
+function(name_commit TARGET)
+  add_custom_target(commit BYPRODUCTS ${CMAKE_BINARY_DIR}/commit.cc
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${CMAKE_BINARY_DIR}/commit.cc
+            -P ${CMAKE_SOURCE_DIR}/cmake/Commit.cmake)
+  target_sources(${TARGET} PRIVATE ${CMAKE_BINARY_DIR}/commit.cc)
+  add_dependencies(${TARGET} commit)
+endfunction()
+
+# In the archive that tools/package makes the shared libraries lie in FOLDER, as seen from TARGET's place. RPATH rather than
+# RUNPATH, so that those libraries find each other too. make install takes it out again. (Not BUILD_RPATH: CMake pads
+# that with colons, and an empty entry is the current folder.)
+function(find_libraries_beside TARGET FOLDER)
+  set_target_properties(${TARGET} PROPERTIES INSTALL_RPATH "$ORIGIN/${FOLDER}" BUILD_WITH_INSTALL_RPATH ON)
+  target_link_options(${TARGET} PRIVATE LINKER:--disable-new-dtags)
 endfunction()
 
 # Pointers in tables of constants are then right in the file, so that a process needs to write none of those pages when it starts: 43

@@ -1,4 +1,5 @@
-/* Writes one array and reads another, so many bytes further:  address_alias DISTANCE */
+/* Writes one array and reads another, so many bytes further:  address_alias DISTANCE
+   Compile it with: cc -O1 -g -o address_alias examples/address_alias/address_alias.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* One thread counts, the other reads a number that nobody writes: in the counter's cache line, or two lines away:
-   false_sharing shared|padded */
+   false_sharing shared|padded
+   Compile it with: cc -O1 -g -pthread -o false_sharing examples/false_sharing/false_sharing.c */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The same sum over the same matrix, along its rows or down its columns:  matrix_walk row|column */
+/* The same sum over the same matrix, along its rows or down its columns:  matrix_walk row|column
+   Compile it with: cc -O1 -g -o matrix_walk examples/matrix_walk/matrix_walk.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A walk in random order through so many KiB, each step waiting for the one before:  pointer_chase KIB STEPS */
+/* A walk in random order through so many KiB, each step waiting for the one before:  pointer_chase KIB STEPS
+   Compile it with: cc -O1 -g -o pointer_chase examples/pointer_chase/pointer_chase.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Reads a large table in random order and asks for what comes so many reads later; 0: for nothing:  prefetch_distance READS */
+/* Reads a large table in random order and asks for what comes so many reads later; 0: for nothing:  prefetch_distance READS
+   Compile it with: cc -O1 -g -o prefetch_distance examples/prefetch_distance/prefetch_distance.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

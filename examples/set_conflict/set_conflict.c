@@ -1,4 +1,5 @@
-/* Sixteen words read over and over, so many bytes apart:  set_conflict STRIDE */
+/* Sixteen words read over and over, so many bytes apart:  set_conflict STRIDE
+   Compile it with: cc -O1 -g -o set_conflict examples/set_conflict/set_conflict.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Adds the numbers above the middle, of numbers in random order or sorted:  sorted_branch random|sorted */
+/* Adds the numbers above the middle, of numbers in random order or sorted:  sorted_branch random|sorted
+   Compile it with: cc -O1 -g -o sorted_branch examples/sorted_branch/sorted_branch.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

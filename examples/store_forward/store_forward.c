@@ -1,4 +1,5 @@
-/* Reads eight bytes that were just written, by one store or by two:  store_forward whole|halves */
+/* Reads eight bytes that were just written, by one store or by two:  store_forward whole|halves
+   Compile it with: cc -O1 -g -o store_forward examples/store_forward/store_forward.c */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

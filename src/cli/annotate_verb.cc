@@ -15,6 +15,12 @@
 namespace zs::cli {
 namespace {
 
+constexpr ExitRow kStatuses[] = {
+    {"0", "read and printed"},
+    {"125", "the recording cannot be read or has no such function"},
+    {"129", "wrong usage"},
+};
+
 struct Options {
   RecordingInput input;
   std::string symbol, dso, syntax = "att", color = "auto";
@@ -24,8 +30,8 @@ struct Options {
 };
 
 /// Options and the name of a function in any order.
-std::optional<int> parse(int argc, char** argv, Options& options) {
-  std::vector<std::string> words(argv, argv + argc);
+std::optional<int> parse(const Arguments& arguments, Options& options) {
+  Arguments rest = arguments;
   for (;;) {
     CommandLine line("annotate",
                      "Shows the hottest function of a recording, or another, instruction by instruction, with source\n"
@@ -35,26 +41,24 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
     add_input_options(line, options.input);
     line.value("-s,--symbol", options.symbol, "SYMBOL", "The function to show [the hottest of each event]");
     line.value("-d,--dso", options.dso, "FILE", "Only functions of this file");
-    line.value("-M,--disassembler-style", options.syntax, "STYLE", "att or intel [att]");
+    line.value("-M,--disassembler-style", options.syntax, "att|intel", "How to write instructions [att]");
     line.flag("-l,--print-line", options.lines, "FILE:LINE behind instructions, and the hottest lines first");
     line.flag("--all", options.all, "Every instruction, and of every function unless one is named");
     line.number("--context", options.context, 0, "N", "Instructions around each that has samples [5]");
     line.flag("--no-source", options.no_source, "Instructions only");
     line.flag("--stdio", options.stdio, "Print text, which is done anyway");
-    line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+    line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
     add_width_options(line, options.width);
-    line.footer("Exit status: 0, 125 if the recording cannot be read or has no such function, 129 for wrong usage.");
-    std::vector<char*> pointers(words.size());
-    std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
-    if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
+    line.exit_statuses(kStatuses);
+    if (const auto done = line.parse(rest)) return done;
     if (line.program().empty()) return std::nullopt;
     if (!options.symbol.empty()) {
       say(Error{"annotate: one function at a time: '" + options.symbol + "' or '" + line.program().front() + "'", ""});
       return kUsage;
     }
     options.symbol = line.program().front();
-    words.resize(1);
-    words.insert(words.end(), line.program().begin() + 1, line.program().end());
+    rest.words.resize(1);
+    rest.words.insert(rest.words.end(), line.program().begin() + 1, line.program().end());
   }
 }
 
@@ -63,9 +67,9 @@ int wrong(const std::string& message) {
   return kUsage;
 }
 
-int run_annotate(int argc, char** argv) {
+int run_annotate(const Arguments& arguments) {
   Options options;
-  if (const auto done = parse(argc, argv, options)) return *done;
+  if (const auto done = parse(arguments, options)) return *done;
   report::AnnotateStyle style{.source = !options.no_source, .lines = options.lines};
   if (options.syntax == "intel") {
     style.syntax = report::Syntax::Intel;

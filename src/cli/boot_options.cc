@@ -17,10 +17,29 @@
 #include "cli/event_selection.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
+#include "cli/words.h"
 #include "machine/memory.h"
 
 namespace zs::cli {
 namespace {
+
+constexpr ExitRow kStatuses[] = {
+    {"0",
+     "the guest has nothing more to do (HLT, a loop that nothing can end, a wait for a key), or it reset the PC,"
+     " or --break"},
+    {"N", "what the guest wrote to port F4H (debug-exit)"},
+    {"1", "a triple fault"},
+    {"2", "the guest needs what this PC has not"},
+    {"124", "the limit of instructions is reached"},
+    {"125", "a file cannot be read, written or booted"},
+    {"129", "wrong usage"},
+};
+
+std::vector<std::string> quirk_names() {
+  std::vector<std::string> names;
+  for (const arch::QuirkFact& row : arch::quirks()) names.emplace_back(row.name);
+  return names;
+}
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{2} << 30;
 
@@ -35,7 +54,7 @@ std::optional<std::uint64_t> parse_address(std::string_view text) {
 
 }  // namespace
 
-std::optional<int> parse_boot(int argc, char** argv, BootWords& words) {
+std::optional<int> parse_boot(const Arguments& arguments, BootWords& words) {
   CommandLine line("boot", "Runs a bare-metal program in a virtual PC with a complete PMU, and prints its screen.",
                    "(--image FILE | --kernel FILE | --demo) [OPTIONS]");
   line.group("What to boot");
@@ -47,7 +66,7 @@ std::optional<int> parse_boot(int argc, char** argv, BootWords& words) {
   line.flag("--demo", words.demo, "Built-in guests, each beside what the manual promises");
   line.group("The PC");
   line.value("--cpu", words.cpu, "MODEL", "Its CPU model (default: westmere for --demo, else skylake-server)");
-  line.values("--quirk", words.quirks, "NAME", "A quirk or erratum of a processor, on; may be repeated");
+  line.values("--quirk", words.quirks, "QUIRK", "A quirk or erratum of a processor, on; may be repeated");
   line.value("--mem", words.memory, "SIZE", "Memory, with K, M or G (default: 512M)");
   line.number("--max-instructions", words.max_instructions, 1, "N", "Stop after so many instructions, with status 124");
   line.group("What to show");
@@ -59,13 +78,12 @@ std::optional<int> parse_boot(int argc, char** argv, BootWords& words) {
   line.group("Debugging");
   line.values("--break", words.breakpoints, "ADDR", "Stop before this linear address and print registers");
   line.value("--gdb", words.gdb, "PORT", "Wait for gdb at this port of 127.0.0.1; 0: any free one");
-  line.footer(
+  line.note(
       "The screen goes to standard output, how the run ended to standard error.\n"
-      "FILE may be - for standard output. Addresses are hexadecimal.\n"
-      "Exit status: 0 when the guest has nothing more to do (HLT, a loop that nothing can end, a wait for a key),\n"
-      "or it reset the PC, or at --break; what the guest wrote to port F4H (debug-exit); 124 at the limit; 1 after a\n"
-      "triple fault; 2 if it needs what this PC has not; 129 for wrong usage; 125 if a file cannot be read or booted.");
-  if (const auto done = line.parse(argc, argv)) return done;
+      "FILE may be - for standard output. Addresses are hexadecimal.");
+  line.known_words("QUIRK", "", quirk_names());
+  line.exit_statuses(kStatuses);
+  if (const auto done = line.parse(arguments)) return done;
   if (!line.program().empty()) {
     say(Error{"boot: what is '" + line.program().front() + "' for?", "zeroskid boot --image FILE, or --kernel FILE"});
     return kUsage;
@@ -146,9 +164,7 @@ Result<BootPlan> plan_boot(const BootWords& words) {
   for (const std::string& name : words.quirks) {
     const arch::QuirkFact* const quirk = arch::find_quirk(name);
     if (quirk == nullptr) {
-      std::string known;
-      for (const arch::QuirkFact& row : arch::quirks()) known += (known.empty() ? "" : ", ") + std::string(row.name);
-      return Error{"--quirk " + name + ": no such quirk", "quirks: " + known};
+      return Error{"--quirk " + name + ": no such quirk", "quirks: " + joined(quirk_names(), ", ")};
     }
     plan.quirks = plan.quirks.with(quirk->quirk);
   }

@@ -9,6 +9,7 @@
 
 #include "arch/quirks.h"
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "machine/boot/disk_image.h"
 
 namespace zs::arch {
@@ -27,7 +28,7 @@ struct BootWords {
 };
 
 /// Parses the command line. returns an exit status if there is nothing to run
-std::optional<int> parse_boot(int argc, char** argv, BootWords& words);
+std::optional<int> parse_boot(const Arguments& arguments, BootWords& words);
 
 struct BootPlan {
   const arch::CpuModel* cpu = nullptr;

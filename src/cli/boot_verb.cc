@@ -188,9 +188,9 @@ Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc)
   return pc.boot_kernel(input);
 }
 
-int run_boot(int argc, char** argv) {
+int run_boot(const Arguments& arguments) {
   BootWords words;
-  if (const auto done = parse_boot(argc, argv, words)) return *done;
+  if (const auto done = parse_boot(arguments, words)) return *done;
   const auto plan = plan_boot(words);
   if (!plan) {
     say(plan.error());

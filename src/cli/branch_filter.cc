@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "arch/msrs.h"
+#include "cli/words.h"
 #include "profile/perf_data.h"
 
 namespace zs::cli {
@@ -34,13 +35,14 @@ constexpr Kind kKinds[] = {
 constexpr std::string_view kKernelSide[] = {"k", "hv"};
 // clang-format on
 
-std::string known_names() {
-  std::string names;
-  for (const Kind& kind : kKinds) names += std::string(kind.name) + ", ";
-  return names + "u";
-}
-
 }  // namespace
+
+std::vector<std::string> branch_filter_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  names.emplace_back("u");
+  return names;
+}
 
 Result<BranchFilter> parse_branch_filter(const std::string& text) {
   BranchFilter filter;
@@ -58,7 +60,8 @@ Result<BranchFilter> parse_branch_filter(const std::string& text) {
     }
     const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return k.name == name; });
     if (kind == std::end(kKinds)) {
-      return Error{"-j " + std::string(name) + ": no such branch filter", "filters: " + known_names()};
+      return Error{"-j " + std::string(name) + ": no such branch filter",
+                   "filters: " + joined(branch_filter_names(), ", ")};
     }
     filter.perf |= kind->perf;
     kept |= kind->keeps;

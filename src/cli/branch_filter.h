@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -15,6 +16,9 @@ struct BranchFilter {
 
 /// text  names as perf's -j takes them, separated by commas; no kind among them means any
 Result<BranchFilter> parse_branch_filter(const std::string& text);
+
+/// What parse_branch_filter() knows.
+std::vector<std::string> branch_filter_names();
 
 /// LBR_SELECT for call-stack mode.
 std::uint64_t call_stack_select();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/exit_status.h"
 #include "cli/say.h"
@@ -42,6 +43,34 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
+/// A value that may be left out is written [=VALUE].
+constexpr std::string_view kMayBeLeftOut = "[=";
+constexpr std::size_t kPageWidth = 100;
+
+/// Breaks at blanks.
+std::string wrapped(const std::string& start, const std::vector<std::string>& words) {
+  std::string text = start;
+  std::size_t column = start.size();
+  for (const std::string& word : words) {
+    const bool fits = column + 1 + word.size() <= kPageWidth;
+    text += (fits ? ' ' : '\n') + word;
+    column = fits ? column + 1 + word.size() : word.size();
+  }
+  return text + "\n";
+}
+
+std::string exit_status_lines(const std::vector<ExitRow>& rows) {
+  if (rows.empty()) return "";
+  constexpr std::size_t kColumn = 8;
+  std::string text = "\nExit status:\n";
+  for (const ExitRow& row : rows) {
+    std::string status(row.status);
+    status.resize(std::max(kColumn, status.size() + 2), ' ');
+    text += "  " + status + std::string(row.meaning) + "\n";
+  }
+  return text;
+}
+
 class HelpPage : public CLI::Formatter {
  public:
   explicit HelpPage(std::string usage) : usage_(std::move(usage)) { column_width(28); }
@@ -54,7 +83,10 @@ class HelpPage : public CLI::Formatter {
 }  // namespace
 
 CommandLine::CommandLine(const std::string& verb, const std::string& about, const std::string& usage)
-    : verb_(verb), app_(std::make_unique<CLI::App>(about, "zeroskid " + verb)) {
+    : verb_(verb),
+      usage_(usage),
+      operand_(usage.find("PROGRAM") == std::string::npos ? "" : "PROGRAM"),
+      app_(std::make_unique<CLI::App>(about, "zeroskid " + verb)) {
   app_->formatter(std::make_shared<HelpPage>("zeroskid " + verb + " " + usage));
   app_->prefix_command(true);
 }
@@ -63,7 +95,10 @@ CommandLine::~CommandLine() = default;
 
 CLI::Option* CommandLine::grouped(CLI::Option* option) { return option->group(group_); }
 
-void CommandLine::footer(const std::string& text) { app_->footer(text); }
+void CommandLine::known_words(const std::string& placeholder, const std::string& title,
+                              const std::vector<std::string>& words) {
+  known_.push_back({placeholder, title, words});
+}
 
 void CommandLine::value(const std::string& names, std::string& into, const std::string& placeholder,
                         const std::string& help) {
@@ -118,7 +153,8 @@ void CommandLine::number(const std::string& names, std::uint64_t& into, std::uin
   grouped(option);
 }
 
-void CommandLine::words(std::vector<std::string>& into) {
+void CommandLine::words(std::vector<std::string>& into, const std::string& operand) {
+  operand_ = operand;
   app_->prefix_command(false);
   app_->allow_extras();                        // an unknown option is refused in our words, by parse()
   app_->add_option("words", into)->group("");  // the usage line names them
@@ -156,11 +192,50 @@ int CommandLine::refuse_option(const std::string& typed) const {
   return kUsage;
 }
 
-std::optional<int> CommandLine::parse(int argc, char** argv) {
+OptionTable CommandLine::table() const {
+  OptionTable table{.verb = verb_,
+                    .about = app_->get_description(),
+                    .usage = usage_,
+                    .operand = operand_,
+                    .known = known_,
+                    .notes = notes_,
+                    .statuses = statuses_};
+  for (const CLI::Option* const option : app_->get_options()) {
+    if (option->get_group().empty()) continue;  // understood, and refused with a reason
+    OptionRow row{.help = option->get_description(), .group = option->get_group()};
+    for (const std::string& name : option->get_snames()) row.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) row.names.push_back("--" + name);
+    row.value = option->get_option_text();
+    if (row.value.starts_with(kMayBeLeftOut)) {
+      row.value = row.value.substr(kMayBeLeftOut.size(), row.value.size() - kMayBeLeftOut.size() - 1);
+      row.value_may_be_left_out = true;
+    }
+    row.repeats = option->get_multi_option_policy() != CLI::MultiOptionPolicy::TakeLast;
+    table.options.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string CommandLine::help_page() const {
+  std::string below;
+  for (const KnownWords& known : known_) {
+    if (!known.title.empty()) below += wrapped(known.title + ":", known.words);
+  }
+  for (const std::string& note : notes_) below += note + "\n";
+  return single_blank_lines(app_->help() + "\n" + below + exit_status_lines(statuses_));
+}
+
+std::optional<int> CommandLine::parse(const Arguments& arguments) {
+  if (arguments.table != nullptr) {
+    *arguments.table = table();
+    return 0;
+  }
+  std::vector<const char*> pointers;
+  for (const std::string& word : arguments.words) pointers.push_back(word.c_str());
   try {
-    app_->parse(argc, argv);
+    app_->parse(static_cast<int>(pointers.size()), pointers.data());
   } catch (const CLI::CallForHelp&) {
-    write_all(STDOUT_FILENO, single_blank_lines(app_->help()));
+    write_all(STDOUT_FILENO, help_page());
     return 0;
   } catch (const CLI::ArgumentMismatch& problem) {
     const std::string text = problem.what();  // "--event: 1 required TEXT missing"
@@ -169,7 +244,7 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
     return refuse(problem.what());
   }
   program_ = app_->remaining();
-  say_names({argv + 1, argv + argc - static_cast<std::ptrdiff_t>(program_.size())});
+  say_names({arguments.words.begin() + 1, arguments.words.end() - static_cast<std::ptrdiff_t>(program_.size())});
   if (!program_.empty() && program_.front() == "--") {
     program_.erase(program_.begin());
   } else if (!program_.empty() && program_.front().size() > 1 && program_.front().front() == '-') {

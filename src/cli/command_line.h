@@ -6,8 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "cli/arguments.h"
+#include "cli/option_table.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 chose it
 class App;
@@ -43,13 +48,21 @@ class CommandLine {
                       const std::string& help);
 
   /// Words among the options, in any order: for verbs that run no program. program() is then empty.
-  void words(std::vector<std::string>& into);
+  /// operand  what they are: FILE, EVENTS
+  void words(std::vector<std::string>& into, const std::string& operand);
+
+  /// What a placeholder stands for. With a title, "TITLE: WORD WORD ..." is a line of --help.
+  void known_words(const std::string& placeholder, const std::string& title, const std::vector<std::string>& words);
 
   void group(const std::string& name) { group_ = name; }
-  void footer(const std::string& text);
+  /// A paragraph below the options.
+  void note(const std::string& text) { notes_.push_back(text); }
+  /// What --help ends with.
+  void exit_statuses(std::span<const ExitRow> rows) { statuses_.assign(rows.begin(), rows.end()); }
 
-  /// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said
-  std::optional<int> parse(int argc, char** argv);
+  /// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said, or only
+  /// their table was asked for
+  std::optional<int> parse(const Arguments& arguments);
 
   /// The program and its arguments; empty if none was named.
   const std::vector<std::string>& program() const { return program_; }
@@ -62,11 +75,16 @@ class CommandLine {
   };
 
   CLI::Option* grouped(CLI::Option* option);
+  OptionTable table() const;
+  std::string help_page() const;
   int refuse(const std::string& what) const;
   int refuse_option(const std::string& typed) const;
   void say_names(const std::vector<std::string>& words) const;
 
-  std::string verb_;
+  std::string verb_, usage_, operand_;
+  std::vector<KnownWords> known_;
+  std::vector<std::string> notes_;
+  std::vector<ExitRow> statuses_;
   std::string group_ = "Options";
   std::unique_ptr<CLI::App> app_;
   std::vector<Named> named_;

@@ -59,9 +59,25 @@ nlohmann::ordered_json json_of(const Attempt& attempt) {
   return host::errno_name(attempt.error);
 }
 
+/// "costs            1.3    times native: counting"
+std::string cost_lines(const Costs& costs) {
+  std::string page;
+  for (const Cost& row : costs.rows)
+    page += line(page.empty() ? "costs" : "", times_text(row.times_native), "times native: " + row.name);
+  return page + line("", fmt::format("{:.0f} ms", costs.start_ms),
+                     fmt::format("to start a process; CPU time, of a program of {:.0f} ms", costs.native_ms));
+}
+
+nlohmann::ordered_json json_of(const std::optional<Costs>& costs) {
+  if (!costs) return nullptr;
+  nlohmann::ordered_json times = nlohmann::ordered_json::object();
+  for (const Cost& row : costs->rows) times[row.name] = row.times_native;
+  return {{"times_native", times}, {"start_ms", costs->start_ms}, {"native_ms", costs->native_ms}};
+}
+
 }  // namespace
 
-std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis) {
+std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis, const std::optional<Costs>& costs) {
   std::string page = lines("hardware PMU", diagnosis.hardware);
   page += lines("software PMU", diagnosis.software);
   page += line("precise events", diagnosis.precise_events, diagnosis.precise_why);
@@ -69,11 +85,12 @@ std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis) {
   page += lines("virtual PC", diagnosis.virtual_pc);
   page += facts.stock_perf.empty() ? line("stock perf", "none", "not needed; `zeroskid report` reads the recordings")
                                    : line("stock perf", "ready", facts.stock_perf + " reads the recordings too");
+  if (costs) page += cost_lines(*costs);
   if (diagnosis.software.state == State::Ready) page += fmt::format("Use: {}\n", kUse);
   return page;
 }
 
-std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis) {
+std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, const std::optional<Costs>& costs) {
   using Json = nlohmann::ordered_json;
   const host::CpuidFacts& cpuid = facts.cpuid;
   Json json;
@@ -127,6 +144,7 @@ std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis) {
       {"fsgsbase", facts.engine.fsgsbase_enabled},
       {"descriptor_limit", facts.engine.descriptor_limit},
   };
+  json["costs"] = json_of(costs);
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

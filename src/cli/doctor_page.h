@@ -1,15 +1,20 @@
 // What `zeroskid doctor` prints: a page for people, and JSON (docs/formats/doctor-json.md) for programs.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "cli/costs.h"
 #include "host/diagnosis.h"
 
 namespace zs::cli {
 
-std::string doctor_page(const host::MachineFacts& facts, const host::Diagnosis& diagnosis);
+/// costs  those that --measure found
+std::string doctor_page(const host::MachineFacts& facts, const host::Diagnosis& diagnosis,
+                        const std::optional<Costs>& costs = {});
 
 /// One JSON object, indented, with a newline at the end.
-std::string doctor_json(const host::MachineFacts& facts, const host::Diagnosis& diagnosis);
+std::string doctor_json(const host::MachineFacts& facts, const host::Diagnosis& diagnosis,
+                        const std::optional<Costs>& costs = {});
 
 }  // namespace zs::cli

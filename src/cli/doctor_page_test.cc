@@ -46,8 +46,8 @@ hardware PMU     none   guest of KVM; CPUID leaf 0xA reports 0 counters (not a p
                         -> no PMU in this VM: ask the hypervisor for a vPMU; the software PMU needs
                         nothing
 software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
-precise events   sw     :p :pp :ppp; address and registers exact; data source and latency not
-                        modelled
+precise events   sw     :p :pp :ppp; address and registers exact; data source and latency modelled
+                        (mem record)
 branch records   sw     LBR 32-deep; BTS in the virtual PC only
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
@@ -70,8 +70,8 @@ hardware PMU     denied CPUID leaf 0xA reports version 4, 8 general and 3 fixed 
                         without CAP_PERFMON
                         -> sysctl -w kernel.perf_event_paranoid=1
 software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
-precise events   sw     :p :pp :ppp; address and registers exact; data source and latency not
-                        modelled
+precise events   sw     :p :pp :ppp; address and registers exact; data source and latency modelled
+                        (mem record)
 branch records   sw     LBR 32-deep; BTS in the virtual PC only
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       none   not needed; `zeroskid report` reads the recordings

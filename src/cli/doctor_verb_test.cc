@@ -19,11 +19,9 @@ struct Ran {
 
 Ran run(std::vector<std::string> words) {
   words.insert(words.begin(), "doctor");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const int status = kDoctorVerb.run(static_cast<int>(pointers.size()), pointers.data());
+  const int status = kDoctorVerb.run({words});
   std::string err = testing::internal::GetCapturedStderr();
   return {status, testing::internal::GetCapturedStdout(), std::move(err)};
 }
@@ -33,13 +31,18 @@ TEST(DoctorVerb, ExplainsItself) {
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(ran.out, R"(
 Says which back ends work on this machine, why the others do not, and what would change that.
-Usage: zeroskid doctor [--json]
+Usage: zeroskid doctor [--measure] [--json]
 
 Options:
   -h,--help                 Print this help message and exit
   --json                    One JSON object (docs/formats/doctor-json.md)
+  --measure                 How much longer programs run under zeroskid here; takes some seconds, and is kept for --help
 
-Exit status: 0 if a back end works, 1 if none does, 129 for wrong usage.
+Exit status:
+  0       a back end works
+  1       none does
+  125     what --measure runs fails
+  129     wrong usage
 )" + 1);
 }
 

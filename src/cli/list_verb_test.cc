@@ -19,11 +19,9 @@ struct Ran {
 
 Ran run(std::vector<std::string> words) {
   words.insert(words.begin(), "list");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const int status = kListVerb.run(static_cast<int>(pointers.size()), pointers.data());
+  const int status = kListVerb.run({words});
   std::string err = testing::internal::GetCapturedStderr();
   return {status, testing::internal::GetCapturedStdout(), std::move(err)};
 }
@@ -53,17 +51,22 @@ Usage: zeroskid list [GLOB | 0xSELECT]... [OPTIONS]
 Options:
   -h,--help                 Print this help message and exit
   -v,--verbose              Events that are not modelled too, aliases, and what is missing
+  --names                   Names alone, one a line
   --json                    One JSON object (docs/formats/list-json.md)
   --no-pager                Straight to the terminal, also what is longer than it
-  --cpu,--model NAME        Events of this CPU model
+  --cpu,--model MODEL       Events of this CPU model
 
 GLOB is compared with names and aliases; where nothing matches, names that contain it are listed.
 0xSELECT is a word as IA32_PERFEVTSELx (AMD: PERF_CTLx) takes it: its fields, and what it counts.
-`metrics` lists what stat -M takes instead.
+`metrics` lists what stat -M takes instead, `models` the CPU models.
 -e also takes rNNNN, cpu/event=N,umask=N,.../ and these words; :p :pp :ppp sample precisely.
 PRECISE is what the vendor promises of PEBS: only = made for it, distribution = the overflowing instruction
 itself is recorded. Here :p samples every event precisely.
-Exit status: 0; 1 if nothing matches; 129 for wrong usage.
+
+Exit status:
+  0       something matches
+  1       nothing matches
+  129     wrong usage
 )" + 1);
 }
 

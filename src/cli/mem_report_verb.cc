@@ -6,6 +6,7 @@
 #include "cli/mem_verb.h"
 #include "cli/recording_input.h"
 #include "cli/say.h"
+#include "cli/words.h"
 #include "profile/aggregate.h"
 #include "report/header_text.h"
 #include "report/memory_text.h"
@@ -27,7 +28,7 @@ struct Options {
   bool stdio = false, plain = false, header = false, header_only = false;
 };
 
-std::optional<int> parse(int argc, char** argv, Options& options) {
+std::optional<int> parse(const Arguments& arguments, Options& options) {
   CommandLine line("mem report",
                    "Shows where the data of sampled loads and stores was and how long it took: by source, as a\n"
                    "histogram, and by place. Percentages are shares of the latency: a sample counts for as many\n"
@@ -42,11 +43,11 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
   line.flag("--stdio", options.stdio, "Print text, which is done anyway");
-  line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+  line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
   add_width_options(line, options.width);
-  line.footer(wrapped("Keys: " + profile::sort_key_names(profile::KeysOf::MemoryReport)) +
-              "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
-  if (const auto done = line.parse(argc, argv)) return done;
+  line.known_words("KEY", "Keys", words_of(profile::sort_key_names(profile::KeysOf::MemoryReport)));
+  line.exit_statuses(kStatusesOfReaders);
+  if (const auto done = line.parse(arguments)) return done;
   if (line.program().empty()) return std::nullopt;
   say(Error{"mem report: there is nothing to do with '" + line.program().front() + "'",
             "name a recording with -i FILE; zeroskid mem report --help lists the options"});
@@ -60,9 +61,9 @@ int wrong(const Error& error) {
 
 }  // namespace
 
-int run_mem_report(int argc, char** argv) {
+int run_mem_report(const Arguments& arguments) {
   Options options;
-  if (const auto done = parse(argc, argv, options)) return *done;
+  if (const auto done = parse(arguments, options)) return *done;
   const auto limit = parse_percent_limit(options.percent_limit);
   if (!limit) return wrong(limit.error());
   const auto coloured = parse_page_colour(options.color);

@@ -1,10 +1,12 @@
 // `zeroskid mem`: two verbs of its own.
 #pragma once
 
+#include "cli/arguments.h"
+
 namespace zs::cli {
 
-// argv[0] is "record" or "report"; each returns the exit status.
-int run_mem_record(int argc, char** argv);
-int run_mem_report(int argc, char** argv);
+// words[0] is "record" or "report"; each returns the exit status.
+int run_mem_record(const Arguments& arguments);
+int run_mem_report(const Arguments& arguments);
 
 }  // namespace zs::cli

@@ -17,6 +17,14 @@ std::string metric_list_page(const arch::CpuModel& model) {
   return page;
 }
 
+std::vector<std::string> metric_names(const arch::CpuModel& model) {
+  std::vector<std::string> names;
+  for (const arch::Metric& row : arch::metric_rows()) {
+    if (arch::has_metric(model, row)) names.emplace_back(row.name);
+  }
+  return names;
+}
+
 std::string metric_list_json(const arch::CpuModel& model) {
   nlohmann::ordered_json page;
   page["cpu-model"] = model.name;

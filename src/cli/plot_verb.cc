@@ -31,6 +31,12 @@ namespace {
 constexpr std::size_t kUsualWidth = 80;
 constexpr std::size_t kMostWidth = 10'000;  // chosen: wider than any screen, and no allocation to speak of
 
+constexpr ExitRow kStatuses[] = {
+    {"0", "drawn"},
+    {"125", "the table cannot be read, or a file not be written"},
+    {"129", "wrong usage"},
+};
+
 struct Options {
   std::vector<std::string> files, metrics;
   std::string svg, html, csv, colour = "auto";
@@ -59,9 +65,9 @@ std::optional<Error> wrong_usage(Options& options) {
   return std::nullopt;
 }
 
-std::optional<int> parse(int argc, char** argv, Options& options) {
+std::optional<int> parse(const Arguments& arguments, Options& options) {
   CommandLine line("plot", "Draws the windows of a run as curves over its instructions.", "FILE [OPTIONS]");
-  line.words(options.files);
+  line.words(options.files, "FILE");
   line.group("What is shown");
   line.number("--thread", options.thread, 1, "TID", "This thread [the one with the most instructions]");
   line.values("-M,--metrics", options.metrics, "METRICS",
@@ -71,21 +77,21 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.number("--width", options.width, 1, "COLUMNS", "How wide [COLUMNS, the terminal's width, or 80]");
   line.number("--height", options.height, 1, "LINES", "How high each strip [4]");
   line.flag("--ascii", options.ascii, "No block characters, also where the locale has UTF-8");
-  line.value("--color", options.colour, "WHEN", "auto, always or never [auto]");
+  line.value("--color", options.colour, "auto|always|never", "When to colour [auto]");
   line.group("As files, instead");
   line.value("--html", options.html, "FILE",
              "A page that needs nothing but itself: values under the pointer, zoom, tables");
   line.value("--svg", options.svg, "FILE", "A picture");
   line.value("--csv", options.csv, "FILE", "The numbers of the curves; - is stdout");
-  line.footer(
+  line.note(
       "FILE is a table of windows, as zeroskid stat -I 50000i --format csv or hpctool-csv writes, or perf stat -I MS "
       "-x,\n"
       "or CSV of numbers with a header (docs/formats/windows.md); - is stdin.\n"
       "Rates are events per 1000 instructions, or per second where those are not counted; instructions per cycle "
       "where\n"
-      "cycles are. Phases: docs/phases.md.\n"
-      "Exit status: 0; 125 if the table cannot be read or a file not be written; 129 for wrong usage.");
-  if (const auto done = line.parse(argc, argv)) return done;
+      "cycles are. Phases: docs/phases.md.");
+  line.exit_statuses(kStatuses);
+  if (const auto done = line.parse(arguments)) return done;
   if (const auto error = wrong_usage(options)) {
     say(*error);
     return kUsage;
@@ -119,9 +125,9 @@ bool write_file(const std::string& path, const std::string& text) {
   return written;
 }
 
-int run_plot(int argc, char** argv) {
+int run_plot(const Arguments& arguments) {
   Options options;
-  if (const auto done = parse(argc, argv, options)) return *done;
+  if (const auto done = parse(arguments, options)) return *done;
   const auto table = profile::read_table(options.files.front());
   if (!table) {
     say(table.error());

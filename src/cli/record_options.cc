@@ -1,5 +1,7 @@
 #include "cli/record_options.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "cli/branch_filter.h"
@@ -7,6 +9,7 @@
 #include "cli/exit_status.h"
 #include "cli/run_options.h"
 #include "cli/say.h"
+#include "cli/words.h"
 #include "profile/perf_data.h"
 #include "session/pmu_plan.h"
 #include "session/wire.h"
@@ -217,10 +220,24 @@ Result<CallchainChoice> parse_callchain(const std::string& text) {
   return Error{"--call-graph " + text + ": no such way to get call chains", "fp, dwarf, dwarf,SIZE, or lbr"};
 }
 
+namespace {
+
+std::vector<std::string> register_names() {
+  namespace perf = profile::perf;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < perf::kNamedRegisters; ++i) {
+    if ((perf::kAllGeneralRegisters >> i & 1) == 0) continue;
+    std::string& name = names.emplace_back(perf::kRegisterNames[i]);
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  return names;
+}
+
+}  // namespace
+
 Result<std::uint64_t> parse_registers(const std::string& text) {
   namespace perf = profile::perf;
   if (text == "true") return perf::kAllGeneralRegisters;
-  std::string known;
   std::uint64_t mask = 0;
   std::string_view rest = text;
   for (bool more = true; more;) {
@@ -228,20 +245,19 @@ Result<std::uint64_t> parse_registers(const std::string& text) {
     const std::string_view name = rest.substr(0, comma);
     more = comma != std::string_view::npos;
     if (more) rest.remove_prefix(comma + 1);
-    known.clear();
     std::uint64_t bit = 0;
     for (std::size_t i = 0; i < perf::kNamedRegisters; ++i) {
       if ((perf::kAllGeneralRegisters >> i & 1) == 0) continue;
-      known += (known.empty() ? "" : " ") + std::string(perf::kRegisterNames[i]);
       if (arch::equal_case_blind(perf::kRegisterNames[i], name)) bit = std::uint64_t{1} << i;
     }
-    if (bit == 0) return Error{"--intr-regs: no register " + std::string(name), "registers: " + known};
+    if (bit == 0)
+      return Error{"--intr-regs: no register " + std::string(name), "registers: " + joined(register_names())};
     mask |= bit;
   }
   return mask;
 }
 
-std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options, RecordKind kind) {
+std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options, RecordKind kind) {
   const bool memory = kind == RecordKind::Memory;
   CommandLine line(
       memory ? "mem record" : "record",
@@ -255,7 +271,7 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   if (memory) words.run.least_detail = session::Detail::Fast;
   line.group("What is sampled");
   if (memory) {
-    line.value("-t,--type", words.accesses, "TYPE", "load, store or load,store [load,store]");
+    line.value("-t,--type", words.accesses, "load|store|load,store", "Which accesses [load,store]");
     line.number("--ldlat", words.threshold, kLeastThreshold, "N", "Loads that take more than N core cycles [30]");
   }
   line.values("-e,--event", words.events, "EVENTS",
@@ -266,11 +282,13 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
   line.group("What a sample holds");
   line.flag("-g", words.frame_pointers, "The call chain, by frame pointers");
-  line.value("--call-graph", words.callchain, "HOW", "The call chain: fp, dwarf, dwarf,BYTES or lbr");
+  line.value("--call-graph", words.callchain, "fp|dwarf[,BYTES]|lbr", "The call chain, and how it is found");
   line.flag("-b,--branch-any", words.any_branch, "The last taken branches");
-  line.value("-j,--branch-filter", words.branches, "KINDS",
+  line.value("-j,--branch-filter", words.branches, "KIND[,KIND...]",
              "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");
-  line.optional_value("--intr-regs", words.registers, "[=REGS]", "General registers, or some: ax,bx,ip [all]");
+  line.known_words("KIND", "", branch_filter_names());
+  line.optional_value("--intr-regs", words.registers, "[=REG[,REG...]]", "General registers, or some: ax,bx,ip [all]");
+  line.known_words("REG", "", register_names());
   line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
   if (memory) {
     words.data = words.weight = true;
@@ -287,10 +305,8 @@ std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& op
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
   add_run_options(line, words.run);
-  line.footer(
-      "Exit status: the program's own; 128+n if signal n killed it; 125 if zeroskid failed, 126 if the program\n"
-      "cannot be executed, 127 if it is not found, 129 for wrong usage.");
-  if (const auto status = line.parse(argc, argv)) return status;
+  line.exit_statuses(kStatusesOfRuns);
+  if (const auto status = line.parse(arguments)) return status;
   if (auto chosen = choose(words, options); !chosen) {
     say(chosen.error());
     return kUsage;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/event_selection.h"
 #include "profile/recording.h"
 #include "session/config.h"
@@ -26,7 +27,7 @@ struct RecordOptions {
 };
 
 /// returns nothing to go on, or the exit status (help was printed, or what is wrong was said)
-std::optional<int> parse_record_options(int argc, char** argv, RecordOptions& options,
+std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options,
                                         RecordKind kind = RecordKind::Plain);
 
 /// The events of `mem record`: what -t names ("load", "store", "load,store"), as far as this processor can sample it.

@@ -20,12 +20,9 @@ struct Parsed {
 
 Parsed parse(std::vector<std::string> words) {
   words.insert(words.begin(), "record");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   Parsed out;
   testing::internal::CaptureStderr();
-  out.status = parse_record_options(static_cast<int>(words.size()), argv.data(), out.options);
+  out.status = parse_record_options({words}, out.options);
   out.said = testing::internal::GetCapturedStderr();
   return out;
 }
@@ -173,7 +170,7 @@ TEST(RecordOptions, ValuesOutsideTheirListsAreRefusedWithTheList) {
             "hint: --call-graph dwarf takes 8192\n");
   EXPECT_EQ(refused({"--intr-regs=ax,xyz", "ls"}),
             "zeroskid: --intr-regs: no register xyz\n"
-            "hint: registers: AX BX CX DX SI DI BP SP IP FLAGS R8 R9 R10 R11 R12 R13 R14 R15\n");
+            "hint: registers: ax bx cx dx si di bp sp ip flags r8 r9 r10 r11 r12 r13 r14 r15\n");
   EXPECT_EQ(refused({"-o", "-", "ls"}),
             "zeroskid: -o -: a recording cannot be written to a pipe yet\nhint: name a file: -o FILE\n");
 }

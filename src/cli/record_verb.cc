@@ -44,13 +44,13 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   if (sink.samples() == 0) say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
 
-int run(int argc, char** argv, RecordKind kind) {
+int run(const Arguments& arguments, RecordKind kind) {
   RecordOptions options;
-  if (const auto status = parse_record_options(argc, argv, options, kind)) return *status;
+  if (const auto status = parse_record_options(arguments, options, kind)) return *status;
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
 
-  options.description.command_line.assign(argv, argv + argc);
+  options.description.command_line = arguments.words;
   if (kind == RecordKind::Memory)
     options.description.command_line.insert(options.description.command_line.begin(), "mem");
   options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
@@ -83,11 +83,11 @@ int run(int argc, char** argv, RecordKind kind) {
   return whole ? exit_status_of(end.wait_status) : kToolFailed;
 }
 
-int run_record(int argc, char** argv) { return run(argc, argv, RecordKind::Plain); }
+int run_record(const Arguments& arguments) { return run(arguments, RecordKind::Plain); }
 
 }  // namespace
 
-int run_mem_record(int argc, char** argv) { return run(argc, argv, RecordKind::Memory); }
+int run_mem_record(const Arguments& arguments) { return run(arguments, RecordKind::Memory); }
 
 const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
 

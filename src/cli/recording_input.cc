@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
@@ -92,19 +91,6 @@ Result<bool> parse_page_colour(const std::string& text) {
   ColourChoice choice{};
   if (!parse_colour(text, choice)) return Error{"--color is auto, always or never, not '" + text + "'", ""};
   return use_colour(choice, STDOUT_FILENO);
-}
-
-std::string wrapped(const std::string& text) {
-  std::string out;
-  std::size_t column = 0;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const bool fits = column + 1 + word.size() <= 100;
-    if (column != 0) out += fits ? ' ' : '\n';
-    column = fits && column != 0 ? column + 1 + word.size() : word.size();
-    out += word;
-  }
-  return out;
 }
 
 void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header, std::size_t width) {

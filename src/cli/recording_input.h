@@ -55,9 +55,6 @@ Result<double> parse_percent_limit(const std::string& text);
 /// Whether a page on stdout has colours, by what --color says.
 Result<bool> parse_page_colour(const std::string& text);
 
-/// `text` broken between words, so that no line of a help page is longer than 100 characters.
-std::string wrapped(const std::string& text);
-
 /// What stands above perf's lists. with_header: the header has been printed, and nobody needs to be told of it;
 /// width  0: any
 void print_list_preamble(Page& page, const profile::PerfDataReader& reader, bool with_header, std::size_t width);

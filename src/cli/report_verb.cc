@@ -11,6 +11,7 @@
 #include "cli/recording_input.h"
 #include "cli/say.h"
 #include "cli/verb.h"
+#include "cli/words.h"
 #include "report/class_text.h"
 #include "report/header_text.h"
 #include "report/report_text.h"
@@ -31,8 +32,8 @@ struct Options {
 };
 
 /// `-g caller` is one option with its value, `-g` alone too: perf's bargain. Here both become --call-graph=VALUE.
-std::vector<std::string> with_call_graph_joined(int argc, char** argv) {
-  std::vector<std::string> words(argv, argv + argc);
+Arguments with_call_graph_joined(Arguments arguments) {
+  std::vector<std::string>& words = arguments.words;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] != "-g" && words[i] != "--call-graph") continue;
     words[i] = "--call-graph";
@@ -40,10 +41,10 @@ std::vector<std::string> with_call_graph_joined(int argc, char** argv) {
     words[i] += "=" + words[i + 1];
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
-  return words;
+  return arguments;
 }
 
-std::optional<int> parse(int argc, char** argv, Options& options) {
+std::optional<int> parse(const Arguments& arguments, Options& options) {
   CommandLine line("report", "Shows where the samples of a recording fell, the hottest place first.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
@@ -63,15 +64,13 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
   line.flag("--stdio", options.stdio, "Print text, which is done anyway");
-  line.value("--color", options.color, "WHEN", "auto, always or never [auto]");
+  line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
   add_width_options(line, options.width);
-  line.footer(wrapped("Keys: " + profile::sort_key_names(profile::KeysOf::Report)) +
-              "\nThose that end in _from and _to, and mispredict, are of recordings with branch stacks (-b)." +
-              "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
-  std::vector<std::string> words = with_call_graph_joined(argc, argv);
-  std::vector<char*> pointers(words.size());
-  std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
-  if (const auto done = line.parse(static_cast<int>(pointers.size()), pointers.data())) return done;
+  line.known_words("WHAT", "", {"graph", "fractal", "none", "caller", "callee"});
+  line.known_words("KEY", "Keys", words_of(profile::sort_key_names(profile::KeysOf::Report)));
+  line.note("Those that end in _from and _to, and mispredict, are of recordings with branch stacks (-b).");
+  line.exit_statuses(kStatusesOfReaders);
+  if (const auto done = line.parse(with_call_graph_joined(arguments))) return done;
   if (line.program().empty()) return std::nullopt;
   say(Error{"report: there is nothing to do with '" + line.program().front() + "'",
             "name a recording with -i FILE; zeroskid report --help lists the options"});
@@ -83,9 +82,9 @@ int wrong(const Error& error) {
   return kUsage;
 }
 
-int run_report(int argc, char** argv) {
+int run_report(const Arguments& arguments) {
   Options options;
-  if (const auto done = parse(argc, argv, options)) return *done;
+  if (const auto done = parse(arguments, options)) return *done;
 
   auto graph = parse_call_graph(options.graph);
   if (!graph) return wrong(graph.error());

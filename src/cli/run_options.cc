@@ -23,14 +23,15 @@ constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::F
 
 void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("The run");
-  line.named_value("--cpu,--model", options.cpu.name, options.cpu.option, "NAME",
-                   "CPU model, NAME@VERSION, or host: the nearest to this machine's [" + options.cpu.name + "]");
+  line.named_value(
+      "--cpu,--model", options.cpu.name, options.cpu.option, "MODEL",
+      "CPU model (`zeroskid list models`), or host: the nearest to this machine's [" + options.cpu.name + "]");
   line.values("--model-set", options.model_settings, "KEY=VALUE",
               "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
   line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
-  line.value("--detail", options.detail, "DEPTH",
-             "What is played of the core: exact (nothing), fast (caches, TLBs, branch prediction) or\n"
-             "full (its time too) [as much as the events need]");
+  line.value("--detail", options.detail, "exact|fast|full",
+             "What is played of the core: nothing; caches, TLBs, branch prediction; its time too\n"
+             "[as much as the events need]");
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "

@@ -40,12 +40,6 @@ bool run_and_collect(const ProgramToRun& program, const session::RecordingConfig
   return true;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 void say_how_it_ended(const ProgramToRun& program, const ProgramEnd& end) {
   if (WIFSIGNALED(end.wait_status)) {
     const int signal = WTERMSIG(end.wait_status);

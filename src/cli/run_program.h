@@ -24,9 +24,6 @@ int find_program_to_run(const std::vector<std::string>& words, ProgramToRun& pro
 bool run_and_collect(const ProgramToRun& program, const session::RecordingConfig& config, Collector& collector,
                      OwnSignals& signals, ProgramEnd& end);
 
-/// The words as people read a command, joined by blanks.
-std::string joined(const std::vector<std::string>& words);
-
 /// Says what a person should know of how the program ended: killed by a signal, processes left behind.
 void say_how_it_ended(const ProgramToRun& program, const ProgramEnd& end);
 

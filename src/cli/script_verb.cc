@@ -6,6 +6,7 @@
 #include "cli/recording_input.h"
 #include "cli/say.h"
 #include "cli/verb.h"
+#include "cli/words.h"
 #include "report/header_text.h"
 #include "report/raw_text.h"
 #include "report/script_text.h"
@@ -21,7 +22,7 @@ struct Options {
   std::uint64_t max_stack = 127;
 };
 
-std::optional<int> parse(int argc, char** argv, Options& options) {
+std::optional<int> parse(const Arguments& arguments, Options& options) {
   CommandLine line("script", "Prints the samples of a recording one by one, in the order of time.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
@@ -35,9 +36,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain to print [127]");
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
-  line.footer(wrapped("Fields: " + report::script_field_names()) +
-              "\nExit status: 0, 125 if the recording cannot be read, 129 for wrong usage.");
-  if (const auto done = line.parse(argc, argv)) return *done;
+  line.known_words("FIELD", "Fields", words_of(report::script_field_names()));
+  line.exit_statuses(kStatusesOfReaders);
+  if (const auto done = line.parse(arguments)) return *done;
   if (line.program().empty()) return std::nullopt;
   say(Error{"script: there is nothing to do with '" + line.program().front() + "'",
             "name a recording with -i FILE; zeroskid script --help lists the options"});
@@ -53,9 +54,9 @@ int print_raw(const profile::PerfDataReader& reader, Page& page) {
   return page.status();
 }
 
-int run_script(int argc, char** argv) {
+int run_script(const Arguments& arguments) {
   Options options;
-  if (const auto done = parse(argc, argv, options)) return *done;
+  if (const auto done = parse(arguments, options)) return *done;
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
   Page page(options.input.pager());

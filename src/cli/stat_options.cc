@@ -242,7 +242,7 @@ profile::WindowTable window_table(const StatOptions& options) {
   return table;
 }
 
-std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
+std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& out) {
   CommandLine line("stat", "Runs a program and prints how often events happened.",
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
   line.group("What is counted");
@@ -258,8 +258,9 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
              "Run it until the mean of EVENT deviates by PERCENT at most, but not more than\n-r N times [100]");
   line.flag("--per-thread", out.per_thread, "A line per thread");
   line.flag("--per-process", out.per_process, "A line per process");
-  line.value("--follow", out.follow_list, "WHAT",
+  line.value("--follow", out.follow_list, "WHAT[,WHAT...]",
              "Which of fork, exec and thread is followed, or none: the others run uncounted [fork,exec,thread]");
+  line.known_words("WHAT", "", {"fork", "exec", "thread", "none"});
   line.value("--comm", out.follow.comm, "NAME", "Only while a process runs the program NAME (15 letters at most)");
   line.group("When it is counted");
   line.values("-I,--interval", out.windows.every, "WINDOW",
@@ -272,16 +273,14 @@ std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out) {
   line.group("How it is printed");
   line.value("-x,--field-separator", out.separator, "SEP", "Columns as perf stat -x has them, with SEP between");
   line.flag("-j,--json-output", out.json, "A JSON object per line, as perf stat -j");
-  line.value("--format", out.format, "FORMAT", "With -I: csv for `zeroskid plot`, or hpctool-csv");
+  line.value("--format", out.format, "csv|hpctool-csv", "With -I: a table for `zeroskid plot`");
   line.value("-o,--output", out.output, "FILE", "Where to [stderr]");
-  line.value("--color", out.colour, "WHEN", "auto, always or never [auto]");
+  line.value("--color", out.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", out.quiet, "No progress line");
   line.flag("-v,--verbose", out.verbose, "A progress line in logs too");
   add_run_options(line, out.run);
-  line.footer(
-      "Exit status: the program's own; 128+n if signal n killed it; 125 if zeroskid failed, 126 if the program\n"
-      "cannot be executed, 127 if it is not found, 129 for wrong usage.");
-  if (const auto status = line.parse(argc, argv)) return status;
+  line.exit_statuses(kStatusesOfRuns);
+  if (const auto status = line.parse(arguments)) return status;
   if (auto chosen = choose_counting(out); !chosen) {
     say(chosen.error());
     return kUsage;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "cli/follow_filter.h"
 #include "cli/repeat_until.h"
 #include "cli/run_options.h"
@@ -49,7 +50,7 @@ struct StatOptions {
 inline constexpr std::size_t kNotCounted = SIZE_MAX;
 
 /// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said
-std::optional<int> parse_stat_options(int argc, char** argv, StatOptions& out);
+std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& out);
 
 /// Resolves what was asked for: fills in `config`, `report.events`, `report.metrics` and what follows from them.
 Result<void> choose_counting(StatOptions& out);

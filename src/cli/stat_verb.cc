@@ -22,6 +22,7 @@
 #include "cli/verb.h"
 #include "cli/window_page.h"
 #include "cli/window_rows.h"
+#include "cli/words.h"
 
 namespace zs::cli {
 namespace {
@@ -139,9 +140,9 @@ int status_for_regions(const StatOptions& options, const std::vector<RegionTotal
   return !options.regions.empty() && entered == 0 && status == 0 ? kToolFailed : status;
 }
 
-int run_stat(int argc, char** argv) {
+int run_stat(const Arguments& arguments) {
   StatOptions options;
-  if (const auto status = parse_stat_options(argc, argv, options)) return *status;
+  if (const auto status = parse_stat_options(arguments, options)) return *status;
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
   options.report.command = joined(options.program);

@@ -20,6 +20,7 @@
 #include "cli/terminal.h"
 #include "cli/topdown_page.h"
 #include "cli/verb.h"
+#include "cli/words.h"
 #include "session/pmu_plan.h"
 
 namespace zs::cli {
@@ -34,7 +35,7 @@ struct Options {
   bool no_descriptions = false, ascii = false;
 };
 
-std::optional<int> parse(int argc, char** argv, Options& options) {
+std::optional<int> parse(const Arguments& arguments, Options& options) {
   StatOptions& stat = options.stat;
   CommandLine line("topdown", "Runs a program and shows what became of the issue slots of its modelled core.",
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
@@ -45,15 +46,13 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   line.flag("-j,--json-output", stat.json, "One JSON object");
   line.value("-o,--output", stat.output, "FILE", "Where to [stderr]");
   line.flag("--ascii", options.ascii, "No block characters, also where the locale has UTF-8");
-  line.value("--color", stat.colour, "WHEN", "auto, always or never [auto]");
+  line.value("--color", stat.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", stat.quiet, "No progress line");
   line.flag("-v,--verbose", stat.verbose, "A progress line in logs too");
   add_run_options(line, stat.run);
-  line.footer(
-      "The same numbers over time: zeroskid stat -I 50000i -M TopdownL1 PROGRAM (docs/formats/topdown.md).\n"
-      "Exit status: the program's own; 128+n if signal n killed it; 125 if zeroskid failed, 126 if the program\n"
-      "cannot be executed, 127 if it is not found, 129 for wrong usage.");
-  if (const auto status = line.parse(argc, argv)) return status;
+  line.note("The same numbers over time: zeroskid stat -I 50000i -M TopdownL1 PROGRAM (docs/formats/topdown.md).");
+  line.exit_statuses(kStatusesOfRuns);
+  if (const auto status = line.parse(arguments)) return status;
   stat.program = line.program();
   return std::nullopt;
 }
@@ -103,9 +102,9 @@ std::string printed(const Options& options, const TopdownReport& report, int des
                                .descriptions = !options.no_descriptions});
 }
 
-int run_topdown(int argc, char** argv) {
+int run_topdown(const Arguments& arguments) {
   Options options;
-  if (const auto status = parse(argc, argv, options)) return *status;
+  if (const auto status = parse(arguments, options)) return *status;
   StatOptions& stat = options.stat;
   if (auto chosen = choose(options); !chosen) {
     say(chosen.error());

@@ -1,12 +1,17 @@
 // A verb is what follows `zeroskid` on the command line. Each has a file of its own; cli/verbs.cc holds the list.
 #pragma once
 
+#include <span>
+
+#include "cli/arguments.h"
+
 namespace zs::cli {
 
 struct Verb {
   const char* name;
-  const char* summary;                // one line, for `zeroskid --help`
-  int (*run)(int argc, char** argv);  // argv[0] is the verb; returns the exit status
+  const char* summary;                      // one line, for `zeroskid --help`
+  int (*run)(const Arguments& arguments);   // returns the exit status
+  std::span<const Verb* const> verbs = {};  // verbs of its own: `mem record`
 };
 
 extern const Verb kStatVerb;

@@ -9,9 +9,12 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "cli/costs.h"
 #include "cli/exit_status.h"
+#include "cli/questions.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
+#include "cli/version.h"
 
 namespace zs::cli {
 namespace {
@@ -19,8 +22,8 @@ namespace {
 std::string help_page() {
   std::string page =
       "Precise event-based sampling for every x86-64 Linux machine, with or without a PMU.\n"
-      "Usage: zeroskid VERB [OPTIONS]\n\n"
-      "Verbs:\n";
+      "Usage: zeroskid VERB [OPTIONS]\n\n" +
+      question_lines(kept_costs(costs_path(), this_machine())) + "\nVerbs:\n";
   for (const Verb* verb : verbs()) {
     std::string name = verb->name;
     name.resize(10, ' ');
@@ -29,9 +32,7 @@ std::string help_page() {
   page +=
       "\n"
       "  zeroskid VERB --help  says more of one verb\n"
-      "  zeroskid --version    which zeroskid this is; with --json for programs\n\n"
-      "Start with: zeroskid stat -- PROGRAM\n"
-      "      then: zeroskid record -e instructions:ppp -- PROGRAM; zeroskid report\n";
+      "  zeroskid --version    which zeroskid this is; with --json for programs\n";
   return page;
 }
 
@@ -42,8 +43,13 @@ const Verb* find_verb(std::string_view name) {
 }
 
 int print_version(bool json) {
-  write_all(STDOUT_FILENO, json ? "{\"name\" : \"zeroskid\", \"version\" : \"" ZEROSKID_VERSION "\"}\n"
-                                : "zeroskid " ZEROSKID_VERSION "\n");
+  const std::string commit = kCommit;
+  std::string text = "zeroskid " ZEROSKID_VERSION + (commit.empty() ? "" : " (commit " + commit + ")");
+  if (json) {
+    text = "{\"name\" : \"zeroskid\", \"version\" : \"" ZEROSKID_VERSION "\", \"commit\" : " +
+           (commit.empty() ? "null" : "\"" + commit + "\"") + "}";
+  }
+  write_all(STDOUT_FILENO, text + "\n");
   return 0;
 }
 
@@ -79,12 +85,10 @@ int run(int argc, char** argv) {
   if (first == "help") {
     const Verb* const verb = find_verb(argv[2]);
     if (verb == nullptr) return unknown_verb(argv[2]);
-    char help[] = "--help";
-    char* words[] = {argv[2], help, nullptr};
-    return verb->run(2, words);
+    return verb->run({{argv[2], "--help"}});
   }
   const Verb* const verb = find_verb(first);
-  return verb == nullptr ? unknown_verb(first) : verb->run(argc - 1, argv + 1);
+  return verb == nullptr ? unknown_verb(first) : verb->run({{argv + 1, argv + argc}});
 }
 
 }  // namespace

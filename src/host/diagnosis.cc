@@ -223,7 +223,7 @@ Diagnosis diagnose(const MachineFacts& facts) {
   diagnosis.virtual_pc = {State::Ready, "an interpreter: needs no /dev/kvm and no privileges", {}};
   if (diagnosis.software.state == State::Ready) {
     diagnosis.precise_events = "sw";
-    diagnosis.precise_why = ":p :pp :ppp; address and registers exact; data source and latency not modelled";
+    diagnosis.precise_why = ":p :pp :ppp; address and registers exact; data source and latency modelled (mem record)";
     diagnosis.branch_records = "sw";
     diagnosis.branch_why = "LBR 32-deep; BTS in the virtual PC only";
   } else {

@@ -59,7 +59,7 @@ class Help(unittest.TestCase):
         """With a value where the page says so. What else is wrong (no program, no recording) is said of something else."""
         for verb in (*verbs(), *MORE):
             page = tool.run(*verb.split(), "--help").out
-            for names, value in re.findall(r"^  ((?:-\w, ?)?-[-\w, ]*?)(?: ((?:\[=)?[A-Z][^ ]*))?(?:  .*)?$", page, re.MULTILINE):
+            for names, value in re.findall(r"^  ((?:-\w, ?)?-[-\w, ]*?)(?: (\S+)(?: \[ARGS\])?)?(?:  .*)?$", page, re.MULTILINE):
                 for name in re.split(", ?", names.strip()):
                     if name in ("-h", "--help"):
                         continue
@@ -72,12 +72,51 @@ class Help(unittest.TestCase):
     def test_every_sort_key_of_a_page_is_accepted(self):
         for verb in (["report"], ["mem", "report"]):
             page = tool.run(*verb, "--help").out
-            keys = re.search(r"^Keys: ((?:.+\n)+?)(?:Those|Exit)", page, re.MULTILINE).group(1).split()
+            keys = re.search(r"^Keys: ((?:.+\n)+?)(?:Those|\nExit)", page, re.MULTILINE).group(1).split()
             self.assertGreater(len(keys), 8)
             for key in keys:
                 outcome = tool.run(*verb, "-i", "/nonexistent", "-s", key)
                 with self.subTest(verb=verb, key=key):
                     self.assertIn("/nonexistent: cannot open", outcome.err)
+
+    def test_every_choice_of_a_page_is_accepted(self):
+        """What is written a|b|c, in small letters. A refused value is told with those that are known."""
+        seen = 0
+        for verb in (*verbs(), *MORE):
+            page = tool.run(*verb.split(), "--help").out
+            for name, choices in re.findall(r"^  (?:-\w,)?(--?[-\w]+) (\S+\|\S+)", page, re.MULTILINE):
+                for choice in re.sub(r"\[[^]]*\]", "", choices).split("|"):
+                    if choice.isupper():
+                        continue
+                    words = ["-I", "10i"] if name == "--format" else ["--image", "/nonexistent"] if verb == "boot" else []
+                    outcome = tool.run(*verb.split(), *words, name, choice, *(["/nonexistent"] if verb == "plot" else []))
+                    seen += 1
+                    with self.subTest(verb=verb, option=name, choice=choice):
+                        self.assertRegex(outcome.err, "no program to|cannot open|/nonexistent|not modelled at --detail")
+        self.assertGreater(seen, 30)
+
+    def test_every_field_of_a_page_is_accepted(self):
+        page = tool.run("script", "--help").out
+        fields = re.search(r"^Fields: ((?:.+\n)+?)\nExit", page, re.MULTILINE).group(1).split()
+        self.assertGreater(len(fields), 15)
+        for field in fields:
+            outcome = tool.run("script", "-i", "/nonexistent", "-F", field)
+            with self.subTest(field=field):
+                self.assertIn("/nonexistent: cannot open", outcome.err)
+
+    def test_every_listed_event_metric_and_model_is_accepted(self):
+        models = tool.run("list", "models", "--names").out.split()
+        self.assertGreater(len(models), 10)
+        for model in models:
+            events = tool.run("list", "--names", "--model", model).out.split()
+            self.assertIn("instructions", events)
+            for event in events:
+                outcome = tool.run("stat", "--model", model, "-e", event)
+                with self.subTest(model=model, event=event):
+                    self.assertIn("no program to count", outcome.err)
+        metrics = tool.run("list", "metrics", "--names").out.split()
+        self.assertGreater(len(metrics), 10)
+        self.assertIn("no program to count", tool.run("stat", "-M", ",".join(metrics)).err)
 
     def test_a_misspelt_option_is_answered_by_those_it_may_be(self):
         outcome = tool.run("report", "--sotr", "sym")

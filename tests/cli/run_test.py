@@ -199,6 +199,44 @@ class Layouts(tool.InFolder):
                                             environment={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).err)
 
 
+class Measuring(tool.InFolder):
+    """doctor --measure."""
+
+    def measure(self, **variables):
+        return self.run_here("doctor", "--measure", "--json", environment={"HOME": str(self.folder), "XDG_CACHE_HOME": "", **variables})
+
+    def test_costs_are_measured_kept_and_shown(self):
+        begin = time.monotonic()
+        outcome = self.measure()
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertLess(time.monotonic() - begin, 100)
+        costs = json.loads(outcome.out)["costs"]
+        times = costs["times_native"]
+        self.assertEqual(list(times), ["counting", "sampling", "topdown", "mem record"])
+        self.assertGreater(times["counting"], 0.5)
+        self.assertLess(times["counting"], 5)
+        self.assertGreater(times["topdown"], 4 * times["counting"])
+        self.assertGreater(costs["start_ms"], 0)
+        kept = json.loads((self.folder / ".cache/zeroskid/costs.json").read_text())
+        self.assertEqual(kept["times_native"], times)
+        page = tool.run("--help", environment={"HOME": str(self.folder), "XDG_CACHE_HOME": ""}).out
+        self.assertIn("measured on this machine", page)
+        self.assertRegex(page, rf"Why is it slow\? +{times['topdown']:.0f} ")
+        self.assertNotIn("measured on this machine", tool.run("--help").out)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), [".cache"])
+
+    def test_costs_that_cannot_be_kept_are_told(self):
+        outcome = self.measure(XDG_CACHE_HOME="/dev/null/x")
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertIn("/dev/null/x/zeroskid/costs.json: cannot be written: Not a directory\n", outcome.err)
+        self.assertIn("counting", json.loads(outcome.out)["costs"]["times_native"])
+
+    def test_what_is_measured_computes_the_same_under_zeroskid(self):
+        native = tool.run("doctor", "--workload", "2").out
+        self.assertGreater(int(native), 1)
+        self.assertEqual(self.run_here("stat", "-e", "instructions", tool.ZEROSKID, "doctor", "--workload", "2").out, native)
+
+
 class Processes(tool.InFolder):
     def count(self, *words):
         outcome = self.run_here("stat", "-x,", "-e", "instructions", *words)
@@ -357,7 +395,7 @@ class ProgressLine(tool.InFolder):
         self.assertRegex(self.on_terminal("sleep 3"), r"\r\x1b\[K\[ \d+ s")
 
     def test_is_not_drawn_over_a_program_that_reads_keys(self):
-        text = self.on_terminal("stty raw; sleep 3; stty sane")
+        text = self.on_terminal("stty raw; sleep 3.5; stty sane")
         self.assertNotIn("[ ", text)
         self.assertIn("Performance counter stats", text)
 

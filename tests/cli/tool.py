@@ -10,7 +10,7 @@ import unittest
 ZEROSKID = "zeroskid"
 
 #: No colour, no locale, no variable that changes what zeroskid does.
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"}
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/", "XDG_CACHE_HOME": "/dev/null"}
 
 #: A program of some million instructions that leaves no trace; and one that runs for some seconds.
 SHORT_LOOP = ["sh", "-c", "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done"]

@@ -38,9 +38,16 @@ class Install(unittest.TestCase):
                                 capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_man_pages_and_completions_are_where_their_readers_look(self):
+        share = self.root / "opt/zs/share"
+        for name in ("man/man1/zeroskid.1.gz", "man/man1/zeroskid-mem-record.1.gz", "bash-completion/completions/zeroskid",
+                     "bash-completion/completions/zs", "zsh/vendor-completions/_zeroskid",
+                     "fish/vendor_completions.d/zeroskid.fish"):
+            self.assertTrue((share / name).is_file(), name)
+
     def test_the_pages_are_installed(self):
         docs = self.root / "opt/zs/share/doc/zeroskid"
-        for name in ("README.md", "CHANGELOG.md", "LICENSE", "architecture.md", "accuracy.md", "glossary.md"):
+        for name in ("README.md", "CHANGELOG.md", "LICENSE", "copyright", "architecture.md", "accuracy.md", "glossary.md"):
             self.assertTrue((docs / name).is_file(), name)
 
 

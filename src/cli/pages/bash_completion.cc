@@ -1,0 +1,155 @@
+// Needs bash 4.4, and nothing of bash-completion; that is asked for the program's own arguments where it is there.
+#include <algorithm>
+
+#include "cli/pages/completions.h"
+#include "cli/words.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr const char* kFunctions = R"bash(
+# The names that `zeroskid list` has, of the CPU model that was typed.
+_zeroskid_names() {
+  local i model=()
+  for ((i = 1; i < ${#words[@]} - 2; i++)); do
+    [[ ${words[i]} == --cpu || ${words[i]} == --model ]] && model=(--model "${words[i + 1]}")
+  done
+  "${words[0]/#\~/$HOME}" list --names "${model[@]}" "$@" 2>/dev/null
+}
+
+# $1: what is typed so far; $2: the words, or @files and its like, with a comma before it where several are taken
+_zeroskid_reply() {
+  local typed=$1 offer=$2 before= skipped
+  [[ $offer == ,* ]] && before=${typed%"${typed##*,}"} typed=${typed##*,} offer=${offer#,}
+  case $offer in
+    @files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$typed"); return ;;
+    @commands) mapfile -t COMPREPLY < <(compgen -c -- "$typed" | sort -u; compgen -A directory -S / -- "$typed"); return ;;
+    @events)
+      if [[ $typed == *:* ]]; then
+        offer="${typed%%:*}:p ${typed%%:*}:pp ${typed%%:*}:ppp ${typed%%:*}:u"
+      else
+        offer=$(_zeroskid_names)
+      fi ;;
+    @metrics) offer=$(_zeroskid_names metrics) ;;
+    @models) offer="$("${words[0]/#\~/$HOME}" list models --names 2>/dev/null) host" ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$offer" -P "$before" -- "$typed")
+  # Readline's word begins behind the last ':' or '='.
+  skipped=${1%"${1##*[:=]}"}
+  [[ $COMP_WORDBREAKS == *:* ]] || skipped=
+  [[ -n $skipped ]] && COMPREPLY=("${COMPREPLY[@]#"$skipped"}")
+  [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+  return 0
+}
+
+# The program and its arguments: as if zeroskid were not there.
+_zeroskid_program() {
+  local at=$1 i
+  if ((at == ${#words[@]} - 1)); then
+    _zeroskid_reply "${words[at]}" @commands
+    return
+  fi
+  if declare -F _command_offset >/dev/null; then
+    for ((i = at; i <= COMP_CWORD; i++)); do
+      [[ ${COMP_WORDS[i]} == "${words[at]}" ]] && { _command_offset "$i"; return; }
+    done
+  fi
+  _zeroskid_reply "${words[-1]}" @files
+}
+
+_zeroskid() {
+  local line=${COMP_LINE:0:COMP_POINT} words cur verb last i=2 word options= operand= value=
+  local -A values=()
+  read -ra words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  last=$((${#words[@]} - 1)) cur=${words[-1]} verb=${words[1]-} COMPREPLY=()
+  ((last == 1)) && { _zeroskid_reply "$cur" "$_zeroskid_verbs help --help --version"; return; }
+  [[ $verb == help ]] && { ((last == 2)) && _zeroskid_reply "$cur" "$_zeroskid_verbs"; return; }
+  _zeroskid_table "$verb"
+  if [[ $operand == verbs ]]; then
+    ((last == 2)) && { _zeroskid_reply "$cur" "$options --help"; return; }
+    verb+=" ${words[2]}" i=3 options= operand=
+    _zeroskid_table "$verb"
+  fi
+  for (( ; i < last; i++)); do
+    word=${words[i]}
+    case $word in
+      --) [[ $operand == @program ]] && { _zeroskid_program $((i + 1)); return; } ;;
+      -*=*) ;;
+      -?*)
+        [[ -n ${values[$word]+known} ]] || continue
+        ((++i == last)) && { _zeroskid_reply "$cur" "${values[$word]}"; return; } ;;
+      *) [[ $operand == @program ]] && { _zeroskid_program "$i"; return; } ;;
+    esac
+  done
+  if [[ $cur == --*=* ]]; then
+    word=${cur%%=*} value=${values[$word]-${values[$word=]-}}
+    cur=${cur#*=}
+    _zeroskid_reply "$cur" "$value"
+  elif [[ $cur == -* ]]; then
+    _zeroskid_reply "$cur" "$options"
+  elif [[ $operand == @program ]]; then
+    _zeroskid_program "$last"
+  elif [[ -n $operand ]]; then
+    _zeroskid_reply "$cur" "$operand"
+  fi
+}
+
+complete -F _zeroskid zeroskid zs
+)bash";
+
+std::string text_of(const Offer& offer) {
+  const std::string before = offer.list ? "," : "";
+  switch (offer.kind) {
+    case Offer::Kind::Nothing: return "";
+    case Offer::Kind::Words: return before + joined(offer.words);
+    case Offer::Kind::Files: return "@files";
+    case Offer::Kind::Events: return before + "@events";
+    case Offer::Kind::Metrics: return before + "@metrics";
+    case Offer::Kind::Models: return "@models";
+  }
+  return "";
+}
+
+std::string operand_of(const OptionTable& table) {
+  return table.operand == "PROGRAM" ? "@program" : text_of(offer_for(table, table.operand));
+}
+
+std::string case_of(const VerbPage& page) {
+  const OptionTable& table = page.table;
+  std::vector<std::string> names;
+  std::string values;
+  for (const OptionRow& row : table.options) {
+    for (const std::string& name : row.names) {
+      names.push_back(name);
+      if (row.value.empty()) continue;
+      const std::string key = name + (row.value_may_be_left_out ? "=" : "");
+      if (row.value_may_be_left_out && name.starts_with("--")) names.push_back(key);
+      values += "        [" + key + "]='" + text_of(offer_for(table, row.value)) + "'\n";
+    }
+  }
+  for (const VerbPage& part : page.parts) names.emplace_back(part.verb->name);
+  std::string text = "    '" + table.verb + "')\n      options='" + joined(names) + "'\n";
+  const std::string operand = page.parts.empty() ? operand_of(table) : "verbs";
+  if (!operand.empty()) text += "      operand='" + operand + "'\n";
+  if (!values.empty()) text += "      values=(\n" + values + "      )\n";
+  return text + "      ;;\n";
+}
+
+}  // namespace
+
+std::string bash_completion(const std::vector<VerbPage>& pages) {
+  std::vector<std::string> verbs;
+  std::string cases;
+  for (const VerbPage& page : pages) {
+    verbs.emplace_back(page.verb->name);
+    cases += case_of(page);
+    for (const VerbPage& part : page.parts) cases += case_of(part);
+  }
+  return "# bash completion for zeroskid " ZEROSKID_VERSION ", made from its options\n\n_zeroskid_verbs='" +
+         joined(verbs) +
+         "'\n\n# Sets options, operand and values of the verb $1.\n_zeroskid_table() {\n  case $1 in\n" + cases +
+         "  esac\n}\n" + kFunctions;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,147 @@
+#include <string_view>
+
+#include "cli/pages/completions.h"
+#include "cli/words.h"
+
+namespace zs::cli {
+namespace {
+
+constexpr const char* kFunctions = R"zsh(
+# The names that `zeroskid list` has.
+_zeroskid_names() {
+  local what=$1
+  local -a names model
+  local i
+  shift
+  for ((i = 2; i < CURRENT - 1; i++)) {
+    [[ $words[i] == (--cpu|--model) ]] && model=(--model ${(q)words[i+1]})
+  }
+  names=(${(f)"$(_call_program names ${(q)_zeroskid_command} list --names $model "$@" 2>/dev/null)"})
+  _values -s , $what ${names//:/\\:}
+}
+_zeroskid_events() { _zeroskid_names event }
+_zeroskid_metrics() { _zeroskid_names metric metrics }
+_zeroskid_models() {
+  local -a names
+  names=(${(f)"$(_call_program names ${(q)_zeroskid_command} list models --names 2>/dev/null)"} host)
+  _describe -t models 'CPU model' names
+}
+)zsh";
+
+std::string replaced(std::string_view text, std::string_view special, char with) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += with;
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+/// A word in single quotes.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// What _arguments does at a value: MESSAGE:ACTION.
+std::string action_of(const Offer& offer, const std::string& placeholder) {
+  const std::string message = replaced(placeholder, ":\\", '\\');
+  switch (offer.kind) {
+    case Offer::Kind::Nothing: return message + ": ";
+    case Offer::Kind::Words:
+      return offer.list ? message + ":_values -s , " + quoted("one of") + " " + joined(offer.words)
+                        : message + ":(" + joined(offer.words) + ")";
+    case Offer::Kind::Files: return message + ":_files";
+    case Offer::Kind::Events: return message + ":_zeroskid_events";
+    case Offer::Kind::Metrics: return message + ":_zeroskid_metrics";
+    case Offer::Kind::Models: return message + ":_zeroskid_models";
+  }
+  return message + ": ";
+}
+
+/// '(-e --event)'{-e+,--event=}'[help]:EVENTS:_zeroskid_events'
+std::string spec_of(const OptionTable& table, const OptionRow& row) {
+  std::vector<std::string> names;
+  for (const std::string& name : row.names) {
+    const bool is_long = name.starts_with("--");
+    const std::string sign = row.value.empty()           ? ""
+                             : row.value_may_be_left_out ? (is_long ? "=-" : "")
+                             : is_long                   ? "="
+                                                         : "+";
+    names.push_back(name + sign);
+  }
+  std::string tail = "[" + replaced(row.help, "[]\\", '\\') + "]";
+  if (!row.value.empty())
+    tail += (row.value_may_be_left_out ? "::" : ":") + action_of(offer_for(table, row.value), row.value);
+  std::string spec = row.repeats && !row.value.empty() ? "'*'" : "'(" + joined(row.names) + ")'";
+  spec += names.size() == 1 ? names.front() : "{" + joined(names, ",") + "}";
+  return spec + quoted(tail);
+}
+
+std::string operand_specs(const OptionTable& table) {
+  if (table.operand == "PROGRAM") return " \\\n        '(-)1:program:_command_names -e' '*::arguments:_normal'";
+  if (table.operand.empty()) return "";
+  return " \\\n        " + quoted("*:" + action_of(offer_for(table, table.operand), table.operand));
+}
+
+std::string descriptions(const std::vector<VerbPage>& pages) {
+  std::string text;
+  for (const VerbPage& page : pages)
+    text += " " + quoted(std::string(page.verb->name) + ":" + replaced(page.verb->summary, "\\", '\\'));
+  return text;
+}
+
+std::string function_name(const OptionTable& table) { return "_zeroskid_verb_" + joined(words_of(table.verb), "_"); }
+
+std::string function_of(const VerbPage& page) {
+  std::string text = function_name(page.table) + "() {\n";
+  if (!page.parts.empty()) {
+    text += "  local -a verbs\n  verbs=(" + descriptions(page.parts) + ")\n" +
+            "  if ((CURRENT == 2)); then\n    _describe -t verbs verb verbs\n    return\n  fi\n" +
+            "  shift words\n  ((CURRENT--))\n  local run=" + function_name(page.table) + "_$words[1]\n" +
+            "  (($+functions[$run])) && $run\n}\n";
+    for (const VerbPage& part : page.parts) text += function_of(part);
+    return text;
+  }
+  text += "  _arguments -s -S";
+  for (const OptionRow& row : page.table.options) text += " \\\n        " + spec_of(page.table, row);
+  return text + operand_specs(page.table) + "\n}\n";
+}
+
+}  // namespace
+
+std::string zsh_completion(const std::vector<VerbPage>& pages) {
+  std::string text =
+      "#compdef zeroskid zs\n# zsh completion for zeroskid " ZEROSKID_VERSION ", made from its options\n";
+  text += kFunctions;
+  for (const VerbPage& page : pages) text += function_of(page);
+  return text + R"zsh(
+_zeroskid() {
+  local _zeroskid_command=$words[1] run
+  local -a verbs
+  verbs=()zsh" +
+         descriptions(pages) + R"zsh( 'help:Say more of one verb')
+  if ((CURRENT == 2)); then
+    if [[ $PREFIX == -* ]]; then
+      _arguments '--help[What there is]' '--version[Which zeroskid this is]'
+    else
+      _describe -t verbs verb verbs
+    fi
+    return
+  fi
+  shift words
+  ((CURRENT--))
+  if [[ $words[1] == help ]]; then
+    ((CURRENT == 2)) && _describe -t verbs verb verbs
+    return
+  fi
+  run=_zeroskid_verb_$words[1]
+  (($+functions[$run])) && $run
+}
+
+_zeroskid "$@"
+)zsh";
+}
+
+}  // namespace zs::cli
