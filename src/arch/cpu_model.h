@@ -131,7 +131,7 @@ constexpr bool is_consistent(const CpuModel& m) {
   for (const unsigned width : {m.general_width, m.fixed_counters != 0 ? m.fixed_width : m.general_width}) {
     if (width <= 32 || width >= 64) return false;  // a sign-extended 32-bit write must fit
   }
-  if (find_pebs_format(m.pebs_format()) == nullptr) return false;
+  if (!is_pebs_format(m.pebs_format())) return false;
   if (m.pebs_baseline() != is_adaptive(m.pebs_format())) return false;  // no basic-only format 4 is modelled
   if (!m.pebs_counters.subset_of(m.counters())) return false;
   if (!m.pebs_baseline() && !m.pebs_counters.subset_of(any_of(4))) return false;

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "engine/memory/copy_code.h"
+#include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 #include "engine/segment_bases.h"
@@ -53,6 +54,10 @@ std::uint64_t Runtime::dispatch() {
   entering_.store(false);
   if (run_.context.past_stop != 0) run_.context.trace_pointer -= kPastStops;
   run_.context.tripped = 0;
+  if ((run_.context.flags & kTrapFlag) != 0) {
+    run_.context.flags &= ~kTrapFlag;
+    run_.thread->traps = true;
+  }
   stopped_ = {};
   retell_stops();
   if (tripped_.exchange(false))
@@ -62,6 +67,7 @@ std::uint64_t Runtime::dispatch() {
   if (run_.thread->step.active && run_.thread->step.insn.gs) set_real_gs_base(run_.context.fs_base);
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
+  if (std::exchange(run_.thread->step_traps, false)) trap_behind_step();
   accountant_.core.take_time_pmi();
   // What is known is told now and then, so that a program that is killed has not counted for nothing.
   if (quantum_over_) run_.observer().flush(run_.shown());
@@ -158,7 +164,7 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       } else if (counted) {
         accountant_.count_into(place.block, place.instruction, place.pc);
       }
-      thread.step.active = false;
+      thread.step.active = thread.step_traps = false;
       Fault& fault = thread.fault;
       fault.present = false;
       if (fault.info.si_signo == SIGSEGV && handle_code_write(reinterpret_cast<std::uint64_t>(fault.info.si_addr)))
@@ -170,6 +176,17 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       break;
     }
   }
+}
+
+// Behind the instruction the program is where its trap flag brings it.
+void Runtime::trap_behind_step() {
+  Thread& thread = *run_.thread;
+  if (is_pushf(thread.step.insn)) {
+    const auto pushed = read_guest_value<std::uint64_t>(run_.gpr(kRsp));
+    const std::uint64_t with_flag = pushed.value_or(0) | kTrapFlag;
+    if (pushed) run_.write(run_.gpr(kRsp), &with_flag, 2);  // the bytes that PUSHF has pushed in any case
+  }
+  raise_fault(SIGTRAP, TRAP_TRACE, thread.pc, 1);
 }
 
 void Runtime::handle_exit(const Exit& exit) {
@@ -363,7 +380,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     }
     if (deliver_waiting()) link_from = kNone;
     accountant_.logged.leave();
-    if (run_.config.precise_only || private_page_ != 0 || thread.process->traced) break;
+    if (run_.config.precise_only || private_page_ != 0 || thread.process->traced || thread.traps) break;
 
     Allowance allowed = accountant_.tally.allowance();
     if (is_far(allowed)) {
@@ -410,6 +427,8 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   const Block& single = run_.translator->get(thread.pc, Variant::Step);
   run_.thread->step.first_exit = single.first_exit;
   if (single.instructions != 0) accountant_.steps.begin(true);
+  thread.step_traps = thread.traps;
+  if (single.instructions != 0 && is_popf(thread.step.insn)) thread.traps = false;  // it says whether they go on
   return single.entry;
 }
 

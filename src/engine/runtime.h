@@ -48,6 +48,7 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- dispatcher (dispatcher.cc)
   std::uint64_t dispatch();
   void leave_block(std::uint32_t& link_from);
+  void trap_behind_step();
   std::uint32_t last_appended() const;  // the exit that translated code appended last
   std::uint32_t exit_at(std::uint64_t record_address) const;
   std::uint64_t resume(std::uint32_t link_from);

@@ -81,6 +81,9 @@ struct StepInProgress {
   bool mispredicted = false;
 };
 
+/// EFLAGS.TF.
+inline constexpr std::uint64_t kTrapFlag = 0x100;
+
 struct Thread {
   ThreadIdentity id;
   std::int32_t shown_pid = 0;  // of a vfork child that has not begun yet: to be bound to its id (ProcessIds)
@@ -100,6 +103,10 @@ struct Thread {
   std::uint64_t pc = 0;  // where the program goes on, while in C++
   std::uint64_t host_rsp = 0;
   StepInProgress step;
+  /// The program's trap flag, which is never in the processor for longer than POPF needs: each instruction runs as a step, and behind it
+  /// the program gets its SIGTRAP.
+  bool traps = false;
+  bool step_traps = false;  // behind the step that runs now
 
   // Signals: who holds one at which moment is told in signals.cc.
   std::uint64_t mask = 0;           // as the program set it

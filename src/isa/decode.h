@@ -86,6 +86,14 @@ bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> cod
 /// What decode() must answer: the way through Zydis, for every instruction there is, several times slower.
 std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
 
+/// POPF and PUSHF, of any size.
+inline bool is_one_byte(const Insn& insn, std::uint8_t opcode) {
+  return insn.opcode_at + 1 == insn.length && insn.bytes[insn.opcode_at] == opcode && insn.modrm_at == 0 &&
+         (insn.opcode_at == 0 || insn.bytes[insn.opcode_at - 1U] != 0x0F);
+}
+inline bool is_popf(const Insn& insn) { return is_one_byte(insn, 0x9D); }
+inline bool is_pushf(const Insn& insn) { return is_one_byte(insn, 0x9C); }
+
 /// Whether the bytes end inside an instruction that more bytes could complete.
 bool is_truncated(std::span<const std::uint8_t> code);
 

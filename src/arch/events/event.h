@@ -102,7 +102,9 @@ constexpr Event exact(std::string_view name, std::uint16_t code, std::uint8_t um
 constexpr Event modelled(std::string_view name, std::uint16_t code, std::uint8_t umask, CounterSet counters,
                          Precise precise, const EventMeaning& meaning, std::string_view description) {
   Event event{name, "", code, umask, counters, precise, &meaning, description};
-  if (&meaning == &kModelled<CoreSignal::LatencyLoads>) event.facility = Facility::LoadLatency;
+  CoreSignals one;
+  one[CoreSignal::LatencyLoads] = 1;
+  if (meaning.of_signals(one) != 0) event.facility = Facility::LoadLatency;
   return event;
 }
 

@@ -201,16 +201,15 @@ static_assert([] {
   return true;
 }());
 
+constexpr bool is_pebs_format(PebsFormat format) { return static_cast<std::size_t>(format) < std::size(kPebsFormats); }
 /// Null for a number that no row has.
 constexpr const PebsFormatTraits* find_pebs_format(PebsFormat format) {
-  const auto number = static_cast<std::size_t>(format);
-  return number < std::size(kPebsFormats) ? &kPebsFormats[number] : nullptr;
+  return is_pebs_format(format) ? &kPebsFormats[static_cast<std::size_t>(format)] : nullptr;
 }
 /// format  of a CPU model, or a number that find_pebs_format() knows
 constexpr const PebsFormatTraits& traits(PebsFormat format) {
-  const PebsFormatTraits* const row = find_pebs_format(format);
-  CHECK(row != nullptr, static_cast<unsigned>(format));
-  return *row;
+  CHECK(is_pebs_format(format), static_cast<unsigned>(format));
+  return kPebsFormats[static_cast<std::size_t>(format)];
 }
 constexpr bool is_adaptive(PebsFormat format) { return traits(format).adaptive(); }
 

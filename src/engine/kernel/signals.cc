@@ -191,6 +191,13 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   }
   const bool in_code = run_.window.in_code(pc) && run_.lock.owner() == &thread;
 
+  // POPF has set the trap flag; behind the next instruction, which is the engine's, it goes.
+  if (signal == SIGTRAP && info->si_code == TRAP_TRACE &&
+      (static_cast<std::uint64_t>(regs[REG_EFL]) & kTrapFlag) != 0 && run_.lock.owner() == &thread) {
+    regs[REG_EFL] &= ~static_cast<greg_t>(kTrapFlag);
+    thread.traps = true;
+    return;
+  }
   // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
   const bool misaligned_append =
       in_code && signal == SIGBUS && info->si_code == BUS_ADRALN && record_of_append(pc) != 0;
@@ -378,7 +385,7 @@ KernelUcontext Runtime::saved_registers() const {
   uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
   for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = run_.context.gpr[reg];
   uc.context.registers[REG_RIP] = run_.thread->pc;
-  uc.context.registers[REG_EFL] = run_.context.flags;
+  uc.context.registers[REG_EFL] = run_.context.flags | (run_.thread->traps ? kTrapFlag : 0);
   uc.context.cs = 0x33;
   uc.context.ss = 0x2B;
   return uc;
@@ -448,7 +455,8 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   run_.gpr(kRax) = 0;
   run_.gpr(kRsp) = sp;
   thread.pc = action.handler;
-  run_.context.flags &= ~std::uint64_t{0x10500};  // DF, RF, TF
+  run_.context.flags &= ~std::uint64_t{0x10400};  // DF, RF
+  thread.traps = false;
   return true;
 }
 
@@ -491,7 +499,7 @@ void Runtime::sys_rt_sigreturn() {
   for (unsigned reg = 0; reg < 16; ++reg) run_.gpr(static_cast<Gpr>(reg)) = c.registers[kSavedAt[reg]];
   thread.pc = c.registers[REG_RIP];
   constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
-  constexpr std::uint64_t kTrapFlag = 0x100;
+  thread.traps = (c.registers[REG_EFL] & kTrapFlag) != 0;
   run_.context.flags = ((run_.context.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
   thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
   thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;

@@ -96,7 +96,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   const bool called_off = holds ? !hold_signals() : thread.pending.load(std::memory_order_acquire) != 0;
   if (called_off) {  // a signal's handler runs first, then the call
     thread.pc = exit.pc;
-    thread.step.active = false;
+    thread.step.active = thread.step_traps = false;
     return;
   }
   const long arguments[6] = {static_cast<long>(run_.gpr(kRdi)), static_cast<long>(run_.gpr(kRsi)),
@@ -109,6 +109,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   // Before the call: another thread may run during it, and it may take memory away.
   if (thread.step.active && thread.cpu.core != nullptr) accountant_.core.run_step(true, exit.target);
   if (holds) accountant_.steps.retire(true);  // it may not come back
+  thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
   const bool retires_later = thread.step.active;
   if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), true);
   const Outcome outcome = do_syscall(number, arguments);
@@ -116,7 +117,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   if (holds) settle_mask();
   if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
     thread.pc = exit.pc;
-    thread.step.active = false;
+    thread.step.active = thread.step_traps = false;
     return;
   }
   if (outcome.set_result) run_.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
