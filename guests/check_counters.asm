@@ -1,7 +1,8 @@
-; The checks that kvm-unit-tests' pmu makes of a hypervisor's counters, written anew for a bare PC: fixed counters and all
-; counters at once within bounds, overflow of each, thresholds, RDPMC, writes to a running counter, widths of writes, exact
-; counts; then enables, reserved bits, the LVT entry, NMI delivery and freezing. The general counters are tried through
-; IA32_PMCx, and once more through IA32_A_PMCx where there are these. architectural_events.asm has the events one by one.
+; The checks that kvm-unit-tests' pmu makes of a hypervisor's counters, written anew for a bare PC: fixed counters and
+; all counters at once within bounds, overflow of each, thresholds, RDPMC, writes to a running counter, widths of
+; writes, exact counts; then enables, reserved bits, the LVT entry, NMI delivery and freezing. The general counters are
+; tried through IA32_PMCx, and once more through IA32_A_PMCx where there are these. architectural_events.asm has the
+; events one by one.
 ; source: SDM vol. 3B, "Architectural Performance Monitoring"; vol. 3A, "Local Vector Table".
 ;
 ; cpu    all

@@ -1,7 +1,7 @@
-; The checks that kvm-unit-tests' pmu_lbr makes of a hypervisor's last-branch records, written anew for a bare PC: the depth is
-; found by trying registers until one is missing, each takes a value, and a program with branches fills them all. Then what it
-; leaves out: the order of records and the top of the stack, each kind of branch alone, rings, call stacks, the freeze on a PMI
-; and, of architectural records, the depth register and reserved bits.
+; The checks that kvm-unit-tests' pmu_lbr makes of a hypervisor's last-branch records, written anew for a bare PC: the
+; depth is found by trying registers until one is missing, each takes a value, and a program with branches fills them
+; all. Then what it leaves out: the order of records and the top of the stack, each kind of branch alone, rings, call
+; stacks, the freeze on a PMI and, of architectural records, the depth register and reserved bits.
 ; source: SDM vol. 3B, "Last Branch, Interrupt, and Exception Recording", "Architectural Last Branch Records".
 ;
 ; cpu    all
@@ -161,8 +161,8 @@ set_filter:
         pop rcx
         pop rax
         ret
-; By bit of MSR_LBR_SELECT, the bit of IA32_LBR_CTL: ring 0, ring 3, JCC, relative call, indirect call, return, indirect jump,
-; relative jump, far
+; By bit of MSR_LBR_SELECT, the bit of IA32_LBR_CTL: ring 0, ring 3, JCC, relative call, indirect call, return, indirect
+; jump, relative jump, far
 filter_bits: db 1, 2, 16, 19, 20, 21, 18, 17, 22
 
 ; on: from the next instruction on branches are recorded, as R8 lets them in. off: until here. Both change RAX, RCX, RDX

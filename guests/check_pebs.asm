@@ -1,7 +1,8 @@
-; The checks that kvm-unit-tests' pmu_pebs makes of a hypervisor's PEBS, written anew for a bare PC: from four start values, each
-; counter alone and all at once write records of the right size, groups and counters, and none without an overflow or without
-; their enable; with adaptive records, for every set of groups and one and 32 branches. Then what it leaves out: each field of a
-; record, reset values, threshold, a full buffer, and the interrupt of a counter that has INT set.
+; The checks that kvm-unit-tests' pmu_pebs makes of a hypervisor's PEBS, written anew for a bare PC: from four start
+; values, each counter alone and all at once write records of the right size, groups and counters, and none without an
+; overflow or without their enable; with adaptive records, for every set of groups and one and 32 branches. Then what it
+; leaves out: each field of a record, reset values, threshold, a full buffer, and the interrupt of a counter that has
+; INT set.
 ; source: SDM vol. 3B, "Processor Event Based Sampling", "Adaptive PEBS"; the tables of PEBS record formats.
 ;
 ; cpu    all

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What people boot: GRUB 2, GRUB Legacy, ISOLINUX and SYSLINUX with its menu and MEMDISK, a master boot record, Memtest86+ and iPXE.
-Its image is made here or comes with a package, boots in `zeroskid boot`, and the screen has what it prints. Where QEMU is installed
-its screen must be the same.
+"""What people boot: GRUB 2, GRUB Legacy, ISOLINUX and SYSLINUX with its menu and MEMDISK, master boot records, Memtest86+
+and iPXE. Its image is made here or comes with a package, boots in `zeroskid boot`, and the screen has what it prints.
+Where QEMU is installed its screen must be the same.
 
   loaders_test.py ZEROSKID SOURCES BINARIES
 

@@ -1,8 +1,8 @@
-// Any bytes as a disk, floppy or CD image, then any calls of INT 13H on it: it is taken or refused with a reason, what it tells of
-// itself holds together, and no access leaves it or the guest's memory.
+// Any bytes as a disk, floppy or CD image, then any calls of INT 13H on it: it is taken or refused with a reason, what
+// it tells of itself holds together, and no access leaves it or the guest's memory.
 //
-// An input is compact, since an image is mostly empty: what the user says that it is, its size, then patches: where, how many
-// bytes, the bytes. An empty patch ends them; what follows are calls, of six bytes each.
+// An input is compact, since an image is mostly empty: what the user says that it is, its size, then patches: where,
+// how many bytes, the bytes. An empty patch ends them; what follows are calls, of six bytes each.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

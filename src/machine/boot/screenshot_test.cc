@@ -1,4 +1,5 @@
-// A screenshot, taken apart again: by a reader of PNG that knows what the specification says, and nothing of the writer.
+// A screenshot, taken apart again: by a reader of PNG that knows what the specification says, and nothing of the
+// writer.
 #include "machine/boot/screenshot.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// COM1, a 16550 that nobody talks to: what is written leaves at once, nothing arrives but in loopback. It has what drivers try
-// before they believe in it: bits that do not exist, loopback, FIFOs. It never interrupts.
+// COM1, a 16550 that nobody talks to: what is written leaves at once, nothing arrives but in loopback. It has what
+// drivers try before they believe in it: bits that do not exist, loopback, FIFOs. It never interrupts.
 // source: 16550 data sheet, "Register Addresses".
 #pragma once
 

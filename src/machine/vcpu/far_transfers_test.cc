@@ -1,7 +1,7 @@
-// Instructions that move CS or look at descriptors, with tables, gates, stacks and code anywhere in the linear address space, in
-// every mode: far JMP, CALL and RET, call gates, IRET, LAR, LSL, VERR, VERW; and in real mode INT, IRET and far transfers. One
-// instruction runs, and where it arrived, what it pushed or which fault it raised is compared with a reference that is written
-// from the manual's operation sections. A fault must leave every register as it was.
+// Instructions that move CS or look at descriptors, with tables, gates, stacks and code anywhere in the linear address
+// space, in every mode: far JMP, CALL and RET, call gates, IRET, LAR, LSL, VERR, VERW; and in real mode INT, IRET and
+// far transfers. One instruction runs, and where it arrived, what it pushed or which fault it raised is compared with a
+// reference that is written from the manual's operation sections. A fault must leave every register as it was.
 // source: SDM vol. 2, "Operation" of JMP, CALL, RET, IRET, LAR, LSL, VERR/VERW, INT n.
 #include <optional>
 

@@ -1,6 +1,7 @@
-// A machine whose system structures lie anywhere in the linear address space, for tests that hold the interpreter against a
-// reference written from the manual. GDT, LDT, IDT, TSS and stacks lie at random addresses (48 bits in IA-32e mode, 32 outside
-// it), across pages as it comes, on supervisor pages; descriptors, selectors, gates and privilege levels are random.
+// A machine whose system structures lie anywhere in the linear address space, for tests that hold the interpreter
+// against a reference written from the manual. GDT, LDT, IDT, TSS and stacks lie at random addresses (48 bits in IA-32e
+// mode, 32 outside it), across pages as it comes, on supervisor pages; descriptors, selectors, gates and privilege
+// levels are random.
 #pragma once
 
 #include <gtest/gtest.h>
