@@ -37,7 +37,7 @@ struct EmittedCase {
   std::string_view emitted;
 };
 /// How GoogleTest shows a case.
-inline void PrintTo(const EmittedCase& of, std::ostream* out) { *out << of.guest; }
+inline std::ostream& operator<<(std::ostream& out, const EmittedCase& of) { return out << of.guest; }
 
 // clang-format off
 inline constexpr EmittedCase kEmittedCases[] = {

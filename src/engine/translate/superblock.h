@@ -79,7 +79,7 @@ struct PathStep {
 };
 
 /// A vector that keeps its elements when it is cleared: decoding writes what an instruction has, and no more.
-class Steps {
+class PathSteps {
  public:
   PathStep& add() {
     if (size_ == kept_.size()) kept_.emplace_back();
@@ -106,7 +106,7 @@ class Steps {
 
 /// The instructions of a superblock, and how it ends.
 struct Path {
-  Steps steps;
+  PathSteps steps;
   std::vector<std::uint64_t> calls;      // return addresses of calls that the path is in
   MarkTime mark = MarkTime::None;        // of its first instruction
   ExitKind end_kind = ExitKind::Direct;  // how it goes on after the last step, unless that step says

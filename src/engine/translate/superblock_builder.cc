@@ -164,7 +164,7 @@ bool SuperblockBuilder::worth_following(std::uint64_t target) const {
   // The longer, the better: each block looks for itself how far it may run, and what runs once in a period is predicted
   // badly.
   if (walk_.variant == Variant::Near) return true;
-  const Steps& steps = path_.steps;
+  const PathSteps& steps = path_.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].insn.pc == target) return steps.size() + (steps.size() - i) <= options_.max_instructions;
   }
