@@ -1,5 +1,5 @@
 // Runs one unmodified x86-64 Linux program by same-ISA binary translation, and feeds per-thread PMUs.
-// The program and the engine share the process: see docs/architecture.md, "The engine".
+// The program and the engine share the process: see docs/engine/.
 #pragma once
 
 #include "engine/observer.h"
