@@ -209,5 +209,23 @@ TEST(Collector, SigtermToUsEndsTheProgramAndKeepsTheRecording) {
   EXPECT_THAT(p.sink.messages, SizeIs(1));
 }
 
+TEST(Collector, ASecondSignalEndsAProgramThatKeepsTheFirst) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    const Played p([signal](int, session::MessageWriter& out) {
+      out.write(Hello{.origin = kMain});
+      out.flush();
+      static volatile sig_atomic_t told;
+      told = 0;
+      std::signal(signal, [](int) { told = 1; });
+      kill(getppid(), signal);
+      while (told == 0) usleep(1000);  // the first has come through
+      kill(getppid(), signal);
+      for (;;) pause();
+    });
+    EXPECT_EQ(exit_status_of(p.end.wait_status), 128 + SIGKILL);
+    EXPECT_THAT(p.sink.messages, SizeIs(1));
+  }
+}
+
 }  // namespace
 }  // namespace zs::cli

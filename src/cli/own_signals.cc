@@ -11,18 +11,21 @@ namespace zs::cli {
 OwnSignals::OwnSignals() {
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP}) sigaddset(&watched, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP, SIGINT}) sigaddset(&watched, signal);
   sigprocmask(SIG_BLOCK, &watched, &mask_before_);
   for (std::size_t i = 0; i < sizeof kChanged / sizeof kChanged[0]; ++i) {
     struct sigaction action {};
-    // SIGCHLD may have been ignored when we were started, and then there would be no child to wait for.
-    action.sa_handler = kChanged[i] == SIGCHLD ? SIG_DFL : SIG_IGN;
+    // SIGCHLD may have been ignored when we were started, and then there would be no child to wait for. What is ignored never reaches
+    // the descriptor; SIGINT is blocked and taken from there.
+    action.sa_handler = kChanged[i] == SIGCHLD || kChanged[i] == SIGINT ? SIG_DFL : SIG_IGN;
     sigaction(kChanged[i], &action, &before_[i]);
   }
   descriptor_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 OwnSignals::~OwnSignals() {
+  signalfd_siginfo late;  // Ctrl-C while a page was printed is not for us to die of
+  while (descriptor_ >= 0 && read(descriptor_, &late, sizeof late) == static_cast<ssize_t>(sizeof late)) {}
   if (descriptor_ >= 0) close(descriptor_);
   restore();
 }
@@ -36,9 +39,10 @@ void OwnSignals::pass_on(pid_t program) {
   signalfd_siginfo info;
   while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) continue;
+    if (signal == SIGCHLD || (signal == SIGINT && info.ssi_code == SI_KERNEL))
+      continue;  // the terminal tells the program itself
+    kill(program, asked_to_end_ ? SIGKILL : signal);
     asked_to_end_ = true;
-    kill(program, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 // Signals while a profiled program runs. The terminal's Ctrl-C and Ctrl-\ reach the whole process group: they are the
-// program's to act on, and the collector lives on to finish the recording. SIGTERM and SIGHUP, sent to us alone, are
-// passed on, so that ending us ends the program; made once, before the first program, and kept until all is printed. A closed pipe or a file size limit must not kill the collector.
+// program's to act on, and the collector lives on to finish the recording. SIGTERM, SIGHUP and SIGINT that somebody sends to us alone are
+// passed on, so that ending us ends the program; the second one ends it by SIGKILL, whatever it does with the first. Made once, before the
+// first program, and kept until all is printed. A closed pipe or a file size limit must not kill the collector.
 #pragma once
 
 #include <sys/types.h>
@@ -21,9 +22,9 @@ class OwnSignals {
 
   /// Readable when a child changed its state or a signal is to be passed on.
   int descriptor() const { return descriptor_; }
-  /// Takes what has come; sends SIGTERM and SIGHUP on to `program`.
+  /// Takes what has come, and sends on to `program` what somebody sent to end us.
   void pass_on(pid_t program);
-  /// SIGTERM or SIGHUP has come: nothing more is to be started.
+  /// Somebody wants us to end: nothing more is to be started.
   bool asked_to_end() const { return asked_to_end_; }
 
  private:
