@@ -181,6 +181,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void yield();                 // lets others run, and comes back
   void let_go_of_processors();
   void reclaim_stacks();
+  void bury_the_dead();
   void save_context(Thread& thread);
   void load_context(Thread& thread);
 
@@ -199,8 +200,9 @@ class Runtime final : public CodeSource, public CodeListener {
     std::int32_t tid;
   };
   std::vector<EngineStacks> spare_stacks_;
-  std::vector<EngineStacks> retiring_;  // of threads that may still be on them
-  std::uint64_t latest_core_time_ = 0;  // of threads that gave their turn away
+  std::vector<std::unique_ptr<Thread>> dead_;  // killed: who waits for the lock may still look at them
+  std::vector<EngineStacks> retiring_;         // of threads that may still be on them
+  std::uint64_t latest_core_time_ = 0;         // of threads that gave their turn away
   bool quantum_over_ = false;
   bool told_of_perf_events_ = false;
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.

@@ -1,6 +1,11 @@
 #include "engine/kernel/engine_lock.h"
 
 #include <linux/futex.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cerrno>
 
 #include "engine/raw_syscall.h"
 
@@ -42,10 +47,28 @@ void EngineLock::remove(Thread& thread) {
 }
 
 void EngineLock::await(Thread& thread) {
+  constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 200'000'000};
   while (thread.may_run.load(std::memory_order_acquire) == 0) {
-    raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr,
-                0);
+    const long result = raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0,
+                                    &kLookAgain, nullptr, 0);
+    if (result == -ETIMEDOUT) take_from_the_dead();
   }
+}
+
+bool EngineLock::is_gone(std::int32_t pid) {
+  if (pid == raw_syscall(SYS_getpid)) return false;
+  siginfo_t info{};
+  constexpr int kAllChildren = __WALL;
+  if (raw_syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT | kAllChildren, nullptr) == 0)
+    return info.si_pid == pid;
+  return raw_syscall(SYS_kill, pid, 0) == -ESRCH;
+}
+
+void EngineLock::take_from_the_dead() {
+  Thread* const holder = owner();
+  if (holder == nullptr || !is_gone(holder->process->pid)) return;
+  took_from_the_dead_.store(true);
+  abandon(*holder);
 }
 
 void EngineLock::acquire(Thread& thread) {

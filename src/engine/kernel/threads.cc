@@ -58,6 +58,29 @@ void Runtime::load_context(Thread& thread) {
   run_.context.host_rsp = thread.host_rsp;
   std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
   run_.thread = &thread;
+  if (run_.lock.took_from_the_dead()) bury_the_dead();
+}
+
+// A process that shared this memory was killed in the middle of its program, or of the engine. What it was about is forgotten; the counts of its
+// last stretch are lost with it.
+void Runtime::bury_the_dead() {
+  entering_.store(false);
+  if (tripped_.exchange(false)) run_.window.untrip();
+  forget_stops();
+  accountant_.logged.leave();
+  if (const std::uint64_t lifted = std::exchange(private_page_, 0); lifted != 0)
+    run_.translator->invalidate(lifted, lifted + kPageSize);
+  for (auto at = run_.threads.begin(); at != run_.threads.end();) {
+    Thread& thread = **at;
+    if (&thread == run_.thread || thread.process == run_.thread->process || !EngineLock::is_gone(thread.process->pid)) {
+      ++at;
+      continue;
+    }
+    forget_thread(thread);
+    if (thread.stack_block != nullptr) spare_stacks_.push_back({thread.stack_block, thread.signal_block, 0});
+    dead_.push_back(std::move(*at));
+    at = run_.threads.erase(at);
+  }
 }
 
 void Runtime::prepare_to_wait() {
