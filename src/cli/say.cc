@@ -5,16 +5,33 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+
+#include "cli/exit_status.h"
 
 namespace zs::cli {
+namespace {
+
+int stdout_error = 0;  // errno of the first failure
+
+}  // namespace
 
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t done = write(descriptor, text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return;
+    if (done <= 0) {
+      if (descriptor == STDOUT_FILENO && stdout_error == 0) stdout_error = errno;
+      return;
+    }
     text.remove_prefix(static_cast<std::size_t>(done));
   }
+}
+
+int status_with_stdout(int status) {
+  if (stdout_error == 0 || stdout_error == EPIPE) return status;  // a reader that has seen enough
+  say(std::string("stdout: cannot write: ") + std::strerror(stdout_error));
+  return status == 0 ? kToolFailed : status;
 }
 
 void say(std::string_view text) { write_all(STDERR_FILENO, "zeroskid: " + std::string(text) + "\n"); }

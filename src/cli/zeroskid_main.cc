@@ -96,5 +96,5 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   zs::end_failed_checks_with(zs::cli::kToolFailed);
-  return zs::cli::run(argc, argv);
+  return zs::cli::status_with_stdout(zs::cli::run(argc, argv));
 }

@@ -5,6 +5,7 @@ of record: src/cli/record_options_test.cc; damaged recordings: src/profile/perf_
 """
 import os
 import struct
+import subprocess
 import unittest
 
 import tool
@@ -102,6 +103,19 @@ class Arguments(unittest.TestCase):
                 ("--detail", "most", "-e", "cycles"): "exact, fast or full",
         }.items():
             self.assertIn(message, self.refused("stat", *options, "true"))
+
+
+class FullOutput(unittest.TestCase):
+    """Nothing that does not reach stdout counts as printed."""
+
+    def test_every_page_fails_on_a_full_device(self):
+        for arguments in (["--help"], ["--version"], ["help", "stat"], ["record", "--help"], ["list"], ["list", "--names"], ["doctor"],
+                          ["boot", "--demo"]):
+            with self.subTest(arguments), open("/dev/full", "w") as full:
+                done = subprocess.run([tool.ZEROSKID, *arguments], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      env=tool.ENVIRONMENT, check=False)
+                self.assertEqual(done.returncode, 125, done.stderr)
+                self.assertIn("stdout: cannot write: No space left on device", done.stderr)
 
 
 class Programs(tool.InFolder):
