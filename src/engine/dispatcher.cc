@@ -586,7 +586,10 @@ std::span<const std::uint8_t> Runtime::fetch(std::uint64_t pc) {
   }
   std::uint64_t end = fetch_range_.end;
   if (end - pc < kLongest && run_.map.is_executable(end)) end = pc + kLongest;
-  return {fetched_.data(), zs_copy_code(fetched_.data(), pc, std::min(end - pc, kLongest))};
+  const std::size_t size = std::min(end - pc, kLongest);
+  const bool in_one_page = (pc & (kPageSize - 1)) <= kPageSize - fetched_.size();
+  if (in_one_page && zs_copy_code16(fetched_.data(), pc)) return {fetched_.data(), size};
+  return {fetched_.data(), zs_copy_code(fetched_.data(), pc, size)};
 }
 
 bool Runtime::may_change_unseen(std::uint64_t pc) {

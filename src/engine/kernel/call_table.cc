@@ -423,6 +423,15 @@ constexpr bool is_sorted_by_number() {
 }
 static_assert(is_sorted_by_number());
 
+constexpr Call kNone;
+/// By number; several facts are asked of each call.
+constexpr auto kRows = [] {
+  std::array<const Call*, 512> rows{};
+  rows.fill(&kNone);
+  for (const Call& call : kCalls) rows[static_cast<std::size_t>(call.number)] = &call;
+  return rows;
+}();
+
 /// What one call writes, piece by piece.
 class Pieces {
  public:
@@ -471,9 +480,7 @@ class Pieces {
 }  // namespace
 
 const Call& call_of(long number) {
-  static constexpr Call kNone;
-  const auto* const found = std::ranges::lower_bound(kCalls, number, {}, &Call::number);
-  return found != std::end(kCalls) && found->number == number ? *found : kNone;
+  return static_cast<std::uint64_t>(number) < kRows.size() ? *kRows[static_cast<std::size_t>(number)] : kNone;
 }
 
 std::vector<AddressRange> written_by(const Call& call, const long (&arguments)[6]) {

@@ -219,8 +219,8 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     }
   }
   const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
-  if (synchronous && is_copy_of_code(pc)) {
-    regs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<std::uint64_t>(&zs_copy_code_end));
+  if (const std::uint64_t behind = behind_copy_of_code(pc); synchronous && behind != 0) {
+    regs[REG_RIP] = static_cast<greg_t>(behind);
     return;
   }
   if (synchronous) {

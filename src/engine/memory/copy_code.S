@@ -1,4 +1,4 @@
-# See copy_code.h. A fault at _fault leaves in rcx how many bytes were not copied; the signal handler goes on at _end.
+# See copy_code.h. The signal handler sends a thread that faults at a _fault label on at the _end label behind it.
         .text
         .globl  zs_copy_code
         .type   zs_copy_code, @function
@@ -10,10 +10,26 @@ zs_copy_code_fault:
         rep movsb
         .globl  zs_copy_code_end
 zs_copy_code_end:
-        mov     %rdx, %rax
+        mov     %rdx, %rax              # rcx: how many were not copied
         sub     %rcx, %rax
         ret
         .cfi_endproc
         .size   zs_copy_code, . - zs_copy_code
+
+        .globl  zs_copy_code16
+        .type   zs_copy_code16, @function
+zs_copy_code16:
+        .cfi_startproc
+        xor     %eax, %eax
+        .globl  zs_copy_code16_fault
+zs_copy_code16_fault:
+        movups  (%rsi), %xmm0
+        movups  %xmm0, (%rdi)
+        mov     $1, %eax
+        .globl  zs_copy_code16_end
+zs_copy_code16_end:
+        ret
+        .cfi_endproc
+        .size   zs_copy_code16, . - zs_copy_code16
 
         .section .note.GNU-stack, "", @progbits

@@ -9,10 +9,17 @@ namespace zs::engine {
 extern "C" {
 /// Copies `size` bytes. returns how many lie before the first one that cannot be read
 std::size_t zs_copy_code(void* to, std::uint64_t from, std::size_t size);
-extern const char zs_copy_code_fault, zs_copy_code_end;
+/// Copies 16 bytes; they are of one page. returns whether it could
+bool zs_copy_code16(void* to, std::uint64_t from);
+extern const char zs_copy_code_fault, zs_copy_code_end, zs_copy_code16_fault, zs_copy_code16_end;
 }
 
-/// Whether a fault at `pc` is that function's; then it goes on at zs_copy_code_end.
-inline bool is_copy_of_code(std::uint64_t pc) { return pc == reinterpret_cast<std::uint64_t>(&zs_copy_code_fault); }
+/// Where a thread goes on that has faulted at `pc` in one of these; 0: it was in none.
+inline std::uint64_t behind_copy_of_code(std::uint64_t pc) {
+  const auto address = [](const char& label) { return reinterpret_cast<std::uint64_t>(&label); };
+  if (pc == address(zs_copy_code_fault)) return address(zs_copy_code_end);
+  if (pc == address(zs_copy_code16_fault)) return address(zs_copy_code16_end);
+  return 0;
+}
 
 }  // namespace zs::engine
