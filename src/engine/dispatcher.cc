@@ -67,7 +67,8 @@ std::uint64_t Runtime::dispatch() {
   if (run_.thread->step.active && run_.thread->step.insn.gs) set_real_gs_base(run_.context.fs_base);
   const std::uint64_t lifted = std::exchange(private_page_, 0);
   leave_block(link_from);
-  if (std::exchange(run_.thread->step_traps, false)) trap_behind_step();
+  // Not behind what has not retired: a step that was stale, or had a signal instead.
+  if (std::exchange(run_.thread->step_traps, false) && !run_.thread->step.active) trap_behind_step();
   accountant_.core.take_time_pmi();
   // What is known is told now and then, so that a program that is killed has not counted for nothing.
   if (quantum_over_) run_.observer().flush(run_.shown());
@@ -427,7 +428,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
   const Block& single = run_.translator->get(thread.pc, Variant::Step);
   run_.thread->step.first_exit = single.first_exit;
   if (single.instructions != 0) accountant_.steps.begin(true);
-  thread.step_traps = thread.traps;
+  thread.step_traps = thread.traps && single.instructions != 0;
   if (single.instructions != 0 && is_popf(thread.step.insn)) thread.traps = false;  // it says whether they go on
   return single.entry;
 }

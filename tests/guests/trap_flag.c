@@ -36,6 +36,7 @@ __attribute__((noinline)) static long run_stepped(void) {
       "3: call 4f\n jmp 5f\n"
       "4: ret\n"
       "5: pushfq\n popq %0\n"
+      "int3\n nop\n"  // its handler returns with the flag as it was
       "pushfq\n andq $~0x100, (%%rsp)\n popfq\n"
       "nop\n nop\n"
       "stepped_end:\n"

@@ -456,7 +456,7 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   run_.gpr(kRsp) = sp;
   thread.pc = action.handler;
   run_.context.flags &= ~std::uint64_t{0x10400};  // DF, RF
-  thread.traps = false;
+  thread.traps = thread.step_traps = false;
   return true;
 }
 
