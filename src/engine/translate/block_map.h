@@ -21,13 +21,6 @@ class BlockMap {
     return keys_[at] == kFree ? kNone : blocks_[at];
   }
 
-  /// find() of something in the same 64 bytes of code follows soon.
-  void prefetch(std::uint64_t pc) const {
-    const std::size_t at = first_place(pc);
-    __builtin_prefetch(&keys_[at]);
-    __builtin_prefetch(&blocks_[at]);
-  }
-
   void set(std::uint64_t pc, Variant variant, std::uint32_t block) {
     if (2 * (used_ + 1) > keys_.size()) grow();
     put(pc, key(pc, variant), block);

@@ -63,8 +63,6 @@ class BlockStore {
     const std::uint32_t index = at(pc, variant);
     return index == kNone ? nullptr : &blocks_[index];
   }
-  /// find() for this place or one close behind it follows soon.
-  void prefetch(std::uint64_t pc) const { by_pc_.prefetch(pc); }
   /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and
   /// each step below needs what the one before it asked for two stops ago.
   void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {

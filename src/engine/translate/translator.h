@@ -57,7 +57,6 @@ class Translator {
 
   // ---- what is known of them (BlockStore)
   const Block* find(std::uint64_t pc, Variant variant) const { return store_.find(pc, variant); }
-  void prefetch(std::uint64_t pc) const { store_.prefetch(pc); }
   void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const { store_.prefetch_stops(stops, at); }
   std::uint32_t index_of(const Block& block) const { return store_.index_of(block); }
   const Block& block(std::uint32_t index) const { return store_.block(index); }
