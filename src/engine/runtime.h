@@ -181,7 +181,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void yield();                 // lets others run, and comes back
   void let_go_of_processors();
   void reclaim_stacks();
-  void bury_the_dead();
+  void forget_dead_processes();
   void save_context(Thread& thread);
   void load_context(Thread& thread);
 

@@ -51,7 +51,7 @@ void EngineLock::await(Thread& thread) {
   while (thread.may_run.load(std::memory_order_acquire) == 0) {
     const long result = raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0,
                                     &kLookAgain, nullptr, 0);
-    if (result == -ETIMEDOUT) take_from_the_dead();
+    if (result == -ETIMEDOUT) recover_from_dead_owner();
   }
 }
 
@@ -64,10 +64,10 @@ bool EngineLock::is_gone(std::int32_t pid) {
   return raw_syscall(SYS_kill, pid, 0) == -ESRCH;
 }
 
-void EngineLock::take_from_the_dead() {
+void EngineLock::recover_from_dead_owner() {
   Thread* const holder = owner();
   if (holder == nullptr || !is_gone(holder->process->pid)) return;
-  took_from_the_dead_.store(true);
+  owner_died_.store(true);
   abandon(*holder);
 }
 

@@ -34,7 +34,7 @@ class EngineLock {
   /// `gone` has ended or left this address space, whatever it was doing: the lock is not its any more, nor will be.
   void abandon(Thread& gone);
   /// A process that shares this memory has been killed while one of its threads held the lock, since this was asked last.
-  bool took_from_the_dead() { return took_from_the_dead_.exchange(false); }
+  bool owner_died() { return owner_died_.exchange(false); }
   /// Whether a process has ended, perhaps not yet waited for.
   static bool is_gone(std::int32_t pid);
   /// After fork only `thread` exists, and holds the lock.
@@ -59,13 +59,13 @@ class EngineLock {
   void remove(Thread& thread);
   void hand_over(const Thread* waits_now);
   void await(Thread& thread);
-  void take_from_the_dead();
+  void recover_from_dead_owner();
 
   std::atomic<Thread*> spinning_{nullptr};
   std::atomic<Thread*> owner_{nullptr};
   std::atomic<Thread*> head_{nullptr};
   Thread* tail_ = nullptr;
-  std::atomic<bool> took_from_the_dead_{false};
+  std::atomic<bool> owner_died_{false};
   OneProcessor processor_;
 };
 

@@ -58,12 +58,12 @@ void Runtime::load_context(Thread& thread) {
   run_.context.host_rsp = thread.host_rsp;
   std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
   run_.thread = &thread;
-  if (run_.lock.took_from_the_dead()) bury_the_dead();
+  if (run_.lock.owner_died()) forget_dead_processes();
 }
 
 // A process that shared this memory was killed in the middle of its program, or of the engine. What it was about is forgotten; the counts of its
 // last stretch are lost with it.
-void Runtime::bury_the_dead() {
+void Runtime::forget_dead_processes() {
   entering_.store(false);
   if (tripped_.exchange(false)) run_.window.untrip();
   forget_stops();
