@@ -47,6 +47,7 @@ class RecordSink final : public RecordingSink {
   void take(session::Window&) {}  // this and what follows: of stat alone
   void take(session::Region&) {}
   void take(session::RegionSpan&) {}
+  void take(session::Units&) {}
 
   void keep(const Result<void>& result);
 

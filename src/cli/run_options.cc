@@ -69,7 +69,11 @@ Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& mode
   Detail needed = options.least_detail;
   for (const session::EventSpec& event : config.events) needed = std::max(needed, event.detail);
   config.detail = needed;
-  if (!options.detail.empty()) {
+  if (options.detail == "sampled") {
+    config.in_units = config.detail != Detail::Exact;
+    config.units.complete = 2'000'000;
+    if (config.in_units) config.marked_regions = false;
+  } else if (!options.detail.empty()) {
     const auto named = std::ranges::find(kDetails, options.detail, &NamedDetail::name);
     if (named == std::end(kDetails))
       return Error{"--detail " + options.detail + ": no such depth", "exact, fast or full"};

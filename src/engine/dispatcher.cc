@@ -19,7 +19,15 @@ namespace zs::engine {
 
 Runtime* Runtime::instance = nullptr;
 
-std::uint64_t dispatch_entry(Context*) { return Runtime::instance->dispatch(); }
+// Each translation has its own way in, and the caller is that of the one that was left.
+std::uint64_t dispatch_entry(Context*) {
+  Runtime& runtime = *Runtime::instance;
+  const std::uint64_t left = runtime.run_.stubs.enter;
+  const std::uint64_t at = runtime.dispatch();
+  const std::uint64_t enter = runtime.run_.stubs.enter;
+  if (enter != left) reinterpret_cast<void (*)(std::uint64_t)>(enter)(at);
+  return at;
+}
 
 namespace {
 
@@ -73,7 +81,7 @@ std::uint64_t Runtime::dispatch() {
   // What is known is told now and then, so that a program that is killed has not counted for nothing.
   if (quantum_over_) run_.observer().flush(run_.shown());
   // What ran with its page's write protection lifted may be stale already.
-  if (lifted != 0) run_.translator->invalidate(lifted, lifted + kPageSize);
+  if (lifted != 0) run_.invalidate(lifted, lifted + kPageSize);
   return resume(link_from);
 }
 
@@ -374,12 +382,16 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     // Near an overflow blocks end of themselves, and not at the end of a turn.
     if ((std::exchange(quantum_over_, false) || run_.counting.at_once) && run_.ran >= quantum) {
       run_.ran = 0;
-      const std::uint64_t flushes = run_.translator->flushes();
+      const std::uint64_t generation = run_.code_generation();
       if (run_.lock.contended()) yield();
       if (turns_.wanted()) compute_in_turn(thread);
-      if (flushes != run_.translator->flushes()) link_from = kNone;  // in another thread's turn
+      if (generation != run_.code_generation()) link_from = kNone;  // in another thread's turn
     }
     if (deliver_waiting()) link_from = kNone;
+    if (accountant_.phases.follow()) {
+      link_from = kNone;
+      stopped_ = {};
+    }
     accountant_.logged.leave();
     if (run_.config.precise_only || private_page_ != 0 || thread.process->traced || thread.traps) break;
 
@@ -387,13 +399,13 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     if (is_far(allowed)) {
       if (const std::uint64_t at = leave_near(allowed); at != 0) return at;
       link_behind_stop(link_from);
-      const std::uint64_t flushes = run_.translator->flushes();
+      const std::uint64_t generation = run_.code_generation();
       const Block* block = &run_.translator->get(thread.pc, Variant::Full, link_from);
       if (accountant_.marks.stop_counting_elements()) {
         link_from = kNone;
         continue;
       }
-      if (link_from != kNone && flushes == run_.translator->flushes()) run_.translator->link(link_from, *block);
+      if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, *block);
       if (run_.wants_indirect_entry) {
         const std::uint32_t index = run_.translator->index_of(*block);
         run_.translator->add_indirect_entry(index);
@@ -457,10 +469,10 @@ std::uint64_t Runtime::stretch(const Allowance& allowed) {
 // returns where to enter the cache, or 0 where there is no such way
 std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from) {
   if (!run_.translator->has_near() || distance == 0 || may_change_unseen(run_.thread->pc)) return 0;
-  const std::uint64_t flushes = run_.translator->flushes();
+  const std::uint64_t generation = run_.code_generation();
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Near);
   if (block.instructions == 0) return 0;
-  if (link_from != kNone && flushes == run_.translator->flushes()) run_.translator->link(link_from, block);
+  if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, block);
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(run_.translator->index_of(block));
   const std::uint64_t most = run_.window.trace_room();
   if (distance <= most) allow_passes();
@@ -471,7 +483,7 @@ std::uint64_t Runtime::approach(std::uint64_t distance, std::uint32_t link_from)
 // Stops are passed only from where the trace pointer tells the distance to an overflow that writes a record and does nothing else,
 // and only as long as the next period is one stretch.
 void Runtime::allow_passes() {
-  if (!run_.translator->has_near() || run_.lock.contended()) return;
+  if (!run_.translator->has_near() || run_.phased || run_.lock.contended()) return;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     if (pmu->lanes().empty()) continue;
     const pmu::Pmu::Repeating repeating = pmu->repeating(0);
@@ -544,9 +556,9 @@ std::uint64_t Runtime::leave_near(const Allowance& allowed) {
 // and with it the way to Variant::Full.
 void Runtime::link_behind_stop(std::uint32_t& link_from) {
   if (link_from == kNone || !run_.translator->comes_out_again(link_from) || may_change_unseen(run_.thread->pc)) return;
-  const std::uint64_t flushes = run_.translator->flushes();
+  const std::uint64_t generation = run_.code_generation();
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Near);
-  if (flushes != run_.translator->flushes())
+  if (generation != run_.code_generation())
     link_from = kNone;
   else if (block.instructions != 0)
     run_.translator->link(link_from, block);
@@ -608,7 +620,7 @@ void Runtime::translated(std::uint64_t page) {
 void Runtime::code_changed(std::uint64_t start, std::uint64_t end) {
   fetch_range_ = {};
   accountant_.marks.code_changed();
-  if (run_.translator) run_.translator->invalidate(start, end);
+  run_.invalidate(start, end);
 }
 
 // A store into a page that has translations: they are dropped, and the store runs alone with the page writable.
@@ -620,7 +632,7 @@ bool Runtime::handle_code_write(std::uint64_t address) {
     if (!run_.map.page_is_write_protected_for_code(page)) continue;
     if (page != first && address + 64 <= page) continue;
     accountant_.marks.code_changed();
-    run_.translator->invalidate(page, page + kPageSize);
+    run_.invalidate(page, page + kPageSize);
     run_.map.unprotect_code_page(page);
     if (page == first) {
       ours = true;

@@ -86,14 +86,7 @@ void Runtime::start(ProgramPlan plan) {
   announce_thread(thread);
   run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
   for (const GuestMapping& mapping : run_.program.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
-  run_.counting = CountingMode(thread.cpu);
-  accountant_.tally.begin();
-  const TranslationOptions options = run_.counting.translator_options(run_.config);
-  if (run_.counting.form == TraceForm::Budget && options.brakes) run_.window.bias_pointer();
-  run_.stubs = generate_stubs(run_.window, &dispatch_entry);
-  if (run_.counting.form == TraceForm::Budget) run_.window.use_budget_view();
-  run_.translator =
-      std::make_unique<Translator>(run_.window, run_.stubs, *this, *run_.counting.lanes, run_.counting.units, options);
+  accountant_.phases.begin([](Window& window) { return generate_stubs(window, &dispatch_entry); });
   run_.map.listen(this);
 
   std::memset(&run_.context, 0, sizeof run_.context);

@@ -65,6 +65,14 @@ struct Mapping {
   std::string path;
 };
 
+/// What a run does in which the core model sees only samples of the program, the units.
+/// source of the terms: Wunderlich et al., "SMARTS" (ISCA 2003).
+enum class Phase : std::uint8_t {
+  FastForward,  // between units: nothing is modelled, and the model's state stays as it was
+  WarmUp,       // in front of a unit: the core model runs along, and the counters hear nothing of it
+  Unit,         // the counters hear of it
+};
+
 /// One thread's virtual CPU, owned by the observer. `pmus`: one register-exact PMU per eight or so events ("banks");
 /// every PMU is told of every instruction.
 struct VirtualCpu {
@@ -77,6 +85,10 @@ struct VirtualCpu {
   /// Observer::pmi looks at the program's memory, so an overflow of a modelled event has to stop the thread there.
   bool pmi_reads_memory = false;
   bool marks = false;  // there may be marks: the trace has to say where the thread has been
+  /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind that. null: Unit, always
+  const Phase* phase = nullptr;
+  /// It is over: one of `pmus`, which counts the instructions of all threads, has asked for its PMI. Observer::pmi makes it false again.
+  const bool* phase_over = nullptr;
 };
 
 /// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when the

@@ -1,5 +1,8 @@
 #include "engine/run.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "engine/memory/guest_access.h"
 
@@ -39,6 +42,37 @@ Observer& Run::observer() const {
 std::size_t Run::write(std::uint64_t address, const void* data, std::size_t size) {
   if (map.protected_code_pages() != 0) map.open_code_pages({address, address + size});
   return write_guest(address, data, size);
+}
+
+void Run::make_other() {
+  CHECK(!other_.made);
+  const std::uint64_t first = Window::bytes_needed(config.code_cache_bytes);
+  // What is left of the engine's addresses, a mebibyte aligned; units run little code.
+  constexpr std::size_t kMost = std::size_t{64} << 20, kUnit = std::size_t{1} << 20;
+  const std::uint64_t start = page_up(map.layout().engine.start + first);
+  const std::uint64_t room = map.layout().engine.end - start, fixed = Window::bytes_needed(0);
+  CHECK(room > fixed + 4 * kUnit, room, fixed);
+  window.add_view(start, std::min<std::uint64_t>(kMost, (room - fixed) & ~(kUnit - 1)));
+  other_.made = true;
+  swap_translations();
+}
+
+void Run::swap_translations() {
+  window.swap_views();
+  std::swap(stubs, other_.stubs);
+  std::swap(counting, other_.counting);
+  std::swap(translator, other_.translator);
+}
+
+void Run::invalidate(std::uint64_t start, std::uint64_t end) {
+  for (int i = 0; i < (has_other() ? 2 : 1); ++i) {
+    if (translator) translator->invalidate(start, end);
+    if (has_other()) swap_translations();
+  }
+}
+
+std::uint64_t Run::code_generation() const {
+  return phases_begun + translator->flushes() + (other_.translator ? other_.translator->flushes() : 0);
 }
 
 arch::RegisterFile Run::registers() const { return register_file(context.gpr, context.flags, thread->pc); }

@@ -22,6 +22,8 @@ namespace zs::engine {
 struct Run {
   Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan);
 
+  /// Whether the counters hear of what is modelled.
+  bool in_unit() const { return !phased || *thread->cpu.phase == Phase::Unit; }
   /// Whom to tell about the running thread: the recording, or nobody.
   Observer& observer() const;
   /// The running thread, as the recording has it.
@@ -30,6 +32,17 @@ struct Run {
   /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
   /// opened. returns the bytes before the first one that cannot be written
   std::size_t write(std::uint64_t address, const void* data, std::size_t size);
+  /// Drops every translation of code in [start, end).
+  void invalidate(std::uint64_t start, std::uint64_t end);
+  /// Another number: a reference to a block, or the number of an exit, from before means nothing any more.
+  std::uint64_t code_generation() const;
+  /// Goes on in the other of two translations of the program: with the trace that a core model needs, or without. Not before both
+  /// are there (make_other()).
+  void swap_translations();
+  /// One beside the one that runs, which is empty yet and is what runs from here on: `counting`, `stubs` and `translator` are to be filled.
+  void make_other();
+  bool has_other() const { return other_.made; }
+
   /// Of the running thread, in the program's terms.
   arch::RegisterFile registers() const;
   static arch::RegisterFile register_file(const std::uint64_t (&gprs)[16], std::uint64_t flags, std::uint64_t ip);
@@ -44,6 +57,10 @@ struct Run {
   CodeSource* code = nullptr;
   CountingMode counting;
   std::unique_ptr<Translator> translator;
+  /// Where samples of the program are modelled: what the run does now (engine/account/phases.h).
+  Phase phase = Phase::Unit;
+  bool phased = false;
+  std::uint64_t phases_begun = 0;
   EngineLock lock;
   ShownIds ids;
   Thread* thread = nullptr;  // who is in the Context
@@ -53,6 +70,15 @@ struct Run {
   std::uint64_t indirect_target = 0;  // of the last record drained, if it ends in an indirect branch
   std::uint64_t ran = 0;              // bytes of trace since the lock was last given away
   bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
+
+ private:
+  struct Other {
+    Stubs stubs;
+    CountingMode counting;
+    std::unique_ptr<Translator> translator;
+    bool made = false;
+  };
+  Other other_;
 };
 
 }  // namespace zs::engine

@@ -8,7 +8,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
@@ -124,6 +124,13 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.skid);
   visit(c.skid_instructions);
   visit(c.skid_event);
+  visit(c.in_units);
+  visit(c.units.complete);
+  visit(c.units.unit);
+  visit(c.units.warm_up);
+  visit(c.units.first_period);
+  visit(c.units.units_per_period);
+  visit(c.units.longest_period);
   visit(c.inherit);
   visit(c.virtual_time);
   visit(c.vdso);
@@ -138,6 +145,10 @@ void visit_options(Visitor& visit, Config& c) {
 bool is_consistent(const RecordingConfig& c) {
   if (c.detail > Detail::Full || c.cores == 0) return false;
   if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
+  if (!c.units.possible()) return false;
+  const bool looks_inside = c.has_windows() || c.marked_regions || !c.regions.empty();
+  if (c.in_units && (c.detail == Detail::Exact || looks_inside || c.estimated_events().size() > kMostEstimated))
+    return false;
   const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
   if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;
   if ((c.has_windows() || c.region_spans) && c.position_event == kNoEvent) return false;
@@ -159,6 +170,14 @@ bool RecordingConfig::samples() const {
 
 bool RecordingConfig::has_windows() const {
   return std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.closes_window; });
+}
+
+std::vector<std::uint32_t> RecordingConfig::estimated_events() const {
+  std::vector<std::uint32_t> estimated;
+  for (std::uint32_t event = 0; event < events.size() && in_units; ++event) {
+    if (events[event].detail != Detail::Exact) estimated.push_back(event);
+  }
+  return estimated;
 }
 
 std::uint32_t RecordingConfig::records_per_pmi() const {

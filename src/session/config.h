@@ -10,6 +10,7 @@
 
 #include "arch/counter_set.h"
 #include "base/result.h"
+#include "session/unit_schedule.h"
 
 namespace zs::session {
 
@@ -60,7 +61,8 @@ enum class Skid : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kNoEvent = UINT32_MAX;
-inline constexpr std::size_t kMostClosers = 64;  // events that close windows; Window::ended_by has a bit for each
+inline constexpr std::size_t kMostEstimated = 160;  // events; what a thread says of them is one message
+inline constexpr std::size_t kMostClosers = 64;     // events that close windows; Window::ended_by has a bit for each
 
 /// A region that the source does not mark. Places are addresses, or offsets in a file wherever that is mapped.
 struct RegionSpec {
@@ -101,6 +103,11 @@ struct RecordingConfig {
   std::uint64_t skid_instructions = 0;  // Skid::Fixed
   std::uint32_t skid_event = kNoEvent;  // counts instructions, to let a window run on; with a skid only
 
+  /// What is modelled is modelled in samples of the program only, and modelled events are estimates (session/unit_sums.h). Not with
+  /// windows or regions.
+  bool in_units = false;
+  UnitOptions units;
+
   bool inherit = true;  // as engine::Config has them
   bool virtual_time = false;
   bool vdso = false;
@@ -113,6 +120,8 @@ struct RecordingConfig {
 
   bool samples() const;
   bool has_windows() const;
+  /// Of the events, those whose numbers are estimates: what UnitSums has, in this order.
+  std::vector<std::uint32_t> estimated_events() const;
   /// A branch stack, a callchain and an adaptive period are taken at the PMI, so each record then needs its own: as Linux
   /// has it, the threshold is one record.
   std::uint32_t records_per_pmi() const;

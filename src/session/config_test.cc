@@ -54,8 +54,29 @@ TEST(RecordingConfig, AnotherVersionIsNamed) {
   bytes[8] = std::byte{9};
   const auto back = decode_config(bytes);
   ASSERT_FALSE(back);
-  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 4");
+  EXPECT_EQ(back.error().message, "recording configuration: version 9, this zeroskid-run reads version 5");
   EXPECT_THAT(back.error().hint, HasSubstr("same build"));
+}
+
+TEST(RecordingConfig, UnitsComeBackAndImpossibleOnesAreRefused) {
+  auto config = two_events();
+  config.detail = Detail::Full;
+  config.events[1].detail = Detail::Full;
+  config.in_units = true;
+  config.units.complete = 3'000'000;
+  const auto back = decode_config(encode_config(config));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, config);
+  EXPECT_EQ(back->estimated_events(), std::vector<std::uint32_t>{1});
+  for (const auto& spoil : {+[](RecordingConfig& c) { c.units.first_period = c.units.unit; },
+                            +[](RecordingConfig& c) { c.units.first_period = 5 * c.units.unit + 1; },
+                            +[](RecordingConfig& c) { c.units.longest_period = c.units.first_period - 1; },
+                            +[](RecordingConfig& c) { c.marked_regions = true; },
+                            +[](RecordingConfig& c) { c.detail = c.events[1].detail = Detail::Exact; }}) {
+    auto spoilt = config;
+    spoil(spoilt);
+    EXPECT_FALSE(decode_config(encode_config(spoilt)));
+  }
 }
 
 TEST(RecordingConfig, AnEventThatNeedsMoreOfTheCoreThanIsPlayedIsRefused) {

@@ -143,7 +143,7 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
 RecordingConfig with_progress_event(RecordingConfig config) {
   const bool adaptive =
       std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) { return e.frequency != 0; });
-  if (!adaptive && !config.virtual_time) return config;
+  if (!adaptive && !config.virtual_time && !config.in_units) return config;
   constexpr std::uint64_t kInstRetired = 0xC0;
   const auto alone = static_cast<std::uint32_t>(config.events.size());
   config.events.push_back(

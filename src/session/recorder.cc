@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "session/callchain.h"
 #include "session/core_choice.h"
 #include "session/event_counters.h"
+#include "session/unit_sums.h"
 #include "session/window_cutter.h"
 
 namespace zs::session {
@@ -66,6 +68,11 @@ class Recorder::Thread final : public PmuClient {
     if (recorder.machine_ != nullptr) core_ = recorder.machine_->attach_thread();
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
     counters_.emplace(drivers_, config.events.size());
+    if (recorder.units_) {
+      pmus_.push_back(&recorder.units_->pmu());
+      units_.emplace(recorder.estimated_.size());
+      begin_unit();
+    }
     if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, recorder.marks_, *counters_);
     if (recorder.heap_) heap_.emplace(*recorder.heap_);
     if (config.has_windows()) windows_.emplace(config, *counters_, recorder.threads_started_);
@@ -89,7 +96,30 @@ class Recorder::Thread final : public PmuClient {
             .core = core_.get(),
             .late_interrupts = windows_.has_value() && !recorder_.config_.samples(),
             .pmi_reads_memory = recorder_.config_.callchain != Callchain::None,
-            .marks = regions_.has_value() || heap_.has_value()};
+            .marks = regions_.has_value() || heap_.has_value(),
+            .phase = recorder_.units_ ? &recorder_.units_->phase() : nullptr,
+            .phase_over = recorder_.units_ ? &recorder_.units_->over() : nullptr};
+  }
+
+  /// A phase of the run has begun: in a unit, what is counted from here on is its own.
+  void begin_unit() {
+    if (recorder_.units_->phase() != engine::Phase::Unit) return;
+    follow_weight();
+    unit_start_ = estimated_counts();
+    unit_start_instructions_ = progress();
+  }
+  /// And before it ends.
+  void end_unit() {
+    if (recorder_.units_->phase() != engine::Phase::Unit) return;
+    drain();
+    add_unit_to(*units_);
+  }
+  /// With the unit that is under way.
+  UnitSums unit_sums() {
+    UnitSums sums = *units_;
+    if (recorder_.units_->phase() == engine::Phase::Unit) add_unit_to(sums);
+    sums.set_instructions(progress());
+    return sums;
   }
 
   void take_pmi(const arch::RegisterFile& registers) {
@@ -150,6 +180,11 @@ class Recorder::Thread final : public PmuClient {
         const std::uint64_t before = measured(events[i].kind, started_with_);
         values[i] = std::max(measured(events[i].kind, now), before) - before;
       }
+    }
+    if (units_) {
+      const UnitSums sums = unit_sums();
+      for (std::size_t i = 0; i < recorder_.estimated_.size(); ++i)
+        values[recorder_.estimated_[i]] = static_cast<std::uint64_t>(std::llround(sums.total(i)));
     }
     values.resize(reported_events(recorder_.config_));
     return values;
@@ -238,7 +273,7 @@ class Recorder::Thread final : public PmuClient {
     sample.event = counter.event;
     sample.pid = who_.pid;
     sample.tid = who_.tid;
-    sample.period = period;
+    sample.period = period * weight_of(counter);
     sample.ip = registers.ip;
     return sample;
   }
@@ -267,6 +302,50 @@ class Recorder::Thread final : public PmuClient {
     if (adaptive_[counter.event]) adapt(counter);
   }
 
+  /// What the unit has brought since it began.
+  void add_unit_to(UnitSums& sums) {
+    const UnitClock& clock = *recorder_.units_;
+    std::vector<std::uint64_t> brought = estimated_counts();
+    for (std::size_t i = 0; i < brought.size(); ++i) brought[i] -= unit_start_[i];
+    const std::uint64_t instructions = progress() - unit_start_instructions_;
+    if (instructions == 0) return;
+    if (clock.complete())
+      sums.add_complete(instructions, brought);
+    else
+      sums.add_unit(clock.unit(), clock.weight(), instructions, brought);
+  }
+
+  std::vector<std::uint64_t> estimated_counts() const {
+    std::vector<std::uint64_t> counts;
+    for (const std::uint32_t event : recorder_.estimated_) counts.push_back(counters_->total(event));
+    return counts;
+  }
+
+  /// How many events each one stands for that the counter of this one sees.
+  std::uint64_t weight_of(const PlannedCounter& counter) const {
+    return recorder_.units_ && recorder_.config_.events[counter.event].detail != Detail::Exact ? weight_ : 1;
+  }
+
+  /// Counters that sample see one event of so many: their periods are so much shorter.
+  void follow_weight() {
+    const std::uint64_t weight = recorder_.units_->weight();
+    if (weight == std::exchange(weight_, weight)) return;
+    for (const auto& driver : drivers_) {
+      for (std::size_t i = 0; i < driver->plan().size(); ++i) {
+        const PlannedCounter& counter = driver->plan()[i];
+        const EventSpec& event = recorder_.config_.events[counter.event];
+        if (event.detail == Detail::Exact || !event.samples()) continue;
+        const std::uint64_t wanted = adaptive_[counter.event] ? adaptive_[counter.event]->period() : event.period;
+        const std::uint64_t seen = std::max<std::uint64_t>(wanted / weight, 1);
+        if (counter.pebs)
+          driver->set_period(i, seen);
+        else
+          driver->restart(i, seen);
+      }
+    }
+    drain();
+  }
+
   void copy_stack(Sample& sample, std::uint64_t sp) {
     sample.user_stack.resize(recorder_.config_.stack_bytes);
     const std::size_t copied = recorder_.memory_.read(sp, sample.user_stack);
@@ -276,7 +355,8 @@ class Recorder::Thread final : public PmuClient {
   void adapt(const PlannedCounter& counter) {
     const std::uint64_t period = adaptive_[counter.event]->sampled_at(progress());
     for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
-      if (driver_->plan()[i] == counter) driver_->set_period(i, period);
+      if (driver_->plan()[i] == counter)
+        driver_->set_period(i, std::max<std::uint64_t>(period / weight_of(counter), 1));
     }
   }
 
@@ -297,6 +377,10 @@ class Recorder::Thread final : public PmuClient {
   std::vector<RegionSpan> spans_;                        // scratch
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
+  std::optional<UnitSums> units_;          // of the units that have ended
+  std::vector<std::uint64_t> unit_start_;  // Recorder::estimated_, when the one began that is under way
+  std::uint64_t unit_start_instructions_ = 0;
+  std::uint64_t weight_ = 1;
   std::uint64_t next_due_ns_ = 0;
   PmuDriver* driver_ = nullptr;                      // being serviced
   const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi
@@ -314,8 +398,12 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       host_pid_(getpid()),
       out_(channel, host_pid_),
       marks_(config, memory),
+      estimated_(config.estimated_events()),
       exec_(exec) {
   if (config.heap_blocks) heap_.emplace(memory);
+  if (!config.in_units) return;
+  units_.emplace(model, config, clock);
+  if (exec) units_->branch();
 }
 
 Recorder::~Recorder() = default;
@@ -353,7 +441,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   send_counts(*thread, true);
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();
-  if (config_.virtual_time) instructions_before_ += thread->progress();
+  if (config_.virtual_time || config_.in_units) instructions_before_ += thread->progress();
   threads_.erase(who.tid);
 }
 
@@ -376,6 +464,7 @@ void Recorder::send_counts(Thread& thread, bool final) {
     region.final = final;
     out_.write(std::move(region));
   }
+  if (units_) out_.write(Units{.origin = now, .final = final, .sums = thread.unit_sums().packed()});
   out_.write(Counts{.origin = now, .final = final, .values = thread.counts()});
 }
 
@@ -400,7 +489,14 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
   Thread* const thread = find(who);
   if (thread == nullptr) return;
   thread->take_pmi(registers);
+  if (units_ && units_->over()) end_phase();
   send_what_is_known(*thread, kSayEveryNs);
+}
+
+void Recorder::end_phase() {
+  for (auto& [tid, thread] : threads_) thread->end_unit();
+  units_->advance();
+  for (auto& [tid, thread] : threads_) thread->begin_unit();
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
@@ -418,6 +514,7 @@ void Recorder::forked(const ThreadIdentity& child, bool thread) {
 void Recorder::in_forked_child() {
   if (config_.virtual_time) instructions_before_ = instructions();
   threads_.clear();
+  if (units_) units_->branch();
   host_pid_ = getpid();
   out_.restart(host_pid_);
   greeted_ = exec_ = false;

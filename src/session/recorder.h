@@ -25,6 +25,7 @@
 #include "session/program_memory.h"
 #include "session/regions.h"
 #include "session/thread_usage.h"
+#include "session/unit_clock.h"
 #include "session/wire.h"
 #include "uarch/replay/modelled_machine.h"
 
@@ -67,6 +68,7 @@ class Recorder final : public engine::Observer, public Progress {
   void send_counts(Thread& thread, bool final);
   void send_what_is_known(Thread& thread, std::uint64_t every_ns);
   Thread* find(const engine::ThreadIdentity& who);
+  void end_phase();
 
   const RecordingConfig& config_;
   const arch::CpuModel& model_;
@@ -78,6 +80,8 @@ class Recorder final : public engine::Observer, public Progress {
   MessageWriter out_;
   RegionMarks marks_;
   std::optional<HeapBlocks> heap_;
+  std::optional<UnitClock> units_;              // RecordingConfig::in_units
+  const std::vector<std::uint32_t> estimated_;  // events
   std::uint64_t threads_started_ = 0;
   bool exec_;
   bool forked_ = false;   // this process is a copy of one that was recorded

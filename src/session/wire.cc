@@ -15,6 +15,8 @@ constexpr std::size_t kDatagramHeader = 8;
 constexpr std::size_t kLongestString = 4096;
 constexpr std::size_t kMostCounts = 2048;  // three lists of them fit a datagram
 
+constexpr std::size_t kMostSums = 7000;
+
 struct MessageHead {
   std::uint16_t type = 0;  // place in Message
   std::uint16_t zero = 0;
@@ -186,6 +188,14 @@ void body(ByteWriter& out, const Counts& m) {
   put(out, m.values);
 }
 
+void body(ByteWriter& out, const Units& m) {
+  put(out, m.origin);
+  put_flag(out, m.final);
+  const std::size_t count = std::min(m.sums.size(), kMostSums);
+  out.write(static_cast<std::uint32_t>(count));
+  out.write_bytes(bytes_of(m.sums, count));
+}
+
 void body(ByteWriter& out, const Window& m) {
   out.write(WindowHead{m.origin, m.begin, m.end, m.ended_by});
   put(out, m.values);
@@ -319,6 +329,12 @@ void read_body(ByteReader& in, Counts& m) {
   m.origin = get_origin(in);
   m.final = get_flag(in);
   m.values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+}
+
+void read_body(ByteReader& in, Units& m) {
+  m.origin = get_origin(in);
+  m.final = get_flag(in);
+  m.sums = in.read_array<double>(in.read<std::uint32_t>());
 }
 
 void read_body(ByteReader& in, Window& m) {

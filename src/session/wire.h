@@ -83,6 +83,14 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
+/// What units have told of one thread so far (UnitSums::packed), of RecordingConfig::estimated_events().
+struct Units {
+  Origin origin;
+  bool final = false;  // as Counts has it
+  std::vector<double> sums;
+  bool operator==(const Units&) const = default;
+};
+
 /// What one thread counted between two moments.
 struct Window {
   Origin origin;
@@ -136,8 +144,8 @@ struct Notice {
   bool operator==(const Notice&) const = default;
 };
 
-using Message =
-    std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region, RegionSpan>;
+using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region,
+                             RegionSpan, Units>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {

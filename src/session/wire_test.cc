@@ -70,6 +70,7 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
       Fork{.origin = who, .parent_pid = 1, .parent_tid = 2, .by_parent = true},
       Exit{.origin = who, .parent_pid = 1, .parent_tid = 2},
       Counts{.origin = who, .final = true, .values = {1, 1ULL << 63, 3}},
+      Units{.origin = who, .final = true, .sums = {1.5, 0, 1e12}},
       Lost{.origin = who, .event = 1, .samples = 12},
       Statistics{.origin = who, .pmis = 1, .records = 64, .lost = 2},
       Notice{.origin = who, .text = "not followed"},

@@ -58,7 +58,9 @@ void Accountant::drain_elements() {
       with.load_count = now * with.loads;
       with.store_count = now * with.stores;
       for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
-        tally.totals()[lane] = (*run_.counting.lanes)[lane].count(with) - (*run_.counting.lanes)[lane].count(without);
+        tally.totals()[lane] = run_.counting.lanes->modelled(lane) ? 0
+                                                                   : (*run_.counting.lanes)[lane].count(with) -
+                                                                         (*run_.counting.lanes)[lane].count(without);
       }
       tally.count();
     }

@@ -9,6 +9,7 @@
 #include "engine/account/core_feeder.h"
 #include "engine/account/logged_trace.h"
 #include "engine/account/marks.h"
+#include "engine/account/phases.h"
 #include "engine/account/steps.h"
 #include "engine/account/tally.h"
 
@@ -22,6 +23,7 @@ class Accountant {
         marks(run, tally, core),
         steps(run, tally, core, marks),
         logged(run, tally, core, marks, steps),
+        phases(run, tally, core),
         run_(run) {}
 
   /// Reads the trace up to the trace pointer, and tells the PMUs of it.
@@ -35,6 +37,7 @@ class Accountant {
   Marks marks;
   SingleSteps steps;
   LoggedTrace logged;
+  Phases phases;
 
  private:
   Records recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra);

@@ -224,7 +224,8 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   core.settle();
   if (step.mark.time != MarkTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
-  for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
+  for (std::size_t i = 0; i < arch::kCoreSignals && run_.in_unit(); ++i)
+    step.signals.counts[i] = now.counts[i] - before.counts[i];
   for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
     if (run_.counting.lanes->modelled(lane))
       run_.thread->lanes_told[lane] = (*run_.counting.lanes)[lane].of_signals(now);
@@ -252,6 +253,10 @@ void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   arch::CoreSignals& told = run_.thread->time_told;
   const auto since = [&](auto... signals) { return ((now[signals] - told[signals]) + ...); };
   if (since(Cycles, Slots) == 0) return;
+  if (!run_.in_unit()) {
+    told = now;
+    return;
+  }
   pmu::Elapsed elapsed;
   elapsed.core = elapsed.reference = since(Cycles);
   elapsed.bus = now[Cycles] / kCyclesPerBusTick - told[Cycles] / kCyclesPerBusTick;
@@ -291,8 +296,8 @@ void CoreFeeder::tell_wishes(const VirtualCpu& cpu) {
 }
 
 void CoreFeeder::unmapped(std::uint64_t address, std::uint64_t length) {
-  if (run_.thread->cpu.core != nullptr && length != 0)
-    run_.thread->cpu.core->unmapped(page_down(address), page_up(address + length));
+  if (run_.thread->core != nullptr && length != 0)
+    run_.thread->core->unmapped(page_down(address), page_up(address + length));
 }
 
 // ---- elements of gathers and scatters -----------------------------------------------------------------------------

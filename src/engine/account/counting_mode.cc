@@ -107,7 +107,7 @@ bool CountingMode::any_near() const {
   return std::ranges::any_of(units, [](std::uint32_t unit) { return unit != 0; });
 }
 
-CountingMode::CountingMode(const VirtualCpu& cpu) {
+CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   std::vector<arch::EventMeaning> meanings;
   bool branches = false, only_add = true;
   for (const pmu::Pmu* pmu : cpu.pmus) {
@@ -115,9 +115,9 @@ CountingMode::CountingMode(const VirtualCpu& cpu) {
     branches |= pmu->wants_branches();
     only_add &= pmu->only_adds();
   }
-  models = cpu.core != nullptr;
-  cuts = cpu.late_interrupts && !models && only_add;
-  lanes = std::make_unique<LaneSet>(std::move(meanings), models);
+  models = cpu.core != nullptr && !fast_forward;
+  cuts = cpu.late_interrupts && cpu.core == nullptr && only_add;
+  lanes = std::make_unique<LaneSet>(std::move(meanings), cpu.core != nullptr);
   per_instruction.clear();
   for (std::size_t lane = 0; lane < lanes->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes)[lane];
@@ -140,6 +140,10 @@ CountingMode::CountingMode(const VirtualCpu& cpu) {
       const bool near = !cuts && pmu->headroom(lane) < kFarAway;
       if (meaning.memory && near) count_elements = false;
       if (lanes->modelled(units.size())) {
+        if (!models) {
+          units.push_back(0);
+          continue;
+        }
         if (near) near_signals |= signals_of(meaning);
         units.push_back(near ? per_instruction[units.size()] : 0);
       } else {
@@ -157,10 +161,15 @@ CountingMode::CountingMode(const VirtualCpu& cpu) {
     for (const pmu::Pmu* pmu : cpu.pmus) time_is_near |= nearest_time(*pmu) < kFarAway;
     if (time_is_near) risks |= kRiskAny;
   }
-  at_once = models && (any_near() || time_is_near);
-  logs = at_once && any_near() && !time_is_near && !cpu.pmi_reads_memory;
-  const bool budget =
-      !models && lanes->size() == 1 && !branches && counts_instructions((*lanes)[0]) && !(cpu.marks && any_near());
+  // Where a phase ends, the counters have to be up to date.
+  at_once = models && (any_near() || time_is_near || cpu.phase != nullptr);
+  logs = at_once && (near_signals.any() || (others_are_near && cpu.phase == nullptr)) && !time_is_near &&
+         !cpu.pmi_reads_memory;
+  bool only_instructions = lanes->any_counted();
+  for (std::size_t lane = 0; lane < lanes->size(); ++lane)
+    only_instructions &= lanes->modelled(lane) || counts_instructions((*lanes)[lane]);
+  const bool one = lanes->size() == 1 || (cpu.phase != nullptr && !cpu.marks);
+  const bool budget = !models && one && only_instructions && !branches && !(cpu.marks && any_near());
   form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
 }
 

@@ -15,14 +15,15 @@ namespace zs::engine {
 
 struct CountingMode {
   /// From how the PMUs of `cpu` are programmed, and whether it has a core model.
-  explicit CountingMode(const VirtualCpu& cpu);
+  /// fast_forward: the core is there, and is told nothing for now
+  explicit CountingMode(const VirtualCpu& cpu, bool fast_forward = false);
   CountingMode() = default;
 
   std::unique_ptr<LaneSet> lanes;
   TraceForm form = TraceForm::Records;
   std::vector<std::uint32_t> per_instruction;  // per lane, most occurrences in one instruction
   std::vector<std::uint32_t> units;            // per lane, as CountTable has them; 0: its overflow is never near
-  bool models = false;                         // threads have a core model
+  bool models = false;                         // threads have a core model, which is told what they do
   bool cuts = false;                           // overflows are found in the trace, not waited for
   bool count_elements = false;                 // REP strings add to Context::elements
   bool at_once = false;       // a counter may overflow, so what the model is told is played before the thread goes on

@@ -287,10 +287,10 @@ void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::ui
 // Blocks that go beyond the overflow.
 // returns where to enter the cache, or 0 where an instruction has to run alone
 std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
-  const std::uint64_t flushes = run_.translator->flushes();
+  const std::uint64_t generation = run_.code_generation();
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Logged, link_from);
   const std::uint32_t index = run_.translator->index_of(block);
-  if (link_from != kNone && flushes == run_.translator->flushes()) run_.translator->link(link_from, block);
+  if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, block);
   if (block.instructions == 0 || !possible()) return 0;  // perhaps a mark was found just now
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(index);
   // How far away the overflow is nobody knows: little where there is one event for a few instructions.

@@ -53,7 +53,9 @@ class LoggedTrace {
       : run_(run), tally_(tally), core_(core), marks_(marks), steps_(steps) {}
 
   /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
-  bool possible() const { return run_.counting.logs && !marks_.in_traces() && run_.threads.size() == 1; }
+  bool possible() const {
+    return run_.counting.logs && run_.phase == Phase::Unit && !marks_.in_traces() && run_.threads.size() == 1;
+  }
   /// Whether the trace is of such blocks.
   bool running() const { return running_; }
   void leave() { running_ = false; }

@@ -53,7 +53,7 @@ MarkTime Marks::marker(const Insn& insn) {
 void Marks::adopt() {
   for (const CodeMark& mark : run_.recording.new_marks()) {
     marks_.add(mark);
-    if (run_.translator) run_.translator->invalidate(mark.pc, mark.pc + 1);
+    run_.invalidate(mark.pc, mark.pc + 1);
   }
 }
 
@@ -199,7 +199,7 @@ void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const
     notes = notes.subspan(now);
   }
   const std::uint64_t instructions = end - start;
-  if (instructions != 0) tally_.count({&instructions, 1});
+  if (instructions != 0) tally_.count_instructions(instructions);
 }
 
 }  // namespace zs::engine

@@ -9,6 +9,12 @@
 #include "isa/line_splits.h"
 
 namespace zs::engine {
+namespace {
+
+/// Of what nobody models.
+constexpr arch::CoreSignals kNoSignals{};
+
+}  // namespace
 
 // tell_core: that the instruction runs, where there is one and it is not told otherwise
 void SingleSteps::begin(bool tell_core) {
@@ -47,6 +53,7 @@ arch::Retired SingleSteps::retired_alone(const Insn& insn) {
 void SingleSteps::retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],
                                std::uint64_t flags) {
   arch::Retired retired = retired_alone(insn);
+  if (run_.phased) retired.signals = &kNoSignals;
   retired.taken = taken;
   retired.next_ip = next;
   const arch::RegisterFile after = Run::register_file(gprs, flags, next);
@@ -123,7 +130,10 @@ void SingleSteps::retire(bool taken) {
     if (operand.read) retired.split_loads += splits;
     if (operand.write) retired.split_stores += splits;
   }
-  if (core != nullptr) core_.add_outcome(retired);
+  if (core != nullptr)
+    core_.add_outcome(retired);
+  else if (run_.phased)
+    retired.signals = &kNoSignals;
   if (run_.thread->cpu.pmus.empty()) return;
   const Mark mark = step.mark;
   const arch::RegisterFile* const before = mark.stepped ? &step.before : nullptr;

@@ -17,6 +17,7 @@ Allowance Tally::allowance() const {
   std::size_t lane = 0;
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
+      if (run_.phase != Phase::Unit && run_.counting.lanes->modelled(lane)) continue;
       const std::uint64_t headroom = pmu->headroom(own);
       const std::uint64_t most =
           std::max<std::uint64_t>(run_.translator->counts().most(lane), run_.counting.per_instruction[lane]);
@@ -30,7 +31,7 @@ Allowance Tally::allowance() const {
       allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
       allowed.instructions = std::min(allowed.instructions, headroom / run_.counting.per_instruction[lane]);
     }
-    if (run_.counting.time_is_near) {
+    if (run_.counting.time_is_near && run_.phase == Phase::Unit) {
       if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
       // Nobody knows how long an instruction takes until it has run. So a part of the way, and once more.
       constexpr std::uint64_t kCyclesPerInstruction = 16;
@@ -56,6 +57,12 @@ void Tally::count(std::span<const std::uint64_t> events) {
         pmu->count(own, events[lane]);
     }
   }
+}
+
+void Tally::count_instructions(std::uint64_t instructions) {
+  for (std::size_t lane = 0; lane < totals_.size(); ++lane)
+    totals_[lane] = run_.counting.lanes->modelled(lane) ? 0 : instructions;
+  count(totals_);
 }
 
 // In the budget form: the next instruction overflows a counter.
@@ -131,7 +138,8 @@ void Tally::add_signals(std::span<std::uint64_t> sums) {
   for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
     if (!run_.counting.lanes->modelled(lane)) continue;
     const std::uint64_t now = (*run_.counting.lanes)[lane].of_signals(run_.thread->cpu.core->signals());
-    sums[lane] += now - std::exchange(run_.thread->lanes_told[lane], now);
+    const std::uint64_t before = std::exchange(run_.thread->lanes_told[lane], now);
+    if (run_.in_unit()) sums[lane] += now - before;
   }
 }
 
@@ -229,7 +237,8 @@ void Tally::retire(const arch::Retired& retired, const arch::RegisterFile& after
 }
 
 void Tally::take_pmi(const arch::RegisterFile& after) {
-  if (run_.thread->cpu.pmi_requested == nullptr || *run_.thread->cpu.pmi_requested)
+  const VirtualCpu& cpu = run_.thread->cpu;
+  if (cpu.pmi_requested == nullptr || *cpu.pmi_requested || (cpu.phase_over != nullptr && *cpu.phase_over))
     run_.observer().pmi(run_.shown(), after);
 }
 

@@ -31,11 +31,13 @@ class Tally {
   void clear() { std::fill(totals_.begin(), totals_.end(), 0); }
   /// The sums become those of these records, and of one more.
   void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
-  /// Adds what the modelled lanes have counted since they were last asked.
+  /// Adds what the modelled lanes have counted since they were last asked; nothing where the counters hear nothing of it.
   void add_signals(std::span<std::uint64_t> sums);
   /// `events` by lane are counted; they overflow nothing but what is of the nature of time.
   void count(std::span<const std::uint64_t> events);
   void count() { count(totals_); }
+  /// In the budget form, where all that is counted is instructions.
+  void count_instructions(std::uint64_t instructions);
   /// In the budget form: the next instruction overflows a counter.
   void count_up_to_overflow();
 

@@ -69,7 +69,7 @@ void Runtime::forget_dead_processes() {
   forget_stops();
   accountant_.logged.leave();
   if (const std::uint64_t lifted = std::exchange(private_page_, 0); lifted != 0)
-    run_.translator->invalidate(lifted, lifted + kPageSize);
+    run_.invalidate(lifted, lifted + kPageSize);
   for (auto at = run_.threads.begin(); at != run_.threads.end();) {
     Thread& thread = **at;
     if (&thread == run_.thread || thread.process == run_.thread->process || !EngineLock::is_gone(thread.process->pid)) {
@@ -122,15 +122,17 @@ namespace {}  // namespace
 void Runtime::announce_thread(Thread& thread) {
   if (!thread.process->recorded) return;
   thread.cpu = run_.observer().thread_started(run_.ids.shown(thread.id));
+  thread.core = thread.cpu.core;
   std::size_t lanes = 0;
   for (const pmu::Pmu* pmu : thread.cpu.pmus) lanes += pmu->lanes().size();
   thread.lanes_told.assign(lanes, 0);
-  if (thread.cpu.core != nullptr) {
-    thread.time_told = thread.cpu.core->signals();
-    thread.cpu.core->wait_until(thread.core_time);
+  if (thread.core != nullptr) {
+    thread.time_told = thread.core->signals();
+    thread.core->wait_until(thread.core_time);
   }
   thread.announced = true;
   CoreFeeder::tell_wishes(thread.cpu);
+  accountant_.phases.place(thread);
 }
 
 void Runtime::forget_thread(Thread& thread) {
@@ -139,6 +141,7 @@ void Runtime::forget_thread(Thread& thread) {
     accountant_.core.settle(thread);
     run_.recording.thread_exited(run_.ids.shown(thread.id));  // not always the running thread
     thread.cpu = {};
+    thread.core = nullptr;
   }
 }
 
@@ -392,6 +395,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.sent.fetch_and(~sent_to_parent);
   thread.announced = false;
   thread.cpu = {};
+  thread.core = nullptr;
   if (stack != 0) run_.gpr(kRsp) = stack;
   if ((flags & CLONE_SETTLS) != 0) set_fs_base(tls);
   run_.observer().in_forked_child();

@@ -27,30 +27,46 @@ std::size_t Window::bytes_needed(std::size_t code_bytes) {
          kSlotBytes + kNoteBytes + kDirectPagesBytes;
 }
 
-Window::Window(std::uint64_t base, std::size_t code_bytes, int first_private_fd)
-    : base_(base),
-      table_(base_ + kContextBytes),
-      trace_(table_ + kTableBytes + kRoomToGrow),
-      trace_end_(trace_ + kTraceBytes),
-      stubs_(direct_miss_at(base)),
-      code_(stubs_ + kStubBytes),
-      end_(code_ + code_bytes),
-      slots_(page_up(end_)),
-      notes_(slots_ + kSlotBytes),
-      direct_pages_(notes_ + kNoteBytes),
-      untouched_(first_private_fd) {
+Window::View Window::lay_out(std::uint64_t base, std::size_t code_bytes) {
+  View view;
+  view.table = base + kContextBytes;
+  view.trace = view.table + kTableBytes + kRoomToGrow;
+  view.trace_end = view.trace + kTraceBytes;
+  view.stubs = direct_miss_at(base);
+  view.code = view.stubs + kStubBytes;
+  view.end = view.code + code_bytes;
+  view.slots = page_up(view.end);
+  view.notes = view.slots + kSlotBytes;
+  return view;
+}
+
+void Window::map_view(const View& view) {
   const auto map = [](std::uint64_t at, std::size_t size, int protection) {
     const long result = raw_syscall(SYS_mmap, static_cast<long>(at), static_cast<long>(size), protection,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     CHECK(result == static_cast<long>(at));
   };
-  map(base_, kContextBytes + kTableBytes, PROT_READ | PROT_WRITE);
-  map(trace_, kTraceBytes, PROT_READ | PROT_WRITE);
-  map(trace_end_, kGuardBytes, PROT_NONE);
-  map(stubs_, kStubBytes + code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
-  map(slots_, kSlotBytes + kNoteBytes + kDirectPagesBytes, PROT_READ | PROT_WRITE);
+  map(view.table - kContextBytes, kContextBytes + kTableBytes, PROT_READ | PROT_WRITE);
+  map(view.trace, kTraceBytes, PROT_READ | PROT_WRITE);
+  map(view.trace_end, kGuardBytes, PROT_NONE);
+  map(view.stubs, view.end - view.stubs, PROT_READ | PROT_WRITE | PROT_EXEC);
+  map(view.slots, kSlotBytes + kNoteBytes + kDirectPagesBytes, PROT_READ | PROT_WRITE);
   // Translations of a large program are spread over megabytes: small pages would miss the instruction TLB all the time.
-  raw_syscall(SYS_madvise, static_cast<long>(stubs_), static_cast<long>(kStubBytes + code_bytes), MADV_HUGEPAGE);
+  raw_syscall(SYS_madvise, static_cast<long>(view.stubs), static_cast<long>(view.end - view.stubs), MADV_HUGEPAGE);
+}
+
+Window::Window(std::uint64_t base, std::size_t code_bytes, int first_private_fd)
+    : base_(base),
+      view_(lay_out(base, code_bytes)),
+      direct_pages_(view_.notes + kNoteBytes),
+      untouched_(first_private_fd) {
+  view_.first = true;
+  map_view(view_);
+}
+
+void Window::add_view(std::uint64_t base, std::size_t code_bytes) {
+  other_ = lay_out(base, code_bytes);
+  map_view(other_);
 }
 
 void Window::clear_table(std::uint64_t address, std::uint64_t miss) const {
@@ -75,7 +91,7 @@ AddressRange Window::map_direct_table(AddressRange fixed_code) {
     else
       bias_ = 0;
   }
-  direct_ = map(direct_slots({kDirectFirst, kDirectEnd}));
+  view_.direct = map(direct_slots({kDirectFirst, kDirectEnd}));
   return fixed_code_.empty() ? AddressRange{} : direct_slots(fixed_code_);
 }
 
@@ -120,25 +136,28 @@ void Window::forget_direct() {
   const auto forget = [](AddressRange range) {
     raw_syscall(SYS_madvise, static_cast<long>(range.start), static_cast<long>(range.size()), MADV_DONTNEED);
   };
-  if (direct_) forget(direct_slots({kDirectFirst, kDirectEnd}));
+  if (!view_.first) return;  // it is the other view's
+  if (view_.direct) forget(direct_slots({kDirectFirst, kDirectEnd}));
   if (!fixed_code_.empty()) forget(direct_slots(fixed_code_));
   forget({direct_pages_, direct_pages_ + kDirectPagesBytes});
   direct_pages_in_use_ = 0;
 }
 
 void Window::trip() const {
-  raw_syscall(SYS_mprotect, static_cast<long>(trace_), static_cast<long>(trace_end_ - trace_), PROT_NONE);
+  raw_syscall(SYS_mprotect, static_cast<long>(view_.trace), static_cast<long>(view_.trace_end - view_.trace),
+              PROT_NONE);
 }
 
 void Window::untrip() const {
-  raw_syscall(SYS_mprotect, static_cast<long>(trace_), static_cast<long>(trace_end_ - trace_), PROT_READ | PROT_WRITE);
+  raw_syscall(SYS_mprotect, static_cast<long>(view_.trace), static_cast<long>(view_.trace_end - view_.trace),
+              PROT_READ | PROT_WRITE);
 }
 
-void Window::map_alias() {
+void Window::map_alias(const View& view) {
   const long fd = raw_syscall(SYS_memfd_create, reinterpret_cast<long>("zeroskid-budget"), MFD_CLOEXEC);
   CHECK(fd >= 0);
   CHECK(raw_syscall(SYS_ftruncate, fd, kAliasUnit) == 0);
-  for (std::uint64_t at = trace_; at < trace_end_; at += kAliasUnit) {
+  for (std::uint64_t at = view.trace; at < view.trace_end; at += kAliasUnit) {
     const long result =
         raw_syscall(SYS_mmap, static_cast<long>(at), kAliasUnit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     CHECK(result == static_cast<long>(at));
@@ -147,33 +166,38 @@ void Window::map_alias() {
 }
 
 void Window::use_budget_view() {
-  map_alias();
-  aliased_ = true;
+  map_alias(view_);
+  view_.aliased = true;
 }
 
 // What has no old size is not moved but mapped a second time.
 void Window::grow_budget_view() {
-  if (trace_end_ - trace_ >= kMostBudget) return;
-  const std::uint64_t from = std::max(trace_end_ - kMostBudget, trace_ - (trace_end_ - trace_));
-  for (std::uint64_t at = from; at < trace_; at += kAliasUnit) {
-    const long result = raw_syscall(SYS_mremap, static_cast<long>(trace_), 0, kAliasUnit, MREMAP_MAYMOVE | MREMAP_FIXED,
-                                    static_cast<long>(at));
+  if (view_.trace_end - view_.trace >= kMostBudget) return;
+  const std::uint64_t from = std::max(view_.trace_end - kMostBudget, view_.trace - (view_.trace_end - view_.trace));
+  for (std::uint64_t at = from; at < view_.trace; at += kAliasUnit) {
+    const long result = raw_syscall(SYS_mremap, static_cast<long>(view_.trace), 0, kAliasUnit,
+                                    MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<long>(at));
     if (result != static_cast<long>(at)) return;  // no more mappings for this process: it stays as it is
   }
-  trace_ = from;
+  view_.trace = from;
 }
 
 // A child begins as small as any process: most go on to another program soon.
-void Window::after_fork() {
-  if (!aliased_) return;
-  const std::uint64_t first = trace_end_ - kTraceBytes;
-  if (trace_ < first) {
-    const long result = raw_syscall(SYS_mmap, static_cast<long>(trace_), static_cast<long>(first - trace_), PROT_NONE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    CHECK(result == static_cast<long>(trace_));
-    trace_ = first;
+void Window::restart_alias(View& view) {
+  if (!view.aliased) return;
+  const std::uint64_t first = view.trace_end - kTraceBytes;
+  if (view.trace < first) {
+    const long result = raw_syscall(SYS_mmap, static_cast<long>(view.trace), static_cast<long>(first - view.trace),
+                                    PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    CHECK(result == static_cast<long>(view.trace));
+    view.trace = first;
   }
-  map_alias();
+  map_alias(view);
+}
+
+void Window::after_fork() {
+  restart_alias(view_);
+  restart_alias(other_);
 }
 
 }  // namespace zs::engine

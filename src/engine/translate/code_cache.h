@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "engine/memory/layout.h"
 #include "engine/translate/context.h"
@@ -28,11 +29,11 @@ class Window {
   std::span<const PassedStop> passed_stops() const {
     return {reinterpret_cast<const PassedStop*>(base_ + kPassedOffset), context().passed};
   }
-  std::uint64_t* jump_table() const { return reinterpret_cast<std::uint64_t*>(table_); }
-  std::uint64_t table_address() const { return table_; }
+  std::uint64_t* jump_table() const { return reinterpret_cast<std::uint64_t*>(view_.table); }
+  std::uint64_t table_address() const { return view_.table; }
   /// A second one of as many entries, for Variant::Near.
   std::uint64_t* near_table() const { return reinterpret_cast<std::uint64_t*>(near_table_address()); }
-  std::uint64_t near_table_address() const { return table_ + 8 * kTableEntries; }
+  std::uint64_t near_table_address() const { return view_.table + 8 * kTableEntries; }
   static constexpr std::size_t kTableEntries = 65536;
   /// Every entry of the table at that address leads to `miss`.
   void clear_table(std::uint64_t address, std::uint64_t miss) const;
@@ -42,9 +43,9 @@ class Window {
   /// is the code of a program linked below the low window, if any: its part of the table lies below the engine window. Returns the
   /// range of that part, which nobody else may map; empty where there was no room, and then such code is hashed.
   AddressRange map_direct_table(AddressRange fixed_code);
-  bool has_direct_table() const { return direct_; }
+  bool has_direct_table() const { return view_.direct; }
   bool direct_covers(std::uint64_t pc) const {
-    return direct_ && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
+    return view_.direct && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
   }
   std::uint32_t direct_bias() const { return bias_; }
   /// Where the entry of `pc`, which the table covers, lies.
@@ -66,47 +67,54 @@ class Window {
   static constexpr std::uint64_t kDirectPage = kPageSize / sizeof(std::uint64_t);
   static constexpr std::uint64_t kDirectFirst = 0x1000'0000, kDirectEnd = 0x7ff0'0000;
 
-  std::uint64_t trace_begin() const { return trace_; }
-  std::uint64_t trace_end() const { return trace_end_; }  // the guard starts here
-  std::uint64_t trace_room() const { return trace_end_ - trace_; }
+  std::uint64_t trace_begin() const { return view_.trace; }
+  std::uint64_t trace_end() const { return view_.trace_end; }  // the guard starts here
+  std::uint64_t trace_room() const { return view_.trace_end - view_.trace; }
   /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign says whether one is
   /// due. From there to the guard, which is for what has no brake, a block's exit and the way to the next brake have to fit.
-  std::uint64_t pointer_bias() const { return biased_ ? trace_end() - kBrakeBudget : 0; }
+  std::uint64_t pointer_bias() const { return view_.biased ? trace_end() - kBrakeBudget : 0; }
   static constexpr std::uint64_t kBrakeBudget = 20;
   /// Before any code is made.
-  void bias_pointer() { biased_ = true; }
+  void bias_pointer() { view_.biased = true; }
   bool in_trace_or_guard(std::uint64_t address) const {
-    return address >= trace_ && address < trace_end() + kGuardBytes;
+    return address >= view_.trace && address < trace_end() + kGuardBytes;
   }
   /// Where a block entered with the trace pointer at `pointer` stores the registers that addresses are made of: two words of
   /// eight bytes for each two of the trace, so that it stays ahead of both.
   std::uint64_t slots_at(std::uint64_t pointer) const { return 2 * pointer + slots_bias(); }
-  std::uint64_t slots_bias() const { return slots_ - 2 * trace_; }
-  const std::uint64_t* slots() const { return reinterpret_cast<const std::uint64_t*>(slots_); }
+  std::uint64_t slots_bias() const { return view_.slots - 2 * view_.trace; }
+  const std::uint64_t* slots() const { return reinterpret_cast<const std::uint64_t*>(view_.slots); }
   /// The first of those of slots_at(), among them all.
   std::uint32_t slot_number_at(std::uint64_t pointer) const {
-    return static_cast<std::uint32_t>((slots_at(pointer) - slots_) / sizeof(std::uint64_t));
+    return static_cast<std::uint32_t>((slots_at(pointer) - view_.slots) / sizeof(std::uint64_t));
   }
   /// Where a budget trace notes the marks it meets (MarkNote). Room for one at each of its instructions, so nothing guards it.
-  std::uint64_t notes_begin() const { return notes_; }
+  std::uint64_t notes_begin() const { return view_.notes; }
 
   /// Makes the next append fault (async-signal-safe), and back.
   void trip() const;
   void untrip() const;
 
-  std::uint64_t stubs_begin() const { return stubs_; }
+  std::uint64_t stubs_begin() const { return view_.stubs; }
   /// Of a window at `base`: the first two stubs, where untouched entries of the direct and of the hashed tables lead.
   static constexpr std::uint64_t direct_miss_at(std::uint64_t base) {
     return base + kContextBytes + kTableBytes + kRoomToGrow + kTraceBytes + kGuardBytes;
   }
   static constexpr std::uint64_t hashed_miss_at(std::uint64_t base) { return direct_miss_at(base) + 16; }
-  std::uint64_t code_begin() const { return code_; }
-  std::uint64_t code_end() const { return end_; }
+  std::uint64_t code_begin() const { return view_.code; }
+  std::uint64_t code_end() const { return view_.end; }
   /// From here to the end: what is seldom run, so that it does not lie between what is run often.
-  std::uint64_t cold_begin() const { return code_ + page_down((end_ - code_) / 2); }
-  bool in_code(std::uint64_t address) const { return address >= stubs_ && address < end_; }
+  std::uint64_t cold_begin() const { return view_.code + page_down((view_.end - view_.code) / 2); }
+  bool in_code(std::uint64_t address) const { return address >= view_.stubs && address < view_.end; }
 
   static std::size_t bytes_needed(std::size_t code_bytes);
+
+  /// Maps a second view at `base`: stubs, code, trace and hashed tables of its own, with the same Context. It has no direct table, since its
+  /// code is another. It becomes the one that is shown with swap_views().
+  void add_view(std::uint64_t base, std::size_t code_bytes);
+  /// Everything said of stubs, code, trace and tables is said of the other view from here on. Not while translated code runs.
+  void swap_views() { std::swap(view_, other_); }
+  bool is_second_view() const { return !view_.first; }
 
   /// Before others of the tool's descriptors are closed.
   void close_descriptors() { untouched_.close(); }
@@ -122,13 +130,22 @@ class Window {
   static constexpr std::size_t kMostBudget = 4 << 20;
 
  private:
+  /// What two translations of a program do not share.
+  struct View {
+    std::uint64_t table = 0, trace = 0, trace_end = 0, stubs = 0, code = 0, end = 0, slots = 0, notes = 0;
+    bool aliased = false;
+    bool biased = false;
+    bool direct = false;  // has a direct table
+    bool first = false;
+  };
   static constexpr std::size_t kContextBytes = 64 << 10;
   static constexpr std::size_t kTableBytes = 2 * kTableEntries * 8;
   static constexpr std::size_t kRoomToGrow = kMostBudget - kTraceBytes;
   /// Code whose entries are mapped at once.
   static constexpr std::uint64_t kDirectStretch = kUntouchedBytes / sizeof(std::uint64_t);
 
-  void map_alias();
+  static void map_alias(const View& view);
+  static void restart_alias(View& view);
   bool map_untouched(std::uint64_t pc, std::uint64_t miss);
   void touch_direct(std::uint64_t pc) {
     direct_pages(pc) |= direct_page_bit(pc);
@@ -142,12 +159,13 @@ class Window {
   }
   static constexpr std::uint64_t direct_page_bit(std::uint64_t pc) { return std::uint64_t{1} << pc / kDirectPage % 64; }
 
-  std::uint64_t base_, table_, trace_, trace_end_, stubs_, code_, end_, slots_, notes_;
+  static View lay_out(std::uint64_t base, std::size_t code_bytes);
+  static void map_view(const View& view);
+
+  std::uint64_t base_;
+  View view_, other_;
   std::uint64_t direct_pages_;           // a bit for each page of the direct table that was written to,
   std::size_t direct_pages_in_use_ = 0;  // and how many were
-  bool aliased_ = false;
-  bool biased_ = false;
-  bool direct_ = false;
   std::uint32_t bias_ = 0;
   UntouchedEntries untouched_;
   std::bitset<kDirectEnd / kDirectStretch> tried_, mapped_;  // by stretch: to map the untouched entries, and done

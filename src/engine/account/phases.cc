@@ -1,0 +1,54 @@
+#include "engine/account/phases.h"
+
+#include <utility>
+
+namespace zs::engine {
+
+void Phases::begin(Stubs (*stubs)(Window&)) {
+  stubs_ = stubs;
+  const VirtualCpu& cpu = run_.thread->cpu;
+  run_.phased = cpu.phase != nullptr;
+  if (run_.phased) run_.phase = *cpu.phase;
+  translate_anew();
+  tally_.begin();
+  place(*run_.thread);
+}
+
+// For the phase that it is.
+void Phases::translate_anew() {
+  const Thread& thread = *run_.thread;
+  VirtualCpu cpu = thread.cpu;
+  cpu.core = thread.core;
+  run_.counting = CountingMode(cpu, run_.phase == Phase::FastForward);
+  const TranslationOptions options = run_.counting.translator_options(run_.config);
+  const bool budget = run_.counting.form == TraceForm::Budget;
+  if (budget && options.brakes) run_.window.bias_pointer();
+  run_.stubs = stubs_(run_.window);
+  if (budget) run_.window.use_budget_view();
+  run_.translator = std::make_unique<Translator>(run_.window, run_.stubs, *run_.code, *run_.counting.lanes,
+                                                 run_.counting.units, options);
+}
+
+bool Phases::follow() {
+  if (!run_.phased || run_.thread->cpu.phase == nullptr) return false;
+  const Phase next = *run_.thread->cpu.phase;
+  const Phase before = std::exchange(run_.phase, next);
+  if ((next == Phase::FastForward) == (before == Phase::FastForward)) return false;
+  ++run_.phases_begun;
+  if (run_.has_other()) {
+    run_.swap_translations();
+  } else {
+    run_.make_other();
+    translate_anew();
+  }
+  run_.context.mark_note = run_.window.notes_begin();
+  run_.context.trace_pointer = run_.trace_start = run_.window.trace_end();
+  for (const auto& thread : run_.threads) place(*thread);
+  return true;
+}
+
+void Phases::place(Thread& thread) const {
+  if (thread.core != nullptr) thread.cpu.core = run_.phase == Phase::FastForward ? nullptr : thread.core;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,33 @@
+// A run of which only samples are modelled has two translations of the program, and goes from one to the other where a phase ends
+// (engine::Phase): one that counts and nothing else, for most of the way, and one with the trace that the core model needs, for the units
+// and what warms up the model in front of each. Who observes the run says which phase it is; here that is followed.
+#pragma once
+
+#include "engine/account/core_feeder.h"
+#include "engine/account/tally.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class Phases {
+ public:
+  Phases(Run& run, Tally& tally, CoreFeeder& core) : run_(run), tally_(tally), core_(core) {}
+
+  /// The first thread is known: what it begins with is translated for that.
+  /// stubs: makes those of a translation, for the window as it is then
+  void begin(Stubs (*stubs)(Window&));
+  /// Between two stretches of translated code. returns whether another translation runs from here on
+  bool follow();
+  /// Gives a thread its core, or takes it away, as the phase wants it.
+  void place(Thread& thread) const;
+
+ private:
+  void translate_anew();
+
+  Run& run_;
+  Tally& tally_;
+  CoreFeeder& core_;
+  Stubs (*stubs_)(Window&) = nullptr;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,58 @@
+#include "session/unit_clock.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "session/pmu_plan.h"
+
+namespace zs::session {
+namespace {
+
+/// Its overflows are asked for one by one.
+class Nobody final : public PmuClient {
+ public:
+  void record(const PlannedCounter&, std::uint64_t, const PebsFacts&) override {}
+  void overflow(const PlannedCounter&, std::uint64_t) override {}
+  void lost(const PlannedCounter&) override {}
+};
+
+BankPlan only_bank(const RecordingConfig& config, const arch::CpuModel& model) {
+  Result<std::vector<BankPlan>> banks = plan_banks(config.events, model);
+  CHECK(banks && banks->size() == 1);
+  return std::move(banks->front());
+}
+
+}  // namespace
+
+RecordingConfig UnitClock::alone() {
+  RecordingConfig config;
+  config.in_units = true;
+  config = with_progress_event(std::move(config));
+  config.events.front().period = 1;  // until it is said how far
+  return config;
+}
+
+UnitClock::UnitClock(const arch::CpuModel& model, const RecordingConfig& config, pmu::Clock& clock)
+    : config_(alone()),
+      schedule_(config.units, config.seed),
+      stretch_(schedule_.next()),
+      driver_(model, config_, only_bank(config_, model), clock, over_) {
+  driver_.restart(0, stretch_.instructions);
+}
+
+void UnitClock::advance() {
+  Nobody nobody;
+  driver_.take_pmi(nobody);
+  over_ = false;
+  stretch_ = schedule_.next();
+  driver_.restart(0, stretch_.instructions);
+}
+
+void UnitClock::branch() {
+  constexpr std::uint64_t kChild = 0x6368'696C'64;
+  schedule_.branch(kChild);
+  advance();
+}
+
+}  // namespace zs::session

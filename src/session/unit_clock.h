@@ -1,0 +1,45 @@
+// Ends the phases of a run that is modelled in units: a counter of instructions, shared by all threads of the process, that asks for an
+// interrupt where the next phase begins.
+#pragma once
+
+#include <cstdint>
+
+#include "arch/cpu_model.h"
+#include "engine/observer.h"
+#include "pmu/interfaces.h"
+#include "session/config.h"
+#include "session/pmu_driver.h"
+#include "session/unit_schedule.h"
+
+namespace zs::session {
+
+class UnitClock {
+ public:
+  /// config  with in_units
+  UnitClock(const arch::CpuModel& model, const RecordingConfig& config, pmu::Clock& clock);
+
+  pmu::Pmu& pmu() { return driver_.pmu(); }
+  /// What the run does now; and whether that is over, and advance() is due. Both are looked at whenever.
+  const engine::Phase& phase() const { return stretch_.phase; }
+  const bool& over() const { return over_; }
+  /// The phase is a unit that stands for itself alone.
+  bool complete() const { return stretch_.complete; }
+  std::uint64_t weight() const { return stretch_.complete ? 1 : schedule_.weight(); }
+  std::uint64_t unit() const { return schedule_.units(); }
+
+  /// On to the next phase.
+  void advance();
+  /// In a child of the process.
+  void branch();
+
+ private:
+  static RecordingConfig alone();
+
+  const RecordingConfig config_;  // of the driver: one event, of no recording
+  bool over_ = false;
+  UnitSchedule schedule_;
+  UnitSchedule::Stretch stretch_;
+  PmuDriver driver_;
+};
+
+}  // namespace zs::session

@@ -1,0 +1,74 @@
+// What the units of a run bring, and what follows from it for the whole run: estimates with an interval.
+//
+// Units are dealt out to groups in turn. A total is estimated as a ratio: what the units brought, per instruction of theirs, times the
+// instructions of the run; those are counted exactly. How sure that is follows from leaving out one group after the other (the
+// jackknife), which holds for whatever is computed from several totals, too.
+// source: Quenouille 1956, Tukey 1958; Wolter, "Introduction to Variance Estimation" (2007), ch. 4.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace zs::session {
+
+/// Of one thread, or of all together.
+class UnitSums {
+ public:
+  static constexpr std::size_t kGroups = 32;
+  using Groups = std::array<double, kGroups>;
+
+  UnitSums() = default;
+  explicit UnitSums(std::size_t events) : complete_(events, 0), seen_(events, 0), groups_(events) {}
+
+  /// A unit, or a part of it: its thread retired `instructions` of it, in which its events happened so often; each stands for `weight`.
+  void add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_t instructions,
+                std::span<const std::uint64_t> events);
+  /// What stands for itself.
+  void add_complete(std::uint64_t instructions, std::span<const std::uint64_t> events);
+  /// Of the whole run, exact.
+  void set_instructions(std::uint64_t instructions) { instructions_ = instructions; }
+  /// Another thread's.
+  void add(const UnitSums& other);
+
+  std::size_t events() const { return groups_.size(); }
+  std::uint64_t instructions() const { return instructions_; }
+  /// That were modelled: those of units, without their warm-up, and what was complete.
+  std::uint64_t in_detail() const { return in_detail_; }
+  std::uint64_t units() const { return units_; }
+  /// Nothing but what was complete: then the totals are no estimates.
+  bool all_complete() const { return complete_instructions_ == instructions_; }
+  /// Of the units: as often has the event happened there.
+  double seen(std::size_t event) const { return seen_[event]; }
+
+  double total(std::size_t event) const { return total_without(event, kGroups); }
+
+  /// Of something that is computed from the totals of all events.
+  struct Estimate {
+    double value = 0;
+    double half_width = 0;  // of the 95 % interval
+    bool known = false;     // there are groups enough for an interval
+  };
+  using Function = std::function<double(std::span<const double> totals)>;
+  Estimate estimate(const Function& function) const;
+  Estimate estimate(std::size_t event) const;
+
+  /// As bytes for the wire, and back.
+  std::vector<double> packed() const;
+  /// returns whether they were such bytes, of so many events
+  bool unpack(std::span<const double> packed, std::size_t events);
+
+ private:
+  double total_without(std::size_t event, std::size_t group) const;
+
+  std::uint64_t instructions_ = 0, complete_instructions_ = 0, in_detail_ = 0, units_ = 0;
+  Groups weights_{};              // instructions, times what each stands for
+  std::vector<double> complete_;  // by event
+  std::vector<double> seen_;      // likewise, unweighted
+  std::vector<Groups> groups_;    // likewise, weighted
+};
+
+}  // namespace zs::session
