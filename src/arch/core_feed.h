@@ -107,6 +107,19 @@ class RunWatcher {
   ~RunWatcher() = default;
 };
 
+/// Of the lines of a program, those whose accesses a core is told of where it is told nothing else (CoreFeed::accessed): a class of low
+/// bits, since the sets of all levels nest in it. source: docs/accuracy.md, "The last level in between"
+struct LineSample {
+  static constexpr unsigned kBits = 5, kFirstBit = 6;
+  static constexpr std::uint64_t kOneIn = 1U << kBits;
+  static constexpr std::uint64_t kClass = 21;  // chosen: not that of the beginnings of pages
+  /// Added to an address, it makes the bits of kMask 0 if the line is of the class.
+  static constexpr std::uint32_t kShift = (kOneIn - kClass) << kFirstBit;
+  static constexpr std::uint64_t kMask = (kOneIn - 1) << kFirstBit;
+  static constexpr bool has(std::uint64_t address) { return ((address + kShift) & kMask) == 0; }
+};
+static_assert(LineSample::has(21 * 64) && LineSample::has(32 * 64 + 21 * 64 + 63) && !LineSample::has(0));
+
 /// One thread of a program on its modelled core.
 class CoreFeed {
  public:
@@ -165,6 +178,11 @@ class CoreFeed {
   /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load is
   /// tagged at a time; a seeded pseudo-random few of those that follow are passed over, then those until it has its data.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;
+
+  /// What the program accessed of the lines of LineSample while the core is told nothing else; linear addresses, oldest first.
+  virtual void accessed([[maybe_unused]] std::span<const std::uint64_t> addresses) {}
+  /// Now it is told everything again, behind a stretch of which it was not, but, where `sampled`, of accessed().
+  virtual void skipped([[maybe_unused]] bool sampled) {}
 
   /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it: the most
   /// that is worth planning for.

@@ -87,6 +87,7 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
                                    .seed = config.seed,
                                    .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
                                    .tells_branches = tells_branches(config, model),
+                                   .sampled = config.in_units,
                                    .weave_cycles = config.cores > 1 ? kWeaveCycles : 0});
 }
 

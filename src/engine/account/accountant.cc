@@ -75,9 +75,16 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   const auto* const notes = reinterpret_cast<const MarkNote*>(run_.window.notes_begin());
   const auto* const notes_end =
       reinterpret_cast<const MarkNote*>(std::exchange(run_.context.mark_note, run_.window.notes_begin()));
+  if (run_.counting.watches_lines && notes != notes_end && run_.thread->core != nullptr) {
+    const auto* const first = reinterpret_cast<const std::uint64_t*>(notes);
+    run_.thread->core->accessed({first, reinterpret_cast<const std::uint64_t*>(notes_end)});
+  }
   const bool models = run_.thread->cpu.core != nullptr;
   if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.lanes->size() == 0)) return;
-  if (run_.counting.form == TraceForm::Budget) return marks.count_budget(start, end, {notes, notes_end});
+  if (run_.counting.form == TraceForm::Budget) {
+    if (run_.counting.watches_lines) return marks.count_budget(start, end, {});
+    return marks.count_budget(start, end, {notes, notes_end});
+  }
   if (run_.counting.count_elements) drain_elements();
   const Records records = recorded(start, end, extra_exit);
   if (records.size() == 0) return;

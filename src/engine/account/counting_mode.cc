@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "engine/translate/address_slots.h"
+#include "engine/translate/line_watch.h"
 
 namespace zs::engine {
 namespace {
@@ -116,6 +117,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     only_add &= pmu->only_adds();
   }
   models = cpu.core != nullptr && !fast_forward;
+  watches_lines = fast_forward && !cpu.marks && can_watch_lines();
   cuts = cpu.late_interrupts && cpu.core == nullptr && only_add;
   lanes = std::make_unique<LaneSet>(std::move(meanings), cpu.core != nullptr);
   per_instruction.clear();
@@ -183,6 +185,7 @@ TranslationOptions CountingMode::translator_options(const Config& config) const 
   options.risks = risks;
   options.wants_retirements = cuts && form != TraceForm::Budget;
   options.logs = logs;
+  options.watches_lines = watches_lines;
   options.brakes = has_lahf() && (risks != 0 || any_near()) &&
                    (form != TraceForm::Budget || config.max_block_instructions <= TranslationOptions::kMostBraked);
   return options;

@@ -26,9 +26,10 @@ struct CountingMode {
   bool models = false;                         // threads have a core model, which is told what they do
   bool cuts = false;                           // overflows are found in the trace, not waited for
   bool count_elements = false;                 // REP strings add to Context::elements
-  bool at_once = false;       // a counter may overflow, so what the model is told is played before the thread goes on
-  bool logs = false;          // overflows of modelled events are found in the trace, in blocks of Variant::Logged
-  bool time_is_near = false;  // a counter of time may overflow
+  bool at_once = false;        // a counter may overflow, so what the model is told is played before the thread goes on
+  bool watches_lines = false;  // the core, which is told nothing else for now, is told of accesses to some lines
+  bool logs = false;           // overflows of modelled events are found in the trace, in blocks of Variant::Logged
+  bool time_is_near = false;   // a counter of time may overflow
   bool others_are_near = false;  // a lane that is not modelled may overflow
   std::uint8_t risks = 0;        // TranslationOptions
   /// Signals whose changes alone may overflow a modelled lane in Variant::Logged; none: others may, or more is asked of the trace.

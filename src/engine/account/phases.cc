@@ -1,5 +1,6 @@
 #include "engine/account/phases.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace zs::engine {
@@ -35,12 +36,17 @@ bool Phases::follow() {
   const Phase before = std::exchange(run_.phase, next);
   if ((next == Phase::FastForward) == (before == Phase::FastForward)) return false;
   ++run_.phases_begun;
+  if (before == Phase::FastForward) {
+    const auto any = std::ranges::find_if(run_.threads, [](const auto& thread) { return thread->core != nullptr; });
+    if (any != run_.threads.end()) (*any)->core->skipped(run_.counting.watches_lines);  // their machine is one
+  }
   if (run_.has_other()) {
     run_.swap_translations();
   } else {
     run_.make_other();
     translate_anew();
   }
+  run_.context.watch_mask = arch::LineSample::kMask;
   run_.context.mark_note = run_.window.notes_begin();
   run_.context.trace_pointer = run_.trace_start = run_.window.trace_end();
   for (const auto& thread : run_.threads) place(*thread);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "engine/isa_names.h"
+#include "engine/translate/line_watch.h"
 
 namespace zs::engine {
 namespace {
@@ -155,6 +156,7 @@ void BlockEmitter::note_meta(const Insn& insn, int far_register) {
 }
 
 void BlockEmitter::emit_plain(const Insn& insn) {
+  if (options_.watches_lines && block_->variant == Variant::Full) LineWatch::emit(insn, state_.stand_in, out_, cold_);
   std::uint8_t bytes[16];
   state_.stand_in.copy(insn, bytes);
   if (insn.rip_relative) {

@@ -55,7 +55,7 @@ struct Context {
   StopKind stop_kind;          // 126h
   /// 1: the rest of a block with a stop runs, with the trace pointer kPastStops farther; what follows may not run in Variant::Near.
   std::uint8_t past_stop;      // 127h
-  std::uint64_t mark_note;     // 128h  where a budget trace notes the next mark (MarkNote)
+  std::uint64_t mark_note;     // 128h  where a budget trace notes the next mark (MarkNote), or a line (LineWatch)
   std::uint64_t restart;       // 130h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it
   std::uint64_t restarted;     // 138h  it has gone on there since C++ was left
   std::uint64_t period_start;  // 140h  `restart` behind a stop that is passed
@@ -63,6 +63,9 @@ struct Context {
   std::uint32_t passed;        // 14Ch  and how many have been: their states lie at kPassedOffset
   const std::uint64_t* waits;  // 150h  not 0 there: another thread waits for its turn, and no stop is passed
   std::uint64_t tripped;       // 158h  a signal waits: to C++ at the next brake
+  std::uint64_t watch_mask;    // 160h  of LineWatch: bits of an address that say whether its line is watched
+  std::uint64_t watch_rcx;     // 168h  the program's, during its test
+  std::uint64_t watch_rax;     // 170h
 };
 
 /// More than a block has instructions.

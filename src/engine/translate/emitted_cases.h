@@ -16,7 +16,7 @@
 namespace zs::engine {
 
 /// How a case departs from what is usual.
-enum EmittedSetup : std::uint8_t {
+enum EmittedSetup : std::uint16_t {
   kDirect = 1,     // with the direct table, which covers the piece
   kFar = 2,        // the piece lies out of reach of 32-bit displacements
   kBrakes = 4,     // TranslationOptions::brakes
@@ -25,6 +25,7 @@ enum EmittedSetup : std::uint8_t {
   kUnseen = 32,    // the piece may change without notice
   kMarked = 64,    // its first instruction is marked
   kRisky = 128,    // any instruction may have the event
+  kWatched = 256,  // TranslationOptions::watches_lines
 };
 
 struct EmittedCase {
@@ -41,6 +42,70 @@ inline std::ostream& operator<<(std::ostream& out, const EmittedCase& of) { retu
 
 // clang-format off
 inline constexpr EmittedCase kEmittedCases[] = {
+{"AWatchedOperandIsTestedAndItsLineNotedApart", TraceForm::Budget, kWatched, Variant::Full, 8,
+ "43 8B 44 DC 08 49 89 03 8B 04 24 C3", R"(
+; mov eax, [r12+r11*8+0x8]
+; mov [r11], rax
+; mov eax, [rsp]
+; ret
+  mov rcx, [slot_rcx]
+entry:
+  mov [slot_map], r8
+  mov r8, [slot_r11]
+  mov [watch_rcx], rcx
+  lea rcx, [r12+r8*8+0x2C8]
+  pext rcx, rcx, [watch_mask]
+  jrcxz L1
+  jmp L2
+L1:
+  jmp L5
+L2:
+  mov rcx, [watch_rcx]
+  mov eax, [r12+r8*8+0x8]
+  mov [watch_rcx], rcx
+  lea rcx, [r8+0x2C0]
+  pext rcx, rcx, [watch_mask]
+  jrcxz L3
+  jmp L4
+L3:
+  jmp L6
+L4:
+  mov rcx, [watch_rcx]
+  mov [r8], rax
+  mov eax, [rsp]
+  mov [slot_rcx], rcx
+  pop rcx
+  mov [slot_r11], r8
+  mov r8, [slot_map]
+  lea r11, [r11+0x4]
+  mov dword ptr [r11], 0x9
+  mov [slot_rax], rax
+  movzx eax, cx
+  jmp [rax*8+hashed_table]
+cold:
+L5:
+  mov rcx, [watch_rcx]
+  mov [watch_rax], rax
+  lea rax, [r12+r8*8+0x8]
+  mov rcx, [mark_note]
+  mov [rcx], rax
+  lea rcx, [rcx+0x8]
+  mov [mark_note], rcx
+  mov rax, [watch_rax]
+  jmp L2
+L6:
+  mov rcx, [watch_rcx]
+  mov [watch_rax], rax
+  lea rax, [r8]
+  mov rcx, [mark_note]
+  mov [rcx], rax
+  lea rcx, [rcx+0x8]
+  mov [mark_note], rcx
+  mov rax, [watch_rax]
+  jmp L4
+exit 0x9: Indirect by rcx, 4 retired
+)"},
+
 {"APlainInstructionIsCopiedAndAReturnLooksItsTargetUp", TraceForm::Records, 0, Variant::Full, 8,
  "8B 47 08 C3", R"(
 ; mov eax, [rdi+0x8]

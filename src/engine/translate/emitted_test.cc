@@ -73,12 +73,19 @@ class Names {
  public:
   Names(const Window& window, const Stubs& stubs, std::uint64_t guest, std::uint64_t entry)
       : window_(window), guest_(guest) {
-    const std::pair<std::size_t, const char*> fields[] = {
-        {offsetof(Context, slot_rcx), "slot_rcx"},       {offsetof(Context, slot_rax), "slot_rax"},
-        {offsetof(Context, slot_map), "slot_map"},       {offsetof(Context, slot_far), "slot_far"},
-        {offsetof(Context, exit_id), "exit_id"},         {offsetof(Context, slot_scratch), "slot_scratch"},
-        {offsetof(Context, mark_note), "mark_note"},     {offsetof(Context, near_table), "near_table"},
-        {offsetof(Context, gpr) + 8 * kR11, "slot_r11"}, {offsetof(Context, elements) + 8 * kRepMoves, "elements"}};
+    const std::pair<std::size_t, const char*> fields[] = {{offsetof(Context, slot_rcx), "slot_rcx"},
+                                                          {offsetof(Context, slot_rax), "slot_rax"},
+                                                          {offsetof(Context, slot_map), "slot_map"},
+                                                          {offsetof(Context, slot_far), "slot_far"},
+                                                          {offsetof(Context, exit_id), "exit_id"},
+                                                          {offsetof(Context, slot_scratch), "slot_scratch"},
+                                                          {offsetof(Context, mark_note), "mark_note"},
+                                                          {offsetof(Context, watch_mask), "watch_mask"},
+                                                          {offsetof(Context, watch_rcx), "watch_rcx"},
+                                                          {offsetof(Context, watch_rax), "watch_rax"},
+                                                          {offsetof(Context, near_table), "near_table"},
+                                                          {offsetof(Context, gpr) + 8 * kR11, "slot_r11"},
+                                                          {offsetof(Context, elements) + 8 * kRepMoves, "elements"}};
     for (const auto& [offset, name] : fields) names_[window.context_address() + offset] = name;
     const std::pair<std::uint64_t, const char*> stub_names[] = {
         {stubs.unlinked, "unlinked"},       {stubs.step_done, "step_done"},     {stubs.indirect_miss, "indirect_miss"},
@@ -265,6 +272,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     options.brakes = has(kBrakes);
     options.addresses = has(kAddresses);
     options.count_elements = has(kElements);
+    options.watches_lines = has(kWatched);
     options.risks = static_cast<std::uint8_t>(has(kRisky) ? kRiskAny : 0);
     if (options.has_near()) window_->bias_pointer();
     stubs_ = generate_stubs(*window_, [](Context* /*context*/) { return std::uint64_t{0}; });

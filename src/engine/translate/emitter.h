@@ -101,7 +101,7 @@ class Emitter {
     u8(0x87);
     u8(0xC0u | ((a & 7u) << 3) | (b & 7u));
   }
-  /// jrcxz to a place at most 128 bytes back
+  /// jrcxz to a place at most 128 bytes away
   void jrcxz(std::uint64_t to) {
     const auto distance = static_cast<std::int64_t>(to - (at_ + 2));
     CHECK(distance >= INT8_MIN && distance <= INT8_MAX, distance);
@@ -115,6 +115,12 @@ class Emitter {
     u8(0x44u | (reg << 3));
     u8((static_cast<unsigned>(other) << 3) | reg);
     u8(static_cast<std::uint8_t>(disp));
+  }
+  /// pext rcx, rcx, [context+offset]
+  /// source: SDM vol. 2, PEXT, VEX.LZ.F3.0F38.W1 F5 /r
+  void extract_bits_of_rcx(std::size_t offset) {
+    for (const unsigned byte : {0xC4, 0xE2, 0xF2, 0xF5, 0x0D}) u8(byte);
+    rip_disp32(context_ + offset, 0);
   }
   /// not reg; leaves flags alone
   void complement(Gpr reg) {

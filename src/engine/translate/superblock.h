@@ -48,7 +48,8 @@ struct TranslationOptions {
   /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of
   /// Variant::UpTo what a lane near its overflow counts.
   std::uint8_t risks = 0;
-  bool logs = false;  // with addresses: Variant::Logged is wanted
+  bool logs = false;           // with addresses: Variant::Logged is wanted
+  bool watches_lines = false;  // Variant::Full tells of accesses to some lines (LineWatch)
 
   /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
   static constexpr unsigned kMostBraked = 64;

@@ -12,6 +12,7 @@
 #include "uarch/cache/line.h"
 #include "uarch/cache/way.h"
 #include "uarch/coherence/directory.h"
+#include "uarch/memory/last_level_sample.h"
 #include "uarch/memory/memory_system.h"
 #include "uarch/prefetch/l1_prefetchers.h"
 #include "uarch/prefetch/streamer.h"
@@ -30,7 +31,8 @@ class CoherentLevels : public MemorySystem {
         buffers_stores_(options.store_buffer),
         several_(options.cores > 1 && options.directory_from_start),
         pages_(options.seed),
-        llc_(parameters.llc) {
+        llc_(parameters.llc),
+        sample_(options.sampled ? std::make_unique<LastLevelSample>(parameters, options.cores) : nullptr) {
     for (unsigned core = 0; core < options.cores; ++core) cores_.push_back(std::make_unique<Core>(parameters));
   }
 
@@ -255,7 +257,8 @@ class CoherentLevels : public MemorySystem {
   // --- LLC, other cores, memory ---
 
   /// The line is not in this core's L2: from LLC, from another core, or from memory.
-  Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive) {
+  /// fetched: it is of instructions, or of page tables
+  Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive, bool fetched) {
     Core& own = *cores_[core];
     const auto set = llc_.set_of(line);
     llc_.expect(set);
@@ -270,13 +273,14 @@ class CoherentLevels : public MemorySystem {
 
     Arrival arrival{.flags = snooped.shared ? kSharedLine : kExclusive};
     const auto slot = llc_.find(line, set);
-    const bool hit = slot != Llc::kNoSlot;
+    // What lies there is of the units alone, where only they were told.
+    const bool hit = stale_ ? sample_->judge(line, fetched) : slot != Llc::kNoSlot;
+    if (slot != Llc::kNoSlot) llc_.touch(slot);
     if (hit) {
-      llc_.touch(slot);
       arrival.source = snooped.asked ? Source::L3SnoopMiss : Source::L3;
       arrival.complete = start + parameters_.llc.load_to_use_cycles;
       // A victim cache gives the line away, and what it knew of memory goes with it.
-      if (parameters_.llc_role == LlcRole::Victim && !snooped.shared) {
+      if (parameters_.llc_role == LlcRole::Victim && !snooped.shared && slot != Llc::kNoSlot) {
         arrival.flags = arrival.flags | (llc_.flags(slot) & kDirty ? kDirty : kSharedLine);
         llc_.remove(slot);
       }
@@ -290,7 +294,7 @@ class CoherentLevels : public MemorySystem {
       arrival.source = Source::Dram;
       arrival.complete = memory_line(core, line, start);
     }
-    if (!hit && parameters_.llc_role == LlcRole::Inclusive) insert_llc(core, line, set, kSharedLine);
+    if (slot == Llc::kNoSlot && parameters_.llc_role == LlcRole::Inclusive) insert_llc(core, line, set, kSharedLine);
     if (several_) {
       Holders holders = exclusive ? Holders{} : directory_.holders(line);
       holders.sharers |= core_bit(core);
@@ -475,6 +479,8 @@ class CoherentLevels : public MemorySystem {
   bool large_pages_ = false;
   PageMap pages_;
   Llc llc_;
+  std::unique_ptr<LastLevelSample> sample_;  // MemoryOptions::sampled
+  bool stale_ = false;                       // what LLC holds is not what it would
   Directory directory_;
   ContendedLines contended_;
   std::vector<std::unique_ptr<Core>> cores_;

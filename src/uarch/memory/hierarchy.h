@@ -115,6 +115,18 @@ class Hierarchy final : public Paging<Parts> {
     pages_.use_large_pages(align_up(first, 1U << kPageBits) >> kPageBits, last >> kPageBits);
   }
 
+  void accessed(unsigned core, std::uint64_t linear) override {
+    if (sample_ == nullptr) return;
+    const Frame frame = pages_.translate(linear >> kPageBits).frame;
+    sample_->access(core, line_of(frame, linear >> kLineBits));
+  }
+
+  void skipped(bool sampled) override {
+    if (sample_ == nullptr) return;
+    sample_->end_stretch();
+    stale_ = sampled;
+  }
+
   void unmap(std::uint64_t first, std::uint64_t last) override {
     pages_.unmap(first >> kPageBits, align_up(last, 1U << kPageBits) >> kPageBits);
     for (unsigned core = 0; core < cores_.size(); ++core) {
@@ -187,7 +199,9 @@ class Hierarchy final : public Paging<Parts> {
   using Base::remember_code;
   using Base::remember_line;
   using Base::request;
+  using Base::sample_;
   using Base::several_;
+  using Base::stale_;
   using Base::translate;
   using Base::under_way;
   using Base::wait_for_fill_buffer;

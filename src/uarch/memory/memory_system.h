@@ -96,6 +96,8 @@ struct MemoryOptions {
   std::uint64_t seed = 1;    // of the frames' order
   bool store_buffer = true;  // forwarding, blocking, aliasing; without it stores reach L1D at once
   bool prefetch = true;      // the hardware prefetchers
+  // Only units of the program are told of, and of what lies between some lines (arch::LineSample).
+  bool sampled = false;
   // true: also while only one core has done anything, when nobody can tell; for tests.
   bool directory_from_start = false;
 };
@@ -257,6 +259,11 @@ class MemorySystem {
 
   /// Pages of [first, last) that are touched for the first time from now on lie in 2 MiB pages.
   virtual void use_large_pages(std::uint64_t first, std::uint64_t last) = 0;
+  /// With MemoryOptions::sampled. The core accessed this, of the lines of arch::LineSample, while nothing else is told.
+  virtual void accessed(unsigned core, std::uint64_t linear) = 0;
+  /// A stretch is over in which that was all. sampled: and if there was none, that is so
+  virtual void skipped(bool sampled) = 0;
+
   /// [first, last) is unmapped or remapped: translations go on every core.
   virtual void unmap(std::uint64_t first, std::uint64_t last) = 0;
 

@@ -34,7 +34,9 @@ class PrivateLevels : public CoherentLevels<Parts> {
   using Base::prefetch_;
   using Base::remember_line;
   using Base::request_of;
+  using Base::sample_;
   using Base::several_;
+  using Base::stale_;
   using Base::take_from_l1;
   using Base::under_way;
   using Base::upgrade;
@@ -175,6 +177,11 @@ class PrivateLevels : public CoherentLevels<Parts> {
     add_fill(own, wanted, arrival.complete);
   }
 
+  /// L1 has asked for the line.
+  [[gnu::always_inline]] void tell_sample(unsigned core, Line line) {
+    if (LastLevelSample::has(line) && sample_ != nullptr) sample_->access(core, line);
+  }
+
   /// Returns false if there is no room for the request.
   bool prefetch_into_l2(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
@@ -182,7 +189,8 @@ class PrivateLevels : public CoherentLevels<Parts> {
     if (own.requests.full(now)) return false;
     expect_beyond_l2(own, line);
     count(core, CoreSignal::L2OwnPrefetchMiss);
-    const Arrival arrival = beyond_l2(core, line, now, false);
+    const Arrival arrival = beyond_l2(core, line, now, false, false);
+    tell_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags | kPrefetched);
     return true;
@@ -205,6 +213,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     Arrival arrival{.source = Source::L2};
     if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {
       count(core, events.hit);
+      tell_sample(core, line);
       own.l2.touch(slot);
       arrival.flags = without(own.l2.flags(slot), kPrefetched);
       own.l2.set_flags(slot, arrival.flags);
@@ -217,10 +226,20 @@ class PrivateLevels : public CoherentLevels<Parts> {
       prefetch_behind_l2(core, line, now, false);
       return arrival;
     }
+    const bool fetched = request == Request::Code || request == Request::Walk;
+    if (stale_ && !fetched && sample_->in_l2(core, line)) {
+      count(core, events.hit);
+      tell_sample(core, line);
+      arrival.complete = own.to_l2.take(now, parameters_.l2_gap_cycles) + parameters_.l2.load_to_use_cycles;
+      arrival.flags = kExclusive;
+      insert_l2(core, line, arrival.flags);
+      return arrival;
+    }
     expect_beyond_l2(own, line);
     count(core, events.miss);
     const std::uint64_t start = own.requests.free_at(now);
-    arrival = beyond_l2(core, line, start, exclusive);
+    arrival = beyond_l2(core, line, start, exclusive, fetched);
+    tell_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags);
     prefetch_behind_l2(core, line, now, request != Request::Prefetch);

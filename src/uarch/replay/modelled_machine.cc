@@ -37,9 +37,10 @@ class MachineOf final : public ModelledMachine::Impl {
       : model_(as_asked(model, options)),
         book_(model_, std::is_same_v<Clock, BoundClock> ? TimingDetail::Bounds : TimingDetail::All, options.kept_bytes),
         seed_(options.seed),
-        memory_(MemorySystem::make(
-            model.memory,
-            {.cores = options.cores, .seed = options.seed, .store_buffer = options.depth == Depth::Full})) {
+        memory_(MemorySystem::make(model.memory, {.cores = options.cores,
+                                                  .seed = options.seed,
+                                                  .store_buffer = options.depth == Depth::Full,
+                                                  .sampled = options.sampled})) {
     const std::size_t share = options.code_bytes / options.cores;
     const std::size_t code_bytes = std::max(share, std::min(options.code_bytes, MachineOptions::kLeastCode));
     for (unsigned core = 0; core < options.cores; ++core) {

@@ -31,6 +31,7 @@ struct MachineOptions {
   // false: nobody asks for mispredictions. At the depth Fast, where they only move time, a tournament predicts then, in place
   // of the core's own predictor: a third of the cost, and up to six times as many of them.
   bool tells_branches = true;
+  bool sampled = false;  // of the program only units are told, and CoreFeed::accessed() in between
   // 0: a run is played when it is told. Otherwise, where there are several threads, it waits until each of them has had its turn, and
   // then their cores play side by side, the one with the lowest clock first, each up to so many cycles ahead, and in the order
   // of their clocks where they fight over a line.

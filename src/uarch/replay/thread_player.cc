@@ -168,6 +168,18 @@ void ThreadPlayer<Clock>::wait_until(std::uint64_t cycle) {
   core_.idle_until = std::max(core_.idle_until, cycle);
 }
 
+// What was accessed a moment ago is the newest of its set still, or close to it.
+template <typename Clock>
+void ThreadPlayer<Clock>::accessed(std::span<const std::uint64_t> addresses) {
+  constexpr std::size_t kRecent = 64;
+  std::array<std::uint64_t, kRecent> recent{};
+  for (const std::uint64_t address : addresses) {
+    const std::uint64_t line = address >> kLineBits;
+    const std::uint64_t block = line / arch::LineSample::kOneIn;
+    if (std::exchange(recent[block % kRecent], line) != line) memory_.accessed(core_.number, address);
+  }
+}
+
 template <typename Clock>
 void ThreadPlayer<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
   weaver_.settle_all();  // what touched those pages

@@ -74,6 +74,8 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   std::uint32_t most_per_instruction(arch::CoreSignal signal) const override {
     return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
   }
+  void accessed(std::span<const std::uint64_t> addresses) override;
+  void skipped(bool sampled) override { memory_.skipped(sampled); }
   void unmapped(std::uint64_t first, std::uint64_t last) override;
 
   // For the weaver.
