@@ -281,6 +281,8 @@ class Recorder::Thread final : public PmuClient {
   /// What the record's words mean on this processor, for this event. Without a core model they would be zeros, which mean
   /// something too.
   void tell_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const {
+    // Of an event that is counted exactly, between two units: the core was not told of it.
+    if (recorder_.units_ && recorder_.units_->phase() == engine::Phase::FastForward) return;
     const arch::CpuModel& model = recorder_.model_;
     const arch::SourceWord word = source_word_of(event, model);
     sample.data_source = arch::perf_data_src(model.data_source, word, facts.data_source);
