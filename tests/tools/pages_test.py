@@ -56,6 +56,13 @@ class Pages(unittest.TestCase):
             self.assertIn("which give something else", said)
             self.assertIn("hint: if the change is meant: make docs", said)
 
+    def test_large_numbers_may_drift_a_little_and_small_ones_not(self):
+        shown = "```console\n$ echo '%s  Side::best  orders.cc:49'\n%s  Side::best  orders.cc:49\n```\n"
+        for now, then, alike in (("2,988,550", "2,988,906", True), ("2,988,550", "3,988,550", False), ("51.15%", "50.99%", True),
+                                 ("51.15%", "48.15%", False), ("17", "18", False), ("389", "399", True), ("x86-640", "x86-641", False)):
+            with self.subTest(now=now, then=then):
+                self.assertEqual(pages("--check", shown % (now, then))[0], 0 if alike else 1)
+
     def test_a_page_is_made_true(self):
         _, _, text = pages("--write", PAGE.replace("\none\n", "\nold\n", 1))
         self.assertEqual(text, PAGE)
