@@ -117,7 +117,8 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
 /// What its numbers are worth: how many, and what a sample says of its data.
 std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
   if (event.detail != session::Detail::Exact) return config.in_units ? "estimated" : "modelled";
-  return event.has_address && config.detail != session::Detail::Exact ? "exact, its data sources modelled" : "exact";
+  if (!event.has_address || config.detail == session::Detail::Exact) return "exact";
+  return config.in_units ? "exact, its data sources modelled in units" : "exact, its data sources modelled";
 }
 
 Result<void> choose(const Words& words, RecordOptions& out) {

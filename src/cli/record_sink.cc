@@ -126,7 +126,7 @@ bool RecordSink::close() {
   profile::Summary summary{.notes = {{"PMIs", std::to_string(ended_.pmis)},
                                      {"PEBS records", std::to_string(ended_.records)},
                                      {"lost samples", std::to_string(ended_.lost)}}};
-  if (const session::UnitSums units = units_.units(); units.events() != 0) {
+  if (const session::UnitSums units = units_.units(); units.instructions() != 0) {
     summary.notes.push_back({"in detail", share_in_words(units)});
   }
   const auto closed = writer_.close(summary);

@@ -10,8 +10,9 @@ void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more
   for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
 }
 
+/// Of a thread that told nothing there is nothing to add.
 void add(session::UnitSums& sum, const session::UnitSums& more) {
-  if (more.events() != 0) sum.add(more);
+  if (more.events() >= sum.events()) sum.add(more);
 }
 
 }  // namespace

@@ -83,6 +83,14 @@ class Estimates(unittest.TestCase):
         cycles = float(rows(*SAMPLED, "-e", "cycles")["cycles"]["counter-value"])
         self.assertLess(abs(sum(periods) / cycles - 1), 0.1, "and add up to the estimate")
 
+    def test_data_sources_of_an_exact_event_are_known_in_units_and_the_recording_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = tool.zeroskid("mem", "record", "-t", "store", *SAMPLED, "-c", "1009", "-o", "r.data", *program(), folder=folder)
+            header = tool.zeroskid("report", "--header", "-i", "r.data", folder=folder).stdout
+        self.assertRegex(ran.stderr, r"in detail: the first 2,000,000 instructions, then units of 2,000 \(\d+ % of the run\)")
+        self.assertRegex(header, r"# zeroskid: in detail = \d+ % of the run\n")
+        self.assertIn("# Class: exact, its data sources modelled in units by skylake-server@1\n", header)
+
     def test_a_program_that_ends_early_is_complete(self):
         row, whole = (rows(*options, "-e", "cycles", rounds=1)["cycles"] for options in (SAMPLED, ["--detail", "complete"]))
         self.assertEqual(row["class"], "modelled")
