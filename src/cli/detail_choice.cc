@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <optional>
+#include <vector>
 
 #include "cli/estimate.h"
 #include "cli/say.h"
@@ -31,30 +32,44 @@ struct NamedDetail {
 };
 constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::Fast}, {"full", Detail::Full}};
 
-/// UNIT:WARM_UP:FIRST:LONGEST, four numbers of instructions.
+/// The numbers of instructions in UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]; nothing if that is not what it is.
+std::optional<std::vector<std::uint64_t>> numbers_in(std::string_view text) {
+  constexpr std::size_t kLeast = 4, kMost = 5;
+  std::vector<std::uint64_t> numbers;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();;) {
+    std::uint64_t& number = numbers.emplace_back();
+    const auto [behind, failure] = std::from_chars(at, end, number);
+    if (failure == std::errc::invalid_argument || numbers.size() > kMost) return std::nullopt;
+    if (failure == std::errc::result_out_of_range) number = UINT64_MAX;
+    if (behind == end) break;
+    if (*behind != ':') return std::nullopt;
+    at = behind + 1;
+  }
+  if (numbers.size() < kLeast) return std::nullopt;
+  numbers.resize(kMost, kCompleteAtFirst);
+  return numbers;
+}
+
 Result<UnitOptions> parse_units(const std::string& text) {
   const std::string what = "--units " + text + ": ";
   const UnitOptions usual;
-  const Error shape{what + "not UNIT:WARM_UP:FIRST:LONGEST, four whole numbers of instructions",
-                    fmt::format("the usual ones: --units {}:{}:{}:{}", usual.unit, usual.warm_up, usual.first_period,
-                                usual.longest_period)};
-  std::array<std::uint64_t, 4> numbers{};
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto [behind, failure] = std::from_chars(at, end, numbers[i]);
-    const bool last = i + 1 == numbers.size();
-    if (failure != std::errc() || (last ? behind != end : behind == end || *behind != ':')) return shape;
-    if (numbers[i] > kMostInstructions) {
-      return Error{what + std::to_string(numbers[i]) + " is too large", "at most " + std::to_string(kMostInstructions)};
-    }
-    at = last ? behind : behind + 1;
+  const auto numbers = numbers_in(text);
+  if (!numbers) {
+    return Error{what + "not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions",
+                 fmt::format("the usual ones: --units {}:{}:{}:{}:{}", usual.unit, usual.warm_up, usual.first_period,
+                             usual.longest_period, kCompleteAtFirst)};
+  }
+  for (const std::uint64_t number : *numbers) {
+    if (number > kMostInstructions)
+      return Error{what + std::to_string(number) + " is too large", "at most " + std::to_string(kMostInstructions)};
   }
   UnitOptions units;
-  units.unit = numbers[0];
-  units.warm_up = numbers[1];
-  units.first_period = numbers[2];
-  units.longest_period = numbers[3];
+  units.unit = (*numbers)[0];
+  units.warm_up = (*numbers)[1];
+  units.first_period = (*numbers)[2];
+  units.longest_period = (*numbers)[3];
+  units.complete = (*numbers)[4];
   if (units.unit == 0) return Error{what + "a unit of no instructions measures nothing", "UNIT is at least 1"};
   if (units.first_period % units.unit != 0) {
     return Error{fmt::format("{}FIRST, {}, is no multiple of UNIT, {}", what, units.first_period, units.unit),
@@ -94,13 +109,13 @@ Result<void> can_be_sampled(const RunOptions& options, const RecordingConfig& co
 }
 
 Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
+  config.units.complete = kCompleteAtFirst;
   if (!options.units.empty()) {
     const auto units = parse_units(options.units);
     if (!units) return units.error();
     config.units = *units;
   }
   config.in_units = true;
-  config.units.complete = kCompleteAtFirst;
   config.marked_regions = false;  // a region is a part of a run, too
   return {};
 }

@@ -52,14 +52,19 @@ TEST(DetailChoice, TakesUnitsOfOtherSizes) {
   EXPECT_EQ(config.units.warm_up, 0U);
   EXPECT_EQ(config.units.first_period, 5000U);
   EXPECT_EQ(config.units.longest_period, 5000U);
+  EXPECT_EQ(config.units.complete, 2'000'000U);
+  ASSERT_TRUE(choose_detail({.detail = "sampled", .units = "1000:0:5000:5000:0"}, model(), config));
+  EXPECT_EQ(config.units.complete, 0U);
+  EXPECT_EQ(units_in_words(config.units), "units of 1,000 instructions");
 }
 
 TEST(DetailChoice, RefusesUnitsThatCannotBe) {
   const auto told = [](const std::string& units) { return refusal({.detail = "sampled", .units = units}, "cycles"); };
   const std::string shape =
-      ": not UNIT:WARM_UP:FIRST:LONGEST, four whole numbers of instructions\n"
-      "hint: the usual ones: --units 10000:10000:50000:1600000";
-  for (const char* const wrong : {"10", "1:2:3", "1:2:3:4:5", "1:2:3:x", "-1:2:3:4", "1::3:4", "1:2:3:4 "})
+      ": not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions\n"
+      "hint: the usual ones: --units 10000:10000:50000:1600000:2000000";
+  for (const char* const wrong :
+       {"10", "1:2:3", "1:2:3:4:5:6", "1:2:3:4:", "1:2:3:x", "-1:2:3:4", "1::3:4", "1:2:3:4 "})
     EXPECT_EQ(told(wrong), "--units " + std::string(wrong) + shape);
   EXPECT_EQ(told("0:10:100:100"),
             "--units 0:10:100:100: a unit of no instructions measures nothing\nhint: UNIT is at least 1");
@@ -71,7 +76,7 @@ TEST(DetailChoice, RefusesUnitsThatCannotBe) {
   EXPECT_EQ(told("10:10:100:90"),
             "--units 10:10:100:90: LONGEST, 90, is below FIRST, 100\n"
             "hint: periods only grow: LONGEST is at least FIRST");
-  EXPECT_THAT(told("18446744073709551615:1:1:1"), testing::HasSubstr("is too large\nhint: at most 9007199254740992"));
+  EXPECT_THAT(told("18446744073709551616:1:1:1"), testing::HasSubstr("is too large\nhint: at most 9007199254740992"));
 }
 
 TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {

@@ -52,6 +52,16 @@ class Estimates(unittest.TestCase):
             self.assertEqual(beside[event]["class"], "exact")
             self.assertNotIn("half-width", beside[event])
 
+    def test_hard_cases_count_exactly_with_units_of_fifty_instructions(self):
+        """REP strings, signals, forks, self-modifying code and exceptions, at the edges of thousands of units."""
+        for guest in ("rep_strings", "fp_kernels", "setjmp_longjmp", "signal_nested", "fork_basic", "smc_patched_loop", "trap_flag"):
+            with self.subTest(guest):
+                alone = tool.counts(EXACT, tool.guest(guest), "--virtual-time")
+                beside = tool.counts([*EXACT, "cycles"], tool.guest(guest), "--virtual-time", "--detail", "sampled", "--units",
+                                     "50:50:200:400:0")
+                self.assertEqual({event: beside[event] for event in EXACT}, alone)
+                self.assertEqual(beside["cycles"][1], "estimated")
+
     def test_a_seed_repeats_and_another_one_does_not(self):
         def page(seed):
             ran = tool.zeroskid("stat", "--virtual-time", *SAMPLED, "--seed", seed, "-e", ",".join(EXACT + ESTIMATED), *program())
