@@ -15,7 +15,7 @@ std::string cost_line(const session::RecordingConfig& config, const std::optiona
   const std::string complete = times_text(times_native(config.detail == Detail::Fast ? kCaches : kTopdown, costs));
   const std::string sampled = times_text(times_native(kSampledTopdown, costs));
   if (config.in_units) {
-    return fmt::format("in detail: {}, about {} times native in the long run; --detail complete: about {} times",
+    return fmt::format("in detail: {}, about {} times native; --detail complete: about {} times",
                        units_in_words(config.units), sampled, complete);
   }
   const bool divisible = !config.has_windows() && config.regions.empty() && !config.precise_only;
