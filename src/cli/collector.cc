@@ -12,6 +12,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/say.h"
+#include "session/unit_sums.h"
 
 namespace zs::cli {
 namespace {
@@ -39,6 +40,7 @@ Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config
                      std::function<void(const Progress&)> watch)
     : sink_(sink),
       events_(config.events.size()),
+      estimated_(config.estimated_events().size()),
       virtual_ids_(config.virtual_time),
       instruction_event_(instruction_event),
       watch_(std::move(watch)),
@@ -87,6 +89,8 @@ bool Collector::makes_sense(const Message& message) const {
   if (const auto* sample = std::get_if<session::Sample>(&message)) return sample->event < events_;
   if (const auto* lost = std::get_if<session::Lost>(&message)) return lost->event < events_;
   if (const auto* counts = std::get_if<session::Counts>(&message)) return counts->values.size() == events_;
+  if (const auto* units = std::get_if<session::Units>(&message))
+    return session::UnitSums().unpack(units->sums, estimated_);
   if (const auto* window = std::get_if<session::Window>(&message)) return window->values.size() == events_;
   if (const auto* region = std::get_if<session::Region>(&message)) {
     return region->sum.size() == events_ && region->least.size() == events_ && region->most.size() == events_;

@@ -63,7 +63,7 @@ class Collector {
   int count_still_running() const;
 
   RecordingSink& sink_;
-  std::size_t events_;
+  std::size_t events_, estimated_;
   bool virtual_ids_;  // process ids are the run's, not the kernel's
   int instruction_event_;
   std::function<void(const Progress&)> watch_;

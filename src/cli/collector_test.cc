@@ -150,6 +150,7 @@ TEST(Collector, NonsenseIsSaidOnceAndWhatMakesSenseIsKept) {
     Sample of_no_event;
     of_no_event.event = 9;
     out.write(of_no_event);
+    out.write(session::Units{.origin = kMain, .final = true, .sums = {1, 2, 3}});  // of one event there are more
     out.write(Hello{.origin = kMain});
   });
   EXPECT_THAT(p.sink.messages, SizeIs(1));

@@ -19,7 +19,7 @@ namespace zs::cli {
 namespace {
 
 struct Step {
-  const char* name;
+  std::string_view name;
   std::vector<std::string> words;  // of zeroskid, before the program
 };
 
@@ -35,9 +35,13 @@ const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups = {
       {.rounds = 100,
        .times = 3,
-       .steps = {{"counting", {"stat", "-q", "-e", "instructions"}},
-                 {"sampling", {"record", "-q", "-e", "instructions:ppp"}}}},
-      {.rounds = 4, .times = 1, .steps = {{"topdown", {"topdown", "-q"}}, {"mem record", {"mem", "record", "-q"}}}},
+       .steps = {{kCounting, {"stat", "-q", "-e", "instructions"}},
+                 {kSampling, {"record", "-q", "-e", "instructions:ppp"}}}},
+      {.rounds = 100, .times = 1, .steps = {{kSampledTopdown, {"topdown", "-q", "--detail", "sampled"}}}},
+      {.rounds = 4,
+       .times = 1,
+       .steps = {{kTopdown, {"topdown", "-q", "--detail", "complete"}},
+                 {kMemRecord, {"mem", "record", "-q", "--detail", "complete"}}}},
   };
   return kGroups;
 }
@@ -130,7 +134,7 @@ Result<void> measure(const Group& group, const std::string& folder, const std::f
   if (costs.rows.empty()) costs.start_ms = under.front().start - native.start;
   costs.native_ms = std::max(costs.native_ms, native_ms);
   for (std::size_t step = 0; step < under.size(); ++step) {
-    costs.rows.push_back({group.steps[step].name, (under[step].all - under[step].start) / native_ms});
+    costs.rows.push_back({std::string(group.steps[step].name), (under[step].all - under[step].start) / native_ms});
   }
   return {};
 }

@@ -11,8 +11,13 @@
 
 namespace zs::cli {
 
+/// Kinds of question. Of the modelled core: all of it, and samples of it.
+inline constexpr std::string_view kCounting = "counting", kSampling = "sampling", kCaches = "caches",
+                                  kTopdown = "topdown", kSampledTopdown = "topdown --detail sampled",
+                                  kMemRecord = "mem record";
+
 struct Cost {
-  std::string name;  // counting, sampling, topdown, mem record
+  std::string name;  // one of those
   double times_native = 0;
 };
 
@@ -33,6 +38,9 @@ Result<void> keep_costs(const Costs& costs, const std::string& path);
 
 /// returns what was kept of `machine`; nothing where there is no such file, or it is another machine's, or no such file of ours
 std::optional<Costs> kept_costs(const std::string& path, std::string_view machine);
+
+/// What a kind of question costs: of `costs`, else as docs/benchmarks.md has it.
+double times_native(std::string_view kind, const std::optional<Costs>& costs);
 
 /// "1.3", "160": two digits.
 std::string times_text(double times_native);

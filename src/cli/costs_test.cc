@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/cost_line.h"
+
 namespace zs::cli {
 namespace {
 
@@ -52,6 +54,35 @@ TEST_F(CostsFile, AFolderThatCannotBeMadeIsSaid) {
   const auto kept = keep_costs(kCosts, path());
   ASSERT_FALSE(kept);
   EXPECT_NE(kept.error().message.find(path() + ": cannot be written"), std::string::npos);
+}
+
+session::RecordingConfig modelled() { return {.detail = session::Detail::Full}; }
+
+TEST(CostLine, SaysWhatAllOfItCostsAndSamplesWould) {
+  EXPECT_EQ(cost_line(modelled(), kCosts),
+            "in detail: all of it, about 97 times native; --detail sampled: about 6.8 times");
+  Costs measured = kCosts;
+  measured.rows.push_back({std::string(kSampledTopdown), 2.5});
+  EXPECT_EQ(cost_line(modelled(), measured),
+            "in detail: all of it, about 97 times native; --detail sampled: about 2.5 times");
+  session::RecordingConfig caches{.detail = session::Detail::Fast};
+  EXPECT_EQ(cost_line(caches, {}), "in detail: all of it, about 45 times native; --detail sampled: about 6.8 times");
+}
+
+TEST(CostLine, SaysWhatSamplesCostAndAllOfItWould) {
+  session::RecordingConfig config = modelled();
+  config.in_units = true;
+  config.units.complete = 2'000'000;
+  EXPECT_EQ(cost_line(config, kCosts),
+            "in detail: the first 2,000,000 instructions, then units of 10,000, about 6.8 times native; "
+            "--detail complete: about 97 times");
+}
+
+TEST(CostLine, AdvisesNoSamplesOfWhatHasNone) {
+  session::RecordingConfig config = modelled();
+  config.precise_only = true;
+  EXPECT_EQ(cost_line(config, kCosts), "in detail: all of it, about 97 times native");
+  EXPECT_EQ(cost_line({}, kCosts), "") << "nothing is modelled";
 }
 
 TEST(Costs, AreToldInTwoDigits) {

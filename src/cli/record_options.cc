@@ -6,8 +6,8 @@
 
 #include "cli/branch_filter.h"
 #include "cli/command_line.h"
+#include "cli/detail_choice.h"
 #include "cli/exit_status.h"
-#include "cli/run_options.h"
 #include "cli/say.h"
 #include "cli/words.h"
 #include "profile/perf_data.h"
@@ -116,8 +116,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
 
 /// What its numbers are worth: how many, and what a sample says of its data.
 std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
-  if (event.detail != session::Detail::Exact) return "modelled";
-  return event.has_address && config.detail != session::Detail::Exact ? "exact, its data sources modelled" : "exact";
+  if (event.detail != session::Detail::Exact) return config.in_units ? "estimated" : "modelled";
+  if (!event.has_address || config.detail == session::Detail::Exact) return "exact";
+  return config.in_units ? "exact, its data sources modelled in units" : "exact, its data sources modelled";
 }
 
 Result<void> choose(const Words& words, RecordOptions& out) {
@@ -170,6 +171,10 @@ Result<void> choose(const Words& words, RecordOptions& out) {
                            {"virtual time", out.config.virtual_time ? "yes" : "no"},
                            {"PMUs per thread", std::to_string(out.pmus)},
                            {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  if (out.config.in_units) {
+    out.description.notes.push_back({"units", units_in_words(out.config.units) +
+                                                  "; samples of estimates are taken there, and their periods scaled"});
+  }
   for (const session::EventSpec& event : out.config.events) {
     out.description.notes.push_back({"class of " + event.name, class_of(event, out.config)});
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/detail_choice.h"
 #include "cli/say.h"
 
 namespace zs::cli {
@@ -23,7 +24,8 @@ void add(session::Statistics& sum, const session::Statistics& more) {
 
 }  // namespace
 
-RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time) : writer_(std::move(writer)) {
+RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated)
+    : writer_(std::move(writer)), units_(0, estimated) {
   if (!virtual_time) return;
   const auto folder = std::filesystem::path(writer_.path()).parent_path();
   order_ = std::make_unique<ProcessOrder>(folder.empty() ? "." : folder.string(), [this](session::Message&& message) {
@@ -53,6 +55,7 @@ void RecordSink::take(session::Sample& sample) {
 
 void RecordSink::take(session::Hello& hello) {
   if (hello.exec) waiting_exits_.erase(hello.origin.pid);
+  units_.receive(session::Hello(hello));
 }
 
 void RecordSink::take(session::Comm& comm) {
@@ -108,15 +111,25 @@ void RecordSink::take(session::Lost& lost) {
 
 void RecordSink::take(session::Statistics& statistics) { running_[thread_key(statistics.origin)] = statistics; }
 
+void RecordSink::take(session::Units& units) { units_.receive(std::move(units)); }
+
+void RecordSink::take(session::Counts& counts) {
+  units_.receive(session::Counts{.origin = counts.origin, .final = counts.final, .values = {}});
+}
+
 bool RecordSink::close() {
   if (order_ != nullptr) keep(order_->finish());
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
   waiting_exits_.clear();
   for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
   running_.clear();
-  const auto closed = writer_.close({.notes = {{"PMIs", std::to_string(ended_.pmis)},
-                                               {"PEBS records", std::to_string(ended_.records)},
-                                               {"lost samples", std::to_string(ended_.lost)}}});
+  profile::Summary summary{.notes = {{"PMIs", std::to_string(ended_.pmis)},
+                                     {"PEBS records", std::to_string(ended_.records)},
+                                     {"lost samples", std::to_string(ended_.lost)}}};
+  if (const session::UnitSums units = units_.units(); units.instructions() != 0) {
+    summary.notes.push_back({"in detail", share_in_words(units)});
+  }
+  const auto closed = writer_.close(summary);
   if (!closed && !error_) {
     error_ = closed.error();
     say(*error_);

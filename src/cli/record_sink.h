@@ -12,13 +12,15 @@
 #include "base/result.h"
 #include "cli/collector.h"
 #include "cli/process_order.h"
+#include "cli/stat_totals.h"
 #include "profile/perf_data_writer.h"
 
 namespace zs::cli {
 
 class RecordSink final : public RecordingSink {
  public:
-  RecordSink(profile::PerfDataWriter writer, bool virtual_time);
+  /// estimated  how many events are estimates: units tell of those
+  RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated = 0);
 
   void receive(session::Message&& message) override;
   void breathe() override;
@@ -32,6 +34,8 @@ class RecordSink final : public RecordingSink {
   const std::string& path() const { return writer_.path(); }
   /// Of all threads, once closed; origin means nothing.
   const session::Statistics& statistics() const { return ended_; }
+  /// What units told of all threads so far.
+  session::UnitSums units() const { return units_.units(); }
 
  private:
   void take(session::Sample& sample);
@@ -42,12 +46,12 @@ class RecordSink final : public RecordingSink {
   void take(session::Exit& exit);
   void take(session::Lost& lost);
   void take(session::Statistics& statistics);
-  void take(session::Counts&) {}
+  void take(session::Units& units);
+  void take(session::Counts& counts);
   void take(session::Notice&) {}
   void take(session::Window&) {}  // this and what follows: of stat alone
   void take(session::Region&) {}
   void take(session::RegionSpan&) {}
-  void take(session::Units&) {}
 
   void keep(const Result<void>& result);
 
@@ -58,6 +62,7 @@ class RecordSink final : public RecordingSink {
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
   std::map<std::int64_t, session::Statistics> running_;  // by thread
   session::Statistics ended_;
+  StatTotals units_;  // what they told, and no counts
 };
 
 }  // namespace zs::cli

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/cost_line.h"
+#include "cli/detail_choice.h"
 #include "cli/exit_status.h"
 #include "cli/mem_verb.h"
 #include "cli/progress_line.h"
@@ -35,6 +37,10 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   std::string text = "[ zeroskid record: " + with_separators(sink.samples()) +
                      (sink.samples() == 1 ? " sample" : " samples") + " -> " + sink.path() + " (" +
                      byte_size(sink.bytes()) + ") ]\n";
+  if (options.config.in_units) {
+    text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
+            "; samples of estimates are taken there, and their periods scaled ]\n";
+  }
   if (options.verbose) {
     text += "[ zeroskid record: " + with_separators(s.pmis) + " PMIs, " + with_separators(s.records) +
             " PEBS records, " + with_separators(s.lost) + " lost ]\n";
@@ -61,11 +67,12 @@ int run(const Arguments& arguments, RecordKind kind) {
     say(writer.error());
     return kToolFailed;
   }
-  RecordSink sink(*std::move(writer), options.config.virtual_time);
+  RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size());
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   Collector collector(sink, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
   if (!options.quiet) write_all(STDERR_FILENO, back_end_line(options.config, options.pmus));
+  say_cost(options.config, options.quiet, options.verbose);
   ProgramEnd end;
   if (!run_and_collect(program, options.config, collector, signals, end)) {
     take_back(options.output, had_old);

@@ -1,25 +1,6 @@
 #include "cli/run_options.h"
 
-#include <algorithm>
-#include <string_view>
-
-#include "arch/cpu_model.h"
-#include "session/core_choice.h"
-
 namespace zs::cli {
-namespace {
-
-using session::Detail;
-
-constexpr std::uint32_t kUsualCores = 8;  // chosen: as many threads as most programs have at work
-
-struct NamedDetail {
-  std::string_view name;
-  Detail detail;
-};
-constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::Fast}, {"full", Detail::Full}};
-
-}  // namespace
 
 void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("The run");
@@ -29,9 +10,9 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.values("--model-set", options.model_settings, "KEY=VALUE",
               "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
   line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
-  line.value("--detail", options.detail, "exact|fast|full",
-             "What is played of the core: nothing; caches, TLBs, branch prediction; its time too\n"
-             "[as much as the events need]");
+  line.value("--detail", options.detail, "auto|complete|sampled",
+             "How much of the program is modelled: all of it, or units, from which estimates with\n"
+             "intervals follow [auto: complete]. Complete at a depth: exact, fast (caches, branches), full");
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "
@@ -41,6 +22,10 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("Checking zeroskid itself");
   line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
+  line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
+             "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
+             "first and the longest stretch with one unit in it, and what is complete in front of all\n"
+             "[10000:10000:50000:1600000:2000000]");
   line.group("");  // understood, and refused with a reason
   line.value("-p,--pid", options.pid, "PID", "");
   line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
@@ -63,52 +48,6 @@ void apply(const RunOptions& options, session::RecordingConfig& config) {
   config.inherit = !options.no_inherit;
   config.precise_only = options.precise_only;
   config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
-}
-
-Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config) {
-  Detail needed = options.least_detail;
-  for (const session::EventSpec& event : config.events) needed = std::max(needed, event.detail);
-  config.detail = needed;
-  if (options.detail == "sampled") {
-    config.in_units = config.detail != Detail::Exact;
-    config.units.complete = 2'000'000;
-    if (config.in_units) config.marked_regions = false;
-  } else if (!options.detail.empty()) {
-    const auto named = std::ranges::find(kDetails, options.detail, &NamedDetail::name);
-    if (named == std::end(kDetails))
-      return Error{"--detail " + options.detail + ": no such depth", "exact, fast or full"};
-    for (const session::EventSpec& event : config.events) {
-      if (event.detail <= named->detail) continue;
-      return Error{event.name + ": not modelled at --detail " + options.detail,
-                   "--detail " + std::string(name_of(event.detail)) + ", or leave --detail out"};
-    }
-    config.detail = named->detail;
-  }
-  if (config.detail == Detail::Exact && !options.model_settings.empty()) {
-    return Error{"--model-set " + options.model_settings.front() + ": no event asks anything of the core",
-                 "cycles does; `zeroskid list` shows the others as modelled"};
-  }
-  config.model_settings = options.model_settings;
-  config.cores = options.cores == 0 ? kUsualCores : static_cast<std::uint32_t>(options.cores);
-  if (options.cores > uarch::kMaxCores) {
-    return Error{"--cores " + std::to_string(options.cores) + ": too many",
-                 "at most " + std::to_string(uarch::kMaxCores)};
-  }
-  if (config.detail == Detail::Exact) return {};
-  if (const auto core = session::chosen_core(config, model); !core) return core.error();
-  return {};
-}
-
-std::string core_in_words(const session::RecordingConfig& config) {
-  if (config.detail == Detail::Exact) return "nothing";
-  std::string words(name_of(config.detail));
-  for (const std::string& setting : config.model_settings) words += ", " + setting;
-  return words;
-}
-
-std::string_view name_of(session::Detail detail) {
-  const auto named = std::ranges::find(kDetails, detail, &NamedDetail::detail);
-  return named == std::end(kDetails) ? "" : named->name;
 }
 
 }  // namespace zs::cli

@@ -3,10 +3,8 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "arch/cpu_model.h"
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "cli/event_selection.h"
@@ -17,9 +15,10 @@ namespace zs::cli {
 struct RunOptions {
   CpuChoice cpu;
   std::vector<std::string> model_settings;
-  std::uint64_t cores = 0;                                // 0: as many as usual
-  std::string detail;                                     // "": as much as the events need, and
+  std::uint64_t cores = 0;  // 0: as many as usual
+  std::string detail = "auto";
   session::Detail least_detail = session::Detail::Exact;  // as the verb needs
+  std::string units;                                      // "": the usual ones
   std::uint64_t seed = 1;
   bool virtual_time = false;
   bool vdso = false;
@@ -37,14 +36,5 @@ void add_run_options(CommandLine& line, RunOptions& options);
 Result<void> check_run_options(const RunOptions& options);
 
 void apply(const RunOptions& options, session::RecordingConfig& config);
-
-/// What is played of the core: as --detail says, or as the events that the configuration has by now need it.
-Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config);
-
-/// What is played of the core, and what was changed in it: "full, l2.bytes=2M"; "nothing".
-std::string core_in_words(const session::RecordingConfig& config);
-
-/// "exact", "fast", "full"
-std::string_view name_of(session::Detail detail);
 
 }  // namespace zs::cli

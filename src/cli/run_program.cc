@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/detail_choice.h"
 #include "cli/exit_status.h"
 #include "cli/launch.h"
 #include "cli/program_search.h"
-#include "cli/run_options.h"
 #include "cli/say.h"
 
 namespace zs::cli {

@@ -5,6 +5,7 @@
 
 #include "arch/cpu_model.h"
 #include "cli/command_line.h"
+#include "cli/detail_choice.h"
 #include "cli/event_selection.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
@@ -189,6 +190,30 @@ Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
   return {};
 }
 
+/// Which of the printed events are estimates, now that it is known whether units are taken, and so which metrics are.
+void mark_estimates(StatOptions& out) {
+  if (!out.config.in_units) return;
+  const std::vector<std::uint32_t> estimated = out.config.estimated_events();
+  for (std::size_t i = 0; i < out.report.events.size(); ++i) {
+    const auto at = std::ranges::find(estimated, out.counted_as[i]);
+    out.report.estimated.emplace_back();
+    if (at == estimated.end()) continue;
+    out.report.estimated.back() = static_cast<std::size_t>(at - estimated.begin());
+    out.report.events[i].number_class = ValueClass::Estimated;
+  }
+  for (StatMetric& metric : out.report.metrics) {
+    metric.value_class =
+        metric.counted.value_class([&](std::size_t column) { return out.report.events[column].number_class; });
+  }
+}
+
+/// An option that was given and that needs every instruction modelled; "" for none.
+std::string needs_all_modelled(const StatOptions& out) {
+  if (!out.windows.every.empty()) return "-I";
+  if (!out.windows.skid.empty()) return "--skid";
+  return out.regions.empty() ? "" : "--region";
+}
+
 }  // namespace
 
 Result<void> choose_counting(StatOptions& out) {
@@ -216,7 +241,8 @@ Result<void> choose_counting(StatOptions& out) {
   if (auto chosen = choose_events(**model, out); !chosen) return chosen;
   if (auto end = choose_end_of_repetition(**model, out); !end) return end;
   if (auto cut = choose_windows(**model, out); !cut) return cut;
-  if (auto detail = choose_detail(out.run, **model, out.config); !detail) return detail;
+  if (auto detail = choose_detail(out.run, **model, out.config, needs_all_modelled(out)); !detail) return detail;
+  mark_estimates(out);
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, **model);
   if (!banks) return banks.error();
   out.pmus = banks->size();

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "arch/cpu_model.h"
 #include "arch/metrics/metric.h"
 #include "cli/stat_metrics.h"
@@ -228,6 +230,110 @@ TEST(StatJson, HasMetricsWithTheirClassAndNullForThoseWithoutANumber) {
       json,
       testing::HasSubstr(
           R"-("metric-value" : null, "metric-unit" : "BrMispredict_MPKI", "metric-class" : "not modelled", "metric-lacks" : "br_misp_retired.all_branches, which needs the core model (branch predictor)", "class" : "not modelled"})-"));
+}
+
+constexpr arch::Metric kPerCycle{"insn per cycle", "", "per cycle", "instructions / cycles", ""};
+constexpr arch::Metric kMissed{"of all instructions", "", "%", "misses / instructions", ""};
+
+/// A run of 64 million instructions, of which 64 units of 10,000 were modelled: half of them took 9,000 cycles, and half 11,000.
+session::UnitSums some_units(std::uint64_t cycles = 9000) {
+  session::UnitSums units(3);  // cycles, misses, rare
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    const std::uint64_t more = i % 2;
+    units.add_unit(i, 100, 10'000, std::vector<std::uint64_t>{cycles + 2000 * more, 70 + 60 * more, i < 12 ? 1U : 0U});
+  }
+  units.set_instructions(64'000'000);
+  return units;
+}
+
+StatReport sampled() {
+  StatReport r{.command = "sort", .runs = {}, .threads = {}};
+  r.events = {{.name = "instructions"},
+              {.name = "cycles", .number_class = ValueClass::Estimated},
+              {.name = "misses", .number_class = ValueClass::Estimated},
+              {.name = "rare", .number_class = ValueClass::Estimated}};
+  r.estimated = {{}, 0, 1, 2};
+  const auto column_of = [&](std::string_view event) {
+    return static_cast<std::size_t>(std::ranges::find(r.events, event, &StatEvent::name) - r.events.begin());
+  };
+  for (const arch::Metric* const metric : {&kPerCycle, &kMissed}) {
+    r.metrics.push_back(bind_metric(*metric, *arch::find_cpu_model("skylake-server"), column_of, r.events));
+    r.metrics.back().event = metric == &kPerCycle ? 1 : 2;
+  }
+  return r;
+}
+
+StatReport sampled_once() {
+  StatReport r = sampled();
+  add_run(r, {.values = {64'000'000, 1, 1, 1}, .elapsed = 1, .user = 0.5, .system = 0.5}, some_units());
+  return r;
+}
+
+TEST(StatPage, AnEstimateHasItsIntervalAndARareOneNoNumber) {
+  EXPECT_THAT(stat_page(sampled_once(), false), testing::HasSubstr(R"(
+        64,000,000      instructions                                                                           # exact
+        64,000,000      cycles                           #     1.000  insn per cycle  ( +- 3.7 % )             # estimated ( +- 3.7 % ), 1.0 % in detail
+           640,000      misses                           #     1.00%  of all instructions  ( +- 0.11 points )  # estimated ( +- 11 % ), 1.0 % in detail
+           too few      rare                                                                                   # estimated: seen 12 times, 1.0 % in detail
+)"));
+}
+
+TEST(StatPage, RepeatedRunsHaveTheirDeviationAndTheIntervalOfTheMean) {
+  StatReport r = sampled_once();
+  add_run(r, {.values = {64'000'000, 1, 1, 1}}, some_units(11000));
+  EXPECT_THAT(stat_page(r, false), testing::HasSubstr("  # estimated ( +- 3.3 % ), 1.0 % in detail  ( +-  9.09% )\n"));
+  EXPECT_THAT(stat_page(r, false), testing::Not(testing::HasSubstr("Every run counted the same")));
+}
+
+TEST(StatPage, RunsThatTookTheSameUnitsDoNotDeviateAndItSaysWhy) {
+  StatReport r = sampled_once();
+  add_run(r, {.values = {64'000'000, 1, 1, 1}}, some_units());
+  EXPECT_THAT(stat_page(r, false), testing::HasSubstr("estimates on --seed too"));
+}
+
+TEST(StatPage, WhatWasCompleteIsModelledAndNoEstimate) {
+  StatReport r = sampled();
+  session::UnitSums units(3);
+  units.add_complete(1000, std::vector<std::uint64_t>{2000, 500, 1});
+  units.set_instructions(1000);
+  add_run(r, {.values = {1000, 0, 0, 0}}, units);
+  EXPECT_THAT(stat_page(r, false), testing::HasSubstr(R"(
+             1,000      instructions                                                       # exact
+             2,000      cycles                           #    0.5000  insn per cycle       # modelled
+               500      misses                           #    50.00%  of all instructions  # modelled
+                 1      rare                                                               # modelled
+)"));
+}
+
+TEST(StatPage, ThreadsHaveIntervalsOfTheirOwn) {
+  StatReport r = sampled_once();
+  session::UnitSums few(3);
+  few.add_unit(0, 100, 10'000, std::vector<std::uint64_t>{5000, 100, 0});
+  few.set_instructions(500'000);
+  r.threads = {
+      {.pid = 7, .tid = 7, .comm = "main", .values = {64'000'000, 64'000'000, 640'000, 1200}, .units = some_units()},
+      {.pid = 7, .tid = 8, .comm = "main", .values = {500'000, 250'000, 5000, 0}, .units = few}};
+  const std::string page = stat_page(r, false);
+  EXPECT_THAT(page, testing::HasSubstr("main-7                64,000,000      cycles  "));
+  EXPECT_THAT(page, testing::HasSubstr("main-8                   too few      cycles  "));
+  EXPECT_THAT(page, testing::HasSubstr("# estimated: one unit, 2.0 % in detail\n"));
+}
+
+TEST(StatColumns, HaveClassAndIntervalsBehindPerfsOwnWhereThereAreEstimates) {
+  EXPECT_EQ(stat_columns(sampled_once(), ","),
+            "64000000,,instructions,1000000000,100.00,,,exact,,,\n"
+            "64000000,,cycles,1000000000,100.00,1.000000,insn per cycle,estimated,2344927,0.036640,1.00\n"
+            "640000,,misses,1000000000,100.00,1.000000,of all instructions,estimated,70348,0.109918,1.00\n"
+            "<not counted>,,rare,1000000000,100.00,,,estimated,,,1.00\n");
+}
+
+TEST(StatJson, HasTheIntervalOfAnEstimateAndHowMuchWasInDetail) {
+  const std::string json = stat_json(sampled_once());
+  EXPECT_THAT(json, testing::HasSubstr(
+                        R"("metric-half-width" : 0.036640, "class" : "estimated", "half-width" : 2344926.823262)"));
+  EXPECT_THAT(json, testing::HasSubstr(R"(, "detail-percent" : 1.00})"));
+  EXPECT_THAT(json, testing::HasSubstr(R"({"counter-value" : "<not counted>", "unit" : "", "event" : "rare")"));
+  EXPECT_THAT(json, testing::HasSubstr(R"("half-width" : null, "too-few" : "seen 12 times")"));
 }
 
 }  // namespace

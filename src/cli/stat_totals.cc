@@ -1,6 +1,7 @@
 #include "cli/stat_totals.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace zs::cli {
 namespace {
@@ -9,7 +10,19 @@ void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& more
   for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
 }
 
+/// Of a thread that told nothing there is nothing to add.
+void add(session::UnitSums& sum, const session::UnitSums& more) {
+  if (more.events() >= sum.events()) sum.add(more);
+}
+
 }  // namespace
+
+void StatTotals::Thread::end_image() {
+  add(ended.values, running);
+  add(ended.units, running_units);
+  running.clear();
+  running_units = {};
+}
 
 StatTotals::Thread& StatTotals::thread(const session::Origin& origin) {
   const std::int64_t key = std::int64_t{origin.pid} << 32 | static_cast<std::uint32_t>(origin.tid);
@@ -27,13 +40,11 @@ StatTotals::Thread& StatTotals::thread(const session::Origin& origin) {
 void StatTotals::receive(session::Message&& message) {
   if (const auto* counts = std::get_if<session::Counts>(&message)) {
     Thread& t = thread(counts->origin);
-    if (counts->final) {
-      add(t.ended.values, counts->values);
-      t.running.clear();
-    } else {
-      t.running = counts->values;
-    }
+    t.running = counts->values;
+    if (counts->final) t.end_image();
     t.open = !counts->final;
+  } else if (const auto* units = std::get_if<session::Units>(&message)) {
+    take(*units);
   } else if (auto* comm = std::get_if<session::Comm>(&message)) {
     thread(comm->origin).ended.comm = std::move(comm->comm);
   } else if (const auto* fork = std::get_if<session::Fork>(&message)) {
@@ -43,19 +54,23 @@ void StatTotals::receive(session::Message&& message) {
     child.open = child.open || fork->origin.pid == fork->parent_pid;  // a process opens with its Hello
   } else if (const auto* hello = std::get_if<session::Hello>(&message)) {
     Thread& t = thread(hello->origin);
-    if (!t.running.empty()) {  // the image before was killed without a word, or its number was given away again
-      add(t.ended.values, t.running);
-      t.running.clear();
-    }
+    t.end_image();  // the one before, if it was killed without a word, or its number was given away again
     t.open = true;
   }
+}
+
+/// They come in front of the thread's counts, and a last word with the last counts.
+void StatTotals::take(const session::Units& units) {
+  session::UnitSums sums;
+  if (sums.unpack(units.sums, estimated_)) thread(units.origin).running_units = std::move(sums);
 }
 
 std::vector<ThreadTotals> StatTotals::threads() const {
   std::vector<ThreadTotals> out;
   for (const Thread& t : threads_) {
     out.push_back(t.ended);
-    if (!t.running.empty()) add(out.back().values, t.running);
+    add(out.back().values, t.running);
+    add(out.back().units, t.running_units);
   }
   return out;
 }
@@ -69,6 +84,7 @@ std::vector<ThreadTotals> StatTotals::processes() const {
       out.push_back(std::move(t));
     } else {
       add(at->values, t.values);
+      add(at->units, t.units);
     }
   }
   return out;
@@ -77,6 +93,12 @@ std::vector<ThreadTotals> StatTotals::processes() const {
 std::vector<std::uint64_t> StatTotals::totals() const {
   std::vector<std::uint64_t> sum(events_);
   for (const ThreadTotals& t : threads()) add(sum, t.values);
+  return sum;
+}
+
+session::UnitSums StatTotals::units() const {
+  session::UnitSums sum(estimated_);
+  for (const ThreadTotals& t : threads()) add(sum, t.units);
   return sum;
 }
 

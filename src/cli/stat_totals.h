@@ -1,4 +1,4 @@
-// Adds up what the threads of a program counted.
+// Adds up what the threads of a program counted, and what units of it told (session/unit_sums.h).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/collector.h"
+#include "session/unit_sums.h"
 
 namespace zs::cli {
 
@@ -14,16 +15,20 @@ struct ThreadTotals {
   std::int32_t pid = 0, tid = 0;
   std::string comm;                   // its last name
   std::vector<std::uint64_t> values;  // by event
+  session::UnitSums units;            // of the estimated events
 };
 
 class StatTotals final : public RecordingSink {
  public:
-  explicit StatTotals(std::size_t events) : events_(events) {}
+  /// estimated  how many of the events are estimates
+  explicit StatTotals(std::size_t events, std::size_t estimated = 0) : events_(events), estimated_(estimated) {}
 
   void receive(session::Message&& message) override;
 
   /// Totals of the whole program, by event. Those of a thread that was killed are what it last reported.
   std::vector<std::uint64_t> totals() const;
+  /// The same of what units told.
+  session::UnitSums units() const;
   /// In the order in which they appeared. A program that execs goes on being the same thread.
   std::vector<ThreadTotals> threads() const;
   /// The same by process: the sums of their threads, named as the first of them.
@@ -35,12 +40,16 @@ class StatTotals final : public RecordingSink {
   struct Thread {
     ThreadTotals ended;                  // of images that said their last word
     std::vector<std::uint64_t> running;  // of one that has not; empty if it said nothing yet
+    session::UnitSums running_units;     // likewise
     bool open = false;                   // there is such a one
+
+    void end_image();
   };
 
   Thread& thread(const session::Origin& origin);
+  void take(const session::Units& units);
 
-  std::size_t events_;
+  std::size_t events_, estimated_;
   std::vector<Thread> threads_;
   std::map<std::int64_t, std::size_t> index_;  // by pid and tid
 };

@@ -80,5 +80,44 @@ TEST(StatTotals, AThreadHasItsCreatorsNameUntilItTakesAnother) {
   EXPECT_EQ(threads[2].comm, "worker");
 }
 
+session::Units units(const Origin& origin, bool final, std::uint64_t cycles) {
+  session::UnitSums sums(1);
+  sums.add_unit(0, 10, 100, std::vector<std::uint64_t>{cycles});
+  sums.set_instructions(1000);
+  return {.origin = origin, .final = final, .sums = sums.packed()};
+}
+
+TEST(StatTotals, UnitsAddUpAsCountsDo) {
+  StatTotals totals{1, 1};
+  totals.receive(Hello{.origin = who(1, 1)});
+  totals.receive(units(who(1, 1), false, 50));  // replaced by
+  totals.receive(Counts{.origin = who(1, 1), .final = false, .values = {500}});
+  totals.receive(units(who(1, 1), true, 60));  // this one, the last
+  totals.receive(Counts{.origin = who(1, 1), .final = true, .values = {600}});
+  totals.receive(Hello{.origin = who(1, 1), .exec = true});
+  totals.receive(units(who(1, 1), false, 30));  // and the new image was killed
+  totals.receive(Counts{.origin = who(1, 1), .final = false, .values = {300}});
+  totals.receive(units(who(2, 2), true, 10));
+  totals.receive(Counts{.origin = who(2, 2), .final = true, .values = {100}});
+  EXPECT_EQ(totals.units().seen(0), 100);
+  EXPECT_EQ(totals.units().instructions(), 4000U - 1000U);
+  EXPECT_EQ(totals.units().total(0), 1000);
+  EXPECT_THAT(totals.totals(), ElementsAre(1000U));
+  ASSERT_THAT(totals.threads(), SizeIs(2));
+  EXPECT_EQ(totals.threads()[0].units.seen(0), 90);
+  EXPECT_EQ(totals.processes()[1].units.seen(0), 10);
+}
+
+TEST(StatTotals, AnImageThatWasKilledIsAddedWhereTheNextBegins) {
+  StatTotals totals{1, 1};
+  totals.receive(units(who(1, 1), false, 50));
+  totals.receive(Counts{.origin = who(1, 1), .final = false, .values = {500}});
+  totals.receive(Hello{.origin = who(1, 1), .exec = true});
+  totals.receive(units(who(1, 1), true, 20));
+  totals.receive(Counts{.origin = who(1, 1), .final = true, .values = {200}});
+  EXPECT_EQ(totals.units().seen(0), 70);
+  EXPECT_THAT(totals.totals(), ElementsAre(700U));
+}
+
 }  // namespace
 }  // namespace zs::cli

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/cost_line.h"
+#include "cli/detail_choice.h"
 #include "cli/exit_status.h"
 #include "cli/follow_filter.h"
 #include "cli/output.h"
@@ -33,7 +35,7 @@ double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + static
 class StatSink final : public RecordingSink {
  public:
   StatSink(const StatOptions& options, Output& output, StatRegions& regions)
-      : totals(options.config.events.size()),
+      : totals(options.config.events.size(), options.config.estimated_events().size()),
         output_(output),
         page_(options.window_format, window_table(options), options.report.metrics, options.separator,
               options.per_thread),
@@ -92,10 +94,12 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
     return kToolFailed;
   }
   StatReport& report = options.report;
-  report.runs.push_back({.values = as_printed(sink.totals.totals(), options),
-                         .elapsed = end.elapsed_seconds,
-                         .user = seconds(end.usage.ru_utime),
-                         .system = seconds(end.usage.ru_stime)});
+  add_run(report,
+          {.values = as_printed(sink.totals.totals(), options),
+           .elapsed = end.elapsed_seconds,
+           .user = seconds(end.usage.ru_utime),
+           .system = seconds(end.usage.ru_stime)},
+          sink.totals.units());
   report.incomplete = report.incomplete || sink.totals.incomplete();
   if (options.per_thread || options.per_process) {
     report.threads = options.per_thread ? sink.totals.threads() : sink.totals.processes();
@@ -121,6 +125,7 @@ std::string printed(const StatOptions& options, const std::vector<RegionTotals>&
   const std::string blocks = regions_page(regions, columns);
   if (windows) return blocks.empty() ? "" : "\n" + blocks;
   return back_end_line(options.config, options.pmus) +
+         detail_line(options.config, report.units, "regions that the source marks are not counted") +
          stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
 }
 
@@ -155,6 +160,7 @@ int run_stat(const Arguments& arguments) {
   Output output;
   if (const auto status = output.open_file(options.output)) return *status;
   StatRegions counted(options.config.events.size(), options.regions);
+  say_cost(options.config, options.quiet, options.verbose);
   OwnSignals signals;
   int status = 0;
   bool go_on = true;

@@ -14,7 +14,7 @@
 namespace zs::cli {
 namespace {
 
-constexpr std::size_t kNameWidth = 26, kBarCells = 40;
+constexpr std::size_t kNameWidth = 26, kBarCells = 40, kIntervalWidth = 9;
 constexpr std::size_t kEighths = 8;
 
 /// What shows where the slots of a node went. Of the rows of one node the first whose event the CPU model counts is taken.
@@ -47,7 +47,23 @@ constexpr std::array kSuggestions{
 };
 // clang-format on
 
-bool has_share(const TopdownNode& node) { return node.metric->has_number() && std::isfinite(node.share); }
+bool has_share(const TopdownNode& node) {
+  return node.metric->has_number() && node.share.has_number() && std::isfinite(node.share.value);
+}
+
+/// What was all modelled is no estimate.
+profile::ValueClass class_in(const TopdownReport& report, profile::ValueClass value_class) {
+  using profile::ValueClass;
+  return value_class == ValueClass::Estimated && !report.percent_in_detail ? ValueClass::Modelled : value_class;
+}
+
+/// "(modelled)"; "(estimated +- 1.2 %; +- of shares in points)"
+std::string slots_remark(const TopdownReport& report) {
+  if (!report.percent_in_detail) return "(modelled)";
+  if (!report.slots.has_number()) return fmt::format("(estimated: {})", report.slots.too_few);
+  const std::string interval = interval_text(report.slots, false);
+  return fmt::format("(estimated{}{}; +- of shares in points)", interval.empty() ? "" : " ", interval);
+}
 
 /// A bar of eighths of a cell, or of '#'.
 std::string bar(double share, bool unicode) {
@@ -66,15 +82,25 @@ std::size_t cells_of(double share, bool unicode) {
   return (static_cast<std::size_t>(std::lround(length * static_cast<double>(kEighths))) + kEighths - 1) / kEighths;
 }
 
-std::string node_row(const TopdownNode& node, const TopdownStyle& style) {
+/// "  +- 0.43"; a blank column where a share has no interval, and "" where none has.
+std::string interval_cell(const TopdownReport& report, const TopdownNode& node) {
+  if (!report.percent_in_detail) return "";
+  if (!node.share.half_width) return std::string(kIntervalWidth, ' ');
+  return fmt::format(" {:<{}}", "+- " + two_digits(100 * *node.share.half_width), kIntervalWidth - 1);
+}
+
+std::string node_row(const TopdownReport& report, const TopdownNode& node, const TopdownStyle& style) {
   const std::string name = std::string(2 * node.level - 1, ' ') + std::string(node.metric->name());
   const std::string head = fmt::format("{:<{}}", name, kNameWidth);
   if (!node.metric->has_number()) return head + "not modelled: needs " + node.metric->lacks + "\n";
+  if (!node.share.has_number()) return head + fmt::format("too few: {}\n", node.share.too_few);
   if (!has_share(node)) return head + "      - %\n";
-  std::string row = head + fmt::format("{:>7.1f} %  ", 100 * node.share) + bar(node.share, style.unicode);
+  const double share = node.share.value;
+  std::string row =
+      head + fmt::format("{:>7.1f} %{}  ", 100 * share, interval_cell(report, node)) + bar(share, style.unicode);
   if (node.marked) {
     const std::string mark = style.colour ? "\033[1m<==\033[0m" : "<==";
-    row += std::string(kBarCells - cells_of(node.share, style.unicode), ' ') + " " + mark;
+    row += std::string(kBarCells - cells_of(share, style.unicode), ' ') + " " + mark;
   }
   row.erase(row.find_last_not_of(' ') + 1);
   return row + "\n";
@@ -89,19 +115,20 @@ std::vector<const TopdownNode*> deepest_marked(const std::vector<TopdownNode>& n
     });
     if (node.marked && !has_marked_part) deepest.push_back(&node);
   }
-  std::ranges::stable_sort(deepest, [](const auto* a, const auto* b) { return a->share > b->share; });
+  std::ranges::stable_sort(deepest, [](const auto* a, const auto* b) { return a->share.value > b->share.value; });
   return deepest;
 }
 
 }  // namespace
 
-std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const std::vector<double>& counts) {
+std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const Counted& counted) {
   std::vector<TopdownNode> nodes;
   const auto add = [&](const StatMetric& metric, const TopdownNode* parent) {
     TopdownNode node{.metric = &metric, .level = parent == nullptr ? 1U : 2U};
     if (metric.has_number()) {
-      node.share = metric.counted.value([&](std::size_t column) { return counts[column]; });
-      node.marked = node.share > metric.counted.metric().above && (parent == nullptr || parent->marked);
+      node.share = estimate_of(counted, metric);
+      node.marked =
+          has_share(node) && node.share.value > metric.counted.metric().above && (parent == nullptr || parent->marked);
     }
     nodes.push_back(node);
     return node;
@@ -125,12 +152,13 @@ std::string look_here_next(std::string_view node, const arch::CpuModel& model, c
 }
 
 std::string topdown_page(const TopdownReport& report, const TopdownStyle& style) {
-  std::string page = fmt::format("\n Top-down analysis of '{}': {} issue slots (modelled)\n\n", report.program,
-                                 with_separators(static_cast<std::uint64_t>(std::llround(report.slots))));
+  std::string page =
+      fmt::format("\n Top-down analysis of '{}': {} issue slots {}\n\n", report.program,
+                  with_separators(static_cast<std::uint64_t>(std::llround(report.slots.value))), slots_remark(report));
   double sum = 0;
   for (const TopdownNode& node : report.nodes) {
-    page += node_row(node, style);
-    if (node.level == 1 && has_share(node)) sum += node.share;
+    page += node_row(report, node, style);
+    if (node.level == 1 && has_share(node)) sum += node.share.value;
   }
   page += fmt::format("{:<{}}{:>7.1f} %\n\n", " of the slots", kNameWidth, 100 * sum);
   const std::vector<const TopdownNode*> marked = deepest_marked(report.nodes);
@@ -145,12 +173,17 @@ std::string topdown_page(const TopdownReport& report, const TopdownStyle& style)
 }
 
 std::string topdown_csv(const TopdownReport& report, const std::string& separator) {
-  std::string csv = fmt::format("node{0}level{0}parent{0}percent{0}above{0}marked{0}class\n", separator);
+  const bool estimated = report.percent_in_detail.has_value();
+  std::string csv = fmt::format("node{0}level{0}parent{0}percent{0}above{0}marked{0}class", separator);
+  csv += estimated ? separator + "half-width\n" : "\n";
   for (const TopdownNode& node : report.nodes) {
     const arch::Metric& metric = node.metric->counted.metric();
-    csv += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5:.2f}{0}{6}{0}{7}\n", separator, metric.name, node.level,
-                       metric.parent, metric_number(*node.metric, node.share), 100 * metric.above, node.marked ? 1 : 0,
-                       name_of(node.metric->value_class));
+    const auto number = [&](bool known, double value) { return known ? metric_number(*node.metric, value) : ""; };
+    csv += fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5:.2f}{0}{6}{0}{7}", separator, metric.name, node.level, metric.parent,
+                       number(node.share.has_number(), node.share.value), 100 * metric.above, node.marked ? 1 : 0,
+                       name_of(class_in(report, node.metric->value_class)));
+    if (estimated) csv += separator + number(node.share.half_width.has_value(), node.share.half_width.value_or(0));
+    csv += "\n";
   }
   return csv;
 }
@@ -159,7 +192,12 @@ std::string topdown_json(const TopdownReport& report) {
   nlohmann::ordered_json page;
   page["program"] = report.program;
   page["cpu-model"] = report.cpu_model;
-  page["slots"] = static_cast<std::uint64_t>(std::llround(report.slots));
+  page["slots"] = static_cast<std::uint64_t>(std::llround(report.slots.value));
+  if (report.percent_in_detail) {
+    page["slots-half-width"] = nullptr;
+    if (report.slots.half_width) page["slots-half-width"] = std::llround(*report.slots.half_width);
+    page["detail-percent"] = *report.percent_in_detail;
+  }
   page["nodes"] = nlohmann::ordered_json::array();
   for (const TopdownNode& node : report.nodes) {
     const arch::Metric& metric = node.metric->counted.metric();
@@ -168,10 +206,12 @@ std::string topdown_json(const TopdownReport& report) {
     line["level"] = node.level;
     if (!metric.parent.empty()) line["parent"] = metric.parent;
     line["percent"] = nullptr;
-    if (has_share(node)) line["percent"] = 100 * node.share;
+    if (has_share(node)) line["percent"] = 100 * node.share.value;
+    if (node.share.half_width) line["half-width"] = 100 * *node.share.half_width;
+    if (!node.share.has_number()) line["too-few"] = node.share.too_few;
     line["above"] = 100 * metric.above;
     line["marked"] = node.marked;
-    line["class"] = name_of(node.metric->value_class);
+    line["class"] = name_of(class_in(report, node.metric->value_class));
     if (!node.metric->lacks.empty()) line["lacks"] = node.metric->lacks;
     if (node.marked && !node.next.empty()) line["next"] = node.next;
     page["nodes"].push_back(line);

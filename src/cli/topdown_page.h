@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "arch/cpu_model.h"
+#include "cli/estimate.h"
 #include "cli/stat_metric.h"
 
 namespace zs::cli {
@@ -15,21 +17,22 @@ namespace zs::cli {
 struct TopdownNode {
   const StatMetric* metric = nullptr;
   std::size_t level = 1;
-  double share = 0;     // of all slots, 0 to 1; meaningless without a number, not a number if there were no slots
+  Estimate share;       // of all slots, 0 to 1; meaningless without a number, not a number if there were no slots
   bool marked = false;  // above its threshold, and its parent is too
   std::string next;     // a command that shows where; "" if none is known
 };
 
 struct TopdownReport {
   std::string program, cpu_model;
-  double slots = 0;
-  std::vector<TopdownNode> nodes;  // each followed by its parts
+  Estimate slots;
+  std::optional<double> percent_in_detail;  // where the numbers are estimates
+  std::vector<TopdownNode> nodes;           // each followed by its parts
 };
 
 /// The tree, marked.
 /// metrics  nodes, parents among them; live on
-/// count_of  counts by the metrics' columns
-std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const std::vector<double>& counts);
+/// counted  by the metrics' columns
+std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const Counted& counted);
 
 /// What to run next for a node, for the first suggestion whose event the model counts; "" if there is none.
 std::string look_here_next(std::string_view node, const arch::CpuModel& model, const std::string& program);

@@ -57,8 +57,8 @@ struct WalkRun {
         }
       }
     }
-    report = {.program = "./walk", .cpu_model = "skylake-server@1", .slots = 4000};
-    report.nodes = topdown_tree(metrics, counts);
+    report = {.program = "./walk", .cpu_model = "skylake-server@1", .slots = {.value = 4000}};
+    report.nodes = topdown_tree(metrics, {.counts = counts});
     for (TopdownNode& node : report.nodes) node.next = look_here_next(node.metric->name(), skylake(), "./walk");
   }
   std::vector<StatEvent> events;
@@ -114,7 +114,7 @@ TEST(TopdownTree, MarksAPartOnlyBelowAMarkedParent) {
 TEST(TopdownPage, OfARunWithoutASlotHasNoNumbers) {
   WalkRun run({"TopdownL1"});
   run.counts.assign(run.counts.size(), 0);
-  run.report.nodes = topdown_tree(run.metrics, run.counts);
+  run.report.nodes = topdown_tree(run.metrics, {.counts = run.counts});
   const std::string page = topdown_page(run.report, {});
   EXPECT_THAT(page, HasSubstr("Retiring                       - %\n"));
   EXPECT_THAT(page, HasSubstr(" No node is above its threshold.\n"));
@@ -147,6 +147,84 @@ TEST(TopdownJson, IsAnObjectWithTheNodesInOrder) {
       "class": "modelled"
     },
 )"));
+}
+
+/// The run again, of which 64 units of a hundredth were modelled: all alike, but that every second one waited for memory.
+struct SampledWalk : WalkRun {
+  SampledWalk() : WalkRun({"TopdownL1", "TopdownL2"}) {
+    units = session::UnitSums(counts.size());
+    for (std::uint64_t unit = 0; unit < 64; ++unit) {
+      std::vector<std::uint64_t> brought;
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        const bool waits = events[i].name == "cpu_clk_unhalted.thread" ||
+                           events[i].name == "cycle_activity.stalls_mem_any" ||
+                           events[i].name == "cycle_activity.stalls_total";
+        brought.push_back(static_cast<std::uint64_t>(counts[i]) + (waits ? 100 * (unit % 2) : 0));
+      }
+      units.add_unit(unit, 100, 380, brought);
+    }
+    units.set_instructions(64 * 38'000);
+    for (std::size_t i = 0; i < counts.size(); ++i) columns.emplace_back(i);
+    for (StatMetric& metric : metrics) {
+      if (metric.has_number()) metric.value_class = ValueClass::Estimated;
+    }
+    const Counted counted{.counts = counts, .units = &units, .columns = &columns};
+    report.nodes = topdown_tree(metrics, counted);
+    report.slots = {.value = 268'800, .half_width = 4690, .too_few = ""};
+    report.percent_in_detail = percent_in_detail(units);
+  }
+  session::UnitSums units;
+  EstimatedColumns columns;
+};
+
+TEST(TopdownPage, EstimatesHaveTheirIntervalsInPoints) {
+  const SampledWalk run;
+  EXPECT_EQ(topdown_page(run.report, {.descriptions = false}), R"(
+ Top-down analysis of './walk': 268,800 issue slots (estimated +- 1.7 %; +- of shares in points)
+
+ Frontend_Bound               9.5 % +- 0.17   ####
+   Fetch_Latency              7.1 % +- 0.12   ###
+   Fetch_Bandwidth            2.4 % +- 0.04   #
+ Bad_Speculation              4.8 % +- 0.08   ##
+   Branch_Mispredicts         4.8 % +- 0.08   ##
+   Machine_Clears         not modelled: needs machine_clears.count, which has no number
+ Backend_Bound               76.2 % +- 0.42   ##############################           <==
+   Memory_Bound              61.9 % +- 0.66   #########################                <==
+   Core_Bound                14.3 % +- 0.25   ######                                   <==
+ Retiring                     9.5 % +- 0.17   ####
+   Light_Operations           8.6 % +- 0.15   ###
+   Heavy_Operations           1.0 % +- 0.02
+ of the slots               100.0 %
+
+)");
+}
+
+TEST(TopdownCsv, EstimatesHaveTheirIntervalsInAColumnOfTheirOwn) {
+  EXPECT_THAT(topdown_csv(SampledWalk().report, ","),
+              HasSubstr("node,level,parent,percent,above,marked,class,half-width\n"
+                        "Frontend_Bound,1,,9.523810,15.00,0,estimated,0.166166\n"));
+  EXPECT_THAT(topdown_csv(SampledWalk().report, ","),
+              HasSubstr("Machine_Clears,2,Bad_Speculation,,10.00,0,not modelled,\n"));
+}
+
+TEST(TopdownJson, EstimatesHaveTheirIntervals) {
+  EXPECT_THAT(topdown_json(SampledWalk().report), HasSubstr(R"("slots": 268800,
+  "slots-half-width": 4690,
+  "detail-percent": 1.0,
+  "nodes": [
+    {
+      "node": "Frontend_Bound",
+      "level": 1,
+      "percent": 9.523809523809524,
+      "half-width": 0.166)"));
+}
+
+TEST(TopdownPage, WhatIsSeenTooRarelyHasNoShare) {
+  SampledWalk run;
+  run.report.nodes[0].share = {.value = 0.1, .half_width = {}, .too_few = "5 units"};
+  EXPECT_THAT(topdown_page(run.report, {}), HasSubstr(" Frontend_Bound           too few: 5 units\n"));
+  EXPECT_THAT(topdown_csv(run.report, ","), HasSubstr("Frontend_Bound,1,,,15.00,"));
+  EXPECT_THAT(topdown_json(run.report), HasSubstr("\"too-few\": \"5 units\""));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "arch/cpu_model.h"
 #include "arch/metrics/metric.h"
 #include "cli/command_line.h"
+#include "cli/cost_line.h"
+#include "cli/detail_choice.h"
 #include "cli/event_selection.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
@@ -75,28 +77,31 @@ Result<void> choose(Options& options) {
                "take another CPU model"};
 }
 
-TopdownReport report_of(const Options& options, const std::vector<std::uint64_t>& totals, const arch::CpuModel& model) {
+TopdownReport report_of(const Options& options, const StatTotals& totals, const arch::CpuModel& model) {
   const StatOptions& stat = options.stat;
-  std::vector<double> counts;
-  for (const std::uint64_t count : as_printed(totals, stat)) counts.push_back(static_cast<double>(count));
-  TopdownReport report{.program = stat.report.command, .cpu_model = stat.config.cpu_model};
-  for (const StatMetric& metric : stat.report.metrics) {
-    if (metric.name() == kSlots && metric.has_number()) {
-      report.slots = metric.counted.value([&](std::size_t column) { return counts[column]; });
-    }
+  const session::UnitSums units = totals.units();
+  Counted counted{.counts = {}, .units = &units, .columns = &stat.report.estimated};
+  for (const std::uint64_t count : as_printed(totals.totals(), stat)) {
+    counted.counts.push_back(static_cast<double>(count));
   }
-  report.nodes = topdown_tree(stat.report.metrics, counts);
+  TopdownReport report{.program = stat.report.command, .cpu_model = stat.config.cpu_model};
+  if (is_estimated(&units)) report.percent_in_detail = percent_in_detail(units);
+  for (const StatMetric& metric : stat.report.metrics) {
+    if (metric.name() == kSlots && metric.has_number()) report.slots = estimate_of(counted, metric);
+  }
+  report.nodes = topdown_tree(stat.report.metrics, counted);
   for (TopdownNode& node : report.nodes) {
     node.next = look_here_next(node.metric->name(), model, report.program);
   }
   return report;
 }
 
-std::string printed(const Options& options, const TopdownReport& report, int descriptor) {
+std::string printed(const Options& options, const TopdownReport& report, const session::UnitSums& units,
+                    int descriptor) {
   const StatOptions& stat = options.stat;
   if (stat.json) return topdown_json(report);
   if (!stat.separator.empty()) return topdown_csv(report, stat.separator);
-  return back_end_line(stat.config, stat.pmus) +
+  return back_end_line(stat.config, stat.pmus) + detail_line(stat.config, units) +
          topdown_page(report, {.unicode = !options.ascii && locale_has_utf8(),
                                .colour = use_colour(stat.colour_choice, descriptor),
                                .descriptions = !options.no_descriptions});
@@ -116,8 +121,9 @@ int run_topdown(const Arguments& arguments) {
   Output output;
   if (const auto status = output.open_file(stat.output)) return *status;
 
+  say_cost(stat.config, stat.quiet, stat.verbose);
   OwnSignals signals;
-  StatTotals totals(stat.config.events.size());
+  StatTotals totals(stat.config.events.size(), stat.config.estimated_events().size());
   ProgressLine progress(progress_style(stat.quiet, stat.verbose));
   Collector collector(totals, stat.config, stat.instruction_event, [&](const Progress& now) { progress.show(now); });
   ProgramEnd end;
@@ -125,8 +131,8 @@ int run_topdown(const Arguments& arguments) {
   progress.clear();
   say_how_it_ended(program, end);
   if (!end.ran) return exit_status_of(end.wait_status);
-  const TopdownReport report = report_of(options, totals.totals(), *arch::find_cpu_model(stat.config.cpu_model));
-  output.add(printed(options, report, output.descriptor()));
+  const TopdownReport report = report_of(options, totals, *arch::find_cpu_model(stat.config.cpu_model));
+  output.add(printed(options, report, totals.units(), output.descriptor()));
   return output.flush() ? exit_status_of(end.wait_status) : kToolFailed;
 }
 

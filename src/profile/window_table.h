@@ -19,7 +19,7 @@ namespace zs::profile {
 enum class ValueClass : std::uint8_t {
   Exact,        // architectural
   Modelled,     // caches, predictors
-  Estimated,    // cycles, latency
+  Estimated,    // of the whole run, from units of it that were modelled
   Measured,     // by the kernel, zeroskid's share included
   NotModelled,  // there are none
   NotTold,      // a table of another tool does not say

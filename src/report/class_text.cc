@@ -3,14 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace zs::report {
 namespace {
 
-const std::string* note(const profile::PerfDataReader& reader, const std::string& key) {
-  const auto& notes = reader.description().notes;
+const std::string* find(const std::vector<profile::Note>& notes, const std::string& key) {
   const auto at = std::find_if(notes.begin(), notes.end(), [&](const profile::Note& one) { return one.key == key; });
   return at != notes.end() ? &at->value : nullptr;
+}
+
+const std::string* note(const profile::PerfDataReader& reader, const std::string& key) {
+  return find(reader.description().notes, key);
+}
+
+/// Where the samples of an estimate were taken. A recording that was cut short does not say how much of the run that was.
+std::string detail_text(const profile::PerfDataReader& reader) {
+  const std::string* const units = note(reader, "units");
+  const std::string* const share = find(reader.summary().notes, "in detail");
+  return fmt::format("# In detail: {}{}{}\n", share != nullptr ? *share : "",
+                     share != nullptr && units != nullptr ? ": " : "", units != nullptr ? *units : "");
 }
 
 }  // namespace
@@ -20,7 +32,8 @@ std::string class_text(const profile::PerfDataReader& reader, const profile::Per
   if (kind == nullptr) return "";
   const std::string* const model = note(reader, "CPU model");
   const bool by_model = *kind != "exact" && model != nullptr;
-  return fmt::format("# Class: {}{}{}\n", *kind, by_model ? " by " : "", by_model ? *model : "");
+  return fmt::format("# Class: {}{}{}\n", *kind, by_model ? " by " : "", by_model ? *model : "") +
+         (*kind == "estimated" ? detail_text(reader) : "");
 }
 
 }  // namespace zs::report

@@ -7,7 +7,7 @@
 
 namespace zs::report {
 
-/// "# Class: modelled by skylake-server@1\n"; "" if the recording does not say.
+/// "# Class: modelled by skylake-server@1\n", of an estimate also where its samples were taken; "" if the recording does not say.
 std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event);
 
 }  // namespace zs::report

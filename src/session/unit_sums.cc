@@ -44,7 +44,7 @@ void UnitSums::add_complete(std::uint64_t instructions, std::span<const std::uin
 }
 
 void UnitSums::add(const UnitSums& other) {
-  if (groups_.empty()) *this = UnitSums(other.events());
+  if (groups_.empty() && other.events() != 0) *this = UnitSums(other.events());
   CHECK(other.events() == events(), other.events());
   instructions_ += other.instructions_;
   complete_instructions_ += other.complete_instructions_;

@@ -54,6 +54,17 @@ TEST(UnitSums, ThreadsAddUp) {
   EXPECT_DOUBLE_EQ(all.total(0), 32'000 * 0.26);
 }
 
+TEST(UnitSums, OfNoEventKnowHowMuchWasInDetail) {
+  UnitSums one, all;
+  one.add_unit(0, 10, 100, {});
+  one.set_instructions(1000);
+  all.add(one);
+  all.add(one);
+  EXPECT_EQ(all.in_detail(), 200U);
+  EXPECT_EQ(all.instructions(), 2000U);
+  EXPECT_FALSE(all.all_complete());
+}
+
 TEST(UnitSums, ComeBackFromTheWire) {
   UnitSums sums(2), back;
   sums.add_complete(10, std::vector<std::uint64_t>{1, 2});

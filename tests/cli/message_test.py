@@ -100,7 +100,13 @@ class Arguments(unittest.TestCase):
                 ("--model-set", "l2.bytes=3", "-e", "cycles"): "l2.bytes=3",
                 ("--model-set", "l2.bytes=2M", "-e", "instructions"): "no event asks anything of the core",
                 ("--cores", "65", "-e", "cycles"): "at most 64",
-                ("--detail", "most", "-e", "cycles"): "exact, fast or full",
+                ("--detail", "most", "-e", "cycles"): "auto, complete or sampled; complete at a depth: exact, fast or full",
+                ("--detail", "sampled", "-e", "instructions"): "no event needs the model",
+                ("--detail", "sampled", "-e", "cycles", "--precise-only"): "--precise-only and --detail sampled exclude",
+                ("--detail", "sampled", "-e", "cycles", "-I", "1000i"): "-I and --detail sampled exclude each other",
+                ("--detail", "sampled", "-e", "cycles", "--region", "main"): "--region and --detail sampled exclude",
+                ("--detail", "sampled", "-e", "cycles", "--units", "0:1:2:3"): "UNIT is at least 1",
+                ("--units", "10:10:20:20", "-e", "cycles"): "--detail sampled takes them",
         }.items():
             self.assertIn(message, self.refused("stat", *options, "true"))
 

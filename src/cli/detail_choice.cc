@@ -1,0 +1,212 @@
+#include "cli/detail_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "cli/estimate.h"
+#include "cli/say.h"
+#include "session/core_choice.h"
+
+namespace zs::cli {
+namespace {
+
+using session::Detail;
+using session::RecordingConfig;
+using session::UnitOptions;
+
+/// What auto stands for.
+constexpr std::string_view kAutomatic = "complete";
+constexpr std::string_view kSampled = "sampled";
+/// Modelled in front of all units, so that short programs are complete. chosen: a tenth of a second
+constexpr std::uint64_t kCompleteAtFirst = 2'000'000;
+constexpr std::uint64_t kMostInstructions = std::uint64_t{1} << 53;
+constexpr std::uint32_t kUsualCores = 8;  // chosen: as many threads as most programs have at work
+
+struct NamedDetail {
+  std::string_view name;
+  Detail detail;
+};
+constexpr NamedDetail kDetails[] = {{"exact", Detail::Exact}, {"fast", Detail::Fast}, {"full", Detail::Full}};
+
+/// The numbers of instructions in UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]; nothing if that is not what it is.
+std::optional<std::vector<std::uint64_t>> numbers_in(std::string_view text) {
+  constexpr std::size_t kLeast = 4, kMost = 5;
+  std::vector<std::uint64_t> numbers;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();;) {
+    std::uint64_t& number = numbers.emplace_back();
+    const auto [behind, failure] = std::from_chars(at, end, number);
+    if (failure == std::errc::invalid_argument || numbers.size() > kMost) return std::nullopt;
+    if (failure == std::errc::result_out_of_range) number = UINT64_MAX;
+    if (behind == end) break;
+    if (*behind != ':') return std::nullopt;
+    at = behind + 1;
+  }
+  if (numbers.size() < kLeast) return std::nullopt;
+  numbers.resize(kMost, kCompleteAtFirst);
+  return numbers;
+}
+
+Result<UnitOptions> parse_units(const std::string& text) {
+  const std::string what = "--units " + text + ": ";
+  const UnitOptions usual;
+  const auto numbers = numbers_in(text);
+  if (!numbers) {
+    return Error{what + "not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions",
+                 fmt::format("the usual ones: --units {}:{}:{}:{}:{}", usual.unit, usual.warm_up, usual.first_period,
+                             usual.longest_period, kCompleteAtFirst)};
+  }
+  for (const std::uint64_t number : *numbers) {
+    if (number > kMostInstructions)
+      return Error{what + std::to_string(number) + " is too large", "at most " + std::to_string(kMostInstructions)};
+  }
+  UnitOptions units;
+  units.unit = (*numbers)[0];
+  units.warm_up = (*numbers)[1];
+  units.first_period = (*numbers)[2];
+  units.longest_period = (*numbers)[3];
+  units.complete = (*numbers)[4];
+  if (units.unit == 0) return Error{what + "a unit of no instructions measures nothing", "UNIT is at least 1"};
+  if (units.first_period % units.unit != 0) {
+    return Error{fmt::format("{}FIRST, {}, is no multiple of UNIT, {}", what, units.first_period, units.unit),
+                 fmt::format("{}, for instance", (units.first_period / units.unit + 1) * units.unit)};
+  }
+  if (units.first_period < units.unit + units.warm_up) {
+    return Error{fmt::format("{}a unit and its warm-up, {} instructions, do not fit in FIRST, {}", what,
+                             units.unit + units.warm_up, units.first_period),
+                 "FIRST is at least UNIT and WARM_UP together"};
+  }
+  if (units.longest_period < units.first_period) {
+    return Error{fmt::format("{}LONGEST, {}, is below FIRST, {}", what, units.longest_period, units.first_period),
+                 "periods only grow: LONGEST is at least FIRST"};
+  }
+  return units;
+}
+
+/// Why the run cannot be sampled; nothing if it can.
+Result<void> can_be_sampled(const RunOptions& options, const RecordingConfig& config, const std::string& needs_all) {
+  const char* const kComplete = "--detail complete models all of it";
+  if (config.detail == Detail::Exact) {
+    return Error{"--detail sampled: no event needs the model: all of them are counted exactly",
+                 "leave --detail out, or add an event that is modelled (`zeroskid list`): cycles"};
+  }
+  if (!needs_all.empty()) {
+    return Error{needs_all + " and --detail sampled exclude each other: units say nothing of a part of a run",
+                 kComplete};
+  }
+  if (options.precise_only) return Error{"--precise-only and --detail sampled exclude each other", kComplete};
+  RecordingConfig sampled = config;
+  sampled.in_units = true;
+  if (const std::size_t events = sampled.estimated_events().size(); events > session::kMostEstimated) {
+    return Error{fmt::format("--detail sampled: {} events would be estimates", events),
+                 fmt::format("at most {}; {}", session::kMostEstimated, kComplete)};
+  }
+  return {};
+}
+
+Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
+  config.units.complete = kCompleteAtFirst;
+  if (!options.units.empty()) {
+    const auto units = parse_units(options.units);
+    if (!units) return units.error();
+    config.units = *units;
+  }
+  config.in_units = true;
+  config.marked_regions = false;  // a region is a part of a run, too
+  return {};
+}
+
+/// A depth by name is complete.
+Result<void> take_depth(const std::string& name, RecordingConfig& config) {
+  const auto named = std::ranges::find(kDetails, name, &NamedDetail::name);
+  if (named == std::end(kDetails)) {
+    return Error{"--detail " + name + ": no such detail",
+                 "auto, complete or sampled; complete at a depth: exact, fast or full"};
+  }
+  for (const session::EventSpec& event : config.events) {
+    if (event.detail <= named->detail) continue;
+    return Error{event.name + ": not modelled at --detail " + name,
+                 "--detail " + std::string(name_of(event.detail)) + ", or leave --detail out"};
+  }
+  config.detail = named->detail;
+  return {};
+}
+
+Result<void> take_detail(const RunOptions& options, RecordingConfig& config, const std::string& needs_all) {
+  const bool automatic = options.detail == "auto";
+  const std::string_view detail = automatic ? kAutomatic : std::string_view(options.detail);
+  if (detail == kSampled) {
+    auto possible = can_be_sampled(options, config, needs_all);
+    if (possible) return take_units(options, config);
+    if (!automatic) return possible;
+  } else if (detail != "complete") {
+    if (auto depth = take_depth(options.detail, config); !depth) return depth;
+  }
+  if (!options.units.empty())
+    return Error{"--units " + options.units + ": no units are taken", "--detail sampled takes them"};
+  return {};
+}
+
+Result<void> take_core(const RunOptions& options, const arch::CpuModel& model, RecordingConfig& config) {
+  if (config.detail == Detail::Exact && !options.model_settings.empty()) {
+    return Error{"--model-set " + options.model_settings.front() + ": no event asks anything of the core",
+                 "cycles does; `zeroskid list` shows the others as modelled"};
+  }
+  config.model_settings = options.model_settings;
+  config.cores = options.cores == 0 ? kUsualCores : static_cast<std::uint32_t>(options.cores);
+  if (options.cores > uarch::kMaxCores) {
+    return Error{"--cores " + std::to_string(options.cores) + ": too many",
+                 "at most " + std::to_string(uarch::kMaxCores)};
+  }
+  if (config.detail == Detail::Exact) return {};
+  if (const auto core = session::chosen_core(config, model); !core) return core.error();
+  return {};
+}
+
+}  // namespace
+
+Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, RecordingConfig& config,
+                           const std::string& needs_all) {
+  Detail needed = options.least_detail;
+  for (const session::EventSpec& event : config.events) needed = std::max(needed, event.detail);
+  config.detail = needed;
+  if (auto taken = take_detail(options, config, needs_all); !taken) return taken;
+  return take_core(options, model, config);
+}
+
+std::string core_in_words(const RecordingConfig& config) {
+  if (config.detail == Detail::Exact) return "nothing";
+  std::string words(name_of(config.detail));
+  for (const std::string& setting : config.model_settings) words += ", " + setting;
+  return words;
+}
+
+std::string units_in_words(const UnitOptions& units) {
+  const std::string of = "units of " + with_separators(units.unit);
+  if (units.complete == 0) return of + " instructions";
+  return "the first " + with_separators(units.complete) + " instructions, then " + of;
+}
+
+std::string share_in_words(const session::UnitSums& done) {
+  return done.all_complete() ? "all of it" : two_digits(percent_in_detail(done)) + " % of the run";
+}
+
+std::string detail_in_words(const RecordingConfig& config, const session::UnitSums& done) {
+  return done.all_complete() ? "all of it" : units_in_words(config.units) + " (" + share_in_words(done) + ")";
+}
+
+std::string detail_line(const RecordingConfig& config, const session::UnitSums& done, std::string_view remark) {
+  if (!config.in_units) return "";
+  return fmt::format("# in detail: {}{}{}\n", detail_in_words(config, done), remark.empty() ? "" : "; ", remark);
+}
+
+std::string_view name_of(Detail detail) {
+  const auto named = std::ranges::find(kDetails, detail, &NamedDetail::detail);
+  return named == std::end(kDetails) ? "" : named->name;
+}
+
+}  // namespace zs::cli

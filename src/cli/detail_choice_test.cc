@@ -1,0 +1,120 @@
+#include "cli/detail_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "arch/cpu_model.h"
+#include "cli/event_selection.h"
+
+namespace zs::cli {
+namespace {
+
+using session::Detail;
+
+const arch::CpuModel& model() { return *arch::find_cpu_model("skylake-server"); }
+
+session::RecordingConfig counting(const std::string& events) {
+  session::RecordingConfig config;
+  config.events = select_events({events}, model(), {})->events;
+  config.marked_regions = true;
+  return config;
+}
+
+std::string refusal(const RunOptions& options, const std::string& events, const std::string& needs_all = "") {
+  session::RecordingConfig config = counting(events);
+  const auto chosen = choose_detail(options, model(), config, needs_all);
+  return chosen ? "" : chosen.error().message + "\nhint: " + chosen.error().hint;
+}
+
+TEST(DetailChoice, AutoIsCompleteAtTheDepthThatTheEventsNeed) {
+  for (const char* const detail : {"auto", "complete"}) {
+    session::RecordingConfig config = counting("cycles");
+    ASSERT_TRUE(choose_detail({.detail = detail}, model(), config));
+    EXPECT_EQ(config.detail, Detail::Full);
+    EXPECT_FALSE(config.in_units);
+    EXPECT_TRUE(config.marked_regions);
+  }
+}
+
+TEST(DetailChoice, SampledTakesUnitsBehindACompleteBeginning) {
+  session::RecordingConfig config = counting("instructions,cycles");
+  ASSERT_TRUE(choose_detail({.detail = "sampled"}, model(), config));
+  EXPECT_TRUE(config.in_units);
+  EXPECT_EQ(config.detail, Detail::Full);
+  EXPECT_FALSE(config.marked_regions);
+  EXPECT_EQ(units_in_words(config.units), "the first 2,000,000 instructions, then units of 10,000");
+}
+
+TEST(DetailChoice, TakesUnitsOfOtherSizes) {
+  session::RecordingConfig config = counting("cycles");
+  ASSERT_TRUE(choose_detail({.detail = "sampled", .units = "1000:0:5000:5000"}, model(), config));
+  EXPECT_EQ(config.units.unit, 1000U);
+  EXPECT_EQ(config.units.warm_up, 0U);
+  EXPECT_EQ(config.units.first_period, 5000U);
+  EXPECT_EQ(config.units.longest_period, 5000U);
+  EXPECT_EQ(config.units.complete, 2'000'000U);
+  ASSERT_TRUE(choose_detail({.detail = "sampled", .units = "1000:0:5000:5000:0"}, model(), config));
+  EXPECT_EQ(config.units.complete, 0U);
+  EXPECT_EQ(units_in_words(config.units), "units of 1,000 instructions");
+}
+
+TEST(DetailChoice, RefusesUnitsThatCannotBe) {
+  const auto told = [](const std::string& units) { return refusal({.detail = "sampled", .units = units}, "cycles"); };
+  const std::string shape =
+      ": not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions\n"
+      "hint: the usual ones: --units 10000:10000:50000:1600000:2000000";
+  for (const char* const wrong :
+       {"10", "1:2:3", "1:2:3:4:5:6", "1:2:3:4:", "1:2:3:x", "-1:2:3:4", "1::3:4", "1:2:3:4 "})
+    EXPECT_EQ(told(wrong), "--units " + std::string(wrong) + shape);
+  EXPECT_EQ(told("0:10:100:100"),
+            "--units 0:10:100:100: a unit of no instructions measures nothing\nhint: UNIT is at least 1");
+  EXPECT_EQ(told("10:10:25:100"),
+            "--units 10:10:25:100: FIRST, 25, is no multiple of UNIT, 10\nhint: 30, for instance");
+  EXPECT_EQ(told("10:11:20:100"),
+            "--units 10:11:20:100: a unit and its warm-up, 21 instructions, do not fit in FIRST, 20\n"
+            "hint: FIRST is at least UNIT and WARM_UP together");
+  EXPECT_EQ(told("10:10:100:90"),
+            "--units 10:10:100:90: LONGEST, 90, is below FIRST, 100\n"
+            "hint: periods only grow: LONGEST is at least FIRST");
+  EXPECT_THAT(told("18446744073709551616:1:1:1"), testing::HasSubstr("is too large\nhint: at most 9007199254740992"));
+}
+
+TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {
+  for (const char* const detail : {"auto", "complete", "full"}) {
+    EXPECT_EQ(refusal({.detail = detail, .units = "10:10:20:20"}, "cycles"),
+              "--units 10:10:20:20: no units are taken\nhint: --detail sampled takes them");
+  }
+}
+
+TEST(DetailChoice, RefusesToSampleWhatNeedsAllOfIt) {
+  EXPECT_EQ(refusal({.detail = "sampled"}, "cycles", "-I"),
+            "-I and --detail sampled exclude each other: units say nothing of a part of a run\n"
+            "hint: --detail complete models all of it");
+  EXPECT_EQ(refusal({.detail = "sampled", .precise_only = true}, "cycles"),
+            "--precise-only and --detail sampled exclude each other\nhint: --detail complete models all of it");
+  EXPECT_EQ(refusal({.detail = "sampled"}, "instructions"),
+            "--detail sampled: no event needs the model: all of them are counted exactly\n"
+            "hint: leave --detail out, or add an event that is modelled (`zeroskid list`): cycles");
+  std::string many = "cycles";
+  for (std::size_t i = 0; i < session::kMostEstimated; ++i) many += ",cycles";
+  EXPECT_EQ(refusal({.detail = "sampled"}, many),
+            "--detail sampled: 161 events would be estimates\nhint: at most 160; --detail complete models all of it");
+  EXPECT_EQ(refusal({.detail = "complete"}, many, "-I"), "");
+}
+
+TEST(DetailChoice, SaysWhatWasInDetail) {
+  session::RecordingConfig config = counting("cycles");
+  session::UnitSums done(1);
+  EXPECT_EQ(detail_line(config, done), "") << "no units";
+  ASSERT_TRUE(choose_detail({.detail = "sampled"}, model(), config));
+  done.add_complete(1'000'000, std::vector<std::uint64_t>{1});
+  done.set_instructions(1'000'000);
+  EXPECT_EQ(detail_line(config, done), "# in detail: all of it\n");
+  done.add_unit(0, 1, 1'000'000, std::vector<std::uint64_t>{1});
+  done.set_instructions(100'000'000);
+  EXPECT_EQ(detail_line(config, done, "no marks"),
+            "# in detail: the first 2,000,000 instructions, then units of 10,000 (2.0 % of the run); no marks\n");
+}
+
+}  // namespace
+}  // namespace zs::cli

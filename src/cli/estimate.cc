@@ -1,0 +1,106 @@
+#include "cli/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace zs::cli {
+namespace {
+
+using session::UnitSums;
+
+/// An event that was seen less often has no useful number: its interval is wider than a third of it. chosen
+constexpr double kFewest = 30;
+/// Of a number that is made of several events: a rare one may bring so much of it,
+constexpr double kLittle = 0.1;
+/// and of a share so much, whatever the share: 0.1 points.
+constexpr double kLittleOfShare = 0.001;
+
+using Formula = std::function<double(const std::vector<double>& counts)>;
+
+/// How often, in a run, the rarest event was seen that brings more than a little of `value`; nothing if none that does is rare. Runs
+/// with one seed see the same units, so several know no more than one.
+std::optional<double> rare(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+                           double value, bool share) {
+  std::optional<double> rarest;
+  for (const std::size_t column : columns) {
+    const auto place = (*counted.columns)[column];
+    const double seen = place ? counted.units->seen(*place) / counted.runs : kFewest;
+    if (seen >= kFewest) continue;
+    std::vector<double> without = counted.counts;
+    without[column] = 0;
+    const double brought = std::abs(value - formula(without));
+    const bool little = share ? brought < std::max(kLittle * std::abs(value), kLittleOfShare)
+                              : value != 0 && brought < kLittle * std::abs(value);
+    if (!little) rarest = std::min(rarest.value_or(kFewest), seen);
+  }
+  return rarest;
+}
+
+std::string times(double count) { return count == 1 ? "once" : fmt::format("{:.0f} times", count); }
+
+/// columns  that `formula` reads
+Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, const Formula& formula, bool share) {
+  const bool estimated = is_estimated(counted.units) && std::ranges::any_of(columns, [&](std::size_t column) {
+                           return (*counted.columns)[column].has_value();
+                         });
+  if (!estimated) return {.value = formula(counted.counts), .half_width = {}, .too_few = ""};
+  const auto with = [&](const auto& total_of) {
+    for (const std::size_t column : columns) {
+      if (const auto place = (*counted.columns)[column]) counted.counts[column] = total_of(*place) / counted.runs;
+    }
+    return formula(counted.counts);
+  };
+  const UnitSums::Estimate found = counted.units->estimate(
+      [&](std::span<const double> totals) { return with([&](std::size_t place) { return totals[place]; }); });
+  Estimate out{.value = found.value, .half_width = {}, .too_few = ""};
+  if (!std::isfinite(found.value)) return out;
+  with([&](std::size_t place) { return counted.units->total(place); });  // no group left out any more
+  if (const auto seen = rare(counted, columns, formula, found.value, share)) {
+    out.too_few = *seen == 0 ? "never seen" : "seen " + times(*seen);
+  } else if (!found.known) {
+    out.too_few = counted.units->units() == 1 ? "one unit" : fmt::format("{} units", counted.units->units());
+  } else {
+    out.half_width = found.half_width;
+  }
+  return out;
+}
+
+}  // namespace
+
+Estimate estimate_of(const Counted& counted, std::size_t column) {
+  return estimate(
+      counted, {column}, [column](const std::vector<double>& counts) { return counts[column]; }, false);
+}
+
+Estimate estimate_of(const Counted& counted, const StatMetric& metric) {
+  return estimate(
+      counted, metric.counted.columns(),
+      [&](const std::vector<double>& counts) {
+        return metric.counted.value([&](std::size_t column) { return counts[column]; });
+      },
+      metric.counted.metric().is_share());
+}
+
+bool is_estimated(const UnitSums* units) { return units != nullptr && units->events() != 0 && !units->all_complete(); }
+
+double percent_in_detail(const UnitSums& units) {
+  if (units.instructions() == 0) return 100;
+  return 100 * static_cast<double>(units.in_detail()) / static_cast<double>(units.instructions());
+}
+
+std::string two_digits(double number) {
+  const int behind = number >= 9.95 ? 0 : number >= 0.995 ? 1 : 2;
+  return fmt::format("{:.{}f}", number, behind);
+}
+
+std::string interval_text(const Estimate& estimate, bool share) {
+  if (!estimate.half_width) return "";
+  if (share) return "+- " + two_digits(100 * *estimate.half_width) + " points";
+  if (estimate.value == 0) return "";
+  return "+- " + two_digits(100 * *estimate.half_width / std::abs(estimate.value)) + " %";
+}
+
+}  // namespace zs::cli

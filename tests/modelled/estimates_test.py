@@ -1,0 +1,141 @@
+"""Estimates of runs of which units were modelled: what is exact stays exact, intervals hold the complete value, and a seed repeats."""
+import json
+import re
+import tempfile
+import unittest
+
+import tool
+
+EXACT = ["instructions", "branches", "mem_inst_retired.all_loads", "mem_inst_retired.all_stores"]
+ESTIMATED = ["cycles", "uops_retired.retire_slots", "br_misp_retired.all_branches", "mem_load_retired.l1_miss"]
+RARE = "dtlb_load_misses.miss_causes_a_walk"
+#: Small units, so that a short program has hundreds.
+SAMPLED = ["--detail", "sampled", "--units", "2000:2000:8000:16000"]
+
+
+def program(rounds=25):
+    return tool.guest("mixed_work", str(rounds))
+
+
+def rows(*options, rounds=25):
+    """What stat -j prints: {event: its object}."""
+    with tempfile.TemporaryDirectory() as folder:
+        ran = tool.zeroskid("stat", "-j", "-o", f"{folder}/counts", "--virtual-time", *options, "--", *program(rounds))
+        assert ran.returncode == 0, ran.stderr
+        with open(f"{folder}/counts", encoding="ascii") as file:
+            return {row["event"]: row for row in map(json.loads, file) if "event" in row}
+
+
+class Estimates(unittest.TestCase):
+    def test_the_interval_contains_what_a_complete_run_counts(self):
+        """Of 16 intervals of 95 % one may miss, but not by more than its width again."""
+        complete = rows("--detail", "complete", "-e", ",".join(ESTIMATED))
+        missed = []
+        for seed in (1, 2, 3, 4):
+            sampled = rows(*SAMPLED, "--seed", seed, "-e", ",".join(ESTIMATED))
+            for event in ESTIMATED:
+                row = sampled[event]
+                self.assertEqual((row["class"], complete[event]["class"]), ("estimated", "modelled"))
+                self.assertTrue(5 < row["detail-percent"] < 40, row)
+                true, half = float(complete[event]["counter-value"]), row["half-width"]
+                off = abs(float(row["counter-value"]) - true)
+                self.assertLess(half, 0.1 * true, (event, seed))
+                self.assertLess(off, 2 * half, (event, seed, row, true))
+                if off > half:
+                    missed.append((event, seed, off / half))
+        self.assertLessEqual(len(missed), 1, missed)
+
+    def test_exact_events_are_what_they_are_without_a_model(self):
+        alone, beside = rows("-e", ",".join(EXACT)), rows(*SAMPLED, "-e", ",".join(EXACT + ESTIMATED))
+        for event in EXACT:
+            self.assertEqual(beside[event]["counter-value"], alone[event]["counter-value"])
+            self.assertEqual(beside[event]["class"], "exact")
+            self.assertNotIn("half-width", beside[event])
+
+    def test_hard_cases_count_exactly_with_units_of_fifty_instructions(self):
+        """REP strings, signals, forks, self-modifying code and exceptions, at the edges of thousands of units."""
+        for guest in ("rep_strings", "fp_kernels", "setjmp_longjmp", "signal_nested", "fork_basic", "smc_patched_loop", "trap_flag"):
+            with self.subTest(guest):
+                alone = tool.counts(EXACT, tool.guest(guest), "--virtual-time")
+                beside = tool.counts([*EXACT, "cycles"], tool.guest(guest), "--virtual-time", "--detail", "sampled", "--units",
+                                     "50:50:200:400:0")
+                self.assertEqual({event: beside[event] for event in EXACT}, alone)
+                self.assertEqual(beside["cycles"][1], "estimated")
+
+    def test_a_seed_repeats_and_another_one_does_not(self):
+        def page(seed):
+            ran = tool.zeroskid("stat", "--virtual-time", *SAMPLED, "--seed", seed, "-e", ",".join(EXACT + ESTIMATED), *program())
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            return ran.stderr.split("seconds time elapsed")[0].rsplit("\n", 1)[0]
+        first = page(7)
+        self.assertEqual(page(7), first)
+        self.assertNotEqual(page(8), first)
+
+    def test_a_recording_repeats_byte_for_byte_and_says_what_was_done(self):
+        def recorded(folder):
+            ran = tool.zeroskid("record", "--virtual-time", *SAMPLED, "-e", "cycles", "-c", "20011", "-o", "r.data", *program(),
+                                folder=folder)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            return ran.stderr, tool.zeroskid("script", "-i", "r.data", "-F", "time,event,ip,period", folder=folder).stdout
+        with tempfile.TemporaryDirectory() as folder:
+            said, samples = recorded(folder)
+            self.assertEqual(recorded(folder), (said, samples))
+            header = tool.zeroskid("report", "--header", "-i", "r.data", folder=folder).stdout
+            report = tool.zeroskid("report", "-i", "r.data", folder=folder).stdout
+        done = r"the first 2,000,000 instructions, then units of 2,000"
+        self.assertRegex(said, rf"\[ zeroskid record: in detail: {done} \(\d+ % of the run\); samples of estimates are taken there, "
+                               "and their periods scaled \\]\n")
+        self.assertRegex(header, rf"# zeroskid: units = {done}; samples of estimates are taken there, and their periods scaled\n")
+        self.assertRegex(header, r"# zeroskid: in detail = \d+ % of the run\n")
+        self.assertRegex(report, rf"# Class: estimated by skylake-server@1\n# In detail: \d+ % of the run: {done}; ")
+        periods = [int(line.split()[1]) for line in samples.splitlines()]
+        self.assertGreater(len(set(periods)), 1, "periods are scaled by what a unit stands for")
+        cycles = float(rows(*SAMPLED, "-e", "cycles")["cycles"]["counter-value"])
+        self.assertLess(abs(sum(periods) / cycles - 1), 0.1, "and add up to the estimate")
+
+    def test_data_sources_of_an_exact_event_are_known_in_units_and_the_recording_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = tool.zeroskid("mem", "record", "-t", "store", *SAMPLED, "-c", "1009", "-o", "r.data", *program(), folder=folder)
+            header = tool.zeroskid("report", "--header", "-i", "r.data", folder=folder).stdout
+        self.assertRegex(ran.stderr, r"in detail: the first 2,000,000 instructions, then units of 2,000 \(\d+ % of the run\)")
+        self.assertRegex(header, r"# zeroskid: in detail = \d+ % of the run\n")
+        self.assertIn("# Class: exact, its data sources modelled in units by skylake-server@1\n", header)
+
+    def test_a_program_that_ends_early_is_complete(self):
+        row, whole = (rows(*options, "-e", "cycles", rounds=1)["cycles"] for options in (SAMPLED, ["--detail", "complete"]))
+        self.assertEqual(row["class"], "modelled")
+        self.assertEqual(row["counter-value"], whole["counter-value"])
+        self.assertNotIn("half-width", row)
+
+    def test_what_is_seen_too_rarely_has_no_number(self):
+        row = rows(*SAMPLED, "-e", RARE)[RARE]
+        self.assertEqual((row["counter-value"], row["class"], row["half-width"]), ("<not counted>", "estimated", None))
+        self.assertRegex(row["too-few"], "^(never seen|seen (once|[0-9]+ times))$")
+
+    def test_shares_of_slots_have_intervals_and_add_up(self):
+        ran = tool.zeroskid("topdown", "-j", "-l", "1", "--virtual-time", *SAMPLED, *program())
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        page = json.loads(ran.stderr)
+        self.assertAlmostEqual(sum(node["percent"] for node in page["nodes"]), 100, places=6)
+        for node in page["nodes"]:
+            self.assertEqual(node["class"], "estimated")
+            self.assertTrue(0 < node["half-width"] < 5, node)
+        complete = json.loads(tool.zeroskid("topdown", "-j", "-l", "1", "--virtual-time", *program()).stderr)
+        for node, true in zip(page["nodes"], complete["nodes"]):
+            self.assertLess(abs(node["percent"] - true["percent"]), max(2 * node["half-width"], 1), node)
+
+    def test_each_thread_has_its_own_interval(self):
+        ran = tool.zeroskid("stat", "--per-thread", *SAMPLED, "-e", "cycles", *program())
+        self.assertRegex(ran.stderr, r"mixed_work-\d+ +[\d,]+ +cycles +# estimated \( \+- [\d.]+ % \), \d+ % in detail\n")
+
+    def test_the_page_says_what_was_in_detail(self):
+        ran = tool.zeroskid("stat", *SAMPLED, "-e", "cycles", *program())
+        self.assertRegex(ran.stderr, r"^# software PMU, .*\n# in detail: the first 2,000,000 instructions, then units of 2,000 "
+                                     r"\(\d+ % of the run\); regions that the source marks are not counted\n")
+        said = tool.zeroskid("stat", "-v", *SAMPLED, "-e", "cycles", *program(1)).stderr
+        self.assertRegex(said, r"^zeroskid: in detail: the first 2,000,000 instructions, then units of 2,000, about [\d.]+ times native")
+        self.assertFalse(re.search("times native", tool.zeroskid("stat", *SAMPLED, "-e", "cycles", *program(1)).stderr))
+
+
+if __name__ == "__main__":
+    tool.main()
