@@ -72,6 +72,19 @@ TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
   EXPECT_NEAR(static_cast<double>(units_of_weight[20]), 42, 1);
 }
 
+TEST(UnitSchedule, LongPeriodsHaveLongWarmUps) {
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 1000, .first_period = 10'000, .units_per_period = 2, .longest_period = 320'000};
+  std::vector<std::uint64_t> warm_ups;
+  for (const Placed& at : placed({options, 1}, 2'000'000)) {
+    if (at.stretch.phase == Phase::WarmUp) warm_ups.push_back(at.stretch.instructions);
+  }
+  ASSERT_GT(warm_ups.size(), 11U);
+  EXPECT_EQ(warm_ups.front(), 1000U);
+  EXPECT_EQ(warm_ups[8], 3200U) << "a fiftieth of 160,000";
+  EXPECT_EQ(warm_ups[11], 6400U);
+}
+
 TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {
   const UnitOptions options{.complete = 123};
   UnitSchedule schedule(options, 1), branch(options, 1);
