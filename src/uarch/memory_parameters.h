@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "arch/retired.h"
 #include "base/units.h"
 #include "uarch/replacement/policy_spec.h"
 
@@ -84,7 +85,7 @@ struct MemoryParameters {
   // A general register's data comes from the store at once where both are of the same bytes; or only where they write the address alike.
   bool renames_memory = false;
   bool renames_alike_only = false;
-  bool locked_loads_count_as_l1 = false;  // in the retired-load events, whatever their source
+  arch::RetiredAccesses retired;  // what the signals of retired loads and stores count
 
   PrefetchParameters prefetch;
 };

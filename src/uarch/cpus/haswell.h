@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arch/cpus/haswell.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
 #include "uarch/timing/timing_parameters.h"
@@ -75,6 +76,7 @@ inline constexpr CoreModel kHaswell1{
             .alias_cycles = 6,
             .split_cycles = 7,
             .lock_cycles = 19,
+            .retired = arch::kHaswell1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .adjacent = true,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arch/cpus/sapphire_rapids.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
 #include "uarch/timing/timing_parameters.h"
@@ -80,7 +81,7 @@ inline constexpr CoreModel kSapphireRapids1{
             .lock_cycles = 18,
             .renames_memory = true,
             .renames_alike_only = true,
-            .locked_loads_count_as_l1 = true,
+            .retired = arch::kSapphireRapids1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .adjacent = true,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arch/cpus/skylake_server.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
 #include "uarch/cpus/haswell.h"
@@ -71,7 +72,7 @@ inline constexpr CoreModel kSkylakeServer1{
             .alias_cycles = 6,
             .split_cycles = 7,
             .lock_cycles = 19,
-            .locked_loads_count_as_l1 = true,
+            .retired = arch::kSkylakeServer1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .adjacent = true,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arch/cpus/westmere.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
 #include "uarch/timing/timing_parameters.h"
@@ -71,6 +72,7 @@ inline constexpr CoreModel kWestmere1{
             .alias_cycles = 5,
             .split_cycles = 7,
             .lock_cycles = 20,
+            .retired = arch::kWestmere1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .adjacent = true,

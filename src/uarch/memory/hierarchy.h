@@ -36,6 +36,10 @@ class Hierarchy final : public Paging<Parts> {
     enter(core);
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::SoftwarePrefetches);
+    if (parameters_.retired.prefetches) {
+      count(core, CoreSignal::Loads);
+      count(core, CoreSignal::LoadL1Hit);
+    }
     const std::uint64_t page = access.linear >> kPageBits;
     if (!pages_.known(page)) return;
     const Translated translated = translate(core, page, access.now, Side::Load);
@@ -372,7 +376,7 @@ class Hierarchy final : public Paging<Parts> {
       count(core, CoreSignal::SplitLoads);
     if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
       count(core, CoreSignal::LoadStlbMiss);
-    const bool as_l1 = kLocked && parameters_.locked_loads_count_as_l1;
+    const bool as_l1 = kLocked && parameters_.retired.locked_as_l1;
     count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : outcome.source)]);
     return outcome;
   }

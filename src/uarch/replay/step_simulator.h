@@ -100,6 +100,7 @@ class StepSimulator {
     return false;
   }
   void tag(std::uint64_t now, std::uint32_t latency);
+  const std::uint64_t* continued(const Step& step, const std::uint64_t* words);
   const std::uint64_t* gather(const Step& step, const std::uint64_t* words);
   const std::uint64_t* repeat(const Step* step, const std::uint64_t* words);
   /// Cycle in which the data of a store is known.
