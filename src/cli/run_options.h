@@ -18,8 +18,8 @@ struct RunOptions {
   CpuChoice cpu;
   std::vector<std::string> model_settings;
   std::uint64_t cores = 0;                                // 0: as many as usual
-  std::string detail;                                     // "": as much as the events need, and
-  session::Detail least_detail = session::Detail::Exact;  // as the verb needs
+  std::string detail;                                     // "": all, if an event is modelled,
+  session::Detail least_detail = session::Detail::Exact;  // or the verb needs something to be
   std::uint64_t seed = 1;
   bool virtual_time = false;
   bool vdso = false;
@@ -38,7 +38,7 @@ Result<void> check_run_options(const RunOptions& options);
 
 void apply(const RunOptions& options, session::RecordingConfig& config);
 
-/// What is played of the core: as --detail says, or as the events that the configuration has by now need it.
+/// What is played of the core: as --detail says, or all of it if an event that the configuration has by now is modelled.
 Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config);
 
 /// What is played of the core, and what was changed in it: "full, l2.bytes=2M"; "nothing".

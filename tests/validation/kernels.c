@@ -42,6 +42,30 @@ static uint64_t chase(long rounds, size_t bytes) {
   return (uint64_t)here & 1;
 }
 
+/* One load behind the other; of two loads of a line the second finds it on its way. */
+static uint64_t walk(long rounds, size_t bytes, int loads) {
+  const char* const at = bytes_of(bytes);
+  uint64_t sum = 0;
+  for (long i = 0; i < rounds; ++i) {
+    const char* const here = at + (size_t)i * (loads == 2 ? kLine : 8) % bytes;
+    sum += *(volatile const uint64_t*)here;
+    if (loads == 2) sum += *(volatile const uint64_t*)(here + 32);
+  }
+  return sum;
+}
+
+/* A load that misses, and three behind it that hit. */
+static uint64_t mixed(long rounds, size_t bytes) {
+  const char* const at = bytes_of(bytes);
+  volatile uint64_t near[3] = {1, 2, 3};
+  uint64_t sum = 0;
+  for (long i = 0; i < rounds; ++i) {
+    sum += *(volatile const uint64_t*)(at + (next_random() % (bytes / kLine)) * kLine);
+    sum += near[0] + near[1] + near[2];
+  }
+  return sum & 1;
+}
+
 static uint64_t stores(long rounds, size_t bytes) {
   char* const at = bytes_of(bytes);
   const uint64_t mask = bytes / kLine - 1;
@@ -120,6 +144,12 @@ int main(int argc, char** argv) {
   uint64_t result = 0;
   if (strcmp(name, "chase") == 0) {
     result = chase(rounds, bytes);
+  } else if (strcmp(name, "walk") == 0) {
+    result = walk(rounds, bytes, 1);
+  } else if (strcmp(name, "pairs") == 0) {
+    result = walk(rounds, bytes, 2);
+  } else if (strcmp(name, "mixed") == 0) {
+    result = mixed(rounds, bytes);
   } else if (strcmp(name, "stores") == 0) {
     result = stores(rounds, bytes);
   } else if (strcmp(name, "branches") == 0) {

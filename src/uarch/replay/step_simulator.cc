@@ -147,14 +147,12 @@ SlotCause StepSimulator<Clock>::level_of(const Outcome& outcome) const {
   return outcome.latency <= model_.memory.llc.load_to_use_cycles ? SlotCause::L3 : SlotCause::Dram;
 }
 
-/// A load that the load-latency facility does not pass over. It follows one at a time, so the next that is dispatched when that one has its data
-/// is tagged. now: when it is dispatched
+/// A load that the load-latency facility does not pass over. Which loads it tags depends on chance alone, not on how long they take: hardware
+/// follows one at a time, but one that followed the next load behind a slow one would for ever meet the same load of a loop.
 template <typename Clock>
-void StepSimulator<Clock>::tag(std::uint64_t now, std::uint32_t latency) {
+void StepSimulator<Clock>::tag(std::uint32_t latency) {
   // chosen; always as many, and a loop could hide one of its loads for ever.
   constexpr std::uint64_t kFewestPassedOver = 8, kAtRandom = 16;
-  if (now < tagged_until_) return;
-  tagged_until_ = now + latency;
   passed_over_ = kFewestPassedOver + random_.below(kAtRandom);
   if (latency > threshold_) ++signals_[CoreSignal::LatencyLoads];
 }
@@ -276,7 +274,7 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
     if (is_load) {
       last_.load = outcome;
       last_.loaded = true;
-      if (may_be_tagged()) tag(now, outcome.latency);
+      if (!counts_once && may_be_tagged()) tag(outcome.latency);
       signals_[CoreSignal::Loads] += more;
       signals_[CoreSignal::LoadL1Hit] += more;
       slot = now + outcome.latency;
@@ -307,6 +305,7 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
       loads.count(signals_, true);
       last_.load = loads.slowest;
       last_.loaded = true;
+      if (may_be_tagged()) tag(loads.slowest.latency);
     }
     if (stores) stored.count(signals_, false);
   }
