@@ -73,6 +73,7 @@ inline constexpr CoreModel kIcelakeServer1{
             .blocked_forward_cycles = 13,
             .alias_cycles = 4,
             .split_cycles = 7,
+            .page_split_cycles = 5,
             .lock_cycles = 18,
             .retired = arch::kIcelakeServer1.retired_accesses,
             .prefetch = {.next_line = true,

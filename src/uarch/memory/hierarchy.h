@@ -361,6 +361,7 @@ class Hierarchy final : public Paging<Parts> {
           count(core, CoreSignal::LoadL1Hit);
           if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
           latency = forwarding_.latency_of(met, access.now, latency);
+          if (blocked) stores.hold(access.now + latency);
           return {.latency = latency, .tlb = translated.outcome, .forwarding = forwarding};
         }
       }
@@ -417,6 +418,8 @@ class Hierarchy final : public Paging<Parts> {
       }
     }
     outcome.latency = used.latency + parameters_.split_cycles;
+    if (kUse != Use::Store && last >> kPageBits != access.linear >> kPageBits)
+      outcome.latency += parameters_.page_split_cycles;
     outcome.source = used.source;
     return outcome;
   }

@@ -123,6 +123,7 @@ class PlainMachine {
   }
 
   void loaded(std::uint64_t dispatched, const Outcome& outcome) {
+    if (outcome.split) clock_.split_load();
     if (outcome.latency <= model_.memory.l1d.load_to_use_cycles) return;
     std::map<Source, SlotCause> levels{{Source::L1, SlotCause::L1},         {Source::L2, SlotCause::L2},
                                        {Source::L3, SlotCause::L3},         {Source::L3SnoopMiss, SlotCause::L3},

@@ -191,6 +191,9 @@ inline void StepSimulator<Clock>::loaded(const Step& step, std::uint64_t now, co
   last_.load = outcome;
   last_.loaded = true;
   if (may_be_tagged()) tag(outcome.latency);
+  if constexpr (kTimed) {
+    if (outcome.split) core_.clock.split_load();
+  }
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
   if (step.load != kNoLane) core_.clock.load_done(step.load, outcome.latency, level);
