@@ -84,6 +84,8 @@ struct CpuModel {
   bool x2apic = true;        // CPUID.1:ECX[21]
   bool tsc_deadline = true;  // CPUID.1:ECX[24]: the APIC timer can wait for a time-stamp count
 
+  RetiredAccesses retired_accesses{};
+
   QuirkSet quirks{};  // those that are part of it
 
   std::span<const Event> (*events)();

@@ -41,9 +41,29 @@ struct InsnFacts {
   std::uint8_t fp_weight = 0;  // 1; 2 for fused multiply-add, which the event counts twice
   std::uint8_t loads = 0;      // memory operands read, for a REP string instruction per element
   std::uint8_t stores = 0;     // memory operands written, likewise
-  bool nop = false;
-  bool locked = false;      // LOCK prefix, or XCHG with memory
-  bool rep_string = false;  // REP/REPE/REPNE with MOVS, STOS, LODS, SCAS, CMPS: retires once
+  bool nop : 1 = false;
+  bool prefetch : 1 = false;    // PREFETCHh, PREFETCHW: no load, but some processors' events count it as one
+  std::uint8_t unused : 6 = 0;  // the facts are eight bytes, which are compared as a whole
+  bool locked = false;          // LOCK prefix, or XCHG with memory
+  bool rep_string = false;      // REP/REPE/REPNE with MOVS, STOS, LODS, SCAS, CMPS: retires once
+};
+
+/// Whether one may move an event or a signal of loads.
+constexpr bool is_load_or_prefetch(const InsnFacts& facts) { return facts.loads != 0 || facts.prefetch; }
+
+/// What a processor's events of retired loads and stores count: MEM_INST_RETIRED, MEM_UOPS_RETIRED, MEM_LOAD_RETIRED and their kin.
+/// The rows of the event tables and the core models both follow from this; a test holds them to it.
+/// source: the vendor's event lists. "Retired load instructions" (Nehalem, Westmere; Skylake and later), "retired load uops" (Ivy
+///         Bridge to Broadwell, Goldmont). Software prefetches: MEM_UOPS_RETIRED.ALL_LOADS of Broadwell and MEM_INST_RETIRED.ALL_LOADS
+///         of Skylake and later name them, and their L1_HIT "all SW prefetches and lock instructions regardless of the data source"
+///         (Skylake and later; Broadwell: "SW prefetches independent of the actual data source"). V. Weaver, "Retired Load
+///         Instructions", measured Nehalem (instructions; cmps once) and Sandy Bridge (uops).
+/// chosen: a uop is an access, and a REP string instruction has one for each element: into how many microcode cuts a long string
+///         is not published. One of no elements counts as an instruction. Where the lists say nothing of prefetches they are none.
+struct RetiredAccesses {
+  bool instructions = false;  // each instruction once, a REP string instruction too; otherwise each access
+  bool prefetches = false;    // software prefetches are loads, and by source L1 hits
+  bool locked_as_l1 = false;  // locked loads are, by source, L1 hits
 };
 
 /// One retired instruction.

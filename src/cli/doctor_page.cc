@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+
+#include "uarch/core_model.h"
 
 namespace zs::cli {
 namespace {
@@ -59,6 +62,32 @@ nlohmann::ordered_json json_of(const Attempt& attempt) {
   return host::errno_name(attempt.error);
 }
 
+constexpr const char* kModelled =
+    "caches, TLBs, prefetchers, coherence, branch prediction, store buffer; cycles, latencies and top-down slots "
+    "estimated";
+constexpr const char* kNotModelled =
+    "not: wrong paths, assists, hyper-threads, other sockets, the kernel's share; `zeroskid list` "
+    "says it of each event, --detail how much is played";
+
+/// Without its version: "skylake-server".
+std::string_view short_name(const uarch::CoreModel& core) { return core.name.substr(0, core.name.find('@')); }
+
+/// What of a core the software PMU knows, on this and any machine.
+std::string modelled_lines() {
+  std::string names;
+  for (const uarch::CoreModel& core : uarch::core_models()) {
+    if (!names.empty()) names += ", ";
+    names += short_name(core);
+  }
+  return line("modelled core", "sw", kModelled) + line("", "", kNotModelled) + line("", "", "of " + names);
+}
+
+nlohmann::ordered_json modelled_json() {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const uarch::CoreModel& core : uarch::core_models()) names.push_back(short_name(core));
+  return {{"what", kModelled}, {"without", kNotModelled}, {"cpus", names}};
+}
+
 /// "costs            1.3    times native: counting"
 std::string cost_lines(const Costs& costs) {
   std::string page;
@@ -82,6 +111,7 @@ std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis, c
   page += lines("software PMU", diagnosis.software);
   page += line("precise events", diagnosis.precise_events, diagnosis.precise_why);
   page += line("branch records", diagnosis.branch_records, diagnosis.branch_why);
+  page += modelled_lines();
   page += lines("virtual PC", diagnosis.virtual_pc);
   page += facts.stock_perf.empty() ? line("stock perf", "none", "not needed; `zeroskid report` reads the recordings")
                                    : line("stock perf", "ready", facts.stock_perf + " reads the recordings too");
@@ -101,6 +131,7 @@ std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, c
                       {"virtual_pc", json_of(diagnosis.virtual_pc)}};
   json["precise_events"] = {{"backend", diagnosis.precise_events}, {"why", diagnosis.precise_why}};
   json["branch_records"] = {{"backend", diagnosis.branch_records}, {"why", diagnosis.branch_why}};
+  json["modelled_core"] = modelled_json();
 
   Json leaf_a = nullptr;
   if (cpuid.perfmon_leaf)

@@ -49,6 +49,11 @@ software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
 precise events   sw     :p :pp :ppp; address and registers exact; data source and latency modelled
                         (mem record)
 branch records   sw     LBR 32-deep; BTS in the virtual PC only
+modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction, store buffer;
+                        cycles, latencies and top-down slots estimated
+                        not: wrong paths, assists, hyper-threads, other sockets, the kernel's share;
+                        `zeroskid list` says it of each event, --detail how much is played
+                        of haswell, icelake-server, sapphire-rapids, skylake-server, westmere, zen4
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
 Use: zeroskid record -e instructions:ppp -- PROGRAM
@@ -73,6 +78,11 @@ software PMU     ready  ptrace not needed, no privileges; AVX-512 code supported
 precise events   sw     :p :pp :ppp; address and registers exact; data source and latency modelled
                         (mem record)
 branch records   sw     LBR 32-deep; BTS in the virtual PC only
+modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction, store buffer;
+                        cycles, latencies and top-down slots estimated
+                        not: wrong paths, assists, hyper-threads, other sockets, the kernel's share;
+                        `zeroskid list` says it of each event, --detail how much is played
+                        of haswell, icelake-server, sapphire-rapids, skylake-server, westmere, zen4
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       none   not needed; `zeroskid report` reads the recordings
 Use: zeroskid record -e instructions:ppp -- PROGRAM
@@ -91,6 +101,11 @@ software PMU     denied memfd_create gives EPERM
                         -> allow memfd_create in the seccomp profile
 precise events   no     the software PMU is not ready
 branch records   no     the software PMU is not ready
+modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction, store buffer;
+                        cycles, latencies and top-down slots estimated
+                        not: wrong paths, assists, hyper-threads, other sockets, the kernel's share;
+                        `zeroskid list` says it of each event, --detail how much is played
+                        of haswell, icelake-server, sapphire-rapids, skylake-server, westmere, zen4
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
 )" + 1);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "arch/events/tables.h"
 #include "cli/branch_filter.h"
 #include "cli/command_line.h"
 #include "cli/detail_choice.h"
@@ -77,6 +78,20 @@ Result<void> choose_branches(const Words& words, const arch::CpuModel& model, Re
   return {};
 }
 
+/// An overflow arms PEBS and the next occurrence is recorded, so a period of 1 gives every second one (the arming rule).
+void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel& model, RecordOptions& out) {
+  if (event.kind != session::EventKind::Hardware || event.precise == 0 || event.period != 1 || event.frequency != 0)
+    return;
+  const arch::Event* const row = arch::find_event(model, arch::PerfEvtSel{event.select});
+  if (event.precise_distribution || row == nullptr || row->meaning == nullptr) return;
+  const bool at_overflow = row->precise == arch::Precise::No ? model.pebs_of_any_event : !model.exact_counters.empty();
+  if (at_overflow) return;
+  const std::string plain = event.name.substr(0, event.name.rfind(':'));
+  out.notices.push_back(
+      Error{event.name + " -c 1: every second one is sampled; an overflow arms PEBS, which records the next",
+            "-e " + plain + " -c 1 samples each, at the instruction behind it"});
+}
+
 Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   if (words.count != 0 && words.frequency != 0)
     return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
@@ -107,6 +122,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .precise_ip = event.precise});
   }
   if (auto detail = choose_detail(words.run, model, out.config); !detail) return detail;
+  for (const session::EventSpec& event : out.config.events) warn_of_every_second(event, model, out);
   out.description.branch_prediction_known = out.config.branch_stack && out.config.detail != session::Detail::Exact;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
   if (!banks) return banks.error();

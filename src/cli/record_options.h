@@ -22,7 +22,8 @@ struct RecordOptions {
   std::string output = "perf.data";
   bool quiet = false, verbose = false;
   int instruction_event = -1;
-  std::size_t pmus = 0;  // banks the events take
+  std::size_t pmus = 0;        // banks the events take
+  std::vector<Error> notices;  // to be said before the program runs
   std::vector<std::string> program;
 };
 

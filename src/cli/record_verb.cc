@@ -55,6 +55,9 @@ int run(const Arguments& arguments, RecordKind kind) {
   if (const auto status = parse_record_options(arguments, options, kind)) return *status;
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
+  if (!options.quiet) {
+    for (const Error& notice : options.notices) say(notice);
+  }
 
   options.description.command_line = arguments.words;
   if (kind == RecordKind::Memory)

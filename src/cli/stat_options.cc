@@ -28,6 +28,7 @@ const std::vector<std::string> kHpctoolEvents = {"instructions", "cycles",     "
                                                  "0x004100C5",   "0x00414F2E", "0x0041412E"};
 constexpr std::string_view kHpctool = "hpctool";
 constexpr std::string_view kHpctoolCsv = "hpctool-csv";
+constexpr const char* kWholeRun = "1000000000000000i";  // a window longer than any run
 struct NamedFormat {
   std::string_view name;
   WindowFormat format;
@@ -170,7 +171,11 @@ Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
   if (!out.format.empty()) {
     const auto named = std::ranges::find(kFormats, out.format, &NamedFormat::name);
     if (named == std::end(kFormats)) return Error{"--format " + out.format + ": no such format", "csv or hpctool-csv"};
-    if (out.windows.every.empty()) return Error{"--format " + out.format + ": has rows of windows only", "-I 50000i"};
+    if (out.windows.every.empty() && named->format == WindowFormat::HpctoolCsv) {
+      out.windows.every.emplace_back(kWholeRun);  // HPCTool's polling: one row
+    } else if (out.windows.every.empty()) {
+      return Error{"--format " + out.format + ": has rows of windows only", "-I 50000i"};
+    }
     if (out.json || !out.separator.empty()) return Error{"--format, -x and -j exclude each other", ""};
     out.window_format = named->format;
   } else if (out.json) {
@@ -299,7 +304,8 @@ std::optional<int> parse_stat_options(const Arguments& arguments, StatOptions& o
   line.group("How it is printed");
   line.value("-x,--field-separator", out.separator, "SEP", "Columns as perf stat -x has them, with SEP between");
   line.flag("-j,--json-output", out.json, "A JSON object per line, as perf stat -j");
-  line.value("--format", out.format, "csv|hpctool-csv", "With -I: a table for `zeroskid plot`");
+  line.value("--format", out.format, "csv|hpctool-csv",
+             "With -I: a table for `zeroskid plot`; hpctool-csv\nwithout -I: one row of the whole run");
   line.value("-o,--output", out.output, "FILE", "Where to [stderr]");
   line.value("--color", out.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", out.quiet, "No progress line");

@@ -135,6 +135,19 @@ bool accesses_nothing(const ZydisDecodedInstruction& raw) {
   }
 }
 
+bool is_prefetch(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_PREFETCH:
+    case ZYDIS_MNEMONIC_PREFETCHNTA:
+    case ZYDIS_MNEMONIC_PREFETCHT0:
+    case ZYDIS_MNEMONIC_PREFETCHT1:
+    case ZYDIS_MNEMONIC_PREFETCHT2:
+    case ZYDIS_MNEMONIC_PREFETCHW:
+    case ZYDIS_MNEMONIC_PREFETCHWT1: return true;
+    default: return false;
+  }
+}
+
 enum class StateArea { No, Saves, Restores };
 
 StateArea state_area(ZydisMnemonic mnemonic) {
@@ -369,6 +382,7 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
   insn.flow = classify_flow(raw, operands, virtual_time);
   insn.facts.branch = branch_kind(insn.flow);
   insn.facts.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
+  insn.facts.prefetch = is_prefetch(raw.mnemonic);
   insn.facts.rep_string = is_rep_string(raw);
   insn.modrm_at = (raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) ? raw.raw.modrm.offset : std::uint8_t{0};
   insn.sib_at = (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) ? raw.raw.sib.offset : std::uint8_t{0};

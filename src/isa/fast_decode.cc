@@ -211,6 +211,7 @@ constexpr Row resolve(const OpcodeLine& line, Place place) {
   facts.fp = fp_of(more.fp, place);
   facts.fp_weight = fp_weight_of(more.fp);
   facts.nop = more.nop;
+  facts.prefetch = more.prefetch;
   facts.loads = (row.flags & (kPop | kLeave)) != 0;
   facts.stores = (row.flags & kPush) != 0;
   row.facts[0] = facts;

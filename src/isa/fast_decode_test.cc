@@ -48,6 +48,7 @@ std::string differences(const Insn& fast, const Insn& zydis) {
   compare("facts.loads", fast.facts.loads, zydis.facts.loads);
   compare("facts.stores", fast.facts.stores, zydis.facts.stores);
   compare("facts.nop", fast.facts.nop, zydis.facts.nop);
+  compare("facts.prefetch", fast.facts.prefetch, zydis.facts.prefetch);
   compare("facts.locked", fast.facts.locked, zydis.facts.locked);
   compare("facts.rep_string", fast.facts.rep_string, zydis.facts.rep_string);
   compare("gprs", fast.gprs, zydis.gprs);

@@ -59,6 +59,7 @@ struct More {
   int w = -1;          // VEX.W, where only one value will do
   Fp fp = Fp::No;
   bool nop = false;
+  bool prefetch = false;
   bool always_locked = false;  // XCHG, on memory
   bool no_rex = false;         // with REX it is another instruction
   bool bit_string = false;     // ModRM.reg reaches beyond the memory operand
@@ -167,8 +168,8 @@ inline constexpr OpcodeLine kLines[] = {
     // ---- 0F: general registers ----
     {Of, None,  0x05, 0x05, "cx r11",        {.flow = Flow::Syscall}},
     {Of, None,  0x0B, 0x0B, "",              {.flow = Flow::Stop}},       // UD2
-    {Of, None,  0x0D, 0x0D, "Mb?",           {.group = reg(1)}},          // PREFETCHW
-    {Of, None,  0x18, 0x18, "Mb?",           {.group = regs(0, 3)}},      // PREFETCHh
+    {Of, None,  0x0D, 0x0D, "Mb?",           {.group = reg(1), .prefetch = true}},     // PREFETCHW
+    {Of, None,  0x18, 0x18, "Mb?",           {.group = regs(0, 3), .prefetch = true}},  // PREFETCHh
     {Of, F3,    0x1E, 0x1E, "U",             {.group = reg(7), .endbr = true}},
     {Of, Sized, 0x1F, 0x1F, "Ev? Gv",        {.nop = true}},
     {Of, Sized, 0x40, 0x4F, "Gv Ev"},                                     // CMOVcc

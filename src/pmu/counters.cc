@@ -19,6 +19,20 @@ using arch::PerfEvtSel;
 
 namespace {
 
+/// The same meaning where fences count as stores.
+constexpr const arch::EventMeaning* with_fences(const arch::EventMeaning* meaning) {
+  constexpr struct {
+    const arch::EventMeaning *without, *with;
+  } kPairs[] = {{&arch::kStores, &arch::kStoresAndFences},
+                {&arch::kLoadsAndStores, &arch::kLoadsStoresAndFences},
+                {&arch::kStoreInstructions, &arch::kStoreInstructionsAndFences},
+                {&arch::kMemoryInstructions, &arch::kMemoryInstructionsAndFences}};
+  for (const auto& pair : kPairs) {
+    if (meaning == pair.without) return pair.with;
+  }
+  return meaning;
+}
+
 constexpr void put(CounterSet& set, std::uint64_t bit, bool in) { set.bits = in ? set.bits | bit : set.bits & ~bit; }
 
 }  // namespace
@@ -114,10 +128,7 @@ void Counters::choose_meaning(unsigned n) {
   counter.meaning = load_latency       ? &arch::kLatencyLoads
                     : whole != nullptr ? whole->meaning
                                        : arch::meaning_of(model_, select);
-  if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) {
-    if (counter.meaning == &arch::kStores) counter.meaning = &arch::kStoresAndFences;
-    if (counter.meaning == &arch::kLoadsAndStores) counter.meaning = &arch::kLoadsStoresAndFences;
-  }
+  if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) counter.meaning = with_fences(counter.meaning);
 }
 
 /// EDGE, INV, ANY and CMASK give up the exact kind of precision.

@@ -214,7 +214,7 @@ TEST(Counters, OverflowAtTheEighthInstructionFromMinus8) {
 }
 
 TEST(Counters, CarryOnBehindTheWrapWithTheRestOfTheInstructionsEvents) {
-  TestPmu t;
+  TestPmu t{TestPmu::kCountsAccesses};
   t.wr(kSelect0, kCountLoads);
   t.wr(kFullPmc0, minus(3));
   t.retire(load_at(0x1000, 0x5000, 10));
@@ -223,35 +223,35 @@ TEST(Counters, CarryOnBehindTheWrapWithTheRestOfTheInstructionsEvents) {
 }
 
 TEST(Counters, AddOnePerInstructionThatReachesCmask) {
-  TestPmu t;
+  TestPmu t{TestPmu::kCountsAccesses};
   t.wr(kSelect0, kCountLoads | 2U << 24);
   for (const unsigned loads : {0U, 1U, 2U, 3U, 1U, 2U}) t.retire(load_at(0x1000, 0x5000, loads));
   EXPECT_EQ(t.rd(kPmc0), 3U);
 }
 
 TEST(Counters, AddOnePerInstructionBelowCmaskWithInv) {
-  TestPmu t;
+  TestPmu t{TestPmu::kCountsAccesses};
   t.wr(kSelect0, kCountLoads | 2U << 24 | 1U << 23);
   for (const unsigned loads : {0U, 1U, 2U, 3U, 1U, 2U}) t.retire(load_at(0x1000, 0x5000, loads));
   EXPECT_EQ(t.rd(kPmc0), 3U);
 }
 
 TEST(Counters, IgnoreInvWhileCmaskIs0) {
-  TestPmu t;
+  TestPmu t{TestPmu::kCountsAccesses};
   t.wr(kSelect0, kCountLoads | 1U << 23);
   for (const unsigned loads : {0U, 1U, 2U, 3U, 1U, 2U}) t.retire(load_at(0x1000, 0x5000, loads));
   EXPECT_EQ(t.rd(kPmc0), 9U);
 }
 
 TEST(Counters, IgnoreInvWhileCmaskIs0WithEToo) {
-  TestPmu t;
+  TestPmu t{TestPmu::kCountsAccesses};
   t.wr(kSelect0, kCountLoads | 1U << 23 | 1U << 18);
   for (const unsigned loads : {0U, 1U, 2U, 0U, 0U, 3U}) t.retire(load_at(0x1000, 0x5000, loads));
   EXPECT_EQ(t.rd(kPmc0), 2U);
 }
 
 TEST(Counters, CountWithEOnlyWhereTheConditionBecomesTrue) {
-  TestPmu t;
+  TestPmu t{TestPmu::kCountsAccesses};
   t.wr(kSelect0, kCountLoads | 1U << 18);
   t.wr(kSelect1, kCountLoads | 1U << 18 | 2U << 24 | 1U << 23);  // rising edges of "fewer than 2"
   for (const unsigned loads : {1U, 1U, 0U, 2U, 3U, 0U, 0U, 1U}) t.retire(load_at(0x1000, 0x5000, loads));
@@ -390,7 +390,7 @@ TEST(Headroom, Is0ForAConditionalCounterAndItsEventIsWhatItNeedsToSee) {
   TestPmu t;
   t.wr(kSelect0, kCountLoads | 2U << 24);
   ASSERT_THAT(t.pmu.lanes(), SizeIs(1));
-  EXPECT_EQ(t.pmu.lanes()[0].count, arch::kLoads.count);
+  EXPECT_EQ(t.pmu.lanes()[0].count, arch::kLoadOrPrefetchInstructions.count);
   EXPECT_EQ(t.pmu.headroom(0), 0U);
   t.wr(kSelect0, kCountLoads | 2U << 24 | 1U << 23);
   ASSERT_THAT(t.pmu.lanes(), SizeIs(1));

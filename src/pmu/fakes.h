@@ -86,6 +86,9 @@ class TestPmu {
   static constexpr std::uint64_t kBranches = FakeMemory::kStart + 0x200;
   static constexpr std::uint64_t kRecords = FakeMemory::kStart + 0x400;
 
+  /// Its events of retired loads count each access, so one instruction can have several.
+  static constexpr std::string_view kCountsAccesses = "haswell";
+
   explicit TestPmu(std::string_view name = "skylake-server")
       : TestPmu(*arch::find_cpu_model(name), arch::find_cpu_model(name)->quirks) {}
   TestPmu(std::string_view name, arch::QuirkSet quirks) : TestPmu(*arch::find_cpu_model(name), quirks) {}
@@ -201,7 +204,7 @@ class TestPmu {
 inline arch::Retired load_at(std::uint64_t ip, std::uint64_t address, std::uint64_t loads = 1) {
   arch::Retired r;
   r.ip = ip;
-  r.loads = 1;
+  r.loads = loads != 0;
   r.load_count = loads;
   r.data_address = address;
   return r;
@@ -230,7 +233,7 @@ constexpr std::uint64_t minus(std::uint64_t n) { return (std::uint64_t{1} << 48)
 
 // PERFEVTSEL values: EN | USR, and INT where it is named so.
 inline constexpr std::uint64_t kCountInstructions = 0x41'00C0, kCountPrecDist = 0x41'01C0, kCountLoads = 0x41'81D0,
-                               kCountAnyMemory = 0x41'83D0, kCountBranches = 0x41'00C4, kCountNops = 0x41'02C0,
-                               kInt = 0x10'0000;
+                               kCountStores = 0x41'82D0, kCountAnyMemory = 0x41'83D0, kCountBranches = 0x41'00C4,
+                               kCountNops = 0x41'02C0, kInt = 0x10'0000;
 
 }  // namespace zs::pmu

@@ -709,7 +709,9 @@ TEST(Windows, EndByWhicheverEventComesFirstAndAllStartAnew) {
 }
 
 TEST(Windows, AnInstructionThatPassesTheEndByIsNotSplitNorChargedToTheNext) {
-  Recorded out{windowed({instructions(0, 0), loads(3, 0)}, {1})};
+  RecordingConfig config = windowed({instructions(0, 0), loads(3, 0)}, {1});
+  config.cpu_model = "haswell@1";  // whose event counts each load of an instruction
+  Recorded out{config};
   FakeThread thread{out.recorder, kMain};
   for (int i = 0; i < 4; ++i) thread.run({.ip = kText, .loads = 2, .address = 0x2000});
   thread.exit();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "arch/retired.h"
 #include "base/units.h"
 #include "uarch/replacement/policy_spec.h"
 
@@ -80,11 +81,12 @@ struct MemoryParameters {
   std::uint32_t blocked_forward_cycles = 0;  // in addition, when an older store covers only a part of it
   std::uint32_t alias_cycles = 0;            // in addition, when an older store has the same bits 11..0
   std::uint32_t split_cycles = 0;            // in addition, when an access crosses a line
+  std::uint32_t page_split_cycles = 0;       // of a load, in addition to that, when it crosses a page
   std::uint32_t lock_cycles = 0;             // a locked read-modify-write that hits L1
   // A general register's data comes from the store at once where both are of the same bytes; or only where they write the address alike.
   bool renames_memory = false;
   bool renames_alike_only = false;
-  bool locked_loads_count_as_l1 = false;  // in the retired-load events, whatever their source
+  arch::RetiredAccesses retired;  // what the signals of retired loads and stores count
 
   PrefetchParameters prefetch;
 };

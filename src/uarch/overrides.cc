@@ -116,6 +116,7 @@ constexpr Row kRows[] = {
     ZS_KEY("llc.ways", memory.llc.ways),
     ZS_KEY("lock.cycles", memory.lock_cycles),
     ZS_KEY("next-line", memory.prefetch.next_line),
+    ZS_KEY("page-split.cycles", memory.page_split_cycles),
     ZS_KEY("page-walkers", memory.page_walkers),
     ZS_KEY("pde-cache", memory.pde_cache),
     ZS_KEY("snoop-hit.cycles", memory.snoop_hit_cycles),

@@ -111,6 +111,20 @@ class Arguments(unittest.TestCase):
             self.assertIn(message, self.refused("stat", *options, "true"))
 
 
+class EverySecond(tool.InFolder):
+    """An overflow arms PEBS, so what is asked to be sampled each time is sampled every second time."""
+    def said(self, event, *words):
+        return tool.run("record", "-o", "perf.data", "-e", event, *words, "--", "true", folder=self.folder).err
+
+    def test_is_said_with_what_samples_each(self):
+        self.assertIn("zeroskid: branches:pp -c 1: every second one is sampled; an overflow arms PEBS, which records the next\n"
+                      "hint: -e branches -c 1 samples each, at the instruction behind it\n", self.said("branches:pp", "-c", "1"))
+        for words in (["branches:pp", "-c", "2"], ["branches", "-c", "1"], ["instructions:ppp", "-c", "1"],
+                      ["branches:pp", "-c", "1", "-q"]):
+            with self.subTest(words=words):
+                self.assertNotIn("every second", self.said(*words))
+
+
 class FullOutput(unittest.TestCase):
     """Nothing that does not reach stdout counts as printed."""
 

@@ -9,6 +9,7 @@ SNOOPS = ["xsnp_none", "xsnp_miss", "xsnp_hit", "xsnp_hitm"]
 
 PROGRAMS = {
     "qsort": ["qsort_static"],
+    "software prefetches": ["prefetches"],
     "string instructions": ["rep_strings"],
     "gathers": ["avx2_kernels"],
     "indirect branches": ["indirect_branches"],

@@ -269,6 +269,7 @@ std::optional<Meaning> Decoder::decode(std::span<const std::byte> code) const {
   if (const auto kind = line_kind(ZydisMnemonicGetString(insn.mnemonic))) {
     meaning.line = memory_operand(insn, operands.data(), operands[0]);
     meaning.line_kind = *kind;
+    meaning.facts.prefetch = *kind != arch::AccessKind::Flush;
   }
   if (touches_no_memory(insn)) return meaning;
 

@@ -56,17 +56,20 @@ struct Counts {
   std::uint64_t instructions = 0, nops = 0;
   std::uint64_t branches = 0, conditional = 0, conditional_taken = 0, near_taken = 0;
   std::uint64_t calls = 0, returns = 0, indirect = 0, far = 0;
-  std::uint64_t loads = 0, stores = 0, locked = 0, split_loads = 0, split_stores = 0;
+  // Instructions that have any, as the default CPU model's events count them; software prefetches are loads there.
+  std::uint64_t loads = 0, stores = 0, memory = 0, locked = 0, split_loads = 0, split_stores = 0;
   std::array<std::uint64_t, 9> fp{};  // by arch::FpArith
 
   void add(const TraceRecord& record, const arch::InsnFacts& facts) {
     const bool taken = (record.facts & trace_bit::kTaken) != 0;
     ++instructions;
     nops += facts.nop;
-    loads += record.loads;
-    stores += record.stores;
-    split_loads += record.split_loads;
-    split_stores += record.split_stores;
+    const bool is_load = is_load_or_prefetch(facts), is_store = facts.stores != 0;
+    loads += is_load;
+    stores += is_store;
+    memory += is_load || is_store;
+    split_loads += record.split_loads != 0;
+    split_stores += record.split_stores != 0;
     locked += facts.locked;
     fp[static_cast<std::size_t>(facts.fp)] += facts.fp_weight;
     if (facts.branch == BranchKind::None) return;
@@ -98,7 +101,7 @@ struct Counts {
         {"br_inst_retired.far_branch", far},
         {"mem_inst_retired.all_loads", loads},
         {"mem_inst_retired.all_stores", stores},
-        {"mem_inst_retired.any", loads + stores},
+        {"mem_inst_retired.any", memory},
         {"mem_inst_retired.lock_loads", locked},
         {"mem_inst_retired.split_loads", split_loads},
         {"mem_inst_retired.split_stores", split_stores},
@@ -166,14 +169,15 @@ std::uint32_t fact_bits(const arch::InsnFacts& facts) {
   return static_cast<std::uint32_t>(facts.branch) << bit::kBranchKindShift |
          static_cast<std::uint32_t>(facts.fp) << bit::kFpClassShift |
          static_cast<std::uint32_t>(facts.fp_weight) << bit::kFpWeightShift | (facts.nop ? bit::kNop : 0) |
-         (facts.locked ? bit::kLocked : 0) | (facts.rep_string ? bit::kRepString : 0);
+         (facts.locked ? bit::kLocked : 0) | (facts.rep_string ? bit::kRepString : 0) |
+         (is_load_or_prefetch(facts) ? bit::kLoads : 0) | (facts.stores != 0 ? bit::kStores : 0);
 }
 
 /// The accesses of one step, added to the instruction they belong to. A REP string instruction touches each operand
 /// `elements` times, upwards or, with DF set, downwards.
 void add_accesses(TraceRecord& record, const Meaning& meaning, const Registers& before, std::uint32_t elements) {
   const bool downwards = (before.eflags & (1U << 10)) != 0;
-  for (std::size_t i = 0; i < meaning.operands && elements > 0; ++i) {
+  for (std::size_t i = 0; i < meaning.operands; ++i) {
     const MemoryOperand& operand = meaning.operand[i];
     const auto address = address_of(meaning, operand, before);
     const std::uint64_t stride = downwards ? -std::uint64_t{operand.bytes} : operand.bytes;

@@ -5,7 +5,7 @@ import shutil
 #: Small programs of ours: static ones first, no libc at all in the .S ones.
 GUESTS = [
     ["{strings}/small_rep_movsb"], ["{strings}/small_loop_cmpsw"],
-    ["{guests}/rep_strings"], ["{guests}/r11_forms"], ["{guests}/flags_across_blocks"],
+    ["{guests}/rep_strings"], ["{guests}/prefetches"], ["{guests}/r11_forms"], ["{guests}/flags_across_blocks"],
     ["{guests}/indirect_branches"], ["{guests}/stack_pointer_forms"], ["{guests}/loops_and_jrcxz"],
     ["{guests}/computed_goto"], ["{guests}/setjmp_longjmp"], ["{guests}/qsort_static"], ["{guests}/fp_kernels"],
     ["{guests}/static_pie"], ["{guests}/avx2_kernels"], ["{guests}/avx512_kernels"],
@@ -25,7 +25,7 @@ INSTALLED = [
 ]
 
 #: What `make test` compares: every kind once, few steps each.
-QUICK = {"small_rep_movsb", "small_loop_cmpsw", "r11_forms", "flags_across_blocks", "indirect_branches",
+QUICK = {"small_rep_movsb", "small_loop_cmpsw", "prefetches", "r11_forms", "flags_across_blocks", "indirect_branches",
          "stack_pointer_forms", "loops_and_jrcxz", "computed_goto", "setjmp_longjmp", "fp_kernels", "static_pie",
          "avx2_kernels", "avx512_kernels", "true", "echo", "dash"}
 

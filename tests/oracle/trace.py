@@ -6,7 +6,7 @@ GPRS = ("ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11"
 
 _HEADER = struct.Struct("<8sII")
 _RECORD = struct.Struct("<21Q6I")
-_TAKEN, _NOP, _LOCKED, _REP, _NEVER_RETURNED = (1 << bit for bit in range(10, 15))
+_TAKEN, _NOP, _LOCKED, _REP, _NEVER_RETURNED, _LOADS, _STORES = (1 << bit for bit in range(10, 17))
 _BRANCH_KINDS = ("none", "conditional", "relative jump", "indirect jump", "relative call", "indirect call", "return", "far")
 
 
@@ -27,6 +27,8 @@ class Step:
     taken = property(lambda self: bool(self.facts & _TAKEN))
     nop = property(lambda self: bool(self.facts & _NOP))
     locked = property(lambda self: bool(self.facts & _LOCKED))
+    is_load = property(lambda self: bool(self.facts & _LOADS))
+    is_store = property(lambda self: bool(self.facts & _STORES))
     never_returned = property(lambda self: bool(self.facts & _NEVER_RETURNED))
 
     def __str__(self):

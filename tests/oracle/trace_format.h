@@ -25,6 +25,8 @@ inline constexpr std::uint32_t kNop = 1U << 11;
 inline constexpr std::uint32_t kLocked = 1U << 12;
 inline constexpr std::uint32_t kRepString = 1U << 13;
 inline constexpr std::uint32_t kNeverReturned = 1U << 14;  // the system call that ended the program
+inline constexpr std::uint32_t kLoads = 1U << 15;          // reads memory, or is a software prefetch
+inline constexpr std::uint32_t kStores = 1U << 16;         // writes memory
 }  // namespace trace_bit
 
 struct TraceRecord {

@@ -42,6 +42,30 @@ static uint64_t chase(long rounds, size_t bytes) {
   return (uint64_t)here & 1;
 }
 
+/* One load behind the other; of two loads of a line the second finds it on its way. */
+static uint64_t walk(long rounds, size_t bytes, int loads) {
+  const char* const at = bytes_of(bytes);
+  uint64_t sum = 0;
+  for (long i = 0; i < rounds; ++i) {
+    const char* const here = at + (size_t)i * (loads == 2 ? kLine : 8) % bytes;
+    sum += *(volatile const uint64_t*)here;
+    if (loads == 2) sum += *(volatile const uint64_t*)(here + 32);
+  }
+  return sum;
+}
+
+/* A load that misses, and three behind it that hit. */
+static uint64_t mixed(long rounds, size_t bytes) {
+  const char* const at = bytes_of(bytes);
+  volatile uint64_t near[3] = {1, 2, 3};
+  uint64_t sum = 0;
+  for (long i = 0; i < rounds; ++i) {
+    sum += *(volatile const uint64_t*)(at + (next_random() % (bytes / kLine)) * kLine);
+    sum += near[0] + near[1] + near[2];
+  }
+  return sum & 1;
+}
+
 static uint64_t stores(long rounds, size_t bytes) {
   char* const at = bytes_of(bytes);
   const uint64_t mask = bytes / kLine - 1;
@@ -85,6 +109,82 @@ static uint64_t compare_and_swap(long rounds) {
   return word & 1;
 }
 
+/* Pairs that differ in one thing: where a load is, or what was stored before it. */
+static char field[3 * 4096] __attribute__((aligned(4096)));
+
+/* Each load gives the address of the next, which is itself, `at` bytes into two pages. */
+static uint64_t chase_at(long rounds, size_t at) {
+  char* here = field + at;
+  memcpy(here, &here, sizeof here);
+  for (long i = 0; i < rounds; i += 50) __asm__ volatile(".rept 50\n mov (%0), %0\n .endr" : "+r"(here));
+  return (uint64_t)here & 1;
+}
+/* The same with a store before each load, `distance` bytes before it. */
+static uint64_t chase_behind(long rounds, size_t distance) {
+  char* here = field + 4096 + 512;
+  memcpy(here, &here, sizeof here);
+  char* const stored = here - distance;
+  for (long i = 0; i < rounds; i += 50) {
+    __asm__ volatile(".rept 50\n movb $0, (%1)\n mov (%0), %0\n .endr" : "+r"(here) : "r"(stored) : "memory");
+  }
+  return (uint64_t)here & 1;
+}
+/* Independent loads, `at` bytes into a page. */
+static uint64_t loads_at(long rounds, size_t at) {
+  char* const here = field + at;
+  for (long i = 0; i < rounds; i += 50) __asm__ volatile(".rept 50\n mov (%0), %%rax\n .endr" : : "r"(here) : "rax");
+  return 0;
+}
+/* Ten stores of so many bytes, each read by a load of four, in flight together. */
+static uint64_t ten_forwards(long rounds, size_t bytes) {
+  for (long i = 0; i < rounds; ++i) {
+    if (bytes == 4) {
+      __asm__ volatile(".set k, 0\n .rept 10\n movl %%ecx, k(%0)\n movl k(%0), %%eax\n .set k, k + 64\n .endr" : : "r"(field) : "rax", "memory");
+    } else {
+      __asm__ volatile(".set k, 0\n .rept 10\n movb %%cl, k(%0)\n movl k(%0), %%eax\n .set k, k + 64\n .endr" : : "r"(field) : "rax", "memory");
+    }
+  }
+  return 0;
+}
+/* A load of a word whose last `bytes` were stored, whose result is stored: through memory and back. */
+static uint64_t through_memory(long rounds, size_t bytes) {
+  uint64_t value = 1;
+  for (long i = 0; i < rounds; i += 50) {
+    if (bytes == 8) {
+      __asm__ volatile(".rept 50\n movq %0, (%1)\n movq (%1), %0\n .endr" : "+r"(value) : "r"(field) : "memory");
+    } else {
+      __asm__ volatile(".rept 50\n movb %b0, (%1)\n movq (%1), %0\n .endr" : "+q"(value) : "r"(field) : "memory");
+    }
+  }
+  return value & 1;
+}
+/* Divisions of 32 bits, each by itself or of the quotient before. */
+static uint64_t divisions(long rounds, size_t chained) {
+  uint32_t value = 1000000;
+  for (long i = 0; i < rounds; i += 10) {
+    if (chained != 0) {
+      __asm__ volatile(".rept 10\n xorl %%edx, %%edx\n divl %1\n .endr" : "+a"(value) : "r"(1) : "rdx");
+    } else {
+      __asm__ volatile(".rept 10\n movl $1000000, %%eax\n xorl %%edx, %%edx\n divl %0\n .endr" : : "r"(7) : "rax", "rdx");
+    }
+  }
+  return value & 1;
+}
+/* Whole lines written one behind the other, by streaming stores or by plain ones. */
+static uint64_t lines_written(long rounds, size_t streaming) {
+  const size_t bytes = (size_t)32 << 20;
+  char* const at = bytes_of(bytes);
+  for (long i = 0; i < rounds; ++i) {
+    char* const line = at + (size_t)i * kLine % bytes;
+    if (streaming != 0) {
+      __asm__ volatile("movntdq %%xmm0, (%0)\n movntdq %%xmm0, 16(%0)\n movntdq %%xmm0, 32(%0)\n movntdq %%xmm0, 48(%0)" : : "r"(line) : "memory");
+    } else {
+      __asm__ volatile("movdqa %%xmm0, (%0)\n movdqa %%xmm0, 16(%0)\n movdqa %%xmm0, 32(%0)\n movdqa %%xmm0, 48(%0)" : : "r"(line) : "memory");
+    }
+  }
+  return 0;
+}
+
 /* Each addition has the data that the one before has stored. */
 static uint64_t count(long rounds) {
   for (long i = 0; i < rounds; ++i) __asm__ volatile("addq $1, %0" : "+m"(word));
@@ -120,6 +220,26 @@ int main(int argc, char** argv) {
   uint64_t result = 0;
   if (strcmp(name, "chase") == 0) {
     result = chase(rounds, bytes);
+  } else if (strcmp(name, "chase_at") == 0) {
+    result = chase_at(rounds, bytes);
+  } else if (strcmp(name, "chase_behind") == 0) {
+    result = chase_behind(rounds, bytes);
+  } else if (strcmp(name, "loads_at") == 0) {
+    result = loads_at(rounds, bytes);
+  } else if (strcmp(name, "ten_forwards") == 0) {
+    result = ten_forwards(rounds, bytes);
+  } else if (strcmp(name, "through_memory") == 0) {
+    result = through_memory(rounds, bytes);
+  } else if (strcmp(name, "divisions") == 0) {
+    result = divisions(rounds, bytes);
+  } else if (strcmp(name, "lines") == 0) {
+    result = lines_written(rounds, bytes);
+  } else if (strcmp(name, "walk") == 0) {
+    result = walk(rounds, bytes, 1);
+  } else if (strcmp(name, "pairs") == 0) {
+    result = walk(rounds, bytes, 2);
+  } else if (strcmp(name, "mixed") == 0) {
+    result = mixed(rounds, bytes);
   } else if (strcmp(name, "stores") == 0) {
     result = stores(rounds, bytes);
   } else if (strcmp(name, "branches") == 0) {

@@ -202,6 +202,13 @@ class Windows(unittest.TestCase):
         self.assertEqual({row[0] for row in rows[:-1]}, {b"50000"})
         self.assertEqual({row[3] for row in rows[1:-1]}, {b"25000"})
         self.assertEqual(rows[-1][0], b"7")
+        # Without windows, what HPCTool counts between two marks: one row of everything.
+        whole = to_file("--format", "hpctool-csv", guest("known_loop"), "long").split(b"\r\n")
+        self.assertEqual(len(whole), 3)
+        self.assertEqual(whole[0], lines[0])
+        ended = [int(cell) for cell in whole[1].split(b",")]
+        self.assertEqual(ended[0], sum(int(row[0]) for row in rows))
+        self.assertEqual(ended[3], sum(int(row[3]) for row in rows))
 
     def test_of_two_runs_at_once_do_not_mix(self):
         command = [ZEROSKID, "stat", "-I", "999i", "--virtual-time", "--format", "csv", "-o"]

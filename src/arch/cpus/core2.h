@@ -39,6 +39,7 @@ inline constexpr CpuModel kCore2V1{
     .transactions = false,
     .x2apic = false,
     .tsc_deadline = false,
+    .retired_accesses = {.instructions = true},
     .quirks = {Quirk::BtsFlagsAreZero},
     .events = core2_events,
 };

@@ -43,6 +43,7 @@ inline constexpr CpuModel kHaswell1{
     .transactions = false,
     .offcore_registers = 2,
     .offcore_bits = 0x3F'FFFF'8FFF,
+    .retired_accesses = {.prefetches = true},
     .events = haswell_events,
 };
 static_assert(is_consistent(kHaswell1) && kHaswell1.capabilities.raw() == 0x32C4);

@@ -47,6 +47,7 @@ inline constexpr CpuModel kIcelakeServer1{
     .offcore_registers = 2,
     .offcore_bits = 0x3F'FFFF'BFFF,
     .metrics_fields = 4,
+    .retired_accesses = {.instructions = true, .prefetches = true, .locked_as_l1 = true},
     .events = icelake_server_events,
 };
 static_assert(is_consistent(kIcelakeServer1) && kIcelakeServer1.capabilities.raw() == 0xF4C5);

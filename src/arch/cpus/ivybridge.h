@@ -44,6 +44,7 @@ inline constexpr CpuModel kIvybridge1{
     .transactions = false,
     .offcore_registers = 2,
     .offcore_bits = 0x3F'807F'8FFF,
+    .retired_accesses = {.prefetches = true},
     .events = ivybridge_events,
 };
 static_assert(is_consistent(kIvybridge1) && kIvybridge1.capabilities.raw() == 0x31C3);

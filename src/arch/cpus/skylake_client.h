@@ -43,6 +43,7 @@ inline constexpr CpuModel kSkylakeClient1{
     .frontend_bits = 0x7F'FF17,
     .offcore_registers = 2,
     .offcore_bits = 0x3F'FFFF'8FFF,
+    .retired_accesses = {.instructions = true, .prefetches = true, .locked_as_l1 = true},
     .events = skylake_client_events,
 };
 static_assert(is_consistent(kSkylakeClient1) && kSkylakeClient1.capabilities.raw() == 0x33C5);

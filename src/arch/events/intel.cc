@@ -892,23 +892,23 @@ constexpr Row kRows[] = {
         "machine clears for self-modifying code")},
     {Glm, not_modelled("machine_clears.smc", 0xC3, 0x01, every, No,
         "machine clears for self-modifying code")},
-    {SklSkx, exact("mem_inst_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
-        "loads retired: one per memory operand read, per element with REP").with_address()
+    {SklSkx, exact("mem_inst_retired.all_loads", 0xD0, 0x81, every, Yes, kLoadOrPrefetchInstructions,
+        "instructions retired that load, a REP string instruction once, and software prefetches").with_address()
         .also("mem_uops_retired.all_loads mem_inst_retired.loads")},
-    {IcxSpr, exact("mem_inst_retired.all_loads", 0xD0, 0x81, any_of(4), Yes, kLoads,
-        "loads retired: one per memory operand read, per element with REP").with_address()
+    {IcxSpr, exact("mem_inst_retired.all_loads", 0xD0, 0x81, any_of(4), Yes, kLoadOrPrefetchInstructions,
+        "instructions retired that load, a REP string instruction once, and software prefetches").with_address()
         .also("mem_uops_retired.all_loads mem_inst_retired.loads")},
-    {SklSkx, exact("mem_inst_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP").with_store_address()
+    {SklSkx, exact("mem_inst_retired.all_stores", 0xD0, 0x82, every, Yes, kStoreInstructions,
+        "instructions retired that store, a REP string instruction once").with_store_address()
         .also("mem_uops_retired.all_stores mem_inst_retired.stores")},
-    {IcxSpr, exact("mem_inst_retired.all_stores", 0xD0, 0x82, any_of(4), Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP").with_store_address()
+    {IcxSpr, exact("mem_inst_retired.all_stores", 0xD0, 0x82, any_of(4), Yes, kStoreInstructions,
+        "instructions retired that store, a REP string instruction once").with_store_address()
         .also("mem_uops_retired.all_stores mem_inst_retired.stores")},
-    {SklSkx, exact("mem_inst_retired.any", 0xD0, 0x83, every, Yes, kLoadsAndStores,
-        "loads and stores retired").with_address()
+    {SklSkx, exact("mem_inst_retired.any", 0xD0, 0x83, every, Yes, kMemoryInstructions,
+        "instructions retired that load or store, and software prefetches").with_address()
         .also("mem_uops_retired.all")},
-    {IcxSpr, exact("mem_inst_retired.any", 0xD0, 0x83, any_of(4), Yes, kLoadsAndStores,
-        "loads and stores retired").with_address()
+    {IcxSpr, exact("mem_inst_retired.any", 0xD0, 0x83, any_of(4), Yes, kMemoryInstructions,
+        "instructions retired that load or store, and software prefetches").with_address()
         .also("mem_uops_retired.all")},
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_0", 0x0B, 0x10, every, Always,
         kModelled<LatencyLoads>, "tagged loads retired that took more than 0 cycles").with_address().selecting(0)
@@ -955,8 +955,8 @@ constexpr Row kRows[] = {
     {NhmWsm, modelled("mem_inst_retired.latency_above_threshold_8192", 0x0B, 0x10, every, Always,
         kModelled<LatencyLoads>, "tagged loads retired that took more than 8192 cycles").with_address().selecting(8192)
         .also("mem_trans_retired.load_latency_gt_8192")},
-    {NhmWsm, exact("mem_inst_retired.loads", 0x0B, 0x01, every, Yes, kLoads,
-        "loads retired: one per memory operand read, per element with REP")
+    {NhmWsm, exact("mem_inst_retired.loads", 0x0B, 0x01, every, Yes, kLoadInstructions,
+        "instructions retired that load, a REP string instruction once")
         .also("mem_inst_retired.all_loads mem_uops_retired.all_loads")},
     {SklSkx, exact("mem_inst_retired.lock_loads", 0xD0, 0x21, every, Yes, kLockedLoads,
         "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
@@ -964,17 +964,17 @@ constexpr Row kRows[] = {
     {IcxSpr, exact("mem_inst_retired.lock_loads", 0xD0, 0x21, any_of(4), Yes, kLockedLoads,
         "loads retired of instructions with a LOCK prefix or of XCHG with memory").with_address()
         .also("mem_uops_retired.lock_loads")},
-    {SklSkx, exact("mem_inst_retired.split_loads", 0xD0, 0x41, every, Yes, kSplitLoads,
-        "loads retired that crossed a 64-byte line").with_address()
+    {SklSkx, exact("mem_inst_retired.split_loads", 0xD0, 0x41, every, Yes, kSplitLoadInstructions,
+        "instructions retired with a load that crossed a 64-byte line").with_address()
         .also("mem_uops_retired.split_loads")},
-    {IcxSpr, exact("mem_inst_retired.split_loads", 0xD0, 0x41, any_of(4), Yes, kSplitLoads,
-        "loads retired that crossed a 64-byte line").with_address()
+    {IcxSpr, exact("mem_inst_retired.split_loads", 0xD0, 0x41, any_of(4), Yes, kSplitLoadInstructions,
+        "instructions retired with a load that crossed a 64-byte line").with_address()
         .also("mem_uops_retired.split_loads")},
-    {SklSkx, exact("mem_inst_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line").with_store_address()
+    {SklSkx, exact("mem_inst_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStoreInstructions,
+        "instructions retired with a store that crossed a 64-byte line; cost in cycles not modelled").with_store_address()
         .also("mem_uops_retired.split_stores")},
-    {IcxSpr, exact("mem_inst_retired.split_stores", 0xD0, 0x42, any_of(4), Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line").with_store_address()
+    {IcxSpr, exact("mem_inst_retired.split_stores", 0xD0, 0x42, any_of(4), Yes, kSplitStoreInstructions,
+        "instructions retired with a store that crossed a 64-byte line; cost in cycles not modelled").with_store_address()
         .also("mem_uops_retired.split_stores")},
     {SklSkx, modelled("mem_inst_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes, kModelled<LoadStlbMiss>,
         "loads retired that walked the page tables").with_address()
@@ -988,8 +988,8 @@ constexpr Row kRows[] = {
     {IcxSpr, modelled("mem_inst_retired.stlb_miss_stores", 0xD0, 0x12, any_of(4), Yes, kModelled<StoreStlbMiss>,
         "stores retired that walked the page tables").with_store_address()
         .also("mem_uops_retired.stlb_miss_stores mem_store_retired.dtlb_miss")},
-    {NhmWsm, exact("mem_inst_retired.stores", 0x0B, 0x02, every, Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP")
+    {NhmWsm, exact("mem_inst_retired.stores", 0x0B, 0x02, every, Yes, kStoreInstructions,
+        "instructions retired that store, a REP string instruction once")
         .also("mem_inst_retired.all_stores mem_uops_retired.all_stores")},
     {SklSkx, modelled("mem_load_l3_hit_retired.xsnp_hit", 0xD2, 0x02, every, Yes, kModelled<LoadL3SnoopHit>,
         "loads retired that hit the third-level cache with the line clean in another core").with_address()
@@ -1284,8 +1284,9 @@ constexpr Row kRows[] = {
     {Ivb, exact("mem_trans_retired.precise_store", 0xCD, 0x02, only(3), Always, kStores,
         "stores retired, sampled with their addresses by the precise-store facility").with_store_address()
         .by(Facility::PreciseStore)},
-    {Spr, exact("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes, kStores,
-        "stores retired, sampled with their addresses, where the line was and how long it took").with_store_address()
+    {Spr, exact("mem_trans_retired.store_sample", 0xCD, 0x02, only(0), Yes, kStoreInstructions,
+        "instructions retired that store, sampled with their addresses, where the line was and how long it took")
+        .with_store_address()
         .by(Facility::StoreLatency)},
     {Nhm, not_modelled("mem_uncore_retired.local_dram", 0x0F, 0x20, every, Yes,
         "loads retired that missed the third-level cache and were served from local memory")
@@ -1310,17 +1311,20 @@ constexpr Row kRows[] = {
     {Glm, exact("mem_uops_retired.all", 0xD0, 0x83, every, Yes, kLoadsAndStores,
         "loads and stores retired").with_address()
         .also("mem_inst_retired.any")},
-    {Ivb, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
-        "loads retired: one per memory operand read, per element with REP")
+    {Ivb, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoadsAndPrefetches,
+        "loads retired, one per operand read and per element with REP, and software prefetches")
         .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
-    {Hsw | Glm, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
-        "loads retired: one per memory operand read, per element with REP").with_address()
+    {Hsw, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoadsAndPrefetches,
+        "loads retired, one per operand read and per element with REP, and software prefetches").with_address()
+        .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
+    {Glm, exact("mem_uops_retired.all_loads", 0xD0, 0x81, every, Yes, kLoads,
+        "loads retired, one per operand read and per element with REP").with_address()
         .also("mem_inst_retired.all_loads mem_inst_retired.loads")},
     {Ivb, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP")
+        "stores retired, one per operand written and per element with REP")
         .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
     {Hsw | Glm, exact("mem_uops_retired.all_stores", 0xD0, 0x82, every, Yes, kStores,
-        "stores retired: one per memory operand written, per element with REP").with_store_address()
+        "stores retired, one per operand written and per element with REP").with_store_address()
         .also("mem_inst_retired.all_stores mem_inst_retired.stores")},
     {Glm, not_modelled("mem_uops_retired.dtlb_miss", 0xD0, 0x13, every, Yes,
         "loads and stores retired that walked the page tables").with_address()},
@@ -1343,10 +1347,10 @@ constexpr Row kRows[] = {
         "loads retired that crossed a 64-byte line").with_address()
         .also("mem_inst_retired.split_loads")},
     {Ivb, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line")
+        "stores retired that crossed a 64-byte line; cost in cycles not modelled")
         .also("mem_inst_retired.split_stores")},
     {Hsw | Glm, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line").with_store_address()
+        "stores retired that crossed a 64-byte line; cost in cycles not modelled").with_store_address()
         .also("mem_inst_retired.split_stores")},
     {Ivb, not_modelled("mem_uops_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
         "loads retired that walked the page tables")

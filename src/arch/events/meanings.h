@@ -26,6 +26,10 @@ constexpr bool is_indirect(BranchKind kind) {
   return kind == BranchKind::IndirectJump || kind == BranchKind::IndirectCall;
 }
 
+/// Whether the instruction reads memory; a REP string instruction does, whatever its count.
+constexpr bool loads(const Retired& r) { return (r.loads | r.load_count) != 0; }
+constexpr bool stores(const Retired& r) { return (r.stores | r.store_count) != 0; }
+
 /// One UMASK bit of FP_ARITH_INST_RETIRED per class, in the order of enum FpArith.
 constexpr std::uint8_t fp_bit(FpArith fp) {
   return fp == FpArith::None ? std::uint8_t{0} : static_cast<std::uint8_t>(1U << (static_cast<unsigned>(fp) - 1));
@@ -73,8 +77,11 @@ inline constexpr EventMeaning kIndirectCalls{
 inline constexpr EventMeaning kTaken{
     .count = [](const Retired& r) -> std::uint32_t { return r.taken && r.branch != BranchKind::None; }};
 
+// Loads and stores: each access, or each instruction that has any. Which of them a processor's events count: RetiredAccesses.
 inline constexpr EventMeaning kLoads{.count = [](const Retired& r) { return meanings::saturated(r.load_count); },
                                      .memory = true};
+inline constexpr EventMeaning kLoadsAndPrefetches{
+    .count = [](const Retired& r) { return meanings::saturated(r.load_count + r.prefetch); }, .memory = true};
 inline constexpr EventMeaning kStores{.count = [](const Retired& r) { return meanings::saturated(r.store_count); },
                                       .memory = true};
 inline constexpr EventMeaning kLoadsAndStores{
@@ -84,16 +91,30 @@ inline constexpr EventMeaning kStoresAndFences{
 inline constexpr EventMeaning kLoadsStoresAndFences{
     .count = [](const Retired& r) { return meanings::saturated(r.load_count + r.store_count + r.fence); },
     .memory = true};
+// An instruction locks one access at most.
 inline constexpr EventMeaning kLockedLoads{
     .count = [](const Retired& r) { return r.locked ? meanings::saturated(r.load_count) : 0U; }, .memory = true};
 inline constexpr EventMeaning kLoadInstructions{
-    .count = [](const Retired& r) -> std::uint32_t { return r.load_count != 0; }, .memory = true};
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::loads(r); }};
+inline constexpr EventMeaning kLoadOrPrefetchInstructions{
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::loads(r) || r.prefetch; }};
 inline constexpr EventMeaning kStoreInstructions{
-    .count = [](const Retired& r) -> std::uint32_t { return r.store_count != 0; }, .memory = true};
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::stores(r); }};
+inline constexpr EventMeaning kMemoryInstructions{
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::loads(r) || meanings::stores(r) || r.prefetch; }};
+inline constexpr EventMeaning kStoreInstructionsAndFences{
+    .count = [](const Retired& r) -> std::uint32_t { return meanings::stores(r) || r.fence; }};
+inline constexpr EventMeaning kMemoryInstructionsAndFences{.count = [](const Retired& r) -> std::uint32_t {
+  return meanings::loads(r) || meanings::stores(r) || r.prefetch || r.fence;
+}};
 inline constexpr EventMeaning kSplitLoads{
     .count = [](const Retired& r) { return r.split_loads; }, .memory = true, .addresses = true};
 inline constexpr EventMeaning kSplitStores{
     .count = [](const Retired& r) { return r.split_stores; }, .memory = true, .addresses = true};
+inline constexpr EventMeaning kSplitLoadInstructions{
+    .count = [](const Retired& r) -> std::uint32_t { return r.split_loads != 0; }, .memory = true, .addresses = true};
+inline constexpr EventMeaning kSplitStoreInstructions{
+    .count = [](const Retired& r) -> std::uint32_t { return r.split_stores != 0; }, .memory = true, .addresses = true};
 
 /// What a core model has to tell: a sum of its signals.
 template <CoreSignal... Signal>

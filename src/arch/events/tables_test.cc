@@ -378,28 +378,65 @@ TEST(EventMeanings, DoNotCountAReturnAsIndirect) {
   EXPECT_EQ(count("br_inst_retired.near_call", r), 0U);
 }
 
-TEST(EventMeanings, CountEveryElementOfARepStringInstructionButOneInstruction) {
-  Retired r;  // rep movsb, 1000 bytes
-  r.rep_string = true;
-  r.load_count = r.store_count = 1000;
-  EXPECT_EQ(count("inst_retired.any_p", r), 1U);
-  EXPECT_EQ(count("mem_inst_retired.all_loads", r), 1000U);
-  EXPECT_EQ(count("mem_inst_retired.all_stores", r), 1000U);
-  EXPECT_EQ(count("mem_inst_retired.any", r), 2000U);
-  EXPECT_EQ(count("mem_inst_retired.lock_loads", r), 0U);
+/// The events of retired loads and stores, by what RetiredAccesses says of the processor.
+TEST(EventMeanings, CountLoadsAndStoresAsTheProcessorsEventsDo) {
+  Retired moves;  // rep movsb, 1000 bytes
+  moves.rep_string = true;
+  moves.loads = moves.stores = 1;
+  moves.load_count = moves.store_count = 1000;
+  moves.split_loads = moves.split_stores = 3;
+  Retired compares = moves;  // repe cmpsb
+  compares.loads = 2;
+  compares.load_count = 2000;
+  compares.stores = 0;
+  compares.store_count = 0;
+  Retired none = moves;  // of no bytes
+  none.load_count = none.store_count = 0;
+  Retired prefetch;
+  prefetch.prefetch = true;
+  std::size_t rows = 0;
+  for (const CpuModel& model : cpu_models()) {
+    if (model.vendor == Vendor::Amd) continue;
+    const auto of = [&](const char* name, const Retired& r) -> std::uint64_t {
+      const Event* const event = find_event(model, name);
+      EXPECT_NE(event, nullptr) << model.name << ": " << name;
+      ++rows;
+      return event == nullptr ? 0 : event->meaning->count(r);
+    };
+    const bool once = model.retired_accesses.instructions;
+    const char *const loads = "mem_inst_retired.loads", *const stores = "mem_inst_retired.stores";
+    EXPECT_EQ(of(loads, moves), once ? 1U : 1000U) << model.name;
+    EXPECT_EQ(of(loads, compares), once ? 1U : 2000U) << model.name;
+    EXPECT_EQ(of(loads, none), once ? 1U : 0U) << model.name;
+    EXPECT_EQ(of(loads, prefetch), model.retired_accesses.prefetches ? 1U : 0U) << model.name;
+    EXPECT_EQ(of(stores, moves), once ? 1U : 1000U) << model.name;
+    EXPECT_EQ(of(stores, compares), 0U) << model.name;
+    EXPECT_EQ(of(stores, prefetch), 0U) << model.name;
+    for (const char* const name : {"mem_inst_retired.split_loads", "mem_inst_retired.split_stores"}) {
+      if (find_event(model, name) != nullptr) {
+        EXPECT_EQ(of(name, moves), once ? 1U : 3U) << model.name;
+      }
+    }
+    if (find_event(model, "mem_inst_retired.any") != nullptr) {
+      EXPECT_EQ(of("mem_inst_retired.any", moves), once ? 1U : 2000U) << model.name;
+    }
+  }
+  EXPECT_GT(rows, 70U);
+  EXPECT_EQ(count("inst_retired.any_p", moves), 1U);
 }
 
 TEST(EventMeanings, SaturateInsteadOfWrapping) {
   Retired r;
   r.load_count = r.store_count = 0x1'0000'0005;
-  EXPECT_EQ(count("mem_inst_retired.all_loads", r), UINT32_MAX);
-  EXPECT_EQ(count("mem_inst_retired.any", r), UINT32_MAX);
+  EXPECT_EQ(kLoads.count(r), UINT32_MAX);
+  EXPECT_EQ(kLoadsAndStores.count(r), UINT32_MAX);
 }
 
 TEST(EventMeanings, SayWhichOfThemDependOnMemory) {
   EXPECT_FALSE(kInstructions.memory);
   EXPECT_FALSE(kBranches.memory);
   EXPECT_TRUE(kLoads.memory);
+  EXPECT_FALSE(kLoadInstructions.memory || kMemoryInstructions.memory) << "known before a REP string has run";
   EXPECT_FALSE(kLoads.addresses);
   EXPECT_TRUE(kSplitLoads.addresses);
 }

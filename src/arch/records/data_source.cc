@@ -154,7 +154,8 @@ SourceWord source_word(const CpuModel& model, const Event* event) {
   if (is_store_latency(model, event->code, event->umask)) return SourceWord::StoreLatency;
   if (!event->data_address || !traits(model.pebs_format()).has_plain_addresses) return SourceWord::None;
   if (event->of_store) return SourceWord::StoreHit;
-  return event->meaning == &kLoadsAndStores ? SourceWord::None : SourceWord::PlainLoad;
+  const bool of_both = event->meaning == &kLoadsAndStores || event->meaning == &kMemoryInstructions;
+  return of_both ? SourceWord::None : SourceWord::PlainLoad;
 }
 
 std::uint64_t encode_source(DataSourceFormat format, SourceWord word, const DataSource& source) {

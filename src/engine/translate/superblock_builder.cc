@@ -145,7 +145,7 @@ inline bool SuperblockBuilder::needs_step(const Insn& insn) const {
 
 bool SuperblockBuilder::is_risky(const Insn& insn) {
   const std::uint8_t risks = options_.risks;
-  if ((risks & kRiskAny) != 0 || ((risks & kRiskLoad) != 0 && insn.facts.loads != 0) ||
+  if ((risks & kRiskAny) != 0 || ((risks & kRiskLoad) != 0 && is_load_or_prefetch(insn.facts)) ||
       ((risks & kRiskStore) != 0 && insn.facts.stores != 0) ||
       ((risks & kRiskBranch) != 0 && insn.facts.branch != arch::BranchKind::None))
     return true;

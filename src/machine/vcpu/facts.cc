@@ -99,8 +99,9 @@ bool accesses_nothing(const ZydisDecodedInstruction& raw) {
 std::uint64_t key_of(const arch::Retired& f) {
   return static_cast<std::uint64_t>(f.branch) | static_cast<std::uint64_t>(f.fp) << 8 |
          static_cast<std::uint64_t>(f.loads) << 16 | static_cast<std::uint64_t>(f.stores) << 24 |
-         static_cast<std::uint64_t>(f.nop) << 32 | static_cast<std::uint64_t>(f.locked) << 33 |
-         static_cast<std::uint64_t>(f.fp_weight) << 40 | static_cast<std::uint64_t>(f.fence) << 48;
+         static_cast<std::uint64_t>(f.nop) << 32 | static_cast<std::uint64_t>(f.prefetch) << 34 |
+         static_cast<std::uint64_t>(f.locked) << 33 | static_cast<std::uint64_t>(f.fp_weight) << 40 |
+         static_cast<std::uint64_t>(f.fence) << 48;
 }
 
 }  // namespace
@@ -111,6 +112,7 @@ std::uint16_t intern_facts(Core& core, const ZydisDecodedInstruction& raw, const
   row.fp = fp_class(raw.mnemonic);
   row.fp_weight = row.fp == FpArith::None ? 0 : 1;
   row.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
+  row.prefetch = raw.meta.category == ZYDIS_CATEGORY_PREFETCH;
   row.fence = counts_as_fence(raw.mnemonic);
   if (!accesses_nothing(raw)) {
     for (unsigned n = 0; n < raw.operand_count; ++n) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arch/cpus/icelake_server.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
 #include "uarch/timing/timing_parameters.h"
@@ -72,8 +73,9 @@ inline constexpr CoreModel kIcelakeServer1{
             .blocked_forward_cycles = 13,
             .alias_cycles = 4,
             .split_cycles = 7,
+            .page_split_cycles = 5,
             .lock_cycles = 18,
-            .locked_loads_count_as_l1 = true,
+            .retired = arch::kIcelakeServer1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .adjacent = true,

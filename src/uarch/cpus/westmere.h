@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arch/cpus/westmere.h"
 #include "uarch/branch/branch_parameters.h"
 #include "uarch/core_model.h"
 #include "uarch/timing/timing_parameters.h"
@@ -25,7 +26,7 @@ inline constexpr TimingParameters kWestmereTiming{
     .column = UopColumn::Westmere, .issue_width = 4, .reorder_buffer = 128, .scheduler = 36,
     .fetch_bytes = 16, .predecode_width = 5, .length_change_cycles = 3, .decoders = 4, .decoder_slots = 4,
     .loop_slots = 28, .queue_slots = 28, .taken_branch_cycles = 2,
-    .mispredict_cycles = 17, .resteer_cycles = 12, .microcode_cycles = 3, .vector_load_cycles = 2,
+    .mispredict_cycles = 17, .resteer_cycles = 12, .microcode_cycles = 3, .load_ports = 1, .vector_load_cycles = 2,
     .fusion = Fusion::CompareAndTest};
 
 // clang-format on
@@ -37,6 +38,7 @@ static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kWestme
 ///           papers. Snoop and HITM cycles, store buffer: Sniper's nehalem.cfg. Fill buffers: optimisation manual.
 /// measured: latencies from published stride matrices of an i5-650: LLC and DRAM are what the random chase of the modelled
 ///           memory must have to reach 50 and 358 cycles. DRAM gap, row discount, streamer: fitted to the matrix.
+///           Page splits: the 100 cycles that the Optimization manual says of those before Skylake.
 /// chosen:   L1I policy, L2 policy of the generation, superqueue, PDE cache, gaps of L2 and LLC, when a store retires,
 ///           forwarding, locks, splits and aliases as measured on later parts; ITLB 128/4 as one thread alone has it.
 inline constexpr CoreModel kWestmere1{
@@ -70,7 +72,9 @@ inline constexpr CoreModel kWestmere1{
             .blocked_forward_cycles = 13,
             .alias_cycles = 5,
             .split_cycles = 7,
+            .page_split_cycles = 100,
             .lock_cycles = 20,
+            .retired = arch::kWestmere1.retired_accesses,
             .prefetch = {.next_line = true,
                          .ip_stride = true,
                          .adjacent = true,

@@ -36,6 +36,10 @@ class Hierarchy final : public Paging<Parts> {
     enter(core);
     cores_[core]->dispatched = earliest_of(access);
     count(core, CoreSignal::SoftwarePrefetches);
+    if (parameters_.retired.prefetches) {
+      count(core, CoreSignal::Loads);
+      count(core, CoreSignal::LoadL1Hit);
+    }
     const std::uint64_t page = access.linear >> kPageBits;
     if (!pages_.known(page)) return;
     const Translated translated = translate(core, page, access.now, Side::Load);
@@ -371,6 +375,7 @@ class Hierarchy final : public Paging<Parts> {
           count(core, CoreSignal::LoadL1Hit);
           if (translated.outcome == TlbOutcome::Walk) count(core, CoreSignal::LoadStlbMiss);
           latency = forwarding_.latency_of(met, access.now, latency);
+          if (blocked) stores.hold(access.now + latency);
           return {.latency = latency, .tlb = translated.outcome, .forwarding = forwarding};
         }
       }
@@ -386,7 +391,7 @@ class Hierarchy final : public Paging<Parts> {
       count(core, CoreSignal::SplitLoads);
     if (outcome.tlb == TlbOutcome::Walk) [[unlikely]]
       count(core, CoreSignal::LoadStlbMiss);
-    const bool as_l1 = kLocked && parameters_.locked_loads_count_as_l1;
+    const bool as_l1 = kLocked && parameters_.retired.locked_as_l1;
     count(core, kLoadFrom[static_cast<std::size_t>(as_l1 ? Source::L1 : outcome.source)]);
     return outcome;
   }
@@ -427,6 +432,8 @@ class Hierarchy final : public Paging<Parts> {
       }
     }
     outcome.latency = used.latency + parameters_.split_cycles;
+    if (kUse != Use::Store && last >> kPageBits != access.linear >> kPageBits)
+      outcome.latency += parameters_.page_split_cycles;
     outcome.source = used.source;
     return outcome;
   }

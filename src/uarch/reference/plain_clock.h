@@ -102,6 +102,7 @@ class PlainClock {
     }
     behind(core_.mispredict_cycles * kUnitsPerCycle, SlotCause::Mispredict);
   }
+  void split_load() { ++splits_; }
   void resteer() { behind(core_.resteer_cycles * kUnitsPerCycle, SlotCause::Resteer); }
   void serialise(std::uint32_t cycles) {
     Late all = absolute(whole_);
@@ -118,11 +119,14 @@ class PlainClock {
     if (!retired_.empty()) complete = std::max(complete, retired_.back().done);
     retired_.push_back({slots_ + 1, complete});
     if (retired_.size() > 1024) retired_.erase(retired_.begin(), retired_.begin() + 512);
-    ports_done_ = std::max(ports_done_, now_) + timing_->executed().units;
-    if (timing_->executed().units > bound_.units) {
+    const std::uint64_t ports = timing_->executed().units;
+    const std::uint64_t with_splits = splits_ == 0 ? 0 : split_load_units(core_, timing_->loads(), splits_);
+    ports_done_ = std::max(ports_done_, now_) + std::max(ports, with_splits);
+    if (std::max(ports, with_splits) > bound_.units) {
       ports_behind_ = timing_->scheduler_units();
-      ports_cause_ = timing_->executed().cause;
+      ports_cause_ = with_splits > ports ? SlotCause::Ports : timing_->executed().cause;
     }
+    splits_ = 0;
     lost[SlotCause::Retired] += (timing_->slots() - timing_->microcode_slots()) * slot_;
     lost[SlotCause::RetiredMicrocode] += timing_->microcode_slots() * slot_;
     lost[bound_.cause] += bound_.units - timing_->slots() * slot_;
@@ -209,6 +213,7 @@ class PlainClock {
   MemoryLimits memory_;
   std::uint64_t slot_;
   std::uint64_t now_ = 0, slots_ = 0, filled_ = 0;
+  std::uint32_t splits_ = 0;
   std::uint64_t ports_done_ = 0, ports_behind_ = 0;
   SlotCause ports_cause_ = SlotCause::Ports;
   std::uint32_t last_ = UINT32_MAX;

@@ -2,6 +2,7 @@
 // that are searched from end to end. For tests, which hold that ModelledMachine counts the same.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -72,8 +73,12 @@ class PlainMachine {
                         told.address.bytes,   static_cast<std::uint32_t>(one.instruction.pc),
                         clock_.start_cycle(), clock_.retired_cycle(),
                         clock_.store_ready(), one.shape.place};
+    const arch::CoreSignals before = signals_before(one, i);
     switch (told.kind) {
-      case AccessKind::Load: loaded(dispatched, memory_.load(0, access)); break;
+      case AccessKind::Load:
+        loaded(dispatched, memory_.load(0, access));
+        if (retires_with_another(one, i)) take_back(before);
+        break;
       case AccessKind::LockedLoad: loaded(dispatched, memory_.locked(0, access)); break;
       case AccessKind::Prefetch: memory_.software_prefetch(0, access, PrefetchHint::T0); break;
       case AccessKind::PrefetchT1: memory_.software_prefetch(0, access, PrefetchHint::T1); break;
@@ -83,9 +88,33 @@ class PlainMachine {
       case AccessKind::Store: {
         if (i != 0 && one.accesses[i - 1].kind == AccessKind::LockedLoad) return;
         stored(memory_.store(0, access));
+        if (retires_with_another(one, i)) take_back(before);
         break;
       }
       case AccessKind::StreamingStore: stored(memory_.streaming_store(0, access)); break;
+    }
+  }
+
+  /// Whether the access counts with one before it of the same instruction.
+  bool retires_with_another(const Executed& one, std::size_t i) const {
+    const arch::AccessKind kind = one.accesses[i].kind;
+    const std::size_t operands = kind == arch::AccessKind::Load ? one.shape.loads : one.shape.stores;
+    const std::size_t most = model_.memory.retired.instructions ? 1 : std::max<std::size_t>(operands, 1);
+    const auto alike = [kind](const arch::PathAccess& access) { return access.kind == kind; };
+    return static_cast<std::size_t>(std::count_if(
+               one.accesses.begin(), one.accesses.begin() + static_cast<std::ptrdiff_t>(i), alike)) >= most;
+  }
+  arch::CoreSignals signals_before(const Executed& one, std::size_t i) {
+    if (retires_with_another(one, i)) memory_.counts(0);
+    return signals_;
+  }
+  void take_back(const arch::CoreSignals& before) {
+    using enum arch::CoreSignal;
+    memory_.counts(0);
+    for (const arch::CoreSignal signal :
+         {Loads, LoadL1Hit, LoadFillBuffer, LoadL2Hit, LoadL3HitNone, LoadL3HitMiss, LoadL3SnoopHit, LoadL3Hitm,
+          LoadDram, SplitLoads, LoadStlbMiss, Stores, SplitStores, StoreStlbMiss}) {
+      signals_[signal] = before[signal];
     }
   }
 
@@ -94,6 +123,7 @@ class PlainMachine {
   }
 
   void loaded(std::uint64_t dispatched, const Outcome& outcome) {
+    if (outcome.split) clock_.split_load();
     if (outcome.latency <= model_.memory.l1d.load_to_use_cycles) return;
     std::map<Source, SlotCause> levels{{Source::L1, SlotCause::L1},         {Source::L2, SlotCause::L2},
                                        {Source::L3, SlotCause::L3},         {Source::L3SnoopMiss, SlotCause::L3},

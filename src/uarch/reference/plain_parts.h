@@ -150,12 +150,13 @@ class PlainStores {
     return std::max(now, stores_.front().commits);
   }
   std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
-    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready});
-    drained_ = std::max({drained_ + 1, owned, store.ready});
-    stores_.push_back({store, last_commit_});
+    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready, held_});
+    drained_ = std::max({drained_ + 1, owned, store.ready, held_});
+    stores_.push_back({store, last_commit_, drained_});
     if (stores_.size() > entries_) stores_.pop_front();
     return last_commit_;
   }
+  void hold(std::uint64_t cycle) { held_ = std::max(held_, cycle); }
   std::uint64_t drain(std::uint64_t now) {
     stores_.clear();
     const std::uint64_t empty = std::max(now, drained_);
@@ -180,7 +181,7 @@ class PlainStores {
       }
       const bool same = place != 0 && store->place != 0 && store->linear == linear && store->bytes == bytes;
       if (covered == bytes) return {Forwarding::Forwarded, store->ready, same, same && store->place == place};
-      if (same_byte) return {Forwarding::Blocked, store->ready, false, false};
+      if (same_byte) return {Forwarding::Blocked, store->drained, false, false};
       if (same_low_bits) return {Forwarding::Alias, 0, false, false};
     }
     return {};
@@ -188,11 +189,11 @@ class PlainStores {
 
  private:
   struct Entry : BufferedStore {
-    std::uint64_t commits;
+    std::uint64_t commits, drained;
   };
   std::size_t entries_;
   std::uint32_t retire_cycles_;
-  std::uint64_t last_commit_ = 0, drained_ = 0;
+  std::uint64_t last_commit_ = 0, drained_ = 0, held_ = 0;
   std::deque<Entry> stores_;
 };
 

@@ -273,6 +273,8 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
     }
   }
 
+  /// Loads or stores that retire of an instruction whose shape has so many.
+  const auto retired_of = [&](std::size_t operands) { return retires_once_ ? 1 : std::max<std::size_t>(operands, 1); };
   std::uint64_t line = 0, expected = open != nullptr ? open->next_pc : 0;
   const auto fetch = [&](std::uint64_t linear, bool always) {
     if (!always && linear >> kLineBits == line) return;
@@ -288,7 +290,7 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
     fetch(now.pc, begins);
     fetch(now.pc + shape.length - 1, false);
     const auto number = static_cast<std::uint8_t>(instructions);
-    std::size_t read = 0;
+    std::size_t read = 0, loads_before = 0, written = 0;
     const std::span<const CodeText::Access> accesses = text_.accesses(now.number);
     for (std::size_t access = 0; access < accesses.size(); ++access) {
       const CodeText::Access& told = accesses[access];
@@ -301,16 +303,21 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
       const bool has_lane = shape.loads != 0 && reads(told.kind);
       const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLane;
       const bool one = told.form == arch::AccessForm::One;
+      const bool with_last = one && (told.kind == AccessKind::Load
+                                         ? loads_before++ >= retired_of(shape.loads)
+                                         : told.kind == AccessKind::Store && written++ >= retired_of(shape.stores));
       segment.prefetches |= is_prefetch(told.kind);
-      steps_.push_back({.kind = one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
-                                : one && told.kind == AccessKind::Store          ? StepKind::Store
-                                                                                 : StepKind::Other,
+      steps_.push_back({.kind = with_last                                          ? StepKind::Other
+                                : one && told.kind == AccessKind::Load && has_lane ? StepKind::Load
+                                : one && told.kind == AccessKind::Store            ? StepKind::Store
+                                                                                   : StepKind::Other,
                         .access = told.kind,
                         .form = told.form,
                         .instruction = number,
                         .load = static_cast<std::uint8_t>(lane),
                         .store = static_cast<std::uint8_t>(shape.stores != 0 && !reads(told.kind) ? stores : kNoLane),
                         .with_next = paired,
+                        .with_last = with_last,
                         .bytes = told.bytes,
                         .place = shape.place,
                         .at = now.pc});

@@ -56,6 +56,7 @@ struct Step {
   std::uint8_t load = 0;         // its number among the block's loads, or kNoLane
   std::uint8_t store = 0;        // its instruction's number among those of the block that store, or kNoLane
   bool with_next = false;  // Repeated: the next step is of the same instruction; LockedLoad: its store's word follows
+  bool with_last = false;  // retires with the access before, as one load or store
   std::uint16_t bytes = 0;
   std::uint16_t place = 0;  // InstructionShape::place
   std::uint64_t at = 0;     // Fetch: a linear address in the line; otherwise the instruction's
@@ -146,7 +147,11 @@ class CodeBook {
   /// detail  what the clocks that play its plans ask for
   /// kept    MachineOptions::kept_bytes
   CodeBook(const CoreModel& model, TimingDetail detail, std::size_t kept)
-      : timing_(model.timing), limits_(memory_limits(model.memory)), detail_(detail), kept_(kept) {}
+      : timing_(model.timing),
+        limits_(memory_limits(model.memory)),
+        retires_once_(model.memory.retired.instructions),
+        detail_(detail),
+        kept_(kept) {}
 
   void describe(std::uint32_t path, const arch::PathDescription& description);
   /// No number means anything any more. What is known of the paths stays, for others that are the same,
@@ -228,6 +233,7 @@ class CodeBook {
 
   TimingParameters timing_;
   MemoryLimits limits_;
+  bool retires_once_;  // an instruction is one load or store, however many it does
   TimingDetail detail_;
   std::size_t kept_;
   CodeText text_;

@@ -157,10 +157,11 @@ const kernels::Bytes kMoveString = {0xF3, 0x48, 0xA5, 0xEB, 0xFE};     // rep mo
 const kernels::Bytes kStoreString = {0xF3, 0x48, 0xAB, 0xEB, 0xFE};    // rep stosq; jmp
 const kernels::Bytes kCompareString = {0xF3, 0x48, 0xA7, 0xEB, 0xFE};  // repe cmpsq; jmp
 
+/// Where the processor's events count uops.
 TEST(MachineKernels, CountsEveryElementOfAStringInstructionAndEverySplitOne) {
   constexpr std::uint64_t down = std::uint64_t{1} << 63;
   for (const std::uint64_t direction : {std::uint64_t{0}, down}) {
-    Loop loop(skylake());
+    Loop loop(*find_core_model("haswell"));
     // 1000 quadwords from four bytes into a line: every eighth load crosses one. The stores are aligned.
     loop.run(
         kMoveString, 1, [](std::uint64_t, std::size_t access) { return kData + (access == 0 ? 64'004 : 128'000); },
@@ -177,6 +178,57 @@ TEST(MachineKernels, CountsEveryElementOfAStringInstructionAndEverySplitOne) {
   }
 }
 
+/// Where they count instructions.
+TEST(MachineKernels, CountsAStringInstructionAsOneLoadFromWhereItsSlowestElementWas) {
+  using enum CoreSignal;
+  const auto apart = [](std::uint64_t, std::size_t access) { return kData + (access == 0 ? 64'004 : 128'000); };
+  Loop moves(skylake()), compares(skylake()), stores(skylake()), nothing(skylake());
+  moves.run(kMoveString, 1, apart, 1000);
+  EXPECT_EQ(moves[Loads], 1U);
+  EXPECT_EQ(moves[Stores], 1U);
+  EXPECT_EQ(moves[SplitLoads], 1U);
+  EXPECT_EQ(moves[SplitStores], 0U);
+  EXPECT_EQ(moves[LoadDram] + moves[LoadFillBuffer], 1U);  // of a prefetched line, the slowest may be
+  EXPECT_EQ(moves[LoadL1Hit] + moves[LoadL2Hit] + moves[LoadL3HitNone], 0U);
+  EXPECT_GE(moves[L1dReplacement], 250U);  // the lines are no fewer
+  moves.run(kMoveString, 1, apart, 8);     // all in L1D
+  EXPECT_EQ(moves[LoadL1Hit], 1U);
+  compares.run(kCompareString, 1, apart, 10);  // two operands
+  EXPECT_EQ(compares[Loads], 1U);
+  stores.run(kStoreString, 1, apart, 1000);
+  EXPECT_EQ(stores[Loads], 0U);
+  EXPECT_EQ(stores[Stores], 1U);
+  nothing.run(kMoveString, 1, apart, 0);
+  EXPECT_EQ(nothing[Loads], 1U);
+  EXPECT_EQ(nothing[LoadL1Hit], 1U);
+  EXPECT_EQ(nothing[Stores], 1U);
+}
+
+TEST(MachineKernels, CountsTwoLoadsOfAnInstructionAsTheProcessorsEventsDo) {
+  const kernels::Bytes compare{0x48, 0xA7, 0xEB, 0xFE};  // cmpsq; jmp
+  const auto apart = [](std::uint64_t round, std::size_t access) { return kData + 4096 * access + 8 * (round % 8); };
+  for (const CoreModel& model : core_models()) {
+    Loop loop(model);
+    loop.run(compare, 100, apart);
+    EXPECT_EQ(loop[CoreSignal::Loads], model.memory.retired.instructions ? 100U : 200U) << model.name;
+    EXPECT_EQ(loop[CoreSignal::LoadL1Hit] + loop[CoreSignal::LoadFillBuffer] + loop[CoreSignal::LoadDram],
+              loop[CoreSignal::Loads])
+        << model.name;
+  }
+}
+
+TEST(MachineKernels, CountsASoftwarePrefetchAsALoadThatHitL1WhereTheProcessorsEventsDo) {
+  const kernels::Bytes prefetch{0x0F, 0x18, 0x0F, 0xEB, 0xFE};  // prefetcht0 [rdi]; jmp
+  for (const CoreModel& model : core_models()) {
+    Loop loop(model);
+    loop.run(prefetch, 100, [](std::uint64_t round, std::size_t) { return kData + 4096 * round; });
+    const std::uint64_t loads = model.memory.retired.prefetches ? 100 : 0;
+    EXPECT_EQ(loop[CoreSignal::SoftwarePrefetches], 100U) << model.name;
+    EXPECT_EQ(loop[CoreSignal::Loads], loads) << model.name;
+    EXPECT_EQ(loop[CoreSignal::LoadL1Hit], loads) << model.name;
+  }
+}
+
 TEST(MachineKernels, TakesAStringInstructionsElementsTime) {
   Loop fill(skylake());
   const auto same = [](std::uint64_t, std::size_t access) { return kData + access * 65'536; };
@@ -190,10 +242,10 @@ TEST(MachineKernels, TakesAStringInstructionsElementsTime) {
   Loop compare(skylake());
   compare.run(kCompareString, 1, same, 1000);
   EXPECT_GE(compare[CoreSignal::Cycles], 2000U);
-  EXPECT_EQ(compare[CoreSignal::Loads], 2000U);
+  EXPECT_EQ(compare[CoreSignal::Loads], 1U);
   Loop nothing(skylake());
   nothing.run(kMoveString, 1, same, 0);
-  EXPECT_EQ(nothing[CoreSignal::Loads] + nothing[CoreSignal::Stores], 0U);
+  EXPECT_EQ(nothing[CoreSignal::Loads] + nothing[CoreSignal::Stores], 2U);
 }
 
 TEST(MachineKernels, CountsAGatherAsOneLoadFromWhereItsSlowestElementWas) {
@@ -406,9 +458,11 @@ TEST_P(EveryMachineKernel, GivesEachThreadOfACoreItsOwnCountsAndTime) {
   for (const Executed& done : other_stream) {
     for (std::size_t i = 0; i < done.accesses.size(); ++i) {
       const arch::PathAccess& access = done.accesses[i];
+      const arch::RetiredAccesses& retired = GetParam().memory.retired;
+      const bool is_prefetch = access.kind >= arch::AccessKind::Prefetch && access.kind <= arch::AccessKind::PrefetchW;
       const bool is_load = access.kind == arch::AccessKind::Load || access.kind == arch::AccessKind::LockedLoad;
-      if (!is_load) continue;
-      const bool repeated = access.form == arch::AccessForm::Repeated;
+      if (!is_load && !(is_prefetch && retired.prefetches)) continue;
+      const bool repeated = access.form == arch::AccessForm::Repeated && !retired.instructions;
       loads += repeated ? done.words[2 * i + 1] & ~(std::uint64_t{1} << 63) : 1;
     }
   }

@@ -49,6 +49,46 @@ class Elements {
   bool down_;
 };
 
+/// Signals of retired loads and stores, as they were before an instruction of several accesses that counts as one.
+class OneRetirement {
+ public:
+  explicit OneRetirement(const arch::CoreSignals& signals) {
+    for (std::size_t i = 0; i < before_.size(); ++i) before_[i] = signals[kRetired[i]];
+  }
+  void take_back(arch::CoreSignals& signals) const {
+    for (std::size_t i = 0; i < before_.size(); ++i) signals[kRetired[i]] = before_[i];
+  }
+
+ private:
+  using enum CoreSignal;
+  static constexpr std::array kRetired{Loads,         LoadL1Hit,      LoadFillBuffer, LoadL2Hit,    LoadL3HitNone,
+                                       LoadL3HitMiss, LoadL3SnoopHit, LoadL3Hitm,     LoadDram,     SplitLoads,
+                                       LoadStlbMiss,  Stores,         SplitStores,    StoreStlbMiss};
+  std::array<std::uint64_t, kRetired.size()> before_;
+};
+
+/// Of the loads or the stores of such an instruction: where the slowest was, and whether any was split or needed a walk.
+struct Together {
+  Outcome slowest;
+  bool any = false, split = false, walked = false;
+
+  void add(const Outcome& outcome) {
+    const std::uint32_t waited = std::max(slowest.waited, outcome.waited);
+    if (!any || outcome.latency > slowest.latency) slowest = outcome;
+    slowest.waited = waited;
+    any = true;
+    split = split || outcome.split;
+    walked = walked || outcome.tlb == TlbOutcome::Walk;
+  }
+  void count(arch::CoreSignals& signals, bool is_load) const {
+    using enum CoreSignal;
+    ++signals[is_load ? Loads : Stores];
+    if (is_load) ++signals[kLoadFrom[static_cast<std::size_t>(slowest.source)]];
+    if (split) ++signals[is_load ? SplitLoads : SplitStores];
+    if (walked) ++signals[is_load ? LoadStlbMiss : StoreStlbMiss];
+  }
+};
+
 }  // namespace
 
 template <typename Clock>
@@ -107,14 +147,12 @@ SlotCause StepSimulator<Clock>::level_of(const Outcome& outcome) const {
   return outcome.latency <= model_.memory.llc.load_to_use_cycles ? SlotCause::L3 : SlotCause::Dram;
 }
 
-/// A load that the load-latency facility does not pass over. It follows one at a time, so the next that is dispatched when that one has its data
-/// is tagged. now: when it is dispatched
+/// A load that the load-latency facility does not pass over. Which loads it tags depends on chance alone, not on how long they take: hardware
+/// follows one at a time, but one that followed the next load behind a slow one would for ever meet the same load of a loop.
 template <typename Clock>
-void StepSimulator<Clock>::tag(std::uint64_t now, std::uint32_t latency) {
+void StepSimulator<Clock>::tag(std::uint32_t latency) {
   // chosen; always as many, and a loop could hide one of its loads for ever.
   constexpr std::uint64_t kFewestPassedOver = 8, kAtRandom = 16;
-  if (now < tagged_until_) return;
-  tagged_until_ = now + latency;
   passed_over_ = kFewestPassedOver + random_.below(kAtRandom);
   if (latency > threshold_) ++signals_[CoreSignal::LatencyLoads];
 }
@@ -123,6 +161,7 @@ template <typename Clock>
 const std::uint64_t* StepSimulator<Clock>::other(const Step& step, const std::uint64_t* words) {
   if (step.form == AccessForm::Listed) return gather(step, words);
   if (step.form == AccessForm::Repeated) return repeat(&step, words);
+  if (step.with_last) return continued(step, words);
   const std::uint64_t linear = *words;
   const unsigned core = core_.number;
   const std::uint64_t now = dispatch_of(step);
@@ -145,6 +184,24 @@ const std::uint64_t* StepSimulator<Clock>::other(const Step& step, const std::ui
   return words + 1;
 }
 
+/// Another access of the load or store that retires with the one before: CMPS where instructions are counted, XSAVE and its kin everywhere.
+template <typename Clock>
+const std::uint64_t* StepSimulator<Clock>::continued(const Step& step, const std::uint64_t* words) {
+  const unsigned core = core_.number;
+  memory_.counts(core);
+  const OneRetirement before(signals_);
+  const std::uint64_t now = dispatch_of(step);
+  const Access access = access_of(step, *words, now);
+  if (step.access == AccessKind::Load) {
+    loaded(step, now, memory_.load(core, access));
+  } else {
+    stored(step, memory_.store(core, access));
+  }
+  memory_.counts(core);
+  before.take_back(signals_);
+  return words + 1;
+}
+
 /// By an instruction for that; kind says which.
 template <typename Clock>
 void StepSimulator<Clock>::prefetch(AccessKind kind, const Access& access) {
@@ -159,41 +216,30 @@ void StepSimulator<Clock>::prefetch(AccessKind kind, const Access& access) {
 /// stores of a scatter likewise.
 template <typename Clock>
 const std::uint64_t* StepSimulator<Clock>::gather(const Step& step, const std::uint64_t* words) {
-  using enum CoreSignal;
-  static constexpr CoreSignal kRetired[] = {Loads,         LoadL1Hit,      LoadFillBuffer, LoadL2Hit,    LoadL3HitNone,
-                                            LoadL3HitMiss, LoadL3SnoopHit, LoadL3Hitm,     LoadDram,     SplitLoads,
-                                            LoadStlbMiss,  Stores,         SplitStores,    StoreStlbMiss};
   const unsigned core = core_.number;
   memory_.counts(core);
-  const arch::CoreSignals before = signals_;
+  const OneRetirement one(signals_);
   const std::uint64_t now = dispatch_of(step);
   const std::uint64_t count = *words++;
   const bool is_load = step.access == AccessKind::Load;
-  Outcome slowest{.latency = model_.memory.l1d.load_to_use_cycles};
-  bool split = false, walked = false;
+  Together all{.slowest = {.latency = model_.memory.l1d.load_to_use_cycles}};
   for (std::uint64_t i = 0; i < count; ++i) {
     const Access access = access_of(step, *words++, now);
-    const Outcome outcome = is_load ? memory_.load(core, access) : memory_.store(core, access);
-    if (outcome.latency > slowest.latency) slowest = outcome;
-    slowest.waited = std::max(slowest.waited, outcome.waited);
-    split = split || outcome.split;
-    walked = walked || outcome.tlb == TlbOutcome::Walk;
+    all.add(is_load ? memory_.load(core, access) : memory_.store(core, access));
   }
   memory_.counts(core);
-  for (const CoreSignal signal : kRetired) signals_[signal] = before[signal];
-  ++signals_[is_load ? Loads : Stores];
-  if (is_load) ++signals_[kLoadFrom[static_cast<std::size_t>(slowest.source)]];
-  if (split) ++signals_[is_load ? SplitLoads : SplitStores];
-  if (walked) ++signals_[is_load ? LoadStlbMiss : StoreStlbMiss];
+  one.take_back(signals_);
+  all.count(signals_, is_load);
   if (is_load) {
-    loaded(step, now, slowest);
+    loaded(step, now, all.slowest);
   } else {
-    stored(step, slowest);
+    stored(step, all.slowest);
   }
   return words;
 }
 
-/// A REP string instruction: its lines one after the other. Memory may lag behind by kLinesAhead of them; all of its time
+/// A REP string instruction: its lines one after the other. Where processors count instructions it is one load, from where its slowest
+/// element was, and one store. Memory may lag behind by kLinesAhead of them; all of its time
 /// passes before the next instruction.
 template <typename Clock>
 const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::uint64_t* words) {
@@ -203,6 +249,11 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
   std::array<Elements, 2> elements{Elements(words[0], words[1], step[0].bytes), Elements(0, 0, 1)};
   if (count == 2) elements[1] = Elements(words[2], words[3], step[1].bytes);
 
+  const bool counts_once = model_.memory.retired.instructions;
+  if (counts_once) memory_.counts(core);
+  const OneRetirement one_retirement(signals_);
+  const Outcome hit{.latency = model_.memory.l1d.load_to_use_cycles};  // of no elements
+  Together loads{.slowest = hit}, stored{.slowest = hit};
   const std::uint64_t began = dispatch_of(*step);
   std::uint64_t now = began, complete = began;
   std::array<std::uint64_t, kLinesAhead> under_way{};
@@ -219,10 +270,11 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
     const bool is_load = one.access == AccessKind::Load;
     const Outcome outcome = is_load ? memory_.load(core, access) : memory_.store(core, access);
     const std::uint64_t more = own.leave();
+    (is_load ? loads : stored).add(outcome);
     if (is_load) {
       last_.load = outcome;
       last_.loaded = true;
-      if (may_be_tagged()) tag(now, outcome.latency);
+      if (!counts_once && may_be_tagged()) tag(outcome.latency);
       signals_[CoreSignal::Loads] += more;
       signals_[CoreSignal::LoadL1Hit] += more;
       slot = now + outcome.latency;
@@ -244,6 +296,18 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
       now += stores ? std::max<std::uint64_t>(1, (more + 1) * bytes / kPieceBytes)
                     : (more + 1) * (count == 2 ? kCompareElementCycles : kLoadElementCycles);
     }
+  }
+  if (counts_once) {
+    memory_.counts(core);
+    one_retirement.take_back(signals_);
+    const bool loading = step[0].access == AccessKind::Load;
+    if (loading) {
+      loads.count(signals_, true);
+      last_.load = loads.slowest;
+      last_.loaded = true;
+      if (may_be_tagged()) tag(loads.slowest.latency);
+    }
+    if (stores) stored.count(signals_, false);
   }
   repeat_cycles_ = static_cast<std::uint32_t>(std::max(now, complete) - began);
   repeat_cause_ = complete > now ? slowest : SlotCause::Ports;

@@ -99,7 +99,8 @@ class StepSimulator {
     --passed_over_;
     return false;
   }
-  void tag(std::uint64_t now, std::uint32_t latency);
+  void tag(std::uint32_t latency);
+  const std::uint64_t* continued(const Step& step, const std::uint64_t* words);
   const std::uint64_t* gather(const Step& step, const std::uint64_t* words);
   const std::uint64_t* repeat(const Step* step, const std::uint64_t* words);
   /// Cycle in which the data of a store is known.
@@ -118,7 +119,6 @@ class StepSimulator {
   }
   SlotCause level_of(const Outcome& outcome) const;
 
-  std::uint64_t tagged_until_ = 0;  // the tagged load has its data
   Random random_;
   std::uint32_t repeat_cycles_ = 0;  // of a string instruction, until its block ends
   SlotCause repeat_cause_ = SlotCause::Ports;
@@ -140,7 +140,7 @@ template <bool kLast>
           last_.loaded = true;
           last_.load = {.latency = cycles};
         }
-        if (may_be_tagged()) tag(clock.load_dispatch(step.load), cycles);
+        if (may_be_tagged()) tag(cycles);
         return words + 1;
       }
       const std::uint64_t now = clock.load_dispatch(step.load);
@@ -156,7 +156,7 @@ template <bool kLast>
           last_.loaded = true;
           last_.load = {.latency = cycles};
         }
-        if (may_be_tagged()) tag(now, cycles);
+        if (may_be_tagged()) tag(cycles);
       } else {
         loaded(step, now, memory_.other_load(core, access_of(step, linear, now)));
       }
@@ -190,7 +190,10 @@ template <typename Clock>
 inline void StepSimulator<Clock>::loaded(const Step& step, std::uint64_t now, const Outcome& outcome) {
   last_.load = outcome;
   last_.loaded = true;
-  if (may_be_tagged()) tag(now, outcome.latency);
+  if (may_be_tagged()) tag(outcome.latency);
+  if constexpr (kTimed) {
+    if (outcome.split) core_.clock.split_load();
+  }
   if (outcome.latency <= l1_cycles_) return;
   const SlotCause level = level_of(outcome);
   if (step.load != kNoLane) core_.clock.load_done(step.load, outcome.latency, level);

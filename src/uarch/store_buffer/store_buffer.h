@@ -1,7 +1,8 @@
 // Stores that have executed and not yet reached L1D. They commit in order, one a cycle, each when it has retired and its line
 // is owned; until then loads look at them.
 //   forwarded   the youngest older store with the load's bits 11..0 covers the load, which has that store's data when that is ready
-//   blocked     it overlaps the load and does not cover it: the load waits until it has committed
+//   blocked     it overlaps the load and does not cover it: the load waits until it could have committed; and stores behind that load
+//               commit behind it, so that blocked loads wait for each other
 //   alias       it only has the same bits 11..0: the load is tried again
 // Not modelled: forwarding of parts.
 #pragma once
@@ -38,7 +39,8 @@ struct BufferedStore {
 /// What a load meets.
 struct Met {
   Forwarding how = Forwarding::None;
-  std::uint64_t ready = 0;  // Forwarded, Blocked: cycle in which the store's data is
+  std::uint64_t ready =
+      0;  // Forwarded: cycle in which the store's data is; Blocked: in which it could commit at the earliest
   bool same_bytes = false;  // Forwarded: of general registers; and
   bool alike = false;       // both write their address alike
 
@@ -67,10 +69,11 @@ class StoreBuffer {
 
   /// A store that executes at `now`, with its line owned at `owned`. Returns when it commits.
   std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
-    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready});
-    drained_ = std::max({drained_ + 1, owned, store.ready});
+    const std::uint64_t earliest = std::max({owned, store.ready, held_});
+    last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, earliest});
+    drained_ = std::max(drained_ + 1, earliest);
     ++count_;
-    at(count_ - 1) = {store, last_commit_};
+    at(count_ - 1) = {store, last_commit_, drained_};
     own_.oldest = count_ - emptied_ > entries_ ? count_ - entries_ : emptied_;
     std::uint64_t granule = store.linear >> kGranuleBits;
     own_.newest[granule % kGranules] = count_;
@@ -79,6 +82,9 @@ class StoreBuffer {
     }
     return last_commit_;
   }
+
+  /// A blocked load has its data in that cycle; it retires before stores behind it, which commit later.
+  void hold(std::uint64_t cycle) { held_ = std::max(held_, cycle); }
 
   const Inline& inline_part() const { return own_; }
 
@@ -125,7 +131,10 @@ class StoreBuffer {
       const Forwarding found = meeting(store.linear, store.bytes, linear, bytes);
       if (found == Forwarding::None) continue;
       const bool same = place != 0 && store.place != 0 && store.linear == linear && store.bytes == bytes;
-      return {found, found != Forwarding::Alias ? store.ready : 0, same, same && store.place == place};
+      const std::uint64_t ready = found == Forwarding::Forwarded ? store.ready
+                                  : found == Forwarding::Blocked ? store.earliest
+                                                                 : 0;
+      return {found, ready, same, same && store.place == place};
     }
     return {};
   }
@@ -135,6 +144,7 @@ class StoreBuffer {
   static constexpr std::uint64_t kGranuleBytes = 1U << kGranuleBits;
   struct Entry : BufferedStore {
     std::uint64_t commits = 0;
+    std::uint64_t earliest = 0;  // it could have committed, with nothing but its data, its line and its order
   };
 
   Entry& at(std::uint64_t i) { return ring_[i % kMost]; }
@@ -146,6 +156,7 @@ class StoreBuffer {
   std::uint64_t count_ = 0;  // stores so far; the i-th, from 0, is ring_[i % kMost]
   std::uint64_t last_commit_ = 0;
   std::uint64_t drained_ = 0;  // when the last could have been committed at the earliest
+  std::uint64_t held_ = 0;     // the last blocked load has its data
   std::uint64_t emptied_ = 0;  // the stores up to that number were gone when it was drained
   std::array<Entry, kMost> ring_{};
   Inline own_;

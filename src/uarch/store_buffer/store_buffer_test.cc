@@ -54,6 +54,17 @@ TEST(StoreBuffer, TheYoungestStoreWithTheLoadsLowBitsDecides) {
   EXPECT_EQ(stores.meet(0x1004, 4, 1000, 0), Met{});
 }
 
+TEST(StoreBuffer, ABlockedLoadWaitsUntilItsStoreCouldCommitAndHoldsThoseBehindIt) {
+  StoreBuffer stores(8, 20);
+  stores.push({0x1000, 108, 4}, 100, 130);  // its line comes late
+  EXPECT_EQ(stores.meet(0x1000, 8, 102, 0), (Met{Forwarding::Blocked, 130}));
+  stores.hold(147);  // that load has its data
+  stores.push({0x2000, 109, 4}, 101, 105);
+  EXPECT_EQ(stores.meet(0x2000, 8, 103, 0), (Met{Forwarding::Blocked, 147}));
+  EXPECT_EQ(stores.meet(0x2000, 4, 103, 0), (Met{Forwarding::Forwarded, 109})) << "what is forwarded waits for nothing";
+  EXPECT_EQ(stores.push({0x3000, 109, 8}, 102, 105), 148U);
+}
+
 /// The tests that spare a load the search: they may say "perhaps", but not always.
 TEST(StoreBuffer, KnowsWithoutASearchThatALoadMeetsNothing) {
   StoreBuffer stores(4, 20);
@@ -97,6 +108,10 @@ TEST(StoreBuffer, AgreesWithThePlainOneAtEveryLoad) {
                 plain.push({linear, ready, bytes, place}, now, owned));
     } else {
       const Met met = plain.meet(linear, bytes, now, place);
+      if (met.how == Forwarding::Blocked && chance.below(2) == 0) {
+        fast.hold(met.ready + 17);
+        plain.hold(met.ready + 17);
+      }
       ASSERT_EQ(fast.meet(linear, bytes, now, place), met) << i;
       ASSERT_TRUE(fast.may_meet(linear, bytes, now) || met.how == Forwarding::None) << i;
     }

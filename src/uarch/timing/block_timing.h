@@ -29,6 +29,11 @@ namespace zs::uarch {
 inline constexpr std::uint32_t kUnitsPerCycle = 960;
 inline constexpr std::uint32_t kCauseBits = 7;  // mask
 
+/// What so many loads, of which some take a port twice, keep the load ports busy for.
+constexpr std::uint32_t split_load_units(const TimingParameters& core, std::size_t loads, std::uint32_t split) {
+  return static_cast<std::uint32_t>(loads + split) * (kUnitsPerCycle / core.load_ports);
+}
+
 struct InstructionCost;
 
 struct PlacedInstruction {

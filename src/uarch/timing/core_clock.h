@@ -138,6 +138,7 @@ class CoreClock {
     bound_ = nullptr;
     shift_ = 0;
     joined_ = 0;
+    split_loads_ = 0;
     events_.clear();
   }
   /// The block under way has not begun if nothing has happened in it that its time depends on.
@@ -179,6 +180,8 @@ class CoreClock {
   }
   /// Its data came from `level` (L1 to Dram) so many cycles after that.
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level);
+  /// A load of the block takes a load port once more, for its other line.
+  void split_load() { ++split_loads_; }
   /// The instruction's store waited for an entry of the store buffer.
   void store_stall(std::size_t instruction, std::uint32_t cycles);
   /// The instruction was fetched late, for InstructionCache or InstructionTlb. The queue before issue hides its part.
@@ -202,10 +205,17 @@ class CoreClock {
 
     // The ports get their work.
     const BlockBound& work = block.executed();
-    own_.executed = std::max(own_.executed, own_.now) + work.units;
-    if (work.units > bound.units) {
+    std::uint32_t work_units = work.units;
+    SlotCause work_cause = work.cause;
+    if (split_loads_ != 0) [[unlikely]] {
+      const std::uint32_t of_loads = split_load_units(core_, block.loads(), split_loads_);
+      if (of_loads > work_units) work_cause = SlotCause::Ports;
+      work_units = std::max(work_units, of_loads);
+    }
+    own_.executed = std::max(own_.executed, own_.now) + work_units;
+    if (work_units > bound.units) {
       own_.executed_behind = block.scheduler_units();
-      own_.executed_cause = work.cause;
+      own_.executed_cause = work_cause;
     }
 
     const std::uint32_t issue = block.slots() * units_of_slot_;
@@ -331,6 +341,7 @@ class CoreClock {
   std::uint32_t shift_ = 0;            // its stalls so far
   unsigned joined_ = 0;                // which of its lanes are in lane_
   static constexpr unsigned kResults = 1, kEvents = 2;
+  std::uint32_t split_loads_ = 0;
   std::vector<Event> events_;
 
   std::vector<std::uint64_t> filled_at_;
