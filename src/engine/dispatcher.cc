@@ -381,6 +381,10 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     }
     if (deliver_waiting()) link_from = kNone;
     accountant_.logged.leave();
+    if (std::exchange(translates_anew_, false)) {
+      run_.translator->flush();
+      link_from = kNone;
+    }
     if (run_.config.precise_only || private_page_ != 0 || thread.process->traced || thread.traps) break;
 
     Allowance allowed = accountant_.tally.allowance();
@@ -609,6 +613,11 @@ void Runtime::code_changed(std::uint64_t start, std::uint64_t end) {
   fetch_range_ = {};
   accountant_.marks.code_changed();
   if (run_.translator) run_.translator->invalidate(start, end);
+}
+
+void Runtime::give_way() {
+  run_.window.unmap_direct_table();
+  translates_anew_ = true;
 }
 
 // A store into a page that has translations: they are dropped, and the store runs alone with the page writable.

@@ -58,6 +58,7 @@ void Runtime::start(ProgramPlan plan) {
                      : AddressRange{std::min(fixed_code.start, mapping.start), std::max(fixed_code.end, mapping.end)};
   }
   if (const AddressRange table = run_.window.map_direct_table(fixed_code); !table.empty()) run_.map.reserve(table);
+  run_.map.reserve_until_wanted(run_.window.direct_table());
 
   run_.threads.push_back(std::make_unique<Thread>());
   Thread& thread = *run_.threads.back();

@@ -15,6 +15,7 @@
 #include "engine/account/accountant.h"
 #include "engine/kernel/futex_waiters.h"
 #include "engine/kernel/process_turns.h"
+#include "engine/kernel/shared_tracing.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/virtual_clock.h"
 #include "engine/run.h"
@@ -85,6 +86,7 @@ class Runtime final : public CodeSource, public CodeListener {
   bool may_change_unseen(std::uint64_t pc) override;
   void translated(std::uint64_t page) override;
   void code_changed(std::uint64_t start, std::uint64_t end) override;
+  void give_way() override;
   bool handle_code_write(std::uint64_t address);
 
   // ---- signals (signals.cc)
@@ -191,6 +193,7 @@ class Runtime final : public CodeSource, public CodeListener {
 
   Run run_;
   Accountant accountant_{run_};
+  SharedTracing tracing_{run_};
   FutexWaiters waiters_;
   VirtualClock clock_;
   ProcessTurns turns_;
@@ -204,6 +207,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::vector<EngineStacks> retiring_;         // of threads that may still be on them
   std::uint64_t latest_core_time_ = 0;         // of threads that gave their turn away
   bool quantum_over_ = false;
+  bool translates_anew_ = false;  // what was translated must not run any more
   bool told_of_perf_events_ = false;
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.
   struct {

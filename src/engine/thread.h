@@ -136,6 +136,14 @@ struct Thread {
   std::uint64_t clear_at =
       0;  // word that the kernel clears when the thread ends, and where others wait for that; 0 none
 
+  /// Of a thread that another process in this memory traces (SharedTracing).
+  struct Traced {
+    std::int32_t by = 0;               // that process; 0: nobody
+    std::atomic<bool> stopped{false};  // it gets no turn
+    std::uint32_t status = 0;          // of the stop, as wait4 gives it
+    bool waited_for = false;
+  } traced;
+
   // Run queue (EngineLock).
   Thread* next_waiting = nullptr;
   bool has_place = false;  // in the queue, or at its head and not aware of it yet

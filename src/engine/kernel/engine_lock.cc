@@ -51,7 +51,9 @@ void EngineLock::await(Thread& thread) {
   while (thread.may_run.load(std::memory_order_acquire) == 0) {
     const long result = raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0,
                                     &kLookAgain, nullptr, 0);
-    if (result == -ETIMEDOUT) recover_from_dead_owner();
+    if (result != -ETIMEDOUT) continue;
+    recover_from_dead_owner();
+    recover_from_dead_tracer(thread);
   }
 }
 
@@ -71,10 +73,30 @@ void EngineLock::recover_from_dead_owner() {
   abandon(*holder);
 }
 
+// Who stopped it was killed, and nobody else may be there to let it run.
+void EngineLock::recover_from_dead_tracer(Thread& thread) {
+  if (!thread.traced.stopped.load() || !is_gone(thread.traced.by)) return;
+  spin(&thread);
+  thread.traced.stopped.store(false);
+  thread.traced.by = 0;
+  if (owner_.load(std::memory_order_relaxed) == nullptr) {
+    remove(thread);
+    owner_.store(&thread, std::memory_order_relaxed);
+    thread.may_run.store(1, std::memory_order_release);
+  }
+  unspin();
+}
+
+Thread* EngineLock::first_that_may_run() const {
+  Thread* at = head_.load(std::memory_order_relaxed);
+  while (at != nullptr && at->traced.stopped.load(std::memory_order_relaxed)) at = at->next_waiting;
+  return at;
+}
+
 void EngineLock::acquire(Thread& thread) {
   spin(&thread);
   if (!thread.has_place) {
-    if (owner_.load(std::memory_order_relaxed) == nullptr) {
+    if (owner_.load(std::memory_order_relaxed) == nullptr && !thread.traced.stopped.load()) {
       owner_.store(&thread, std::memory_order_relaxed);
       unspin();
       return;
@@ -115,9 +137,9 @@ void EngineLock::take_turns(Thread& self, Thread* next) {
 
 // Ends the spinning, too. waits_now: who gives the lock away and needs no processor from now on; null if it does.
 void EngineLock::hand_over(const Thread* waits_now) {
-  Thread* next = head_.load(std::memory_order_relaxed);
+  Thread* const next = first_that_may_run();
   owner_.store(next, std::memory_order_relaxed);
-  if (next != nullptr) head_.store(next->next_waiting, std::memory_order_relaxed);
+  if (next != nullptr) remove(*next);
   unspin();
   if (next != nullptr) {
     // It does not run yet, so what it is held to is still ours.

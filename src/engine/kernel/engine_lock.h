@@ -60,6 +60,8 @@ class EngineLock {
   void hand_over(const Thread* waits_now);
   void await(Thread& thread);
   void recover_from_dead_owner();
+  void recover_from_dead_tracer(Thread& thread);
+  Thread* first_that_may_run() const;
 
   std::atomic<Thread*> spinning_{nullptr};
   std::atomic<Thread*> owner_{nullptr};

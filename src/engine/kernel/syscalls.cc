@@ -312,10 +312,15 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case SYS_arch_prctl: return {sys_arch_prctl(a)};
     case SYS_prctl: return {sys_prctl(a)};
     case SYS_ptrace: {
+      if (const auto answer = tracing_.ptrace(a)) return {*answer};
       const long result = pass_on(number, a);
       if (a[0] == PTRACE_TRACEME && result == 0) run_.thread->process->traced = true;
       return {result};
     }
+    case SYS_wait4:
+    case SYS_waitid:
+      if (const auto answer = tracing_.wait(number, a)) return {*answer};
+      return {pass_on(number, a)};
     case SYS_seccomp:
       if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
         run_.observer().notice(

@@ -35,6 +35,8 @@ class CodeListener {
   virtual ~CodeListener() = default;
   /// May call unprotect_code_page(); must not change mappings.
   virtual void code_changed(std::uint64_t start, std::uint64_t end) = 0;
+  /// The program asks for a place in what was kept with reserve_until_wanted(). Unmaps all of that.
+  virtual void give_way() {}
 };
 
 class GuestMap {
@@ -50,6 +52,9 @@ class GuestMap {
   /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's engine
   /// window is reserved from the start. Does not map anything.
   void reserve(AddressRange range);
+  /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for that very place
+  /// (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
+  void reserve_until_wanted(AddressRange range) { yielding_ = range; }
 
   // The program's system calls, with its own arguments. All return what the kernel would: a result or -errno.
   long mmap(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset);
@@ -147,6 +152,7 @@ class GuestMap {
   long map_exactly(const GuestMapping& wanted, int flags, int fd);
   long map_over(const GuestMapping& wanted, int flags, int fd);
   long claim(AddressRange range, std::vector<AddressRange>& claimed);
+  void make_way(AddressRange wanted);
   void reserve_foreign();
   void resync(AddressRange range);
   void follow_grown_stacks();
@@ -170,6 +176,7 @@ class GuestMap {
   CodeListener* listener_ = nullptr;
   Mappings mappings_;
   std::vector<AddressRange> engine_;
+  AddressRange yielding_{};  // of reserve_until_wanted()
   FreeSpace low_, high_, spare_;
   std::optional<int> locks_future_;  // flags of mlock2 for what will be mapped; none: it is not locked
   std::set<std::uint64_t> code_pages_;

@@ -98,6 +98,7 @@ long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int f
     if (address & (unit - 1)) return -EINVAL;
     wanted.start = address;
     wanted.end = address + length;
+    make_way(wanted.range());
     if ((flags & MAP_FIXED_NOREPLACE) == 0) return map_over(wanted, flags, fd);
     if (!untouched(wanted.range()) || is_engine_range(wanted.range())) return -EEXIST;
     return map_exactly(wanted, flags, fd);
@@ -265,6 +266,7 @@ long GuestMap::grow_in_place(const GuestMapping& source, AddressRange old_range,
 long GuestMap::move_to(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
                        std::uint64_t new_address) {
   const AddressRange target{new_address, new_address + new_length};
+  make_way(target);
   if (touches_tool_memory(target)) return -ENOMEM;
   std::vector<AddressRange> claimed;
   if (const long result = claim(target, claimed); is_error(result)) return result == -EEXIST ? -ENOMEM : result;

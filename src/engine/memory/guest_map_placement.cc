@@ -112,6 +112,13 @@ long GuestMap::map_somewhere(GuestMapping wanted, std::uint64_t length, std::uin
   return -ENOMEM;
 }
 
+/// Before anything is put where the program says.
+void GuestMap::make_way(AddressRange wanted) {
+  if (!wanted.overlaps(yielding_)) return;
+  yielding_ = {};
+  if (listener_ != nullptr) listener_->give_way();
+}
+
 /// Something that is not the program's is in a zone: keep off it from now on.
 void GuestMap::reserve_foreign() {
   for (const RealMapping& real : read_real_maps()) {

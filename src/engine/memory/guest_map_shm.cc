@@ -46,6 +46,7 @@ long GuestMap::shmat(int id, std::uint64_t address, int flags) {
   if (address > kTaskSize - length) return -EINVAL;
   wanted.start = address;
   wanted.end = address + length;
+  make_way(wanted.range());
   const bool replace = (flags & SHM_REMAP) != 0;
   if (touches_tool_memory(wanted.range())) return -EINVAL;
   if (!replace && !untouched(wanted.range())) return -EINVAL;

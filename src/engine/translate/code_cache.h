@@ -42,6 +42,10 @@ class Window {
   /// is the code of a program linked below the low window, if any: its part of the table lies below the engine window. Returns the
   /// range of that part, which nobody else may map; empty where there was no room, and then such code is hashed.
   AddressRange map_direct_table(AddressRange fixed_code);
+  /// Where the table is, but for that part; empty where there is none.
+  AddressRange direct_table() const { return direct_ ? direct_slots({kDirectFirst, kDirectEnd}) : AddressRange{}; }
+  /// The program wants its place: from now on all is hashed. Code that looks up directly must not run any more.
+  void unmap_direct_table();
   bool has_direct_table() const { return direct_; }
   bool direct_covers(std::uint64_t pc) const {
     return direct_ && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
