@@ -89,6 +89,13 @@ class Runtime final : public CodeSource, public CodeListener {
   void give_way() override;
   bool handle_code_write(std::uint64_t address);
 
+  // ---- memory that somebody else has to give (memory_waits.cc)
+  void note_awaited_memory(long number, const long (&a)[6], long result);
+  bool is_awaited(std::uint64_t address) const;
+  void wait_for_operands();
+  void wait_for_arguments(long number, const long (&a)[6]);
+  void touch_without_lock(AddressRange range, bool write);
+
   // ---- signals (signals.cc)
   void install_handlers();
   void install(int signal, const KernelSigaction& action);
@@ -202,6 +209,7 @@ class Runtime final : public CodeSource, public CodeListener {
     void* signals;
     std::int32_t tid;
   };
+  std::vector<AddressRange> awaited_;  // registered with a userfaultfd
   std::vector<EngineStacks> spare_stacks_;
   std::vector<std::unique_ptr<Thread>> dead_;  // killed: who waits for the lock may still look at them
   std::vector<EngineStacks> retiring_;         // of threads that may still be on them

@@ -52,6 +52,9 @@ struct Process {
 /// Bits of Thread::pending.
 inline constexpr std::uint32_t kSlotFull = 1, kSentWaits = 2;
 
+/// Fault::info.si_signo of no signal: the instruction can go on when its memory is there, which somebody else has to see to.
+inline constexpr int kWaitsForMemory = 0;
+
 /// A fault of an instruction, in the program's terms.
 struct Fault {
   bool present = false;

@@ -111,6 +111,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   if (holds) accountant_.steps.retire(true);  // it may not come back
   thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
   const bool retires_later = thread.step.active;
+  wait_for_arguments(number, arguments);
   if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), true);
   const Outcome outcome = do_syscall(number, arguments);
   if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), false);
@@ -142,7 +143,7 @@ bool Runtime::keeps_turn(long number, const long (&a)[6]) const {
 
 long Runtime::pass_on(long number, const long (&a)[6]) {
   Thread& thread = *run_.thread;
-  const bool stays = run_.threads.size() == 1 || keeps_turn(number, a);
+  const bool stays = run_.threads.size() == 1 || (awaited_.empty() && keeps_turn(number, a));
   // The kernel would stop at a page that is write-protected only because it has translations.
   if (run_.map.protected_code_pages() != 0) {
     for (const AddressRange& written : written_by(call_of(number), a)) run_.map.open_code_pages(written);
@@ -156,6 +157,7 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
     load_context(thread);
     if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(latest_core_time_);
   }
+  note_awaited_memory(number, a, result);
   return result;
 }
 

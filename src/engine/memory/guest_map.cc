@@ -47,6 +47,7 @@ void GuestMap::add(GuestMapping mapping) {
   CHECK(mapping.start < mapping.end && untouched(mapping.range()));
   const AddressRange range = mapping.range();
   if (mapping.flags & MAP_GROWSDOWN) ++growing_down_;
+  if ((mapping.prot & PROT_EXEC) != 0 && listener_ != nullptr) listener_->code_changed(range.start, range.end);
   for (FreeSpace* zone : {&low_, &high_, &spare_}) zone->take(range);
   mappings_.emplace(range.start, std::move(mapping));
   merge_around(range);

@@ -29,7 +29,8 @@
 namespace zs::engine {
 
 /// Told before executable memory of the program changes in any way that may matter to its translations: unmapped,
-/// replaced, moved, discarded, made non-executable or made writable.
+/// replaced, moved, discarded, made non-executable or made writable; and when memory has become executable, because somebody may have jumped
+/// there before.
 class CodeListener {
  public:
   virtual ~CodeListener() = default;

@@ -173,6 +173,7 @@ long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, in
     if ((prot & PROT_EXEC) && each.file && !each.file->may_execute) return -EACCES;
     const auto wanted = static_cast<std::uint32_t>(prot & kProtections);
     const bool loses_exec = (each.prot & PROT_EXEC) && !(wanted & PROT_EXEC);
+    const bool gains_exec = (wanted & PROT_EXEC) && !(each.prot & PROT_EXEC);
     const bool gains_write = (wanted & PROT_WRITE) && !(each.prot & PROT_WRITE);
     const bool unchanged = wanted == each.prot && pkey == -1;
     const bool keeps_code_pages = unchanged || !(wanted & PROT_WRITE);
@@ -184,6 +185,7 @@ long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, in
                               ? raw_syscall(SYS_mprotect, each.start, each.range().size(), real_prot(prot))
                               : raw_syscall(SYS_pkey_mprotect, each.start, each.range().size(), real_prot(prot), pkey);
       if (is_error(result)) return result;
+      if (gains_exec && listener_ != nullptr) listener_->code_changed(each.start, each.end);
       update(each.range(), [wanted](GuestMapping& mapping) {
         mapping.prot = wanted;
         mapping.charge_if_writable();
