@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "engine/host_stack.h"
 #include "engine/kernel/shared_tables.h"
+#include "engine/loader/shown_process.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -49,6 +50,7 @@ void Runtime::start(ProgramPlan plan) {
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
   run_.program = std::move(*loaded);
+  show_process(run_.program, plan.program, run_.executable_fd());
   { const ProgramPlan done = std::move(plan); }  // closes its descriptors
   AddressRange fixed_code{};
   for (const GuestMapping& mapping : run_.program.mappings) {

@@ -19,6 +19,9 @@
 
 namespace zs::engine {
 
+/// Descriptors [Config::first_private_fd, +8) are the tool's. The last one is the program's file.
+inline constexpr int kPrivateDescriptors = 8;
+
 struct Run {
   Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan);
 
@@ -26,6 +29,7 @@ struct Run {
   Observer& observer() const;
   /// The running thread, as the recording has it.
   ThreadIdentity shown() const { return ids.shown(thread->id); }
+  int executable_fd() const { return config.first_private_fd + kPrivateDescriptors - 1; }
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
   /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
   /// opened. returns the bytes before the first one that cannot be written

@@ -22,9 +22,6 @@
 
 namespace zs::engine {
 
-/// Descriptors [Config::first_private_fd, +8) are the tool's.
-inline constexpr int kPrivateDescriptors = 8;
-
 std::uint64_t dispatch_entry(Context* context);
 void signal_entry(int signal, siginfo_t* info, void* ucontext);
 void thread_entry(Thread* thread);
@@ -136,11 +133,14 @@ class Runtime final : public CodeSource, public CodeListener {
   long sys_prctl(const long (&a)[6]);
   long sys_perf_event_open(const long (&a)[6]);
   bool call_vsyscall(std::uint64_t pc);
-  long sys_getdents64(const long (&a)[6]);
   long sys_arch_prctl(const long (&a)[6]);
+  void report_mapping(std::uint64_t address, std::uint64_t length);
+
+  // ---- what would show the engine (proc_calls.cc)
   std::optional<long> proc_syscall(long number, const long (&a)[6]);
   std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
-  void report_mapping(std::uint64_t address, std::uint64_t length);
+  long sys_getdents64(const long (&a)[6]);
+  void note_write_to_own_memory(long number, const long (&a)[6], long written);
 
   // ---- system calls under --virtual-time (virtual_calls.cc)
   Outcome in_virtual_time(long number, const long (&a)[6]);
@@ -217,6 +217,7 @@ class Runtime final : public CodeSource, public CodeListener {
   bool quantum_over_ = false;
   bool translates_anew_ = false;  // what was translated must not run any more
   bool told_of_perf_events_ = false;
+  bool writes_own_memory_ = false;  // it may, through a descriptor of /proc/self/mem
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.
   struct {
     std::uint32_t block = kNone;

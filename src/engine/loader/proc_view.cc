@@ -91,7 +91,7 @@ std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const Loaded
     case ProcFile::Exe: return ProcAnswer{.kind = ProcAnswer::Kind::Path, .text = program.exe_path};
     case ProcFile::Maps: return content(map.proc_maps());
     case ProcFile::Smaps: return content(map.proc_smaps());
-    case ProcFile::Mem: return ProcAnswer{.kind = ProcAnswer::Kind::Error, .error = -EACCES};
+    case ProcFile::Mem: return ProcAnswer{.kind = ProcAnswer::Kind::Memory};
     case ProcFile::Auxv: return content(program.auxv);
     case ProcFile::Cmdline: return content(command_line(program));
     case ProcFile::Environ: return content(memory(program.environment));

@@ -24,11 +24,10 @@ struct ProcAnswer {
   enum class Kind : std::uint8_t {
     Path,     // work on `text` instead: open it, stat it; readlink returns it
     Content,  // open gives a descriptor that reads `text` (see open_content); stat and readlink go to the kernel
-    Error,    // open fails with `error`
+    Memory,   // the kernel's answer; what is written there may be code
   };
   Kind kind = Kind::Content;
   std::string text;
-  long error = 0;
 };
 
 /// For open and openat (and for readlink, stat when Kind::Path): what to do instead of the real system call.
