@@ -26,6 +26,17 @@ constexpr std::size_t kMainStackBytes = 1 << 20;
   __builtin_unreachable();
 }
 
+/// Whether the limits that could not be lifted leave room for the translated code.
+Result<void> check_room(AddressRange window) {
+  const long at = raw_syscall(SYS_mmap, window.start, window.size(), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+  if (!is_error(at)) raw_syscall(SYS_munmap, at, window.size());
+  if (at != -ENOMEM) return {};
+  return Error{.message = "the limits on memory (ulimit -v or -d) leave no room for translated code: it needs " +
+                          std::to_string(window.size() >> 10) + " KiB of addresses besides the program's",
+               .hint = "set the limit as a soft one (ulimit -S -v): it applies to the program alone"};
+}
+
 ProgramConfig program_config(const Config& config) {
   ProgramConfig wanted;
   wanted.path = config.program;
@@ -45,7 +56,7 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
   run_.code = this;
 }
 
-void Runtime::start(ProgramPlan plan) {
+void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   int status = 126;
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
@@ -80,6 +91,7 @@ void Runtime::start(ProgramPlan plan) {
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;
+  thread.process->limits = limits;
   thread.process->seat = turns_.sit(thread.id.pid);
   thread.pc = run_.program.entry;
   run_.lock.acquire(thread);
@@ -125,8 +137,14 @@ void run(const Config& config, Observer& observer) {
   int status = 126;
   auto plan = plan_program(program_config(config), status);
   if (!plan) give_up(plan.error(), status);
+  MemoryLimits limits;
+  limits.lift();
+  if (auto room = check_room(
+          {plan->layout.engine.start, plan->layout.engine.start + Window::bytes_needed(config.code_cache_bytes)});
+      !room)
+    give_up(room.error(), kToolFailed);
   auto* runtime = new Runtime(config, observer, *plan);  // lives as long as the process
-  runtime->start(std::move(*plan));
+  runtime->start(std::move(*plan), limits);
 }
 
 }  // namespace zs::engine

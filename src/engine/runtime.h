@@ -33,7 +33,7 @@ class Runtime final : public CodeSource, public CodeListener {
  public:
   Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
   /// Loads the program into this address space and runs it.
-  [[noreturn]] void start(ProgramPlan plan);
+  [[noreturn]] void start(ProgramPlan plan, const MemoryLimits& limits);
 
   static Runtime* instance;  // for signal handlers and stubs
 
@@ -132,6 +132,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void close_own_descriptors_on_exec(bool close) const;
   long sys_prctl(const long (&a)[6]);
   long sys_perf_event_open(const long (&a)[6]);
+  long sys_limits(long number, const long (&a)[6]);
   bool call_vsyscall(std::uint64_t pc);
   long sys_arch_prctl(const long (&a)[6]);
   void report_mapping(std::uint64_t address, std::uint64_t length);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/isa_names.h"
+#include "engine/memory/memory_limits.h"
 #include "engine/observer.h"
 #include "engine/one_processor.h"
 #include "engine/translate/address_slots.h"
@@ -41,6 +42,7 @@ struct Process {
   std::uint32_t calls = 0;     // since it gave it away
   std::uint32_t turns = 0;     // of a thread, since the last call
   KernelSigaction actions[kSignals + 1];
+  MemoryLimits limits;
   bool vfork_child = false;
   bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
   bool traced =

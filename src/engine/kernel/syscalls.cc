@@ -197,6 +197,7 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6]) {
 Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
   const auto u = [&](int i) { return static_cast<std::uint64_t>(a[i]); };
   const auto i32 = [&](int i) { return static_cast<int>(a[i]); };
+  run_.map.limit(&run_.thread->process->limits);
   switch (number) {
     // --- memory
     case SYS_mmap: {
@@ -335,17 +336,9 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case SYS_perf_event_open: return {sys_perf_event_open(a)};
     case SYS_mlockall: return {run_.map.mlockall(i32(0))};
     case SYS_munlockall: return {run_.map.munlockall()};
+    case SYS_getrlimit:
     case SYS_setrlimit:
-    case SYS_prlimit64: {
-      const long result = pass_on(number, a);
-      const bool own = number == SYS_setrlimit || a[0] == 0 || a[0] == run_.thread->process->pid;
-      const int resource = number == SYS_setrlimit ? i32(0) : i32(1);
-      const std::uint64_t given = number == SYS_setrlimit ? u(1) : u(2);
-      if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
-        if (const auto limit = read_guest_value<std::uint64_t>(given)) run_.map.set_stack_limit(*limit);
-      }
-      return {result};
-    }
+    case SYS_prlimit64: return {sys_limits(number, a)};
     case SYS_getrandom:
       // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
       if (run_.config.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0)
@@ -359,6 +352,30 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     if (const auto answer = virtual_syscall(number, a)) return {*answer};
   }
   return {pass_on(number, a)};
+}
+
+// Of the limits on memory the program has its own (MemoryLimits). That of its stack is the kernel's, too.
+long Runtime::sys_limits(long number, const long (&a)[6]) {
+  const bool by_id = number == SYS_prlimit64;
+  const bool own = !by_id || a[0] == 0 || a[0] == run_.thread->process->pid;
+  const int resource = static_cast<int>(by_id ? a[1] : a[0]);
+  const auto given = static_cast<std::uint64_t>(by_id ? a[2] : number == SYS_setrlimit ? a[1] : 0);
+  const auto old = static_cast<std::uint64_t>(by_id ? a[3] : number == SYS_getrlimit ? a[1] : 0);
+  if (!own || !MemoryLimits::covers(resource)) {
+    const long result = pass_on(number, a);
+    if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
+      if (const auto limit = read_guest_value<std::uint64_t>(given)) run_.map.set_stack_limit(*limit);
+    }
+    return result;
+  }
+  MemoryLimits& limits = run_.thread->process->limits;
+  const rlimit before = limits.of(resource);
+  if (given != 0) {
+    const auto wanted = read_guest_value<rlimit>(given);
+    if (!wanted) return -EFAULT;
+    if (const long result = limits.set(resource, *wanted); result != 0) return result;
+  }
+  return old == 0 || run_.write(old, &before, sizeof before) == sizeof before ? 0 : -EFAULT;
 }
 
 long Runtime::sys_arch_prctl(const long (&a)[6]) {
@@ -521,6 +538,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
     close_own_descriptors_on_exec(true);
   }
+  thread.process->limits.put_back();
   // A vfork child takes the lock with it into the new image unless it gives it up.
   const bool borrowed = thread.process->vfork_child;
   if (borrowed) give_up_lock();
@@ -531,6 +549,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
                           ? raw_syscall(SYS_execve, program_path, argv, envp)
                           : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);
   // Still here: as if nothing had happened.
+  thread.process->limits.lift();
   const std::uint64_t everything = ~std::uint64_t{0};
   if (!follow) {
     close_own_descriptors_on_exec(false);

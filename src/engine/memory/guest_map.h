@@ -25,6 +25,7 @@
 #include "engine/memory/free_space.h"
 #include "engine/memory/guest_mapping.h"
 #include "engine/memory/layout.h"
+#include "engine/memory/memory_limits.h"
 
 namespace zs::engine {
 
@@ -75,8 +76,10 @@ class GuestMap {
   long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page_offset, int flags);
 
   /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call after
-  /// the real system call succeeded. Shrinking the limit unmaps nothing, as in the kernel.
+  /// the real system call succeeded. Where the stack has not been touched below a lower limit, nothing is mapped any more.
   void set_stack_limit(std::uint64_t soft_limit);
+  /// Those of the process that makes the next call; null: none but the kernel's.
+  void limit(const MemoryLimits* limits) { limits_ = limits; }
   /// In a forked child: what the parent excluded with MADV_DONTFORK is gone here.
   void in_forked_child();
 
@@ -168,6 +171,13 @@ class GuestMap {
   long change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey);
   long grow_heap(std::uint64_t from, std::uint64_t to);
 
+  // The program's limits: guest_map_limits.cc.
+  std::uint64_t data_limit() const;
+  bool may_expand(const GuestMapping& like, std::uint64_t bytes) const;
+  bool may_become_data(const GuestMapping& piece, std::uint32_t prot) const;
+  std::uint64_t mapped_bytes(AddressRange range) const;
+  void lower_stack_limit(std::uint64_t bytes);
+
   bool has_code_pages(AddressRange range) const;
   void code_will_change(AddressRange range);
   void restore_code_pages(AddressRange range);
@@ -175,6 +185,7 @@ class GuestMap {
   Layout layout_;
   bool strip_exec_;
   CodeListener* listener_ = nullptr;
+  const MemoryLimits* limits_ = nullptr;
   Mappings mappings_;
   std::vector<AddressRange> engine_;
   AddressRange yielding_{};  // of reserve_until_wanted()

@@ -33,6 +33,7 @@ long GuestMap::shmat(int id, std::uint64_t address, int flags) {
                       .kind = MapKind::SharedMemory,
                       .file = std::make_shared<const MappedFile>(std::move(file))};
 
+  if (!may_expand(wanted, length)) return -ENOMEM;
   if (address == 0) {
     if (flags & SHM_REMAP) return -EINVAL;
     const auto start = place(Zone::High, length, kPageSize);

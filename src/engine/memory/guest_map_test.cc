@@ -744,7 +744,7 @@ TEST(GuestMap, GrowsAndShrinksTheHeapAsBrkDoes) {
 }
 
 TEST(GuestMap, LetsTheStackGrowWithItsLimit) {
-  in_child_expect("8 8 64 64 rwx", [](GuestMap& map, std::ostream& out) {
+  in_child_expect("8 4 64 64 rwx", [](GuestMap& map, std::ostream& out) {
     map.map_stack(8 << 20, true);
     const std::uint64_t top = map.layout().stack_top();
     const auto size = [&] { return (top - map.find(top - 1)->start) >> 20; };
