@@ -211,13 +211,16 @@ void Runtime::handle_exit(const Exit& exit) {
     case ExitKind::Breakpoint:
       thread.step.active = false;
       thread.pc = exit.target;
-      raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
+      raise_software_trap(exit);
       break;
     case ExitKind::Refused: refuse(exit.pc);
     case ExitKind::Undecodable:
       thread.step.active = false;
       thread.pc = exit.pc;
-      raise_fault(SIGILL, ILL_ILLOPN, exit.pc, 6);
+      if (isa::is_too_long(fetch(exit.pc)))
+        raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
+      else
+        raise_fault(SIGILL, ILL_ILLOPN, exit.pc, 6);
       break;
     case ExitKind::Unfetchable: {
       thread.step.active = false;
@@ -247,6 +250,19 @@ void Runtime::handle_exit(const Exit& exit) {
     case ExitKind::Direct:
     case ExitKind::Indirect: CHECK(false && "handled by leave_block");
   }
+}
+
+// What INT3 and its kin are to the program, which stands behind them.
+// source: Linux, arch/x86/kernel/traps.c: exc_int3(), exc_overflow(), exc_debug_user()
+void Runtime::raise_software_trap(const Exit& exit) {
+  constexpr std::uint8_t kIcebp = 0xF1, kIntN = 0xCD, kOverflow = 4;
+  const std::span<const std::uint8_t> bytes = fetch(exit.pc);
+  const std::uint64_t length = exit.target - exit.pc;
+  if (bytes.size() < length) return raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
+  const std::uint8_t opcode = length >= 2 && bytes[length - 2] == kIntN ? kIntN : bytes[length - 1];
+  if (opcode == kIcebp) return raise_fault(SIGTRAP, TRAP_BRKPT, exit.target, 1);
+  if (opcode == kIntN && bytes[length - 1] == kOverflow) return raise_fault(SIGSEGV, SI_KERNEL, 0, 4);
+  raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
 }
 
 void Runtime::refuse(std::uint64_t pc) {

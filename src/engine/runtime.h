@@ -64,6 +64,7 @@ class Runtime final : public CodeSource, public CodeListener {
   static void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map,
                         std::uint64_t slot_far);
   void handle_exit(const Exit& exit);
+  void raise_software_trap(const Exit& exit);
   /// What an instruction of Flow::Emulated encodes: without a memory operand.
   struct EmulatedForm {
     explicit EmulatedForm(const Insn& insn);
