@@ -140,9 +140,11 @@ class Runtime final : public CodeSource, public CodeListener {
 
   // ---- what would show the engine (proc_calls.cc)
   std::optional<long> proc_syscall(long number, const long (&a)[6]);
+  bool is_private(long fd) const;
   std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
   long sys_getdents64(const long (&a)[6]);
   void note_write_to_own_memory(long number, const long (&a)[6], long written);
+  void note_shorter_file(long number, const long (&a)[6], long result);
 
   // ---- system calls under --virtual-time (virtual_calls.cc)
   Outcome in_virtual_time(long number, const long (&a)[6]);

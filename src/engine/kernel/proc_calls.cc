@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -22,6 +24,11 @@
 
 namespace zs::engine {
 
+bool Runtime::is_private(long fd) const {
+  const int first = run_.config.first_private_fd;
+  return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
+}
+
 std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
   const int path_at = call_of(number).path;
   if (path_at < 0) return std::nullopt;
@@ -36,6 +43,8 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
     let_go_of_processors();
     run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
   }
+  if (const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid)); fd && is_private(*fd))
+    return -ENOENT;
   auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map);
   if (!answer) {
     if (auto target = shown_executable(path, run_.executable_fd()))
@@ -85,9 +94,6 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
 // The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
 std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
   const int first = run_.config.first_private_fd;
-  const auto is_private = [&](long fd) {
-    return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
-  };
   const Call& call = call_of(number);
   if ((call.has(kDescriptor1) && is_private(a[0])) || (call.has(kDescriptor2) && is_private(a[1]))) return -EBADF;
   if (number != SYS_close_range) return std::nullopt;
@@ -123,7 +129,7 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
     std::memcpy(&size, &entries[at + 16], 2);
     if (size == 0) break;
     const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
-    const bool ours = fd >= run_.config.first_private_fd && fd < run_.config.first_private_fd + kPrivateDescriptors;
+    const bool ours = is_private(fd);
     const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
     if (!ours) kept.insert(kept.end(), from, from + size);
     at += size;
@@ -149,6 +155,31 @@ void Runtime::note_write_to_own_memory(long number, const long (&a)[6], long wri
   const std::uint64_t start = end - static_cast<std::uint64_t>(written);
   code_changed(start, end);
   run_.map.open_code_pages({start, end});
+}
+
+// The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from now on.
+void Runtime::note_shorter_file(long number, const long (&a)[6], long result) {
+  if (is_error(result)) return;
+  struct stat about {};
+  long found = -1;
+  switch (number) {
+    case SYS_ftruncate: found = raw_syscall(SYS_fstat, a[0], &about); break;
+    case SYS_truncate: found = raw_syscall(SYS_stat, a[0], &about); break;
+    case SYS_creat: found = raw_syscall(SYS_fstat, result, &about); break;
+    case SYS_open:
+    case SYS_openat:
+      if ((a[number == SYS_open ? 1 : 2] & O_TRUNC) != 0) found = raw_syscall(SYS_fstat, result, &about);
+      break;
+    default: break;
+  }
+  if (found != 0) return;
+  std::vector<AddressRange> code;
+  run_.map.for_each([&](const GuestMapping& mapping) {
+    if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != about.st_ino) return;
+    if (mapping.file->device_major == major(about.st_dev) && mapping.file->device_minor == minor(about.st_dev))
+      code.push_back(mapping.range());
+  });
+  for (const AddressRange& range : code) code_changed(range.start, range.end);
 }
 
 }  // namespace zs::engine

@@ -159,6 +159,7 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
   }
   note_awaited_memory(number, a, result);
   note_write_to_own_memory(number, a, result);
+  note_shorter_file(number, a, result);
   return result;
 }
 

@@ -55,6 +55,14 @@ TEST(ProcView, ShowsTheArgumentsAsTheProgramHasOverwrittenThem) {
   EXPECT_FALSE(proc_path("/proc/6/exe", 5, program, map));
 }
 
+TEST(ProcView, KnowsTheDescriptorThatAPathNames) {
+  EXPECT_EQ(own_descriptor_file("/proc/self/fd/1003", 5), 1003);
+  EXPECT_EQ(own_descriptor_file("/proc/5/task/7/fdinfo/3", 5), 3);
+  EXPECT_EQ(own_descriptor_file("//proc/thread-self/fd/0/", 5), 0);
+  for (const char* const other : {"/proc/self/fd", "/proc/self/fd/x", "/proc/6/fd/1", "/proc/self/maps", "/dev/fd/1"})
+    EXPECT_FALSE(own_descriptor_file(other, 5)) << other;
+}
+
 TEST(ProcView, OpensContentReadOnlyAtTheLowestDescriptor) {
   const int lowest = dup(0);
   close(lowest);

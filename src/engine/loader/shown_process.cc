@@ -66,6 +66,15 @@ void show_process(const LoadedProgram& program, const OpenedImage& image, int ex
   raw_syscall(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &shown, sizeof shown, 0);
 }
 
+void occupy_descriptors(int first, int end, int last) {
+  for (long fd = first; fd < end;) {
+    fd = raw_syscall(SYS_fcntl, last, F_DUPFD_CLOEXEC, fd);  // the lowest that is free
+    if (is_error(fd)) return;
+    if (fd >= end) raw_syscall(SYS_close, fd);
+    ++fd;
+  }
+}
+
 std::optional<std::string> shown_executable(std::string_view path, int executable_fd) {
   constexpr std::string_view kFile = "/exe";
   if (!path.ends_with(kFile) || link_target(std::string(path)) != link_target("/proc/self/exe")) return std::nullopt;

@@ -16,6 +16,9 @@ namespace zs::engine {
 /// executable_fd  a descriptor that others find the program's file by, in every process under zeroskid the same
 void show_process(const LoadedProgram& program, const OpenedImage& image, int executable_fd);
 
+/// Makes descriptors of [first, end) that are free copies of `last`, so that the program gets none of these numbers.
+void occupy_descriptors(int first, int end, int last);
+
 /// What readlink of /proc/PID/exe should say for another process that is under zeroskid; nullopt: it is not, or `path` is another file.
 std::optional<std::string> shown_executable(std::string_view path, int executable_fd);
 

@@ -189,7 +189,7 @@ class GuestMap {
   Mappings mappings_;
   std::vector<AddressRange> engine_;
   AddressRange yielding_{};  // of reserve_until_wanted()
-  FreeSpace low_, high_, spare_;
+  FreeSpace low_, high_, spare_, vast_;
   std::optional<int> locks_future_;  // flags of mlock2 for what will be mapped; none: it is not locked
   std::set<std::uint64_t> code_pages_;
   std::uint64_t brk_start_ = 0, brk_end_ = 0;

@@ -38,7 +38,8 @@ std::optional<std::uint64_t> GuestMap::place(Zone zone, std::uint64_t length, st
     if (zone == Zone::LowOnly) return std::nullopt;
   }
   if (const auto found = high_.find(length, alignment)) return found;
-  return spare_.find(length, alignment);
+  if (const auto found = spare_.find(length, alignment)) return found;
+  return vast_.find(length, alignment);
 }
 
 std::optional<std::uint64_t> GuestMap::find_low(std::uint64_t length, std::uint64_t alignment) const {
@@ -123,7 +124,7 @@ void GuestMap::make_way(AddressRange wanted) {
 void GuestMap::reserve_foreign() {
   for (const RealMapping& real : read_real_maps()) {
     if (!real.range().overlaps(layout_.low) && !real.range().overlaps(layout_.high) &&
-        !real.range().overlaps(layout_.spare)) {
+        !real.range().overlaps(layout_.spare) && !real.range().overlaps(layout_.vast)) {
       continue;
     }
     for (const AddressRange gap : gaps(real.range())) {
