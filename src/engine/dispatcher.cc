@@ -2,6 +2,7 @@
 // next: whole blocks up to the event horizon, short ones close to it, single instructions at it.
 
 #include <linux/futex.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -49,6 +50,8 @@ constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 constexpr std::uint64_t kQuantumContended = 64 * 4;
 /// Events that may pass without a visit here: a millisecond or so.
 constexpr std::uint64_t kMostPassed = std::uint64_t{1} << 23;
+
+constexpr std::uint64_t kLongestInstruction = 15;
 
 bool can_be_read(std::uint64_t address) {
   std::uint8_t byte;
@@ -176,6 +179,10 @@ void Runtime::leave_block(std::uint32_t& link_from) {
       thread.step.active = thread.step_traps = false;
       Fault& fault = thread.fault;
       fault.present = false;
+      if (fault.info.si_signo == kWaitsForMemory) {
+        wait_for_operands();
+        break;
+      }
       if (fault.info.si_signo == SIGSEGV && handle_code_write(reinterpret_cast<std::uint64_t>(fault.info.si_addr)))
         break;
       if (fault.info.si_signo != SIGSEGV && fault.info.si_signo != SIGBUS) {
@@ -212,21 +219,31 @@ void Runtime::handle_exit(const Exit& exit) {
     case ExitKind::Breakpoint:
       thread.step.active = false;
       thread.pc = exit.target;
-      raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
+      raise_software_trap(exit);
       break;
     case ExitKind::Refused: refuse(exit.pc);
     case ExitKind::Undecodable:
       thread.step.active = false;
       thread.pc = exit.pc;
-      raise_fault(SIGILL, ILL_ILLOPN, exit.pc, 6);
+      if (isa::is_too_long(fetch(exit.pc)))
+        raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
+      else
+        raise_fault(SIGILL, ILL_ILLOPN, exit.pc, 6);
       break;
     case ExitKind::Unfetchable: {
       thread.step.active = false;
       thread.pc = exit.pc;
       if (call_vsyscall(exit.pc)) break;
+      // Whoever hears of the fault may put code there.
+      run_.invalidate(exit.pc, exit.pc + kLongestInstruction);
+      if (is_awaited(exit.pc)) {
+        touch_without_lock({exit.pc, exit.pc + kLongestInstruction}, false);
+        break;
+      }
       // The byte that could not be fetched may be on the page after the instruction's first.
       std::uint64_t address = exit.pc;
-      while (address < exit.pc + 15 && run_.map.is_executable(address) && can_be_read(address)) ++address;
+      while (address < exit.pc + kLongestInstruction && run_.map.is_executable(address) && can_be_read(address))
+        ++address;
       if (run_.map.is_executable(address)) {  // behind the end of its file
         raise_fault(SIGBUS, BUS_ADRERR, address, 14, 4);
         break;
@@ -241,6 +258,19 @@ void Runtime::handle_exit(const Exit& exit) {
     case ExitKind::Direct:
     case ExitKind::Indirect: CHECK(false && "handled by leave_block");
   }
+}
+
+// What INT3 and its kin are to the program, which stands behind them.
+// source: Linux, arch/x86/kernel/traps.c: exc_int3(), exc_overflow(), exc_debug_user()
+void Runtime::raise_software_trap(const Exit& exit) {
+  constexpr std::uint8_t kIcebp = 0xF1, kIntN = 0xCD, kOverflow = 4;
+  const std::span<const std::uint8_t> bytes = fetch(exit.pc);
+  const std::uint64_t length = exit.target - exit.pc;
+  if (bytes.size() < length) return raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
+  const std::uint8_t opcode = length >= 2 && bytes[length - 2] == kIntN ? kIntN : bytes[length - 1];
+  if (opcode == kIcebp) return raise_fault(SIGTRAP, TRAP_BRKPT, exit.target, 1);
+  if (opcode == kIntN && bytes[length - 1] == kOverflow) return raise_fault(SIGSEGV, SI_KERNEL, 0, 4);
+  raise_fault(SIGTRAP, SI_KERNEL, 0, 3);
 }
 
 void Runtime::refuse(std::uint64_t pc) {
@@ -393,6 +423,10 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
       stopped_ = {};
     }
     accountant_.logged.leave();
+    if (std::exchange(translates_anew_, false)) {
+      run_.flush();
+      link_from = kNone;
+    }
     if (run_.config.precise_only || private_page_ != 0 || thread.process->traced || thread.traps) break;
 
     Allowance allowed = accountant_.tally.allowance();
@@ -589,7 +623,6 @@ void Runtime::leave_stop() {
 // ---- the program's memory -------------------------------------------------------------------------------------
 
 std::span<const std::uint8_t> Runtime::fetch(std::uint64_t pc) {
-  constexpr std::uint64_t kLongest = 15;
   if (!fetch_range_.contains(pc)) {
     const GuestMapping* mapping = run_.map.find(pc);
     if (mapping == nullptr || (mapping->prot & 4u) == 0) return {};
@@ -598,8 +631,8 @@ std::span<const std::uint8_t> Runtime::fetch(std::uint64_t pc) {
     fetch_shared_ = mapping->shared();
   }
   std::uint64_t end = fetch_range_.end;
-  if (end - pc < kLongest && run_.map.is_executable(end)) end = pc + kLongest;
-  const std::size_t size = std::min(end - pc, kLongest);
+  if (end - pc < kLongestInstruction && run_.map.is_executable(end)) end = pc + kLongestInstruction;
+  const std::size_t size = std::min(end - pc, kLongestInstruction);
   const bool in_one_page = (pc & (kPageSize - 1)) <= kPageSize - fetched_.size();
   if (in_one_page && zs_copy_code16(fetched_.data(), pc)) return {fetched_.data(), size};
   return {fetched_.data(), zs_copy_code(fetched_.data(), pc, size)};
@@ -613,7 +646,9 @@ bool Runtime::may_change_unseen(std::uint64_t pc) {
 void Runtime::translated(std::uint64_t page) {
   const std::uint64_t address = page * kPageSize;
   if (address == private_page_) return;
-  if ((run_.map.prot_at(address) & 2u) != 0 && !run_.map.page_is_write_protected_for_code(address))
+  constexpr std::uint32_t kWritableCode = PROT_WRITE | PROT_EXEC;
+  if ((run_.map.prot_at(address) & kWritableCode) == kWritableCode &&
+      !run_.map.page_is_write_protected_for_code(address))
     run_.map.protect_code_page(address);
 }
 
@@ -621,6 +656,11 @@ void Runtime::code_changed(std::uint64_t start, std::uint64_t end) {
   fetch_range_ = {};
   accountant_.marks.code_changed();
   run_.invalidate(start, end);
+}
+
+void Runtime::give_way() {
+  run_.window.unmap_direct_table();
+  translates_anew_ = true;
 }
 
 // A store into a page that has translations: they are dropped, and the store runs alone with the page writable.

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "engine/host_stack.h"
 #include "engine/kernel/shared_tables.h"
+#include "engine/loader/shown_process.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -23,6 +24,17 @@ constexpr std::size_t kMainStackBytes = 1 << 20;
   if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
   raw_syscall(SYS_exit_group, status);
   __builtin_unreachable();
+}
+
+/// Whether the limits that could not be lifted leave room for the translated code.
+Result<void> check_room(AddressRange window) {
+  const long at = raw_syscall(SYS_mmap, window.start, window.size(), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+  if (!is_error(at)) raw_syscall(SYS_munmap, at, window.size());
+  if (at != -ENOMEM) return {};
+  return Error{.message = "the limits on memory (ulimit -v or -d) leave no room for translated code: it needs " +
+                          std::to_string(window.size() >> 10) + " KiB of addresses besides the program's",
+               .hint = "set the limit as a soft one (ulimit -S -v): it applies to the program alone"};
 }
 
 ProgramConfig program_config(const Config& config) {
@@ -44,11 +56,12 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
   run_.code = this;
 }
 
-void Runtime::start(ProgramPlan plan) {
+void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   int status = 126;
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
   run_.program = std::move(*loaded);
+  show_process(run_.program, plan.program, run_.executable_fd());
   { const ProgramPlan done = std::move(plan); }  // closes its descriptors
   AddressRange fixed_code{};
   for (const GuestMapping& mapping : run_.program.mappings) {
@@ -58,6 +71,7 @@ void Runtime::start(ProgramPlan plan) {
                      : AddressRange{std::min(fixed_code.start, mapping.start), std::max(fixed_code.end, mapping.end)};
   }
   if (const AddressRange table = run_.window.map_direct_table(fixed_code); !table.empty()) run_.map.reserve(table);
+  run_.map.reserve_until_wanted(run_.window.direct_table());
 
   run_.threads.push_back(std::make_unique<Thread>());
   Thread& thread = *run_.threads.back();
@@ -77,6 +91,7 @@ void Runtime::start(ProgramPlan plan) {
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;
+  thread.process->limits = limits;
   thread.process->seat = turns_.sit(thread.id.pid);
   thread.pc = run_.program.entry;
   run_.lock.acquire(thread);
@@ -108,6 +123,8 @@ void Runtime::start(ProgramPlan plan) {
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &thread.mask, 8);
   if (run_.config.signal_mask) thread.mask = *run_.config.signal_mask;
   install_handlers();
+  // One number is left for who may need it later (session/program_memory.h).
+  occupy_descriptors(run_.config.first_private_fd, run_.executable_fd() - 1, run_.executable_fd());
   run_thread();
 }
 
@@ -115,8 +132,14 @@ void run(const Config& config, Observer& observer) {
   int status = 126;
   auto plan = plan_program(program_config(config), status);
   if (!plan) give_up(plan.error(), status);
+  MemoryLimits limits;
+  limits.lift();
+  if (auto room = check_room(
+          {plan->layout.engine.start, plan->layout.engine.start + Window::bytes_needed(config.code_cache_bytes)});
+      !room)
+    give_up(room.error(), kToolFailed);
   auto* runtime = new Runtime(config, observer, *plan);  // lives as long as the process
-  runtime->start(std::move(*plan));
+  runtime->start(std::move(*plan), limits);
 }
 
 }  // namespace zs::engine

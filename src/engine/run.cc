@@ -71,6 +71,13 @@ void Run::invalidate(std::uint64_t start, std::uint64_t end) {
   }
 }
 
+void Run::flush() {
+  for (int i = 0; i < (has_other() ? 2 : 1); ++i) {
+    if (translator) translator->flush();
+    if (has_other()) swap_translations();
+  }
+}
+
 std::uint64_t Run::code_generation() const {
   return phases_begun + translator->flushes() + (other_.translator ? other_.translator->flushes() : 0);
 }

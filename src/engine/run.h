@@ -19,6 +19,9 @@
 
 namespace zs::engine {
 
+/// Descriptors [Config::first_private_fd, +8) are the tool's. The last one is the program's file.
+inline constexpr int kPrivateDescriptors = 8;
+
 struct Run {
   Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan);
 
@@ -28,12 +31,15 @@ struct Run {
   Observer& observer() const;
   /// The running thread, as the recording has it.
   ThreadIdentity shown() const { return ids.shown(thread->id); }
+  int executable_fd() const { return config.first_private_fd + kPrivateDescriptors - 1; }
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
   /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
   /// opened. returns the bytes before the first one that cannot be written
   std::size_t write(std::uint64_t address, const void* data, std::size_t size);
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
+  /// Drops every translation.
+  void flush();
   /// Another number: a reference to a block, or the number of an exit, from before means nothing any more.
   std::uint64_t code_generation() const;
   /// Goes on in the other of two translations of the program: with the trace that a core model needs, or without. Not before both

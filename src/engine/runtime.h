@@ -15,14 +15,12 @@
 #include "engine/account/accountant.h"
 #include "engine/kernel/futex_waiters.h"
 #include "engine/kernel/process_turns.h"
+#include "engine/kernel/shared_tracing.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/virtual_clock.h"
 #include "engine/run.h"
 
 namespace zs::engine {
-
-/// Descriptors [Config::first_private_fd, +8) are the tool's.
-inline constexpr int kPrivateDescriptors = 8;
 
 std::uint64_t dispatch_entry(Context* context);
 void signal_entry(int signal, siginfo_t* info, void* ucontext);
@@ -35,7 +33,7 @@ class Runtime final : public CodeSource, public CodeListener {
  public:
   Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
   /// Loads the program into this address space and runs it.
-  [[noreturn]] void start(ProgramPlan plan);
+  [[noreturn]] void start(ProgramPlan plan, const MemoryLimits& limits);
 
   static Runtime* instance;  // for signal handlers and stubs
 
@@ -66,6 +64,7 @@ class Runtime final : public CodeSource, public CodeListener {
   static void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map,
                         std::uint64_t slot_far);
   void handle_exit(const Exit& exit);
+  void raise_software_trap(const Exit& exit);
   /// What an instruction of Flow::Emulated encodes: without a memory operand.
   struct EmulatedForm {
     explicit EmulatedForm(const Insn& insn);
@@ -85,7 +84,15 @@ class Runtime final : public CodeSource, public CodeListener {
   bool may_change_unseen(std::uint64_t pc) override;
   void translated(std::uint64_t page) override;
   void code_changed(std::uint64_t start, std::uint64_t end) override;
+  void give_way() override;
   bool handle_code_write(std::uint64_t address);
+
+  // ---- memory that somebody else has to give (memory_waits.cc)
+  void note_awaited_memory(long number, const long (&a)[6], long result);
+  bool is_awaited(std::uint64_t address) const;
+  void wait_for_operands();
+  void wait_for_arguments(long number, const long (&a)[6]);
+  void touch_without_lock(AddressRange range, bool write);
 
   // ---- signals (signals.cc)
   void install_handlers();
@@ -126,12 +133,18 @@ class Runtime final : public CodeSource, public CodeListener {
   void close_own_descriptors_on_exec(bool close) const;
   long sys_prctl(const long (&a)[6]);
   long sys_perf_event_open(const long (&a)[6]);
+  long sys_limits(long number, const long (&a)[6]);
   bool call_vsyscall(std::uint64_t pc);
-  long sys_getdents64(const long (&a)[6]);
   long sys_arch_prctl(const long (&a)[6]);
-  std::optional<long> proc_syscall(long number, const long (&a)[6]);
-  std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
   void report_mapping(std::uint64_t address, std::uint64_t length);
+
+  // ---- what would show the engine (proc_calls.cc)
+  std::optional<long> proc_syscall(long number, const long (&a)[6]);
+  bool is_private(long fd) const;
+  std::optional<long> descriptor_syscall(long number, const long (&a)[6]);
+  long sys_getdents64(const long (&a)[6]);
+  void note_write_to_own_memory(long number, const long (&a)[6], long written);
+  void note_shorter_file(long number, const long (&a)[6], long result);
 
   // ---- system calls under --virtual-time (virtual_calls.cc)
   Outcome in_virtual_time(long number, const long (&a)[6]);
@@ -191,6 +204,7 @@ class Runtime final : public CodeSource, public CodeListener {
 
   Run run_;
   Accountant accountant_{run_};
+  SharedTracing tracing_{run_};
   FutexWaiters waiters_;
   VirtualClock clock_;
   ProcessTurns turns_;
@@ -199,12 +213,15 @@ class Runtime final : public CodeSource, public CodeListener {
     void* signals;
     std::int32_t tid;
   };
+  std::vector<AddressRange> awaited_;  // registered with a userfaultfd
   std::vector<EngineStacks> spare_stacks_;
   std::vector<std::unique_ptr<Thread>> dead_;  // killed: who waits for the lock may still look at them
   std::vector<EngineStacks> retiring_;         // of threads that may still be on them
   std::uint64_t latest_core_time_ = 0;         // of threads that gave their turn away
   bool quantum_over_ = false;
+  bool translates_anew_ = false;  // what was translated must not run any more
   bool told_of_perf_events_ = false;
+  bool writes_own_memory_ = false;  // it may, through a descriptor of /proc/self/mem
   /// The instruction in a block of Variant::Near behind which a sample was taken; block kNone: elsewhere.
   struct {
     std::uint32_t block = kNone;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/isa_names.h"
+#include "engine/memory/memory_limits.h"
 #include "engine/observer.h"
 #include "engine/one_processor.h"
 #include "engine/translate/address_slots.h"
@@ -41,6 +42,7 @@ struct Process {
   std::uint32_t calls = 0;     // since it gave it away
   std::uint32_t turns = 0;     // of a thread, since the last call
   KernelSigaction actions[kSignals + 1];
+  MemoryLimits limits;
   bool vfork_child = false;
   bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
   bool traced =
@@ -51,6 +53,9 @@ struct Process {
 
 /// Bits of Thread::pending.
 inline constexpr std::uint32_t kSlotFull = 1, kSentWaits = 2;
+
+/// Fault::info.si_signo of no signal: the instruction can go on when its memory is there, which somebody else has to see to.
+inline constexpr int kWaitsForMemory = 0;
 
 /// A fault of an instruction, in the program's terms.
 struct Fault {
@@ -136,6 +141,14 @@ struct Thread {
 
   std::uint64_t clear_at =
       0;  // word that the kernel clears when the thread ends, and where others wait for that; 0 none
+
+  /// Of a thread that another process in this memory traces (SharedTracing).
+  struct Traced {
+    std::int32_t by = 0;               // that process; 0: nobody
+    std::atomic<bool> stopped{false};  // it gets no turn
+    std::uint32_t status = 0;          // of the stop, as wait4 gives it
+    bool waited_for = false;
+  } traced;
 
   // Run queue (EngineLock).
   Thread* next_waiting = nullptr;

@@ -296,9 +296,15 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_INT3:
     case ZYDIS_MNEMONIC_INT1: return Flow::Breakpoint;
     case ZYDIS_MNEMONIC_INT:
-    case ZYDIS_MNEMONIC_SYSENTER:
+      switch (operands[0].imm.value.u & 0xFF) {
+        case 3:
+        case 4: return Flow::Breakpoint;
+        case 0x80: return Flow::Refused;
+        default: return Flow::Stop;  // no gate for programs: a general-protection fault
+      }
     case ZYDIS_MNEMONIC_SYSEXIT:
-    case ZYDIS_MNEMONIC_SYSRET:
+    case ZYDIS_MNEMONIC_SYSRET: return Flow::Stop;  // privileged: copied, and faults
+    case ZYDIS_MNEMONIC_SYSENTER:
     case ZYDIS_MNEMONIC_IRET:
     case ZYDIS_MNEMONIC_IRETD:
     case ZYDIS_MNEMONIC_IRETQ: return Flow::Refused;
@@ -448,11 +454,21 @@ std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code,
   return insn;
 }
 
-bool is_truncated(std::span<const std::uint8_t> code) {
+namespace {
+
+ZyanStatus status_of(std::span<const std::uint8_t> code) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  return ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands) ==
-         ZYDIS_STATUS_NO_MORE_DATA;
+  return ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands);
+}
+
+}  // namespace
+
+bool is_truncated(std::span<const std::uint8_t> code) { return status_of(code) == ZYDIS_STATUS_NO_MORE_DATA; }
+
+bool is_too_long(std::span<const std::uint8_t> code) {
+  const ZyanStatus status = status_of(code);
+  return code.size() == 15 && (status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG || status == ZYDIS_STATUS_NO_MORE_DATA);
 }
 
 }  // namespace zs::isa

@@ -24,7 +24,7 @@ enum class Flow : std::uint8_t {
   IndirectCall,     // CALL r/m64
   Return,           // RET, RET imm16
   Syscall,
-  Breakpoint,  // INT3, INT1: trap after the instruction
+  Breakpoint,  // INT3, INT1, INT 3, INT 4: trap after the instruction
   Stop,        // UD0/1/2, HLT, privileged instructions: copied, and faults
   Emulated,  // the engine answers: RDFSBASE and its like, MOV to FS or GS; CPUID, RDTSC, RDTSCP, RDPID, RDRAND, RDSEED in virtual time
   TransactionBegin,  // XBEGIN: taken as an immediate abort
@@ -96,5 +96,7 @@ inline bool is_pushf(const Insn& insn) { return is_one_byte(insn, 0x9C); }
 
 /// Whether the bytes end inside an instruction that more bytes could complete.
 bool is_truncated(std::span<const std::uint8_t> code);
+/// Whether 15 bytes are the beginning of more than an instruction may have.
+bool is_too_long(std::span<const std::uint8_t> code);
 
 }  // namespace zs::isa

@@ -150,6 +150,11 @@ TEST(Decode, FindsThePlaceOfARipRelativeDisplacementBeforeAnImmediate) {
 
 TEST(Decode, RefusesWhatTheEngineDoesNotRun) {
   EXPECT_EQ(of({0xCD, 0x80}).flow, Flow::Refused);
+  for (const std::uint8_t trap : {std::uint8_t{3}, std::uint8_t{4}}) EXPECT_EQ(of({0xCD, trap}).flow, Flow::Breakpoint);
+  for (const std::uint8_t no_gate : std::initializer_list<std::uint8_t>{0, 1, 0x20, 0x81, 0xFF})
+    EXPECT_EQ(of({0xCD, no_gate}).flow, Flow::Stop);
+  EXPECT_EQ(of({0xF1}).flow, Flow::Breakpoint);
+  EXPECT_EQ(of({0x0F, 0x07}).flow, Flow::Stop);
   EXPECT_EQ(of({0x0F, 0x34}).flow, Flow::Refused);
   EXPECT_EQ(of({0xCB}).flow, Flow::Refused);
 }

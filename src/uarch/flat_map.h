@@ -60,6 +60,16 @@ class FlatMap {
     slots_[hole].key = kEmpty;
   }
 
+  /// Removes every key that `goes` is true of. Takes time with the size of the map, not with how many they are.
+  template <typename Predicate>
+  void erase_if(Predicate&& goes) {
+    std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size()));
+    size_ = 0;
+    for (const Slot& slot : old) {
+      if (slot.key != kEmpty && !goes(slot.key)) (*this)[slot.key] = slot.value;
+    }
+  }
+
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 

@@ -41,5 +41,19 @@ TEST(FlatMap, DoesWhatAnOrderedMapDoes) {
   for (const auto& [key, value] : ordered) EXPECT_EQ(*flat.find(key), value);
 }
 
+TEST(FlatMap, RemovesWhatAPredicateSays) {
+  FlatMap<std::uint32_t> flat;
+  for (std::uint32_t key = 0; key < 10'000; ++key) flat[key * 4096] = key;
+  flat.erase_if([](std::uint64_t key) { return key / 4096 % 3 == 0; });
+  EXPECT_EQ(flat.size(), 6666u);
+  for (std::uint32_t key = 0; key < 10'000; ++key) {
+    const std::uint32_t* found = flat.find(key * 4096);
+    ASSERT_EQ(found != nullptr, key % 3 != 0) << key;
+    if (found != nullptr) {
+      EXPECT_EQ(*found, key);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace zs::uarch

@@ -24,9 +24,10 @@ class SingleSteps {
   void retire_behind(std::uint64_t pc, std::uint64_t next, const std::uint64_t (&gprs)[16], std::uint64_t flags);
   /// A direct branch that is no call, so the registers are those before it and after it.
   void retire_branch(std::uint64_t pc, const std::uint64_t (&gprs)[16], std::uint64_t flags);
+  /// Where the operand of an instruction lies that ends at `next_pc` and has not run.
+  std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
 
  private:
-  std::uint64_t effective_address(const MemoryOperand& operand, std::uint64_t next_pc) const;
   const Insn& insn_alone(std::uint64_t pc);
   static arch::Retired retired_alone(const Insn& insn);
   void retire_alone(const Insn& insn, bool taken, std::uint64_t next, const std::uint64_t (&gprs)[16],

@@ -1,5 +1,6 @@
 #include "engine/kernel/engine_lock.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,6 +11,65 @@
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
+namespace {
+
+constexpr int kTellsOfMemory = 0x7A73;  // siginfo_t::si_errno, which sigqueue() leaves 0
+
+/// Where a thread sleeps outside of a system call: in a page fault. 0: it does not.
+/// source: Linux, Documentation/filesystems/proc.rst: /proc/PID/syscall is "-1 SP PC" then
+std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
+  char path[64];
+  char* at = path;
+  const auto put = [&at](const char* text) {
+    while (*text != 0) *at++ = *text++;
+  };
+  const auto put_number = [&](std::int32_t number) {
+    char digits[12] = "";
+    int first = 11;
+    for (; number != 0 && first > 0; number /= 10) digits[--first] = static_cast<char>('0' + number % 10);
+    put(digits + first);
+  };
+  put("/proc/");
+  put_number(pid);
+  put("/task/");
+  put_number(tid);
+  put("/syscall");
+  *at = 0;
+  const long fd = raw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
+  if (is_error(fd)) return 0;
+  char text[128] = "";
+  raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  if (text[0] != '-' || text[1] != '1') return 0;
+  const char* last = text;
+  for (const char* each = text; *each != 0; ++each) last = *each == 'x' ? each + 1 : last;
+  std::uint64_t pc = 0;
+  for (; (*last >= '0' && *last <= '9') || (*last >= 'a' && *last <= 'f'); ++last)
+    pc = pc << 4 | static_cast<unsigned>(*last <= '9' ? *last - '0' : *last - 'a' + 10);
+  return pc;
+}
+
+}  // namespace
+
+// Of all signals these are never blocked, and their handler is always the engine's.
+void EngineLock::tell_holder_that_waits() const {
+  const Thread* const holder = owner();
+  if (holder == nullptr || holder->id.tid == 0) return;
+  const std::int32_t pid = holder->process->pid, tid = holder->id.tid;
+  const std::uint64_t pc = where_it_waits_for_memory(pid, tid);
+  if (pc == 0) return;
+  siginfo_t info{};
+  info.si_signo = SIGTRAP;
+  info.si_code = SI_QUEUE;
+  info.si_errno = kTellsOfMemory;
+  info.si_value.sival_ptr = reinterpret_cast<void*>(pc);
+  raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info);
+}
+
+std::uint64_t EngineLock::where_it_waited_for_memory(const siginfo_t& info) {
+  if (info.si_signo != SIGTRAP || info.si_code != SI_QUEUE || info.si_errno != kTellsOfMemory) return 0;
+  return reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr);
+}
 
 void EngineLock::spin(Thread* thread) {
   Thread* nobody = nullptr;
@@ -47,11 +107,15 @@ void EngineLock::remove(Thread& thread) {
 }
 
 void EngineLock::await(Thread& thread) {
-  constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 200'000'000};
   while (thread.may_run.load(std::memory_order_acquire) == 0) {
+    const bool often = holder_may_wait_for_memory_.load();
+    const timespec look_again{.tv_sec = 0, .tv_nsec = often ? 500'000 : 200'000'000};
     const long result = raw_syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&thread.may_run), FUTEX_WAIT_PRIVATE, 0,
-                                    &kLookAgain, nullptr, 0);
-    if (result == -ETIMEDOUT) recover_from_dead_owner();
+                                    &look_again, nullptr, 0);
+    if (result != -ETIMEDOUT) continue;
+    if (often) tell_holder_that_waits();
+    recover_from_dead_owner();
+    recover_from_dead_tracer(thread);
   }
 }
 
@@ -71,10 +135,30 @@ void EngineLock::recover_from_dead_owner() {
   abandon(*holder);
 }
 
+// Who stopped it was killed, and nobody else may be there to let it run.
+void EngineLock::recover_from_dead_tracer(Thread& thread) {
+  if (!thread.traced.stopped.load() || !is_gone(thread.traced.by)) return;
+  spin(&thread);
+  thread.traced.stopped.store(false);
+  thread.traced.by = 0;
+  if (owner_.load(std::memory_order_relaxed) == nullptr) {
+    remove(thread);
+    owner_.store(&thread, std::memory_order_relaxed);
+    thread.may_run.store(1, std::memory_order_release);
+  }
+  unspin();
+}
+
+Thread* EngineLock::first_that_may_run() const {
+  Thread* at = head_.load(std::memory_order_relaxed);
+  while (at != nullptr && at->traced.stopped.load(std::memory_order_relaxed)) at = at->next_waiting;
+  return at;
+}
+
 void EngineLock::acquire(Thread& thread) {
   spin(&thread);
   if (!thread.has_place) {
-    if (owner_.load(std::memory_order_relaxed) == nullptr) {
+    if (owner_.load(std::memory_order_relaxed) == nullptr && !thread.traced.stopped.load()) {
       owner_.store(&thread, std::memory_order_relaxed);
       unspin();
       return;
@@ -115,9 +199,9 @@ void EngineLock::take_turns(Thread& self, Thread* next) {
 
 // Ends the spinning, too. waits_now: who gives the lock away and needs no processor from now on; null if it does.
 void EngineLock::hand_over(const Thread* waits_now) {
-  Thread* next = head_.load(std::memory_order_relaxed);
+  Thread* const next = first_that_may_run();
   owner_.store(next, std::memory_order_relaxed);
-  if (next != nullptr) head_.store(next->next_waiting, std::memory_order_relaxed);
+  if (next != nullptr) remove(*next);
   unspin();
   if (next != nullptr) {
     // It does not run yet, so what it is held to is still ours.

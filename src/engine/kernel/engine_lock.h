@@ -35,6 +35,11 @@ class EngineLock {
   void abandon(Thread& gone);
   /// A process that shares this memory has been killed while one of its threads held the lock, since this was asked last.
   bool owner_died() { return owner_died_.exchange(false); }
+  /// From now on the holder may wait for memory that one of those who wait has to give (userfaultfd). Each of them looks every half
+  /// millisecond, and a holder that does is told by a signal.
+  void look_for_waits_of_memory() { holder_may_wait_for_memory_.store(true); }
+  /// Where the thread slept that is told so; 0: it is another signal.
+  static std::uint64_t where_it_waited_for_memory(const siginfo_t& info);
   /// Whether a process has ended, perhaps not yet waited for.
   static bool is_gone(std::int32_t pid);
   /// After fork only `thread` exists, and holds the lock.
@@ -60,12 +65,16 @@ class EngineLock {
   void hand_over(const Thread* waits_now);
   void await(Thread& thread);
   void recover_from_dead_owner();
+  void recover_from_dead_tracer(Thread& thread);
+  void tell_holder_that_waits() const;
+  Thread* first_that_may_run() const;
 
   std::atomic<Thread*> spinning_{nullptr};
   std::atomic<Thread*> owner_{nullptr};
   std::atomic<Thread*> head_{nullptr};
   Thread* tail_ = nullptr;
   std::atomic<bool> owner_died_{false};
+  std::atomic<bool> holder_may_wait_for_memory_{false};
   OneProcessor processor_;
 };
 

@@ -218,13 +218,18 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
       return;
     }
   }
-  const bool synchronous = is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL);
+  // It sleeps, or slept, in a page fault that another thread has to answer, which waits for the lock.
+  const std::uint64_t slept_at = EngineLock::where_it_waited_for_memory(*info);
+  const bool waits = slept_at == pc && run_.lock.owner() == &thread;
+  if (slept_at != 0 && !waits) return;
+  const bool synchronous = waits || (is_synchronous(signal) && (info->si_code > 0 || info->si_code == SI_KERNEL));
   if (const std::uint64_t behind = behind_copy_of_code(pc); synchronous && behind != 0) {
     regs[REG_RIP] = static_cast<greg_t>(behind);
     return;
   }
   if (synchronous) {
     const BlockStore::Place place = in_code ? run_.translator->locate(pc) : BlockStore::Place{};
+    if (place.block == kNone && waits) return;
     if (place.block == kNone) {
       // Our own code faulted. Say where, and end as any other failure of ours.
       char text[] = "zeroskid: internal error: fault in the engine at 0x0000000000000000, address 0x0000000000000000\n";
@@ -249,6 +254,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     Fault& fault = thread.fault;
     fault.present = true;
     fault.info = *info;
+    if (waits) fault.info.si_signo = kWaitsForMemory;
     fault.error_code = static_cast<std::uint64_t>(regs[REG_ERR]);
     fault.trap_number = static_cast<std::uint64_t>(regs[REG_TRAPNO]);
     fault.address = static_cast<std::uint64_t>(regs[REG_CR2]);
@@ -284,6 +290,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   } kWindows[] = {
       {&zs_syscall_window_begin, &zs_syscall_window_syscall, &zs_syscall_window_interrupted},
       {&zs_clone_window_begin, &zs_clone_window_syscall, &zs_clone_window_interrupted},
+      {&zs_touch_begin, &zs_touch_end, &zs_touch_left},
   };
   for (const auto& window : kWindows) {
     if (pc >= reinterpret_cast<std::uint64_t>(window.begin) && pc <= reinterpret_cast<std::uint64_t>(window.syscall))

@@ -111,6 +111,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   if (holds) accountant_.steps.retire(true);  // it may not come back
   thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
   const bool retires_later = thread.step.active;
+  wait_for_arguments(number, arguments);
   if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), true);
   const Outcome outcome = do_syscall(number, arguments);
   if (retires_later) run_.observer().in_call(run_.ids.shown(thread.id), false);
@@ -142,7 +143,7 @@ bool Runtime::keeps_turn(long number, const long (&a)[6]) const {
 
 long Runtime::pass_on(long number, const long (&a)[6]) {
   Thread& thread = *run_.thread;
-  const bool stays = run_.threads.size() == 1 || keeps_turn(number, a);
+  const bool stays = run_.threads.size() == 1 || (awaited_.empty() && keeps_turn(number, a));
   // The kernel would stop at a page that is write-protected only because it has translations.
   if (run_.map.protected_code_pages() != 0) {
     for (const AddressRange& written : written_by(call_of(number), a)) run_.map.open_code_pages(written);
@@ -156,6 +157,9 @@ long Runtime::pass_on(long number, const long (&a)[6]) {
     load_context(thread);
     if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(latest_core_time_);
   }
+  note_awaited_memory(number, a, result);
+  note_write_to_own_memory(number, a, result);
+  note_shorter_file(number, a, result);
   return result;
 }
 
@@ -194,6 +198,7 @@ Runtime::Outcome Runtime::do_syscall(long number, const long (&a)[6]) {
 Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
   const auto u = [&](int i) { return static_cast<std::uint64_t>(a[i]); };
   const auto i32 = [&](int i) { return static_cast<int>(a[i]); };
+  run_.map.limit(&run_.thread->process->limits);
   switch (number) {
     // --- memory
     case SYS_mmap: {
@@ -312,10 +317,15 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case SYS_arch_prctl: return {sys_arch_prctl(a)};
     case SYS_prctl: return {sys_prctl(a)};
     case SYS_ptrace: {
+      if (const auto answer = tracing_.ptrace(a)) return {*answer};
       const long result = pass_on(number, a);
       if (a[0] == PTRACE_TRACEME && result == 0) run_.thread->process->traced = true;
       return {result};
     }
+    case SYS_wait4:
+    case SYS_waitid:
+      if (const auto answer = tracing_.wait(number, a)) return {*answer};
+      return {pass_on(number, a)};
     case SYS_seccomp:
       if (i32(0) != kSeccompGetActionAvail && i32(0) != kSeccompGetNotifSizes) {
         run_.observer().notice(
@@ -327,17 +337,9 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     case SYS_perf_event_open: return {sys_perf_event_open(a)};
     case SYS_mlockall: return {run_.map.mlockall(i32(0))};
     case SYS_munlockall: return {run_.map.munlockall()};
+    case SYS_getrlimit:
     case SYS_setrlimit:
-    case SYS_prlimit64: {
-      const long result = pass_on(number, a);
-      const bool own = number == SYS_setrlimit || a[0] == 0 || a[0] == run_.thread->process->pid;
-      const int resource = number == SYS_setrlimit ? i32(0) : i32(1);
-      const std::uint64_t given = number == SYS_setrlimit ? u(1) : u(2);
-      if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
-        if (const auto limit = read_guest_value<std::uint64_t>(given)) run_.map.set_stack_limit(*limit);
-      }
-      return {result};
-    }
+    case SYS_prlimit64: return {sys_limits(number, a)};
     case SYS_getrandom:
       // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
       if (run_.config.virtual_time || (u(2) & (GRND_NONBLOCK | GRND_INSECURE)) != 0)
@@ -351,6 +353,30 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
     if (const auto answer = virtual_syscall(number, a)) return {*answer};
   }
   return {pass_on(number, a)};
+}
+
+// Of the limits on memory the program has its own (MemoryLimits). That of its stack is the kernel's, too.
+long Runtime::sys_limits(long number, const long (&a)[6]) {
+  const bool by_id = number == SYS_prlimit64;
+  const bool own = !by_id || a[0] == 0 || a[0] == run_.thread->process->pid;
+  const int resource = static_cast<int>(by_id ? a[1] : a[0]);
+  const auto given = static_cast<std::uint64_t>(by_id ? a[2] : number == SYS_setrlimit ? a[1] : 0);
+  const auto old = static_cast<std::uint64_t>(by_id ? a[3] : number == SYS_getrlimit ? a[1] : 0);
+  if (!own || !MemoryLimits::covers(resource)) {
+    const long result = pass_on(number, a);
+    if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
+      if (const auto limit = read_guest_value<std::uint64_t>(given)) run_.map.set_stack_limit(*limit);
+    }
+    return result;
+  }
+  MemoryLimits& limits = run_.thread->process->limits;
+  const rlimit before = limits.of(resource);
+  if (given != 0) {
+    const auto wanted = read_guest_value<rlimit>(given);
+    if (!wanted) return -EFAULT;
+    if (const long result = limits.set(resource, *wanted); result != 0) return result;
+  }
+  return old == 0 || run_.write(old, &before, sizeof before) == sizeof before ? 0 : -EFAULT;
 }
 
 long Runtime::sys_arch_prctl(const long (&a)[6]) {
@@ -447,111 +473,6 @@ long Runtime::sys_prctl(const long (&a)[6]) {
   }
 }
 
-std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
-  const int path_at = call_of(number).path;
-  if (path_at < 0) return std::nullopt;
-  const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
-  char start[6];
-  if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
-  std::string path;
-  if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
-  const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
-  const bool links = number == SYS_readlink || number == SYS_readlinkat;
-  if (opens && path.ends_with("/status")) {
-    let_go_of_processors();
-    run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
-  }
-  auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map);
-  if (!answer && links && path == "/proc/self" && run_.ids.differ())
-    answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(run_.ids.shown(run_.thread->process->pid))};
-  if (!answer) {
-    const auto real = run_.ids.real_proc_path(path);
-    if (!real) return std::nullopt;
-    long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
-    changed[path_at] = reinterpret_cast<long>(real->c_str());
-    return pass_on(number, changed);
-  }
-  switch (answer->kind) {
-    case ProcAnswer::Kind::Error:
-      if (opens) return answer->error;
-      return std::nullopt;
-    case ProcAnswer::Kind::Content: {
-      if (!opens) return std::nullopt;
-      std::uint64_t flags = static_cast<std::uint64_t>(number == SYS_open ? a[1] : a[2]);
-      if (number == SYS_openat2) flags = read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0);
-      return open_content(answer->text, static_cast<int>(flags));
-    }
-    case ProcAnswer::Kind::Path: {
-      if (links) {
-        const auto size = static_cast<std::int64_t>(number == SYS_readlink ? a[2] : a[3]);
-        const auto out = static_cast<std::uint64_t>(number == SYS_readlink ? a[1] : a[2]);
-        if (size <= 0) return -EINVAL;
-        const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
-        return run_.write(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
-      }
-      if (number == SYS_lstat) return std::nullopt;
-      if (number == SYS_newfstatat && (a[3] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-      if (number == SYS_statx && (a[2] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-      long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
-      changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
-      return pass_on(number, changed);
-    }
-  }
-  return std::nullopt;
-}
-
-// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
-std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
-  const int first = run_.config.first_private_fd;
-  const auto is_private = [&](long fd) {
-    return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
-  };
-  const Call& call = call_of(number);
-  if ((call.has(kDescriptor1) && is_private(a[0])) || (call.has(kDescriptor2) && is_private(a[1]))) return -EBADF;
-  if (number != SYS_close_range) return std::nullopt;
-
-  const auto low = static_cast<unsigned>(a[0]);
-  const auto high = static_cast<unsigned>(a[1]);
-  const auto begin = static_cast<unsigned>(first);
-  const unsigned end = begin + kPrivateDescriptors;
-  if (low > high || high < begin || low >= end) return std::nullopt;
-  long result = 0;
-  if (low < begin) result = raw_syscall(SYS_close_range, low, begin - 1, a[2]);
-  if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
-  return result;
-}
-
-// Leaves the tool's descriptors out of a listing of /proc/self/fd.
-long Runtime::sys_getdents64(const long (&a)[6]) {
-  const long result = pass_on(SYS_getdents64, a);
-  if (result <= 0) return result;
-  char link[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
-  char target[64];
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1);
-  if (length <= 0 || std::memcmp(target, "/proc/", 6) != 0) return result;
-  const std::string_view path(target, static_cast<std::size_t>(length));
-  if (!path.ends_with("/fd") && !path.ends_with("/fdinfo")) return result;
-  std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
-  const auto buffer = static_cast<std::uint64_t>(a[1]);
-  if (read_guest(buffer, entries.data(), entries.size()) != entries.size()) return result;
-  constexpr std::size_t kNameOffset = 19;  // struct linux_dirent64: ino, off, reclen, type, name
-  for (std::size_t at = 0; at + kNameOffset < entries.size();) {
-    std::uint16_t size;
-    std::memcpy(&size, &entries[at + 16], 2);
-    if (size == 0) break;
-    const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
-    const bool ours = fd >= run_.config.first_private_fd && fd < run_.config.first_private_fd + kPrivateDescriptors;
-    const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
-    if (!ours) kept.insert(kept.end(), from, from + size);
-    at += size;
-  }
-  // Nothing left does not mean the end of the directory.
-  if (kept.empty()) return sys_getdents64(a);
-  if (kept.size() != entries.size()) run_.write(buffer, kept.data(), kept.size());
-  return static_cast<long>(kept.size());
-}
-
 // What a program that is not followed must not inherit.
 void Runtime::close_own_descriptors_on_exec(bool close) const {
   for (int fd = run_.config.first_private_fd; fd < run_.config.first_private_fd + kPrivateDescriptors; ++fd)
@@ -618,6 +539,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
     close_own_descriptors_on_exec(true);
   }
+  thread.process->limits.put_back();
   // A vfork child takes the lock with it into the new image unless it gives it up.
   const bool borrowed = thread.process->vfork_child;
   if (borrowed) give_up_lock();
@@ -628,6 +550,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
                           ? raw_syscall(SYS_execve, program_path, argv, envp)
                           : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);
   // Still here: as if nothing had happened.
+  thread.process->limits.lift();
   const std::uint64_t everything = ~std::uint64_t{0};
   if (!follow) {
     close_own_descriptors_on_exec(false);

@@ -434,6 +434,7 @@ void Runtime::exit_thread(int status) {
   if (run_.threads.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);
   if (run_.threads.size() == 1) raw_syscall(SYS_exit, status);
   if (thread.process->vfork_child) {
+    tracing_.tracer_ends(thread.process->pid);
     // The parent cleans up; it holds the reference.
     run_.lock.release();
     zs_exit_thread(status);
@@ -459,6 +460,7 @@ void Runtime::exit_process(int status) {
   if (!run_.thread->process->vfork_child) {
     raw_syscall(SYS_exit_group, status);
   } else {
+    tracing_.tracer_ends(run_.thread->process->pid);
     run_.lock.release();
     raw_syscall(SYS_exit_group, status);
   }

@@ -34,6 +34,17 @@ bool is_pid(std::string_view name, int pid) {
   return is_number(name) && error == std::errc() && end == name.data() + name.size() && value == pid;
 }
 
+/// Takes what names this process from the front of `path`, and the name of a file or folder of it, which it returns; "" if it is of another.
+std::string_view name_of_own(std::string_view& path, int pid) {
+  if (!path.starts_with('/') || next_name(path) != "proc") return {};
+  const std::string_view process = next_name(path);
+  const bool thread = process == "thread-self";
+  if (process != "self" && !thread && !is_pid(process, pid)) return {};
+  const std::string_view name = next_name(path);
+  if (name != "task" || thread) return name;
+  return is_number(next_name(path)) ? next_name(path) : std::string_view();
+}
+
 // clang-format off
 constexpr std::array<std::pair<std::string_view, ProcFile>, 7> kFiles{{
     {"exe",     ProcFile::Exe},
@@ -64,17 +75,19 @@ std::string command_line(const LoadedProgram& program) {
 
 }  // namespace
 
+std::optional<int> own_descriptor_file(std::string_view path, int pid) {
+  const std::string_view name = name_of_own(path, pid);
+  if (name != "fd" && name != "fdinfo") return std::nullopt;
+  const std::string_view number = next_name(path);
+  int fd = 0;
+  if (!is_number(number) || std::from_chars(number.data(), number.data() + number.size(), fd).ec != std::errc())
+    return std::nullopt;
+  return fd;
+}
+
 std::optional<ProcFile> own_proc_file(std::string_view path, int pid) {
-  if (!path.starts_with('/') || next_name(path) != "proc") return std::nullopt;
-  const std::string_view process = next_name(path);
-  const bool thread = process == "thread-self";
-  if (process != "self" && !thread && !is_pid(process, pid)) return std::nullopt;
-  std::string_view name = next_name(path);
-  if (name == "task" && !thread) {
-    if (!is_number(next_name(path))) return std::nullopt;
-    name = next_name(path);
-  }
-  if (!next_name(path).empty()) return std::nullopt;
+  const std::string_view name = name_of_own(path, pid);
+  if (name.empty() || !next_name(path).empty()) return std::nullopt;
   for (const auto& [file, which] : kFiles) {
     if (file == name) return which;
   }
@@ -91,7 +104,7 @@ std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const Loaded
     case ProcFile::Exe: return ProcAnswer{.kind = ProcAnswer::Kind::Path, .text = program.exe_path};
     case ProcFile::Maps: return content(map.proc_maps());
     case ProcFile::Smaps: return content(map.proc_smaps());
-    case ProcFile::Mem: return ProcAnswer{.kind = ProcAnswer::Kind::Error, .error = -EACCES};
+    case ProcFile::Mem: return ProcAnswer{.kind = ProcAnswer::Kind::Memory};
     case ProcFile::Auxv: return content(program.auxv);
     case ProcFile::Cmdline: return content(command_line(program));
     case ProcFile::Environ: return content(memory(program.environment));

@@ -20,15 +20,17 @@ enum class ProcFile : std::uint8_t { Exe, Maps, Smaps, Mem, Auxv, Cmdline, Envir
 /// ".." and symbolic links are not. nullopt: none of our business.
 std::optional<ProcFile> own_proc_file(std::string_view path, int pid);
 
+/// The descriptor of ours that a path names: X of /proc/self/fd/X and /proc/self/fdinfo/X, and by the other names of own_proc_file().
+std::optional<int> own_descriptor_file(std::string_view path, int pid);
+
 struct ProcAnswer {
   enum class Kind : std::uint8_t {
     Path,     // work on `text` instead: open it, stat it; readlink returns it
     Content,  // open gives a descriptor that reads `text` (see open_content); stat and readlink go to the kernel
-    Error,    // open fails with `error`
+    Memory,   // the kernel's answer; what is written there may be code
   };
   Kind kind = Kind::Content;
   std::string text;
-  long error = 0;
 };
 
 /// For open and openat (and for readlink, stat when Kind::Path): what to do instead of the real system call.

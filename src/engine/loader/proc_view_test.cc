@@ -51,8 +51,16 @@ TEST(ProcView, ShowsTheArgumentsAsTheProgramHasOverwrittenThem) {
   EXPECT_EQ(content("/proc/5/cmdline"), "a new title");
   EXPECT_EQ(content("/proc/5/exe"), "/usr/bin/name");
   EXPECT_EQ(proc_path("/proc/5/exe", 5, program, map)->kind, ProcAnswer::Kind::Path);
-  EXPECT_EQ(proc_path("/proc/5/mem", 5, program, map)->error, -EACCES);
+  EXPECT_EQ(proc_path("/proc/5/mem", 5, program, map)->kind, ProcAnswer::Kind::Memory);
   EXPECT_FALSE(proc_path("/proc/6/exe", 5, program, map));
+}
+
+TEST(ProcView, KnowsTheDescriptorThatAPathNames) {
+  EXPECT_EQ(own_descriptor_file("/proc/self/fd/1003", 5), 1003);
+  EXPECT_EQ(own_descriptor_file("/proc/5/task/7/fdinfo/3", 5), 3);
+  EXPECT_EQ(own_descriptor_file("//proc/thread-self/fd/0/", 5), 0);
+  for (const char* const other : {"/proc/self/fd", "/proc/self/fd/x", "/proc/6/fd/1", "/proc/self/maps", "/dev/fd/1"})
+    EXPECT_FALSE(own_descriptor_file(other, 5)) << other;
 }
 
 TEST(ProcView, OpensContentReadOnlyAtTheLowestDescriptor) {

@@ -32,4 +32,23 @@ zs_copy_code16_end:
         .cfi_endproc
         .size   zs_copy_code16, . - zs_copy_code16
 
+        .globl  zs_touch
+        .type   zs_touch, @function
+zs_touch:
+        .cfi_startproc
+        test    %esi, %esi
+        .globl  zs_touch_begin
+zs_touch_begin:
+        jnz     1f
+        testb   $0, (%rdi)
+        ret
+        .globl  zs_touch_end
+zs_touch_end:
+1:      lock orb $0, (%rdi)
+        .globl  zs_touch_left
+zs_touch_left:
+        ret
+        .cfi_endproc
+        .size   zs_touch, . - zs_touch
+
         .section .note.GNU-stack, "", @progbits

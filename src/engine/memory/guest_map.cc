@@ -12,7 +12,12 @@
 namespace zs::engine {
 
 GuestMap::GuestMap(const Layout& layout, bool strip_exec)
-    : layout_(layout), strip_exec_(strip_exec), low_(layout.low), high_(layout.high), spare_(layout.spare) {
+    : layout_(layout),
+      strip_exec_(strip_exec),
+      low_(layout.low),
+      high_(layout.high),
+      spare_(layout.spare),
+      vast_(layout.vast) {
   reserve(layout.engine);
   set_brk_start(layout.heap.start);
 }
@@ -20,7 +25,7 @@ GuestMap::GuestMap(const Layout& layout, bool strip_exec)
 void GuestMap::reserve(AddressRange range) {
   if (range.empty()) return;
   engine_.push_back(range);
-  for (FreeSpace* zone : {&low_, &high_, &spare_}) zone->take(range);
+  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
 }
 
 // --- The shadow alone ------------------------------------------------------------------------------------------------
@@ -47,7 +52,8 @@ void GuestMap::add(GuestMapping mapping) {
   CHECK(mapping.start < mapping.end && untouched(mapping.range()));
   const AddressRange range = mapping.range();
   if (mapping.flags & MAP_GROWSDOWN) ++growing_down_;
-  for (FreeSpace* zone : {&low_, &high_, &spare_}) zone->take(range);
+  if ((mapping.prot & PROT_EXEC) != 0 && listener_ != nullptr) listener_->code_changed(range.start, range.end);
+  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
   mappings_.emplace(range.start, std::move(mapping));
   merge_around(range);
 }
@@ -73,7 +79,7 @@ void GuestMap::erase(AddressRange range) {
   split(range.start);
   split(range.end);
   for (auto each = mappings_.lower_bound(range.start); each != mappings_.end() && each->first < range.end;) {
-    for (FreeSpace* zone : {&low_, &high_, &spare_}) {
+    for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) {
       zone->give(each->second.range());
       for (const AddressRange engine : engine_) zone->take(engine);
     }

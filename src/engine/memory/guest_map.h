@@ -25,16 +25,20 @@
 #include "engine/memory/free_space.h"
 #include "engine/memory/guest_mapping.h"
 #include "engine/memory/layout.h"
+#include "engine/memory/memory_limits.h"
 
 namespace zs::engine {
 
 /// Told before executable memory of the program changes in any way that may matter to its translations: unmapped,
-/// replaced, moved, discarded, made non-executable or made writable.
+/// replaced, moved, discarded, made non-executable or made writable; and when memory has become executable, because somebody may have jumped
+/// there before.
 class CodeListener {
  public:
   virtual ~CodeListener() = default;
   /// May call unprotect_code_page(); must not change mappings.
   virtual void code_changed(std::uint64_t start, std::uint64_t end) = 0;
+  /// The program asks for a place in what was kept with reserve_until_wanted(). Unmaps all of that.
+  virtual void give_way() {}
 };
 
 class GuestMap {
@@ -50,6 +54,9 @@ class GuestMap {
   /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's engine
   /// window is reserved from the start. Does not map anything.
   void reserve(AddressRange range);
+  /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for that very place
+  /// (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
+  void reserve_until_wanted(AddressRange range) { yielding_ = range; }
 
   // The program's system calls, with its own arguments. All return what the kernel would: a result or -errno.
   long mmap(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset);
@@ -69,8 +76,10 @@ class GuestMap {
   long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page_offset, int flags);
 
   /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call after
-  /// the real system call succeeded. Shrinking the limit unmaps nothing, as in the kernel.
+  /// the real system call succeeded. Where the stack has not been touched below a lower limit, nothing is mapped any more.
   void set_stack_limit(std::uint64_t soft_limit);
+  /// Those of the process that makes the next call; null: none but the kernel's.
+  void limit(const MemoryLimits* limits) { limits_ = limits; }
   /// In a forked child: what the parent excluded with MADV_DONTFORK is gone here.
   void in_forked_child();
 
@@ -147,6 +156,7 @@ class GuestMap {
   long map_exactly(const GuestMapping& wanted, int flags, int fd);
   long map_over(const GuestMapping& wanted, int flags, int fd);
   long claim(AddressRange range, std::vector<AddressRange>& claimed);
+  void make_way(AddressRange wanted);
   void reserve_foreign();
   void resync(AddressRange range);
   void follow_grown_stacks();
@@ -161,6 +171,13 @@ class GuestMap {
   long change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey);
   long grow_heap(std::uint64_t from, std::uint64_t to);
 
+  // The program's limits: guest_map_limits.cc.
+  std::uint64_t data_limit() const;
+  bool may_expand(const GuestMapping& like, std::uint64_t bytes) const;
+  bool may_become_data(const GuestMapping& piece, std::uint32_t prot) const;
+  std::uint64_t mapped_bytes(AddressRange range) const;
+  void lower_stack_limit(std::uint64_t bytes);
+
   bool has_code_pages(AddressRange range) const;
   void code_will_change(AddressRange range);
   void restore_code_pages(AddressRange range);
@@ -168,9 +185,11 @@ class GuestMap {
   Layout layout_;
   bool strip_exec_;
   CodeListener* listener_ = nullptr;
+  const MemoryLimits* limits_ = nullptr;
   Mappings mappings_;
   std::vector<AddressRange> engine_;
-  FreeSpace low_, high_, spare_;
+  AddressRange yielding_{};  // of reserve_until_wanted()
+  FreeSpace low_, high_, spare_, vast_;
   std::optional<int> locks_future_;  // flags of mlock2 for what will be mapped; none: it is not locked
   std::set<std::uint64_t> code_pages_;
   std::uint64_t brk_start_ = 0, brk_end_ = 0;

@@ -48,12 +48,6 @@ std::shared_ptr<const MappedFile> anonymous_file(const char* name, std::uint64_t
   return file;
 }
 
-std::uint64_t soft_limit(unsigned resource) {
-  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
-  raw_syscall(SYS_prlimit64, 0, resource, nullptr, &limit);
-  return limit.rlim_cur;
-}
-
 }  // namespace
 
 // --- mmap, munmap ----------------------------------------------------------------------------------------------------
@@ -98,11 +92,17 @@ long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int f
     if (address & (unit - 1)) return -EINVAL;
     wanted.start = address;
     wanted.end = address + length;
-    if ((flags & MAP_FIXED_NOREPLACE) == 0) return map_over(wanted, flags, fd);
+    make_way(wanted.range());
+    if ((flags & MAP_FIXED_NOREPLACE) == 0) {
+      if (!may_expand(wanted, length - mapped_bytes(wanted.range()))) return -ENOMEM;
+      return map_over(wanted, flags, fd);
+    }
     if (!untouched(wanted.range()) || is_engine_range(wanted.range())) return -EEXIST;
+    if (!may_expand(wanted, length)) return -ENOMEM;
     return map_exactly(wanted, flags, fd);
   }
 
+  if (!may_expand(wanted, length)) return -ENOMEM;
   std::uint64_t hint = page_down(address);
   if (hint != 0 && hint < kLowestHint) hint = kLowestHint;
   Zone zone = Zone::High;
@@ -169,9 +169,11 @@ long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, in
   for (const GuestMapping& each : pieces(range)) {
     if (each.start != range.start) return -ENOMEM;  // a gap; what lies before it is done
     if (each.shown_only()) return -EACCES;
+    if (!may_become_data(each, static_cast<std::uint32_t>(prot & kProtections))) return -ENOMEM;
     if ((prot & PROT_EXEC) && each.file && !each.file->may_execute) return -EACCES;
     const auto wanted = static_cast<std::uint32_t>(prot & kProtections);
     const bool loses_exec = (each.prot & PROT_EXEC) && !(wanted & PROT_EXEC);
+    const bool gains_exec = (wanted & PROT_EXEC) && !(each.prot & PROT_EXEC);
     const bool gains_write = (wanted & PROT_WRITE) && !(each.prot & PROT_WRITE);
     const bool unchanged = wanted == each.prot && pkey == -1;
     const bool keeps_code_pages = unchanged || !(wanted & PROT_WRITE);
@@ -183,6 +185,7 @@ long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, in
                               ? raw_syscall(SYS_mprotect, each.start, each.range().size(), real_prot(prot))
                               : raw_syscall(SYS_pkey_mprotect, each.start, each.range().size(), real_prot(prot), pkey);
       if (is_error(result)) return result;
+      if (gains_exec && listener_ != nullptr) listener_->code_changed(each.start, each.end);
       update(each.range(), [wanted](GuestMapping& mapping) {
         mapping.prot = wanted;
         mapping.charge_if_writable();
@@ -234,6 +237,8 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
   if (old_address + std::min(old_length, new_length) > source.end) return -EFAULT;
   if (new_length > old_length && old_address + old_length > source.end) return -EFAULT;
 
+  if (new_length > old_length && !may_expand(source, new_length - old_length)) return -ENOMEM;
+  if (keep_old && !may_expand(source, new_length)) return -ENOMEM;
   if (fixed) return move_to(old_address, old_length, new_length, flags, new_address);
   const AddressRange old_range{old_address, old_address + old_length};
   // Write-protected code pages are mappings of their own to the kernel.
@@ -265,6 +270,7 @@ long GuestMap::grow_in_place(const GuestMapping& source, AddressRange old_range,
 long GuestMap::move_to(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
                        std::uint64_t new_address) {
   const AddressRange target{new_address, new_address + new_length};
+  make_way(target);
   if (touches_tool_memory(target)) return -ENOMEM;
   std::vector<AddressRange> claimed;
   if (const long result = claim(target, claimed); is_error(result)) return result == -EEXIST ? -ENOMEM : result;
@@ -369,7 +375,7 @@ long GuestMap::brk(std::uint64_t address) {
   follow_grown_stacks();
   const auto unchanged = static_cast<long>(brk_end_);
   if (address < brk_start_ || address > kTaskSize) return unchanged;
-  if (address - brk_start_ > soft_limit(RLIMIT_DATA)) return unchanged;
+  if (address - brk_start_ > data_limit()) return unchanged;
   const std::uint64_t old_page = page_up(brk_end_), new_page = page_up(address);
   if (new_page < old_page) {
     if (is_error(munmap(new_page, old_page - new_page))) return unchanged;
@@ -387,6 +393,7 @@ long GuestMap::grow_heap(std::uint64_t from, std::uint64_t to) {
                       .prot = PROT_READ | PROT_WRITE,
                       .flags = MAP_PRIVATE | MAP_ANONYMOUS,
                       .kind = MapKind::Heap};
+  if (!may_expand(wanted, to - from)) return -ENOMEM;
   return map_exactly(wanted, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
@@ -419,7 +426,8 @@ void GuestMap::set_stack_limit(std::uint64_t soft_limit_bytes) {
   GuestMapping more = *found;
   const std::uint64_t bytes = page_up(std::min(soft_limit_bytes, kUnlimitedStack));
   const std::uint64_t start = layout_.stack_top() - std::min(bytes, layout_.stack_top() - layout_.stack.start);
-  if (start >= more.start || !untouched({start, more.start})) return;
+  if (start > more.start) return lower_stack_limit(bytes);
+  if (start == more.start || !untouched({start, more.start})) return;
   more.end = more.start;
   more.start = start;
   if (is_error(map_exactly(more, static_cast<int>(more.flags) | MAP_STACK, -1))) return;

@@ -38,7 +38,8 @@ std::optional<std::uint64_t> GuestMap::place(Zone zone, std::uint64_t length, st
     if (zone == Zone::LowOnly) return std::nullopt;
   }
   if (const auto found = high_.find(length, alignment)) return found;
-  return spare_.find(length, alignment);
+  if (const auto found = spare_.find(length, alignment)) return found;
+  return vast_.find(length, alignment);
 }
 
 std::optional<std::uint64_t> GuestMap::find_low(std::uint64_t length, std::uint64_t alignment) const {
@@ -112,11 +113,18 @@ long GuestMap::map_somewhere(GuestMapping wanted, std::uint64_t length, std::uin
   return -ENOMEM;
 }
 
+/// Before anything is put where the program says.
+void GuestMap::make_way(AddressRange wanted) {
+  if (!wanted.overlaps(yielding_)) return;
+  yielding_ = {};
+  if (listener_ != nullptr) listener_->give_way();
+}
+
 /// Something that is not the program's is in a zone: keep off it from now on.
 void GuestMap::reserve_foreign() {
   for (const RealMapping& real : read_real_maps()) {
     if (!real.range().overlaps(layout_.low) && !real.range().overlaps(layout_.high) &&
-        !real.range().overlaps(layout_.spare)) {
+        !real.range().overlaps(layout_.spare) && !real.range().overlaps(layout_.vast)) {
       continue;
     }
     for (const AddressRange gap : gaps(real.range())) {

@@ -33,6 +33,7 @@ long GuestMap::shmat(int id, std::uint64_t address, int flags) {
                       .kind = MapKind::SharedMemory,
                       .file = std::make_shared<const MappedFile>(std::move(file))};
 
+  if (!may_expand(wanted, length)) return -ENOMEM;
   if (address == 0) {
     if (flags & SHM_REMAP) return -EINVAL;
     const auto start = place(Zone::High, length, kPageSize);
@@ -46,6 +47,7 @@ long GuestMap::shmat(int id, std::uint64_t address, int flags) {
   if (address > kTaskSize - length) return -EINVAL;
   wanted.start = address;
   wanted.end = address + length;
+  make_way(wanted.range());
   const bool replace = (flags & SHM_REMAP) != 0;
   if (touches_tool_memory(wanted.range())) return -EINVAL;
   if (!replace && !untouched(wanted.range())) return -EINVAL;

@@ -615,32 +615,35 @@ class Listener final : public CodeListener {
 };
 
 TEST(GuestMap, TellsOfEveryChangeToExecutableMemoryAndOfNoOther) {
-  in_child_expect("munmap 2-4 fixed 4-5 protect 5-6 write 6-7 advise 8-9 move 9-10 nothing:",
-                  [](GuestMap& map, std::ostream& out) {
-                    Listener listener(out);
-                    map.listen(&listener);
-                    map.mmap(page(0), 2 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
-                    map.mmap(page(2), 20 * kPageSize, kRx, kPrivate | MAP_FIXED, -1, 0);
-                    out << "munmap";
-                    map.munmap(page(1), 3 * kPageSize);
-                    out << " fixed";
-                    map.mmap(page(3), 2 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
-                    out << " protect";
-                    map.mprotect(page(5), kPageSize, PROT_READ);
-                    out << " write";
-                    map.mprotect(page(6), kPageSize, kRwx);
-                    out << " advise";
-                    map.madvise(page(8), kPageSize, MADV_DONTNEED);
-                    out << " move";
-                    map.mremap(page(9), kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED, page(40));
-                    out << " nothing:";
-                    map.mprotect(page(10), kPageSize, kRx);
-                    map.mprotect(page(6), kPageSize, kRx);
-                    map.madvise(page(10), kPageSize, MADV_WILLNEED);
-                    map.mprotect(page(0), kPageSize, kRx);
-                    map.munmap(page(50), 4 * kPageSize);
-                    map.listen(nullptr);
-                  });
+  in_child_expect(
+      "mapped 2-22 munmap 2-4 fixed 4-5 protect 5-6 write 6-7 advise 8-9 move 9-10 40-41 executable 0-1 nothing:",
+      [](GuestMap& map, std::ostream& out) {
+        Listener listener(out);
+        map.listen(&listener);
+        map.mmap(page(0), 2 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+        out << "mapped";
+        map.mmap(page(2), 20 * kPageSize, kRx, kPrivate | MAP_FIXED, -1, 0);
+        out << " munmap";
+        map.munmap(page(1), 3 * kPageSize);
+        out << " fixed";
+        map.mmap(page(3), 2 * kPageSize, kRw, kPrivate | MAP_FIXED, -1, 0);
+        out << " protect";
+        map.mprotect(page(5), kPageSize, PROT_READ);
+        out << " write";
+        map.mprotect(page(6), kPageSize, kRwx);
+        out << " advise";
+        map.madvise(page(8), kPageSize, MADV_DONTNEED);
+        out << " move";
+        map.mremap(page(9), kPageSize, kPageSize, MREMAP_MAYMOVE | MREMAP_FIXED, page(40));
+        out << " executable";
+        map.mprotect(page(0), kPageSize, kRx);
+        out << " nothing:";
+        map.mprotect(page(10), kPageSize, kRx);
+        map.mprotect(page(6), kPageSize, kRx);
+        map.madvise(page(10), kPageSize, MADV_WILLNEED);
+        map.munmap(page(50), 4 * kPageSize);
+        map.listen(nullptr);
+      });
 }
 
 std::string real_access(std::uint64_t address) {
@@ -741,7 +744,7 @@ TEST(GuestMap, GrowsAndShrinksTheHeapAsBrkDoes) {
 }
 
 TEST(GuestMap, LetsTheStackGrowWithItsLimit) {
-  in_child_expect("8 8 64 64 rwx", [](GuestMap& map, std::ostream& out) {
+  in_child_expect("8 4 64 64 rwx", [](GuestMap& map, std::ostream& out) {
     map.map_stack(8 << 20, true);
     const std::uint64_t top = map.layout().stack_top();
     const auto size = [&] { return (top - map.find(top - 1)->start) >> 20; };

@@ -7,10 +7,11 @@
 //   [0x200000000000, 0x201000000000)   the brk heap
 //   [0x201000000000, 0x29f000000000)   high zone: every other mapping
 //   [0x29f000000000, 0x2a0000000000)   the main stack and, above it, the argument area
+//   [0x300000000000, 0x500000000000)   vast zone: reservations of more than the others can give
 //
 // Why these: the tool itself (position-independent, its libraries, its malloc, its stack) is put by the kernel above
 // 0x500000000000, or above 0x2aaaaaaab000 under `ulimit -s unlimited` (the legacy layout). AddressSanitizer's shadow
-// takes [0x7fff8000, 0x10007fff8000). ThreadSanitizer and MemorySanitizer accept neither zone; programs built with them
+// takes [0x7fff8000, 0x10007fff8000), and its heap 4 TiB from 0x600000000000. ThreadSanitizer and MemorySanitizer accept neither zone; programs built with them
 // are not supported.
 #pragma once
 
@@ -42,6 +43,7 @@ struct Layout {
   AddressRange engine{0x6000'0000, 0x7ff0'0000};  // code cache and contexts; `engine_windows` has the alternatives
   AddressRange low{0x1000'0000, 0x7ff0'0000};     // contains the engine window
   AddressRange spare{0x1200'0000'0000, 0x2000'0000'0000};
+  AddressRange vast{0x3000'0000'0000, 0x5000'0000'0000};
   AddressRange heap{0x2000'0000'0000, 0x2010'0000'0000};
   AddressRange high{0x2010'0000'0000, 0x29f0'0000'0000};
   AddressRange stack{0x29f0'0000'0000, 0x2a00'0000'0000};  // stack and arguments; only the loader maps here

@@ -95,6 +95,16 @@ AddressRange Window::map_direct_table(AddressRange fixed_code) {
   return fixed_code_.empty() ? AddressRange{} : direct_slots(fixed_code_);
 }
 
+void Window::unmap_direct_table() {
+  const bool second = is_second_view();
+  if (second) swap_views();
+  forget_direct();
+  if (const AddressRange table = direct_table(); !table.empty())
+    raw_syscall(SYS_munmap, static_cast<long>(table.start), static_cast<long>(table.size()));
+  view_.direct = false;
+  if (second) swap_views();
+}
+
 bool Window::map_untouched(std::uint64_t pc, std::uint64_t miss) {
   const std::size_t stretch = pc / kDirectStretch;
   if (!tried_.test(stretch)) {

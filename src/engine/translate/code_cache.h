@@ -43,6 +43,10 @@ class Window {
   /// is the code of a program linked below the low window, if any: its part of the table lies below the engine window. Returns the
   /// range of that part, which nobody else may map; empty where there was no room, and then such code is hashed.
   AddressRange map_direct_table(AddressRange fixed_code);
+  /// Where the table is, but for that part; empty where there is none.
+  AddressRange direct_table() const { return first_view().direct ? direct_slots({kDirectFirst, kDirectEnd}) : AddressRange{}; }
+  /// The program wants its place: from now on all is hashed. Code that looks up directly must not run any more.
+  void unmap_direct_table();
   bool has_direct_table() const { return view_.direct; }
   bool direct_covers(std::uint64_t pc) const {
     return view_.direct && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
@@ -144,6 +148,9 @@ class Window {
   /// Code whose entries are mapped at once.
   static constexpr std::uint64_t kDirectStretch = kUntouchedBytes / sizeof(std::uint64_t);
 
+  /// Of the two, the one that has the direct table.
+  View& first_view() { return view_.first ? view_ : other_; }
+  const View& first_view() const { return view_.first ? view_ : other_; }
   static void map_alias(const View& view);
   static void restart_alias(View& view);
   bool map_untouched(std::uint64_t pc, std::uint64_t miss);

@@ -134,7 +134,11 @@ struct Path {
     }
     return sum;
   }
-  /// note(page) for each page (address / 4096) of its code; for one again and again.
+  /// Of what follows the last step there are no bytes, or none that are an instruction. That may change.
+  bool ends_without_code() const {
+    return !terminated && (end_kind == ExitKind::Unfetchable || end_kind == ExitKind::Undecodable);
+  }
+  /// note(page) for each page (address / 4096) of its code; for one again and again. Of code that is missing, too.
   template <typename Note>
   void for_each_page(Note note) const {
     constexpr unsigned kPageShift = 12;
@@ -142,6 +146,11 @@ struct Path {
       const std::uint64_t first = step.insn.pc >> kPageShift, last = (step.insn.next() - 1) >> kPageShift;
       note(first);
       if (last != first) note(last);
+    }
+    if (ends_without_code()) {
+      constexpr std::uint64_t kLongest = 15;
+      note(end_pc >> kPageShift);
+      note((end_pc + kLongest - 1) >> kPageShift);
     }
   }
 };

@@ -82,9 +82,17 @@ Line PageMap::entry_line(std::uint64_t page, TableLevel level) {
 void PageMap::use_large_pages(std::uint64_t first, std::uint64_t last) { large_.emplace_back(first, last); }
 
 void PageMap::unmap(std::uint64_t first, std::uint64_t last) {
-  for (std::uint64_t page = first; page < last; ++page) {
-    frames_.erase(page);
-    if (page % kSmallPagesPerLarge == 0) frames_.erase(large_page_key(page));
+  if (last - first > frames_.size()) {  // reservations of terabytes come and go, hardly touched
+    frames_.erase_if([=](std::uint64_t key) {
+      const bool large = key >> 60 == 1;
+      const std::uint64_t page = large ? (key ^ large_page_key(0)) << kLargePageShift : key;
+      return (large || key >> 60 == 0) && first <= page && page < last;
+    });
+  } else {
+    for (std::uint64_t page = first; page < last; ++page) {
+      frames_.erase(page);
+      if (page % kSmallPagesPerLarge == 0) frames_.erase(large_page_key(page));
+    }
   }
   std::erase_if(large_, [=](const auto& range) { return first <= range.first && range.second <= last; });
 }

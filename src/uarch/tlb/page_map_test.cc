@@ -57,6 +57,18 @@ TEST(PageMap, AnUnmappedPageIsNotKnownAndGetsAnotherFrame) {
   EXPECT_NE(pages.translate(100).frame, before);
 }
 
+TEST(PageMap, TerabytesAreUnmappedLikeTheirPagesOneByOne) {
+  constexpr std::uint64_t kFirst = 1 << 10, kLast = std::uint64_t{1} << 32;  // 16 TiB of pages
+  PageMap pages(1);
+  pages.use_large_pages(0, std::uint64_t{1} << 40);
+  const auto small_and_large = {kFirst - 1, kFirst, kFirst + 5, kLast - 1, kLast};
+  for (const std::uint64_t page : small_and_large) pages.translate(page);
+  const Line table = pages.entry_line(kFirst, TableLevel::Pte);
+  pages.unmap(kFirst, kLast);
+  for (const std::uint64_t page : small_and_large) EXPECT_EQ(pages.known(page), page < kFirst || page >= kLast) << page;
+  EXPECT_EQ(pages.entry_line(kFirst, TableLevel::Pte), table);
+}
+
 TEST(PageMap, OnlyWholeLargePagesOfTheRangeAreLarge) {
   PageMap pages(1);
   pages.use_large_pages(100, 2000);

@@ -1,0 +1,185 @@
+// System calls of the program on what would show the engine: files under /proc, and descriptors of the tool.
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "engine/kernel/call_table.h"
+#include "engine/loader/proc_view.h"
+#include "engine/loader/shown_process.h"
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+#include "engine/runtime.h"
+
+namespace zs::engine {
+
+bool Runtime::is_private(long fd) const {
+  const int first = run_.config.first_private_fd;
+  return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
+}
+
+std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
+  const int path_at = call_of(number).path;
+  if (path_at < 0) return std::nullopt;
+  const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
+  char start[6];
+  if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
+  std::string path;
+  if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
+  const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
+  const bool links = number == SYS_readlink || number == SYS_readlinkat;
+  if (opens && path.ends_with("/status")) {
+    let_go_of_processors();
+    run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
+  }
+  if (const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid)); fd && is_private(*fd))
+    return -ENOENT;
+  auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map);
+  if (!answer) {
+    if (auto target = shown_executable(path, run_.executable_fd()))
+      answer = {.kind = ProcAnswer::Kind::Path, .text = std::move(*target)};
+  }
+  if (!answer && links && path == "/proc/self" && run_.ids.differ())
+    answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(run_.ids.shown(run_.thread->process->pid))};
+  if (!answer) {
+    const auto real = run_.ids.real_proc_path(path);
+    if (!real) return std::nullopt;
+    long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+    changed[path_at] = reinterpret_cast<long>(real->c_str());
+    return pass_on(number, changed);
+  }
+  switch (answer->kind) {
+    case ProcAnswer::Kind::Memory: {
+      if (!opens) return std::nullopt;
+      const long fd = pass_on(number, a);
+      if (!is_error(fd) && (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) != O_RDONLY) writes_own_memory_ = true;
+      return fd;
+    }
+    case ProcAnswer::Kind::Content: {
+      if (!opens) return std::nullopt;
+      std::uint64_t flags = static_cast<std::uint64_t>(number == SYS_open ? a[1] : a[2]);
+      if (number == SYS_openat2) flags = read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0);
+      return open_content(answer->text, static_cast<int>(flags));
+    }
+    case ProcAnswer::Kind::Path: {
+      if (links) {
+        const auto size = static_cast<std::int64_t>(number == SYS_readlink ? a[2] : a[3]);
+        const auto out = static_cast<std::uint64_t>(number == SYS_readlink ? a[1] : a[2]);
+        if (size <= 0) return -EINVAL;
+        const std::size_t length = std::min<std::size_t>(answer->text.size(), static_cast<std::size_t>(size));
+        return run_.write(out, answer->text.data(), length) == length ? static_cast<long>(length) : -EFAULT;
+      }
+      if (number == SYS_lstat) return std::nullopt;
+      if (number == SYS_newfstatat && (a[3] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      if (number == SYS_statx && (a[2] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+      long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+      changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
+      return pass_on(number, changed);
+    }
+  }
+  return std::nullopt;
+}
+
+// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
+std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
+  const int first = run_.config.first_private_fd;
+  const Call& call = call_of(number);
+  if ((call.has(kDescriptor1) && is_private(a[0])) || (call.has(kDescriptor2) && is_private(a[1]))) return -EBADF;
+  if (number != SYS_close_range) return std::nullopt;
+
+  const auto low = static_cast<unsigned>(a[0]);
+  const auto high = static_cast<unsigned>(a[1]);
+  const auto begin = static_cast<unsigned>(first);
+  const unsigned end = begin + kPrivateDescriptors;
+  if (low > high || high < begin || low >= end) return std::nullopt;
+  long result = 0;
+  if (low < begin) result = raw_syscall(SYS_close_range, low, begin - 1, a[2]);
+  if (result == 0 && high >= end) result = raw_syscall(SYS_close_range, end, high, a[2]);
+  return result;
+}
+
+// Leaves the tool's descriptors out of a listing of /proc/self/fd.
+long Runtime::sys_getdents64(const long (&a)[6]) {
+  const long result = pass_on(SYS_getdents64, a);
+  if (result <= 0) return result;
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
+  char target[64];
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target - 1);
+  if (length <= 0 || std::memcmp(target, "/proc/", 6) != 0) return result;
+  const std::string_view path(target, static_cast<std::size_t>(length));
+  if (!path.ends_with("/fd") && !path.ends_with("/fdinfo")) return result;
+  std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
+  const auto buffer = static_cast<std::uint64_t>(a[1]);
+  if (read_guest(buffer, entries.data(), entries.size()) != entries.size()) return result;
+  constexpr std::size_t kNameOffset = 19;  // struct linux_dirent64: ino, off, reclen, type, name
+  for (std::size_t at = 0; at + kNameOffset < entries.size();) {
+    std::uint16_t size;
+    std::memcpy(&size, &entries[at + 16], 2);
+    if (size == 0) break;
+    const long fd = std::strtol(reinterpret_cast<const char*>(&entries[at + kNameOffset]), nullptr, 10);
+    const bool ours = is_private(fd);
+    const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
+    if (!ours) kept.insert(kept.end(), from, from + size);
+    at += size;
+  }
+  // Nothing left does not mean the end of the directory.
+  if (kept.empty()) return sys_getdents64(a);
+  if (kept.size() != entries.size()) run_.write(buffer, kept.data(), kept.size());
+  return static_cast<long>(kept.size());
+}
+
+// The program writes its own memory through /proc/self/mem, also where it may not write otherwise: its code perhaps.
+void Runtime::note_write_to_own_memory(long number, const long (&a)[6], long written) {
+  if (!writes_own_memory_ || written <= 0 || !call_of(number).has(kWritesFile)) return;
+  char link[40], target[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
+  if (is_error(length)) return;
+  const std::string_view path(target, static_cast<std::size_t>(length));
+  if (!path.starts_with("/proc/") || !path.ends_with("/mem")) return;
+  const bool says_where = number == SYS_pwrite64 || number == SYS_pwritev || number == SYS_pwritev2;
+  const auto end = says_where ? static_cast<std::uint64_t>(a[3] + written)
+                              : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
+  const std::uint64_t start = end - static_cast<std::uint64_t>(written);
+  code_changed(start, end);
+  run_.map.open_code_pages({start, end});
+}
+
+// The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from now on.
+void Runtime::note_shorter_file(long number, const long (&a)[6], long result) {
+  if (is_error(result)) return;
+  struct stat about {};
+  long found = -1;
+  switch (number) {
+    case SYS_ftruncate: found = raw_syscall(SYS_fstat, a[0], &about); break;
+    case SYS_truncate: found = raw_syscall(SYS_stat, a[0], &about); break;
+    case SYS_creat: found = raw_syscall(SYS_fstat, result, &about); break;
+    case SYS_open:
+    case SYS_openat:
+      if ((a[number == SYS_open ? 1 : 2] & O_TRUNC) != 0) found = raw_syscall(SYS_fstat, result, &about);
+      break;
+    default: break;
+  }
+  if (found != 0) return;
+  std::vector<AddressRange> code;
+  run_.map.for_each([&](const GuestMapping& mapping) {
+    if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != about.st_ino) return;
+    if (mapping.file->device_major == major(about.st_dev) && mapping.file->device_minor == minor(about.st_dev))
+      code.push_back(mapping.range());
+  });
+  for (const AddressRange& range : code) code_changed(range.start, range.end);
+}
+
+}  // namespace zs::engine

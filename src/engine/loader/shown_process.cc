@@ -1,0 +1,87 @@
+#include "engine/loader/shown_process.h"
+
+#include <fcntl.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/memory/real_maps.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+/// Field `number` of /proc/self/stat, counted from 1 as in proc(5); behind the name.
+std::uint64_t stat_field(const std::string& stat, unsigned number) {
+  constexpr unsigned kFirstBehindName = 3;
+  const char* at = stat.c_str() + stat.rfind(')') + 1;
+  for (unsigned field = kFirstBehindName; field < number && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
+  return at == nullptr ? 0 : std::strtoull(at, nullptr, 10);
+}
+
+std::string link_target(const std::string& path) {
+  char target[kPageSize];
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, path.c_str(), target, sizeof target);
+  return is_error(length) ? std::string() : std::string(target, static_cast<std::size_t>(length));
+}
+
+AddressRange extent_of(const LoadedProgram& program, const OpenedImage& image, int prot) {
+  AddressRange all{};
+  for (const ElfSegment& segment : image.elf.segments) {
+    if ((segment.prot & prot) == 0) continue;
+    const AddressRange range{segment.address + program.program_bias,
+                             segment.address + program.program_bias + segment.file_bytes};
+    if (range.empty()) continue;
+    all = all.empty() ? range : AddressRange{std::min(all.start, range.start), std::max(all.end, range.end)};
+  }
+  return all;
+}
+
+}  // namespace
+
+void show_process(const LoadedProgram& program, const OpenedImage& image, int executable_fd) {
+  raw_syscall(SYS_dup3, image.fd.get(), executable_fd, O_CLOEXEC);
+
+  const std::string stat = read_whole_file("/proc/self/stat");
+  constexpr unsigned kStartBrk = 47;
+  const AddressRange code = extent_of(program, image, PROT_EXEC), data = extent_of(program, image, PROT_WRITE);
+  prctl_mm_map shown{};
+  shown.start_code = code.start;
+  shown.end_code = code.end;
+  shown.start_data = data.empty() ? code.start : data.start;
+  shown.end_data = data.empty() ? code.start : data.end;
+  shown.start_brk = stat_field(stat, kStartBrk);  // the tool's own heap goes on there
+  shown.brk = static_cast<std::uint64_t>(raw_syscall(SYS_brk, 0));
+  shown.start_stack = program.stack_pointer;
+  shown.arg_start = program.arguments.start;
+  shown.arg_end = program.arguments.end;
+  shown.env_start = program.environment.start;
+  shown.env_end = program.environment.end;
+  shown.auxv = reinterpret_cast<__u64*>(const_cast<char*>(program.auxv.data()));
+  shown.auxv_size = static_cast<__u32>(program.auxv.size());
+  shown.exe_fd = ~0U;
+  raw_syscall(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &shown, sizeof shown, 0);
+}
+
+void occupy_descriptors(int first, int end, int last) {
+  for (long fd = first; fd < end;) {
+    fd = raw_syscall(SYS_fcntl, last, F_DUPFD_CLOEXEC, fd);  // the lowest that is free
+    if (is_error(fd)) return;
+    if (fd >= end) raw_syscall(SYS_close, fd);
+    ++fd;
+  }
+}
+
+std::optional<std::string> shown_executable(std::string_view path, int executable_fd) {
+  constexpr std::string_view kFile = "/exe";
+  if (!path.ends_with(kFile) || link_target(std::string(path)) != link_target("/proc/self/exe")) return std::nullopt;
+  std::string target =
+      link_target(std::string(path.substr(0, path.size() - kFile.size())) + "/fd/" + std::to_string(executable_fd));
+  if (target.empty()) return std::nullopt;
+  return target;
+}
+
+}  // namespace zs::engine
