@@ -4,13 +4,13 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "cli/user_cache.h"
 #include "host/machine_facts.h"
 
 namespace zs::cli {
@@ -24,17 +24,8 @@ constexpr int kVersion = 1;
 std::string this_machine() { return host::ask_cpuid().brand + ", zeroskid " ZEROSKID_VERSION; }
 
 std::string costs_path() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  std::filesystem::path folder;
-  if (cache != nullptr && *cache == '/') {
-    folder = cache;
-  } else if (home != nullptr && *home == '/') {
-    folder = std::filesystem::path(home) / ".cache";
-  } else {
-    return "";
-  }
-  return folder / "zeroskid/costs.json";
+  const std::string cache = user_cache();
+  return cache.empty() ? "" : cache + "/costs.json";
 }
 
 Result<void> keep_costs(const Costs& costs, const std::string& path) {

@@ -95,6 +95,9 @@ void Runtime::start(ProgramPlan plan) {
   run_.translator =
       std::make_unique<Translator>(run_.window, run_.stubs, *this, *run_.counting.lanes, run_.counting.units, options);
   run_.map.listen(this);
+  cache_.begin();
+  for (const GuestMapping& mapping : run_.program.mappings) cache_.mapped(mapping.range());
+  accountant_.marks.drop_marked();
 
   std::memset(&run_.context, 0, sizeof run_.context);
   CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());

@@ -8,7 +8,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
@@ -133,6 +133,9 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.max_block_instructions);
   visit(c.code_cache_bytes);
   visit(c.first_private_fd);
+  visit(c.cache_directory);
+  visit(c.cache_bytes);
+  visit(c.check_cache);
 }
 
 bool is_consistent(const RecordingConfig& c) {

@@ -1,6 +1,7 @@
 #include "engine/translate/block_store.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/check.h"
 
@@ -34,6 +35,7 @@ void BlockStore::clear() {
   for (std::size_t exit = 0; tallies_ && exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
   by_pc_.clear();
   by_page_.clear();
+  stored_.clear();
   noted_page_ = kNoPage;
   dead_ = 0;
 }
@@ -139,6 +141,70 @@ std::uint32_t BlockStore::locate_side_exit(std::uint64_t cache_pc) const {
   const auto behind = std::upper_bound(blocks_.begin() + 1, blocks_.end(), cache_pc,
                                        [](std::uint64_t pc, const Block& block) { return pc < block.cold_entry; });
   return behind == blocks_.begin() + 1 ? kNone : static_cast<std::uint32_t>(behind - blocks_.begin()) - 1;
+}
+
+// ---- over the life of the process -----------------------------------------------------------------------------
+
+void BlockStore::save(SnapshotWriter& out, SnapshotFacts& facts) const {
+  out.add(Part::Exits, exits_);
+  out.add(Part::Metas, metas_);
+  out.add(Part::Order, common_blocks_);
+  out.add(Part::NearOrder, near_blocks_);
+  counts_.save(out, facts);
+  by_pc_.save(out);
+  facts.dead = dead_;
+}
+
+bool BlockStore::restore(const Snapshot& from, const SnapshotFacts& facts, const FilledCode& code) {
+  if (!from.put(Part::Blocks, blocks_) || !from.put(Part::Exits, exits_) || !from.put(Part::Metas, metas_) ||
+      !from.put(Part::Order, common_blocks_) || !from.put(Part::NearOrder, near_blocks_))
+    return false;
+  if (blocks_.empty() || exits_.size() < kFirstKept || metas_.size() < kOnceMetas) return false;
+  if (common_blocks_.size() + near_blocks_.size() != blocks_.size()) return false;
+  exit_marks_.assign(exits_.size(), MarkTime::None);
+  dead_ = facts.dead;
+  const bool counted = counts_.restore(from, facts, tallies_ ? exits_.size() : 0);
+  if (!counted || !by_pc_.restore(from, blocks_) || !stored_.restore(from, blocks_)) return false;
+  const auto is_block = [this](std::uint32_t index) { return index < blocks_.size(); };
+  const auto is_good = [&](const auto& described) { return is_consistent(described, code); };
+  return std::ranges::all_of(common_blocks_, is_block) && std::ranges::all_of(near_blocks_, is_block) &&
+         std::ranges::all_of(blocks().subspan(1), is_good) && std::ranges::all_of(exits_, is_good) && lists_end();
+}
+
+bool BlockStore::is_consistent(const Block& block, const FilledCode& code) const {
+  const AddressRange& own = block.variant == Variant::Near ? code.near : code.hot;
+  const auto lies_in = [](std::uint64_t first, std::uint64_t count, std::size_t size) {
+    return first <= size && count <= size - first;
+  };
+  return block.variant <= Variant::Step && own.start <= block.entry && lies_in(block.entry, block.code_bytes, own.end) &&
+         (block.direct_entry == 0 || own.contains(block.direct_entry)) && block.hashed_entry == 0 &&
+         (block.cold_entry >= code.cold.start && block.cold_entry <= code.cold.end) &&
+         lies_in(block.first_meta, block.instructions, metas_.size()) && block.first_exit >= kFirstKept &&
+         lies_in(block.first_exit, block.exits, exits_.size()) && block.mark == MarkTime::None &&
+         !block.unseen_changes;
+}
+
+bool BlockStore::is_consistent(const Exit& exit, const FilledCode& code) const {
+  const auto is_one_of = [](std::uint32_t index, std::size_t size) { return index == kNone || index < size; };
+  // Ends of instructions that are patched, and the start of one.
+  const auto is_code = [&](std::uint64_t address) {
+    const auto ends_in = [&](const AddressRange& range) { return range.start <= address && address <= range.end; };
+    return address == 0 || ends_in(code.hot) || ends_in(code.cold) || ends_in(code.near);
+  };
+  return exit.kind <= ExitKind::Horizon && is_one_of(exit.block, blocks_.size()) &&
+         is_one_of(exit.linked_to, blocks_.size()) && is_one_of(exit.next_incoming, exits_.size()) &&
+         is_code(exit.patch_after) && is_code(exit.branch_after) && is_code(exit.stub);
+}
+
+// The lists of exits that are linked to each block hold those, once each.
+bool BlockStore::lists_end() const {
+  std::size_t left = exits_.size();
+  for (std::uint32_t index = 1; index < blocks_.size(); ++index) {
+    for (std::uint32_t id = blocks_[index].incoming; id != kNone; id = exits_[id].next_incoming) {
+      if (id >= exits_.size() || exits_[id].linked_to != index || left-- == 0) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace zs::engine
