@@ -96,6 +96,12 @@ OwnedFd CacheDirectory::open(const std::string& name) const {
   return file;
 }
 
+CacheDirectory::Version CacheDirectory::version(const std::string& name) const {
+  struct stat status;
+  if (is_error(raw_syscall(SYS_newfstatat, folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW))) return {};
+  return {.inode = status.st_ino, .bytes = static_cast<std::uint64_t>(status.st_size)};
+}
+
 bool CacheDirectory::replace(const std::string& name, const SnapshotWriter& file) const {
   const std::uint64_t bytes = file.bytes();
   rlimit largest{};  // a longer file would be a signal to the program

@@ -22,6 +22,11 @@ class CacheDirectory {
   explicit operator bool() const { return static_cast<bool>(folder_); }
   /// The file of that name, if nobody else can have written it, is used from now on. returns a descriptor that may be read, or -1
   OwnedFd open(const std::string& name) const;
+  /// Which file is there now, and its bytes.
+  struct Version {
+    std::uint64_t inode = 0, bytes = 0;
+  };
+  Version version(const std::string& name) const;
   /// Puts a file in the place of the one of that name, if it can be written as a whole. What is in the way of the bound goes.
   /// returns whether it is there
   bool replace(const std::string& name, const SnapshotWriter& file) const;

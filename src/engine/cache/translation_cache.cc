@@ -19,6 +19,9 @@ namespace {
 /// Writing a file is not worth less.
 constexpr std::size_t kFewestFresh = 64, kFreshShare = 20;
 
+/// Whether a file of `theirs` bytes has nearly all that one of `ours` would have.
+bool is_as_good(std::uint64_t theirs, std::uint64_t ours) { return 10 * theirs >= 9 * ours; }
+
 }  // namespace
 
 void TranslationCache::begin() {
@@ -30,10 +33,12 @@ void TranslationCache::begin() {
   if (!folder_) return;
   key_ = key();
   name_ = name_of_file();
+  begun_with_ = folder_.version(name_).inode;
   if (const OwnedFd file = folder_.open(name_)) {
     if (const auto snapshot = Snapshot::open(file.get(), key_)) restored_ = run_.translator->restore(*snapshot);
   }
   inherited_ = run_.translator->made();
+  flushes_ = run_.translator->flushes();
 }
 
 void TranslationCache::mapped(AddressRange range) {
@@ -47,15 +52,18 @@ void TranslationCache::mapped(AddressRange range) {
 void TranslationCache::end() {
   if (!folder_ || run_.translator->made() - inherited_ < kFewestFresh) return;
   if (run_.translator->nearly_full() || key_ != key()) return;
-  if (restored_ && run_.translator->flushes() != 0) return;  // what it began with is gone, and worth more
+  if (restored_ && run_.translator->flushes() != flushes_) return;  // what it began with is gone, and worth more
   settled_files_.clear();
   SnapshotMaker maker = run_.translator->snapshot(*this);
-  maker.look();
+  maker.look(inherited_);
   if (maker.fresh() < std::max(kFewestFresh, maker.kept() / kFreshShare)) return;
   if (2 * maker.kept() < run_.translator->made()) return;  // most of the file would be of code that nobody finds
   SnapshotWriter writer;
   maker.make(writer);
   writer.add(Part::Key, std::span<const std::uint64_t>(key_));
+  // Where a shell has started a hundred children, each has something new, and mostly the same.
+  const CacheDirectory::Version now = folder_.version(name_);
+  if (now.inode != begun_with_ && is_as_good(now.bytes, writer.bytes())) return;
   folder_.replace(name_, writer);
   inherited_ = run_.translator->made();
 }

@@ -217,7 +217,8 @@ void BlockLinker::note_far_target(std::uint64_t cache_pc) {
 // ---- the end of blocks ----------------------------------------------------------------------------------------
 
 void BlockLinker::unlink_incoming(Block& block) {
-  for (std::uint32_t id = block.incoming; id != kNone;) {
+  const std::uint32_t index = store_.index_of(block);
+  for (std::uint32_t id = block.incoming; id != kNone && store_.exit(id).linked_to == index;) {
     Exit& exit = store_.exit(id);
     lead_nowhere(exit);
     exit.linked_to = kNone;
@@ -236,7 +237,8 @@ void BlockLinker::unlink(std::uint32_t id) {
   Exit& exit = store_.exit(id);
   if (exit.linked_to == kNone) return;
   std::uint32_t* at = &store_.block(exit.linked_to).incoming;
-  while (*at != kNone && *at != id) at = &store_.exit(*at).next_incoming;
+  for (std::size_t left = store_.exits(); left != 0 && *at != kNone && *at != id; --left)
+    at = &store_.exit(*at).next_incoming;
   if (*at == id) *at = exit.next_incoming;
   lead_nowhere(exit);
   exit.linked_to = kNone;

@@ -168,7 +168,6 @@ class BlockStore {
   InsnMeta& next_once_meta();
   bool is_consistent(const Block& block, const FilledCode& code) const;
   bool is_consistent(const Exit& exit, const FilledCode& code) const;
-  bool lists_end() const;
 
   const LaneSet& lanes_;
   bool tallies_;

@@ -4,7 +4,7 @@
 
 namespace zs::engine {
 
-void SnapshotMaker::look() {
+void SnapshotMaker::look(std::size_t inherited) {
   collect_uses();
   module_of_.assign(store_.size(), kNoModule);
   for (std::size_t i = 0; i < uses_.size();) {
@@ -21,7 +21,7 @@ void SnapshotMaker::look() {
     if (module_of_[index] == kNoModule || !can_be_stored(block)) module_of_[index] = kNotStored;
     if (module_of_[index] == kNotStored) continue;
     ++kept_;
-    if (block.module == 0) ++fresh_;
+    if (index >= inherited) ++fresh_;
   }
 }
 

@@ -38,8 +38,9 @@ class SnapshotMaker {
       : window_(window), store_(store), space_(space), linker_(linker), pages_(pages) {}
 
   /// Finds out what can be stored. Drops nothing yet.
-  void look();
-  /// Blocks that can be stored: those that no snapshot had, and all.
+  /// inherited  blocks that are not this process's own: the first ones
+  void look(std::size_t inherited);
+  /// Blocks that can be stored: the process's own, and all.
   std::size_t fresh() const { return fresh_; }
   std::size_t kept() const { return kept_; }
   /// Drops the rest, and adds everything but Part::Key to `out`.

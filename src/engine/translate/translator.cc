@@ -116,7 +116,7 @@ std::vector<std::uint64_t> Translator::key() const {
       o.brakes,           std::uint64_t(o.form), o.addresses,       o.risks,
       o.logs,             lanes_.size(),
       // where everything lies
-      window_.context_address(), window_.trace_begin(), window_.trace_end(), window_.code_begin(), window_.code_end(),
+      window_.context_address(), window_.trace_end(), window_.code_begin(), window_.code_end(),
       window_.pointer_bias(), window_.direct_bias(), window_.has_direct_table(), window_.fixed_code().start,
       window_.fixed_code().end, stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss,
       stubs_.direct_miss, stubs_.hashed_miss, stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
@@ -129,7 +129,6 @@ std::vector<std::uint64_t> Translator::key() const {
 }
 
 bool Translator::restore(const Snapshot& from) {
-  flush();
   if (take_over(from)) return true;
   flush();
   return false;

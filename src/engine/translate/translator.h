@@ -75,7 +75,7 @@ class Translator {
   // ---- over the life of the process (snapshot.h)
   /// What its code looks like, besides the program's: translations of another translator whose key is the same are as good as its own.
   std::vector<std::uint64_t> key() const;
-  /// Instead of what there is, which may be nothing. Modules sleep. returns false, and has nothing, if the snapshot is damaged
+  /// Before anything is translated. Modules sleep. returns false, and has nothing, if the snapshot is damaged
   bool restore(const Snapshot& from);
   /// The program has mapped what may be code: modules that lie in it as a whole wake, without what is not as it was.
   void wake(AddressRange code, CodePages& pages);
