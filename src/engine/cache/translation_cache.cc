@@ -45,7 +45,7 @@ void TranslationCache::mapped(AddressRange range) {
   if (!run_.translator || !run_.translator->any_sleeps()) return;
   run_.map.for_each([&](const GuestMapping& mapping) {
     if (mapping.range().overlaps(range) && stable_code_at(mapping.start) != nullptr)
-      run_.translator->wake(mapping.range(), *this);
+      run_.translator->wake(mapping.range(), *this, run_.config.check_cache);
   });
 }
 

@@ -92,6 +92,13 @@ const Block& BlockStore::add(const Block& block) {
   return blocks_.back();
 }
 
+void BlockStore::begin_at(std::uint32_t first_meta, std::uint32_t first_exit) {
+  metas_.place(first_meta);
+  exits_.place(first_exit);
+  exit_marks_.place(first_exit);
+  if (tallies_) counts_.begin_at(first_exit);
+}
+
 std::uint32_t BlockStore::reserve_exits(std::uint32_t count) {
   const auto first = static_cast<std::uint32_t>(exits_.size());
   const std::vector<std::uint32_t> nothing(lanes_.size(), 0);

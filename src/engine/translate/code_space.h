@@ -56,6 +56,8 @@ class CodeSpace {
     cold_at_ = window_.cold_begin();
     near_at_ = near_begin_;
   }
+  /// The side exits that come next lie there.
+  void begin_cold_at(std::uint64_t address) { cold_at_ = address; }
   FilledCode filled() const { return {{first(), at_}, {window_.cold_begin(), cold_at_}, {near_begin_, near_at_}}; }
   void save(SnapshotWriter& out) const;
   /// Takes over the code of a snapshot instead of what there is. returns whether it is there

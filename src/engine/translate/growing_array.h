@@ -71,7 +71,7 @@ class GrowingArray {
   /// Room for `size` elements, which the array holds from now on and the caller fills. returns where they lie: at the start of a page, and the whole
   /// of the page in which they end is the array's
   T* place(std::size_t size) {
-    reserve(std::max<std::size_t>(size, 1));
+    if (size >= capacity_) reserve(2 * size + 1);
     size_ = size;
     return data_;
   }

@@ -85,6 +85,11 @@ class CountTable {
     rows_.clear();
     words_.clear();
   }
+  /// The exit added next is that one; nothing is known of those before it.
+  void begin_at(std::size_t exit) {
+    rows_.place(exit * groups_);
+    words_.place(exit);
+  }
   std::size_t bytes_of_exit() const { return groups_ * sizeof(Row) + 1; }
   void reserve(std::size_t exits) { rows_.reserve(exits * groups_); }
   void save(SnapshotWriter& out, SnapshotFacts& facts) const;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "engine/translate/snapshot_check.h"
+
 namespace zs::engine {
 
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
@@ -142,7 +145,7 @@ bool Translator::take_over(const Snapshot& from) {
   return true;
 }
 
-void Translator::wake(AddressRange code, CodePages& pages) {
+void Translator::wake(AddressRange code, CodePages& pages, bool checks) {
   StoredCode& stored = store_.stored();
   for (std::size_t number = 1; number <= stored.modules(); ++number) {
     const StoredModule& module = stored.module(number);
@@ -153,6 +156,16 @@ void Translator::wake(AddressRange code, CodePages& pages) {
     for (const StoredPage& page : stored.pages_of(number)) {
       if (pages.hash(page.page) != page.hash) invalidate(page.page * kPageSize, (page.page + 1) * kPageSize);
     }
+    if (checks) check(static_cast<std::uint16_t>(number));
+  }
+}
+
+void Translator::check(std::uint16_t module) {
+  SnapshotCheck check(window_, stubs_, store_, tables_, builder_, lanes_, units_, fact_counts_, options_);
+  for (std::uint32_t index = 1; index < store_.size(); ++index) {
+    const Block& block = store_.block(index);
+    if (!block.dead && block.module == module)
+      CHECK(check.is_good(index), index, block.pc, static_cast<unsigned>(block.variant));
   }
 }
 

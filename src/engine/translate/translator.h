@@ -78,7 +78,8 @@ class Translator {
   /// Before anything is translated. Modules sleep. returns false, and has nothing, if the snapshot is damaged
   bool restore(const Snapshot& from);
   /// The program has mapped what may be code: modules that lie in it as a whole wake, without what is not as it was.
-  void wake(AddressRange code, CodePages& pages);
+  /// checks  every block of them is translated anew and compared
+  void wake(AddressRange code, CodePages& pages, bool checks);
   bool any_sleeps() const { return store_.stored().any_sleeps(); }
   /// Blocks made so far, dead ones too, with those of a snapshot.
   std::size_t made() const { return store_.size(); }
@@ -102,6 +103,7 @@ class Translator {
   void note_pages(const Path& path, std::uint32_t block);
   void note_page(std::uint64_t page);
   bool take_over(const Snapshot& from);
+  void check(std::uint16_t module);
 
   Window& window_;
   const Stubs& stubs_;
