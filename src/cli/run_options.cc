@@ -58,7 +58,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("Checking zeroskid itself");
   line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
   line.flag("--check-cache", options.check_cache,
-            "Translate anew what is taken from the cache, and compare; with --virtual-time too");
+            "Translate anew what is taken from the cache, compare, and say how much it was; with --virtual-time too");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
   line.group("");  // understood, and refused with a reason
   line.value("-p,--pid", options.pid, "PID", "");

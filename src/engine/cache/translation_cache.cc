@@ -37,7 +37,7 @@ void TranslationCache::begin() {
   if (const OwnedFd file = folder_.open(name_)) {
     if (const auto snapshot = Snapshot::open(file.get(), key_)) restored_ = run_.translator->restore(*snapshot);
   }
-  inherited_ = run_.translator->made();
+  inherited_ = begun_blocks_ = run_.translator->made();
   flushes_ = run_.translator->flushes();
 }
 
@@ -50,6 +50,7 @@ void TranslationCache::mapped(AddressRange range) {
 }
 
 void TranslationCache::end() {
+  if (run_.config.check_cache) tell();
   if (!folder_ || run_.translator->made() - inherited_ < kFewestFresh) return;
   if (run_.translator->nearly_full() || key_ != key()) return;
   if (restored_ && run_.translator->flushes() != flushes_) return;  // what it began with is gone, and worth more
@@ -66,6 +67,13 @@ void TranslationCache::end() {
   if (now.inode != begun_with_ && is_as_good(now.bytes, writer.bytes())) return;
   folder_.replace(name_, writer);
   inherited_ = run_.translator->made();
+}
+
+// How much there was to translate.
+void TranslationCache::tell() const {
+  const std::size_t made = run_.translator->made(), new_ones = made - std::min(made, begun_blocks_);
+  run_.observer().notice(run_.program.exe_path + ": " + std::to_string(new_ones) + " blocks translated, " +
+                         std::to_string(restored_ ? begun_blocks_ : 0) + " taken from the cache");
 }
 
 // ---- the program's code ---------------------------------------------------------------------------------------
