@@ -58,7 +58,9 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("Checking zeroskid itself");
   line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
   line.flag("--check-cache", options.check_cache,
-            "Translate anew what is taken from the cache, compare, and say how much it was; with --virtual-time too");
+            "Translate anew what is taken from the cache, and compare; with --virtual-time too");
+  line.flag("--cache-statistics", options.cache_statistics,
+            "Say for each process how many blocks it has translated, and taken from the cache");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
   line.group("");  // understood, and refused with a reason
   line.value("-p,--pid", options.pid, "PID", "");
@@ -88,6 +90,7 @@ void apply(const RunOptions& options, session::RecordingConfig& config) {
     config.cache_bytes = parse_memory_size(options.cache_size).value_or(0);
     config.check_cache = options.check_cache;
   }
+  config.cache_statistics = options.cache_statistics;
   config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
 }
 

@@ -136,6 +136,7 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.cache_directory);
   visit(c.cache_bytes);
   visit(c.check_cache);
+  visit(c.cache_statistics);
 }
 
 bool is_consistent(const RecordingConfig& c) {

@@ -113,6 +113,7 @@ struct RecordingConfig {
   std::string cache_directory;  // as engine::Config has them
   std::uint64_t cache_bytes = std::uint64_t{512} << 20;
   bool check_cache = false;
+  bool cache_statistics = false;
 
   bool samples() const;
   bool has_windows() const;

@@ -167,6 +167,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   config.cache_directory = recording.cache_directory;
   config.cache_bytes = recording.cache_bytes;
   config.check_cache = recording.check_cache;
+  config.cache_statistics = recording.cache_statistics;
   config.exec_prefix = {own_path(),
                         "--session-fd",
                         std::to_string(arguments.session_fd),

@@ -50,7 +50,7 @@ void TranslationCache::mapped(AddressRange range) {
 }
 
 void TranslationCache::end() {
-  if (run_.config.check_cache) tell();
+  if (run_.config.cache_statistics) tell();
   if (!folder_ || run_.translator->made() - inherited_ < kFewestFresh) return;
   if (run_.translator->nearly_full() || key_ != key()) return;
   if (restored_ && run_.translator->flushes() != flushes_) return;  // what it began with is gone, and worth more
