@@ -79,8 +79,8 @@ std::vector<Entry> entries_of(int folder) {
 CacheDirectory::CacheDirectory(const std::string& path, std::uint64_t most_bytes, int first_private_fd)
     : most_bytes_(most_bytes) {
   if (path.empty() || raw_syscall(SYS_getuid) != raw_syscall(SYS_geteuid)) return;
-  OwnedFd folder = at_least(
-      first_private_fd, raw_syscall(SYS_open, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
+  OwnedFd folder = at_least(first_private_fd,
+                            raw_syscall(SYS_open, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
   struct stat status;
   if (folder && !is_error(raw_syscall(SYS_fstat, folder.get(), &status)) && is_ours_alone(status, S_IFDIR))
     folder_ = std::move(folder);
@@ -89,7 +89,7 @@ CacheDirectory::CacheDirectory(const std::string& path, std::uint64_t most_bytes
 OwnedFd CacheDirectory::open(const std::string& name) const {
   if (!folder_) return {};
   OwnedFd file = at_least(folder_.get(), raw_syscall(SYS_openat, folder_.get(), name.c_str(),
-                                                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0));
+                                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0));
   struct stat status;
   if (!file || is_error(raw_syscall(SYS_fstat, file.get(), &status)) || !is_ours_alone(status, S_IFREG)) return {};
   if (now_s() - status.st_mtim.tv_sec > kUseIsToldAfterS) raw_syscall(SYS_utimensat, file.get(), nullptr, nullptr, 0);
@@ -110,8 +110,9 @@ bool CacheDirectory::replace(const std::string& name, const SnapshotWriter& file
     return false;
   const std::string draft = kUnfinished + std::to_string(raw_syscall(SYS_getpid)) + "-" + name;
   raw_syscall(SYS_unlinkat, folder_.get(), draft.c_str(), 0);  // of a process that had this one's id
-  const OwnedFd out = at_least(folder_.get(), raw_syscall(SYS_openat, folder_.get(), draft.c_str(),
-                                                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  const OwnedFd out =
+      at_least(folder_.get(), raw_syscall(SYS_openat, folder_.get(), draft.c_str(),
+                                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
   if (!out) return false;
   make_room(bytes, draft);
   const bool is_there = !is_error(raw_syscall(SYS_fchmod, out.get(), kFileMode)) && file.write(out.get()) &&

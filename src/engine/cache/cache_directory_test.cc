@@ -36,7 +36,8 @@ class CacheDirectoryTest : public testing::Test {
   static SnapshotWriter snapshot(std::size_t pages = 1) {
     SnapshotWriter writer;
     writer.add(Part::Key, std::span<const std::uint64_t>(kKey));
-    if (pages > 1) writer.add_copy(Part::Order, std::span<const std::uint8_t>(std::vector<std::uint8_t>((pages - 1) * 4096)));
+    if (pages > 1)
+      writer.add_copy(Part::Order, std::span<const std::uint8_t>(std::vector<std::uint8_t>((pages - 1) * 4096)));
     return writer;
   }
   std::set<std::string> files() const {

@@ -50,11 +50,11 @@ class TranslationCache final : public CodePages {
   CacheDirectory folder_;
   std::vector<std::uint64_t> key_;
   std::string name_;
-  std::uint64_t begun_with_ = 0;                    // inode of the file that was there then
-  std::size_t begun_blocks_ = 0;                    // that there were then
-  std::size_t inherited_ = 0;                       // blocks that there were already
+  std::uint64_t begun_with_ = 0;                     // inode of the file that was there then
+  std::size_t begun_blocks_ = 0;                     // that there were then
+  std::size_t inherited_ = 0;                        // blocks that there were already
   std::uint64_t flushes_ = 0;                        // of the translator, at begin()
-  bool restored_ = false;                           // from a snapshot
+  bool restored_ = false;                            // from a snapshot
   std::map<const MappedFile*, bool> settled_files_;  // asked once
 };
 

@@ -56,9 +56,9 @@ bool is_unchanged(const MappedFile& file) {
   if (file.seen_ns - std::max(file.changed_ns, file.status_changed_ns) <= kLongestTickNs) return false;
   struct stat now;
   if (is_error(raw_syscall(SYS_stat, file.path.c_str(), &now))) return false;
-  return major(now.st_dev) == file.device_major && minor(now.st_dev) == file.device_minor &&
-         now.st_ino == file.inode && static_cast<std::uint64_t>(now.st_size) == file.size &&
-         in_ns(now.st_mtim) == file.changed_ns && in_ns(now.st_ctim) == file.status_changed_ns;
+  return major(now.st_dev) == file.device_major && minor(now.st_dev) == file.device_minor && now.st_ino == file.inode &&
+         static_cast<std::uint64_t>(now.st_size) == file.size && in_ns(now.st_mtim) == file.changed_ns &&
+         in_ns(now.st_ctim) == file.status_changed_ns;
 }
 
 std::shared_ptr<const MappedFile> describe_file(int fd) {

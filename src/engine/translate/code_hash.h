@@ -36,7 +36,8 @@ inline std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
     std::memcpy(rest, at, left);
     take(rest);
   }
-  return mixed(mixed(a ^ kSecrets[1], b ^ kSecrets[2]) ^ kSecrets[3], mixed(c ^ kSecrets[1], d ^ kSecrets[2]) ^ bytes.size());
+  return mixed(mixed(a ^ kSecrets[1], b ^ kSecrets[2]) ^ kSecrets[3],
+               mixed(c ^ kSecrets[1], d ^ kSecrets[2]) ^ bytes.size());
 }
 
 template <typename T>

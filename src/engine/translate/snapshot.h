@@ -39,10 +39,10 @@ inline constexpr std::size_t kParts = static_cast<std::size_t>(Part::Targets) + 
 
 /// What is known besides the arrays.
 struct SnapshotFacts {
-  std::uint64_t dead = 0;            // blocks
-  std::uint32_t most_words = 1;      // CountTable::most_words
-  std::uint8_t hashed_lookups = 0;   // 1: some block of Variant::Full looks in the hashed table
-  std::uint8_t near_lookups = 0;     // the same of Variant::Near
+  std::uint64_t dead = 0;           // blocks
+  std::uint32_t most_words = 1;     // CountTable::most_words
+  std::uint8_t hashed_lookups = 0;  // 1: some block of Variant::Full looks in the hashed table
+  std::uint8_t near_lookups = 0;    // the same of Variant::Near
   std::uint16_t padding = 0;
 };
 

@@ -74,10 +74,10 @@ class SnapshotMaker {
   CodeSpace& space_;
   BlockLinker& linker_;
   CodePages& pages_;
-  std::vector<Use> uses_;                          // ascending, each once
-  std::vector<std::uint16_t> module_of_;           // by block
-  std::vector<StoredModule> modules_;              // in the order in which they were met: number - 1
-  std::map<std::uint64_t, std::uint64_t> hashes_;  // by page
+  std::vector<Use> uses_;                           // ascending, each once
+  std::vector<std::uint16_t> module_of_;            // by block
+  std::vector<StoredModule> modules_;               // in the order in which they were met: number - 1
+  std::map<std::uint64_t, std::uint64_t> hashes_;   // by page
   std::map<std::uint64_t, std::uint16_t> numbers_;  // of modules, by first page
   std::size_t fresh_ = 0, kept_ = 0;
 };

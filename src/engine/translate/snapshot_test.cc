@@ -97,7 +97,8 @@ TEST(Snapshot, WithAnyBitOfAPartChangedIsNotTaken) {
   std::vector<std::byte> bytes = stored();
   // Key, order and targets begin on pages of their own, in this order.
   const std::size_t order_at = 2 * kPageSize, targets_at = order_at + page_up(kOrder.size() * 4);
-  for (const auto& [first, size] : {std::pair{kPageSize, sizeof kKey}, {order_at, kOrder.size() * 4}, {targets_at, 28}}) {
+  for (const auto& [first, size] :
+       {std::pair{kPageSize, sizeof kKey}, {order_at, kOrder.size() * 4}, {targets_at, 28}}) {
     for (std::size_t at = first; at < first + size; at += 3) {
       bytes[at] ^= std::byte{0x01};
       ASSERT_FALSE(is_whole(bytes)) << at;

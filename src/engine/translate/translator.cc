@@ -115,14 +115,13 @@ void Translator::flush() {
 std::vector<std::uint64_t> Translator::key() const {
   const TranslationOptions& o = options_;
   std::vector<std::uint64_t> key = {
-      o.max_instructions, o.virtual_time,      o.wants_retirements, o.count_elements,
-      o.brakes,           std::uint64_t(o.form), o.addresses,       o.risks,
-      o.logs,             lanes_.size(),
+      o.max_instructions, o.virtual_time, o.wants_retirements, o.count_elements, o.brakes, std::uint64_t(o.form),
+      o.addresses, o.risks, o.logs, lanes_.size(),
       // where everything lies
-      window_.context_address(), window_.trace_end(), window_.code_begin(), window_.code_end(),
-      window_.pointer_bias(), window_.direct_bias(), window_.has_direct_table(), window_.fixed_code().start,
-      window_.fixed_code().end, stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss,
-      stubs_.direct_miss, stubs_.hashed_miss, stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
+      window_.context_address(), window_.trace_end(), window_.code_begin(), window_.code_end(), window_.pointer_bias(),
+      window_.direct_bias(), window_.has_direct_table(), window_.fixed_code().start, window_.fixed_code().end,
+      stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss, stubs_.direct_miss, stubs_.hashed_miss,
+      stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const arch::EventMeaning& meaning = lanes_[lane];
     key.insert(key.end(), {reinterpret_cast<std::uint64_t>(meaning.count), meaning.memory, meaning.addresses,
