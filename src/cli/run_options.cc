@@ -24,7 +24,7 @@ struct NamedDetail {
 /// The program may go to another folder.
 std::string absolute(const std::string& folder) {
   std::error_code problem;
-  const std::string whole = std::filesystem::absolute(folder, problem);
+  std::string whole = std::filesystem::absolute(folder, problem);
   make_private_folder(whole);
   return whole;
 }

@@ -17,7 +17,7 @@ std::string user_cache() {
 std::string translations_folder() {
   const std::string cache = user_cache();
   if (cache.empty()) return "";
-  const std::string folder = cache + "/translations";
+  std::string folder = cache + "/translations";
   make_private_folder(folder);
   return folder;
 }

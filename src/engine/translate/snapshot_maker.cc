@@ -39,8 +39,7 @@ void SnapshotMaker::collect_uses() {
     }
   }
   std::ranges::sort(uses_);
-  const auto again = std::ranges::unique(uses_);
-  uses_.erase(again.begin(), again.end());
+  uses_.erase(std::unique(uses_.begin(), uses_.end()), uses_.end());
 }
 
 // What still sleeps stays as it was stored, unless something else lies there now.
@@ -170,8 +169,8 @@ void SnapshotMaker::add_targets(SnapshotWriter& out) {
   std::erase_if(targets, [this](std::uint32_t index) { return store_.block(index).dead; });
   const auto pc_of = [this](std::uint32_t index) { return store_.block(index).pc; };
   std::ranges::sort(targets, {}, pc_of);
-  const auto again = std::ranges::unique(targets, {}, pc_of);
-  targets.erase(again.begin(), again.end());
+  const auto same_pc = [&](std::uint32_t a, std::uint32_t b) { return pc_of(a) == pc_of(b); };
+  targets.erase(std::unique(targets.begin(), targets.end(), same_pc), targets.end());
   out.add_copy(Part::Targets, std::span<const std::uint32_t>(targets));
 }
 
