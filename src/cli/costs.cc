@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "cli/user_cache.h"
 #include "host/machine_facts.h"
 
 namespace zs::cli {
@@ -34,17 +34,8 @@ constexpr Published kPublished[] = {{kCounting, 1.26}, {kSampling, 1.42},      {
 std::string this_machine() { return host::ask_cpuid().brand + ", zeroskid " ZEROSKID_VERSION; }
 
 std::string costs_path() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  std::filesystem::path folder;
-  if (cache != nullptr && *cache == '/') {
-    folder = cache;
-  } else if (home != nullptr && *home == '/') {
-    folder = std::filesystem::path(home) / ".cache";
-  } else {
-    return "";
-  }
-  return folder / "zeroskid/costs.json";
+  const std::string cache = user_cache();
+  return cache.empty() ? "" : cache + "/costs.json";
 }
 
 Result<void> keep_costs(const Costs& costs, const std::string& path) {

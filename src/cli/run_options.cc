@@ -1,6 +1,23 @@
 #include "cli/run_options.h"
 
+#include <filesystem>
+#include <system_error>
+
+#include "cli/boot_options.h"
+#include "cli/user_cache.h"
+
 namespace zs::cli {
+namespace {
+
+/// The program may go to another folder.
+std::string absolute(const std::string& folder) {
+  std::error_code problem;
+  std::string whole = std::filesystem::absolute(folder, problem);
+  make_private_folder(whole);
+  return whole;
+}
+
+}  // namespace
 
 void add_run_options(CommandLine& line, RunOptions& options) {
   line.group("The run");
@@ -19,8 +36,17 @@ void add_run_options(CommandLine& line, RunOptions& options) {
             "the run alone, so that it repeats exactly");
   line.flag("--vdso", options.vdso, "Give the program the kernel's vdso (its clocks are then not system calls)");
   line.flag("-i,--no-inherit", options.no_inherit, "Leave child processes, and what they execute, alone");
+  line.flag("--no-cache", options.no_cache, "Neither use nor keep translations of other runs");
+  line.value("--cache-dir", options.cache_folder, "FOLDER",
+             "Where they are kept [$XDG_CACHE_HOME/zeroskid/translations, or below ~/.cache]");
+  line.value("--cache-size", options.cache_size, "SIZE",
+             "At most so many bytes of them, with K, M or G; the least recently used go [512M]");
   line.group("Checking zeroskid itself");
   line.flag("--precise-only", options.precise_only, "Run every instruction in the slow, precise way");
+  line.flag("--check-cache", options.check_cache,
+            "Translate anew what is taken from the cache, and compare; with --virtual-time too");
+  line.flag("--cache-statistics", options.cache_statistics,
+            "Say for each process how many blocks it has translated, and taken from the cache");
   line.number("--max-block", options.max_block_instructions, 1, "N", "Translate at most N instructions at a time [32]");
   line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
              "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
@@ -38,6 +64,8 @@ Result<void> check_run_options(const RunOptions& options) {
   if (!options.pid.empty()) return Error{"-p: attaching to a running process is not supported yet", kHint};
   if (!options.tid.empty()) return Error{"-t: attaching to a running thread is not supported yet", kHint};
   if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};
+  if (!parse_memory_size(options.cache_size))
+    return Error{"--cache-size " + options.cache_size + ": no size", "a number with K, M or G, for example 512M"};
   return {};
 }
 
@@ -47,6 +75,12 @@ void apply(const RunOptions& options, session::RecordingConfig& config) {
   config.vdso = options.vdso;
   config.inherit = !options.no_inherit;
   config.precise_only = options.precise_only;
+  if (!options.no_cache) {
+    config.cache_directory = options.cache_folder.empty() ? translations_folder() : absolute(options.cache_folder);
+    config.cache_bytes = parse_memory_size(options.cache_size).value_or(0);
+    config.check_cache = options.check_cache;
+  }
+  config.cache_statistics = options.cache_statistics;
   config.max_block_instructions = static_cast<std::uint32_t>(options.max_block_instructions);
 }
 

@@ -23,6 +23,11 @@ struct RunOptions {
   bool virtual_time = false;
   bool vdso = false;
   bool no_inherit = false;
+  bool no_cache = false;
+  std::string cache_folder;  // "": where it usually is
+  std::string cache_size = "512M";
+  bool check_cache = false;
+  bool cache_statistics = false;
   bool precise_only = false;
   std::uint64_t max_block_instructions = 32;
   std::string pid, tid;   // refused by name

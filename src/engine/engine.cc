@@ -103,6 +103,9 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   for (const GuestMapping& mapping : run_.program.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
   accountant_.phases.begin([](Window& window) { return generate_stubs(window, &dispatch_entry); });
   run_.map.listen(this);
+  cache_.begin();
+  for (const GuestMapping& mapping : run_.program.mappings) cache_.mapped(mapping.range());
+  accountant_.marks.drop_marked();
 
   std::memset(&run_.context, 0, sizeof run_.context);
   CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());

@@ -35,7 +35,12 @@ struct Config {
   std::optional<std::uint64_t> signal_mask;
   /// Where the stream of random numbers begins, by which getrandom and its kin are answered; none: as `seed` says.
   std::optional<std::uint64_t> random_seed;
-  int first_private_fd = 1000;  // descriptors from here up are the tool's; hidden from the program
+  /// Folder of translations that outlive the process (engine/cache/translation_cache.h); "": there is none.
+  std::string cache_directory;
+  std::uint64_t cache_bytes = std::uint64_t{512} << 20;  // of all files in it
+  bool check_cache = false;       // translate anew what is taken from it, and compare; under virtual_time too
+  bool cache_statistics = false;  // say how much was translated, and taken from it
+  int first_private_fd = 1000;    // descriptors from here up are the tool's; hidden from the program
   /// execve of a followed program becomes execve of this, with {"--signal-mask", hexadecimal, ["--exec-name", name,]
   /// path, argv...} appended.
   std::vector<std::string> exec_prefix;

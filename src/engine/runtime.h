@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/account/accountant.h"
+#include "engine/cache/translation_cache.h"
 #include "engine/kernel/futex_waiters.h"
 #include "engine/kernel/process_turns.h"
 #include "engine/kernel/shared_tracing.h"
@@ -185,6 +186,7 @@ class Runtime final : public CodeSource, public CodeListener {
   [[noreturn]] void exit_thread(int status);
   [[noreturn]] void exit_process(int status);
   void end_all_threads();
+  void keep_translations();  // for later processes: this image is about to end
   void announce_thread(Thread& thread);
   void forget_thread(Thread& thread);
   [[noreturn]] void run_thread();
@@ -205,6 +207,7 @@ class Runtime final : public CodeSource, public CodeListener {
   Run run_;
   Accountant accountant_{run_};
   SharedTracing tracing_{run_};
+  TranslationCache cache_{run_};
   FutexWaiters waiters_;
   VirtualClock clock_;
   ProcessTurns turns_;

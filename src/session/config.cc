@@ -140,6 +140,10 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.max_block_instructions);
   visit(c.code_cache_bytes);
   visit(c.first_private_fd);
+  visit(c.cache_directory);
+  visit(c.cache_bytes);
+  visit(c.check_cache);
+  visit(c.cache_statistics);
 }
 
 bool is_consistent(const RecordingConfig& c) {

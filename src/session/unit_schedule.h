@@ -13,9 +13,10 @@ namespace zs::session {
 struct UnitOptions {
   std::uint64_t complete = 0;  // modelled from the first instruction on, in front of all periods
   std::uint64_t unit = 10'000;
-  std::uint64_t warm_up = 10'000;             // at least; and of a longer period a fiftieth, so that long runs are the better for it
-  std::uint64_t first_period = 50'000;        // doubled whenever
-  std::uint64_t units_per_period = 100;       // so many units have been taken, so that runs of any length have hundreds,
+  std::uint64_t warm_up =
+      10'000;  // at least; and of a longer period a fiftieth, so that long runs are the better for it
+  std::uint64_t first_period = 50'000;   // doubled whenever
+  std::uint64_t units_per_period = 100;  // so many units have been taken, so that runs of any length have hundreds,
   std::uint64_t longest_period = 12'800'000;  // up to this
   bool operator==(const UnitOptions&) const = default;
 

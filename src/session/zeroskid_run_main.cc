@@ -164,6 +164,10 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   config.max_block_instructions = recording.max_block_instructions;
   config.code_cache_bytes = recording.code_cache_bytes;
   config.first_private_fd = recording.first_private_fd;
+  config.cache_directory = recording.cache_directory;
+  config.cache_bytes = recording.cache_bytes;
+  config.check_cache = recording.check_cache;
+  config.cache_statistics = recording.cache_statistics;
   config.exec_prefix = {own_path(),
                         "--session-fd",
                         std::to_string(arguments.session_fd),

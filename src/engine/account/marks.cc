@@ -41,6 +41,7 @@ Mark Marks::at(const Insn& insn) {
 
 // Asked once: the answer is read from the program's memory with a system call, and a step asks each time.
 MarkTime Marks::marker(const Insn& insn) {
+  met_marker_ = true;
   const auto [at, fresh] = markers_.try_emplace(insn.pc, MarkTime::None);
   if (fresh) {
     std::int32_t displacement = 0;
@@ -55,6 +56,10 @@ void Marks::adopt() {
     marks_.add(mark);
     run_.invalidate(mark.pc, mark.pc + 1);
   }
+}
+
+void Marks::drop_marked() {
+  marks_.for_each([this](std::uint64_t pc) { run_.translator->invalidate(pc, pc + 1); });
 }
 
 void Marks::reached(std::uint64_t pc, const arch::RegisterFile* registers) {

@@ -26,6 +26,10 @@ class Marks {
   bool in_traces() const { return in_traces_; }
   /// REP strings run alone from now on, where marks are: a trace does not say between which records their elements were counted.
   bool stop_counting_elements();
+  /// Whether code that may be one has been translated.
+  bool met() const { return any_ || met_marker_; }
+  /// No translation has been made without regard to those that there are.
+  void drop_marked();
   void code_changed() { markers_.clear(); }
 
   /// Counts the records, and tells of the marks that they speak of.
@@ -50,6 +54,7 @@ class Marks {
   std::unordered_map<std::uint64_t, MarkTime> markers_;  // marks of the source, by pc; of code as it is now
   bool any_ = false;                                     // in code that has been translated
   bool in_traces_ = false;
+  bool met_marker_ = false;
   std::vector<MarkVisit> visits_;         // scratch of count_with_visits()
   std::vector<std::uint32_t> uncounted_;  // of each visit, then the running sums
 };

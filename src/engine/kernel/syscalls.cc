@@ -171,7 +171,10 @@ void Runtime::report_mapping(std::uint64_t address, std::uint64_t length) {
       address = run_.map.next_boundary(address);
       continue;
     }
-    if ((found->prot & PROT_EXEC) != 0) run_.window.expect_code(found->range());
+    if ((found->prot & PROT_EXEC) != 0) {
+      run_.window.expect_code(found->range());
+      cache_.mapped(found->range());
+    }
     Mapping mapping;
     mapping.start = found->start;
     mapping.length = found->end - found->start;
@@ -523,6 +526,7 @@ long Runtime::sys_execve(int dirfd, std::uint64_t path, std::uint64_t argv, std:
   for (const auto& variable : variables) environment.push_back(variable.c_str());
   environment.push_back(nullptr);
 
+  keep_translations();
   end_all_threads();
   queue_signals_for_next_image();
   // The new image inherits what the program ignores. Signals are held: they wait in the kernel for the followed image, which

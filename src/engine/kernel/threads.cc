@@ -403,10 +403,12 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
     thread.process->recorded = false;
     // The collector does not wait for it.
     run_.window.close_descriptors();
+    cache_.stop();
     raw_syscall(SYS_close_range, run_.config.first_private_fd, run_.config.first_private_fd + kPrivateDescriptors - 1,
                 0);
   }
   accountant_.core.forget_all_paths();
+  cache_.in_forked_child();
   announce_thread(thread);
   turns_.begin(childs_seat, thread.id.pid);
   return 0;
@@ -428,6 +430,7 @@ void Runtime::reclaim_stacks() {
 
 void Runtime::exit_thread(int status) {
   Thread& thread = *run_.thread;
+  if (run_.threads.size() == 1) keep_translations();
   run_.lock.let_go(thread);  // until the kernel has ended it, others can still ask
   leave_robust_list(thread);
   forget_thread(thread);
@@ -454,7 +457,13 @@ void Runtime::exit_thread(int status) {
   zs_exit_thread(status);
 }
 
+// A vfork child's are its parent's.
+void Runtime::keep_translations() {
+  if (!run_.thread->process->vfork_child && !accountant_.marks.met()) cache_.end();
+}
+
 void Runtime::exit_process(int status) {
+  keep_translations();
   end_all_threads();
   turns_.end(run_.thread->process->seat, run_.thread->process->pid);
   if (!run_.thread->process->vfork_child) {

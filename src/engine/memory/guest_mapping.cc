@@ -5,12 +5,19 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
+namespace {
+
+std::int64_t in_ns(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
+}  // namespace
 
 bool GuestMapping::shared() const { return (flags & MAP_SHARED) != 0; }
 
@@ -44,6 +51,16 @@ bool mergeable(const GuestMapping& left, const GuestMapping& right) {
          (!left.file || left.offset + left.range().size() == right.offset);
 }
 
+bool is_unchanged(const MappedFile& file) {
+  constexpr std::int64_t kLongestTickNs = 10'000'000;
+  if (file.seen_ns - std::max(file.changed_ns, file.status_changed_ns) <= kLongestTickNs) return false;
+  struct stat now;
+  if (is_error(raw_syscall(SYS_stat, file.path.c_str(), &now))) return false;
+  return major(now.st_dev) == file.device_major && minor(now.st_dev) == file.device_minor && now.st_ino == file.inode &&
+         static_cast<std::uint64_t>(now.st_size) == file.size && in_ns(now.st_mtim) == file.changed_ns &&
+         in_ns(now.st_ctim) == file.status_changed_ns;
+}
+
 std::shared_ptr<const MappedFile> describe_file(int fd) {
   constexpr long kHugetlbfsMagic = 0x958458f6;
   constexpr long kNoExec = 8;  // ST_NOEXEC
@@ -53,6 +70,12 @@ std::shared_ptr<const MappedFile> describe_file(int fd) {
   file->device_major = static_cast<std::uint32_t>(major(status.st_dev));
   file->device_minor = static_cast<std::uint32_t>(minor(status.st_dev));
   file->inode = status.st_ino;
+  file->size = static_cast<std::uint64_t>(status.st_size);
+  file->changed_ns = in_ns(status.st_mtim);
+  file->status_changed_ns = in_ns(status.st_ctim);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  file->seen_ns = in_ns(now);
   struct statfs system;
   if (!is_error(raw_syscall(SYS_fstatfs, fd, &system))) {
     file->may_execute = (system.f_flags & kNoExec) == 0;

@@ -18,6 +18,10 @@ struct MappedFile {
   std::uint64_t inode = 0;
   bool may_execute = true;              // false: the file system is mounted noexec
   std::uint64_t page_size = kPageSize;  // larger on hugetlbfs
+  /// As it was when it was mapped: another version of the file differs in one of these, unless it was written within the same tick.
+  std::uint64_t size = 0;
+  std::int64_t changed_ns = 0, status_changed_ns = 0;
+  std::int64_t seen_ns = 0;  // the time of day then, in whole ticks of the kernel
 };
 
 struct GuestMapping {
@@ -43,6 +47,8 @@ struct GuestMapping {
 /// Whether the kernel would make one mapping of two neighbours.
 bool mergeable(const GuestMapping& left, const GuestMapping& right);
 bool same_file(const std::shared_ptr<const MappedFile>& a, const std::shared_ptr<const MappedFile>& b);
+/// Whether the file is still there and has not been written since it was mapped. False where that cannot be told.
+bool is_unchanged(const MappedFile& file);
 /// Null if `fd` is no open descriptor.
 std::shared_ptr<const MappedFile> describe_file(int fd);
 

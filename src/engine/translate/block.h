@@ -118,6 +118,7 @@ struct Block {
   MarkTime mark = MarkTime::None;  // of its first instruction
   bool dead = false;
   std::uint8_t met_indirectly = 0;       // by so many indirect branches, by way of C++
+  std::uint16_t module = 0;              // of a snapshot: the one that it was made of (stored_code.h); 0: it is new
   std::uint16_t braked_at = UINT16_MAX;  // instructions before its brake
   /// In the budget form: what the trace pointer has been advanced by where `instruction` of them have run.
   std::uint64_t advanced(unsigned instruction) const { return instruction >= braked_at ? instructions : 0; }

@@ -1,5 +1,6 @@
 #include "engine/translate/block_linker.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -142,6 +143,7 @@ void BlockLinker::add_indirect_entry(std::uint32_t index) {
   if (window_.direct_covers(block.pc)) {
     // Most code runs once or twice, and to touch a page of the table costs as much as some visits.
     constexpr unsigned kFewestMeetings = 5;
+    if (!window_.direct_is_touched(block.pc)) restore_entries_around(block.pc);
     if (!window_.direct_is_touched(block.pc) && ++block.met_indirectly < kFewestMeetings) return;
     if (block.direct_entry == 0) {
       if (nearly_full()) return;
@@ -155,6 +157,19 @@ void BlockLinker::add_indirect_entry(std::uint32_t index) {
   }
   if (block.hashed_entry != 0 || (window_.has_direct_table() && !hashed_lookups_)) return;
   emit_hashed_entry(block);
+}
+
+// Those on the same page of the table that a former process had: to touch the page is what costs.
+void BlockLinker::restore_entries_around(std::uint64_t pc) {
+  const auto targets = store_.stored().targets();
+  const auto pc_of = [this](std::uint32_t index) { return store_.block(index).pc; };
+  const std::uint64_t first = pc & ~(Window::kDirectPage - 1);
+  for (auto at = std::ranges::lower_bound(targets, first, {}, pc_of);
+       at != targets.end() && pc_of(*at) < first + Window::kDirectPage; ++at) {
+    const Block& block = store_.block(*at);
+    if (block.direct_entry != 0 && store_.at(block.pc, Variant::Full) == *at)
+      window_.set_direct(block.pc, block.direct_entry, stubs_.direct_miss);
+  }
 }
 
 void BlockLinker::add_near_entry(std::uint32_t index) {
@@ -202,7 +217,8 @@ void BlockLinker::note_far_target(std::uint64_t cache_pc) {
 // ---- the end of blocks ----------------------------------------------------------------------------------------
 
 void BlockLinker::unlink_incoming(Block& block) {
-  for (std::uint32_t id = block.incoming; id != kNone;) {
+  const std::uint32_t index = store_.index_of(block);
+  for (std::uint32_t id = block.incoming; id != kNone && store_.exit(id).linked_to == index;) {
     Exit& exit = store_.exit(id);
     lead_nowhere(exit);
     exit.linked_to = kNone;
@@ -212,18 +228,21 @@ void BlockLinker::unlink_incoming(Block& block) {
   block.incoming = kNone;
 }
 
-// They leave the lists of what they are linked to.
 void BlockLinker::unlink_exits(const Block& block) {
-  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) {
-    Exit& exit = store_.exit(id);
-    if (exit.linked_to == kNone) continue;
-    std::uint32_t* at = &store_.block(exit.linked_to).incoming;
-    while (*at != kNone && *at != id) at = &store_.exit(*at).next_incoming;
-    if (*at == id) *at = exit.next_incoming;
-    lead_nowhere(exit);
-    exit.linked_to = kNone;
-    exit.next_incoming = kNone;
-  }
+  for (std::uint32_t id = block.first_exit; id < block.first_exit + block.exits; ++id) unlink(id);
+}
+
+// It leaves the list of what it is linked to.
+void BlockLinker::unlink(std::uint32_t id) {
+  Exit& exit = store_.exit(id);
+  if (exit.linked_to == kNone) return;
+  std::uint32_t* at = &store_.block(exit.linked_to).incoming;
+  for (std::size_t left = store_.exits(); left != 0 && *at != kNone && *at != id; --left)
+    at = &store_.exit(*at).next_incoming;
+  if (*at == id) *at = exit.next_incoming;
+  lead_nowhere(exit);
+  exit.linked_to = kNone;
+  exit.next_incoming = kNone;
 }
 
 void BlockLinker::kill(std::uint32_t index) {
@@ -245,6 +264,20 @@ void BlockLinker::invalidate(std::uint64_t start, std::uint64_t end) {
 void BlockLinker::clear() {
   tables_.clear();
   window_.forget_direct();
+}
+
+// ---- over the life of the process -----------------------------------------------------------------------------
+
+void BlockLinker::save(SnapshotFacts& facts) const {
+  facts.hashed_lookups = hashed_lookups_ ? 1 : 0;
+  facts.near_lookups = tables_.is_used(Variant::Near) ? 1 : 0;
+}
+
+// The tables that their code looks in have to be there. What they held leads to code of this process alone.
+void BlockLinker::restore(const SnapshotFacts& facts) {
+  hashed_lookups_ = facts.hashed_lookups != 0;
+  if (hashed_lookups_) tables_.of(Variant::Full);
+  if (facts.near_lookups != 0) tables_.of(Variant::Near);
 }
 
 }  // namespace zs::engine

@@ -56,8 +56,15 @@ class BlockLinker {
   void kill(std::uint32_t block);
   /// Kills every block made of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
+  /// `exit` leads to C++ from now on.
+  void unlink(std::uint32_t exit);
   /// No block is there any more.
   void clear();
+
+  // ---- over the life of the process
+  void save(SnapshotFacts& facts) const;
+  /// The blocks of a snapshot are there.
+  void restore(const SnapshotFacts& facts);
 
  private:
   Variant links_to(const Exit& exit) const;
@@ -69,6 +76,7 @@ class BlockLinker {
   void add_incoming(std::uint32_t exit_id, std::uint32_t block);
   void unlink_incoming(Block& block);
   void unlink_exits(const Block& block);
+  void restore_entries_around(std::uint64_t pc);
   void emit_hashed_entry(Block& block);
   static void disable_hashed_entry(const Block& block);
 

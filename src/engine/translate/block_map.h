@@ -3,11 +3,14 @@
 // lies close together, and in a large program each line of this map comes from memory.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/translate/block.h"
+#include "engine/translate/growing_array.h"
+#include "engine/translate/snapshot.h"
 
 namespace zs::engine {
 
@@ -34,6 +37,24 @@ class BlockMap {
     keys_.assign(kSmallest, kFree);
     blocks_.assign(kSmallest, kNone);
     used_ = 0;
+  }
+
+  void save(SnapshotWriter& out) const {
+    out.add(Part::MapKeys, keys_);
+    out.add(Part::MapBlocks, blocks_);
+  }
+  /// blocks  that there are
+  /// returns whether they are there, and every key leads to one of these or to none
+  bool restore(const Snapshot& from, std::size_t blocks) {
+    if (!from.put(Part::MapKeys, keys_) || !from.put(Part::MapBlocks, blocks_)) return false;
+    if (keys_.size() != blocks_.size() || keys_.size() < kSmallest || !std::has_single_bit(keys_.size())) return false;
+    used_ = 0;
+    for (std::size_t at = 0; at < keys_.size(); ++at) {
+      if (keys_[at] == kFree) continue;
+      ++used_;
+      if (blocks_[at] != kNone && blocks_[at] >= blocks) return false;
+    }
+    return 2 * used_ <= keys_.size();
   }
 
  private:
@@ -69,8 +90,10 @@ class BlockMap {
   }
 
   void grow() {
-    std::vector<std::uint64_t> keys(keys_.size() * 2, kFree);
-    std::vector<std::uint32_t> blocks(keys.size(), kNone);
+    GrowingArray<std::uint64_t> keys;
+    GrowingArray<std::uint32_t> blocks;
+    keys.assign(keys_.size() * 2, kFree);
+    blocks.assign(keys.size(), kNone);
     keys.swap(keys_);
     blocks.swap(blocks_);
     used_ = 0;
@@ -79,8 +102,8 @@ class BlockMap {
     }
   }
 
-  std::vector<std::uint64_t> keys_;  // apart from the blocks: most of what is asked for is not there
-  std::vector<std::uint32_t> blocks_;
+  GrowingArray<std::uint64_t> keys_;  // apart from the blocks: most of what is asked for is not there
+  GrowingArray<std::uint32_t> blocks_;
   std::size_t used_ = 0;
 };
 

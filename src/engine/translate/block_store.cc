@@ -1,6 +1,7 @@
 #include "engine/translate/block_store.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/check.h"
 
@@ -34,6 +35,7 @@ void BlockStore::clear() {
   for (std::size_t exit = 0; tallies_ && exit < kFirstKept; ++exit) counts_.add_exit(nothing, 1);
   by_pc_.clear();
   by_page_.clear();
+  stored_.clear();
   noted_page_ = kNoPage;
   dead_ = 0;
 }
@@ -90,6 +92,13 @@ const Block& BlockStore::add(const Block& block) {
   return blocks_.back();
 }
 
+void BlockStore::begin_at(std::uint32_t first_meta, std::uint32_t first_exit) {
+  metas_.place(first_meta);
+  exits_.place(first_exit);
+  exit_marks_.place(first_exit);
+  if (tallies_) counts_.begin_at(first_exit);
+}
+
 std::uint32_t BlockStore::reserve_exits(std::uint32_t count) {
   const auto first = static_cast<std::uint32_t>(exits_.size());
   const std::vector<std::uint32_t> nothing(lanes_.size(), 0);
@@ -139,6 +148,59 @@ std::uint32_t BlockStore::locate_side_exit(std::uint64_t cache_pc) const {
   const auto behind = std::upper_bound(blocks_.begin() + 1, blocks_.end(), cache_pc,
                                        [](std::uint64_t pc, const Block& block) { return pc < block.cold_entry; });
   return behind == blocks_.begin() + 1 ? kNone : static_cast<std::uint32_t>(behind - blocks_.begin()) - 1;
+}
+
+// ---- over the life of the process -----------------------------------------------------------------------------
+
+void BlockStore::save(SnapshotWriter& out, SnapshotFacts& facts) const {
+  out.add(Part::Exits, exits_);
+  out.add(Part::Metas, metas_);
+  out.add(Part::Order, common_blocks_);
+  out.add(Part::NearOrder, near_blocks_);
+  counts_.save(out, facts);
+  by_pc_.save(out);
+  facts.dead = dead_;
+}
+
+bool BlockStore::restore(const Snapshot& from, const SnapshotFacts& facts, const FilledCode& code) {
+  if (!from.put(Part::Blocks, blocks_) || !from.put(Part::Exits, exits_) || !from.put(Part::Metas, metas_) ||
+      !from.put(Part::Order, common_blocks_) || !from.put(Part::NearOrder, near_blocks_))
+    return false;
+  if (blocks_.empty() || exits_.size() < kFirstKept || metas_.size() < kOnceMetas) return false;
+  if (common_blocks_.size() + near_blocks_.size() != blocks_.size()) return false;
+  exit_marks_.assign(exits_.size(), MarkTime::None);
+  dead_ = facts.dead;
+  const bool counted = counts_.restore(from, facts, tallies_ ? exits_.size() : 0);
+  if (!counted || !by_pc_.restore(from, blocks_.size()) || !stored_.restore(from, blocks_)) return false;
+  const auto is_block = [this](std::uint32_t index) { return index < blocks_.size(); };
+  const auto is_good = [&](const auto& described) { return is_consistent(described, code); };
+  return std::ranges::all_of(common_blocks_, is_block) && std::ranges::all_of(near_blocks_, is_block) &&
+         std::ranges::all_of(blocks().subspan(1), is_good) && std::ranges::all_of(exits_, is_good);
+}
+
+bool BlockStore::is_consistent(const Block& block, const FilledCode& code) const {
+  const AddressRange& own = block.variant == Variant::Near ? code.near : code.hot;
+  const auto lies_in = [](std::uint64_t first, std::uint64_t count, std::size_t size) {
+    return first <= size && count <= size - first;
+  };
+  return block.variant <= Variant::Step && own.start <= block.entry &&
+         lies_in(block.entry, block.code_bytes, own.end) &&
+         (block.direct_entry == 0 || own.contains(block.direct_entry)) && block.hashed_entry == 0 &&
+         (block.cold_entry >= code.cold.start && block.cold_entry <= code.cold.end) &&
+         lies_in(block.first_meta, block.instructions, metas_.size()) && block.first_exit >= kFirstKept &&
+         lies_in(block.first_exit, block.exits, exits_.size()) && block.mark == MarkTime::None && !block.unseen_changes;
+}
+
+// What is patched, and what is jumped to, lies in the window's code. That the lists of exits end is not looked at here, since they lead through
+// all of them: who goes through one stops in time.
+bool BlockStore::is_consistent(const Exit& exit, const FilledCode& code) const {
+  const auto is_one_of = [](std::uint32_t index, std::size_t size) { return index == kNone || index < size; };
+  const auto is_code = [&](std::uint64_t address) {
+    return address == 0 || address - code.hot.start <= code.near.end - code.hot.start;
+  };
+  return exit.kind <= ExitKind::Horizon && is_one_of(exit.block, blocks_.size()) &&
+         is_one_of(exit.linked_to, blocks_.size()) && is_one_of(exit.next_incoming, exits_.size()) &&
+         is_code(exit.patch_after) && is_code(exit.branch_after) && is_code(exit.stub);
 }
 
 }  // namespace zs::engine

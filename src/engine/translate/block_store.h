@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "engine/translate/block.h"
 #include "engine/translate/block_map.h"
@@ -19,9 +18,16 @@
 #include "engine/translate/growing_array.h"
 #include "engine/translate/lanes.h"
 #include "engine/translate/page_blocks.h"
+#include "engine/translate/snapshot.h"
+#include "engine/translate/stored_code.h"
 #include "engine/translate/trace_record.h"
 
 namespace zs::engine {
+
+/// Where there is code: of blocks, of their side exits, and of blocks of Variant::Near.
+struct FilledCode {
+  AddressRange hot, cold, near;
+};
 
 class BlockStore {
  public:
@@ -52,13 +58,17 @@ class BlockStore {
   const InsnMeta& meta(const Block& block, std::uint64_t at) const { return metas_[block.first_meta + at]; }
   /// Of the instructions of `block`.
   std::span<const InsnMeta> metas(const Block& block) const {
-    return std::span(metas_).subspan(block.first_meta, block.instructions);
+    return std::span<const InsnMeta>(metas_.begin(), metas_.size()).subspan(block.first_meta, block.instructions);
   }
   const CountTable& counts() const { return counts_; }
 
   // ---- finding it
   /// The index of the block that translates `pc`; kNone if there is none.
-  std::uint32_t at(std::uint64_t pc, Variant variant) const { return by_pc_.find(pc, variant); }
+  std::uint32_t at(std::uint64_t pc, Variant variant) const {
+    const std::uint32_t index = by_pc_.find(pc, variant);
+    const bool may_sleep = index != kNone && stored_.any_sleeps();
+    return may_sleep && stored_.sleeps(blocks_[index].module) ? kNone : index;
+  }
   const Block* find(std::uint64_t pc, Variant variant) const {
     const std::uint32_t index = at(pc, variant);
     return index == kNone ? nullptr : &blocks_[index];
@@ -102,6 +112,8 @@ class BlockStore {
   /// The block is made, and is found from now on, unless it is of Variant::Once. The reference holds until the next
   /// call.
   const Block& add(const Block& block);
+  /// The metas and exits that come next have these numbers; nothing is known of those before them. For a block that is made again.
+  void begin_at(std::uint32_t first_meta, std::uint32_t first_exit);
   /// Ids that no exit will have, for paths of the caller's. returns the first
   std::uint32_t reserve_exits(std::uint32_t count);
 
@@ -116,6 +128,12 @@ class BlockStore {
   void take_pages(std::uint64_t first, std::uint64_t last, Drop drop) {
     noted_page_ = kNoPage;
     by_page_.take(first, last, drop);
+    stored_.take_pages(first, last, drop);
+  }
+  /// visit(page, block) for each block made since the last clear(), and those dropped with them perhaps.
+  template <typename Visit>
+  void for_each_on_pages(Visit visit) const {
+    by_page_.for_each(visit);
   }
 
   // ---- dropping it
@@ -130,6 +148,18 @@ class BlockStore {
   }
   bool nearly_full() const { return exits_.size() + 64 > SpacedRecord::kMostExits; }
   void clear();
+
+  // ---- over the life of the process
+  const StoredCode& stored() const { return stored_; }
+  StoredCode& stored() { return stored_; }
+  std::span<const Block> blocks() const { return {blocks_.begin(), blocks_.size()}; }
+  std::size_t dead() const { return dead_; }
+  /// Adds what is known, but for Part::Blocks and that of StoredCode, which whoever saves it sets right first.
+  void save(SnapshotWriter& out, SnapshotFacts& facts) const;
+  /// Takes over what a snapshot knows, and knows nothing else then. Its modules sleep.
+  /// returns false, and has to be cleared, if it is damaged
+  bool restore(const Snapshot& from, const SnapshotFacts& facts, const FilledCode& code);
+
   /// Of memory that it takes, roughly.
   std::size_t bytes() const;
 
@@ -138,18 +168,21 @@ class BlockStore {
   static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 
   InsnMeta& next_once_meta();
+  bool is_consistent(const Block& block, const FilledCode& code) const;
+  bool is_consistent(const Exit& exit, const FilledCode& code) const;
 
   const LaneSet& lanes_;
   bool tallies_;
   std::uint64_t begin_, near_begin_;
   GrowingArray<Block> blocks_;
-  std::vector<std::uint32_t> common_blocks_, near_blocks_;  // blocks_ by where they lie
+  GrowingArray<std::uint32_t> common_blocks_, near_blocks_;  // blocks_ by where they lie
   GrowingArray<Exit> exits_;
-  std::vector<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
+  GrowingArray<MarkTime> exit_marks_;  // by exit: apart, because every record is looked up
   GrowingArray<InsnMeta> metas_;
   CountTable counts_;
   BlockMap by_pc_;
   PageBlocks by_page_;
+  StoredCode stored_;
   std::uint64_t noted_page_ = kNoPage;  // the page noted last
   std::size_t dead_ = 0;                // blocks
   std::uint16_t once_metas_ = 0;

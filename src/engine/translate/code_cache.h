@@ -44,13 +44,17 @@ class Window {
   /// range of that part, which nobody else may map; empty where there was no room, and then such code is hashed.
   AddressRange map_direct_table(AddressRange fixed_code);
   /// Where the table is, but for that part; empty where there is none.
-  AddressRange direct_table() const { return first_view().direct ? direct_slots({kDirectFirst, kDirectEnd}) : AddressRange{}; }
+  AddressRange direct_table() const {
+    return first_view().direct ? direct_slots({kDirectFirst, kDirectEnd}) : AddressRange{};
+  }
   /// The program wants its place: from now on all is hashed. Code that looks up directly must not run any more.
   void unmap_direct_table();
   bool has_direct_table() const { return view_.direct; }
   bool direct_covers(std::uint64_t pc) const {
     return view_.direct && ((pc >= kDirectFirst && pc < kDirectEnd) || fixed_code_.contains(pc));
   }
+  /// Of a program linked below the low window, and covered.
+  AddressRange fixed_code() const { return fixed_code_; }
   std::uint32_t direct_bias() const { return bias_; }
   /// Where the entry of `pc`, which the table covers, lies.
   std::uint64_t direct_entry(std::uint64_t pc) const { return 8 * pc + bias_; }
@@ -61,6 +65,10 @@ class Window {
   void expect_code(AddressRange code);
   /// The page of the entry of `pc` has been written to already.
   bool direct_is_touched(std::uint64_t pc) const { return (direct_pages(pc) & direct_page_bit(pc)) != 0; }
+  /// Whether indirect branches to `pc`, which the table covers, go on at `entry`.
+  bool direct_leads_to(std::uint64_t pc, std::uint64_t entry) const {
+    return direct_is_touched(pc) && *direct_slot(pc) == entry;
+  }
   void set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss);
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
   /// Every page goes back to "miss", or to zero, which a jump through it shows as a fault at address 0.

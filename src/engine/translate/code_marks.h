@@ -27,9 +27,14 @@ class CodeMarks {
     const auto found = marks_.find(pc);
     return found == marks_.end() ? Mark{} : found->second;
   }
+  /// visit(pc) for each, in no order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [pc, mark] : marks_) visit(pc);
+  }
 
  private:
-  std::unordered_map<std::uint64_t, Mark> marks_;  // never walked
+  std::unordered_map<std::uint64_t, Mark> marks_;
 };
 
 }  // namespace zs::engine

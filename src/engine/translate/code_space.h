@@ -8,8 +8,10 @@
 #include <cstdint>
 
 #include "engine/translate/block.h"
+#include "engine/translate/block_store.h"
 #include "engine/translate/code_cache.h"
 #include "engine/translate/emitter.h"
+#include "engine/translate/snapshot.h"
 
 namespace zs::engine {
 
@@ -50,15 +52,22 @@ class CodeSpace {
            (has_near_ && near_at_ + kSpare > window_.code_end());
   }
   void clear() {
-    at_ = begin() + kOnceBytes;
+    at_ = first();
     cold_at_ = window_.cold_begin();
     near_at_ = near_begin_;
   }
+  /// The side exits that come next lie there.
+  void begin_cold_at(std::uint64_t address) { cold_at_ = address; }
+  FilledCode filled() const { return {{first(), at_}, {window_.cold_begin(), cold_at_}, {near_begin_, near_at_}}; }
+  void save(SnapshotWriter& out) const;
+  /// Takes over the code of a snapshot instead of what there is. returns whether it is there
+  bool restore(const Snapshot& from);
   /// That are filled.
   std::size_t bytes() const { return (at_ - begin()) + (cold_at_ - window_.cold_begin()) + (near_at_ - near_begin_); }
 
  private:
   static constexpr std::size_t kOnceBytes = 8192;
+  std::uint64_t first() const { return begin() + kOnceBytes; }
 
   const Window& window_;
   std::uint64_t near_begin_;

@@ -1,39 +1,104 @@
-// An allocator for arrays that reserve address space for their largest size and grow into it. A small program pays small pages, one by one; what lies
-// beyond the first two mebibytes comes in large pages, where the kernel has some: a fault for 512 of them.
+// An array that reserves address space for its usual size and grows into it, so that growing copies nothing. A small program pays small pages, one
+// by one; what lies beyond the first two mebibytes comes in large pages, where the kernel has some: a fault for 512 of them. What it holds can be
+// put into its place from outside: read there, or mapped over it (place()).
 #pragma once
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 #include "engine/memory/layout.h"
 
 namespace zs::engine {
 
 template <typename T>
-struct GrowingAllocator {
-  using value_type = T;
-  GrowingAllocator() = default;
-  template <typename Other>
-  GrowingAllocator(const GrowingAllocator<Other>&) {}  // NOLINT(google-explicit-constructor): allocators convert
+class GrowingArray {
+  static_assert(std::is_trivially_copyable_v<T>);
 
-  T* allocate(std::size_t count) {
+ public:
+  GrowingArray() = default;
+  GrowingArray(const GrowingArray&) = delete;
+  GrowingArray& operator=(const GrowingArray&) = delete;
+  ~GrowingArray() { release(); }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](std::size_t at) { return data_[at]; }
+  const T& operator[](std::size_t at) const { return data_[at]; }
+  T& back() { return data_[size_ - 1]; }
+  const T& back() const { return data_[size_ - 1]; }
+
+  T& emplace_back() {
+    if (size_ == capacity_) grow(size_ + 1);
+    return *new (&data_[size_++]) T{};
+  }
+  void push_back(const T& value) {
+    if (size_ == capacity_) grow(size_ + 1);
+    data_[size_++] = value;
+  }
+  void reserve(std::size_t capacity) {
+    if (capacity > capacity_) move_to(capacity);
+  }
+  void assign(std::size_t size, const T& value) {
+    reserve(size);
+    std::fill_n(data_, size, value);
+    size_ = size;
+  }
+  void resize(std::size_t size) {
+    if (size > capacity_) grow(size);
+    for (std::size_t i = size_; i < size; ++i) new (&data_[i]) T{};
+    size_ = size;
+  }
+  void clear() { size_ = 0; }
+  void swap(GrowingArray& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  /// Room for `size` elements, which the array holds from now on and the caller fills. returns where they lie: at the start of a page, and the whole
+  /// of the page in which they end is the array's
+  T* place(std::size_t size) {
+    if (size >= capacity_) reserve(2 * size + 1);
+    size_ = size;
+    return data_;
+  }
+
+ private:
+  static std::size_t bytes(std::size_t capacity) { return page_up(capacity * sizeof(T)); }
+
+  void grow(std::size_t size) { move_to(std::max(size, 2 * capacity_)); }
+
+  void move_to(std::size_t capacity) {
     void* const at =
-        mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(nullptr, bytes(capacity), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
-    const auto begin = reinterpret_cast<std::uint64_t>(at), end = begin + count * sizeof(T);
+    const auto begin = reinterpret_cast<std::uint64_t>(at), end = begin + bytes(capacity);
     const std::uint64_t large = (begin + 2 * kHugePageSize - 1) & ~(kHugePageSize - 1);
     if (large < end) madvise(reinterpret_cast<void*>(large), end - large, MADV_HUGEPAGE);
-    return static_cast<T*>(at);
+    if (size_ != 0) std::memcpy(at, data_, size_ * sizeof(T));
+    release();
+    data_ = static_cast<T*>(at);
+    capacity_ = capacity;
   }
-  void deallocate(T* at, std::size_t count) { munmap(at, count * sizeof(T)); }
-  bool operator==(const GrowingAllocator&) const { return true; }
-};
+  void release() {
+    if (data_ != nullptr) munmap(data_, bytes(capacity_));
+  }
 
-template <typename T>
-using GrowingArray = std::vector<T, GrowingAllocator<T>>;
+  T* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
 
 }  // namespace zs::engine

@@ -24,6 +24,7 @@ class HashedTables {
     if (!std::exchange(filled_[near ? 1 : 0], true)) window_.clear_table(address, miss_);
     return address;
   }
+  bool is_used(Variant variant) const { return filled_[variant != Variant::Full ? 1 : 0]; }
   /// No entry is good any more.
   void clear() { filled_ = {}; }
 

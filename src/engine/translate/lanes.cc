@@ -129,6 +129,23 @@ void CountTable::set_exit(std::uint32_t exit, std::span<const std::uint32_t> cou
   most_words_ = std::max(most_words_, words);
 }
 
+void CountTable::save(SnapshotWriter& out, SnapshotFacts& facts) const {
+  out.add(Part::CountRows, rows_);
+  out.add(Part::CountWords, words_);
+  out.add(Part::CountMost, std::span<const std::uint32_t>(most_));
+  facts.most_words = most_words_;
+}
+
+bool CountTable::restore(const Snapshot& from, const SnapshotFacts& facts, std::size_t exits) {
+  std::vector<std::uint32_t> most;
+  if (!from.put(Part::CountRows, rows_) || !from.put(Part::CountWords, words_) || !from.read(Part::CountMost, most))
+    return false;
+  if (rows_.size() != exits * groups_ || words_.size() != exits || most.size() != most_.size()) return false;
+  most_ = std::move(most);
+  most_words_ = facts.most_words;
+  return true;
+}
+
 void CountTable::sum(std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const {
   for (std::size_t group = 0; group < groups_; ++group) sum_group(group, ids, totals);
 }

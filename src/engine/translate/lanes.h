@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "arch/retired.h"
+#include "engine/translate/growing_array.h"
+#include "engine/translate/snapshot.h"
 
 namespace zs::engine {
 
@@ -83,8 +85,17 @@ class CountTable {
     rows_.clear();
     words_.clear();
   }
+  /// The exit added next is that one; nothing is known of those before it.
+  void begin_at(std::size_t exit) {
+    rows_.place(exit * groups_);
+    words_.place(exit);
+  }
   std::size_t bytes_of_exit() const { return groups_ * sizeof(Row) + 1; }
   void reserve(std::size_t exits) { rows_.reserve(exits * groups_); }
+  void save(SnapshotWriter& out, SnapshotFacts& facts) const;
+  /// exits  of which there must be rows; 0: there are none
+  /// returns whether they are there
+  bool restore(const Snapshot& from, const SnapshotFacts& facts, std::size_t exits);
   std::uint32_t at(std::uint32_t exit, std::size_t lane) const {
     return rows_[exit * groups_ + lane / 8].lane[lane % 8];
   }
@@ -124,10 +135,10 @@ class CountTable {
   void sum_group(std::size_t group, std::span<const std::uint32_t> ids, std::span<std::uint64_t> totals) const;
   std::size_t sum_within(std::size_t group, std::span<const std::uint32_t> ids, const Eight& left, Eight& sums) const;
   std::size_t groups_, lanes_;
-  std::vector<Row> rows_;
+  GrowingArray<Row> rows_;
   std::vector<std::uint32_t> most_;
   std::vector<std::uint32_t> units_;
-  std::vector<std::uint8_t> words_;
+  GrowingArray<std::uint8_t> words_;
   std::uint32_t most_words_ = 1;
 };
 

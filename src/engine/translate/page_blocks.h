@@ -36,6 +36,15 @@ class PageBlocks {
     newest = static_cast<std::uint32_t>(entries_.size() - 1);
   }
 
+  /// visit(page, block) for each block in each list.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.page >= kGone) continue;
+      for (std::uint32_t at = slot.newest; at != kEnd; at = entries_[at].older) visit(slot.page, entries_[at].block);
+    }
+  }
+
   /// Ends the lists of the pages from `first` to `last` and calls drop(block) for each block in them.
   template <typename Drop>
   void take(std::uint64_t first, std::uint64_t last, Drop drop) {

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "engine/translate/snapshot_check.h"
+
 namespace zs::engine {
 
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
                        std::span<const std::uint32_t> units, const TranslationOptions& options)
     : window_(window),
+      stubs_(stubs),
       source_(source),
+      lanes_(lanes),
+      units_(units.begin(), units.end()),
       options_(options),
       space_(window, options.has_near()),
       store_(lanes, units, options.tallies(), space_.begin(), space_.near_begin()),
@@ -102,6 +108,64 @@ void Translator::flush() {
   space_.clear();
   replay_.clear();
   linker_.clear();
+}
+
+// ---- over the life of the process -----------------------------------------------------------------------------
+
+std::vector<std::uint64_t> Translator::key() const {
+  const TranslationOptions& o = options_;
+  std::vector<std::uint64_t> key = {
+      o.max_instructions, o.virtual_time, o.wants_retirements, o.count_elements, o.brakes, std::uint64_t(o.form),
+      o.addresses, o.risks, o.logs, lanes_.size(),
+      // where everything lies
+      window_.context_address(), window_.trace_end(), window_.code_begin(), window_.code_end(), window_.pointer_bias(),
+      window_.direct_bias(), window_.has_direct_table(), window_.fixed_code().start, window_.fixed_code().end,
+      stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss, stubs_.direct_miss, stubs_.hashed_miss,
+      stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    const arch::EventMeaning& meaning = lanes_[lane];
+    key.insert(key.end(), {reinterpret_cast<std::uint64_t>(meaning.count), meaning.memory, meaning.addresses,
+                           reinterpret_cast<std::uint64_t>(meaning.of_signals), units_[lane]});
+  }
+  return key;
+}
+
+bool Translator::restore(const Snapshot& from) {
+  if (take_over(from)) return true;
+  flush();
+  return false;
+}
+
+bool Translator::take_over(const Snapshot& from) {
+  std::vector<SnapshotFacts> facts;
+  if (!from.read(Part::Facts, facts) || facts.size() != 1) return false;
+  if (!space_.restore(from) || !store_.restore(from, facts[0], space_.filled())) return false;
+  linker_.restore(facts[0]);
+  return true;
+}
+
+void Translator::wake(AddressRange code, CodePages& pages, bool checks) {
+  StoredCode& stored = store_.stored();
+  for (std::size_t number = 1; number <= stored.modules(); ++number) {
+    const StoredModule& module = stored.module(number);
+    if (!stored.sleeps(number) ||
+        !code.contains(AddressRange{module.first_page * kPageSize, module.end_page * kPageSize}))
+      continue;
+    stored.wake(number);
+    for (const StoredPage& page : stored.pages_of(number)) {
+      if (pages.hash(page.page) != page.hash) invalidate(page.page * kPageSize, (page.page + 1) * kPageSize);
+    }
+    if (checks) check(static_cast<std::uint16_t>(number));
+  }
+}
+
+void Translator::check(std::uint16_t module) {
+  SnapshotCheck check(window_, stubs_, store_, tables_, builder_, lanes_, units_, fact_counts_, options_);
+  for (std::uint32_t index = 1; index < store_.size(); ++index) {
+    const Block& block = store_.block(index);
+    if (!block.dead && block.module == module)
+      CHECK(check.is_good(index), index, block.pc, static_cast<unsigned>(block.variant));
+  }
 }
 
 }  // namespace zs::engine

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/translate/block.h"
 #include "engine/translate/block_emitter.h"
@@ -21,6 +22,8 @@
 #include "engine/translate/lanes.h"
 #include "engine/translate/near_code.h"
 #include "engine/translate/record_emitter.h"
+#include "engine/translate/snapshot.h"
+#include "engine/translate/snapshot_maker.h"
 #include "engine/translate/stubs.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/superblock_builder.h"
@@ -69,6 +72,19 @@ class Translator {
   /// What their instructions retire.
   SuperblockReplay& replay() { return replay_; }
 
+  // ---- over the life of the process (snapshot.h)
+  /// What its code looks like, besides the program's: translations of another translator whose key is the same are as good as its own.
+  std::vector<std::uint64_t> key() const;
+  /// Before anything is translated. Modules sleep. returns false, and has nothing, if the snapshot is damaged
+  bool restore(const Snapshot& from);
+  /// The program has mapped what may be code: modules that lie in it as a whole wake, without what is not as it was.
+  /// checks  every block of them is translated anew and compared
+  void wake(AddressRange code, CodePages& pages, bool checks);
+  bool any_sleeps() const { return store_.stored().any_sleeps(); }
+  /// Blocks made so far, dead ones too, with those of a snapshot.
+  std::size_t made() const { return store_.size(); }
+  SnapshotMaker snapshot(CodePages& pages) { return {window_, store_, space_, linker_, pages}; }
+
   // ---- links (BlockLinker)
   void link(std::uint32_t exit, const Block& target) { linker_.link(exit, target); }
   bool comes_out_again(std::uint32_t exit) { return linker_.comes_out_again(exit); }
@@ -86,9 +102,14 @@ class Translator {
   const Block& translate(std::uint64_t pc, Variant variant, std::uint32_t from);
   void note_pages(const Path& path, std::uint32_t block);
   void note_page(std::uint64_t page);
+  bool take_over(const Snapshot& from);
+  void check(std::uint16_t module);
 
   Window& window_;
+  const Stubs& stubs_;
   CodeSource& source_;
+  const LaneSet& lanes_;
+  std::vector<std::uint32_t> units_;
   TranslationOptions options_;
   CodeSpace space_;
   BlockStore store_;

@@ -1,0 +1,33 @@
+#include "cli/user_cache.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+namespace zs::cli {
+
+std::string user_cache() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/zeroskid";
+  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/zeroskid";
+  return "";
+}
+
+std::string translations_folder() {
+  const std::string cache = user_cache();
+  if (cache.empty()) return "";
+  std::string folder = cache + "/translations";
+  make_private_folder(folder);
+  return folder;
+}
+
+void make_private_folder(const std::string& folder) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) == 0) return;
+  for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
+    mkdir(folder.substr(0, end).c_str(), 0700);
+  mkdir(folder.c_str(), 0700);
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,17 @@
+// The folders below $XDG_CACHE_HOME/zeroskid (~/.cache/zeroskid where that is not set): what can be made again, and is kept because that takes time.
+#pragma once
+
+#include <string>
+
+namespace zs::cli {
+
+/// "" where neither $XDG_CACHE_HOME nor $HOME names a folder.
+std::string user_cache();
+
+/// Where translations are kept if nobody says otherwise (engine/cache/translation_cache.h). Made if it is not there; "" where that cannot be.
+std::string translations_folder();
+
+/// Makes `folder` and those above it, as far as they are not there, for the user alone. Silent: who needs it sees whether it is there.
+void make_private_folder(const std::string& folder);
+
+}  // namespace zs::cli

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Translations that outlive the process: cache_test.py ZEROSKID CC
+
+What is counted and recorded is the same with the cache empty, warm, damaged and off; a second run translates nothing; and a program that has
+changed since is the changed program.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ZEROSKID, CC = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
+#: Of the few thousand blocks of a short program, what a second run may find new: where it waits for others, and for how long, is chance.
+ALMOST_NOTHING = 20
+
+ANSWER = "int main(void) { return %d; }\n"
+LIBRARY = "int answer(void) { return %d; }\n"
+CALLER = "int answer(void);\nint main(void) { int sum = 0; for (int i = 0; i < 9; ++i) sum += answer(); return sum / 9; }\n"
+#: Changes its own code, in a page of its file, and runs both versions.
+PATCHES = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+__attribute__((noinline, aligned(64))) int number(void) { int n; __asm__ volatile("mov $11, %0" : "=r"(n)); return n; }
+int main(void) {
+  int before = number();
+  uint8_t* page = (uint8_t*)((uintptr_t)&number & ~4095ul);
+  if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return 1;
+  uint8_t* at = (uint8_t*)&number;
+  while (*at != 11) ++at;
+  *at = 22;
+  int changed = number();
+  if (mprotect(page, 8192, PROT_READ | PROT_EXEC) != 0) return 1;
+  printf("%d %d %d\n", before, changed, number());
+}
+"""
+WAITS = r"""
+#include <stdio.h>
+int main(void) { int c, n = 0; puts("ready"); fflush(stdout); while ((c = getchar()) != EOF) n = n * 31 + c; printf("%d\n", n); }
+"""
+MANY = "i=0; while [ $i -lt 20 ]; do /bin/echo $i | cat; i=$((i + 1)); done; exec expr $i + 1"
+
+
+class Cache(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="zeroskid-cache-")
+        self.cache = os.path.join(self.folder, "cache")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, text, name, *options):
+        with open(self.path("source.c"), "w") as file:
+            file.write(text)
+        subprocess.run([CC, "-O1", self.path("source.c"), *options, "-o", self.path(name)], check=True)
+        return self.path(name)
+
+    def words(self, *program, verb=("stat", "-e", "instructions"), cache=("--cache-dir", "{}"), output="out"):
+        return [ZEROSKID, *verb, *(word.replace("{}", self.cache) for word in cache), "-o", self.path(output), "--", *program]
+
+    def run_tool(self, *program, status=0, environment=None, **options):
+        """What the program printed and what the tool wrote."""
+        done = subprocess.run(self.words(*program, **options), capture_output=True, text=True, cwd=self.folder, timeout=120,
+                              env={**os.environ, **(environment or {})})
+        self.assertEqual(done.returncode, status, done.stderr)
+        with open(self.path(options.get("output", "out")), "rb") as file:
+            return done.stdout, file.read(), done.stderr
+
+    def blocks(self, *program, options=(), **more):
+        """(translated, taken from the cache), over all processes."""
+        stderr = self.run_tool(*program, cache=("--cache-dir", "{}", "--cache-statistics", *options), **more)[2]
+        found = re.findall(r"(\d+) blocks translated, (\d+) taken from the cache", stderr)
+        self.assertTrue(found, stderr)
+        return sum(int(made) for made, _ in found), sum(int(taken) for _, taken in found)
+
+    def files(self):
+        return sorted(os.listdir(self.cache)) if os.path.isdir(self.cache) else []
+
+    # ---- what it is for
+    def test_a_second_run_translates_nothing(self):
+        for program in (("/bin/true",), (sys.executable, "-S", "-c", "pass"), ("sh", "-c", "exec /bin/echo done")):
+            made, taken = self.blocks(*program)
+            self.assertGreater(made, 500)
+            self.assertEqual(taken, 0)
+            made, taken = self.blocks(*program)
+            self.assertLessEqual(made, ALMOST_NOTHING, program)
+            self.assertGreater(taken, 500)
+        self.assertEqual(self.blocks("/bin/true", options=("--no-cache",))[1], 0)
+
+    def test_children_of_a_shell_find_what_others_have_kept(self):
+        first = self.blocks("sh", "-c", MANY)[0]
+        for _ in range(2):
+            later = self.blocks("sh", "-c", MANY)[0]
+        self.assertLess(later, first / 10)
+
+    def test_nothing_is_written_where_nothing_is_new(self):
+        self.run_tool("/bin/true")
+        inodes = [os.stat(os.path.join(self.cache, name)).st_ino for name in self.files()]
+        self.run_tool("/bin/true")
+        self.assertEqual(inodes, [os.stat(os.path.join(self.cache, name)).st_ino for name in self.files()])
+
+    # ---- never the reason for another count
+    def test_counts_are_those_without_it(self):
+        program = (sys.executable, "-S", "-c", "print(sorted(str(i * i) for i in range(200))[:3])")
+        for events in ("instructions", "instructions,branches,mem_inst_retired.all_loads"):
+            def count(*cache):
+                text = self.run_tool(*program, verb=("stat", "-x,", "-e", events), cache=cache)[1].decode()
+                return [line.split(",")[0] for line in text.splitlines()]
+            without = count("--no-cache")
+            self.assertEqual(len(without), events.count(",") + 1)
+            for _ in range(3):
+                self.assertEqual(count("--cache-dir", "{}"), without)
+
+    def test_recordings_are_those_without_it_byte_for_byte(self):
+        os.mkdir(self.cache, 0o755)  # others may look into it, so it is not used
+        program = (sys.executable, "-S", "-c", "print(sum(range(1000)))")
+        for verb in (("record", "-q", "-e", "instructions:ppp", "-c", "1009"), ("record", "-q", "-b", "-e", "branches", "-c", "997")):
+            def record():
+                return self.run_tool(*program, verb=(*verb, "--virtual-time", "--check-cache"), output="perf.data")[1]
+            os.chmod(self.cache, 0o755)
+            without = record()
+            files = len(self.files())
+            os.chmod(self.cache, 0o700)
+            for _ in range(3):
+                self.assertEqual(record(), without)
+            self.assertEqual(len(self.files()), files + 1)
+
+    def test_virtual_time_alone_uses_none(self):
+        self.run_tool("/bin/true", verb=("stat", "-e", "instructions", "--virtual-time"))
+        self.assertEqual(self.files(), [])
+
+    def test_a_core_model_and_steps_use_none(self):
+        self.run_tool("/bin/true", verb=("stat", "-e", "cycles"))
+        self.run_tool("/bin/true", verb=("stat", "-e", "instructions", "--precise-only"))
+        self.assertEqual(self.files(), [])
+
+    # ---- code that is not what it was
+    def replace_in_place(self, path, new):
+        """Other bytes in the same file, with the same length and times."""
+        before = os.stat(path)
+        with open(new, "rb") as file:
+            text = file.read()
+        self.assertEqual(len(text), before.st_size)
+        with open(path, "r+b") as file:
+            file.write(text)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def test_a_program_rebuilt_in_place_is_the_new_program(self):
+        program, new = self.compile(ANSWER % 3, "program"), self.compile(ANSWER % 4, "new")
+        for _ in range(2):
+            self.blocks(program, status=3)
+        self.replace_in_place(program, new)
+        made, taken = self.blocks(program, status=4, options=("--check-cache",))
+        self.assertGreater(taken, made)  # the other pages are what they were
+
+    def test_a_library_replaced_is_the_new_library(self):
+        library, new = (self.compile(LIBRARY % n, f"libanswer{n}.so", "-shared", "-fPIC") for n in (5, 6))
+        os.mkdir(self.path("lib"))
+        used = self.path("lib/libanswer.so")
+        shutil.copy(library, used)
+        program = self.compile(CALLER, "caller", "-L" + self.path("lib"), "-lanswer")
+        environment = {"LD_LIBRARY_PATH": self.path("lib")}
+        for _ in range(2):
+            self.blocks(program, status=5, environment=environment)
+        self.replace_in_place(used, new)
+        self.blocks(program, status=6, environment=environment, options=("--check-cache",))
+
+    def test_code_that_changes_itself_is_followed(self):
+        program = self.compile(PATCHES, "patches")
+        for _ in range(3):
+            self.assertEqual(self.run_tool(program, cache=("--cache-dir", "{}", "--check-cache"))[0], "11 22 22\n")
+        self.assertEqual(len(self.files()), 1)
+
+    # ---- files that are not what they should be
+    def test_damaged_files_are_made_anew(self):
+        self.run_tool("/bin/true")
+        path = os.path.join(self.cache, self.files()[0])
+        with open(path, "rb") as file:
+            whole = file.read()
+        for at in (0, 20, 100, 4096, len(whole) // 3, len(whole) // 2):
+            with open(path, "wb") as file:
+                file.write(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1:])
+            made, taken = self.blocks("/bin/true")
+            if taken == 0:
+                self.assertGreater(made, 500)
+            self.assertEqual(self.blocks("/bin/true")[0], 0, at)
+            with open(path, "wb") as file:
+                file.write(whole[:at])
+            self.assertEqual(self.blocks("/bin/true")[1], 0)
+            self.assertEqual(self.blocks("/bin/true")[0], 0, at)
+
+    def test_a_bound_is_kept(self):
+        for program in ("/bin/true", "/bin/echo", "/bin/cat", "/bin/ls"):
+            self.run_tool(program, "/dev/null", cache=("--cache-dir", "{}", "--cache-size", "2M"))
+        self.assertLessEqual(sum(os.stat(os.path.join(self.cache, name)).st_size for name in self.files()), 2 << 20)
+        self.assertNotEqual(self.files(), [])
+
+    # ---- folders that are not what they should be
+    def test_runs_go_on_without_a_folder(self):
+        for cache in ("/dev/null/cache", "/proc/cache", self.compile(ANSWER % 0, "file")):
+            self.assertEqual(self.run_tool("/bin/echo", "on", cache=("--cache-dir", cache))[0], "on\n")
+        self.assertEqual(self.run_tool("/bin/echo", "on", cache=(), environment={"HOME": "", "XDG_CACHE_HOME": ""})[0], "on\n")
+
+    def test_a_folder_that_cannot_be_written_is_read(self):
+        self.run_tool("/bin/true")
+        os.chmod(self.cache, 0o500)
+        self.assertLessEqual(self.blocks("/bin/true")[0], ALMOST_NOTHING)
+        self.assertEqual(self.run_tool("/bin/echo", "on")[0], "on\n")
+        os.chmod(self.cache, 0o700)
+
+    def test_the_folder_deleted_in_the_middle(self):
+        program = self.compile(WAITS, "waits")
+        outputs = []
+        for delete in (False, False, True):
+            process = subprocess.Popen(self.words(program), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            process.stdout.readline()
+            if delete:
+                shutil.rmtree(self.cache)
+            outputs.append(process.communicate("abc" * 1000)[0])
+            self.assertEqual(process.returncode, 0)
+        self.assertEqual(outputs, [outputs[0]] * 3)
+
+    def test_eight_at_once(self):
+        program = (sys.executable, "-S", "-c", "print(sum(range(100)))")
+        for _ in range(2):
+            processes = [subprocess.Popen(self.words(*program, output=f"out{i}"), stdout=subprocess.PIPE, text=True)
+                         for i in range(8)]
+            for process in processes:
+                self.assertEqual((process.communicate()[0], process.returncode), ("4950\n", 0))
+        self.assertEqual(len(self.files()), 1)
+        self.assertLessEqual(self.blocks(*program, options=("--check-cache",))[0], ALMOST_NOTHING)
+
+    def test_the_program_sees_nothing_of_it(self):
+        script = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"
+        native = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=True).stdout
+        for _ in range(2):
+            self.assertEqual(self.run_tool(sys.executable, "-S", "-c", script)[0], native)
+        limited = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); print({'1 + ' * 200} 1)"
+        shutil.rmtree(self.cache)
+        self.assertEqual(self.run_tool(sys.executable, "-S", "-c", limited)[0], "201\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
