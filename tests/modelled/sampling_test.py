@@ -92,9 +92,9 @@ class Sampling(unittest.TestCase):
 
     def test_the_same_samples_each_time(self):
         program = tool.guest(*self.PROGRAM)
-        first = samples("mem_load_retired.l1_miss:pp", program, "-c", "7", "--virtual-time")
+        first = samples("mem_load_retired.l1_miss:pp", program, "-c", "5", "--virtual-time")
         self.assertGreater(len(first), 10)
-        self.assertEqual(first, samples("mem_load_retired.l1_miss:pp", program, "-c", "7", "--virtual-time"))
+        self.assertEqual(first, samples("mem_load_retired.l1_miss:pp", program, "-c", "5", "--virtual-time"))
 
     # Overflows are found after the fact, with the registers that the program left on its way.
     def test_stepping_each_instruction_gives_the_same(self):

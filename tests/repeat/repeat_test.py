@@ -16,7 +16,7 @@ import tempfile
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C", "PAD": "x"}
 EVENTS = (["-e", "instructions:ppp", "-c", "997"],
           ["-e", "mem_inst_retired.all_loads:pp", "-c", "499"],
-          ["-e", "mem_load_retired.l1_miss:pp", "-c", "97"],
+          ["-e", "mem_load_retired.l1_miss:pp", "-c", "13"],
           ["-e", "br_misp_retired.all_branches:pp", "-c", "61"],
           ["-b", "-e", "br_inst_retired.near_taken:pp", "-c", "1009"],
           ["-b", "-e", "mem_inst_retired.any:pp", "-c", "61"])
