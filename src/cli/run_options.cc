@@ -66,6 +66,13 @@ Result<void> check_run_options(const RunOptions& options) {
   if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};
   if (!parse_memory_size(options.cache_size))
     return Error{"--cache-size " + options.cache_size + ": no size", "a number with K, M or G, for example 512M"};
+  if (!options.cache_folder.empty() && !options.no_cache) {
+    const std::string why_not = unusable_because(absolute(options.cache_folder));
+    if (!why_not.empty()) {
+      return Error{"--cache-dir " + options.cache_folder + ": nothing can be kept there: " + why_not,
+                   "a folder of yours with mode 0700 (chmod 700), or --no-cache"};
+    }
+  }
   return {};
 }
 

@@ -1,8 +1,11 @@
 #include "cli/user_cache.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace zs::cli {
 
@@ -28,6 +31,15 @@ void make_private_folder(const std::string& folder) {
   for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
     mkdir(folder.substr(0, end).c_str(), 0700);
   mkdir(folder.c_str(), 0700);
+}
+
+std::string unusable_because(const std::string& folder) {
+  struct stat status {};
+  if (lstat(folder.c_str(), &status) != 0) return std::strerror(errno);
+  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (status.st_uid != geteuid()) return "it belongs to somebody else";
+  if ((status.st_mode & 077U) != 0) return "others may look into it";
+  return "";
 }
 
 }  // namespace zs::cli

@@ -14,4 +14,7 @@ std::string translations_folder();
 /// Makes `folder` and those above it, as far as they are not there, for the user alone. Silent: who needs it sees whether it is there.
 void make_private_folder(const std::string& folder);
 
+/// What keeps a folder from being used for translations: "" if nothing does. It is a folder, ours, and open to nobody else.
+std::string unusable_because(const std::string& folder);
+
 }  // namespace zs::cli

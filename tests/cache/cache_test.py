@@ -116,12 +116,14 @@ class Cache(unittest.TestCase):
                 self.assertEqual(count("--cache-dir", "{}"), without)
 
     def test_recordings_are_those_without_it_byte_for_byte(self):
-        os.mkdir(self.cache, 0o755)  # others may look into it, so it is not used
+        self.cache = os.path.join(self.folder, "zeroskid/translations")  # the usual place
+        os.makedirs(self.cache)
         program = (sys.executable, "-S", "-c", "print(sum(range(1000)))")
         for verb in (("record", "-q", "-e", "instructions:ppp", "-c", "1009"), ("record", "-q", "-b", "-e", "branches", "-c", "997")):
             def record():
-                return self.run_tool(*program, verb=(*verb, "--virtual-time", "--check-cache"), output="perf.data")[1]
-            os.chmod(self.cache, 0o755)
+                return self.run_tool(*program, verb=(*verb, "--virtual-time", "--check-cache"), cache=(), output="perf.data",
+                                     environment={"XDG_CACHE_HOME": self.folder})[1]
+            os.chmod(self.cache, 0o755)  # others may look into it, so it is not used
             without = record()
             files = len(self.files())
             os.chmod(self.cache, 0o700)
@@ -201,9 +203,17 @@ class Cache(unittest.TestCase):
 
     # ---- folders that are not what they should be
     def test_runs_go_on_without_a_folder(self):
-        for cache in ("/dev/null/cache", "/proc/cache", self.compile(ANSWER % 0, "file")):
-            self.assertEqual(self.run_tool("/bin/echo", "on", cache=("--cache-dir", cache))[0], "on\n")
+        for cache in ("/dev/null", "/proc", self.compile(ANSWER % 0, "file")):
+            self.assertEqual(self.run_tool("/bin/echo", "on", cache=(), environment={"XDG_CACHE_HOME": cache})[0], "on\n")
         self.assertEqual(self.run_tool("/bin/echo", "on", cache=(), environment={"HOME": "", "XDG_CACHE_HOME": ""})[0], "on\n")
+
+    def test_a_folder_that_was_asked_for_and_cannot_be_is_an_error(self):
+        os.mkdir(self.cache, 0o755)
+        os.chmod(self.cache, 0o755)
+        for cache, why in (("/dev/null/cache", "Not a directory"), ("/dev/null", "it is no folder"), (self.cache, "others may look into it")):
+            done = subprocess.run([ZEROSKID, "stat", "--cache-dir", cache, "/bin/true"], capture_output=True, text=True)
+            self.assertIn(why, done.stderr)
+            self.assertNotEqual(done.returncode, 0)
 
     def test_a_folder_that_cannot_be_written_is_read(self):
         self.run_tool("/bin/true")
