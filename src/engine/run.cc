@@ -64,18 +64,19 @@ void Run::swap_translations() {
   std::swap(translator, other_.translator);
 }
 
-void Run::invalidate(std::uint64_t start, std::uint64_t end) {
+void Run::for_each_translator(const std::function<void(Translator&)>& tell) {
   for (int i = 0; i < (has_other() ? 2 : 1); ++i) {
-    if (translator) translator->invalidate(start, end);
+    if (translator) tell(*translator);
     if (has_other()) swap_translations();
   }
 }
 
+void Run::invalidate(std::uint64_t start, std::uint64_t end) {
+  for_each_translator([start, end](Translator& each) { each.invalidate(start, end); });
+}
+
 void Run::flush() {
-  for (int i = 0; i < (has_other() ? 2 : 1); ++i) {
-    if (translator) translator->flush();
-    if (has_other()) swap_translations();
-  }
+  for_each_translator([](Translator& each) { each.flush(); });
 }
 
 std::uint64_t Run::code_generation() const {

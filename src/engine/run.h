@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -78,6 +79,9 @@ struct Run {
   bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
 
  private:
+  /// Each with what is its own in place.
+  void for_each_translator(const std::function<void(Translator&)>& tell);
+
   struct Other {
     Stubs stubs;
     CountingMode counting;

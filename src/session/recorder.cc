@@ -328,6 +328,11 @@ class Recorder::Thread final : public PmuClient {
     return recorder_.units_ && recorder_.config_.events[counter.event].detail != Detail::Exact ? weight_ : 1;
   }
 
+  /// Of a period in the program's events: in those that the counter sees.
+  std::uint64_t seen_period(const PlannedCounter& counter, std::uint64_t period) const {
+    return std::max<std::uint64_t>(period / weight_of(counter), 1);
+  }
+
   /// Counters that sample see one event of so many: their periods are so much shorter.
   void follow_weight() {
     const std::uint64_t weight = recorder_.units_->weight();
@@ -338,11 +343,10 @@ class Recorder::Thread final : public PmuClient {
         const EventSpec& event = recorder_.config_.events[counter.event];
         if (event.detail == Detail::Exact || !event.samples()) continue;
         const std::uint64_t wanted = adaptive_[counter.event] ? adaptive_[counter.event]->period() : event.period;
-        const std::uint64_t seen = std::max<std::uint64_t>(wanted / weight, 1);
         if (counter.pebs)
-          driver->set_period(i, seen);
+          driver->set_period(i, seen_period(counter, wanted));
         else
-          driver->restart(i, seen);
+          driver->restart(i, seen_period(counter, wanted));
       }
     }
     drain();
@@ -357,8 +361,7 @@ class Recorder::Thread final : public PmuClient {
   void adapt(const PlannedCounter& counter) {
     const std::uint64_t period = adaptive_[counter.event]->sampled_at(progress());
     for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
-      if (driver_->plan()[i] == counter)
-        driver_->set_period(i, std::max<std::uint64_t>(period / weight_of(counter), 1));
+      if (driver_->plan()[i] == counter) driver_->set_period(i, seen_period(counter, period));
     }
   }
 
@@ -443,7 +446,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   send_counts(*thread, true);
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();
-  if (config_.virtual_time || config_.in_units) instructions_before_ += thread->progress();
+  if (config_.virtual_time) instructions_before_ += thread->progress();
   threads_.erase(who.tid);
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/splitmix.h"
+
 namespace zs::session {
 
 class SkidSource {
@@ -14,8 +16,8 @@ class SkidSource {
 
   /// Instructions of the next overshoot.
   std::uint64_t next() {
-    const std::uint64_t drawn = random() >> 32;  // of 2^32
-    const std::uint64_t piece = drawn >> 29;     // eighths of the distribution
+    const std::uint64_t drawn = splitmix64(state_) >> 32;  // of 2^32
+    const std::uint64_t piece = drawn >> 29;               // eighths of the distribution
     const std::uint64_t within = drawn & ((std::uint64_t{1} << 29) - 1);
     const std::uint64_t from = kEighths[piece];
     return from + (((kEighths[piece + 1] - from) * within + (std::uint64_t{1} << 28)) >> 29);
@@ -28,14 +30,6 @@ class SkidSource {
   static constexpr std::array<std::uint64_t, 9> kEighths = {5, 24, 43, 60, 78, 94, 111, 164, 205};
 
  private:
-  /// splitmix64.
-  std::uint64_t random() {
-    std::uint64_t z = state_ += 0x9E37'79B9'7F4A'7C15;
-    z = (z ^ z >> 30) * 0xBF58'476D'1CE4'E5B9;
-    z = (z ^ z >> 27) * 0x94D0'49BB'1331'11EB;
-    return z ^ z >> 31;
-  }
-
   std::uint64_t state_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/splitmix.h"
 
 namespace zs::session {
 
@@ -17,14 +18,6 @@ bool UnitOptions::possible() const {
 UnitSchedule::UnitSchedule(const UnitOptions& options, std::uint64_t seed)
     : options_(options), random_(seed), period_(options.first_period) {
   CHECK(options.possible());
-}
-
-// source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), SplitMix64.
-std::uint64_t UnitSchedule::draw(std::uint64_t below) {
-  std::uint64_t z = random_ += 0x9E37'79B9'7F4A'7C15;
-  z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
-  z = (z ^ (z >> 27)) * 0x94D0'49BB'1331'11EB;
-  return (z ^ (z >> 31)) % below;
 }
 
 // chosen: with the unit, 2 % of a long run in detail.
@@ -47,7 +40,7 @@ UnitSchedule::Stretch UnitSchedule::next() {
       units_of_period_ = 0;
     }
     const std::uint64_t room = period_ - options_.unit - warm_up();
-    const std::uint64_t place = draw(room + 1);
+    const std::uint64_t place = splitmix64(random_) % (room + 1);
     const std::uint64_t between = std::exchange(rest_, room - place) + place;
     if (between != 0) {
       placed_ = true;
@@ -61,7 +54,7 @@ UnitSchedule::Stretch UnitSchedule::next() {
 
 void UnitSchedule::branch(std::uint64_t salt) {
   random_ ^= salt;
-  draw(1);
+  splitmix64(random_);
   options_.complete = 0;
   warm_ = placed_ = false;
   rest_ = 0;

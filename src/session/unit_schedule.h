@@ -45,7 +45,6 @@ class UnitSchedule {
   void branch(std::uint64_t salt);
 
  private:
-  std::uint64_t draw(std::uint64_t below);
   std::uint64_t warm_up() const;
 
   UnitOptions options_;

@@ -7,6 +7,15 @@
 #include "base/check.h"
 
 namespace zs::engine {
+namespace {
+
+/// What lies in [begin, end).
+template <typename T>
+std::span<const T> span_of(std::uint64_t begin, std::uint64_t end) {
+  return {reinterpret_cast<const T*>(begin), reinterpret_cast<const T*>(end)};
+}
+
+}  // namespace
 
 // The records in [start, end), oldest first, and `extra`, which was not stored. A spaced trace has each at the end of its words, so it is
 // read backwards.
@@ -72,18 +81,14 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   const std::uint64_t start = run_.trace_start;
   run_.trace_start = end;
   if (!logged.running()) run_.ran += end - start;
-  const auto* const notes = reinterpret_cast<const MarkNote*>(run_.window.notes_begin());
-  const auto* const notes_end =
-      reinterpret_cast<const MarkNote*>(std::exchange(run_.context.mark_note, run_.window.notes_begin()));
-  if (run_.counting.watches_lines && notes != notes_end && run_.thread->core != nullptr) {
-    const auto* const first = reinterpret_cast<const std::uint64_t*>(notes);
-    run_.thread->core->accessed({first, reinterpret_cast<const std::uint64_t*>(notes_end)});
-  }
+  const std::uint64_t noted = run_.window.notes_begin(), noted_end = std::exchange(run_.context.mark_note, noted);
+  if (run_.counting.watches_lines && noted != noted_end && run_.thread->core != nullptr)
+    run_.thread->core->accessed(span_of<std::uint64_t>(noted, noted_end));
   const bool models = run_.thread->cpu.core != nullptr;
   if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.lanes->size() == 0)) return;
   if (run_.counting.form == TraceForm::Budget) {
-    if (run_.counting.watches_lines) return marks.count_budget(start, end, {});
-    return marks.count_budget(start, end, {notes, notes_end});
+    const std::uint64_t marks_end = run_.counting.watches_lines ? noted : noted_end;  // else they are lines
+    return marks.count_budget(start, end, span_of<MarkNote>(noted, marks_end));
   }
   if (run_.counting.count_elements) drain_elements();
   const Records records = recorded(start, end, extra_exit);

@@ -23,7 +23,7 @@ class Accountant {
         marks(run, tally, core),
         steps(run, tally, core, marks),
         logged(run, tally, core, marks, steps),
-        phases(run, tally, core),
+        phases(run, tally),
         run_(run) {}
 
   /// Reads the trace up to the trace pointer, and tells the PMUs of it.

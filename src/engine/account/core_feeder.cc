@@ -224,8 +224,9 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   core.settle();
   if (step.mark.time != MarkTime::Before) advance_time();
   const arch::CoreSignals& now = core.signals();
-  for (std::size_t i = 0; i < arch::kCoreSignals && run_.in_unit(); ++i)
-    step.signals.counts[i] = now.counts[i] - before.counts[i];
+  if (run_.in_unit()) {
+    for (std::size_t i = 0; i < arch::kCoreSignals; ++i) step.signals.counts[i] = now.counts[i] - before.counts[i];
+  }
   for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane) {
     if (run_.counting.lanes->modelled(lane))
       run_.thread->lanes_told[lane] = (*run_.counting.lanes)[lane].of_signals(now);

@@ -3,7 +3,6 @@
 // and what warms up the model in front of each. Who observes the run says which phase it is; here that is followed.
 #pragma once
 
-#include "engine/account/core_feeder.h"
 #include "engine/account/tally.h"
 #include "engine/run.h"
 
@@ -11,7 +10,7 @@ namespace zs::engine {
 
 class Phases {
  public:
-  Phases(Run& run, Tally& tally, CoreFeeder& core) : run_(run), tally_(tally), core_(core) {}
+  Phases(Run& run, Tally& tally) : run_(run), tally_(tally) {}
 
   /// The first thread is known: what it begins with is translated for that.
   /// stubs: makes those of a translation, for the window as it is then
@@ -26,7 +25,6 @@ class Phases {
 
   Run& run_;
   Tally& tally_;
-  CoreFeeder& core_;
   Stubs (*stubs_)(Window&) = nullptr;
 };
 

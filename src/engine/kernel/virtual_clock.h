@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/splitmix.h"
+
 namespace zs::engine {
 
 class VirtualClock {
@@ -20,14 +22,7 @@ class VirtualClock {
   std::uint64_t now() const { return now_; }
   /// A 2 GHz time-stamp counter.
   std::uint64_t tsc() { return look() * 2; }
-  /// SplitMix64.
-  std::uint64_t random() {
-    random_ += 0x9E3779B97F4A7C15u;
-    std::uint64_t z = random_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t random() { return splitmix64(random_); }
   /// What CLOCK_REALTIME shows at the program's start: 2020-01-01 00:00:00 UTC.
   static constexpr std::uint64_t kEpochSeconds = 1577836800;
 
