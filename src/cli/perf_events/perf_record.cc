@@ -205,6 +205,10 @@ Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoic
     ++description.groups.back().members;
   }
   if (!sampling.callchain.empty()) {
+    if (sampling.callchain == "exact") {
+      return Error{"--call-graph exact: the kernel unwinds by frame pointers; the software PMU alone gives exact stacks",
+                   "-g, --call-graph dwarf, or --pmu=sw"};
+    }
     const auto chosen = parse_callchain(sampling.callchain);
     if (!chosen) return chosen.error();
     using enum session::Callchain;
