@@ -28,6 +28,7 @@ bool is_traced() {
 /// As execve wants them: ends with a null pointer. Holds as long as `strings` does.
 std::vector<const char*> pointers_to(const std::vector<std::string>& strings) {
   std::vector<const char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (const std::string& each : strings) pointers.push_back(each.c_str());
   pointers.push_back(nullptr);
   return pointers;
