@@ -18,6 +18,9 @@ constexpr int kLongestWayOfJit = 48;  // in code that may be another one the nex
 constexpr std::size_t kMostKnown = std::size_t{1} << 20;
 constexpr std::size_t kLongestCall = 7;
 constexpr std::size_t kLongestInstruction = 15, kSyscallBytes = 2;
+constexpr std::uint64_t kFunctionAlignment = 16;
+/// So near behind an instruction is no other function: a return there would need a call between the two.
+constexpr std::uint64_t kNear = 5;
 
 }  // namespace
 
@@ -127,13 +130,19 @@ UnwindTable& StackWalk::table_of(const MappedArea& area) {
 }
 
 std::optional<FrameRule> StackWalk::find_rule(const Place& place, const MappedArea& area) {
-  if (place.returned_to) {
+  // Reading code is a system call, and code that signals return to begins a function, mostly an aligned one.
+  const bool may_be_signals = place.returned_to && place.pc % kFunctionAlignment == 0;
+  if (may_be_signals) {
     if (auto rule = rule_of_signal_return(place.pc, fetch_)) return rule;
   }
-  if (auto rule = table_of(area).rule_at(place.in_function())) return rule;
+  UnwindTable& table = table_of(area);
+  if (auto rule = table.rule_at(place.in_function())) return rule;
+  if (place.returned_to && !may_be_signals) {
+    if (auto rule = rule_of_signal_return(place.pc, fetch_)) return rule;
+  }
   // A function that was never called: its address was put where it will be returned to (makecontext).
   if (place.returned_to) {
-    if (auto rule = table_of(area).rule_at(place.pc)) {
+    if (auto rule = table.rule_at(place.pc)) {
       rule->begins = true;
       return rule;
     }
@@ -193,7 +202,7 @@ isa::Flow StackWalk::flow_at(std::uint64_t pc) {
 bool StackWalk::begin(std::uint64_t ip, DwarfRegisters& registers, Stack& stack, Place& place) {
   const std::uint64_t next = registers[arch::kDwarfReturnAddress];
   place = {.pc = next, .returned_to = false};
-  if (next == ip) return false;
+  if (next - ip <= kNear) return false;
   switch (flow_at(ip)) {
     case isa::Flow::Call:
     case isa::Flow::IndirectCall: {
