@@ -76,7 +76,6 @@ CXX = Tree({"main": MAIN, "Square::area": "node_2", "node_2_1": "Square::area", 
 RUST = Tree({"tree::main": SOME}, root="tree::main", through={"node_2_1"})
 GO = Tree({"main.main": 2, "main.routine": "main.main.func1", "main.main.func1": 1, "main.routine_1": "main.routine", "main.less": "main.node_4"}, root="main.main",
           through={"main.less"}, outer=r"main\.node(_\d+)+")
-NODE = Tree({"root": SOME}, root="root", through={"node_3_1"})
 
 
 def built(folder, *words):
@@ -119,24 +118,23 @@ class Stacks(unittest.TestCase):
         if missing:
             self.skipTest(f"not installed: {', '.join(missing)}")
 
-    def hold(self, tree, chains, at_least=10_000, name=lambda name: name):
+    def hold(self, tree, chains, at_least=10_000):
         """Every chain is what the tree says."""
         faults = collections.Counter()
         held = rewritten = 0
         for frames, r15 in chains.samples:
-            names = [name(function) for _, function in frames]
-            # libgcc goes to a handler by writing over its own frame and those it leaves. No table tells of that.
-            if any(function in ("_Unwind_RaiseException", "_Unwind_Resume") for function in names[:2]):
-                rewritten += 1
-                continue
+            names = [name for _, name in frames]
             held += any(map(tree.is_known, names))
             fault = tree.fault_of(names, r15)
-            if fault:
+            # libgcc goes to a handler by writing over its own frame and those it leaves. No table tells of that.
+            if fault and any(function in ("_Unwind_RaiseException", "_Unwind_Resume") for function in names[:2]):
+                rewritten += 1
+            elif fault:
                 faults[fault] += 1
         if faults:
             self.fail(f"{faults.total()} of {held} chains are wrong:\n" + "\n".join(f"{n} times {fault}" for fault, n in faults.most_common(9)))
         self.assertGreater(held, at_least)
-        self.assertLess(rewritten, max(held // 10, 1))
+        self.assertLess(rewritten, max(held // 100, 1))
 
     def c(self, *flags, compiler="gcc"):
         built(self.folder, compiler, "-O2", *flags, "-ffixed-r15", "-pthread", "-o", "tree", HERE / "tree.c")
@@ -157,23 +155,17 @@ class Stacks(unittest.TestCase):
 
     def test_cxx_with_exceptions(self):
         built(self.folder, "g++", "-std=c++20", "-O2", "-fomit-frame-pointer", "-pthread", "-o", "tree", HERE / "tree.cc")
-        self.hold(CXX, Chains(self.folder, 151, ["./tree"]))
+        self.hold(CXX, Chains(self.folder, 499, ["./tree"]))
 
     def test_rust(self):
         self.need("rustc")
         built(self.folder, "rustc", "-O", "-o", "tree", HERE / "tree.rs")
-        self.hold(RUST, Chains(self.folder, 151, ["./tree"]))
+        self.hold(RUST, Chains(self.folder, 499, ["./tree"]))
 
     def test_go(self):
         self.need("go")
         built(self.folder, "go", "build", "-o", "tree", HERE / "tree.go")
-        self.hold(GO, Chains(self.folder, 151, ["./tree"]))
-
-    def test_node(self):
-        self.need("node")
-        program = ["node", "--perf-basic-prof", "--interpreted-frames-native-stack", "--max-inlined-bytecode-size=0",
-                   "--max-inlined-bytecode-size-small=0", str(HERE / "tree.js")]
-        self.hold(NODE, Chains(self.folder, 5003, program), name=lambda name: re.sub(r"^(?:JS|Function|Builtin):[~^*+]?(\w+) .*", r"\1", name))
+        self.hold(GO, Chains(self.folder, 311, ["./tree"]))
 
     def test_stock_perf_reads_the_same(self):
         self.need("perf")
