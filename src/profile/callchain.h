@@ -11,7 +11,8 @@
 
 namespace zs::profile {
 
-/// Whether chains show inlined functions as frames of their own. perf does so in all chains since version 6.4; before, in those
+/// Whether chains show inlined functions as frames of their own. perf does so in all chains since version 6.4; before,
+/// in those
 /// that it unwound itself.
 enum class Inlines { Always, Never };
 

@@ -52,7 +52,8 @@ std::string without_tabs(std::string_view text) {
 
 namespace {
 
-/// How many bytes of a line come before its break: up to the last blank that leaves it narrow enough, else as many as fit.
+/// How many bytes of a line come before its break: up to the last blank that leaves it narrow enough, else as many as
+/// fit.
 std::size_t bytes_before_break(std::string_view line, std::size_t width, std::size_t indent) {
   const std::size_t most = bytes_of_first(line, width);
   const std::size_t blank = line.substr(0, most + 1).find_last_of(' ');

@@ -1,4 +1,5 @@
-// A program whose stack is known at each of its instructions: every function node_A_B is called by node_A alone, from one place. What else
+// A program whose stack is known at each of its instructions: every function node_A_B is called by node_A alone, from
+// one place. What else
 // calls is in the table of stacks_test.py. The depth of a recursion is in R15, which this file is compiled not to use.
 #define _GNU_SOURCE
 #include <alloca.h>

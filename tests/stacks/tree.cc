@@ -1,4 +1,5 @@
-// The same of C++: exceptions that leave several functions, destructors on their way, rethrown ones, virtual calls, functions of
+// The same of C++: exceptions that leave several functions, destructors on their way, rethrown ones, virtual calls,
+// functions of
 // templates with long names, and code that a thread of the library runs.
 #include <cstdio>
 #include <functional>

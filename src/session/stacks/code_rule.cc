@@ -76,7 +76,8 @@ class Follower {
       values_[reg] = {};
   }
 
-  /// RBP has just become the frame pointer, and the caller's was pushed before, on the way or where it began: so far it was a prologue.
+  /// RBP has just become the frame pointer, and the caller's was pushed before, on the way or where it began: so far
+  /// it was a prologue.
   std::optional<FrameRule> behind_prologue() {
     if (!std::exchange(set_frame_pointer_, false)) return std::nullopt;
     if (sp().of != Value::Of::Register || sp().reg != isa::kRsp) return std::nullopt;
@@ -239,7 +240,8 @@ class Follower {
     values_[reg] = value;
   }
 
-  /// Which of its registers an instruction writes is not looked at: all that it names are forgotten, but RSP and RBP where it only
+  /// Which of its registers an instruction writes is not looked at: all that it names are forgotten, but RSP and RBP
+  /// where it only
   /// addresses by them, or compares or stores RSP.
   bool forget_what_it_may_write(const Insn& insn) {
     if (insn.mentions(isa::kRsp) && !addresses_by(insn, isa::kRsp) && !only_reads(insn)) return false;
@@ -289,7 +291,8 @@ std::optional<FrameRule> rule_of_signal_return(std::uint64_t pc, const FetchCode
     return got >= pattern.size() && std::memcmp(bytes.data(), pattern.data(), pattern.size()) == 0;
   };
   if (!is(kLong) && !is(kShort)) return std::nullopt;
-  // struct ucontext: flags, link, stack (24 bytes), then struct sigcontext: r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip
+  // struct ucontext: flags, link, stack (24 bytes), then struct sigcontext: r8 to r15, di, si, bp, bx, dx, ax, cx, sp,
+  // ip
   // source: Linux, arch/x86/include/uapi/asm/sigcontext.h, struct sigcontext_64
   constexpr std::int32_t kContext = 40;
   static constexpr std::array<std::uint8_t, arch::kDwarfRegisters> kOrder{arch::kDwarfR8,

@@ -18,7 +18,8 @@ using FetchCode = std::function<std::size_t(std::uint64_t address, std::span<std
 /// returns nothing if they lead to no return, or do with RSP what is not followed
 std::optional<FrameRule> rule_of_code(std::uint64_t pc, const FetchCode& fetch, int longest);
 
-/// The rule at `pc`, to which a signal handler returns, if the code there is rt_sigreturn's: registers lie in the ucontext at RSP.
+/// The rule at `pc`, to which a signal handler returns, if the code there is rt_sigreturn's: registers lie in the
+/// ucontext at RSP.
 std::optional<FrameRule> rule_of_signal_return(std::uint64_t pc, const FetchCode& fetch);
 
 }  // namespace zs::session

@@ -37,7 +37,8 @@ std::vector<Elf64_Phdr> segments_at(std::uint64_t start, TableBytes& bytes) {
   return segments;
 }
 
-/// What to add to an address of the image to have one of memory, if `area` is a segment of the image that begins at `start`.
+/// What to add to an address of the image to have one of memory, if `area` is a segment of the image that begins at
+/// `start`.
 std::optional<std::uint64_t> bias_of(const std::vector<Elf64_Phdr>& segments, const MappedArea& area) {
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;

@@ -156,7 +156,8 @@ const FrameRule* StackWalk::rule_at(const Place& place) {
   const MappedArea* const area = code_.find(place.in_function());
   if (area == nullptr) return nullptr;
   if (!area->is_of_a_file()) {
-    // A JIT's callers have their frame pointers in place; the innermost function may be about to set or to leave its own.
+    // A JIT's callers have their frame pointers in place; the innermost function may be about to set or to leave its
+    // own.
     const auto rule = place.returned_to ? std::nullopt : rule_of_code(place.pc, fetch_, kLongestWayOfJit);
     passing_ = rule.value_or(FrameRule::by_frame_pointer());
     return &passing_;
@@ -196,9 +197,11 @@ isa::Flow StackWalk::flow_at(std::uint64_t pc) {
   return flows_[pc] = flow;
 }
 
-/// `registers` are those behind the instruction at `ip`. Where that has gone to another function, the frame that `ip` belongs to is
+/// `registers` are those behind the instruction at `ip`. Where that has gone to another function, the frame that `ip`
+/// belongs to is
 /// put in place.
-/// returns whether `place` and `registers` are of the caller of the function that `ip` is in; otherwise they are of that function
+/// returns whether `place` and `registers` are of the caller of the function that `ip` is in; otherwise they are of
+/// that function
 bool StackWalk::begin(std::uint64_t ip, DwarfRegisters& registers, Stack& stack, Place& place) {
   const std::uint64_t next = registers[arch::kDwarfReturnAddress];
   place = {.pc = next, .returned_to = false};

@@ -1,6 +1,8 @@
-// The calls that a thread is in, found at the sample, where its registers and all of its stack are at hand: by the unwind
+// The calls that a thread is in, found at the sample, where its registers and all of its stack are at hand: by the
+// unwind
 // tables of the files that its code is of, as exceptions find their handlers; by following the code where there are
-// none; by frame pointers where that leads nowhere. It needs no frame pointers, no debug information and no copy of the stack.
+// none; by frame pointers where that leads nowhere. It needs no frame pointers, no debug information and no copy of
+// the stack.
 //
 // What is found once for an address is kept, so most frames cost a look-up and two reads of memory.
 // Not found: callers of code from a JIT that keeps no frame pointers.
@@ -36,7 +38,8 @@ class StackWalk {
   /// ip         of the sample: the instruction itself, or the one behind it, registers.ip
   /// registers  behind the instruction
   /// longest    entries at most, `ip` included
-  /// returns    innermost first. Callers are given by the last byte of their call instruction, so that they are in the function
+  /// returns    innermost first. Callers are given by the last byte of their call instruction, so that they are in the
+  ///            function
   ///            and on the line of the call; what a signal interrupted, by its very address
   std::vector<std::uint64_t> walk(std::uint64_t ip, const arch::RegisterFile& registers, std::size_t longest);
 

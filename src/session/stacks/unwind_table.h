@@ -1,4 +1,5 @@
-// The unwind tables of one file as it is mapped into the program: .eh_frame, found by its sorted index (.eh_frame_hdr) or,
+// The unwind tables of one file as it is mapped into the program: .eh_frame, found by its sorted index (.eh_frame_hdr)
+// or,
 // in static programs, which have none, read through once; or Go's.
 #pragma once
 
