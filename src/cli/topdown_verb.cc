@@ -23,6 +23,7 @@
 #include "cli/topdown_page.h"
 #include "cli/verb.h"
 #include "cli/words.h"
+#include "report/fit.h"
 #include "session/pmu_plan.h"
 
 namespace zs::cli {
@@ -101,10 +102,12 @@ std::string printed(const Options& options, const TopdownReport& report, const s
   const StatOptions& stat = options.stat;
   if (stat.json) return topdown_json(report);
   if (!stat.separator.empty()) return topdown_csv(report, stat.separator);
-  return back_end_line(stat.config, stat.pmus) + detail_line(stat.config, units) +
-         topdown_page(report, {.unicode = !options.ascii && locale_has_utf8(),
-                               .colour = use_colour(stat.colour_choice, descriptor),
-                               .descriptions = !options.no_descriptions});
+  const std::size_t width = terminal_width(descriptor);
+  const std::string page = topdown_page(report, {.unicode = !options.ascii && locale_has_utf8(),
+                                                 .colour = use_colour(stat.colour_choice, descriptor),
+                                                 .descriptions = !options.no_descriptions,
+                                                 .width = width});
+  return report::folded(back_end_line(stat.config, stat.pmus) + detail_line(stat.config, units) + page, width);
 }
 
 int run_topdown(const Arguments& arguments) {
