@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "arch/linear.h"
 #include "base/check.h"
 #include "engine/memory/copy_code.h"
 #include "engine/memory/guest_access.h"
@@ -43,6 +44,9 @@ static_assert(kFewestBudget > TranslationOptions::kMostBraked + Window::kBrakeBu
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
+/// So many system calls are a turn, too: each takes as long as some two thousand instructions. Who does hardly anything else would not let
+/// the others in before that, and never in the middle of its calls, where it has left its locks.
+constexpr std::uint64_t kCallsInTurn = 128;
 /// With a core model: what one thread did beyond the others' turns is played without them when it ends or waits.
 constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 /// Where it plays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of their accesses: some 100
@@ -52,6 +56,7 @@ constexpr std::uint64_t kQuantumContended = 64 * 4;
 constexpr std::uint64_t kMostPassed = std::uint64_t{1} << 23;
 
 constexpr std::uint64_t kLongestInstruction = 15;
+constexpr std::uint64_t kGeneralProtection = 13;  // the exception's number
 
 bool can_be_read(std::uint64_t address) {
   std::uint8_t byte;
@@ -65,6 +70,7 @@ std::uint64_t Runtime::dispatch() {
   entering_.store(false);
   if (run_.context.past_stop != 0) run_.context.trace_pointer -= kPastStops;
   run_.context.tripped = 0;
+  if (const std::uint64_t odd = std::exchange(odd_stack_pointer_, 0); odd != 0) run_.gpr(kRsp) = odd;
   if ((run_.context.flags & kTrapFlag) != 0) {
     run_.context.flags &= ~kTrapFlag;
     run_.thread->traps = true;
@@ -234,6 +240,10 @@ void Runtime::handle_exit(const Exit& exit) {
       thread.step.active = false;
       thread.pc = exit.pc;
       if (call_vsyscall(exit.pc)) break;
+      if (!arch::is_canonical(exit.pc)) {
+        raise_fault(SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+        break;
+      }
       // Whoever hears of the fault may put code there.
       run_.invalidate(exit.pc, exit.pc + kLongestInstruction);
       if (is_awaited(exit.pc)) {
@@ -326,11 +336,9 @@ bool Runtime::emulate_segment_base(const EmulatedForm& form, std::uint64_t pc) {
     if (!form.wide) reg &= UINT32_MAX;
     return true;
   }
-  constexpr unsigned kUnused = 64 - 48;
-  if (static_cast<std::uint64_t>(static_cast<std::int64_t>(value << kUnused) >> kUnused) != value) {  // not canonical
+  if (!arch::is_canonical(value)) {
     run_.thread->step.active = false;
     run_.thread->pc = pc;
-    constexpr std::uint64_t kGeneralProtection = 13;
     raise_fault(SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
     return false;
   }
@@ -403,6 +411,13 @@ std::uint64_t Runtime::turn_bytes() const {
   if (run_.thread->cpu.core == nullptr) return kQuantumRecords;
   return run_.counting.at_once && run_.lock.contended() && run_.thread->cpu.core->contends() ? kQuantumContended
                                                                                              : kQuantumModelled;
+}
+
+// The thread has made a system call. A modelled core's time does not go on in those.
+void Runtime::count_call_in_turn() {
+  if (run_.thread->cpu.core != nullptr || !run_.lock.contended()) return;
+  run_.ran += turn_bytes() / kCallsInTurn;
+  if (run_.ran >= turn_bytes()) quantum_over_ = true;
 }
 
 std::uint64_t Runtime::choose(std::uint32_t link_from) {

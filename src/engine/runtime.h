@@ -54,6 +54,7 @@ class Runtime final : public CodeSource, public CodeListener {
   std::uint64_t choose(std::uint32_t link_from);
   bool is_far(const Allowance& allowed) const;
   std::uint64_t turn_bytes() const;
+  void count_call_in_turn();
   std::uint64_t approach(std::uint64_t distance, std::uint32_t link_from);
   std::uint64_t stretch(const Allowance& allowed);
   void allow_passes();
@@ -112,6 +113,7 @@ class Runtime final : public CodeSource, public CodeListener {
   void let_kernel_deliver(int signal, const siginfo_t& info);
   KernelUcontext saved_registers() const;
   std::vector<std::byte> saved_xstate() const;
+  void begin_with_fresh_xstate();
   long sys_rt_sigaction(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size);
   long sys_rt_sigprocmask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
   long sys_sigaltstack(std::uint64_t stack, std::uint64_t old);
@@ -232,6 +234,7 @@ class Runtime final : public CodeSource, public CodeListener {
     std::uint64_t pc = 0;
   } stopped_;
   std::uint64_t far_lookup_ = 0;    // cache address of a direct lookup that left its table
+  std::uint64_t odd_stack_pointer_ = 0;  // the program's, where it is not canonical and a signal has left its code; 0 = none
   std::uint64_t private_page_ = 0;  // page whose write protection is lifted for one step
   bool fetch_shared_ = false;
   AddressRange fetch_range_{};              // last executable mapping fetched from

@@ -24,6 +24,7 @@
 #include <cstring>
 #include <utility>
 
+#include "arch/linear.h"
 #include "base/check.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/copy_code.h"
@@ -42,6 +43,11 @@ bool ignored_by_default(int signal) {
   return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
 }
 bool stops_by_default(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+/// RF, which the processor sets in what it saves of a fault, and not of a trap.
+constexpr std::uint64_t kResumeFlag = 0x10000;
+/// source: SDM vol. 3A, table "Exceptions and Interrupts": all that reach a program are faults but debug traps, INT3 and INTO.
+bool resumes_at_its_instruction(const Fault& fault) { return fault.trap_number != 1 && fault.trap_number != 3 && fault.trap_number != 4; }
 
 void real_sigaction(int signal, const KernelSigaction& action) {
   raw_syscall(SYS_rt_sigaction, signal, &action, nullptr, 8);
@@ -190,6 +196,12 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     return;
   }
   const bool in_code = run_.window.in_code(pc) && run_.lock.owner() == &thread;
+  // To one of the stubs. Where the program's stack pointer is no address the kernel cannot return with it (IRET faults).
+  const auto leave_to = [&](std::uint64_t stub) {
+    regs[REG_RIP] = static_cast<greg_t>(stub);
+    if (arch::is_canonical(static_cast<std::uint64_t>(regs[REG_RSP]))) return;
+    odd_stack_pointer_ = static_cast<std::uint64_t>(std::exchange(regs[REG_RSP], 0));
+  };
 
   // POPF has set the trap flag; behind the next instruction, which is the engine's, it goes.
   if (signal == SIGTRAP && info->si_code == TRAP_TRACE &&
@@ -204,7 +216,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
   if (misaligned_append || (in_code && signal == SIGSEGV && info->si_code > 0 &&
                             run_.window.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info->si_addr)))) {
     run_.context.guard_pc = pc;
-    regs[REG_RIP] = static_cast<greg_t>(run_.stubs.guard);
+    leave_to(run_.stubs.guard);
     return;
   }
   // An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
@@ -214,7 +226,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
         in_code && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
     if ((pc == 0 && entering_.load()) || left_table) {
       if (left_table) far_lookup_ = pc;
-      regs[REG_RIP] = static_cast<greg_t>(run_.stubs.indirect_miss);
+      leave_to(run_.stubs.indirect_miss);
       return;
     }
   }
@@ -259,7 +271,7 @@ void Runtime::on_signal(int signal, siginfo_t* info, void* raw_context) {
     fault.trap_number = static_cast<std::uint64_t>(regs[REG_TRAPNO]);
     fault.address = static_cast<std::uint64_t>(regs[REG_CR2]);
     fault.cache_pc = pc;
-    regs[REG_RIP] = static_cast<greg_t>(run_.stubs.fault);
+    leave_to(run_.stubs.fault);
     return;
   }
   if (is_synchronous(signal)) {  // sent by somebody
@@ -406,6 +418,12 @@ std::vector<std::byte> Runtime::saved_xstate() const {
   // A component in its initial state may not have been written; handlers read the area all the same.
   std::uint64_t components = 0;
   std::memcpy(&components, fp.data() + 512, 8);
+  if ((components & 1) == 0) {
+    constexpr std::uint16_t kInitialControl = 0x37F;
+    std::memset(fp.data(), 0, 24);
+    std::memset(fp.data() + 32, 0, 128);
+    std::memcpy(fp.data(), &kInitialControl, sizeof kInitialControl);
+  }
   if ((components & 2) == 0) std::memset(fp.data() + 160, 0, 256);
   if ((components & 4) == 0 && xsave_size >= 832) std::memset(fp.data() + 576, 0, 256);
   FpSoftwareBytes software{};
@@ -416,6 +434,19 @@ std::vector<std::byte> Runtime::saved_xstate() const {
   std::memcpy(fp.data() + kFpSoftwareOffset, &software, sizeof software);
   std::memcpy(fp.data() + xsave_size, &kFpMagic2, 4);
   return fp;
+}
+
+// Of a handler: that of a new program. What the interrupted code may touch by protection keys stays.
+// source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
+void Runtime::begin_with_fresh_xstate() {
+  auto* const area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
+  constexpr std::uint64_t kProtectionKeys = 1u << 9;
+  constexpr std::uint32_t kInitialMxcsr = 0x1F80;
+  std::uint64_t components;
+  std::memcpy(&components, area + 512, 8);
+  components &= kProtectionKeys;
+  std::memcpy(area + 512, &components, 8);
+  std::memcpy(area + 24, &kInitialMxcsr, sizeof kInitialMxcsr);
 }
 
 // source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
@@ -445,6 +476,7 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
     c.err = fault->error_code;
     c.trapno = fault->trap_number;
     c.cr2 = fault->address;
+    if (resumes_at_its_instruction(*fault)) c.registers[REG_EFL] |= kResumeFlag;
   }
   c.oldmask = thread.mask;
   c.fpstate = fpstate;
@@ -464,6 +496,7 @@ bool Runtime::push_frame(int signal, const siginfo_t& info, const KernelSigactio
   thread.pc = action.handler;
   run_.context.flags &= ~std::uint64_t{0x10400};  // DF, RF
   thread.traps = thread.step_traps = false;
+  begin_with_fresh_xstate();
   return true;
 }
 

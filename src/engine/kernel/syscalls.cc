@@ -123,6 +123,7 @@ void Runtime::handle_syscall(const Exit& exit) {
   }
   if (outcome.set_result) run_.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
   accountant_.steps.retire(true);
+  count_call_in_turn();
 }
 
 // Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
