@@ -59,6 +59,6 @@ int main(void) {
   }
   enough = 1;
   pthread_join(other, NULL);
-  printf("%d turns, signals came: %d\n", TURNS, came != 0);
+  printf("%d turns\n", TURNS);
   return 0;
 }

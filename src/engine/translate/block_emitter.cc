@@ -16,14 +16,16 @@ constexpr Gpr kFarBases[] = {kRcx, kRdx, kRbx, kRsi, kRdi, kRax};
 
 /// The base that takes the place of RIP is one of the first eight registers; with RIP the bit says nothing, and may be set.
 void clear_base_extension(const Insn& insn, std::uint8_t (&bytes)[16]) {
-  constexpr unsigned kInverted = 0x20;  // VEX.B, EVEX.B
+  constexpr std::uint8_t kVex3 = 0xC4, kEvex = 0x62;
+  constexpr unsigned kInverted = 0x20;  // VEX.B, EVEX.B, between that byte and the one with vvvv
+  if (insn.vvvv_at != 0) {
+    const bool has_extension =
+        insn.vvvv_at >= 2 && (bytes[insn.vvvv_at - 2] == kVex3 || bytes[insn.vvvv_at - 2] == kEvex);
+    if (has_extension) bytes[insn.vvvv_at - 1] |= kInverted;
+    return;
+  }
   for (unsigned at = 0; at < insn.opcode_at; ++at) {
-    if (bytes[at] == 0xC4 || bytes[at] == 0x62) {
-      bytes[at + 1] |= kInverted;
-      return;
-    }
-    if (bytes[at] == 0xC5) return;
-    if ((bytes[at] & 0xF0u) == 0x40) bytes[at] &= 0xFEu;
+    if ((bytes[at] & 0xF0u) == 0x40) bytes[at] &= 0xFEu;  // REX
   }
 }
 
