@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "arch/linear.h"
 #include "base/check.h"
 #include "engine/memory/copy_code.h"
 
@@ -50,6 +51,7 @@ void BlockExits::handle(const Exit& exit) {
 void BlockExits::handle_unfetchable(std::uint64_t pc) {
   Run& run = kernel_.run;
   if (kernel_.calls.call_vsyscall(pc)) return;
+  if (!arch::is_canonical(pc)) return kernel_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, 13);
   // Whoever hears of the fault may put code there.
   run.invalidate(pc, pc + kLongestInstruction);
   if (kernel_.awaited.contains(pc)) return kernel_.awaited.touch_without_lock({pc, pc + kLongestInstruction}, false);

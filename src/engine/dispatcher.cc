@@ -27,6 +27,7 @@ std::uint64_t Dispatcher::dispatch() {
   kernel_.entry.end();
   if (run_.context.past_stop != 0) run_.context.trace_pointer -= kPastStops;
   run_.context.tripped = 0;
+  if (const std::uint64_t odd = kernel_.entry.take_odd_stack_pointer(); odd != 0) run_.gpr(kRsp) = odd;
   if ((run_.context.flags & kTrapFlag) != 0) {
     run_.context.flags &= ~kTrapFlag;
     run_.thread->traps = true;
@@ -155,6 +156,7 @@ void Dispatcher::leave_at_fault() {
 void Dispatcher::handle_exit(const Exit& exit) {
   if (exit.kind == ExitKind::Horizon) quantum_over_ = true;
   exits_.handle(exit);
+  if (exit.kind == ExitKind::Syscall && stretches_.call_ends_turn()) quantum_over_ = true;
 }
 
 // Behind the instruction the program is where its trap flag brings it.

@@ -19,6 +19,9 @@ static_assert(kFewestBudget > TranslationOptions::kMostBraked + Window::kBrakeBu
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
+/// So many system calls are a turn, too: each takes as long as some two thousand instructions. Who does hardly anything else would not let
+/// the others in before that, and never among its calls, where it has left its locks.
+constexpr std::uint64_t kCallsInTurn = 128;
 /// With a core model: what one thread did beyond the others' turns is played without them when it ends or waits.
 constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 /// Where it plays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of their accesses: some 100
@@ -39,6 +42,12 @@ std::uint64_t Stretches::turn_bytes() const {
   if (run_.thread->cpu.core == nullptr) return kQuantumRecords;
   return run_.counting.at_once && run_.lock.contended() && run_.thread->cpu.core->contends() ? kQuantumContended
                                                                                              : kQuantumModelled;
+}
+
+bool Stretches::call_ends_turn() {
+  if (run_.thread->cpu.core != nullptr || !run_.lock.contended()) return false;
+  run_.ran += turn_bytes() / kCallsInTurn;
+  return run_.ran >= turn_bytes();
 }
 
 std::uint64_t Stretches::begin(const Allowance& allowed) {

@@ -36,11 +36,17 @@ class CodeEntry {
   void note_far_lookup(std::uint64_t at) { far_lookup_ = at; }
   std::uint64_t take_far_lookup() { return std::exchange(far_lookup_, 0); }
 
+  /// The program's stack pointer, where it is not canonical and a handler has left translated code: the kernel cannot go on with it.
+  void keep_odd_stack_pointer(std::uint64_t value) { odd_stack_pointer_ = value; }
+  /// 0: there was none
+  std::uint64_t take_odd_stack_pointer() { return std::exchange(odd_stack_pointer_, 0); }
+
  private:
   Run& run_;
   std::atomic<bool> entering_{false};
   std::atomic<bool> tripped_{false};  // the trace is unmapped so that the next append faults
   std::uint64_t far_lookup_ = 0;
+  std::uint64_t odd_stack_pointer_ = 0;
 };
 
 }  // namespace zs::engine

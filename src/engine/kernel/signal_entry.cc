@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "arch/linear.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/kernel/signal_frame.h"
 #include "engine/kernel/signal_gate.h"
@@ -101,6 +102,13 @@ bool SignalEntry::is_for_tracer(Thread& thread, int signal, const siginfo_t& inf
   return true;
 }
 
+// The kernel returns with IRET, which faults where the stack pointer is no address.
+void SignalEntry::leave_code_for(std::uint64_t stub, greg_t* regs) {
+  go_on_at(regs, stub);
+  if (!arch::is_canonical(static_cast<std::uint64_t>(regs[REG_RSP])))
+    entry_.keep_odd_stack_pointer(static_cast<std::uint64_t>(std::exchange(regs[REG_RSP], 0)));
+}
+
 // A trap or fault that the engine has asked for: behind POPF, and at the end of the trace.
 bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& info, greg_t* regs) {
   // POPF has set the trap flag; behind the next instruction, which is the engine's, it goes.
@@ -118,7 +126,7 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
                         run_.window.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info.si_addr));
   if (!misaligned_append && !at_guard) return false;
   run_.context.guard_pc = pc;
-  go_on_at(regs, run_.stubs.guard);
+  leave_code_for(run_.stubs.guard, regs);
   return true;
 }
 
@@ -131,7 +139,7 @@ bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& i
       in_code(thread, pc) && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
   if (!(pc == 0 && entry_.begun()) && !left_table) return false;
   if (left_table) entry_.note_far_lookup(pc);
-  go_on_at(regs, run_.stubs.indirect_miss);
+  leave_code_for(run_.stubs.indirect_miss, regs);
   return true;
 }
 
@@ -161,7 +169,7 @@ void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs
   fault.trap_number = static_cast<std::uint64_t>(regs[REG_TRAPNO]);
   fault.address = static_cast<std::uint64_t>(regs[REG_CR2]);
   fault.cache_pc = pc;
-  go_on_at(regs, run_.stubs.fault);
+  leave_code_for(run_.stubs.fault, regs);
 }
 
 // returns whether the thread has something to look at now

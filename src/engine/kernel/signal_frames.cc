@@ -6,6 +6,16 @@
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
+namespace {
+
+/// RF, which the processor sets in what it saves of a fault, and not of a trap.
+constexpr std::uint64_t kResumeFlag = 0x10000;
+/// source: SDM vol. 3A, table "Exceptions and Interrupts": all that reach a program are faults but debug traps, INT3 and INTO.
+bool resumes_at_its_instruction(const Fault& fault) {
+  return fault.trap_number != 1 && fault.trap_number != 3 && fault.trap_number != 4;
+}
+
+}  // namespace
 
 bool SignalFrames::on_alternate_stack(std::uint64_t sp) const {
   const stack_t& alternate = run_.thread->alternate;
@@ -32,6 +42,12 @@ std::vector<std::byte> SignalFrames::saved_xstate() const {
   // A component in its initial state may not have been written; handlers read the area all the same.
   std::uint64_t components = 0;
   std::memcpy(&components, fp.data() + 512, 8);
+  if ((components & 1) == 0) {
+    constexpr std::uint16_t kInitialControl = 0x37F;
+    std::memset(fp.data(), 0, 24);
+    std::memset(fp.data() + 32, 0, 128);
+    std::memcpy(fp.data(), &kInitialControl, sizeof kInitialControl);
+  }
   if ((components & 2) == 0) std::memset(fp.data() + 160, 0, 256);
   if ((components & 4) == 0 && xsave_size >= 832) std::memset(fp.data() + 576, 0, 256);
   FpSoftwareBytes software{};
@@ -71,6 +87,7 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
     c.err = fault->error_code;
     c.trapno = fault->trap_number;
     c.cr2 = fault->address;
+    if (resumes_at_its_instruction(*fault)) c.registers[REG_EFL] |= kResumeFlag;
   }
   c.oldmask = thread.mask;
   c.fpstate = fpstate;
@@ -90,7 +107,21 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
   thread.pc = action.handler;
   run_.context.flags &= ~std::uint64_t{0x10400};  // DF, RF
   thread.traps = thread.step_traps = false;
+  begin_with_fresh_xstate();
   return true;
+}
+
+// Of a handler: that of a new program. What the interrupted code may touch by protection keys stays.
+// source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
+void SignalFrames::begin_with_fresh_xstate() {
+  auto* const area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
+  constexpr std::uint64_t kProtectionKeys = 1u << 9;
+  constexpr std::uint32_t kInitialMxcsr = 0x1F80;
+  std::uint64_t components;
+  std::memcpy(&components, area + 512, 8);
+  components &= kProtectionKeys;
+  std::memcpy(area + 512, &components, 8);
+  std::memcpy(area + 24, &kInitialMxcsr, sizeof kInitialMxcsr);
 }
 
 bool SignalFrames::restore() {

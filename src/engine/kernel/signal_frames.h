@@ -28,6 +28,7 @@ class SignalFrames {
 
  private:
   bool on_alternate_stack(std::uint64_t sp) const;
+  void begin_with_fresh_xstate();
   bool restore_xstate(std::uint64_t at);
 
   Run& run_;
