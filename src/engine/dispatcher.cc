@@ -412,6 +412,7 @@ std::uint64_t Runtime::choose(std::uint32_t link_from) {
     // Near an overflow blocks end of themselves, and not at the end of a turn.
     if ((std::exchange(quantum_over_, false) || run_.counting.at_once) && run_.ran >= quantum) {
       run_.ran = 0;
+      end_turn();
       const std::uint64_t generation = run_.code_generation();
       if (run_.lock.contended()) yield();
       if (turns_.wanted()) compute_in_turn(thread);

@@ -173,6 +173,8 @@ class Runtime final : public CodeSource, public CodeListener {
   // ---- futexes (futex.cc)
   std::optional<long> sys_futex(const long (&a)[6]);
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
+  long sleep_until_turn(Thread& thread, const long (&a)[6]);
+  void end_turn();
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
   void clear_thread_word(Thread& thread);
   void leave_robust_list(const Thread& thread);
@@ -209,6 +211,9 @@ class Runtime final : public CodeSource, public CodeListener {
   SharedTracing tracing_{run_};
   TranslationCache cache_{run_};
   FutexWaiters waiters_;
+  /// Turns that threads have ended: with --virtual-time what limits of waits at futexes are measured in.
+  std::uint64_t turns_ended_ = 0;
+  std::int64_t limit_of_wait_ = 0;  // nanoseconds, of the wait that is about to begin
   VirtualClock clock_;
   ProcessTurns turns_;
   struct EngineStacks {
