@@ -84,6 +84,7 @@ struct StepInProgress {
   arch::CoreSignals signals;          // what the instruction added
   arch::AccessOutcome load, store;
   bool mispredicted = false;
+  std::uint64_t branch_cycle = 0;  // arch::CoreFeed::cycle_of_branch
 };
 
 /// EFLAGS.TF.

@@ -211,6 +211,8 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
       const long result = run_.map.mmap(u(0), u(1), i32(2), i32(3), i32(4), u(5));
       fetch_range_ = {};
       if (!is_error(result) && (i32(3) & MAP_FIXED) != 0) accountant_.core.unmapped(u(0), u(1));
+      if (!is_error(result) && (i32(3) & MAP_HUGETLB) != 0)
+        accountant_.core.large_pages(static_cast<std::uint64_t>(result), u(1), true);
       if (!is_error(result)) report_mapping(static_cast<std::uint64_t>(result), u(1));
       return {result};
     }
@@ -242,7 +244,12 @@ Runtime::Outcome Runtime::answer(long number, const long (&a)[6]) {
       if (result == 0 && (i32(2) & PROT_EXEC) != 0) report_mapping(u(0), u(1));
       return {result};
     }
-    case SYS_madvise: return {run_.map.madvise(u(0), u(1), i32(2))};
+    case SYS_madvise: {
+      const long result = run_.map.madvise(u(0), u(1), i32(2));
+      const bool large = i32(2) == MADV_HUGEPAGE;
+      if (result == 0 && (large || i32(2) == MADV_NOHUGEPAGE)) accountant_.core.large_pages(u(0), u(1), large);
+      return {result};
+    }
     case SYS_msync: return {run_.map.msync(u(0), u(1), i32(2))};
     case SYS_brk: {
       const std::uint64_t before = run_.map.brk_end();
