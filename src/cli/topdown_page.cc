@@ -42,6 +42,11 @@ constexpr std::array kSuggestions{
     Suggestion{"Heavy_Operations",   "idq.ms_uops",                   "zeroskid record -e idq.ms_uops -- {}"},
     Suggestion{"Light_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
     Suggestion{"Wrong_Path",         "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
+    Suggestion{"L1_Bound",           "ld_blocks.store_forward",       "zeroskid record -e ld_blocks.store_forward -- {}"},
+    Suggestion{"L2_Bound",           "mem_load_retired.l2_hit",       "zeroskid record -e mem_load_retired.l2_hit:pp -- {}"},
+    Suggestion{"L3_Bound",           "mem_load_retired.l3_hit",       "zeroskid record -e mem_load_retired.l3_hit:pp -- {}"},
+    Suggestion{"DRAM_Bound",         "mem_load_retired.l3_miss",      "zeroskid record -e mem_load_retired.l3_miss:pp -- {}"},
+    Suggestion{"Store_Bound",        "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
     Suggestion{"Store_Buffer",       "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
     Suggestion{"Other_Stalls",       "mem_inst_retired.all_loads",    "zeroskid mem record -- {}"},
 };
@@ -132,22 +137,20 @@ std::vector<const TopdownNode*> deepest_marked(const std::vector<TopdownNode>& n
 
 std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const Counted& counted) {
   std::vector<TopdownNode> nodes;
-  const auto add = [&](const StatMetric& metric, const TopdownNode* parent) {
-    TopdownNode node{.metric = &metric, .level = parent == nullptr ? 1U : 2U};
+  const auto add = [&](const auto& add_parts, const StatMetric& metric, const TopdownNode* parent) -> void {
+    TopdownNode node{.metric = &metric, .level = parent == nullptr ? 1 : parent->level + 1};
     if (metric.has_number()) {
       node.share = estimate_of(counted, metric);
       node.marked =
           has_share(node) && node.share.value > metric.counted.metric().above && (parent == nullptr || parent->marked);
     }
     nodes.push_back(node);
-    return node;
+    for (const StatMetric& part : metrics) {
+      if (part.counted.metric().parent == metric.name()) add_parts(add_parts, part, &node);
+    }
   };
   for (const StatMetric& metric : metrics) {
-    if (!metric.counted.metric().in_group("TopdownL1")) continue;
-    const TopdownNode parent = add(metric, nullptr);
-    for (const StatMetric& part : metrics) {
-      if (part.counted.metric().parent == metric.name()) add(part, &parent);
-    }
+    if (metric.counted.metric().in_group("TopdownL1")) add(add, metric, nullptr);
   }
   return nodes;
 }

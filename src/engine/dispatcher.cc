@@ -191,6 +191,7 @@ void Dispatcher::end_turn(std::uint32_t& link_from) {
   if (!std::exchange(quantum_over_, false) && !run_.counting.at_once) return;
   if (run_.ran < stretches_.turn_bytes()) return;
   run_.ran = 0;
+  kernel_.futexes.turn_ended();
   const std::uint64_t generation = run_.code_generation();
   if (run_.lock.contended()) kernel_.turns.yield();
   if (kernel_.process_turns.wanted()) kernel_.turn_calls.compute(*run_.thread);

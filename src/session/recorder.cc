@@ -273,6 +273,7 @@ class Recorder::Thread final : public PmuClient {
     sample.event = counter.event;
     sample.pid = who_.pid;
     sample.tid = who_.tid;
+    if (core_ != nullptr) sample.cpu = core_->core_number();
     sample.period = period * weight_of(counter);
     sample.ip = registers.ip;
     return sample;

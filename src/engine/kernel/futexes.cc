@@ -15,6 +15,9 @@ namespace zs::engine {
 namespace {
 
 constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY;
+constexpr std::int64_t kBillion = 1'000'000'000;
+/// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times of samples.
+constexpr std::uint64_t kTurnNanoseconds = 262144;
 
 /// What FUTEX_WAKE_OP does to the second word, packed into its last argument.
 /// source: futex(2), "FUTEX_WAKE_OP"; Linux, futex_atomic_op_inuser() for what it does not say.
@@ -131,7 +134,6 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
     const auto given = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
     if (!given) return -EFAULT;
     timeout = *given;
-    constexpr std::int64_t kBillion = 1'000'000'000;
     if (timeout[0] < 0 || timeout[1] < 0 || timeout[1] >= kBillion) return -EINVAL;
   }
   const auto now = read_guest_value<std::uint32_t>(key.address);
@@ -139,24 +141,41 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
 
   Thread& thread = *run_.thread;
+  const bool limited = run_.config.virtual_time && a[3] != 0;
   run_.observer().flush(run_.ids.shown(thread.id));
-  waiters_.add(thread, key, bits);
+  const std::uint64_t turns = static_cast<std::uint64_t>(thread.limit_of_wait) / kTurnNanoseconds;
+  waiters_.add(thread, key, bits, limited ? turns_ended_ + turns + 1 : FutexWaiters::kForEver);
+  if (limited) timeout = {thread.limit_of_wait / kBillion, thread.limit_of_wait % kBillion};
+  const long operation = limited ? FUTEX_WAIT : a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME);
   thread.may_run.store(0);
   turns_.give_up_to_wait();
-  // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
-  const long until_turn[6] = {reinterpret_cast<long>(&thread.may_run),
-                              (a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME)) | FUTEX_PRIVATE_FLAG,
-                              0,
-                              a[3] == 0 ? 0 : reinterpret_cast<long>(timeout.data()),
-                              0,
-                              static_cast<long>(kAnyBit)};
-  long result = 0;
-  do {
-    result = zs_interruptible_syscall(SYS_futex, until_turn, &thread.pending);
-  } while (result == 0 && thread.may_run.load() == 0);  // nobody changed the word: the kernel may wake without a reason
+  const long result =
+      sleep_until_turn(thread, {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG, 0,
+                                a[3] == 0 ? 0 : reinterpret_cast<long>(timeout.data()), 0, static_cast<long>(kAnyBit)});
   turns_.come_back(thread);
-  if (!waiters_.remove(thread)) return 0;
+  if (!waiters_.remove(thread)) return waiters_.take_expired(thread) ? -ETIMEDOUT : 0;
   return result == -EAGAIN ? 0 : result;
+}
+
+// This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
+long Futexes::sleep_until_turn(Thread& thread, const long (&a)[6]) {
+  // With --virtual-time the host's clock ends a wait only where nobody computes, so that nothing else can (turn_ended()).
+  const auto others_compute = [this] { return run_.lock.owner() != nullptr || run_.lock.contended(); };
+  while (true) {
+    const long result = zs_interruptible_syscall(SYS_futex, a, &thread.pending);
+    if (thread.may_run.load() != 0) return result;
+    if (result == 0) continue;  // nobody changed the word: the kernel may wake without a reason
+    if (result != -ETIMEDOUT || !run_.config.virtual_time || !others_compute()) return result;
+  }
+}
+
+// The end of a turn is a place in the program, so waits whose limit has passed end here.
+void Futexes::turn_ended() {
+  ++turns_ended_;
+  waiters_.expire(turns_ended_, [this](Thread& thread) {
+    core_.runs_after_this(thread);
+    run_.lock.give_place(thread);
+  });
 }
 
 }  // namespace zs::engine

@@ -22,17 +22,22 @@ class Futexes {
   std::optional<long> call(const long (&a)[6]);
   /// The thread ends: its word is cleared as the kernel does it, but now, so that who waits for it gets a place now.
   void clear_word_of(Thread& thread);
+  /// The thread that runs has computed for a turn.
+  void turn_ended();
   /// In a forked child nobody waits.
   void forget_waiters() { waiters_.clear(); }
 
  private:
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
+  long sleep_until_turn(Thread& thread, const long (&a)[6]);
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
 
   Run& run_;
   CoreFeeder& core_;
   ThreadTurns& turns_;
   FutexWaiters waiters_;
+  /// Turns that threads have ended: with --virtual-time what limits of waits at futexes are measured in.
+  std::uint64_t turns_ended_ = 0;
 };
 
 }  // namespace zs::engine

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "engine/kernel/call_table.h"
 #include "engine/raw_syscall.h"
@@ -22,12 +23,14 @@ bool is_quick(const Call& call, const long (&a)[6]) {
          operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
 }
 
-/// Whether it is over at once: of a regular file always; a few bytes also go into a pipe or a socket that has room. What can be
-/// read there now may be gone to another process by then.
+/// Whether it is over at once: of a regular file and of a memory device (/dev/null and its kin) always; a few bytes also go into a
+/// pipe or a socket that has room. What can be read there now may be gone to another process by then.
 bool is_over_at_once(int fd, bool writes_few_bytes) {
+  constexpr unsigned kMemoryDevices = 1;  // source: Linux, admin-guide/devices.txt
   struct stat about {};
   if (raw_syscall(SYS_fstat, fd, &about) != 0) return true;
   if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return true;
+  if (S_ISCHR(about.st_mode) && major(about.st_rdev) == kMemoryDevices) return true;
   pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
   return writes_few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
 }

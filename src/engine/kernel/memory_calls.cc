@@ -15,6 +15,8 @@ Outcome mmap(GuestKernel& kernel, const CallArguments& made) {
   kernel.code.forget_mapping();
   if (is_error(result)) return {result};
   if ((made.i32(3) & MAP_FIXED) != 0) kernel.accountant.core.unmapped(made.u(0), made.u(1));
+  if ((made.i32(3) & MAP_HUGETLB) != 0)
+    kernel.accountant.core.large_pages(static_cast<std::uint64_t>(result), made.u(1), true);
   kernel.mappings.report(static_cast<std::uint64_t>(result), made.u(1));
   return {result};
 }
@@ -52,7 +54,11 @@ Outcome mprotect(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome madvise(GuestKernel& kernel, const CallArguments& made) {
-  return {kernel.run.map.madvise(made.u(0), made.u(1), made.i32(2))};
+  const long result = kernel.run.map.madvise(made.u(0), made.u(1), made.i32(2));
+  const bool large = made.i32(2) == MADV_HUGEPAGE;
+  if (result == 0 && (large || made.i32(2) == MADV_NOHUGEPAGE))
+    kernel.accountant.core.large_pages(made.u(0), made.u(1), large);
+  return {result};
 }
 
 Outcome msync(GuestKernel& kernel, const CallArguments& made) {

@@ -112,6 +112,7 @@ Outcome VirtualCalls::wait(const Call& call, const CallArguments& made) {
     until = timespec_of(host_time(*clock) + limit);
     changed[call.limit.argument] = reinterpret_cast<long>(until.data());
   }
+  run_.thread->limit_of_wait = limit;
   const std::int64_t host_began = host_time(CLOCK_MONOTONIC);
   const Outcome outcome = next_.answer({call.number, changed});
   if (outcome.result == call.limit.when_over)

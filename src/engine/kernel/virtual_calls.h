@@ -1,6 +1,7 @@
 // --virtual-time: what system calls tell of the host's clocks, of its load and of chance is answered from what the program did.
 //   * Clocks show the run's own time (virtual_clock.h). A wait takes the host's time, and moves the clock on by what the program asked
-//     for; only one that a signal ended moves it by what it took, because nothing else says how long that was.
+//     for; only one that a signal ended moves it by what it took, because nothing else says how long that was. At a futex it takes
+//     the time that the other threads compute, a turn being a quarter of a millisecond, as long as one of them does (futexes.cc).
 //   * A point in time that the program waits for is one of its own clock: the kernel is given the same distance from now.
 //   * Random bytes are a stream of the run's.
 //   * Reading a file changes when it was last read, so the next run would see another time: access times are those of the last change.
