@@ -155,6 +155,8 @@ class CoreFeed {
   virtual void play_on() {}
   /// Nothing of what comes next begins before that cycle: another thread woke or started this one then.
   virtual void wait_until([[maybe_unused]] std::uint64_t cycle) {}
+  /// Which of the machine's cores the thread runs on.
+  virtual unsigned core_number() const { return 0; }
   /// Cores have taken lines from each other not long ago: what this one sees depends on the order in which they get there.
   virtual bool contends() { return false; }
 
@@ -175,6 +177,17 @@ class CoreFeed {
     return false;
   }
 
+  /// The core cycle in which the code behind that branch was reached; 0 where that is not known.
+  virtual std::uint64_t cycle_of_branch([[maybe_unused]] std::size_t back, [[maybe_unused]] std::uint64_t pc) const {
+    return 0;
+  }
+
+  /// Whether waited_for() will be asked. What passes meanwhile is played more slowly.
+  virtual void watch_retirement([[maybe_unused]] bool on) {}
+  /// The address of the oldest instruction of this thread that had not retired in the cycle so many before the newest of its signals; 0
+  /// where that is not known, or no older one than what comes next.
+  virtual std::uint64_t waited_for([[maybe_unused]] std::uint64_t cycles_ago) const { return 0; }
+
   /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load is
   /// tagged at a time; a seeded pseudo-random few of those that follow are passed over, then those until it has its data.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;
@@ -190,6 +203,9 @@ class CoreFeed {
 
   /// [first, last) is unmapped or remapped; both are linear addresses.
   virtual void unmapped(std::uint64_t first, std::uint64_t last) = 0;
+  /// What is touched for the first time of [first, last) from now on lies in 2 MiB pages, where whole ones fit; or does not any more.
+  virtual void large_pages([[maybe_unused]] std::uint64_t first, [[maybe_unused]] std::uint64_t last,
+                           [[maybe_unused]] bool wanted) {}
 };
 
 }  // namespace zs::arch

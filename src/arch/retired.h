@@ -89,6 +89,7 @@ struct Retired : InsnFacts {
   // What only a core model knows. Absent: there is none, and records say so.
   AccessOutcome load, store;             // the last of each
   const CoreSignals* signals = nullptr;  // what this instruction added
+  std::uint64_t branch_cycle = 0;        // as TakenBranch::cycle
 
   static constexpr std::uint8_t kSameCpl = 0xFF;
 };
@@ -109,6 +110,7 @@ struct TakenBranch {
   std::uint8_t cpl_from = 3;
   std::uint8_t cpl_to = 3;
   TransferCause cause = TransferCause::Instruction;
+  std::uint64_t cycle = 0;  // of its core, in which it was left behind; 0: not known here, the PMU's clock may
 };
 
 /// General registers in the order of a legacy PEBS record (SDM vol. 3B, "PEBS Record Format"), after retirement.

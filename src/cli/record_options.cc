@@ -32,7 +32,7 @@ constexpr std::uint64_t kLeastThreshold = 3;   // the smallest latency that can 
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
-  bool no_heap = false, frame_pointers = false, any_branch = false, data = false, weight = false, raw = false;
+  bool no_heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
   std::string callchain, branches, registers;
   RecordKind kind = RecordKind::Plain;
   std::string accesses = "load,store";  // RecordKind::Memory
@@ -45,6 +45,7 @@ struct Words {
 profile::CallchainMode mode_in_file(Callchain mode) {
   switch (mode) {
     case Callchain::None: return profile::CallchainMode::None;
+    case Callchain::Exact:
     case Callchain::FramePointers: return profile::CallchainMode::FramePointers;
     case Callchain::Dwarf: return profile::CallchainMode::Dwarf;
     case Callchain::LbrCallStack: return profile::CallchainMode::LastBranches;
@@ -156,9 +157,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.heap_blocks = words.kind == RecordKind::Memory && !words.no_heap;
   out.config.raw_records = out.description.raw_records = words.raw;
 
-  const std::string callchain = !words.callchain.empty() ? words.callchain : words.frame_pointers ? "fp" : "";
-  if (!callchain.empty()) {
-    const auto choice = parse_callchain(callchain);
+  if (words.stacks) out.config.callchain = Callchain::Exact;
+  if (!words.callchain.empty()) {
+    const auto choice = parse_callchain(words.callchain);
     if (!choice) return choice.error();
     out.config.callchain = choice->mode;
     out.config.stack_bytes = choice->stack_bytes;
@@ -260,6 +261,7 @@ Result<std::vector<std::string>> memory_events(const std::string& types, std::ui
 }
 
 Result<CallchainChoice> parse_callchain(const std::string& text) {
+  if (text == "exact") return CallchainChoice{.mode = Callchain::Exact};
   if (text == "fp") return CallchainChoice{.mode = Callchain::FramePointers};
   if (text == "lbr") return CallchainChoice{.mode = Callchain::LbrCallStack};
   if (text == "dwarf") return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = kUsualStackBytes};
@@ -274,7 +276,7 @@ Result<CallchainChoice> parse_callchain(const std::string& text) {
     }
     return CallchainChoice{.mode = Callchain::Dwarf, .stack_bytes = bytes};
   }
-  return Error{"--call-graph " + text + ": no such way to get call chains", "fp, dwarf, dwarf,SIZE, or lbr"};
+  return Error{"--call-graph " + text + ": no such way to get call chains", "exact, fp, dwarf, dwarf,SIZE, or lbr"};
 }
 
 namespace {
@@ -338,8 +340,9 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   line.number("-c,--count", words.count, 1, "N", "One sample every N events");
   line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
   line.group("What a sample holds");
-  line.flag("-g", words.frame_pointers, "The call chain, by frame pointers");
-  line.value("--call-graph", words.callchain, "fp|dwarf[,BYTES]|lbr", "The call chain, and how it is found");
+  line.flag("-g", words.stacks, "The call chain, exact: of any program, whatever it was compiled with");
+  line.value("--call-graph", words.callchain, "exact|fp|dwarf[,BYTES]|lbr",
+             "The call chain as perf finds it: by frame pointers, from a copy of the stack, from the LBR");
   line.flag("-b,--branch-any", words.any_branch, "The last taken branches");
   line.value("-j,--branch-filter", words.branches, "KIND[,KIND...]",
              "The last branches of some kinds: any, any_call, any_ret, call, cond, ind_call,\nind_jmp; u");

@@ -74,7 +74,7 @@ TEST(RecordOptions, EventsOfSeveralListsAndGroupsKeepTheirPlaces) {
 }
 
 TEST(RecordOptions, CallChainsComeInFourWays) {
-  EXPECT_EQ(parse({"-g", "ls"}).options.config.callchain, session::Callchain::FramePointers);
+  EXPECT_EQ(parse({"-g", "ls"}).options.config.callchain, session::Callchain::Exact);
   EXPECT_EQ(parse({"--call-graph", "fp", "ls"}).options.config.callchain, session::Callchain::FramePointers);
   EXPECT_EQ(parse({"--call-graph", "lbr", "ls"}).options.config.callchain, session::Callchain::LbrCallStack);
   EXPECT_EQ(parse({"--call-graph=dwarf", "ls"}).options.config.stack_bytes, 8192U);
@@ -164,7 +164,7 @@ TEST(RecordOptions, WhatContradictsItselfIsRefused) {
 
 TEST(RecordOptions, ValuesOutsideTheirListsAreRefusedWithTheList) {
   EXPECT_EQ(refused({"--call-graph", "magic", "ls"}),
-            "zeroskid: --call-graph magic: no such way to get call chains\nhint: fp, dwarf, dwarf,SIZE, or lbr\n");
+            "zeroskid: --call-graph magic: no such way to get call chains\nhint: exact, fp, dwarf, dwarf,SIZE, or lbr\n");
   EXPECT_EQ(refused({"--call-graph", "dwarf,100000", "ls"}),
             "zeroskid: --call-graph dwarf,100000: the stack size must be a multiple of 8 up to 57344\n"
             "hint: --call-graph dwarf takes 8192\n");

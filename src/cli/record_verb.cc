@@ -47,7 +47,7 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
     text += "[ zeroskid record: " + with_separators(s.pmis) + " PMIs, " + with_separators(s.records) +
             " PEBS records, " + with_separators(s.lost) + " lost ]\n";
   }
-  write_all(STDERR_FILENO, text);
+  write_prose(STDERR_FILENO, text);
   if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
   if (sink.samples() == 0) say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
@@ -84,7 +84,7 @@ int run(const Arguments& arguments, RecordKind kind) {
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   Collector collector(sink, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
-  if (!options.quiet) write_all(STDERR_FILENO, back_end_line(options.config, options.pmus));
+  if (!options.quiet) write_prose(STDERR_FILENO, back_end_line(options.config, options.pmus));
   say_cost(options.config, options.quiet, options.verbose);
   ProgramEnd end;
   if (!run_and_collect(program, options.config, collector, signals, end)) {

@@ -58,8 +58,8 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.flag("--show-total-period", options.periods, "A column with the sum of periods");
   line.flag("-b,--branch-stack", options.branches, "Show the branches of the samples, not their places");
   line.flag("--no-branch-stack", options.no_branches, "Show places, also of a recording made with -b");
-  line.flag("--inline", options.inlines, "Show inlined functions in every call chain");
-  line.flag("--no-inline", options.no_inlines, "Show none, not even in chains from DWARF tables");
+  line.flag("--inline", options.inlines, "Show inlined functions in call chains [usual]");
+  line.flag("--no-inline", options.no_inlines, "Show none");
   line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain that count [127]");
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
@@ -134,7 +134,6 @@ int run_report(const Arguments& arguments) {
   aggregation.call_graph = has_chains && graph->drawn;
   aggregation.order = aggregation.children ? profile::ChainOrder::Caller : profile::ChainOrder::Callee;
   if (graph->order_given) aggregation.order = graph->order;
-  if (options.inlines) aggregation.inlines = profile::Inlines::Always;
   if (options.no_inlines) aggregation.inlines = profile::Inlines::Never;
   aggregation.max_stack = options.max_stack;
 

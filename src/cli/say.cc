@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "cli/exit_status.h"
+#include "cli/terminal.h"
+#include "report/fit.h"
 
 namespace zs::cli {
 namespace {
@@ -34,12 +36,16 @@ int status_with_stdout(int status) {
   return status == 0 ? kToolFailed : status;
 }
 
-void say(std::string_view text) { write_all(STDERR_FILENO, "zeroskid: " + std::string(text) + "\n"); }
+void write_prose(int descriptor, std::string_view text) {
+  write_all(descriptor, report::folded(text, terminal_width(descriptor)));
+}
+
+void say(std::string_view text) { write_prose(STDERR_FILENO, "zeroskid: " + std::string(text) + "\n"); }
 
 void say(const Error& error) {
   std::string text = "zeroskid: " + error.message + "\n";
   if (!error.hint.empty()) text += "hint: " + error.hint + "\n";
-  write_all(STDERR_FILENO, text);
+  write_prose(STDERR_FILENO, text);
 }
 
 std::string with_separators(std::uint64_t number) {

@@ -15,6 +15,9 @@ void write_all(int descriptor, std::string_view text);
 /// The exit status of a verb that ended with `status`: a failure, which is said, if what write_all() had for stdout did not get there.
 int status_with_stdout(int status);
 
+/// Prose: on a terminal, in lines that fit it.
+void write_prose(int descriptor, std::string_view text);
+
 /// "zeroskid: TEXT" on a line of its own.
 void say(std::string_view text);
 

@@ -31,8 +31,8 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.flag("--raw", options.raw, "The PEBS records as they lay in memory; recorded with -R");
   line.flag("-G,--hide-call-graph", options.hide_call_graph, "Do not print call chains");
   line.flag("--ns", options.nanoseconds, "Print times in nanoseconds");
-  line.flag("--inline", options.inlines, "Show inlined functions in every call chain");
-  line.flag("--no-inline", options.no_inlines, "Show none, not even in chains from DWARF tables");
+  line.flag("--inline", options.inlines, "Show inlined functions in call chains [usual]");
+  line.flag("--no-inline", options.no_inlines, "Show none");
   line.number("--max-stack", options.max_stack, 1, "N", "Entries of a call chain to print [127]");
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
@@ -69,7 +69,6 @@ int run_script(const Arguments& arguments) {
                             .nanoseconds = options.nanoseconds,
                             .call_chains = !options.hide_call_graph,
                             .max_stack = options.max_stack};
-  if (options.inlines) style.inlines = profile::Inlines::Always;
   if (options.no_inlines) style.inlines = profile::Inlines::Never;
   if (!has_samples(*reader, kRecordMore)) {
     page.end();

@@ -25,6 +25,7 @@
 #include "cli/window_page.h"
 #include "cli/window_rows.h"
 #include "cli/words.h"
+#include "report/fit.h"
 
 namespace zs::cli {
 namespace {
@@ -124,9 +125,10 @@ std::string printed(const StatOptions& options, const std::vector<RegionTotals>&
   }
   const std::string blocks = regions_page(regions, columns);
   if (windows) return blocks.empty() ? "" : "\n" + blocks;
-  return back_end_line(options.config, options.pmus) +
-         detail_line(options.config, report.units, "regions that the source marks are not counted") +
-         stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
+  const std::string page = back_end_line(options.config, options.pmus) +
+                           detail_line(options.config, report.units, "regions that the source marks are not counted") +
+                           stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
+  return report::folded(page, terminal_width(descriptor));
 }
 
 /// Regions that were asked for with --region and never entered are told of; if none was, nothing of what was asked for has

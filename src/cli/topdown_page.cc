@@ -14,7 +14,7 @@
 namespace zs::cli {
 namespace {
 
-constexpr std::size_t kNameWidth = 26, kBarCells = 40, kIntervalWidth = 9;
+constexpr std::size_t kNameWidth = 26, kMostBarCells = 40, kFewestBarCells = 8, kIntervalWidth = 9;
 constexpr std::size_t kEighths = 8;
 
 /// What shows where the slots of a node went. Of the rows of one node the first whose event the CPU model counts is taken.
@@ -42,6 +42,11 @@ constexpr std::array kSuggestions{
     Suggestion{"Heavy_Operations",   "idq.ms_uops",                   "zeroskid record -e idq.ms_uops -- {}"},
     Suggestion{"Light_Operations",   "instructions",                  "zeroskid record -e instructions:ppp -- {}"},
     Suggestion{"Wrong_Path",         "br_misp_retired.all_branches",  "zeroskid record -e br_misp_retired.all_branches:pp -- {}"},
+    Suggestion{"L1_Bound",           "ld_blocks.store_forward",       "zeroskid record -e ld_blocks.store_forward -- {}"},
+    Suggestion{"L2_Bound",           "mem_load_retired.l2_hit",       "zeroskid record -e mem_load_retired.l2_hit:pp -- {}"},
+    Suggestion{"L3_Bound",           "mem_load_retired.l3_hit",       "zeroskid record -e mem_load_retired.l3_hit:pp -- {}"},
+    Suggestion{"DRAM_Bound",         "mem_load_retired.l3_miss",      "zeroskid record -e mem_load_retired.l3_miss:pp -- {}"},
+    Suggestion{"Store_Bound",        "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
     Suggestion{"Store_Buffer",       "mem_inst_retired.all_stores",   "zeroskid record -e mem_inst_retired.all_stores:pp -- {}"},
     Suggestion{"Other_Stalls",       "mem_inst_retired.all_loads",    "zeroskid mem record -- {}"},
 };
@@ -66,8 +71,8 @@ std::string slots_remark(const TopdownReport& report) {
 }
 
 /// A bar of eighths of a cell, or of '#'.
-std::string bar(double share, bool unicode) {
-  const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarCells);
+std::string bar(double share, std::size_t cells, bool unicode) {
+  const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(cells);
   if (!unicode) return std::string(static_cast<std::size_t>(std::lround(length)), '#');
   static constexpr std::array<const char*, kEighths> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto eighths = static_cast<std::size_t>(std::lround(length * static_cast<double>(kEighths)));
@@ -76,8 +81,8 @@ std::string bar(double share, bool unicode) {
   return text + kParts[eighths % kEighths];
 }
 
-std::size_t cells_of(double share, bool unicode) {
-  const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarCells);
+std::size_t cells_of(double share, std::size_t cells, bool unicode) {
+  const double length = std::clamp(share, 0.0, 1.0) * static_cast<double>(cells);
   if (!unicode) return static_cast<std::size_t>(std::lround(length));
   return (static_cast<std::size_t>(std::lround(length * static_cast<double>(kEighths))) + kEighths - 1) / kEighths;
 }
@@ -89,6 +94,14 @@ std::string interval_cell(const TopdownReport& report, const TopdownNode& node) 
   return fmt::format(" {:<{}}", "+- " + two_digits(100 * *node.share.half_width), kIntervalWidth - 1);
 }
 
+/// Cells of the longest bar, which leave room for the other columns.
+std::size_t bar_cells(const TopdownReport& report, const TopdownStyle& style) {
+  constexpr std::size_t kShare = 11, kMark = 4;
+  const std::size_t others = kNameWidth + kShare + kMark + (report.percent_in_detail ? kIntervalWidth : 0);
+  if (style.width == 0) return kMostBarCells;
+  return std::clamp(style.width - std::min(style.width, others), kFewestBarCells, kMostBarCells);
+}
+
 std::string node_row(const TopdownReport& report, const TopdownNode& node, const TopdownStyle& style) {
   const std::string name = std::string(2 * node.level - 1, ' ') + std::string(node.metric->name());
   const std::string head = fmt::format("{:<{}}", name, kNameWidth);
@@ -96,11 +109,12 @@ std::string node_row(const TopdownReport& report, const TopdownNode& node, const
   if (!node.share.has_number()) return head + fmt::format("too few: {}\n", node.share.too_few);
   if (!has_share(node)) return head + "      - %\n";
   const double share = node.share.value;
-  std::string row =
-      head + fmt::format("{:>7.1f} %{}  ", 100 * share, interval_cell(report, node)) + bar(share, style.unicode);
+  std::string row = head + fmt::format("{:>7.1f} %{}  ", 100 * share, interval_cell(report, node)) +
+                    bar(share, bar_cells(report, style), style.unicode);
   if (node.marked) {
     const std::string mark = style.colour ? "\033[1m<==\033[0m" : "<==";
-    row += std::string(kBarCells - cells_of(share, style.unicode), ' ') + " " + mark;
+    row += std::string(bar_cells(report, style) - cells_of(share, bar_cells(report, style), style.unicode), ' ') + " " +
+           mark;
   }
   row.erase(row.find_last_not_of(' ') + 1);
   return row + "\n";
@@ -123,22 +137,20 @@ std::vector<const TopdownNode*> deepest_marked(const std::vector<TopdownNode>& n
 
 std::vector<TopdownNode> topdown_tree(const std::vector<StatMetric>& metrics, const Counted& counted) {
   std::vector<TopdownNode> nodes;
-  const auto add = [&](const StatMetric& metric, const TopdownNode* parent) {
-    TopdownNode node{.metric = &metric, .level = parent == nullptr ? 1U : 2U};
+  const auto add = [&](const auto& add_parts, const StatMetric& metric, const TopdownNode* parent) -> void {
+    TopdownNode node{.metric = &metric, .level = parent == nullptr ? 1 : parent->level + 1};
     if (metric.has_number()) {
       node.share = estimate_of(counted, metric);
       node.marked =
           has_share(node) && node.share.value > metric.counted.metric().above && (parent == nullptr || parent->marked);
     }
     nodes.push_back(node);
-    return node;
+    for (const StatMetric& part : metrics) {
+      if (part.counted.metric().parent == metric.name()) add_parts(add_parts, part, &node);
+    }
   };
   for (const StatMetric& metric : metrics) {
-    if (!metric.counted.metric().in_group("TopdownL1")) continue;
-    const TopdownNode parent = add(metric, nullptr);
-    for (const StatMetric& part : metrics) {
-      if (part.counted.metric().parent == metric.name()) add(part, &parent);
-    }
+    if (metric.counted.metric().in_group("TopdownL1")) add(add, metric, nullptr);
   }
   return nodes;
 }

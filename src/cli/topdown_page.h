@@ -39,6 +39,7 @@ std::string look_here_next(std::string_view node, const arch::CpuModel& model, c
 
 struct TopdownStyle {
   bool unicode = false, colour = false, descriptions = true;
+  std::size_t width = 0;  // of the terminal, for shorter bars; 0: it has none
 };
 std::string topdown_page(const TopdownReport& report, const TopdownStyle& style);
 std::string topdown_csv(const TopdownReport& report, const std::string& separator);

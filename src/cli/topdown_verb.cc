@@ -23,12 +23,13 @@
 #include "cli/topdown_page.h"
 #include "cli/verb.h"
 #include "cli/words.h"
+#include "report/fit.h"
 #include "session/pmu_plan.h"
 
 namespace zs::cli {
 namespace {
 
-constexpr const char* kLevels[] = {"TopdownL1", "TopdownL2"};
+constexpr const char* kLevels[] = {"TopdownL1", "TopdownL2", "TopdownL3"};
 constexpr const char* kSlots = "Slots";
 
 struct Options {
@@ -41,7 +42,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   StatOptions& stat = options.stat;
   CommandLine line("topdown", "Runs a program and shows what became of the issue slots of its modelled core.",
                    "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
-  line.number("-l,--level", options.level, 1, "N", "Down to level 1 or 2 [2]");
+  line.number("-l,--level", options.level, 1, "N", "Down to level 1, 2 or 3 [2]");
   line.group("How it is printed");
   line.flag("--no-desc", options.no_descriptions, "Without what to look at next");
   line.value("-x,--field-separator", stat.separator, "SEP", "A line of columns for each node, with SEP between");
@@ -63,7 +64,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
 Result<void> choose(Options& options) {
   StatOptions& stat = options.stat;
   if (options.level > std::size(kLevels)) {
-    return Error{"-l " + std::to_string(options.level) + ": there are levels 1 and 2", ""};
+    return Error{"-l " + std::to_string(options.level) + ": there are levels 1 to 3", ""};
   }
   if (stat.json && !stat.separator.empty()) return Error{"-x and -j exclude each other", ""};
   if (stat.program.empty()) return Error{"no program to count", "zeroskid topdown [OPTIONS] PROGRAM [ARGUMENTS]"};
@@ -101,10 +102,12 @@ std::string printed(const Options& options, const TopdownReport& report, const s
   const StatOptions& stat = options.stat;
   if (stat.json) return topdown_json(report);
   if (!stat.separator.empty()) return topdown_csv(report, stat.separator);
-  return back_end_line(stat.config, stat.pmus) + detail_line(stat.config, units) +
-         topdown_page(report, {.unicode = !options.ascii && locale_has_utf8(),
-                               .colour = use_colour(stat.colour_choice, descriptor),
-                               .descriptions = !options.no_descriptions});
+  const std::size_t width = terminal_width(descriptor);
+  const std::string page = topdown_page(report, {.unicode = !options.ascii && locale_has_utf8(),
+                                                 .colour = use_colour(stat.colour_choice, descriptor),
+                                                 .descriptions = !options.no_descriptions,
+                                                 .width = width});
+  return report::folded(back_end_line(stat.config, stat.pmus) + detail_line(stat.config, units) + page, width);
 }
 
 int run_topdown(const Arguments& arguments) {

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "engine/host_stack.h"
 #include "engine/kernel/shared_tables.h"
+#include "engine/kernel/signal_block.h"
 #include "engine/loader/shown_process.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
@@ -51,12 +52,11 @@ ProgramConfig program_config(const Config& config) {
 }  // namespace
 
 Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& plan)
-    : run_(config, observer, plan), clock_(config.random_seed.value_or(config.seed)) {
-  instance = this;
-  run_.code = this;
+    : run_(config, observer, plan), kernel_(run_, accountant_, dispatcher_), dispatcher_(run_, accountant_, kernel_) {
+  run_.code = &kernel_.code;
 }
 
-void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
+void Runtime::load(ProgramPlan plan) {
   int status = 126;
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
@@ -72,7 +72,9 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   }
   if (const AddressRange table = run_.window.map_direct_table(fixed_code); !table.empty()) run_.map.reserve(table);
   run_.map.reserve_until_wanted(run_.window.direct_table());
+}
 
+void Runtime::begin_first_thread(const MemoryLimits& limits) {
   run_.threads.push_back(std::make_unique<Thread>());
   Thread& thread = *run_.threads.back();
   run_.thread = &thread;
@@ -86,27 +88,19 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   }
   if (SharedTables* const shared = SharedTables::map(run_.config.shared_tables); shared != nullptr) {
     run_.ids.others().attach(&shared->ids);
-    if (run_.config.inherit) turns_.attach(&shared->turns);
+    if (run_.config.inherit) kernel_.process_turns.attach(&shared->turns);
   }
   thread.process = std::make_shared<Process>();
   thread.process->pid = thread.id.pid;
   thread.process->parent_pid = thread.id.parent_pid;
   thread.process->limits = limits;
-  thread.process->seat = turns_.sit(thread.id.pid);
+  thread.process->seat = kernel_.process_turns.sit(thread.id.pid);
   thread.pc = run_.program.entry;
   run_.lock.acquire(thread);
   raw_syscall(SYS_prctl, PR_SET_NAME, run_.program.comm.c_str());
+}
 
-  if (run_.config.native_load) run_native();
-  announce_thread(thread);
-  run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
-  for (const GuestMapping& mapping : run_.program.mappings) report_mapping(mapping.start, mapping.end - mapping.start);
-  accountant_.phases.begin([](Window& window) { return generate_stubs(window, &dispatch_entry); });
-  run_.map.listen(this);
-  cache_.begin();
-  for (const GuestMapping& mapping : run_.program.mappings) cache_.mapped(mapping.range());
-  accountant_.marks.drop_marked();
-
+void Runtime::begin_context() {
   std::memset(&run_.context, 0, sizeof run_.context);
   CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());
   run_.context.waits = run_.lock.first_waiting();
@@ -117,6 +111,24 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   run_.context.host_mxcsr = kDefaultMxcsr;
   auto* area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
   std::memcpy(area + 24, &kDefaultMxcsr, 4);
+}
+
+void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
+  load(std::move(plan));
+  begin_first_thread(limits);
+  if (run_.config.native_load) native_.run();
+  Thread& thread = *run_.thread;
+  kernel_.recorded.announce(thread);
+  run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
+  for (const GuestMapping& mapping : run_.program.mappings)
+    kernel_.mappings.report(mapping.start, mapping.end - mapping.start);
+  accountant_.phases.begin([](Window& window) { return generate_stubs(window, &dispatch_entry); });
+  run_.map.listen(&kernel_.code);
+  kernel_.cache.begin();
+  for (const GuestMapping& mapping : run_.program.mappings) kernel_.cache.mapped(mapping.range());
+  accountant_.marks.drop_marked();
+
+  begin_context();
   std::byte* const stack = map_host_stack(kMainStackBytes);
   CHECK(stack != nullptr);
   thread.host_rsp = reinterpret_cast<std::uint64_t>(stack) + kMainStackBytes - 64;
@@ -125,10 +137,10 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   const std::uint64_t everything = ~std::uint64_t{0};
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &thread.mask, 8);
   if (run_.config.signal_mask) thread.mask = *run_.config.signal_mask;
-  install_handlers();
+  kernel_.signals.install_handlers();
   // One number is left for who may need it later (session/program_memory.h).
   occupy_descriptors(run_.config.first_private_fd, run_.executable_fd() - 1, run_.executable_fd());
-  run_thread();
+  kernel_.threads.run_thread();
 }
 
 void run(const Config& config, Observer& observer) {

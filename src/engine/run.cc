@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/memory/guest_access.h"
+#include "engine/segment_bases.h"
 
 namespace zs::engine {
 namespace {
@@ -37,6 +38,11 @@ Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
 Observer& Run::observer() const {
   static Nobody nobody;
   return thread->process->recorded ? recording : nobody;
+}
+
+void Run::set_fs_base(std::uint64_t base) {
+  context.fs_base = base;
+  if (!config.native_load) CHECK(set_real_gs_base(base) == 0, base);
 }
 
 std::size_t Run::write(std::uint64_t address, const void* data, std::size_t size) {

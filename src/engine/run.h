@@ -34,6 +34,8 @@ struct Run {
   ThreadIdentity shown() const { return ids.shown(thread->id); }
   int executable_fd() const { return config.first_private_fd + kPrivateDescriptors - 1; }
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
+  /// Sets the FS base of the running thread.
+  void set_fs_base(std::uint64_t base);
   /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
   /// opened. returns the bytes before the first one that cannot be written
   std::size_t write(std::uint64_t address, const void* data, std::size_t size);

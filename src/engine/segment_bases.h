@@ -1,7 +1,7 @@
 // The bases of FS and GS. The program's FS base lies in the processor's GS base, also while C++ runs, and its instructions with an FS prefix are
 // translated with the GS prefix; the engine's own thread-local storage stays at FS. So entering and leaving translated code changes no base, which
 // takes a system call where the processor, or the virtual machine, has no FSGSBASE. What the program wants with GS runs as single
-// steps (Runtime::begin_step) with its GS base in place, which is kept in Context::gs_base.
+// steps (Dispatcher::resume) with its GS base in place, which is kept in Context::gs_base.
 #pragma once
 
 #include <cstdint>

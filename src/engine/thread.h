@@ -84,6 +84,7 @@ struct StepInProgress {
   arch::CoreSignals signals;          // what the instruction added
   arch::AccessOutcome load, store;
   bool mispredicted = false;
+  std::uint64_t branch_cycle = 0;  // arch::CoreFeed::cycle_of_branch
 };
 
 /// EFLAGS.TF.
@@ -107,6 +108,7 @@ struct Thread {
   std::vector<std::byte> xsave;
 
   std::uint64_t pc = 0;  // where the program goes on, while in C++
+  std::int64_t limit_of_wait = 0;  // --virtual-time: nanoseconds, of the wait that is about to begin
   std::uint64_t host_rsp = 0;
   StepInProgress step;
   /// The program's trap flag, which is never in the processor for longer than POPF needs: each instruction runs as a step, and behind it

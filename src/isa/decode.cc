@@ -370,6 +370,8 @@ const ZydisDecoder& zydis_decoder() {
   static const ZydisDecoder instance = [] {
     ZydisDecoder made;
     ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    // Linux turned it off in 5.6, and no processor has it any more: NOPs with an operand, whatever that is.
+    ZydisDecoderEnableMode(&made, ZYDIS_DECODER_MODE_MPX, ZYAN_FALSE);
     return made;
   }();
   return instance;
@@ -380,6 +382,8 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands)))
     return std::nullopt;
+  // Knights Corner's alone: branches on mask registers (JKZD), encoded as VEX of Jcc.
+  if (raw.meta.isa_set >= ZYDIS_ISA_SET_KNCE && raw.meta.isa_set <= ZYDIS_ISA_SET_KNC_PF_HINT) return std::nullopt;
 
   Insn insn;
   insn.pc = pc;
@@ -401,7 +405,8 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
       insn.gs = prefix == 0x65;
     }
   }
-  insn.rip_relative = insn.modrm_at != 0 && raw.raw.modrm.mod == 0 && raw.raw.modrm.rm == 5;
+  // MOV to and from CR and DR has register operands whatever ModRM.mod says.
+  insn.rip_relative = insn.modrm_at != 0 && raw.raw.modrm.mod == 0 && raw.raw.modrm.rm == 5 && raw.raw.disp.size != 0;
   // The opcode byte that may carry a register is the last before ModRM, immediate or the end: legacy encodings only.
   std::uint8_t opcode_at = 0;
   for (std::uint8_t i = 0; i < raw.raw.prefix_count; ++i) ++opcode_at;

@@ -63,6 +63,8 @@ void Counters::reset() {
   control_ = arch::GlobalCtrl{model_.enabled_at_reset().bits};
   status_ = GlobalStatus{};
   pebs_ = latency_ = precise_stores_ = armed_ = pending_ = {};
+  named_ = false;
+  awaited_ = 0;
   stale_ = true;
 }
 
@@ -133,6 +135,7 @@ void Counters::choose_meaning(unsigned n) {
 
 /// EDGE, INV, ANY and CMASK give up the exact kind of precision.
 bool Counters::records_the_overflow(unsigned counter, const arch::Event* row) const {
+  if (row != nullptr && row->tick != arch::Tick::None) return true;  // loaded anew when it wraps
   const bool precise = row != nullptr && row->precise != arch::Precise::No;
   if (!precise) return model_.pebs_of_any_event;
   if (row->precise == arch::Precise::Distribution && model_.distribution_counters.has(counter)) return true;
@@ -167,6 +170,10 @@ void Counters::set_pebs(CounterSet enabled, CounterSet latency, CounterSet store
   pebs_ = enabled;
   armed_ = armed_ & enabled;
   pending_ = pending_ & enabled;
+  if (pending_.empty()) {
+    named_ = false;
+    awaited_ = 0;
+  }
   precise_stores_ = stores;
   if (latency_ == latency) return;
   latency_ = latency;
@@ -336,8 +343,10 @@ Counters::Step Counters::retire(const arch::Retired& retired) {
     for (unsigned i = 0; i < ring.member_count[lane]; ++i) add(*ring.members[lane][i], events, step);
   }
   for (unsigned i = 0; i < ring.conditional_count; ++i) add_conditionally(*ring.conditional[i], retired, step);
-  if (!pending_.empty()) [[unlikely]] {
+  if (!pending_.empty() && (awaited_ == 0 || retired.ip == awaited_ || patience_-- == 0)) [[unlikely]] {
     step.triggered = step.triggered | std::exchange(pending_, {});
+    named_ = false;
+    awaited_ = 0;
   }
   return step;
 }
@@ -393,6 +402,13 @@ Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) 
 bool Counters::only_adds(Ring ring) {
   refresh();
   return of(ring).conditional_count == 0 && pebs_.empty() && pending_.empty();
+}
+
+bool Counters::records_time(Ring ring) {
+  refresh();
+  const Lanes& lanes = of(ring);
+  return std::ranges::any_of(std::span{lanes.ticking}.first(lanes.ticking_count),
+                             [this](const Counter* counter) { return (pebs_.bits & counter->bit) != 0; });
 }
 
 bool Counters::ticks_in(unsigned counter, Ring ring) {

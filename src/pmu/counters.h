@@ -62,6 +62,18 @@ class Counters {
   void disarm(arch::CounterSet counters) { armed_.bits &= ~counters.bits; }
   /// Whether the next retirement is to be recorded, whatever it is.
   bool has_pending() const { return !pending_.empty(); }
+  bool records_time(Ring ring);
+  /// A record of this counter of time is to be written, too.
+  void pend(arch::CounterSet counter) { pending_.bits |= pebs_.bits & counter.bits; }
+  /// Whether records are pending and nobody has said of which instruction they are.
+  bool has_unnamed() const { return !pending_.empty() && !named_; }
+  /// Of this one, if it retires among so many; 0: of any. Nothing where there are none such.
+  void await(std::uint64_t ip, std::uint32_t instructions) {
+    if (!has_unnamed()) return;
+    named_ = true;
+    awaited_ = ip;
+    patience_ = instructions;
+  }
   /// Software set their overflow bits: where an event that is not precise is recorded, that makes a record.
   void overflow_by_software(arch::CounterSet counters);
   /// Whether PEBS records the overflowing instruction of this counter, named by its bit.
@@ -177,7 +189,10 @@ class Counters {
   arch::CounterSet precise_stores_;   // are enabled for it
   arch::CounterSet at_overflow_;      // PEBS records the overflowing instruction itself, or at the overflow
   arch::CounterSet pebs_, latency_, armed_;
-  arch::CounterSet pending_;  // to be recorded at the next retirement
+  arch::CounterSet pending_;    // to be recorded at the next retirement,
+  bool named_ = false;          // await() was called for them
+  std::uint64_t awaited_ = 0;   // or that of this instruction; 0: any
+  std::uint32_t patience_ = 0;  // for so many instructions
 
   bool stale_ = true;  // a register that decides which counters run, other than control_, has changed since resolve()
   arch::GlobalCtrl resolved_control_;

@@ -132,6 +132,21 @@ TEST(LbrCycles, AreThoseSinceThePreviousRecordAndSaturate) {
   }
 }
 
+TEST(LbrCycles, AreThoseThatBranchesBringWhereThePmuHasNoClock) {
+  TestPmu t;
+  t.wr(kDebugCtl, 1);
+  const auto pass = [&t](std::uint64_t to, std::uint64_t cycle) {
+    t.pmu.enter_branch({.from = to - 0x100, .to = to, .kind = BranchKind::RelativeJump, .cycle = cycle});
+  };
+  pass(0x2000, 1000);
+  pass(0x3000, 1042);
+  pass(0x4000, 0);  // not known
+  pass(0x5000, 1050);
+  EXPECT_EQ(t.rd(kInfo0 + 2) & 0xFFFF, 42U);
+  EXPECT_EQ(t.rd(kInfo0 + 3) & 0xFFFF, 0U);
+  EXPECT_EQ(t.rd(kInfo0 + 4) & 0xFFFF, 8U);
+}
+
 TEST(SmallLbr, HasFourRecordsWithoutFlagsOrFilter) {
   TestPmu t{"core2"};
   t.wr(kDebugCtl, 1);

@@ -76,17 +76,18 @@ void LbrStack::set_depth(unsigned depth) {
   tos_ = 0;
 }
 
-std::uint64_t LbrStack::cycles_since_last() {
-  if (!timed_) return 0;
-  const std::uint64_t now = clock_.core_cycles();
-  return std::min(now - std::exchange(last_cycles_, now), LbrInfo::cycles.max);
+std::uint64_t LbrStack::cycles_since_last(const arch::TakenBranch& branch) {
+  if (!is_timed(branch)) return 0;
+  const std::uint64_t now = branch.cycle != 0 ? branch.cycle : clock_.core_cycles();
+  const std::uint64_t before = std::exchange(last_cycles_, now);
+  return now > before ? std::min(now - before, LbrInfo::cycles.max) : 0;
 }
 
 std::uint64_t LbrStack::info(const arch::TakenBranch& branch) {
-  const std::uint64_t info = (branch.mispredicted ? arch::kLbrMispredicted : 0) | cycles_since_last();
+  const std::uint64_t info = (branch.mispredicted ? arch::kLbrMispredicted : 0) | cycles_since_last(branch);
   if (!newest_first_) return info;
   return LbrInfo{info}
-      .with(LbrInfo::cycles_valid, timed_ ? 1 : 0)
+      .with(LbrInfo::cycles_valid, is_timed(branch) ? 1 : 0)
       .with(LbrInfo::type, arch::lbr_branch_type(branch.kind))
       .raw();
 }
@@ -104,12 +105,13 @@ void LbrStack::enter(const arch::TakenBranch& branch) {
   entry.to = branch.to;
   if (has_info_) [[likely]] {
     entry.from = branch.from;
-    entry.info = plain_info_ ? (branch.mispredicted ? arch::kLbrMispredicted : 0) : info(branch);
+    const bool plain = plain_info_ && branch.cycle == 0;
+    entry.info = plain ? (branch.mispredicted ? arch::kLbrMispredicted : 0) : info(branch);
     return;
   }
   entry.from = branch.from;
   if (from_flags_ != 0) entry.from = (branch.from & ~from_flags_) | (branch.mispredicted ? arch::kLbrMispredicted : 0);
-  if (format_ == LbrFormat::Cycles) entry.to = (branch.to & ~arch::kLbrToCycles) | cycles_since_last() << 48;
+  if (format_ == LbrFormat::Cycles) entry.to = (branch.to & ~arch::kLbrToCycles) | cycles_since_last(branch) << 48;
 }
 
 }  // namespace zs::pmu

@@ -54,13 +54,14 @@ class LbrStack {
 
  private:
   unsigned place(unsigned index) const { return newest_first_ && index <= mask_ ? (tos_ - index) & mask_ : index; }
-  std::uint64_t cycles_since_last();
+  bool is_timed(const arch::TakenBranch& branch) const { return timed_ || branch.cycle != 0; }
+  std::uint64_t cycles_since_last(const arch::TakenBranch& branch);
   std::uint64_t info(const arch::TakenBranch& branch);
 
   arch::LbrFormat format_;
   bool newest_first_;
   bool has_info_;
-  bool timed_;       // entries have cycle counts
+  bool timed_;       // entries have cycle counts, whether or not a branch brings its cycle
   bool plain_info_;  // of INFO only the flags
   std::uint64_t from_flags_;
   Clock& clock_;

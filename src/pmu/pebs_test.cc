@@ -52,6 +52,57 @@ TEST(Pebs, RecordsEveryNPlusFirstEventAtEveryPeriod) {
   }
 }
 
+constexpr std::uint64_t kCountCycles = 0x41'003C;
+
+TEST(Pebs, ACounterOfTimeIsLoadedWhenItWrapsWithWhatHasPassedSinceAndRecordsWhatRetiresNext) {
+  TestPmu t;
+  sample(t, kCountCycles, 100);
+  EXPECT_TRUE(t.pmu.records_time());
+  t.pmu.advance({.core = 130});
+  EXPECT_EQ(t.rd(kPmc0), minus(100) + 30);
+  t.pmu.advance({.core = 5});
+  t.run(1, 0x1000);
+  EXPECT_THAT(eventing_ips(t), ElementsAre(0x1000));
+  EXPECT_EQ(t.rd(kPmc0), minus(100) + 35) << "nothing that passed before the record was written is lost";
+}
+
+TEST(Pebs, PeriodsOfTimeThatPassAtOnceHaveARecordEach) {
+  TestPmu t;
+  sample(t, kCountCycles, 100);
+  t.pmu.advance({.core = 330});
+  EXPECT_EQ(t.rd(kPmc0), minus(100) + 30);
+  t.run(2, 0x1000);
+  EXPECT_TRUE(t.pmu.needs_each());
+  t.run(4, 0x2000);
+  EXPECT_THAT(eventing_ips(t), ElementsAre(0x1000, 0x1004, 0x2000));
+  EXPECT_EQ(t.rd(kPmc0), minus(100) + 30);
+}
+
+TEST(Pebs, ARecordOfTimeIsOfTheInstructionThatRetirementWaitedForWhenItRetiresAgain) {
+  TestPmu t;
+  sample(t, kCountCycles, 100);
+  t.pmu.await(0x2000, 3);  // none is due, so it is forgotten
+  t.pmu.advance({.core = 100});
+  t.pmu.await(0x2000, 3);
+  t.pmu.await(0x3000, 3);  // the first holds
+  t.run(1, 0x1000);
+  EXPECT_TRUE(t.pmu.needs_each());
+  t.run(1, 0x3000);
+  EXPECT_EQ(t.records(), 0U);
+  t.run(1, 0x2000);
+  EXPECT_THAT(eventing_ips(t), ElementsAre(0x2000));
+  EXPECT_FALSE(t.pmu.needs_each());
+}
+
+TEST(Pebs, ARecordOfTimeIsOfWhatIsNextWhereTheAwaitedInstructionDoesNotCome) {
+  TestPmu t;
+  sample(t, kCountCycles, 100);
+  t.pmu.advance({.core = 100});
+  t.pmu.await(0x2000, 2);
+  for (std::uint64_t ip = 0x1000; ip < 0x1010; ip += 4) t.run(1, ip);
+  EXPECT_THAT(eventing_ips(t), ElementsAre(0x1008));
+}
+
 TEST(Pebs, WithPreciseDistributionRecordsEveryNthEventAtEveryPeriod) {
   for (std::uint64_t period = 1; period <= 50; ++period) {
     TestPmu t;

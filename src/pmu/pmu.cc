@@ -118,6 +118,9 @@ class Pmu::Impl {
                     bool& reached_threshold);
   arch::PebsDataCfg groups_of(CounterSet triggered) const;
   void reload(CounterSet counters);
+  std::uint64_t limit_of(unsigned counter) const {
+    return std::uint64_t{1} << (counter < arch::kFirstFixedBit ? model_.general_width : model_.fixed_width);
+  }
   void request_pmi();
 
   arch::CpuModel model_;
@@ -150,6 +153,8 @@ class Pmu::Impl {
   bool lbr_on_ = false, bts_on_ = false;
   bool bts_stopped_ = false, pebs_stopped_ = false;  // by a machine check, until software writes the enable again
   bool in_smm_ = false;
+  CounterSet reloaded_;                   // counters of time that wrapped, whose records are due,
+  std::array<std::uint64_t, 64> owed_{};  // and how many more each, because more than a period has passed
   DebugCtl debugctl_before_smm_;
   arch::GlobalCtrl control_before_smm_;
   bool debug_exception_next_ = false;  // the transfer to come delivers a #DB
@@ -385,7 +390,8 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
               .kind = retired.branch,
               .mispredicted = retired.mispredicted,
               .cpl_from = retired.cpl,
-              .cpl_to = retired.next_cpl == arch::Retired::kSameCpl ? retired.cpl : retired.next_cpl};
+              .cpl_to = retired.next_cpl == arch::Retired::kSameCpl ? retired.cpl : retired.next_cpl,
+              .cycle = retired.branch_cycle};
     if (lbr_on_) lbr_.enter(branch);
     store_pmi = bts_on_ && stores(branch);
   }
@@ -405,6 +411,16 @@ void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) { wrappe
 void Pmu::Impl::wrapped(const Counters::Step& step) {
   if (step.wrapped.empty()) return;
   counters_.set_status(step.wrapped.bits);
+  for (CounterSet rest = step.wrapped & counters_.pebs(); !rest.empty(); rest.bits &= rest.bits - 1) {
+    const unsigned counter = rest.first();
+    const auto value = store_.reset_value(counter);
+    if (!value) continue;
+    const std::uint64_t limit = limit_of(counter), period = limit - (*value & (limit - 1));
+    const std::uint64_t since = counters_.value(counter);
+    counters_.set_value(counter, *value + since % period);
+    owed_[counter] += since / period + (reloaded_.has(counter) ? 1 : 0);
+    reloaded_ = reloaded_ | arch::only(counter);
+  }
   if ((step.wrapped.bits & ~counters_.pebs().bits & counters_.interrupting().bits) != 0) request_pmi();
 }
 
@@ -437,8 +453,7 @@ Pmu::Repeating Pmu::Impl::repeating(std::size_t lane, Ring ring) {
   const arch::PebsFormat format = model_.pebs_format();
   arch::PebsShape shape{.format = format, .layout = store_.layout()};
   if (arch::is_adaptive(format)) shape.groups = groups_of(counter);
-  const unsigned width = nearest->counter < arch::kFirstFixedBit ? model_.general_width : model_.fixed_width;
-  const std::uint64_t limit = std::uint64_t{1} << width;
+  const std::uint64_t limit = limit_of(nearest->counter);
   Repeating found{.events = limit - (*value & (limit - 1)), .times = 0};
   const std::uint64_t first = counters_.headroom(lane, ring) + 1;
   if (nearest->others_room < first) return {};
@@ -487,7 +502,7 @@ CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired,
     case DebugStore::Outcome::ReachedThreshold:
     case DebugStore::Outcome::Stored:
       if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.armed();
-      reload(served);
+      reload({served.bits & ~reloaded_.bits});
       counters_.clear_status(served.bits);
       break;
     case DebugStore::Outcome::OutOfBounds:
@@ -499,6 +514,14 @@ CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired,
     case DebugStore::Outcome::Faulted: break;
   }
   counters_.disarm(served);
+  reloaded_.bits &= ~served.bits;
+  for (CounterSet rest = served; !rest.empty(); rest.bits &= rest.bits - 1) {
+    std::uint64_t& owed = owed_[rest.first()];
+    if (owed == 0) continue;
+    --owed;
+    counters_.pend(arch::only(rest.first()));
+    reloaded_ = reloaded_ | arch::only(rest.first());
+  }
   if (outcome == DebugStore::Outcome::ReachedThreshold) reached_threshold = true;
   if (reached_threshold) counters_.set_status(GlobalStatus::buffer.mask);
   return served;
@@ -565,6 +588,8 @@ void Pmu::Impl::machine_check() {
 
 void Pmu::Impl::init() {
   in_smm_ = bts_stopped_ = debug_exception_next_ = false;
+  reloaded_ = {};
+  owed_ = {};
   set_pebs_enable(0);
   set_debugctl(DebugCtl{});
   if (model_.quirks.has(Quirk::InitClearsDsArea)) store_.set_address(0);
@@ -617,6 +642,9 @@ void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(br
 arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
 std::uint64_t Pmu::latency_threshold() const { return impl_->latency_threshold(); }
 bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().records_the_overflow(counter); }
+bool Pmu::records_time(Ring ring) const { return impl_->counters().records_time(ring); }
+void Pmu::await(std::uint64_t ip, std::uint32_t instructions) { impl_->counters().await(ip, instructions); }
+bool Pmu::record_is_due() const { return impl_->counters().has_unnamed(); }
 bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 

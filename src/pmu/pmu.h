@@ -158,6 +158,14 @@ class Pmu {
   void advance(const Elapsed& elapsed, Ring ring = Ring::User);
   Elapsed time_headroom(Ring ring = Ring::User) const;
 
+  /// Whether PEBS is enabled for a counter of time. Such a counter is loaded anew when it wraps, with what has passed since, and its record
+  /// is of what retires next:
+  bool records_time(Ring ring = Ring::User) const;
+  /// unless it is told, while record_is_due(), that retirement waited for the instruction at `ip` when it wrapped. Then it is of that one,
+  /// when it retires again; of whichever is next if it does not among so many instructions. 0: of what is next.
+  void await(std::uint64_t ip, std::uint32_t instructions);
+  bool record_is_due() const;
+
   /// What became of the slots of the advance() before. Kept while IA32_PERF_GLOBAL_CTRL[48] and FIXED_CTR3 count in that ring.
   void issue(const IssuedSlots& issued, Ring ring = Ring::User);
 

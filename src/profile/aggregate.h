@@ -57,7 +57,7 @@ struct AggregateOptions {
   bool weigh_periods = true;  // in memory mode; false: each sample's latency once, as perf has it
   bool call_graph = false;
   ChainOrder order = ChainOrder::Callee;
-  Inlines inlines = Inlines::WhereUnwound;
+  Inlines inlines = Inlines::Always;
   std::size_t max_stack = 127;
 };
 

@@ -21,7 +21,7 @@ const std::vector<ChainEntry>& Callchains::of(const AddressSpaces& spaces, const
   chain_.clear();
   const std::uint64_t fields = event.attr.sample_type;
   if ((fields & field::callchain) == 0) return chain_;
-  const bool always = inlines_ == Inlines::Always;
+  const bool with_inlines = inlines_ == Inlines::Always;
 
   const bool call_stack = (fields & field::branch_stack) != 0 &&
                           (event.attr.branch_sample_type & perf::branch_filter::call_stack) != 0 &&
@@ -29,7 +29,7 @@ const std::vector<ChainEntry>& Callchains::of(const AddressSpaces& spaces, const
   std::uint16_t cpumode = record.cpumode;
   for (const std::uint64_t entry : record.callchain_with_marks) {
     if (entry < perf::kContextMax) {
-      add(spaces, record, entry, cpumode, always);
+      add(spaces, record, entry, cpumode, with_inlines);
       continue;
     }
     cpumode = entry == perf::kContextKernel ? perf::misc::kernel : perf::misc::user;
@@ -37,14 +37,14 @@ const std::vector<ChainEntry>& Callchains::of(const AddressSpaces& spaces, const
   }
   if (call_stack) {
     // The newest entry leads into the function that runs; every entry left a caller.
-    add(spaces, record, record.sample.ip, perf::misc::user, always);
+    add(spaces, record, record.sample.ip, perf::misc::user, with_inlines);
     for (const session::SampledBranch& call : record.sample.branches) {
-      add(spaces, record, call.from, perf::misc::user, always);
+      add(spaces, record, call.from, perf::misc::user, with_inlines);
     }
   }
   if ((fields & field::stack_user) != 0 && !record.sample.user_stack.empty()) {
     for (const std::uint64_t address : unwinder_.unwind(spaces, record.sample, longest_)) {
-      add(spaces, record, address, perf::misc::user, inlines_ != Inlines::Never);
+      add(spaces, record, address, perf::misc::user, with_inlines);
     }
   }
   return chain_;

@@ -11,11 +11,10 @@
 
 namespace zs::profile {
 
-enum class Inlines {
-  WhereUnwound,  // perf's way: chains from DWARF tables show inlined functions, others do not
-  Always,
-  Never,
-};
+/// Whether chains show inlined functions as frames of their own. perf does so in all chains since version 6.4; before,
+/// in those
+/// that it unwound itself.
+enum class Inlines { Always, Never };
 
 struct ChainEntry {
   const Frame* frame = nullptr;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "profile/build_id.h"
 #include "profile/perf_data_reader.h"
 #include "profile/test_recordings.h"
 
@@ -256,6 +257,27 @@ TEST(PerfDataWriter, TakesTheBuildIdOfAMappedFileFromTheFile) {
   ASSERT_TRUE(reader);
   reader->for_each(PerfDataReader::Order::File,
                    [&](const Record& record) { EXPECT_FALSE(std::get<Mmap>(record).build_id.has_value()); });
+}
+
+TEST(PerfDataWriter, AFileHasOneIdentityInAllItsMappings) {
+  const TemporaryDirectory here;
+  auto writer = PerfDataWriter::create(here / "file", two_events());
+  ASSERT_TRUE(writer);
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  ASSERT_TRUE(read_build_id(self).has_value());
+  for (const std::uint32_t protection : {PROT_READ, PROT_READ | PROT_EXEC}) {
+    ASSERT_TRUE(writer->mmap(
+        {.pid = 1, .tid = 1, .start = 0x1000, .length = 0x1000, .protection = protection, .inode = 7, .path = self}));
+  }
+  ASSERT_TRUE(writer->close({}));
+  const auto reader = PerfDataReader::open(here / "file");
+  ASSERT_TRUE(reader);
+  int mappings = 0;
+  reader->for_each(PerfDataReader::Order::File, [&](const Record& record) {
+    EXPECT_EQ(std::get<Mmap>(record).build_id, read_build_id(self)) << "mapping " << mappings;
+    ++mappings;
+  });
+  EXPECT_EQ(mappings, 2);
 }
 
 TEST(PerfDataWriter, KeepsTheOldRecordingUnderOld) {

@@ -5,10 +5,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "arch/dwarf_registers.h"
 
 namespace zs::profile {
 namespace {
@@ -17,14 +20,6 @@ constexpr Dwfl_Callbacks kCallbacks{.find_elf = dwfl_build_id_find_elf,
                                     .find_debuginfo = dwfl_standard_find_debuginfo,
                                     .section_address = dwfl_offline_section_address,
                                     .debuginfo_path = nullptr};
-
-/// General registers by DWARF number (System V ABI for AMD64, "DWARF Register Number Mapping").
-void set_registers(const arch::RegisterFile& from, Dwarf_Word (&to)[17]) {
-  const std::uint64_t order[17] = {from.ax,  from.dx,  from.cx,  from.bx,  from.si,  from.di,
-                                   from.bp,  from.sp,  from.r8,  from.r9,  from.r10, from.r11,
-                                   from.r12, from.r13, from.r14, from.r15, from.ip};
-  std::copy(std::begin(order), std::end(order), to);
-}
 
 }  // namespace
 
@@ -57,9 +52,10 @@ struct Unwinder::Process {
     return static_cast<Process*>(self)->read_memory(address, *word);
   }
   static bool set_initial_registers(Dwfl_Thread* thread, void* self) {
-    Dwarf_Word registers[17];
-    set_registers(static_cast<Process*>(self)->sample->registers, registers);
-    return dwfl_thread_state_registers(thread, 0, 17, registers);
+    const arch::DwarfRegisters from = arch::dwarf_registers(static_cast<Process*>(self)->sample->registers);
+    Dwarf_Word registers[arch::kDwarfRegisters];
+    std::copy(from.begin(), from.end(), registers);
+    return dwfl_thread_state_registers(thread, 0, arch::kDwarfRegisters, registers);
   }
   static int take_frame(Dwfl_Frame* frame, void* self) {
     auto& process = *static_cast<Process*>(self);

@@ -50,6 +50,46 @@ std::string without_tabs(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// How many bytes of a line come before its break: up to the last blank that leaves it narrow enough, else as many as
+/// fit.
+std::size_t bytes_before_break(std::string_view line, std::size_t width, std::size_t indent) {
+  const std::size_t most = bytes_of_first(line, width);
+  const std::size_t blank = line.substr(0, most + 1).find_last_of(' ');
+  return blank == std::string_view::npos || blank <= indent ? most : blank;
+}
+
+/// A line with colours is left to who coloured it: it is no prose.
+std::string folded_line(std::string_view line, std::size_t width) {
+  if (line.find('\033') != std::string_view::npos) return std::string(line);
+  const std::size_t text = std::min(line.find_first_not_of(" #"), line.size());
+  const std::string indent = std::string(line.substr(0, text)) + "  ";
+  std::string out;
+  std::string rest(line);
+  while (display_width(rest) > width && width > 2 * indent.size()) {
+    const std::size_t before = bytes_before_break(rest, width, indent.size());
+    out += rest.substr(0, before) + "\n";
+    rest = indent + rest.substr(std::min(rest.find_first_not_of(' ', before), rest.size()));
+  }
+  return out + rest;
+}
+
+}  // namespace
+
+std::string folded(std::string_view text, std::size_t width) {
+  if (width == 0) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out += folded_line(text.substr(0, end), width);
+    if (end == std::string_view::npos) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
 std::string cut_off(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width <= kGap.size()) return std::string(text.substr(0, bytes_of_first(text, width)));

@@ -17,6 +17,10 @@ std::string shortened(std::string_view text, std::size_t width);
 /// Tabs as the blanks that they are on a terminal, if the text begins at a multiple of 8.
 std::string without_tabs(std::string_view text);
 
+/// Prose in lines of at most `width` characters: longer ones go on, indented by two more, where a word ends. 0: as it
+/// is.
+std::string folded(std::string_view text, std::size_t width);
+
 /// Source text keeps its beginning.
 std::string cut_off(std::string_view text, std::size_t width);
 

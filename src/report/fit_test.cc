@@ -38,5 +38,14 @@ TEST(Fit, LeavesOutTheLastColumnsWhereNothingElseHelps) {
   EXPECT_THAT(fitting_widths({{10, 10}, {50, 12}}, 2, 5), ElementsAre(10));
 }
 
+TEST(Fit, ProseGoesOnWhereAWordEnds) {
+  EXPECT_EQ(folded("one two three\n", 20), "one two three\n");
+  EXPECT_EQ(folded("one two three\nfour", 9), "one two\n  three\nfour");
+  EXPECT_EQ(folded("# one two three\n", 11), "# one two\n#   three\n");
+  EXPECT_EQ(folded("   one two three", 11), "   one two\n     three") << "indented as the line is, and by two";
+  EXPECT_EQ(folded("abcdefghij", 6), "abcdef\n  ghij") << "a word that is wider than all";
+  EXPECT_EQ(folded("one two three", 0), "one two three");
+}
+
 }  // namespace
 }  // namespace zs::report

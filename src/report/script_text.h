@@ -37,7 +37,7 @@ struct ScriptStyle {
   std::string fields;        // of -F: "comm,tid,ip", or "+addr,-period" to change the usual ones; "" for the usual
   bool nanoseconds = false;  // nine digits of time
   bool call_chains = true;
-  profile::Inlines inlines = profile::Inlines::WhereUnwound;
+  profile::Inlines inlines = profile::Inlines::Always;
   std::size_t max_stack = 127;
 };
 

@@ -1,14 +1,12 @@
 #include "session/allocators.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace zs::session {
@@ -181,23 +179,7 @@ std::vector<AllocatorEntry> find_allocators(const ReadAt& read) {
 
 std::vector<AllocatorEntry> find_allocators_of_file(const char* path, std::uint64_t inode) {
   std::vector<AllocatorEntry> out;
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (file < 0) return out;
-  struct stat status {};
-  // What has taken the mapped file's name since would give wrong places.
-  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == inode) {
-    out = find_allocators([file](std::uint64_t offset, std::span<std::byte> into) {
-      while (!into.empty()) {
-        const ssize_t got = pread(file, into.data(), into.size(), static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        offset += static_cast<std::uint64_t>(got);
-        into = into.subspan(static_cast<std::size_t>(got));
-      }
-      return true;
-    });
-  }
-  close(file);
+  read_mapped_file(path, inode, [&](const ReadAt& read) { out = find_allocators(read); });
   return out;
 }
 

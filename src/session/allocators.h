@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
-#include <string_view>
 #include <vector>
+
+#include "session/mapped_file.h"
 
 namespace zs::session {
 
@@ -27,9 +26,6 @@ struct AllocatorEntry {
   AllocatorCall call = AllocatorCall::Allocate;
   bool operator==(const AllocatorEntry&) const = default;
 };
-
-/// Reads exactly out.size() bytes at `offset` of a file. False: there are not as many.
-using ReadAt = std::function<bool(std::uint64_t offset, std::span<std::byte> out)>;
 
 /// The allocator's functions that a file defines, by ascending offset; one for each. None where the file is no ELF file or makes
 /// no sense.

@@ -148,7 +148,7 @@ void visit_options(Visitor& visit, Config& c) {
 
 bool is_consistent(const RecordingConfig& c) {
   if (c.detail > Detail::Full || c.cores == 0) return false;
-  if (c.callchain > Callchain::LbrCallStack || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
+  if (c.callchain > Callchain::Exact || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
   if (!c.units.possible()) return false;
   const bool looks_inside = c.has_windows() || c.marked_regions || !c.regions.empty();
   if (c.in_units && (c.detail == Detail::Exact || looks_inside || c.estimated_events().size() > kMostEstimated))

@@ -51,7 +51,13 @@ struct EventSpec {
   bool operator==(const EventSpec&) const = default;
 };
 
-enum class Callchain : std::uint8_t { None, FramePointers, Dwarf, LbrCallStack };
+enum class Callchain : std::uint8_t {
+  None,
+  FramePointers,
+  Dwarf,  // registers and a piece of the stack, for the reader to unwind
+  LbrCallStack,
+  Exact,  // unwound at the sample (session/stacks/stack_walk.h)
+};
 
 /// How far a window passes the overflow that closes it, as the handler of a PMI runs late on real processors.
 enum class Skid : std::uint8_t {

@@ -273,6 +273,7 @@ class Recorder::Thread final : public PmuClient {
     sample.event = counter.event;
     sample.pid = who_.pid;
     sample.tid = who_.tid;
+    if (core_ != nullptr) sample.cpu = core_->core_number();
     sample.period = period * weight_of(counter);
     sample.ip = registers.ip;
     return sample;
@@ -300,6 +301,7 @@ class Recorder::Thread final : public PmuClient {
       sample.callchain = walk_frame_pointers(sample.ip, registers, recorder_.memory_, config.max_stack);
     }
     if (config.callchain == Callchain::Dwarf) copy_stack(sample, registers.sp);
+    if (recorder_.stacks_) sample.callchain = recorder_.stacks_->walk(sample.ip, registers, config.max_stack);
     recorder_.out_.write(sample);
     if (adaptive_[counter.event]) adapt(counter);
   }
@@ -406,6 +408,7 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       estimated_(config.estimated_events()),
       exec_(exec) {
   if (config.heap_blocks) heap_.emplace(memory);
+  if (config.callchain == Callchain::Exact) stacks_.emplace(memory);
   if (!config.in_units) return;
   units_.emplace(model, config, clock);
   if (exec) units_->branch();
@@ -533,6 +536,7 @@ void Recorder::renamed(const ThreadIdentity& who, const std::string& comm, bool 
 void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping) {
   marks_.mapped(mapping);
   if (heap_) heap_->mapped(mapping);
+  if (stacks_) stacks_->mapped(mapping);
   if ((mapping.protection & PROT_EXEC) == 0 && !config_.data_mappings) return;
   out_.write(Mmap{.origin = origin(who),
                   .start = mapping.start,

@@ -24,6 +24,7 @@
 #include "session/pmu_plan.h"
 #include "session/program_memory.h"
 #include "session/regions.h"
+#include "session/stacks/stack_walk.h"
 #include "session/thread_usage.h"
 #include "session/unit_clock.h"
 #include "session/wire.h"
@@ -80,6 +81,7 @@ class Recorder final : public engine::Observer, public Progress {
   MessageWriter out_;
   RegionMarks marks_;
   std::optional<HeapBlocks> heap_;
+  std::optional<StackWalk> stacks_;             // Callchain::Exact
   std::optional<UnitClock> units_;              // RecordingConfig::in_units
   const std::vector<std::uint32_t> estimated_;  // events
   std::uint64_t threads_started_ = 0;

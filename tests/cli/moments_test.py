@@ -22,7 +22,7 @@ def processes_of(session):
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            name, fields = (folder / "stat").read_text().rsplit(")", 1)
+            name, fields = (folder / "stat").read_text(errors="replace").rsplit(")", 1)
         except OSError:
             continue
         state, _, _, its_session = fields.split()[:4]

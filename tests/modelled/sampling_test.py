@@ -78,6 +78,21 @@ class Sampling(unittest.TestCase):
             # Without a core model nobody knows.
             self.assertEqual({entry[2] for _, stack in stacks(f"{taken}:pp", "-c", "997") for entry in stack}, {"-"})
 
+    def test_last_branches_say_how_many_cycles_lie_between_them(self):
+        program = tool.guest(*self.PROGRAM)
+        taken = "br_inst_retired.near_taken"
+        counted = tool.numbers([taken, "cycles"], program)
+        with tempfile.TemporaryDirectory() as folder:
+            ran = tool.zeroskid("record", "-q", "-b", "-o", "perf.data", "-e", f"{taken}:pp", "-c", "37", "--detail", "full", "--",
+                                *program, folder=folder)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            shown = tool.zeroskid("script", "-i", "perf.data", "-F", "brstack", folder=folder).stdout
+        # The oldest of a stack counts from where recording began, or from what fell out.
+        cycles = [int(entry.split("/")[5]) for line in shown.splitlines() for entry in line.split()[:-1]]
+        self.assertGreater(len(cycles), 1000)
+        between = counted["cycles"] / counted[taken]
+        self.assertAlmostEqual(sum(cycles) / len(cycles), between, delta=0.1 * between)
+
     def test_two_events_together_have_the_samples_that_each_has_alone(self):
         program = tool.guest(*self.PROGRAM)
         for model in ("westmere", "haswell", "skylake-server"):

@@ -1,9 +1,11 @@
 /* One loop whose cost somebody has measured, or that arithmetic knows:  kernels NAME ROUNDS [BYTES] */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { kLine = 64 };
@@ -22,8 +24,7 @@ static char* bytes_of(size_t bytes) {
 }
 
 /* Each line holds the address of another, all in one circle. */
-static uint64_t chase(long rounds, size_t bytes) {
-  char* const at = bytes_of(bytes);
+static uint64_t chase_in(long rounds, char* at, size_t bytes) {
   const size_t lines = bytes / kLine;
   uint32_t* const order = malloc(lines * sizeof *order);
   for (size_t i = 0; i < lines; ++i) order[i] = (uint32_t)i;
@@ -40,6 +41,16 @@ static uint64_t chase(long rounds, size_t bytes) {
   /* Many steps a turn: what the compiler does between two turns is no part of what is measured. */
   for (long i = 0; i < rounds; i += 50) __asm__ volatile(".rept 50\n mov (%0), %0\n .endr" : "+r"(here));
   return (uint64_t)here & 1;
+}
+
+static uint64_t chase(long rounds, size_t bytes) { return chase_in(rounds, bytes_of(bytes), bytes); }
+
+/* A chase through 64 MiB, in pages as large as those that were asked for, or in small ones. */
+static uint64_t chase_large(long rounds, size_t large) {
+  const size_t bytes = (size_t)64 << 20;
+  char* const at = aligned_alloc((size_t)2 << 20, bytes);
+  if (at == 0 || (large != 0 && madvise(at, bytes, MADV_HUGEPAGE) != 0)) exit(1);
+  return chase_in(rounds, at, bytes);
 }
 
 /* One load behind the other; of two loads of a line the second finds it on its way. */
@@ -128,6 +139,12 @@ static uint64_t chase_behind(long rounds, size_t distance) {
     __asm__ volatile(".rept 50\n movb $0, (%1)\n mov (%0), %0\n .endr" : "+r"(here) : "r"(stored) : "memory");
   }
   return (uint64_t)here & 1;
+}
+/* Independent stores, likewise. */
+static uint64_t stores_at(long rounds, size_t at) {
+  char* const here = field + at;
+  for (long i = 0; i < rounds; i += 50) __asm__ volatile(".rept 50\n mov %0, (%0)\n .endr" : : "r"(here) : "memory");
+  return 0;
 }
 /* Independent loads, `at` bytes into a page. */
 static uint64_t loads_at(long rounds, size_t at) {
@@ -224,6 +241,10 @@ int main(int argc, char** argv) {
     result = chase_at(rounds, bytes);
   } else if (strcmp(name, "chase_behind") == 0) {
     result = chase_behind(rounds, bytes);
+  } else if (strcmp(name, "chase_large") == 0) {
+    result = chase_large(rounds, bytes);
+  } else if (strcmp(name, "stores_at") == 0) {
+    result = stores_at(rounds, bytes);
   } else if (strcmp(name, "loads_at") == 0) {
     result = loads_at(rounds, bytes);
   } else if (strcmp(name, "ten_forwards") == 0) {

@@ -971,10 +971,10 @@ constexpr Row kRows[] = {
         "instructions retired with a load that crossed a 64-byte line").with_address()
         .also("mem_uops_retired.split_loads")},
     {SklSkx, exact("mem_inst_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStoreInstructions,
-        "instructions retired with a store that crossed a 64-byte line; costs no cycles here").with_store_address()
+        "instructions retired with a store that crossed a 64-byte line; costs a cycle more to commit").with_store_address()
         .also("mem_uops_retired.split_stores")},
     {IcxSpr, exact("mem_inst_retired.split_stores", 0xD0, 0x42, any_of(4), Yes, kSplitStoreInstructions,
-        "instructions retired with a store that crossed a 64-byte line; costs no cycles here").with_store_address()
+        "instructions retired with a store that crossed a 64-byte line; costs a cycle more to commit").with_store_address()
         .also("mem_uops_retired.split_stores")},
     {SklSkx, modelled("mem_inst_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes, kModelled<LoadStlbMiss>,
         "loads retired that walked the page tables").with_address()
@@ -1347,10 +1347,10 @@ constexpr Row kRows[] = {
         "loads retired that crossed a 64-byte line").with_address()
         .also("mem_inst_retired.split_loads")},
     {Ivb, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line; costs no cycles here")
+        "stores retired that crossed a 64-byte line; costs a cycle more to commit")
         .also("mem_inst_retired.split_stores")},
     {Hsw | Glm, exact("mem_uops_retired.split_stores", 0xD0, 0x42, every, Yes, kSplitStores,
-        "stores retired that crossed a 64-byte line; costs no cycles here").with_store_address()
+        "stores retired that crossed a 64-byte line; costs a cycle more to commit").with_store_address()
         .also("mem_inst_retired.split_stores")},
     {Ivb, not_modelled("mem_uops_retired.stlb_miss_loads", 0xD0, 0x11, every, Yes,
         "loads retired that walked the page tables")

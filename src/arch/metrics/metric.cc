@@ -20,6 +20,7 @@ namespace {
 constexpr double kFrontend = 0.15, kBadSpeculation = 0.15, kBackend = 0.20, kRetiring = 0.70;
 constexpr double kFetchLatency = 0.10, kFetchBandwidth = 0.20, kMispredicts = 0.10, kClears = 0.10;
 constexpr double kMemory = 0.20, kCore = 0.10, kHeavy = 0.10, kLight = 0.60;
+constexpr double kL1 = 0.10, kL2 = 0.05, kL3 = 0.05, kDram = 0.10, kStore = 0.20;
 
 // clang-format off
 constexpr Metric kRows[] = {
@@ -265,6 +266,46 @@ constexpr Metric kRows[] = {
      " / max(cycle_activity.stalls_total + exe_activity.1_ports_util + resource_stalls.sb, 1)",
      "waiting for loads, or for room in the store buffer",
      "Backend_Bound", kMemory},
+    // Cycles in which nothing executed while a miss of one level was under way and none of the next; in the model those of each level's slots,
+    // so the five are Memory_Bound.
+    {"L1_Bound", "TopdownL3", "% of slots",
+     "(cycle_activity.stalls_mem_any - cycle_activity.stalls_l1d_miss) / cpu_clk_unhalted.thread",
+     "loads that hit L1D and still waited: blocked forwarding, split lines, page walks",
+     "Memory_Bound", kL1},
+    {"L1_Bound", "TopdownL3", "% of slots",
+     "Memory_Bound - cycle_activity.stalls_l1d_miss / cpu_clk_unhalted.thread - Store_Bound",
+     "loads that hit L1D and still waited: blocked forwarding, split lines, page walks",
+     "Memory_Bound", kL1},
+    {"L2_Bound", "TopdownL3", "% of slots",
+     "(cycle_activity.stalls_l1d_miss - cycle_activity.stalls_l2_miss) / cpu_clk_unhalted.thread",
+     "waiting for lines from L2",
+     "Memory_Bound", kL2},
+    {"L3_Bound", "TopdownL3", "% of slots",
+     "(cycle_activity.stalls_l2_miss - cycle_activity.stalls_l3_miss) / cpu_clk_unhalted.thread",
+     "waiting for lines from the last-level cache, or from other cores",
+     "Memory_Bound", kL3},
+    // Where no event tells the two apart, they are divided as published: a miss of the last level weighs seven hits of it.
+    {"L3_Bound", "TopdownL3", "% of slots",
+     "cycle_activity.stalls_l2_miss / cpu_clk_unhalted.thread * mem_load_retired.l3_hit"
+     " / max(mem_load_retired.l3_hit + 7 * mem_load_retired.l3_miss, 1)",
+     "waiting for lines from the last-level cache, or from other cores",
+     "Memory_Bound", kL3},
+    {"DRAM_Bound", "TopdownL3", "% of slots",
+     "cycle_activity.stalls_l3_miss / cpu_clk_unhalted.thread",
+     "waiting for lines from memory",
+     "Memory_Bound", kDram},
+    {"DRAM_Bound", "TopdownL3", "% of slots",
+     "cycle_activity.stalls_l2_miss / cpu_clk_unhalted.thread - L3_Bound",
+     "waiting for lines from memory",
+     "Memory_Bound", kDram},
+    {"Store_Bound", "TopdownL3", "% of slots",
+     "exe_activity.bound_on_stores / cpu_clk_unhalted.thread",
+     "waiting for room in the store buffer",
+     "Memory_Bound", kStore},
+    {"Store_Bound", "TopdownL3", "% of slots",
+     "resource_stalls.sb / cpu_clk_unhalted.thread",
+     "waiting for room in the store buffer",
+     "Memory_Bound", kStore, "inst_retired.loads"},
     {"Core_Bound", "TopdownL2", "% of slots",
      "Backend_Bound - Memory_Bound",
      "waiting for ports, the divider, or results of other instructions",

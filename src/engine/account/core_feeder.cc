@@ -209,6 +209,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   const arch::PathRun run{.path = number, .slots = 0, .next = next};
   step.told_core = true;
   step.mispredicted = false;
+  step.branch_cycle = 0;
   step.signals = {};
   run_.ran += sizeof(std::uint32_t);  // as a record
   const bool marked = static_cast<bool>(step.mark);
@@ -234,6 +235,7 @@ void CoreFeeder::run_step(bool taken, std::uint64_t next) {
   step.load = core.last_load();
   step.store = core.last_store();
   step.mispredicted = core.last_mispredicted();
+  step.branch_cycle = core.cycle_of_branch(0, step.insn.pc);
 }
 
 // What only the model knows of the instruction that has just run alone.
@@ -243,6 +245,7 @@ void CoreFeeder::add_outcome(arch::Retired& retired) const {
   retired.load = step.load;
   retired.store = step.store;
   retired.mispredicted = step.mispredicted;
+  retired.branch_cycle = step.branch_cycle;
 }
 
 // ---- time -----------------------------------------------------------------------------------------------------------
@@ -274,10 +277,24 @@ void CoreFeeder::advance_time(const arch::CoreSignals& now) {
                                 fetch_latency,
                                 memory};
   told = now;
+  bool near = false;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    const bool records = pmu->records_time();
+    const pmu::Elapsed room = records ? pmu->time_headroom() : pmu::Elapsed{};
     pmu->advance(elapsed);
     pmu->issue(issued);
+    if (!records) continue;
+    if (pmu->record_is_due()) name_waiting(*pmu, elapsed.core > room.core ? elapsed.core - room.core - 1 : 0);
+    near |= nearest_time(*pmu) < kWatchedCycles;
   }
+  if (run_.counting.time_is_near) run_.thread->cpu.core->watch_retirement(near);
+}
+
+// The record that is due is of the instruction that retirement waited for, so many cycles ago. Its registers are gone, so it is the next time.
+void CoreFeeder::name_waiting(pmu::Pmu& pmu, std::uint64_t cycles_ago) const {
+  // chosen: a loop's body; beyond that, steps to find it would cost more than the sample is worth.
+  constexpr std::uint32_t kMostSteps = 256;
+  pmu.await(run_.thread->cpu.core->waited_for(cycles_ago), kMostSteps);
 }
 
 // An overflow of time, which belongs to no instruction: taken when the thread's state is known.
@@ -299,6 +316,11 @@ void CoreFeeder::tell_wishes(const VirtualCpu& cpu) {
 void CoreFeeder::unmapped(std::uint64_t address, std::uint64_t length) {
   if (run_.thread->core != nullptr && length != 0)
     run_.thread->core->unmapped(page_down(address), page_up(address + length));
+}
+
+void CoreFeeder::large_pages(std::uint64_t address, std::uint64_t length, bool wanted) {
+  if (run_.thread->core != nullptr && length != 0)
+    run_.thread->core->large_pages(page_down(address), page_up(address + length), wanted);
 }
 
 // ---- elements of gathers and scatters -----------------------------------------------------------------------------

@@ -60,12 +60,18 @@ class CoreFeeder {
   /// What `woken` does next, it does after what the running thread has done.
   void runs_after_this(Thread& woken);
   void unmapped(std::uint64_t address, std::uint64_t length);
+  /// MADV_HUGEPAGE and MAP_HUGETLB, MADV_NOHUGEPAGE.
+  void large_pages(std::uint64_t address, std::uint64_t length, bool wanted);
   /// In a new process, whose cores know nothing.
   void forget_all_paths() { paths_.forget_all(); }
   /// Bytes that others hold for the sake of the trace count towards what may be held.
   void set_bytes_elsewhere(std::size_t bytes) { bytes_elsewhere_ = bytes; }
 
  private:
+  /// chosen: as much as ten reorder buffers full of misses take; stretches are a sixteenth of the cycles that are left.
+  static constexpr std::uint64_t kWatchedCycles = 1U << 14;
+
+  void name_waiting(pmu::Pmu& pmu, std::uint64_t cycles_ago) const;
   arch::SlotValues slot_values(const std::uint64_t* slots) const;
   void forget_flushed_paths();
   void bound_memory(CorePaths::Path path);

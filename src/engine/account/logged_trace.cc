@@ -69,6 +69,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
 
   void finished(std::size_t run, std::size_t instruction) override {
     reach(run);
+    played_ = instruction + 1;
     while (told_ < instruction) tell(false);
     tell(true);
     before_ = core_.signals();
@@ -99,9 +100,20 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
       branch.to = path_->next_of(told_);
       branch.kind = insn.facts.branch;
       branch.mispredicted = modelled && core_.last_mispredicted();
+      branch.cycle = branch_cycle();
       owner_.tally_.enter_branch(branch);
     }
     ++told_;
+  }
+
+  /// Of the branch that is told, behind which the model has played the taken ones up to `played_`.
+  std::uint64_t branch_cycle() const {
+    if (!wants_branches_) return 0;
+    std::size_t behind = 0;
+    for (std::size_t i = told_ + 1; i < played_; ++i) {
+      if (path_->block.insns[i].facts.branch != arch::BranchKind::None && path_->taken(i)) ++behind;
+    }
+    return core_.cycle_of_branch(behind, path_->block.insns[told_].pc);
   }
 
   void retire(bool modelled, bool taken) {
@@ -116,6 +128,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     step.signals = {};
     step.load = step.store = {};
     step.mispredicted = modelled && core_.last_mispredicted();
+    step.branch_cycle = branch_cycle();
     if (modelled) {
       for (std::size_t i = 0; i < arch::kCoreSignals; ++i)
         step.signals.counts[i] = core_.signals().counts[i] - before_.counts[i];
@@ -140,6 +153,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
   /// What is left of a record of which something was told.
   void leave_record() {
     if (!path_) return;
+    played_ = path_->instructions;
     while (told_ < path_->instructions) tell(false);
     owner_.run_.ran += sizeof(std::uint32_t) * told_;
     path_.reset();
@@ -161,7 +175,8 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
   std::size_t at_;                  // the record that comes next, or of which something was told
   std::size_t run_ = 0;             // its number among the runs
   std::optional<LoggedPath> path_;  // that record's, once something was told of it:
-  std::size_t told_ = 0;            // so many of its instructions
+  std::size_t told_ = 0;            // so many of its instructions,
+  std::size_t played_ = 0;          // of so many that the model has played
   bool wants_branches_ = false;
 };
 

@@ -112,7 +112,10 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
       taken.from = branch.from;
       taken.to = target;
       taken.kind = branch.kind;
-      taken.mispredicted = core != nullptr && core->was_mispredicted(--left, branch.from);
+      if (core != nullptr) {
+        taken.mispredicted = core->was_mispredicted(--left, branch.from);
+        taken.cycle = core->cycle_of_branch(left, branch.from);
+      }
       enter_branch(taken);
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/kernel/call.h"
 #include "engine/memory/layout.h"
 
 namespace zs::engine {
@@ -62,9 +63,13 @@ struct WrittenMemory {
   std::uint16_t size = 0;
 };
 
+struct GuestKernel;
+using CallHandler = Outcome (*)(GuestKernel& kernel, const CallArguments& made);
+
 struct Call {
   long number = -1;
   const char* name = "";
+  CallHandler handler = nullptr;  // call_handlers.h; null: the kernel answers it, but for what the rest of the row says
   std::uint32_t traits = 0;
   int path = -1;  // the argument that is the path of a file, where one below /proc may be meant; -1: there is none
   Waits waits = Waits::Never;

@@ -20,12 +20,29 @@ class FutexWaiters {
     bool operator==(const Key&) const = default;
   };
 
-  void add(Thread& thread, Key key, std::uint32_t bits) { waiting_.push_back({&thread, key, bits}); }
+  static constexpr std::uint64_t kForEver = UINT64_MAX;
+  /// until  by whatever expire() counts
+  void add(Thread& thread, Key key, std::uint32_t bits, std::uint64_t until = kForEver) {
+    waiting_.push_back({&thread, key, bits, until});
+  }
 
   /// Returns false if it does not wait any more: it was woken.
   bool remove(const Thread& thread) {
     return std::erase_if(waiting_, [&](const Waiter& waiter) { return waiter.thread == &thread; }) != 0;
   }
+
+  /// Those whose time is over at `now`: expired(thread) for each, which does not wait any more.
+  template <typename Expired>
+  void expire(std::uint64_t now, const Expired& expired) {
+    std::erase_if(waiting_, [&](const Waiter& waiter) {
+      if (waiter.until > now) return false;
+      expired_.push_back(waiter.thread);
+      expired(*waiter.thread);
+      return true;
+    });
+  }
+  /// Whether that ended the thread's last wait.
+  bool take_expired(const Thread& thread) { return std::erase(expired_, &thread) != 0; }
 
   /// Those who wait at `key` for one of `bits`, oldest first, and `most` of them: woken(thread) for each.
   /// returns how many
@@ -50,22 +67,27 @@ class FutexWaiters {
     std::vector<Waiter> moved;
     std::erase_if(waiting_, [&](const Waiter& waiter) {
       if (moved.size() >= most || waiter.key != from) return false;
-      moved.push_back({waiter.thread, to, waiter.bits});
+      moved.push_back({waiter.thread, to, waiter.bits, waiter.until});
       return true;
     });
     waiting_.insert(waiting_.end(), moved.begin(), moved.end());
     return static_cast<std::uint32_t>(moved.size());
   }
 
-  void clear() { waiting_.clear(); }
+  void clear() {
+    waiting_.clear();
+    expired_.clear();
+  }
 
  private:
   struct Waiter {
     Thread* thread;
     Key key;
     std::uint32_t bits;
+    std::uint64_t until;
   };
   std::vector<Waiter> waiting_;
+  std::vector<const Thread*> expired_;
 };
 
 }  // namespace zs::engine

@@ -37,6 +37,24 @@ TEST(FutexWaiters, WakesThoseWhoCameFirst) {
   EXPECT_EQ(q.wake(kThere, 5), 1U);
 }
 
+TEST(FutexWaiters, EndTheirWaitsWhenTheirTimeIsOver) {
+  Queue q;
+  q.waiters.add(q.first, kHere, kAny, 10);
+  q.waiters.add(q.second, kHere, kAny);
+  q.waiters.add(q.third, kThere, kAny, 5);
+  std::vector<const Thread*> expired;
+  const auto note = [&](const Thread& thread) { expired.push_back(&thread); };
+  q.waiters.expire(4, note);
+  EXPECT_THAT(expired, IsEmpty());
+  q.waiters.expire(10, note);
+  EXPECT_THAT(expired, ElementsAre(&q.first, &q.third));
+  EXPECT_TRUE(q.waiters.take_expired(q.first));
+  EXPECT_FALSE(q.waiters.take_expired(q.first));
+  EXPECT_FALSE(q.waiters.take_expired(q.second));
+  EXPECT_FALSE(q.waiters.remove(q.third));
+  EXPECT_EQ(q.wake(kHere, 5), 1U);
+}
+
 TEST(FutexWaiters, PassesOverThoseWhoWaitForOtherBits) {
   Queue q;
   q.waiters.add(q.first, kHere, 1);

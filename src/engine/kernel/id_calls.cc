@@ -1,9 +1,4 @@
-// Under --virtual-time: process ids in system calls are those that the program is shown (process_ids.h), and the first process and its
-// parent have numbers of their own (engine.h). Ids of threads are the kernel's but for a process's first: the kernel compares them with
-// what lies in futexes. So mutexes with priority inheritance do not work between processes' first threads, and a robust mutex of one that
-// somebody else kills stays locked.
-// Not translated: ids that come with messages (SCM_CREDENTIALS, signalfd), SysV IPC's notes of who did what, F_SETOWN_EX, CPU clocks
-// of other processes, what files and folders below /proc contain.
+#include "engine/kernel/id_calls.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -11,15 +6,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <algorithm>
-#include <charconv>
+#include <cerrno>
 #include <cstddef>
-#include <string>
 
 #include "engine/kernel/call_table.h"
+#include "engine/kernel/robust_list.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
@@ -52,8 +45,9 @@ std::uint64_t id_in_answer(long number, const long (&a)[6]) {
 
 }  // namespace
 
-Runtime::Outcome Runtime::in_shown_ids(long number, const long (&a)[6]) {
-  if (!run_.ids.differ()) return answer(number, a);
+Outcome IdCalls::answer(const CallArguments& made) {
+  if (!run_.ids.differ()) return next_.answer(made);
+  const auto& [number, a] = made;
   const std::uint32_t ids = ids_of(call_of(number), a);
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   for (int i = 0; i < 3; ++i) {
@@ -61,7 +55,7 @@ Runtime::Outcome Runtime::in_shown_ids(long number, const long (&a)[6]) {
   }
   const bool kills = number == SYS_kill || number == SYS_tkill || number == SYS_tgkill;
   if (kills && a[number == SYS_tgkill ? 2 : 1] == SIGKILL && changed[0] == run_.thread->process->pid)
-    leave_robust_list(*run_.thread);  // if somebody else kills it, nobody does
+    leave_robust_list(run_, *run_.thread);  // if somebody else kills it, nobody does
   std::int32_t group = 0;
   if (number == SYS_ioctl && a[1] == TIOCSPGRP) {
     const auto given = read_guest_value<std::int32_t>(static_cast<std::uint64_t>(a[2]));
@@ -69,7 +63,7 @@ Runtime::Outcome Runtime::in_shown_ids(long number, const long (&a)[6]) {
     group = run_.ids.real(*given);
     changed[2] = reinterpret_cast<long>(&group);
   }
-  Outcome outcome = answer(number, changed);
+  Outcome outcome = next_.answer({number, changed});
   if (!outcome.set_result || is_error(outcome.result)) return outcome;
   if ((ids & kIdResult) != 0) outcome.result = run_.ids.shown(static_cast<std::int32_t>(outcome.result));
   if (const std::uint64_t place = id_in_answer(number, a); place != 0) {

@@ -1,12 +1,7 @@
-// Config::native_load: the program runs untranslated on the image that a translated run sees, so that a ptrace oracle can
-// step both. What must be equal is answered here as the translated run answers it: memory calls, /proc, the virtual
-// clock. System calls arrive by Syscall User Dispatch (SIGSYS), RDTSC and CPUID by their faults (SIGSEGV).
-// Not offered: threads, children that are followed.
-// source: Linux, Documentation/admin-guide/syscall-user-dispatch.rst.
+#include "engine/kernel/native_load.h"
 
 #include <asm/prctl.h>
 #include <sys/prctl.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +11,6 @@
 #include "engine/kernel/signal_frame.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
@@ -43,65 +37,76 @@ std::uint64_t get_base(int which) {
 
 }  // namespace
 
+NativeLoad* NativeLoad::instance = nullptr;
+
 void native_signal_entry(int signal, siginfo_t* info, void* raw_context) {
   selector = 0;
-  Runtime& runtime = *Runtime::instance;
+  NativeLoad& native = *NativeLoad::instance;
+  Context& context = native.kernel_.run.context;
   const std::uint64_t fs = get_base(ARCH_GET_FS);
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, own_fs_base);
-  runtime.run_.context.fs_base = fs;
-  runtime.run_.context.gs_base = get_base(ARCH_GET_GS);
-  runtime.native_signal(signal, info, raw_context);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, runtime.run_.context.fs_base);
-  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, runtime.run_.context.gs_base);
+  context.fs_base = fs;
+  context.gs_base = get_base(ARCH_GET_GS);
+  native.on_signal(signal, info, static_cast<ucontext_t*>(raw_context));
+  raw_syscall(SYS_arch_prctl, ARCH_SET_FS, context.fs_base);
+  raw_syscall(SYS_arch_prctl, ARCH_SET_GS, context.gs_base);
   selector = 1;
 }
 
-void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
-  auto* uc = static_cast<ucontext_t*>(raw_context);
+void NativeLoad::on_signal(int signal, siginfo_t* info, ucontext_t* uc) {
+  Run& run = kernel_.run;
   greg_t* regs = uc->uc_mcontext.gregs;
-  for (int reg = 0; reg < 16; ++reg) run_.context.gpr[reg] = static_cast<std::uint64_t>(regs[kSavedAt[reg]]);
-  run_.context.flags = static_cast<std::uint64_t>(regs[REG_EFL]);
-  run_.thread->pc = static_cast<std::uint64_t>(regs[REG_RIP]);
-  if (signal == SIGSYS) {
-    const long number = info->si_syscall;
-    const long a[6] = {regs[REG_RDI], regs[REG_RSI], regs[REG_RDX], regs[REG_R10], regs[REG_R8], regs[REG_R9]};
-    if (number == SYS_rt_sigreturn) {
-      // The program's own handler returns: its frame replaces ours.
-      const auto at = static_cast<std::uint64_t>(regs[REG_RSP]);
-      KernelUcontext theirs;
-      if (read_guest(at, &theirs, sizeof theirs) != sizeof theirs) return;
-      std::memcpy(regs, theirs.context.registers, sizeof theirs.context.registers);
-      std::memcpy(&uc->uc_sigmask, &theirs.mask, 8);
-      if (theirs.context.fpstate != 0) read_guest(theirs.context.fpstate, uc->uc_mcontext.fpregs, xsave_bytes());
-      return;
-    }
-    long result = 0;
-    switch (number) {
-      case SYS_rt_sigprocmask:
-        std::memcpy(&run_.thread->mask, &uc->uc_sigmask, 8);
-        result = sys_rt_sigprocmask(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
-                                    static_cast<std::uint64_t>(a[2]), static_cast<std::uint64_t>(a[3]));
-        std::memcpy(&uc->uc_sigmask, &run_.thread->mask, 8);
-        break;
-      case SYS_rt_sigaction:
-        result = a[0] == SIGSYS || a[0] == SIGSEGV ? 0 : raw_syscall(number, a[0], a[1], a[2], a[3]);
-        break;
-      case SYS_exit:
-      case SYS_exit_group:
-      case SYS_clone:
-      case SYS_clone3:
-      case SYS_fork:
-      case SYS_vfork:
-      case SYS_execve:
-      case SYS_execveat: result = raw_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); break;
-      default: result = do_syscall(number, a).result;
-    }
-    regs[REG_RAX] = result;
+  for (int reg = 0; reg < 16; ++reg) run.context.gpr[reg] = static_cast<std::uint64_t>(regs[kSavedAt[reg]]);
+  run.context.flags = static_cast<std::uint64_t>(regs[REG_EFL]);
+  run.thread->pc = static_cast<std::uint64_t>(regs[REG_RIP]);
+  if (signal == SIGSYS)
+    on_call(info->si_syscall, regs, uc);
+  else
+    on_fault(signal, regs);
+}
+
+void NativeLoad::on_call(long number, greg_t* regs, ucontext_t* uc) {
+  Thread& thread = *kernel_.run.thread;
+  const long a[6] = {regs[REG_RDI], regs[REG_RSI], regs[REG_RDX], regs[REG_R10], regs[REG_R8], regs[REG_R9]};
+  if (number == SYS_rt_sigreturn) {
+    // The program's own handler returns: its frame replaces ours.
+    const auto at = static_cast<std::uint64_t>(regs[REG_RSP]);
+    KernelUcontext theirs;
+    if (read_guest(at, &theirs, sizeof theirs) != sizeof theirs) return;
+    std::memcpy(regs, theirs.context.registers, sizeof theirs.context.registers);
+    std::memcpy(&uc->uc_sigmask, &theirs.mask, 8);
+    if (theirs.context.fpstate != 0) read_guest(theirs.context.fpstate, uc->uc_mcontext.fpregs, xsave_bytes());
     return;
   }
-  // RDTSC, RDTSCP or CPUID under --virtual-time; anything else is the program's own fault, and the next try is deadly.
-  const auto code = fetch(run_.thread->pc);
-  const auto insn = decode(run_.thread->pc, code, true);
+  long result = 0;
+  switch (number) {
+    case SYS_rt_sigprocmask:
+      std::memcpy(&thread.mask, &uc->uc_sigmask, 8);
+      result = kernel_.signals.set_mask(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
+                                        static_cast<std::uint64_t>(a[2]), static_cast<std::uint64_t>(a[3]));
+      std::memcpy(&uc->uc_sigmask, &thread.mask, 8);
+      break;
+    case SYS_rt_sigaction:
+      result = a[0] == SIGSYS || a[0] == SIGSEGV ? 0 : raw_syscall(number, a[0], a[1], a[2], a[3]);
+      break;
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+    case SYS_execve:
+    case SYS_execveat: result = raw_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]); break;
+    default: result = kernel_.calls.call({number, a}).result;
+  }
+  regs[REG_RAX] = result;
+}
+
+// RDTSC, RDTSCP or CPUID under --virtual-time; anything else is the program's own fault, and the next try is deadly.
+void NativeLoad::on_fault(int signal, greg_t* regs) {
+  Run& run = kernel_.run;
+  const auto code = kernel_.code.fetch(run.thread->pc);
+  const auto insn = decode(run.thread->pc, code, true);
   if (!insn || insn->flow != Flow::Emulated) {
     const KernelSigaction fatal;
     raw_syscall(SYS_rt_sigaction, signal, &fatal, nullptr, 8);
@@ -111,14 +116,15 @@ void Runtime::native_signal(int signal, siginfo_t* info, void* raw_context) {
   exit.pc = insn->pc;
   exit.target = insn->next();
   raw_syscall(SYS_arch_prctl, kArchSetCpuid, 1);  // emulating CPUID asks the CPU
-  emulate(exit);
+  kernel_.emulation.emulate(exit);
   raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);
-  for (int reg = 0; reg < 16; ++reg) regs[kSavedAt[reg]] = static_cast<greg_t>(run_.context.gpr[reg]);
-  regs[REG_EFL] = static_cast<greg_t>(run_.context.flags);
-  regs[REG_RIP] = static_cast<greg_t>(run_.thread->pc);
+  for (int reg = 0; reg < 16; ++reg) regs[kSavedAt[reg]] = static_cast<greg_t>(run.context.gpr[reg]);
+  regs[REG_EFL] = static_cast<greg_t>(run.context.flags);
+  regs[REG_RIP] = static_cast<greg_t>(run.thread->pc);
 }
 
-void Runtime::run_native() {
+void NativeLoad::run() {
+  const Run& run = kernel_.run;
   own_fs_base = get_base(ARCH_GET_FS);
   stack_t alternate{};
   alternate.ss_sp = map_host_stack(kHandlerStackBytes);
@@ -130,7 +136,7 @@ void Runtime::run_native() {
   action.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | kSaRestorer;
   action.restorer = reinterpret_cast<std::uint64_t>(&zs_signal_restorer);
   raw_syscall(SYS_rt_sigaction, SIGSYS, &action, nullptr, 8);
-  if (run_.config.virtual_time) {
+  if (run.config.virtual_time) {
     raw_syscall(SYS_rt_sigaction, SIGSEGV, &action, nullptr, 8);
     raw_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
     raw_syscall(SYS_arch_prctl, kArchSetCpuid, 0);  // refused where the CPU cannot; CPUID is then the host's
@@ -139,10 +145,10 @@ void Runtime::run_native() {
                                        &zs_signal_restorer_end - &zs_signal_restorer, &selector);
   CHECK(dispatching == 0);
   register std::uint64_t entry_in_r11 asm("r11");
-  const std::uint64_t sp = run_.program.stack_pointer;
+  const std::uint64_t sp = run.program.stack_pointer;
   raw_syscall(SYS_arch_prctl, ARCH_SET_FS, 0);
   selector = 1;
-  entry_in_r11 = run_.program.entry;
+  entry_in_r11 = run.program.entry;
   // Handlers stay; so this is not jump_to_entry().
   asm volatile(
       "int3\n\t"

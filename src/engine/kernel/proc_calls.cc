@@ -1,35 +1,33 @@
-// System calls of the program on what would show the engine: files under /proc, and descriptors of the tool.
+#include "engine/kernel/proc_calls.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/kernel/call_table.h"
 #include "engine/loader/proc_view.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 
-bool Runtime::is_private(long fd) const {
+bool ProcCalls::is_private(long fd) const {
   const int first = run_.config.first_private_fd;
   return static_cast<int>(fd) >= first && static_cast<int>(fd) < first + kPrivateDescriptors;
 }
 
-std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
+std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   const int path_at = call_of(number).path;
   if (path_at < 0) return std::nullopt;
   const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
@@ -40,7 +38,7 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
   const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
   const bool links = number == SYS_readlink || number == SYS_readlinkat;
   if (opens && path.ends_with("/status")) {
-    let_go_of_processors();
+    turns_.let_go_of_processors();
     run_.lock.hold_nobody();  // Cpus_allowed, which it may read at any time from now on
   }
   if (const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid)); fd && is_private(*fd))
@@ -57,13 +55,13 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
     if (!real) return std::nullopt;
     long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
     changed[path_at] = reinterpret_cast<long>(real->c_str());
-    return pass_on(number, changed);
+    return host_.call(number, changed);
   }
   switch (answer->kind) {
     case ProcAnswer::Kind::Memory: {
       if (!opens) return std::nullopt;
-      const long fd = pass_on(number, a);
-      if (!is_error(fd) && (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) != O_RDONLY) writes_own_memory_ = true;
+      const long fd = host_.call(number, a);
+      if (!is_error(fd) && (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) != O_RDONLY) files_.memory_is_writable();
       return fd;
     }
     case ProcAnswer::Kind::Content: {
@@ -85,14 +83,13 @@ std::optional<long> Runtime::proc_syscall(long number, const long (&a)[6]) {
       if (number == SYS_statx && (a[2] & AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
       long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
       changed[path_at] = reinterpret_cast<long>(answer->text.c_str());
-      return pass_on(number, changed);
+      return host_.call(number, changed);
     }
   }
   return std::nullopt;
 }
 
-// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced.
-std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6]) {
+std::optional<long> ProcCalls::call_on_descriptor(long number, const long (&a)[6]) {
   const int first = run_.config.first_private_fd;
   const Call& call = call_of(number);
   if ((call.has(kDescriptor1) && is_private(a[0])) || (call.has(kDescriptor2) && is_private(a[1]))) return -EBADF;
@@ -109,9 +106,8 @@ std::optional<long> Runtime::descriptor_syscall(long number, const long (&a)[6])
   return result;
 }
 
-// Leaves the tool's descriptors out of a listing of /proc/self/fd.
-long Runtime::sys_getdents64(const long (&a)[6]) {
-  const long result = pass_on(SYS_getdents64, a);
+long ProcCalls::list_folder(const long (&a)[6]) {
+  const long result = host_.call(SYS_getdents64, a);
   if (result <= 0) return result;
   char link[64];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
@@ -135,51 +131,9 @@ long Runtime::sys_getdents64(const long (&a)[6]) {
     at += size;
   }
   // Nothing left does not mean the end of the directory.
-  if (kept.empty()) return sys_getdents64(a);
+  if (kept.empty()) return list_folder(a);
   if (kept.size() != entries.size()) run_.write(buffer, kept.data(), kept.size());
   return static_cast<long>(kept.size());
-}
-
-// The program writes its own memory through /proc/self/mem, also where it may not write otherwise: its code perhaps.
-void Runtime::note_write_to_own_memory(long number, const long (&a)[6], long written) {
-  if (!writes_own_memory_ || written <= 0 || !call_of(number).has(kWritesFile)) return;
-  char link[40], target[64];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
-  if (is_error(length)) return;
-  const std::string_view path(target, static_cast<std::size_t>(length));
-  if (!path.starts_with("/proc/") || !path.ends_with("/mem")) return;
-  const bool says_where = number == SYS_pwrite64 || number == SYS_pwritev || number == SYS_pwritev2;
-  const auto end = says_where ? static_cast<std::uint64_t>(a[3] + written)
-                              : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
-  const std::uint64_t start = end - static_cast<std::uint64_t>(written);
-  code_changed(start, end);
-  run_.map.open_code_pages({start, end});
-}
-
-// The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from now on.
-void Runtime::note_shorter_file(long number, const long (&a)[6], long result) {
-  if (is_error(result)) return;
-  struct stat about {};
-  long found = -1;
-  switch (number) {
-    case SYS_ftruncate: found = raw_syscall(SYS_fstat, a[0], &about); break;
-    case SYS_truncate: found = raw_syscall(SYS_stat, a[0], &about); break;
-    case SYS_creat: found = raw_syscall(SYS_fstat, result, &about); break;
-    case SYS_open:
-    case SYS_openat:
-      if ((a[number == SYS_open ? 1 : 2] & O_TRUNC) != 0) found = raw_syscall(SYS_fstat, result, &about);
-      break;
-    default: break;
-  }
-  if (found != 0) return;
-  std::vector<AddressRange> code;
-  run_.map.for_each([&](const GuestMapping& mapping) {
-    if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != about.st_ino) return;
-    if (mapping.file->device_major == major(about.st_dev) && mapping.file->device_minor == minor(about.st_dev))
-      code.push_back(mapping.range());
-  });
-  for (const AddressRange& range : code) code_changed(range.start, range.end);
 }
 
 }  // namespace zs::engine

@@ -1,26 +1,21 @@
-// Threads and processes of the program. A thread of the program is a kernel thread with the program's own clone flags, so thread
-// ids, robust lists and the clearing of the tid at exit are the kernel's work. All threads use the main thread's host TLS
-// block in turn: only the holder of the engine lock runs C++.
+#include "engine/kernel/threads.h"
 
 #include <linux/sched.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
-#include "engine/host_stack.h"
+#include "engine/kernel/robust_list.h"
+#include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
-
-constexpr std::size_t kHostStackBytes = 256 << 10;
 
 extern "C" {
 /// Ends the thread without touching its stack.
@@ -40,157 +35,43 @@ zs_exit_thread:
 
 }  // namespace
 
-void Runtime::save_context(Thread& thread) {
-  std::memcpy(thread.gpr, run_.context.gpr, sizeof thread.gpr);
-  thread.flags = run_.context.flags;
-  thread.fs_base = run_.context.fs_base;
-  thread.gs_base = run_.context.gs_base;
-  thread.xsave.resize(xsave_bytes());
-  std::memcpy(thread.xsave.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset,
-              thread.xsave.size());
-}
+Threads* Threads::instance = nullptr;
 
-void Runtime::load_context(Thread& thread) {
-  std::memcpy(run_.context.gpr, thread.gpr, sizeof thread.gpr);
-  run_.context.flags = thread.flags;
-  run_.context.fs_base = thread.fs_base;
-  run_.context.gs_base = thread.gs_base;
-  run_.context.host_rsp = thread.host_rsp;
-  std::memcpy(reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset, thread.xsave.data(), thread.xsave.size());
-  run_.thread = &thread;
-  if (run_.lock.owner_died()) forget_dead_processes();
-}
+void thread_entry(Thread* thread) { Threads::instance->begin(*thread); }
 
-// A process that shared this memory was killed in the middle of its program, or of the engine. What it was about is forgotten; the counts of its
-// last stretch are lost with it.
-void Runtime::forget_dead_processes() {
-  entering_.store(false);
-  if (tripped_.exchange(false)) run_.window.untrip();
-  forget_stops();
-  accountant_.logged.leave();
-  if (const std::uint64_t lifted = std::exchange(private_page_, 0); lifted != 0)
-    run_.invalidate(lifted, lifted + kPageSize);
-  for (auto at = run_.threads.begin(); at != run_.threads.end();) {
-    Thread& thread = **at;
-    if (&thread == run_.thread || thread.process == run_.thread->process || !EngineLock::is_gone(thread.process->pid)) {
-      ++at;
-      continue;
-    }
-    forget_thread(thread);
-    if (thread.stack_block != nullptr) spare_stacks_.push_back({thread.stack_block, thread.signal_block, 0});
-    dead_.push_back(std::move(*at));
-    at = run_.threads.erase(at);
-  }
-}
-
-void Runtime::prepare_to_wait() {
-  if (run_.counting.models) latest_core_time_ = std::max(latest_core_time_, CoreFeeder::time_of(*run_.thread));
-  save_context(*run_.thread);
-}
-
-void Runtime::give_up_lock() {
-  prepare_to_wait();
-  run_.lock.let_go(*run_.thread);
-  run_.lock.release();
-}
-
-void Runtime::give_up_lock_to_wait() {
-  prepare_to_wait();
-  run_.lock.release_and_wait(*run_.thread);
-}
-
-// The program asks what they may run on, or says so.
-void Runtime::let_go_of_processors() {
-  for (const auto& thread : run_.threads) run_.lock.let_go(*thread);
-}
-
-void Runtime::yield() {
-  Thread& thread = *run_.thread;
-  Thread* next = nullptr;
-  if (thread.cpu.core != nullptr) {
-    next = accountant_.core.next_by_time();
-    if (next == nullptr) return;
-  }
-  save_context(thread);
-  run_.lock.take_turns(thread, next);
-  run_.lock.acquire(thread);
-  load_context(thread);
-}
-
-namespace {}  // namespace
-
-void Runtime::announce_thread(Thread& thread) {
-  if (!thread.process->recorded) return;
-  thread.cpu = run_.observer().thread_started(run_.ids.shown(thread.id));
-  thread.core = thread.cpu.core;
-  std::size_t lanes = 0;
-  for (const pmu::Pmu* pmu : thread.cpu.pmus) lanes += pmu->lanes().size();
-  thread.lanes_told.assign(lanes, 0);
-  if (thread.core != nullptr) {
-    thread.time_told = thread.core->signals();
-    thread.core->wait_until(thread.core_time);
-  }
-  thread.announced = true;
-  CoreFeeder::tell_wishes(thread.cpu);
-  accountant_.phases.place(thread);
-}
-
-void Runtime::forget_thread(Thread& thread) {
-  if (thread.announced) {
-    thread.announced = false;
-    accountant_.core.settle(thread);
-    run_.recording.thread_exited(run_.ids.shown(thread.id));  // not always the running thread
-    thread.cpu = {};
-    thread.core = nullptr;
-  }
-}
-
-// Of this process: a vfork child ends alone.
-void Runtime::end_all_threads() {
-  const Process* process = run_.thread->process.get();
-  for (const auto& thread : run_.threads) {
-    if (thread->process.get() != process) continue;
-    leave_robust_list(*thread);
-    forget_thread(*thread);
-  }
-}
-
-void thread_entry(Thread* thread) {
-  Runtime& runtime = *Runtime::instance;
+void Threads::begin(Thread& thread) {
+  Run& run = parts_.run;
   // No TLS use before the lock is ours.
-  runtime.run_.lock.acquire(*thread);
-  runtime.load_context(*thread);
-  runtime.set_fs_base(thread->fs_base);  // the kernel gave it its parent's
-  thread->id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
-  thread->id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
-  const bool same_process = thread->id.pid == thread->id.parent_pid;
+  parts_.turns.come_back(thread);
+  run.set_fs_base(thread.fs_base);  // the kernel gave it its parent's
+  thread.id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
+  thread.id.tid = static_cast<std::int32_t>(raw_syscall(SYS_gettid));
+  const bool same_process = thread.id.pid == thread.id.parent_pid;
   if (!same_process) {
-    thread->process->pid = thread->id.pid;
-    thread->process->parent_pid = thread->id.parent_pid;
-    runtime.run_.ids.others().bind(thread->shown_pid, thread->id.pid);
-    runtime.turns_.begin(thread->process->seat, thread->id.pid);
+    thread.process->pid = thread.id.pid;
+    thread.process->parent_pid = thread.id.parent_pid;
+    run.ids.others().bind(thread.shown_pid, thread.id.pid);
+    parts_.process_turns.begin(thread.process->seat, thread.id.pid);
   } else {
-    runtime.run_.ids.others().forget(thread->id.tid);
+    run.ids.others().forget(thread.id.tid);
   }
-  runtime.run_.observer().forked(runtime.run_.ids.shown(thread->id), same_process);
-  runtime.announce_thread(*thread);
-  runtime.run_thread();
+  run.observer().forked(run.ids.shown(thread.id), same_process);
+  parts_.recorded.announce(thread);
+  run_thread();
 }
 
-void Runtime::run_thread() {
-  Thread& thread = *run_.thread;
-  stack_t alternate{};
-  alternate.ss_sp = static_cast<std::byte*>(thread.signal_block) + 64;
-  alternate.ss_size = (128 << 10) - 64;
-  CHECK(raw_syscall(SYS_sigaltstack, &alternate, nullptr) == 0);
-  settle_mask();
-  run_.context.host_rsp = thread.host_rsp;
-  const std::uint64_t at = resume(kNone);
-  reinterpret_cast<void (*)(std::uint64_t)>(run_.stubs.enter)(at);
+void Threads::run_thread() {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
+  use_signal_block(thread);
+  parts_.gate.settle();
+  run.context.host_rsp = thread.host_rsp;
+  const std::uint64_t at = dispatcher_.resume(kNone);
+  reinterpret_cast<void (*)(std::uint64_t)>(run.stubs.enter)(at);
   __builtin_unreachable();
 }
 
-long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
+long Threads::clone3(std::uint64_t args, std::uint64_t size) {
   struct CloneArgs {
     std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
         cgroup;
@@ -212,171 +93,184 @@ long Runtime::sys_clone3(std::uint64_t args, std::uint64_t size) {
   // The old call shares one word between the parent's tid and the pidfd; both at once are rare enough to leave out.
   if ((c.flags & CLONE_PIDFD) != 0 && (c.flags & CLONE_PARENT_SETTID) != 0) return -ENOSYS;
   const std::uint64_t parent = (c.flags & CLONE_PIDFD) != 0 ? c.pidfd : c.parent_tid;
-  return sys_clone((c.flags & 0xFFFFFFFF) | c.exit_signal, c.stack == 0 ? 0 : c.stack + c.stack_size, parent,
-                   c.child_tid, c.tls);
+  return clone({.flags = (c.flags & 0xFFFFFFFF) | c.exit_signal,
+                .stack = c.stack == 0 ? 0 : c.stack + c.stack_size,
+                .parent_tid = parent,
+                .child_tid = c.child_tid,
+                .tls = c.tls});
 }
 
-long Runtime::sys_clone(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
-                        std::uint64_t tls) {
-  run_.lock.let_go(*run_.thread);  // it would be inherited
-  if ((flags & CLONE_VM) == 0) return fork_process(flags, stack, parent_tid, child_tid, tls);
-  Thread& parent = *run_.thread;
+// A child in this address space, with a stack and what it shares with its parent.
+// returns what it is shown as, if it is a process of its own
+std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) {
+  Run& run = parts_.run;
+  Thread& parent = *run.thread;
+  const std::uint64_t flags = request.flags;
   const bool same_process = (flags & CLONE_THREAD) != 0;
-  std::int32_t shown = 0;
-
-  auto owned = std::make_unique<Thread>();
-  Thread& child = *owned;
-  save_context(parent);
+  parts_.turns.save(parent);
   std::memcpy(child.gpr, parent.gpr, sizeof child.gpr);
   child.flags = parent.flags;
   child.xsave = parent.xsave;
   child.gpr[kRax] = 0;
-  if (stack != 0) child.gpr[kRsp] = stack;
-  child.fs_base = (flags & CLONE_SETTLS) != 0 ? tls : parent.fs_base;
+  if (request.stack != 0) child.gpr[kRsp] = request.stack;
+  child.fs_base = (flags & CLONE_SETTLS) != 0 ? request.tls : parent.fs_base;
   child.gs_base = parent.gs_base;
   child.pc = parent.pc;
   child.mask = parent.mask;
-  if (!same_process && (flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
+  child.id.parent_pid = parent.id.pid;
+  child.id.parent_tid = parent.id.tid;
   if (same_process) {
     child.process = parent.process;
-    if ((flags & CLONE_CHILD_CLEARTID) != 0) child.clear_at = child_tid;
-  } else {
-    child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
-    child.process->vfork_child = true;
-    if (child.process != parent.process) child.process->traced = false;
-    if (!run_.config.inherit) child.process->recorded = false;
-    child.shown_pid = shown =
-        run_.ids.others().next_child(run_.ids.shown(parent.process->pid), parent.process->children);
-    if (child.process != parent.process) child.process->children = 0;
+    if ((flags & CLONE_CHILD_CLEARTID) != 0) child.clear_at = request.child_tid;
+    return 0;
   }
-  const bool own_turns = !same_process && (flags & CLONE_VFORK) != 0 && child.process != parent.process;
-  // Who runs when follows from more than one process's calls then.
-  if (!own_turns) turns_.end(std::exchange(parent.process->seat, 0), 0);
-  if (child.process != parent.process) child.process->seat = 0;
-  reclaim_stacks();
-  if (spare_stacks_.empty()) {
-    child.stack_block = map_host_stack(kHostStackBytes);
-    if (child.stack_block == nullptr) return -EAGAIN;
-  } else {
-    child.stack_block = spare_stacks_.back().stack;
-    child.signal_block = spare_stacks_.back().signals;
-    spare_stacks_.pop_back();
-    forget_frames(child.stack_block, kHostStackBytes);
-  }
-  map_signal_block(child);
-  auto* top = static_cast<std::byte*>(child.stack_block) + kHostStackBytes;
-  child.host_rsp = reinterpret_cast<std::uint64_t>(top) - 64;
+  if ((flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
+  child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
+  child.process->vfork_child = true;
+  if (child.process != parent.process) child.process->traced = false;
+  if (!run.config.inherit) child.process->recorded = false;
+  child.shown_pid = run.ids.others().next_child(run.ids.shown(parent.process->pid), parent.process->children);
+  if (child.process != parent.process) child.process->children = 0;
+  return child.shown_pid;
+}
 
-  run_.threads.push_back(std::move(owned));
-  const bool waits = (flags & CLONE_VFORK) != 0;
+long Threads::clone(const CloneRequest& request) {
+  Run& run = parts_.run;
+  run.lock.let_go(*run.thread);  // it would be inherited
+  const std::uint64_t flags = request.flags;
+  if ((flags & CLONE_VM) == 0) return fork(request);
+  Thread& parent = *run.thread;
+  const bool same_process = (flags & CLONE_THREAD) != 0, waits = (flags & CLONE_VFORK) != 0;
+
+  auto owned = std::make_unique<Thread>();
+  Thread& child = *owned;
+  const std::int32_t shown = prepare_child(child, request);
+  const bool own_turns = !same_process && waits && child.process != parent.process;
+  // Who runs when follows from more than one process's calls then.
+  if (!own_turns) parts_.process_turns.end(std::exchange(parent.process->seat, 0), 0);
+  if (child.process != parent.process) child.process->seat = 0;
+  if (!parts_.stacks.give_to(child)) return -EAGAIN;
+  run.threads.push_back(std::move(owned));
   if (waits && !same_process) {
     // The gate stays open: a signal to the whole process group comes before the child is made, or to both of them, as the kernel
     // promises. Until the child has its own alternate stack it is on ours; we do not run.
     parent.vfork_child = &child;
-  } else if (!hold_signals()) {  // none may find the child before its alternate stack is set
-    spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
-    run_.threads.pop_back();
+  } else if (!parts_.gate.hold()) {  // none may find the child before its alternate stack is set
+    parts_.stacks.take_from(child);
+    run.threads.pop_back();
     return kInterruptedBeforeStart;
   }
-  accountant_.core.runs_after_this(child);
-  run_.lock.give_place(child);  // now, and not when the kernel gets it to run
-  const std::uint64_t kernel_flags = flags & ~std::uint64_t{CLONE_SETTLS};
-  child.id.parent_pid = parent.id.pid;
-  child.id.parent_tid = parent.id.tid;
-  long result;
-  if (waits) {
-    const int seat = parent.process->seat;
-    if (seat != 0) child.process->seat = turns_.reserve();
-    turns_.leave_to(seat, child.process->seat);
-    run_.lock.release();  // the child needs it, and we sleep until it execs or exits
-    result =
-        zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
-    if (is_error(result)) turns_.end(child.process->seat, 0);
-    turns_.come_back(seat);
-    parent.vfork_child = nullptr;
-    // It is gone from this address space; if it was killed, perhaps in the middle of something.
-    run_.lock.abandon(child);
-    run_.lock.acquire(parent);
-    load_context(parent);
-    entering_.store(false);
-    if (tripped_.exchange(false)) run_.window.untrip();
-  } else {
-    result =
-        zs_interruptible_clone(kernel_flags, top - 64, parent_tid, child_tid, &thread_entry, &child, &parent.pending);
-  }
+  parts_.accountant.core.runs_after_this(child);
+  run.lock.give_place(child);  // now, and not when the kernel gets it to run
+  const long result = waits ? clone_and_wait(child, request) : clone_child(child, request);
   if (is_error(result)) {
-    if (!waits) run_.lock.abandon(child);
-    spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
-    run_.threads.pop_back();
+    if (!waits) run.lock.abandon(child);
+    parts_.stacks.take_from(child);
+    run.threads.pop_back();
   } else if (waits) {
     if (!same_process) ++parent.process->children;
-    for (auto it = run_.threads.begin(); it != run_.threads.end(); ++it) {
-      if (it->get() != &child) continue;
-      forget_thread(child);
-      spare_stacks_.push_back({child.stack_block, child.signal_block, 0});
-      run_.threads.erase(it);
-      break;
-    }
-  }
-  if (!same_process && !waits && !is_error(result)) {
+    parts_.recorded.forget(child);
+    parts_.stacks.take_from(child);
+    drop(child);
+  } else if (!same_process) {
     ++parent.process->children;
-    run_.ids.others().bind(shown, static_cast<std::int32_t>(result));
+    run.ids.others().bind(shown, static_cast<std::int32_t>(result));
   }
-  settle_mask();
+  parts_.gate.settle();
   return result;
 }
 
-long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64_t parent_tid, std::uint64_t child_tid,
-                           std::uint64_t tls) {
-  Thread& thread = *run_.thread;
-  run_.observer().flush(run_.shown());
+long Threads::clone_child(Thread& child, const CloneRequest& request) {
+  return zs_interruptible_clone(request.flags & ~std::uint64_t{CLONE_SETTLS}, reinterpret_cast<void*>(child.host_rsp),
+                                request.parent_tid, request.child_tid, &thread_entry, &child,
+                                &parts_.run.thread->pending);
+}
+
+// The child needs the lock, and we sleep until it execs or exits.
+long Threads::clone_and_wait(Thread& child, const CloneRequest& request) {
+  Run& run = parts_.run;
+  ProcessTurns& turns = parts_.process_turns;
+  Thread& parent = *run.thread;
+  const int seat = parent.process->seat;
+  if (seat != 0) child.process->seat = turns.reserve();
+  turns.leave_to(seat, child.process->seat);
+  run.lock.release();
+  const long result =
+      zs_interruptible_clone(request.flags & ~std::uint64_t{CLONE_SETTLS}, reinterpret_cast<void*>(child.host_rsp),
+                             request.parent_tid, request.child_tid, &thread_entry, &child, &parent.pending);
+  if (is_error(result)) turns.end(child.process->seat, 0);
+  turns.come_back(seat);
+  parent.vfork_child = nullptr;
+  // It is gone from this address space; if it was killed, perhaps in the middle of something.
+  run.lock.abandon(child);
+  parts_.turns.come_back(parent);
+  parts_.entry.end();
+  parts_.entry.untrip();
+  return result;
+}
+
+void Threads::drop(const Thread& thread) {
+  auto& threads = parts_.run.threads;
+  const auto found = std::ranges::find(threads, &thread, [](const auto& owned) { return owned.get(); });
+  if (found != threads.end()) threads.erase(found);
+}
+
+long Threads::fork(const CloneRequest& request) {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
+  run.observer().flush(run.shown());
   // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises; and the
   // child, whose slot is a copy of an empty one, takes its own from its first instruction on.
   const std::uint64_t sent_to_parent = thread.sent.load();
-  const long arguments[6] = {static_cast<long>(flags & ~std::uint64_t{CLONE_SETTLS}),
+  const long arguments[6] = {static_cast<long>(request.flags & ~std::uint64_t{CLONE_SETTLS}),
                              0,
-                             static_cast<long>(parent_tid),
-                             static_cast<long>(child_tid),
+                             static_cast<long>(request.parent_tid),
+                             static_cast<long>(request.child_tid),
                              0,
                              0};
-  const VirtualClock before = clock_;
-  const std::uint64_t childs_stream = clock_.random();
-  const std::int32_t child_shown =
-      run_.ids.others().next_child(run_.ids.shown(thread.process->pid), thread.process->children);
-  const int childs_seat = thread.process->seat != 0 ? turns_.reserve() : 0;
+  const VirtualClock before = parts_.clock;
+  const std::uint64_t childs_stream = parts_.clock.random();
+  const std::int32_t shown = run.ids.others().next_child(run.ids.shown(thread.process->pid), thread.process->children);
+  const int childs_seat = thread.process->seat != 0 ? parts_.process_turns.reserve() : 0;
   const long result = zs_interruptible_syscall(SYS_clone, arguments, &thread.pending);
-  if (result != 0) {
-    if (is_error(result)) {
-      turns_.cancel(childs_seat);
-      clock_ = before;  // called off by a signal perhaps, at any time
-    } else {
-      ++thread.process->children;
-      run_.ids.others().bind(child_shown, static_cast<std::int32_t>(result));
-      if ((flags & CLONE_PARENT_SETTID) != 0 && child_shown != 0)
-        run_.write(parent_tid, &child_shown, sizeof child_shown);
-      ThreadIdentity child;
-      child.pid = child.tid = static_cast<std::int32_t>(result);
-      child.parent_pid = thread.id.pid;
-      child.parent_tid = thread.id.tid;
-      run_.observer().forked(run_.ids.shown(child), false);
-    }
-    return result;
+  if (is_error(result)) {
+    parts_.process_turns.cancel(childs_seat);
+    parts_.clock = before;  // called off by a signal perhaps, at any time
+  } else if (result != 0) {
+    note_forked(static_cast<std::int32_t>(result), shown, request);
+  } else {
+    parts_.clock.reseed(childs_stream);
+    thread.sent.fetch_and(~sent_to_parent);
+    begin_forked(shown, childs_seat, request);
   }
-  // The child: this thread alone, in a copy of everything.
-  clock_.reseed(childs_stream);
-  run_.lock.reset(thread);
-  waiters_.clear();
+  return result;
+}
+
+void Threads::note_forked(std::int32_t pid, std::int32_t shown, const CloneRequest& request) {
+  Run& run = parts_.run;
+  ++run.thread->process->children;
+  run.ids.others().bind(shown, pid);
+  if ((request.flags & CLONE_PARENT_SETTID) != 0 && shown != 0) run.write(request.parent_tid, &shown, sizeof shown);
+  ThreadIdentity child;
+  child.pid = child.tid = pid;
+  child.parent_pid = run.thread->id.pid;
+  child.parent_tid = run.thread->id.tid;
+  run.observer().forked(run.ids.shown(child), false);
+}
+
+// The child: this thread alone, in a copy of everything.
+void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& request) {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
+  run.lock.reset(thread);
+  parts_.futexes.forget_waiters();
   thread.clear_at = 0;
-  for (auto it = run_.threads.begin(); it != run_.threads.end();) {
-    if (it->get() == &thread) {
-      ++it;
-    } else {
-      if ((*it)->stack_block != nullptr) spare_stacks_.push_back({(*it)->stack_block, (*it)->signal_block, 0});
-      it = run_.threads.erase(it);
-    }
+  for (const auto& other : run.threads) {
+    if (other.get() != &thread) parts_.stacks.take_from(*other);
   }
-  run_.window.after_fork();
-  run_.map.in_forked_child();
+  std::erase_if(run.threads, [&](const auto& other) { return other.get() != &thread; });
+  run.window.after_fork();
+  run.map.in_forked_child();
   thread.id.parent_pid = thread.id.pid;
   thread.id.parent_tid = thread.id.tid;
   thread.id.pid = static_cast<std::int32_t>(raw_syscall(SYS_getpid));
@@ -385,94 +279,78 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
   thread.process->parent_pid = thread.process->pid;
   thread.process->pid = thread.id.pid;
   thread.process->children = 0;
-  thread.process->seat = childs_seat;
-  run_.ids.others().bind(child_shown, thread.id.pid);
-  if ((flags & CLONE_CHILD_SETTID) != 0 && child_shown != 0) run_.write(child_tid, &child_shown, sizeof child_shown);
+  thread.process->seat = seat;
+  run.ids.others().bind(shown, thread.id.pid);
+  if ((request.flags & CLONE_CHILD_SETTID) != 0 && shown != 0) run.write(request.child_tid, &shown, sizeof shown);
   thread.process->vfork_child = false;
   thread.process->traced = false;
   thread.process->exec_tid = 0;
   thread.step.active = false;
-  thread.sent.fetch_and(~sent_to_parent);
   thread.announced = false;
   thread.cpu = {};
   thread.core = nullptr;
-  if (stack != 0) run_.gpr(kRsp) = stack;
-  if ((flags & CLONE_SETTLS) != 0) set_fs_base(tls);
-  run_.observer().in_forked_child();
-  if (!run_.config.inherit) {
-    thread.process->recorded = false;
-    // The collector does not wait for it.
-    run_.window.close_descriptors();
-    cache_.stop();
-    raw_syscall(SYS_close_range, run_.config.first_private_fd, run_.config.first_private_fd + kPrivateDescriptors - 1,
-                0);
-  }
-  accountant_.core.forget_all_paths();
-  cache_.in_forked_child();
-  announce_thread(thread);
-  turns_.begin(childs_seat, thread.id.pid);
-  return 0;
+  if (request.stack != 0) run.gpr(kRsp) = request.stack;
+  if ((request.flags & CLONE_SETTLS) != 0) run.set_fs_base(request.tls);
+  run.observer().in_forked_child();
+  if (!run.config.inherit) be_unrecorded();
+  parts_.accountant.core.forget_all_paths();
+  parts_.cache.in_forked_child();
+  parts_.recorded.announce(thread);
+  parts_.process_turns.begin(seat, thread.id.pid);
 }
 
-// The stacks of threads that the kernel no longer knows can be used again.
-void Runtime::reclaim_stacks() {
-  const long pid = raw_syscall(SYS_getpid);
-  for (std::size_t i = 0; i < retiring_.size();) {
-    if (raw_syscall(SYS_tgkill, pid, retiring_[i].tid, 0) == -ESRCH) {
-      spare_stacks_.push_back(retiring_[i]);
-      retiring_[i] = retiring_.back();
-      retiring_.pop_back();
-    } else {
-      ++i;
-    }
-  }
+// The collector does not wait for this process.
+void Threads::be_unrecorded() {
+  Run& run = parts_.run;
+  run.thread->process->recorded = false;
+  run.window.close_descriptors();
+  parts_.cache.stop();
+  raw_syscall(SYS_close_range, run.config.first_private_fd, run.config.first_private_fd + kPrivateDescriptors - 1, 0);
 }
 
-void Runtime::exit_thread(int status) {
-  Thread& thread = *run_.thread;
-  if (run_.threads.size() == 1) keep_translations();
-  run_.lock.let_go(thread);  // until the kernel has ended it, others can still ask
-  leave_robust_list(thread);
-  forget_thread(thread);
-  if (run_.threads.size() == 1 || thread.process->vfork_child) turns_.end(thread.process->seat, thread.id.pid);
-  if (run_.threads.size() == 1) raw_syscall(SYS_exit, status);
+void Threads::exit_thread(int status) {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
+  if (run.threads.size() == 1) keep_translations();
+  run.lock.let_go(thread);  // until the kernel has ended it, others can still ask
+  leave_robust_list(run, thread);
+  parts_.recorded.forget(thread);
+  if (run.threads.size() == 1 || thread.process->vfork_child)
+    parts_.process_turns.end(thread.process->seat, thread.id.pid);
+  if (run.threads.size() == 1) raw_syscall(SYS_exit, status);
   if (thread.process->vfork_child) {
-    tracing_.tracer_ends(thread.process->pid);
+    parts_.tracing.tracer_ends(thread.process->pid);
     // The parent cleans up; it holds the reference.
-    run_.lock.release();
+    run.lock.release();
     zs_exit_thread(status);
   }
-  clear_thread_word(thread);
+  parts_.futexes.clear_word_of(thread);
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   raw_syscall(SYS_sigaltstack, &none, nullptr);
-  if (thread.stack_block != nullptr) retiring_.push_back({thread.stack_block, thread.signal_block, thread.id.tid});
-  for (auto it = run_.threads.begin(); it != run_.threads.end(); ++it) {
-    if (it->get() != &thread) continue;
-    run_.threads.erase(it);
-    break;
-  }
-  run_.thread = nullptr;
-  run_.lock.release();
+  parts_.stacks.retire(thread);
+  drop(thread);
+  run.thread = nullptr;
+  run.lock.release();
   zs_exit_thread(status);
 }
 
 // A vfork child's are its parent's.
-void Runtime::keep_translations() {
-  if (!run_.thread->process->vfork_child && !accountant_.marks.met()) cache_.end();
+void Threads::keep_translations() {
+  if (!parts_.run.thread->process->vfork_child && !parts_.accountant.marks.met()) parts_.cache.end();
 }
 
-void Runtime::exit_process(int status) {
+void Threads::exit_process(int status) {
+  Run& run = parts_.run;
+  const Process& process = *run.thread->process;
   keep_translations();
-  end_all_threads();
-  turns_.end(run_.thread->process->seat, run_.thread->process->pid);
-  if (!run_.thread->process->vfork_child) {
-    raw_syscall(SYS_exit_group, status);
-  } else {
-    tracing_.tracer_ends(run_.thread->process->pid);
-    run_.lock.release();
-    raw_syscall(SYS_exit_group, status);
+  parts_.recorded.end_all();
+  parts_.process_turns.end(process.seat, process.pid);
+  if (process.vfork_child) {
+    parts_.tracing.tracer_ends(process.pid);
+    run.lock.release();
   }
+  raw_syscall(SYS_exit_group, status);
   __builtin_unreachable();
 }
 

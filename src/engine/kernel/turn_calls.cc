@@ -1,7 +1,4 @@
-// System calls in which a process waits for another one, while processes take turns (process_turns.h): the call is made when it need not
-// wait any more, and the turn goes round until then. What comes of it is what the kernel would answer whoever calls at that moment.
-//   * A write into a pipe is made in pieces that a pipe takes at once, if it takes anything (PIPE_BUF); so the kernel may, too.
-//   * Calls whose wait cannot be tried beforehand are made outside.
+#include "engine/kernel/turn_calls.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +21,6 @@
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
@@ -128,25 +124,25 @@ class FdSets {
   std::array<std::byte, kMost / 8> asked_[3];
 };
 
-}  // namespace
-
-// Of a wait that a signal ended: the handler runs, and then the call again, if it asked for that.
-long Runtime::interrupted(const Thread& thread, bool restarts) {
+/// Of a wait that a signal ended: the handler runs, and then the call again, if it asked for that.
+long interrupted(const Thread& thread, bool restarts) {
   const std::uint32_t pending = thread.pending.load(std::memory_order_acquire);
   const KernelSigaction& action = thread.process->actions[thread.pending_signal];
   const bool handled = (pending & kSlotFull) != 0 && action.handler > 1;
   return handled && !(restarts && (action.flags & SA_RESTART) != 0) ? -EINTR : kInterruptedBeforeStart;
 }
 
+}  // namespace
+
 // The others run. false: a signal waits.
-bool Runtime::idles(Thread& thread) {
+bool TurnCalls::idles(Thread& thread) {
   if (thread.pending.load(std::memory_order_acquire) != 0) return false;
   turns_.pass(thread.process->seat, true);
   return true;
 }
 
 // false: a signal came first.
-bool Runtime::await_ready(Thread& thread, long fd, short events) {
+bool TurnCalls::await_ready(Thread& thread, long fd, short events) {
   pollfd ready{.fd = static_cast<int>(fd), .events = events, .revents = 0};
   while (raw_syscall(SYS_poll, &ready, 1, 0) == 0) {
     if (!idles(thread)) return false;
@@ -155,7 +151,7 @@ bool Runtime::await_ready(Thread& thread, long fd, short events) {
   return true;
 }
 
-long Runtime::call_outside(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::call_outside(Thread& thread, long number, const long (&a)[6]) {
   const int seat = thread.process->seat;
   turns_.leave(seat);
   const long result = zs_interruptible_syscall(number, a, &thread.pending);
@@ -163,13 +159,13 @@ long Runtime::call_outside(Thread& thread, long number, const long (&a)[6]) {
   return result;
 }
 
-long Runtime::read_in_turn(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::read(Thread& thread, long number, const long (&a)[6]) {
   const bool ready = never_waits(number, a) || !Waiting(a[0]).waits;
   if (!ready && !await_ready(thread, a[0], POLLIN)) return interrupted(thread, true);
   return zs_interruptible_syscall(number, a, &thread.pending);
 }
 
-long Runtime::write_in_turn(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::write(Thread& thread, long number, const long (&a)[6]) {
   const Waiting to(a[0]);
   if (!to.waits || never_waits(number, a)) return zs_interruptible_syscall(number, a, &thread.pending);
   if (number == SYS_write && to.fifo && a[2] > 0) {
@@ -188,7 +184,7 @@ long Runtime::write_in_turn(Thread& thread, long number, const long (&a)[6]) {
   return zs_interruptible_syscall(number, a, &thread.pending);
 }
 
-long Runtime::wait_for_child_in_turn(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::wait_for_child(Thread& thread, long number, const long (&a)[6]) {
   long tried[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   siginfo_t info{};
   long& options = number == SYS_wait4 ? tried[2] : tried[3];
@@ -211,7 +207,7 @@ long Runtime::wait_for_child_in_turn(Thread& thread, long number, const long (&a
 }
 
 // With a limit of 0 all these look, and take a signal that their own mask lets through; but for epoll_pwait, which leaves it waiting then.
-long Runtime::poll_in_turn(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::poll(Thread& thread, long number, const long (&a)[6]) {
   const bool selects = number == SYS_select || number == SYS_pselect6;
   if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost))
     return call_outside(thread, number, a);
@@ -239,7 +235,7 @@ long Runtime::poll_in_turn(Thread& thread, long number, const long (&a)[6]) {
 }
 
 // With a limit of 0, ppoll does what sigsuspend does, but for the waiting.
-long Runtime::suspend_in_turn(Thread& thread, const long (&a)[6]) {
+long TurnCalls::suspend(Thread& thread, const long (&a)[6]) {
   for (;;) {
     TwoWords limit{};
     const long look[6] = {0, 0, reinterpret_cast<long>(limit.data()), a[0], a[1], 0};
@@ -254,7 +250,7 @@ long Runtime::suspend_in_turn(Thread& thread, const long (&a)[6]) {
 
 // It computes, and calls nobody. Others can wait, unless it waits for them with its eyes on memory, and that may take its time: where a block
 // ends that is the last of a turn depends on what is counted, where a call is made does not.
-void Runtime::compute_in_turn(Thread& thread) {
+void TurnCalls::compute(Thread& thread) {
   constexpr std::uint32_t kManyTurns = 200,
                           kManyModelled = 10'000;  // half a second or so; those of a modelled core are short
   Process& process = *thread.process;
@@ -263,7 +259,7 @@ void Runtime::compute_in_turn(Thread& thread) {
   turns_.pass(process.seat, false);
 }
 
-long Runtime::call_in_turn(Thread& thread, long number, const long (&a)[6]) {
+long TurnCalls::call(Thread& thread, long number, const long (&a)[6]) {
   Process& process = *thread.process;
   if (process.seat == 0 || !turns_.shared()) return zs_interruptible_syscall(number, a, &thread.pending);
   process.turns = 0;
@@ -273,11 +269,11 @@ long Runtime::call_in_turn(Thread& thread, long number, const long (&a)[6]) {
     turns_.pass(process.seat, false);
   }
   switch (waits_for(number, a)) {
-    case Waits::Input: return read_in_turn(thread, number, a);
-    case Waits::Output: return write_in_turn(thread, number, a);
-    case Waits::Child: return wait_for_child_in_turn(thread, number, a);
-    case Waits::Poll: return poll_in_turn(thread, number, a);
-    case Waits::Suspend: return suspend_in_turn(thread, a);
+    case Waits::Input: return read(thread, number, a);
+    case Waits::Output: return write(thread, number, a);
+    case Waits::Child: return wait_for_child(thread, number, a);
+    case Waits::Poll: return poll(thread, number, a);
+    case Waits::Suspend: return suspend(thread, a);
     case Waits::Elsewhere: return call_outside(thread, number, a);
     case Waits::Never: break;
   }

@@ -1,39 +1,22 @@
-// --virtual-time: what system calls tell of the host's clocks, of its load and of chance is answered from what the program did.
-//   * Clocks show the run's own time (virtual_clock.h). A wait takes the host's time, and moves the clock on by what the program asked
-//     for; only one that a signal ended moves it by what it took, because nothing else says how long that was.
-//   * A point in time that the program waits for is one of its own clock: the kernel is given the same distance from now.
-//   * Random bytes are a stream of the run's.
-//   * Reading a file changes when it was last read, so the next run would see another time: access times are those of the last change.
-//     Other times of files, their numbers and their order in a folder are input, as their contents are.
-//   * What was used so far, and what is free, is the host's: nothing was used, everything is free.
-// Not done: what timers say of the time that is left, absolute times of timers, what /proc tells of the whole machine.
+#include "engine/kernel/virtual_calls.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <sys/sysmacros.h>
-#include <sys/times.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 
-#include "engine/kernel/call_table.h"
-#include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
-
 namespace {
-
-constexpr std::int64_t kBillion = 1'000'000'000;
-TwoWords timespec_of(std::int64_t nanoseconds) { return {nanoseconds / kBillion, nanoseconds % kBillion}; }
 
 /// Whether the limit is one at all: other futex operations have numbers and pointers there.
 bool is_limited(long number, const long (&a)[6]) {
@@ -61,27 +44,10 @@ bool shows_date(clockid_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI;
 }
 
-/// What a clock of the run shows, in nanoseconds, when it has run for so long.
-std::int64_t shown_by(clockid_t clock, std::uint64_t now) {
-  return static_cast<std::int64_t>(now + (shows_date(clock) ? VirtualClock::kEpochSeconds * kBillion : 0));
-}
-
 std::int64_t host_time(clockid_t clock) {
   TwoWords now{};
   raw_syscall(SYS_clock_gettime, clock, now.data());
   return now[0] * kBillion + now[1];
-}
-
-/// /dev/random or /dev/urandom, open for reading.
-bool is_random_device(long fd) {
-  // source: Linux, admin-guide/devices.txt, "Memory devices"
-  constexpr unsigned kMemory = 1, kRandom = 8, kUrandom = 9;
-  struct stat status {};
-  if (raw_syscall(SYS_fstat, fd, &status) != 0 || !S_ISCHR(status.st_mode) || major(status.st_rdev) != kMemory)
-    return false;
-  const unsigned number = minor(status.st_rdev);
-  const long mode = raw_syscall(SYS_fcntl, fd, F_GETFL);
-  return (number == kRandom || number == kUrandom) && !is_error(mode) && (mode & O_ACCMODE) != O_WRONLY;
 }
 
 /// Which argument points at where the call writes that kind of answer; none: it does not.
@@ -94,6 +60,7 @@ std::optional<int> status_argument(long number) {
     default: return std::nullopt;
   }
 }
+
 std::optional<int> usage_argument(long number) {
   switch (number) {
     case SYS_getrusage: return 1;
@@ -105,30 +72,36 @@ std::optional<int> usage_argument(long number) {
 
 }  // namespace
 
-Runtime::Outcome Runtime::in_virtual_time(long number, const long (&a)[6]) {
+std::int64_t shown_by(clockid_t clock, std::uint64_t now) {
+  return static_cast<std::int64_t>(now + (shows_date(clock) ? VirtualClock::kEpochSeconds * kBillion : 0));
+}
+
+Outcome VirtualCalls::answer(const CallArguments& made) {
+  const auto& [number, a] = made;
   const Call& call = call_of(number);
   const bool waits = call.limit.unit != TimeUnit::None && is_limited(number, a);
   long asked[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   if (number == SYS_statx && (a[3] & STATX_ATIME) != 0) asked[3] |= STATX_MTIME;
-  Outcome outcome = waits ? wait_in_virtual_time(call, a) : in_shown_ids(number, asked);
+  Outcome outcome = waits ? wait(call, made) : next_.answer({number, asked});
   if (outcome.set_result && !is_error(outcome.result)) hide_host(number, a, outcome.result);
   return outcome;
 }
 
-Runtime::Outcome Runtime::wait_in_virtual_time(const Call& call, const long (&a)[6]) {
+Outcome VirtualCalls::wait(const Call& call, const CallArguments& made) {
+  const auto& a = made.a;
   const auto place = static_cast<std::uint64_t>(a[call.limit.argument]);
   std::int64_t limit = 0;
   std::optional<TwoWords> given;
   if (call.limit.unit == TimeUnit::Milliseconds) {
     limit = std::int64_t{static_cast<std::int32_t>(a[call.limit.argument])} * 1'000'000;
-    if (limit < 0) return in_shown_ids(call.number, a);
+    if (limit < 0) return next_.answer(made);
   } else {
     given = place == 0 ? std::nullopt : read_guest_value<TwoWords>(place);
     const std::int64_t unit = call.limit.unit == TimeUnit::Timeval ? 1000 : 1;
     constexpr std::int64_t kMostSeconds = std::int64_t{1} << 32;  // nobody waits for longer
     // For ever, or as the kernel answers what is no time.
     if (!given || (*given)[0] < 0 || (*given)[0] > kMostSeconds || (*given)[1] < 0 || (*given)[1] >= kBillion / unit)
-      return in_shown_ids(call.number, a);
+      return next_.answer(made);
     limit = (*given)[0] * kBillion + (*given)[1] * unit;
   }
   long changed[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
@@ -139,8 +112,9 @@ Runtime::Outcome Runtime::wait_in_virtual_time(const Call& call, const long (&a)
     until = timespec_of(host_time(*clock) + limit);
     changed[call.limit.argument] = reinterpret_cast<long>(until.data());
   }
+  run_.thread->limit_of_wait = limit;
   const std::int64_t host_began = host_time(CLOCK_MONOTONIC);
-  const Outcome outcome = in_shown_ids(call.number, changed);
+  const Outcome outcome = next_.answer({call.number, changed});
   if (outcome.result == call.limit.when_over)
     clock_.reach(began + static_cast<std::uint64_t>(limit));
   else if (outcome.result == -EINTR)
@@ -153,7 +127,7 @@ Runtime::Outcome Runtime::wait_in_virtual_time(const Call& call, const long (&a)
 }
 
 // Of a call that went well: what it wrote of the host.
-void Runtime::hide_host(long number, const long (&a)[6], long result) {
+void VirtualCalls::hide_host(long number, const long (&a)[6], long result) {
   if (const auto at = status_argument(number)) {
     const auto place = static_cast<std::uint64_t>(a[*at]);
     const auto status = read_guest_value<struct stat>(place);
@@ -181,70 +155,6 @@ void Runtime::hide_host(long number, const long (&a)[6], long result) {
     constexpr long kKind = 7, kDevice = 3;  // source: Linux, posix-timers.h, CPUCLOCK_CLOCK_MASK, CLOCKFD
     const TwoWords now = timespec_of(static_cast<std::int64_t>(clock_.look()));
     if ((a[0] & kKind) != kDevice) run_.write(static_cast<std::uint64_t>(a[1]), now.data(), sizeof now);
-  }
-}
-
-// The next bytes of the run's random numbers, as far as they can be written. Returns how many, as read and getrandom do.
-long Runtime::write_random(std::uint64_t address, std::uint64_t size) {
-  std::array<std::uint64_t, 512> words;
-  std::uint64_t done = 0;
-  while (done < size) {
-    const std::uint64_t now = std::min<std::uint64_t>(size - done, sizeof words);
-    for (std::size_t i = 0; 8 * i < now; ++i) words[i] = clock_.random();
-    const std::uint64_t wrote = run_.write(address + done, words.data(), now);
-    done += wrote;
-    if (wrote != now) break;
-  }
-  return done == 0 && size != 0 ? -EFAULT : static_cast<long>(done);
-}
-
-std::optional<long> Runtime::virtual_syscall(long number, const long (&a)[6]) {
-  const auto out = [&](long address, const auto& value) {
-    return run_.write(static_cast<std::uint64_t>(address), &value, sizeof value) == sizeof value ? 0L : long{-EFAULT};
-  };
-  switch (number) {
-    case SYS_clock_gettime: {
-      if (a[0] < 0 || a[0] > CLOCK_TAI) return std::nullopt;
-      return out(a[1], timespec_of(shown_by(static_cast<clockid_t>(a[0]), clock_.look())));
-    }
-    case SYS_gettimeofday: {
-      const TwoWords now = timespec_of(shown_by(CLOCK_REALTIME, clock_.look()));
-      return a[0] == 0 ? 0 : out(a[0], TwoWords{now[0], now[1] / 1000});
-    }
-    case SYS_time: {
-      const std::int64_t value = shown_by(CLOCK_REALTIME, clock_.look()) / kBillion;
-      if (a[0] != 0 && out(a[0], value) != 0) return -EFAULT;
-      return value;
-    }
-    case SYS_read:
-    case SYS_pread64:
-      if (!is_random_device(a[0])) return std::nullopt;
-      return write_random(static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]));
-    case SYS_readv: {
-      if (!is_random_device(a[0])) return std::nullopt;
-      long sum = 0;
-      for (long i = 0; i < a[2]; ++i) {
-        const auto piece =
-            read_guest_value<iovec>(static_cast<std::uint64_t>(a[1]) + sizeof(iovec) * static_cast<std::uint64_t>(i));
-        const long wrote =
-            !piece ? -EFAULT : write_random(reinterpret_cast<std::uint64_t>(piece->iov_base), piece->iov_len);
-        if (wrote < 0) return sum == 0 ? wrote : sum;
-        sum += wrote;
-      }
-      return sum;
-    }
-    case SYS_times: {
-      constexpr std::array<std::byte, sizeof(tms)> kNothing{};
-      if (a[0] != 0 && out(a[0], kNothing) != 0) return -EFAULT;
-      return static_cast<long>(clock_.look() / 10'000'000);
-    }
-    case SYS_getcpu: {
-      constexpr std::uint32_t kFirst = 0;
-      if (a[0] != 0) out(a[0], kFirst);
-      if (a[1] != 0) out(a[1], kFirst);
-      return 0;
-    }
-    default: return std::nullopt;
   }
 }
 

@@ -14,6 +14,21 @@ namespace {
 /// Registers that may hold a far address: extension bit clear, and no special meaning as base.
 constexpr Gpr kFarBases[] = {kRcx, kRdx, kRbx, kRsi, kRdi, kRax};
 
+/// The base that takes the place of RIP is one of the first eight registers; with RIP the bit says nothing, and may be set.
+void clear_base_extension(const Insn& insn, std::uint8_t (&bytes)[16]) {
+  constexpr std::uint8_t kVex3 = 0xC4, kEvex = 0x62;
+  constexpr unsigned kInverted = 0x20;  // VEX.B, EVEX.B, between that byte and the one with vvvv
+  if (insn.vvvv_at != 0) {
+    const bool has_extension =
+        insn.vvvv_at >= 2 && (bytes[insn.vvvv_at - 2] == kVex3 || bytes[insn.vvvv_at - 2] == kEvex);
+    if (has_extension) bytes[insn.vvvv_at - 1] |= kInverted;
+    return;
+  }
+  for (unsigned at = 0; at < insn.opcode_at; ++at) {
+    if ((bytes[at] & 0xF0u) == 0x40) bytes[at] &= 0xFEu;  // REX
+  }
+}
+
 }  // namespace
 
 BlockEmitter::BlockEmitter(Window& window, const Stubs& stubs, BlockStore& store, CodeSpace& space,
@@ -180,6 +195,7 @@ void BlockEmitter::emit_far(const Insn& insn, std::uint8_t (&bytes)[16]) {
   const Gpr base = *found;
   out_.store(offsetof(Context, slot_far), base);
   out_.mov_imm(base, rip_target(insn));
+  clear_base_extension(insn, bytes);
   bytes[insn.modrm_at] =
       static_cast<std::uint8_t>(0x80u | (bytes[insn.modrm_at] & 0x38u) | static_cast<unsigned>(base));
   std::memset(bytes + insn.disp_at, 0, 4);

@@ -66,6 +66,9 @@ struct Context {
   std::uint64_t watch_mask;    // 160h  of LineWatch: bits of an address that say whether its line is watched
   std::uint64_t watch_rcx;     // 168h  the program's, during its test
   std::uint64_t watch_rax;     // 170h
+
+  /// No stop is passed from here on, and none was.
+  void forget_passed_stops() { past_stop = 0, passes_left = 0, restart = 0; }
 };
 
 /// More than a block has instructions.

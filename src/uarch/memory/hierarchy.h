@@ -118,6 +118,9 @@ class Hierarchy final : public Paging<Parts> {
     large_pages_ = true;
     pages_.use_large_pages(align_up(first, 1U << kPageBits) >> kPageBits, last >> kPageBits);
   }
+  void use_small_pages(std::uint64_t first, std::uint64_t last) override {
+    pages_.use_small_pages(first >> kPageBits, align_up(last, 1U << kPageBits) >> kPageBits);
+  }
 
   void accessed(unsigned core, std::uint64_t linear) override {
     if (sample_ == nullptr) return;

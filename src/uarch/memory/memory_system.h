@@ -259,6 +259,8 @@ class MemorySystem {
 
   /// Pages of [first, last) that are touched for the first time from now on lie in 2 MiB pages.
   virtual void use_large_pages(std::uint64_t first, std::uint64_t last) = 0;
+  /// Not any more.
+  virtual void use_small_pages(std::uint64_t first, std::uint64_t last) = 0;
   /// With MemoryOptions::sampled. The core accessed this, of the lines of arch::LineSample, while nothing else is told.
   virtual void accessed(unsigned core, std::uint64_t linear) = 0;
   /// A stretch is over in which that was all. sampled: and if there was none, that is so

@@ -152,6 +152,10 @@ class PlainStores {
   std::uint64_t push(const BufferedStore& store, std::uint64_t now, std::uint64_t owned) {
     last_commit_ = std::max({last_commit_ + 1, now + retire_cycles_, owned, store.ready, held_});
     drained_ = std::max({drained_ + 1, owned, store.ready, held_});
+    if (store.linear / kLineBytes != (store.linear + store.bytes - 1) / kLineBytes) {
+      ++last_commit_;
+      ++drained_;
+    }
     stores_.push_back({store, last_commit_, drained_});
     if (stores_.size() > entries_) stores_.pop_front();
     return last_commit_;

@@ -181,15 +181,19 @@ KnownBlock& CodeBook::block(std::span<const std::uint32_t> words) {
   return made;
 }
 
+std::span<const PlacedInstruction> CodeBook::place(const KnownBlock& block) {
+  placed_.clear();
+  for (Reader reader(block.words); !reader.done(); reader.leave(placed_.back().shape.length)) {
+    reader.read();
+    placed_.push_back({reader.pc, text_.shape(reader.number)});
+  }
+  return placed_;
+}
+
 const BlockTiming& CodeBook::timing_of(KnownBlock& block, bool taken) {
   std::unique_ptr<BlockTiming>& timing = block.timing[taken ? 1 : 0];
   if (timing == nullptr) {
-    placed_.clear();
-    for (Reader reader(block.words); !reader.done(); reader.leave(placed_.back().shape.length)) {
-      reader.read();
-      placed_.push_back({reader.pc, text_.shape(reader.number)});
-    }
-    timing = std::make_unique<BlockTiming>(timing_, limits_, placed_, block.id, taken, detail_);
+    timing = std::make_unique<BlockTiming>(timing_, limits_, place(block), block.id, taken, detail_);
     block_bytes_ += timing->bytes();
   }
   return *timing;

@@ -168,7 +168,10 @@ class CodeBook {
       }
     }
     begin_again();
+    ++forgotten_;
   }
+  /// How often; ids of blocks mean other ones then.
+  std::uint64_t forgotten() const { return forgotten_; }
   /// What all that is known takes, roughly.
   std::size_t bytes() const {
     return text_.bytes() + arena_.bytes() + block_bytes_ + paths_.size() * sizeof(Path) +
@@ -208,6 +211,8 @@ class CodeBook {
   const PathAddresses& addresses(std::uint32_t path) const { return addresses_[numbered_[path].addresses]; }
   /// Of a block that ends where it is, without a branch.
   const BlockTiming& closed(const KnownBlock& open) const { return *open.timing[0]; }
+  /// The instructions of the block of that id; until the next is asked for or made.
+  std::span<const PlacedInstruction> placed(std::uint32_t id) { return place(*blocks_[id]); }
 
  private:
   struct Path {
@@ -228,6 +233,7 @@ class CodeBook {
   const Plan& find_or_make(std::uint32_t path, const KnownBlock* open);
   const Plan* make(const Path& path, const KnownBlock* open);
   KnownBlock& block(std::span<const std::uint32_t> words);
+  std::span<const PlacedInstruction> place(const KnownBlock& block);
   const BlockTiming& timing_of(KnownBlock& block, bool taken);
   const SimpleBlock* simplified(const Plan& plan);
 
@@ -248,6 +254,7 @@ class CodeBook {
   HashIndex blocks_by_;
   std::vector<std::uint32_t> free_ids_;  // that no block has any more
   std::size_t block_bytes_ = 0;
+  std::uint64_t forgotten_ = 0;
   // scratch
   std::vector<std::uint32_t> words_;
   std::vector<arch::AddressTerm> terms_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace zs::uarch {
 namespace {
@@ -102,8 +103,19 @@ void StepSimulator<Clock>::close_open() {
   const BlockTiming& timing = book_.closed(*open_);
   counts_.uops += timing.uops();
   counts_.fused += timing.fused();
+  if (watches_retirement_) note_retirement(open_->id);
   core_.clock.end();
   open_ = nullptr;
+}
+
+/// The block is about to end.
+template <typename Clock>
+void StepSimulator<Clock>::note_retirement(std::uint32_t block) {
+  if constexpr (kTimed) {
+    if (std::exchange(retirement_of_, book_.forgotten()) != book_.forgotten()) retirement_->forget();
+    if (!retirement_->knows(block)) retirement_->learn(block, book_.placed(block));
+    retirement_->passed(block, core_.clock.units(), core_.clock.events());
+  }
 }
 
 template <typename Clock>

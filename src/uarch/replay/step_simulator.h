@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "uarch/replay/code_book.h"
 #include "uarch/replay/played_core.h"
 #include "uarch/replay/time_signals.h"
+#include "uarch/timing/retirement_order.h"
 
 namespace zs::uarch {
 
@@ -46,6 +48,7 @@ class StepSimulator {
   struct TakenBranch {
     std::uint64_t pc = 0;
     bool mispredicted = false;
+    std::uint64_t cycle = 0;  // of the block behind it; 0 where nobody is told of time
   };
   // chosen: many times the deepest LBR stack, whose filter may let few through.
   static constexpr std::size_t kRemembered = 1024;
@@ -82,6 +85,10 @@ class StepSimulator {
   Last last_;
   std::vector<TakenBranch> taken_;  // a ring; empty unless asked for
   std::size_t taken_count_ = 0;
+  // What retirement waits for; code and simple blocks do not tell it.
+  bool watches_retirement_ = false;
+  std::optional<RetirementOrder> retirement_;
+  std::uint64_t retirement_of_ = 0;  // CodeBook::forgotten() when it learned its blocks
   // The load-latency facility.
   bool tags_ = false;
   std::uint32_t threshold_ = 0;
@@ -89,6 +96,7 @@ class StepSimulator {
 
  private:
   void fetched_late(const Step& step, const Outcome& outcome);
+  void note_retirement(std::uint32_t block);
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
@@ -224,7 +232,7 @@ inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_
                              .taken = segment.taken};
     const BranchOutcome outcome =
         core_.branches.predict_and_update(branch, segment.address, path_footprint(branch.pc, branch.target));
-    if (!taken_.empty() && segment.taken) taken_[taken_count_++ % kRemembered] = {segment.pc, outcome.mispredicted};
+    if (!taken_.empty() && segment.taken) taken_[taken_count_++ % kRemembered] = {segment.pc, outcome.mispredicted, 0};
     if (outcome.mispredicted) {
       note_mispredicted(segment.kind, segment.taken);
       core_.clock.mispredict(segment.branch);
@@ -235,7 +243,12 @@ inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_
   }
   if (segment.serialises) core_.clock.serialise(0);
   if (repeat_cycles_ != 0) core_.clock.occupy(std::exchange(repeat_cycles_, 0), repeat_cause_);
+  if (watches_retirement_) [[unlikely]]
+    note_retirement(segment.timing->id());
   core_.clock.end();
+  if constexpr (kTimed) {
+    if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.cycles();
+  }
 }
 
 extern template class StepSimulator<CoreClock>;

@@ -1,5 +1,7 @@
 #include "uarch/replay/thread_player.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "uarch/replay/weaver.h"
 
@@ -110,7 +112,7 @@ bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const
   }
   const arch::PathRun* const end = runs.data() + runs.size();
   for (const arch::PathRun* run = runs.data(); run != end; ++run) {
-    if (!watch_.signals.empty() && taken_.empty() && open_ == nullptr) {
+    if (!watch_.signals.empty() && !asks_for_steps() && open_ == nullptr) {
       play_code(run, end, values);
       if (run == end) break;
       if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
@@ -163,6 +165,35 @@ void ThreadPlayer<Clock>::play_on() {
 }
 
 template <typename Clock>
+void ThreadPlayer<Clock>::watch_retirement(bool on) {
+  if constexpr (kTimed) {
+    watches_retirement_ = on;
+    if (on && !retirement_) retirement_.emplace(model_.timing, memory_limits(model_.memory));
+  }
+}
+
+template <typename Clock>
+std::uint64_t ThreadPlayer<Clock>::waited_for(std::uint64_t cycles_ago) const {
+  if constexpr (kTimed) {
+    if (!watches_retirement_) return 0;
+    // What delayed the block under way has been told already, and it has not passed yet.
+    std::uint64_t now = core_.clock.units();
+    if (open_ != nullptr) {
+      for (const CoreClock::Event& event : core_.clock.events()) now += event.is_load ? 0 : event.time;
+    }
+    const std::uint64_t then = now - std::min(now, cycles_ago * kUnitsPerCycle);
+    if (then < core_.clock.units()) return retirement_->waiting_at(then);
+    std::uint64_t delayed_until = core_.clock.units();
+    for (const CoreClock::Event& event : core_.clock.events()) {
+      if (open_ == nullptr || event.is_load) continue;
+      delayed_until += event.time;
+      if (then < delayed_until && event.at < open_->instructions) return book_.placed(open_->id)[event.at].pc;
+    }
+  }
+  return 0;
+}
+
+template <typename Clock>
 void ThreadPlayer<Clock>::wait_until(std::uint64_t cycle) {
   weaver_.settle(*this);
   core_.idle_until = std::max(core_.idle_until, cycle);
@@ -184,6 +215,16 @@ template <typename Clock>
 void ThreadPlayer<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
   weaver_.settle_all();  // what touched those pages
   memory_.unmap(first, last);
+}
+
+template <typename Clock>
+void ThreadPlayer<Clock>::large_pages(std::uint64_t first, std::uint64_t last, bool wanted) {
+  weaver_.settle_all();
+  if (wanted) {
+    memory_.use_large_pages(first, last);
+  } else {
+    memory_.use_small_pages(first, last);
+  }
 }
 
 template <typename Clock>
@@ -240,10 +281,10 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
     CHECK(played == words.data() + words.size(), run.path, words.size());
   };
   PlayedCore<Clock>& core = core_;
-  const bool remembers_none = taken_.empty();
+  const bool by_blocks = !asks_for_steps();
   const arch::PathRun* const last = &runs.back();
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
-    if (open_ == nullptr && remembers_none) {
+    if (open_ == nullptr && by_blocks) {
       play_code(run, last, values);
       if (run == last) break;
       if (const SimpleBlock* const simple = book_.simple(run->path)) {

@@ -55,6 +55,7 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   bool lags() const override;
   void play_on() override;
   void wait_until(std::uint64_t cycle) override;
+  unsigned core_number() const override { return core_.number; }
   bool contends() override { return memory_.any_contended(core_.clock.start_cycle()); }
 
   const arch::CoreSignals& signals() const override { return signals_; }
@@ -62,11 +63,10 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   arch::AccessOutcome last_store() const override { return told(last_.stored, last_.store); }
   bool last_mispredicted() const override { return last_.mispredicted; }
   void remember_branches() override { taken_.resize(kRemembered); }
-  bool was_mispredicted(std::size_t back, std::uint64_t pc) const override {
-    if (back >= taken_.size()) return false;
-    const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
-    return branch.pc == pc && branch.mispredicted;
-  }
+  bool was_mispredicted(std::size_t back, std::uint64_t pc) const override { return taken(back, pc).mispredicted; }
+  std::uint64_t cycle_of_branch(std::size_t back, std::uint64_t pc) const override { return taken(back, pc).cycle; }
+  void watch_retirement(bool on) override;
+  std::uint64_t waited_for(std::uint64_t cycles_ago) const override;
   void set_latency_threshold(std::uint32_t cycles) override {
     tags_ = true;
     threshold_ = cycles;
@@ -77,6 +77,7 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   void accessed(std::span<const std::uint64_t> addresses) override;
   void skipped(bool sampled) override { memory_.skipped(sampled); }
   void unmapped(std::uint64_t first, std::uint64_t last) override;
+  void large_pages(std::uint64_t first, std::uint64_t last, bool wanted) override;
 
   // For the weaver.
   void take() {
@@ -108,6 +109,8 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::tags_;
   using StepSimulator<Clock>::threshold_;
   using StepSimulator<Clock>::kRemembered;
+  using StepSimulator<Clock>::watches_retirement_;
+  using StepSimulator<Clock>::retirement_;
   using StepSimulator<Clock>::end_block;
   using StepSimulator<Clock>::close_open;
   using StepSimulator<Clock>::dispatch_of;
@@ -121,12 +124,19 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using CodeSimulator<Clock>::watch_block;
 
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
+  TakenBranch taken(std::size_t back, std::uint64_t pc) const {
+    if (back >= taken_.size()) return {};
+    const TakenBranch& branch = taken_[(taken_count_ - 1 - back) % kRemembered];
+    return branch.pc == pc ? branch : TakenBranch{};
+  }
   void take_over();
   void leave();
   /// kLast  whether somebody may ask for what became of this run's last load, store and branch
   template <bool kLast>
   const std::uint64_t* play(const Plan& plan, std::uint64_t next, const std::uint64_t* words);
   void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
+  /// Whether somebody asks for what only steps tell.
+  bool asks_for_steps() const { return !taken_.empty() || watches_retirement_; }
 
   Weaver<Clock>& weaver_;
 };

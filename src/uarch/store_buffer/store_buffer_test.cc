@@ -32,6 +32,13 @@ TEST(StoreBuffer, CommitsInOrderOneACycleNotBeforeRetirementAndOwnership) {
   EXPECT_EQ(stores.push({32, 400, 8}, 110, 114), 400U) << "not before it has its data";
 }
 
+TEST(StoreBuffer, CommitsAStoreOfTwoLinesInTwoCycles) {
+  StoreBuffer stores(4, 20);
+  EXPECT_EQ(stores.push({56, 0, 8}, 100, 104), 120U);
+  EXPECT_EQ(stores.push({60, 0, 8}, 100, 104), 122U);
+  EXPECT_EQ(stores.push({64, 0, 8}, 100, 104), 123U);
+}
+
 TEST(StoreBuffer, IsEmptyBehindALockedInstructionWhichWaitsForDataAndOwnershipAlone) {
   StoreBuffer stores(4, 20);
   stores.push({0x1000, 110, 8}, 100, 104);

@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/check.h"
@@ -107,6 +108,14 @@ class CoreClock {
     SlotAccount* account = nullptr;
   };
 
+  /// What happened in a block.
+  struct Event {
+    std::uint32_t at;    // load, or instruction
+    std::uint32_t time;  // cycles from dispatch, or units of delay
+    SlotCause cause;
+    bool is_load;
+  };
+
   explicit CoreClock(const TimingParameters& core);
   CoreClock(const CoreClock&) = delete;
   CoreClock& operator=(const CoreClock&) = delete;
@@ -156,6 +165,8 @@ class CoreClock {
   /// The block under way goes on: `longer` begins with all of its instructions.
   void continue_with(const BlockTiming& longer);
   bool under_way() const { return own_.block != nullptr; }
+  /// What has happened in the block under way, loads and delays each in program order.
+  std::span<const Event> events() const { return events_; }
 
   /// Cycle in which the block was dispatched: none of its instructions, and of later ones, is before that.
   std::uint64_t start_cycle() const { return own_.now / kUnitsPerCycle; }
@@ -258,14 +269,6 @@ class CoreClock {
  private:
   using Latency = BlockTiming::Latency;
 
-  /// What happened in the block under way, for continue_with().
-  struct Event {
-    std::uint32_t at;    // load, or instruction
-    std::uint32_t time;  // cycles from dispatch, or units of delay
-    SlotCause cause;
-    bool is_load;
-  };
-
   void wait_until(std::uint64_t time, SlotCause cause);
   void leave();
   void fill_uop_cache(std::uint32_t id);
@@ -342,7 +345,7 @@ class CoreClock {
   unsigned joined_ = 0;                // which of its lanes are in lane_
   static constexpr unsigned kResults = 1, kEvents = 2;
   std::uint32_t split_loads_ = 0;
-  std::vector<Event> events_;
+  std::vector<Event> events_;  // for continue_with(), too
 
   std::vector<std::uint64_t> filled_at_;
 };

@@ -79,7 +79,26 @@ Line PageMap::entry_line(std::uint64_t page, TableLevel level) {
   return frame << (kPageBits - kLineBits) | byte >> kLineBits;
 }
 
-void PageMap::use_large_pages(std::uint64_t first, std::uint64_t last) { large_.emplace_back(first, last); }
+void PageMap::use_large_pages(std::uint64_t first, std::uint64_t last) {
+  if (first >= last) return;
+  std::erase_if(large_, [&](const auto& range) {
+    if (range.second < first || last < range.first) return false;
+    first = std::min(first, range.first);
+    last = std::max(last, range.second);
+    return true;
+  });
+  large_.emplace_back(first, last);
+}
+
+void PageMap::use_small_pages(std::uint64_t first, std::uint64_t last) {
+  const std::size_t before = large_.size();
+  for (std::size_t i = 0; i < before; ++i) {
+    if (last < large_[i].second && large_[i].first < last)
+      large_.emplace_back(std::max(last, large_[i].first), large_[i].second);
+    if (first < large_[i].second && large_[i].first < last) large_[i].second = std::max(first, large_[i].first);
+  }
+  std::erase_if(large_, [](const auto& range) { return range.first >= range.second; });
+}
 
 void PageMap::unmap(std::uint64_t first, std::uint64_t last) {
   if (last - first > frames_.size()) {  // reservations of terabytes come and go, hardly touched
@@ -94,7 +113,7 @@ void PageMap::unmap(std::uint64_t first, std::uint64_t last) {
       if (page % kSmallPagesPerLarge == 0) frames_.erase(large_page_key(page));
     }
   }
-  std::erase_if(large_, [=](const auto& range) { return first <= range.first && range.second <= last; });
+  use_small_pages(first, last);
 }
 
 }  // namespace zs::uarch

@@ -37,6 +37,8 @@ class PageMap {
 
   /// Pages [first, last) that get their frames from now on lie in 2 MiB pages.
   void use_large_pages(std::uint64_t first, std::uint64_t last);
+  /// Not any more.
+  void use_small_pages(std::uint64_t first, std::uint64_t last);
 
   /// Pages [first, last) lose their frames: unmapped. A 2 MiB page goes when its first page does.
   void unmap(std::uint64_t first, std::uint64_t last);
@@ -54,7 +56,7 @@ class PageMap {
   std::uint32_t small_frames_ = 0;  // handed out so far
   std::uint32_t large_frames_ = 0;
   FlatMap<Frame> frames_;                                       // by page, by 2 MiB page, by table
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> large_;  // ranges of pages
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> large_;  // ranges of pages; none touches another
 };
 
 }  // namespace zs::uarch

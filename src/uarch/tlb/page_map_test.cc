@@ -79,5 +79,21 @@ TEST(PageMap, OnlyWholeLargePagesOfTheRangeAreLarge) {
   EXPECT_EQ(pages.translate(513).frame, pages.translate(512).frame + 1);
 }
 
+TEST(PageMap, RangesOfLargePagesJoinAndAreTakenBackInPart) {
+  PageMap pages(1);
+  pages.use_large_pages(0, 700);
+  pages.use_large_pages(700, 4096);
+  EXPECT_TRUE(pages.translate(512).large);
+  pages.use_small_pages(1024, 2048);
+  EXPECT_FALSE(pages.translate(1024).large);
+  EXPECT_FALSE(pages.translate(2047).large);
+  EXPECT_TRUE(pages.translate(2048).large);
+  EXPECT_TRUE(pages.translate(3).large);
+  pages.unmap(2500, 2501);  // a hole in the mapping: nothing that has it is large again
+  pages.unmap(2048, 2049);
+  EXPECT_FALSE(pages.translate(2050).large);
+  EXPECT_TRUE(pages.translate(4000).large);
+}
+
 }  // namespace
 }  // namespace zs::uarch

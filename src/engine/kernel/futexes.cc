@@ -1,23 +1,23 @@
-// Futexes of the program. Private ones, and the word that a thread's end clears (what pthread_join waits for), are kept here: a
-// waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the program's own call.
-// Left to the kernel: futexes that other processes may share, those with priority inheritance, robust lists of threads that are shown the
-// kernel's id.
+#include "engine/kernel/futexes.h"
 
 #include <linux/futex.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
-#include "engine/runtime.h"
 
 namespace zs::engine {
 namespace {
 
 constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY;
+constexpr std::int64_t kBillion = 1'000'000'000;
+/// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times of samples.
+constexpr std::uint64_t kTurnNanoseconds = 262144;
 
 /// What FUTEX_WAKE_OP does to the second word, packed into its last argument.
 /// source: futex(2), "FUTEX_WAKE_OP"; Linux, futex_atomic_op_inuser() for what it does not say.
@@ -59,15 +59,14 @@ bool aligned(std::uint64_t address) { return address % sizeof(std::uint32_t) == 
 
 }  // namespace
 
-std::uint32_t Runtime::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
+std::uint32_t Futexes::wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits) {
   return waiters_.wake(key, most, bits, [this](Thread& woken) {
-    accountant_.core.runs_after_this(woken);
+    core_.runs_after_this(woken);
     run_.lock.give_place(woken);
   });
 }
 
-// The thread ends: as the kernel does it, but now, so that who waits for it gets a place now.
-void Runtime::clear_thread_word(Thread& thread) {
+void Futexes::clear_word_of(Thread& thread) {
   if (thread.clear_at == 0) return;
   raw_syscall(SYS_set_tid_address, 0);
   constexpr std::uint32_t kGone = 0;
@@ -75,43 +74,7 @@ void Runtime::clear_thread_word(Thread& thread) {
     wake_at({.address = thread.clear_at, .shared = true}, 1, kAnyBit);
 }
 
-// A thread ends that is shown another id than the kernel's, which would look for its own in the words: as the kernel does it.
-// source: Linux, kernel/futex/core.c, exit_robust_list() and handle_futex_death().
-void Runtime::leave_robust_list(const Thread& thread) {
-  struct Head {
-    std::uint64_t first;
-    std::int64_t offset;
-    std::uint64_t pending;
-  };
-  const auto id = static_cast<std::uint32_t>(run_.ids.shown(thread.id.tid));
-  std::uint64_t at = 0;
-  std::size_t length = 0;
-  if (id == static_cast<std::uint32_t>(thread.id.tid) ||
-      is_error(raw_syscall(SYS_get_robust_list, thread.id.tid, &at, &length)) || at == 0)
-    return;
-  const auto head = read_guest_value<Head>(at);
-  if (!head) return;
-  constexpr std::uint64_t kInherits = 1;  // priority: such a word has no waiters that it could wake
-  const auto leave = [&](std::uint64_t entry) {
-    const std::uint64_t address = (entry & ~kInherits) + static_cast<std::uint64_t>(head->offset);
-    const auto word = read_guest_value<std::uint32_t>(address);
-    if (!word || (*word & FUTEX_TID_MASK) != id) return;
-    const std::uint32_t left = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
-    const bool wakes = (*word & FUTEX_WAITERS) != 0 && (entry & kInherits) == 0;
-    if (run_.write(address, &left, sizeof left) == sizeof left && wakes)
-      raw_syscall(SYS_futex, address, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  };
-  std::uint64_t entry = head->first;
-  for (int limit = 2048; limit != 0 && (entry & ~kInherits) != at; --limit) {
-    const auto next = read_guest_value<std::uint64_t>(entry & ~kInherits);
-    if (entry != head->pending) leave(entry);
-    if (!next) break;
-    entry = *next;
-  }
-  if (head->pending != 0) leave(head->pending);
-}
-
-std::optional<long> Runtime::sys_futex(const long (&a)[6]) {
+std::optional<long> Futexes::call(const long (&a)[6]) {
   const auto u32 = [&](int i) { return static_cast<std::uint32_t>(a[i]); };
   const auto address = static_cast<std::uint64_t>(a[0]);
   const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
@@ -162,7 +125,7 @@ std::optional<long> Runtime::sys_futex(const long (&a)[6]) {
   }
 }
 
-long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
+long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   const bool bitset = (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
   const std::uint32_t bits = bitset ? static_cast<std::uint32_t>(a[5]) : kAnyBit;
   if (!aligned(key.address) || bits == 0) return -EINVAL;
@@ -171,7 +134,6 @@ long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
     const auto given = read_guest_value<std::array<std::int64_t, 2>>(static_cast<std::uint64_t>(a[3]));
     if (!given) return -EFAULT;
     timeout = *given;
-    constexpr std::int64_t kBillion = 1'000'000'000;
     if (timeout[0] < 0 || timeout[1] < 0 || timeout[1] >= kBillion) return -EINVAL;
   }
   const auto now = read_guest_value<std::uint32_t>(key.address);
@@ -179,25 +141,41 @@ long Runtime::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
 
   Thread& thread = *run_.thread;
+  const bool limited = run_.config.virtual_time && a[3] != 0;
   run_.observer().flush(run_.ids.shown(thread.id));
-  waiters_.add(thread, key, bits);
+  const std::uint64_t turns = static_cast<std::uint64_t>(thread.limit_of_wait) / kTurnNanoseconds;
+  waiters_.add(thread, key, bits, limited ? turns_ended_ + turns + 1 : FutexWaiters::kForEver);
+  if (limited) timeout = {thread.limit_of_wait / kBillion, thread.limit_of_wait % kBillion};
+  const long operation = limited ? FUTEX_WAIT : a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME);
   thread.may_run.store(0);
-  give_up_lock_to_wait();
-  // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
-  const long until_turn[6] = {reinterpret_cast<long>(&thread.may_run),
-                              (a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME)) | FUTEX_PRIVATE_FLAG,
-                              0,
-                              a[3] == 0 ? 0 : reinterpret_cast<long>(timeout.data()),
-                              0,
-                              static_cast<long>(kAnyBit)};
-  long result = 0;
-  do {
-    result = zs_interruptible_syscall(SYS_futex, until_turn, &thread.pending);
-  } while (result == 0 && thread.may_run.load() == 0);  // nobody changed the word: the kernel may wake without a reason
-  run_.lock.acquire(thread);
-  load_context(thread);
-  if (!waiters_.remove(thread)) return 0;
+  turns_.give_up_to_wait();
+  const long result =
+      sleep_until_turn(thread, {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG, 0,
+                                a[3] == 0 ? 0 : reinterpret_cast<long>(timeout.data()), 0, static_cast<long>(kAnyBit)});
+  turns_.come_back(thread);
+  if (!waiters_.remove(thread)) return waiters_.take_expired(thread) ? -ETIMEDOUT : 0;
   return result == -EAGAIN ? 0 : result;
+}
+
+// This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
+long Futexes::sleep_until_turn(Thread& thread, const long (&a)[6]) {
+  // With --virtual-time the host's clock ends a wait only where nobody computes, so that nothing else can (turn_ended()).
+  const auto others_compute = [this] { return run_.lock.owner() != nullptr || run_.lock.contended(); };
+  while (true) {
+    const long result = zs_interruptible_syscall(SYS_futex, a, &thread.pending);
+    if (thread.may_run.load() != 0) return result;
+    if (result == 0) continue;  // nobody changed the word: the kernel may wake without a reason
+    if (result != -ETIMEDOUT || !run_.config.virtual_time || !others_compute()) return result;
+  }
+}
+
+// The end of a turn is a place in the program, so waits whose limit has passed end here.
+void Futexes::turn_ended() {
+  ++turns_ended_;
+  waiters_.expire(turns_ended_, [this](Thread& thread) {
+    core_.runs_after_this(thread);
+    run_.lock.give_place(thread);
+  });
 }
 
 }  // namespace zs::engine

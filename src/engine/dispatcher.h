@@ -1,0 +1,55 @@
+// Where translated code comes back to: finds out why, brings the thread into the program's terms, and chooses what runs
+// next: whole blocks up to the event horizon, short ones close to it, single instructions at it.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/block_exits.h"
+#include "engine/kernel/guest_kernel.h"
+#include "engine/overflow_points.h"
+#include "engine/stretches.h"
+
+namespace zs::engine {
+
+/// Called by the stubs (translate/stubs.h).
+std::uint64_t dispatch_entry(Context* context);
+
+class Dispatcher final : public Resumes {
+ public:
+  /// There is one at a time.
+  Dispatcher(Run& run, Accountant& accountant, GuestKernel& kernel)
+      : run_(run), accountant_(accountant), kernel_(kernel) {
+    instance = this;
+  }
+
+  std::uint64_t resume(std::uint32_t link_from) override;
+
+ private:
+  friend std::uint64_t dispatch_entry(Context* context);
+  static Dispatcher* instance;
+
+  std::uint64_t dispatch();
+  void leave_block(std::uint32_t& link_from);
+  void leave_at_exit(std::uint32_t& link_from);
+  void leave_at_guard();
+  void leave_at_fault();
+  void take_indirect_target();
+  void handle_exit(const Exit& exit);
+  void trap_behind_step();
+  std::uint32_t last_appended() const;  // the exit that translated code appended last
+  std::uint32_t exit_at(std::uint64_t record_address) const;
+  std::uint64_t choose(std::uint32_t link_from);
+  void end_turn(std::uint32_t& link_from);
+  std::uint64_t enter_near(const Allowance& allowed, std::uint32_t link_from);
+  std::uint64_t enter_step();
+
+  Run& run_;
+  Accountant& accountant_;
+  GuestKernel& kernel_;
+  Stretches stretches_{run_, accountant_};
+  OverflowPoints stops_{run_, accountant_, kernel_.code, stretches_};
+  BlockExits exits_{kernel_};
+  bool quantum_over_ = false;
+};
+
+}  // namespace zs::engine

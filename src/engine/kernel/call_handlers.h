@@ -1,0 +1,62 @@
+// What the engine does for a system call that the kernel cannot answer as it is: Call::handler of its row in call_table.cc.
+#pragma once
+
+#include "engine/kernel/call.h"
+
+namespace zs::engine {
+
+struct GuestKernel;
+
+namespace calls {
+
+// ---- memory_calls.cc
+Outcome mmap(GuestKernel& kernel, const CallArguments& made);
+Outcome munmap(GuestKernel& kernel, const CallArguments& made);
+Outcome mremap(GuestKernel& kernel, const CallArguments& made);
+Outcome mprotect(GuestKernel& kernel, const CallArguments& made);  // and pkey_mprotect
+Outcome madvise(GuestKernel& kernel, const CallArguments& made);
+Outcome msync(GuestKernel& kernel, const CallArguments& made);
+Outcome brk(GuestKernel& kernel, const CallArguments& made);
+Outcome shmat(GuestKernel& kernel, const CallArguments& made);
+Outcome shmdt(GuestKernel& kernel, const CallArguments& made);
+Outcome remap_file_pages(GuestKernel& kernel, const CallArguments& made);
+Outcome mlockall(GuestKernel& kernel, const CallArguments& made);
+Outcome munlockall(GuestKernel& kernel, const CallArguments& made);
+Outcome limits(GuestKernel& kernel, const CallArguments& made);  // getrlimit, setrlimit, prlimit64
+
+// ---- signal_calls.cc
+Outcome rt_sigaction(GuestKernel& kernel, const CallArguments& made);
+Outcome rt_sigprocmask(GuestKernel& kernel, const CallArguments& made);
+Outcome rt_sigreturn(GuestKernel& kernel, const CallArguments& made);
+Outcome sigaltstack(GuestKernel& kernel, const CallArguments& made);
+Outcome rt_sigsuspend(GuestKernel& kernel, const CallArguments& made);
+Outcome ppoll(GuestKernel& kernel, const CallArguments& made);
+Outcome pselect6(GuestKernel& kernel, const CallArguments& made);
+Outcome epoll_pwait(GuestKernel& kernel, const CallArguments& made);  // and epoll_pwait2
+
+// ---- process_calls.cc
+Outcome clone(GuestKernel& kernel, const CallArguments& made);
+Outcome clone3(GuestKernel& kernel, const CallArguments& made);
+Outcome fork(GuestKernel& kernel, const CallArguments& made);
+Outcome vfork(GuestKernel& kernel, const CallArguments& made);
+Outcome execve(GuestKernel& kernel, const CallArguments& made);
+Outcome execveat(GuestKernel& kernel, const CallArguments& made);
+Outcome exit(GuestKernel& kernel, const CallArguments& made);
+Outcome exit_group(GuestKernel& kernel, const CallArguments& made);
+Outcome futex(GuestKernel& kernel, const CallArguments& made);
+Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made);
+Outcome sched_yield(GuestKernel& kernel, const CallArguments& made);
+Outcome ptrace(GuestKernel& kernel, const CallArguments& made);
+Outcome wait(GuestKernel& kernel, const CallArguments& made);  // wait4, waitid
+
+// ---- refused_calls.cc: in part or as a whole
+Outcome no_such_call(GuestKernel& kernel, const CallArguments& made);
+Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made);
+Outcome prctl(GuestKernel& kernel, const CallArguments& made);
+Outcome seccomp(GuestKernel& kernel, const CallArguments& made);
+Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made);
+Outcome getdents64(GuestKernel& kernel, const CallArguments& made);
+Outcome getrandom(GuestKernel& kernel, const CallArguments& made);
+
+}  // namespace calls
+}  // namespace zs::engine

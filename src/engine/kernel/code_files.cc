@@ -1,0 +1,64 @@
+#include "engine/kernel/code_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "engine/kernel/call_table.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+
+void CodeFiles::note_call(long number, const long (&a)[6], long result) {
+  note_write_to_own_memory(number, a, result);
+  note_shorter_file(number, a, result);
+}
+
+// The program writes its own memory through /proc/self/mem, also where it may not write otherwise: its code perhaps.
+void CodeFiles::note_write_to_own_memory(long number, const long (&a)[6], long written) {
+  if (!writes_own_memory_ || written <= 0 || !call_of(number).has(kWritesFile)) return;
+  char link[40], target[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", static_cast<int>(a[0]));
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
+  if (is_error(length)) return;
+  const std::string_view path(target, static_cast<std::size_t>(length));
+  if (!path.starts_with("/proc/") || !path.ends_with("/mem")) return;
+  const bool says_where = number == SYS_pwrite64 || number == SYS_pwritev || number == SYS_pwritev2;
+  const auto end = says_where ? static_cast<std::uint64_t>(a[3] + written)
+                              : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
+  const std::uint64_t start = end - static_cast<std::uint64_t>(written);
+  code_.code_changed(start, end);
+  run_.map.open_code_pages({start, end});
+}
+
+// The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from now on.
+void CodeFiles::note_shorter_file(long number, const long (&a)[6], long result) {
+  if (is_error(result)) return;
+  struct stat about {};
+  long found = -1;
+  switch (number) {
+    case SYS_ftruncate: found = raw_syscall(SYS_fstat, a[0], &about); break;
+    case SYS_truncate: found = raw_syscall(SYS_stat, a[0], &about); break;
+    case SYS_creat: found = raw_syscall(SYS_fstat, result, &about); break;
+    case SYS_open:
+    case SYS_openat:
+      if ((a[number == SYS_open ? 1 : 2] & O_TRUNC) != 0) found = raw_syscall(SYS_fstat, result, &about);
+      break;
+    default: break;
+  }
+  if (found != 0) return;
+  std::vector<AddressRange> code;
+  run_.map.for_each([&](const GuestMapping& mapping) {
+    if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != about.st_ino) return;
+    if (mapping.file->device_major == major(about.st_dev) && mapping.file->device_minor == minor(about.st_dev))
+      code.push_back(mapping.range());
+  });
+  for (const AddressRange& range : code) code_.code_changed(range.start, range.end);
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,36 @@
+// Instructions that do not run in translated code because what they tell or set is the engine's: bases of FS and GS, and under
+// --virtual-time the processor's clock, its random numbers and its name.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/kernel/kernel_parts.h"
+#include "engine/kernel/threads.h"
+#include "engine/translate/block.h"
+
+namespace zs::engine {
+
+class Emulation {
+ public:
+  Emulation(KernelParts& parts, Threads& threads) : parts_(parts), threads_(threads) {}
+
+  void emulate(const Exit& exit);
+  /// The instruction at `pc` cannot run here: says so, and ends the process.
+  [[noreturn]] void refuse(std::uint64_t pc);
+
+ private:
+  /// What an instruction of Flow::Emulated encodes: without a memory operand.
+  struct Form {
+    explicit Form(const Insn& insn);
+    std::uint8_t opcode;                // behind 0FH
+    unsigned extension = 0;             // ModRM.reg
+    Gpr reg = kRax;                     // ModRM.rm
+    bool wide = false, repeat = false;  // REX.W, F3H
+  };
+  bool emulate_segment_base(const Form& form, std::uint64_t pc);
+
+  KernelParts& parts_;
+  Threads& threads_;
+};
+
+}  // namespace zs::engine

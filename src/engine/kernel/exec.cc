@@ -1,0 +1,124 @@
+#include "engine/kernel/exec.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "engine/loader/held_environment.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+/// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
+bool is_traced() {
+  const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (is_error(fd)) return false;
+  char text[1024] = "";
+  raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  const char* tracer = std::strstr(text, "TracerPid:");
+  return tracer != nullptr && std::strtol(tracer + 10, nullptr, 10) != 0;
+}
+
+/// As execve wants them: ends with a null pointer. Holds as long as `strings` does.
+std::vector<const char*> pointers_to(const std::vector<std::string>& strings) {
+  std::vector<const char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& each : strings) pointers.push_back(each.c_str());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+// What a program that is not followed must not inherit.
+void Exec::close_own_descriptors(bool close) const {
+  const int first = parts_.run.config.first_private_fd;
+  for (int fd = first; fd < first + kPrivateDescriptors; ++fd)
+    raw_syscall(SYS_fcntl, fd, F_SETFD, close ? FD_CLOEXEC : 0);
+}
+
+// How the engine is called for a new image that is followed, in front of the program's own arguments.
+std::vector<std::string> Exec::words_for(const ExecDecision& decision) {
+  std::vector<std::string> words = parts_.run.config.exec_prefix;
+  char mask[24];
+  std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(parts_.run.thread->mask));
+  words.push_back("--signal-mask");
+  words.push_back(mask);
+  words.push_back("--random-seed");
+  words.push_back(std::to_string(parts_.clock.random()));
+  if (decision.exec_name != decision.load_path) {
+    words.push_back("--exec-name");
+    words.push_back(decision.exec_name);
+  }
+  words.push_back(decision.load_path);
+  return words;
+}
+
+long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags) {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
+  ExecRequest request;
+  request.dirfd = dirfd;
+  request.path = path;
+  request.argv = argv;
+  request.envp = envp;
+  request.flags = flags;
+  request.pid = run.ids.shown(thread.process->pid);
+  request.own_exe = run.program.exe_path;
+  const ExecDecision decision = check_exec(request);
+  if (decision.kind == ExecDecision::Kind::Fail) return decision.error;
+  run.lock.let_go(thread);  // it would be inherited
+  const bool traced = is_traced();
+  const bool follow = decision.kind == ExecDecision::Kind::Follow && !traced && thread.process->recorded &&
+                      !run.config.exec_prefix.empty();
+  if (!follow) {
+    run.observer().notice("not followed: " + decision.resolved_path + ": " +
+                          (traced ? "it is traced by another program" : decision.reason));
+  }
+  std::vector<std::string> words;
+  if (follow) words = words_for(decision);
+  words.insert(words.end(), decision.argv.begin(), decision.argv.end());
+  std::vector<std::string> variables = decision.envp;
+  if (follow) std::transform(variables.begin(), variables.end(), variables.begin(), held);
+  const std::vector<const char*> arguments = pointers_to(words), environment = pointers_to(variables);
+
+  threads_.keep_translations();
+  parts_.recorded.end_all();
+  parts_.gate.queue_for_next_image();
+  parts_.signals.install_for_next_image(follow);
+  if (!follow) {
+    parts_.process_turns.end(std::exchange(thread.process->seat, 0), 0);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
+    close_own_descriptors(true);
+  }
+  thread.process->limits.put_back();
+  // A vfork child takes the lock with it into the new image unless it gives it up.
+  const bool borrowed = thread.process->vfork_child;
+  if (borrowed) parts_.turns.give_up();
+  // A program that is not followed gets what the caller gave; a tracer sees the call that was made.
+  const auto* program_path = reinterpret_cast<const char*>(path);
+  const long result = follow ? raw_syscall(SYS_execve, words[0].c_str(), arguments.data(), environment.data())
+                      : dirfd == AT_FDCWD && flags == 0
+                          ? raw_syscall(SYS_execve, program_path, argv, envp)
+                          : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);
+  // Still here.
+  thread.process->limits.lift();
+  const std::uint64_t everything = ~std::uint64_t{0};
+  if (!follow) {
+    close_own_descriptors(false);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
+  }
+  if (borrowed) parts_.turns.come_back(thread);
+  parts_.signals.install_again();
+  parts_.gate.let_others_take_signals();
+  parts_.recorded.announce(thread);
+  return result;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,28 @@
+// execve of the program: the new image runs under the engine too, where that can be, and else natively.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/threads.h"
+#include "engine/loader/exec_check.h"
+
+namespace zs::engine {
+
+class Exec {
+ public:
+  Exec(KernelParts& parts, Threads& threads) : parts_(parts), threads_(threads) {}
+
+  /// Signals are held. Comes back if the kernel refuses: as if nothing had happened.
+  long call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
+
+ private:
+  void close_own_descriptors(bool close) const;
+  std::vector<std::string> words_for(const ExecDecision& decision);
+
+  KernelParts& parts_;
+  Threads& threads_;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,43 @@
+// Futexes of the program. Private ones, and the word that a thread's end clears (what pthread_join waits for), are kept here: a
+// waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the program's own call.
+// Left to the kernel: futexes that other processes may share, those with priority inheritance, robust lists of threads that are shown the
+// kernel's id.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/account/core_feeder.h"
+#include "engine/kernel/futex_waiters.h"
+#include "engine/kernel/thread_turns.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class Futexes {
+ public:
+  Futexes(Run& run, CoreFeeder& core, ThreadTurns& turns) : run_(run), core_(core), turns_(turns) {}
+
+  /// futex(2); nullopt: the kernel's business.
+  std::optional<long> call(const long (&a)[6]);
+  /// The thread ends: its word is cleared as the kernel does it, but now, so that who waits for it gets a place now.
+  void clear_word_of(Thread& thread);
+  /// The thread that runs has computed for a turn.
+  void turn_ended();
+  /// In a forked child nobody waits.
+  void forget_waiters() { waiters_.clear(); }
+
+ private:
+  long wait_at(FutexWaiters::Key key, const long (&a)[6]);
+  long sleep_until_turn(Thread& thread, const long (&a)[6]);
+  std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
+
+  Run& run_;
+  CoreFeeder& core_;
+  ThreadTurns& turns_;
+  FutexWaiters waiters_;
+  /// Turns that threads have ended: with --virtual-time what limits of waits at futexes are measured in.
+  std::uint64_t turns_ended_ = 0;
+};
+
+}  // namespace zs::engine

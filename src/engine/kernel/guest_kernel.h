@@ -1,0 +1,28 @@
+// What the program takes for its kernel: signals, threads, processes, system calls, as far as the real one cannot do it. Handlers of
+// system calls (call_handlers.h) get this.
+#pragma once
+
+#include "engine/kernel/emulation.h"
+#include "engine/kernel/exec.h"
+#include "engine/kernel/kernel_parts.h"
+#include "engine/kernel/proc_calls.h"
+#include "engine/kernel/system_calls.h"
+#include "engine/kernel/threads.h"
+#include "engine/kernel/virtual_answers.h"
+
+namespace zs::engine {
+
+struct GuestKernel : KernelParts {
+  GuestKernel(Run& running, Accountant& accounting, Resumes& dispatcher)
+      : KernelParts(running, accounting), threads(*this, dispatcher) {}
+
+  Threads threads;
+  Exec exec{*this, threads};
+  ProcCalls proc{run, turns, code_files, host};
+  VirtualAnswers virtual_answers{run, clock};
+  SystemCalls calls{*this};
+  Emulation emulation{*this, threads};
+  bool told_of_perf_events = false;
+};
+
+}  // namespace zs::engine

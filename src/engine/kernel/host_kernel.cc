@@ -1,0 +1,81 @@
+#include "engine/kernel/host_kernel.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "engine/kernel/call_table.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+/// Whether the engine lock stays with the caller (kQuick).
+bool is_quick(const Call& call, const long (&a)[6]) {
+  if (call.number == SYS_fcntl) return a[1] != F_SETLKW && a[1] != F_OFD_SETLKW;
+  if (call.number != SYS_futex) return call.has(kQuick);
+  const long operation = a[1] & FUTEX_CMD_MASK;
+  return operation == FUTEX_WAKE || operation == FUTEX_WAKE_OP || operation == FUTEX_REQUEUE ||
+         operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
+}
+
+/// Whether it is over at once: of a regular file and of a memory device (/dev/null and its kin) always; a few bytes also go into a
+/// pipe or a socket that has room. What can be read there now may be gone to another process by then.
+bool is_over_at_once(int fd, bool writes_few_bytes) {
+  constexpr unsigned kMemoryDevices = 1;  // source: Linux, admin-guide/devices.txt
+  struct stat about {};
+  if (raw_syscall(SYS_fstat, fd, &about) != 0) return true;
+  if (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return true;
+  if (S_ISCHR(about.st_mode) && major(about.st_rdev) == kMemoryDevices) return true;
+  pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+  return writes_few_bytes && raw_syscall(SYS_poll, &room, 1, 0) == 1;
+}
+
+/// Whether a thread may stay in it for long, and be killed.
+bool may_wait(const Call& call, const long (&a)[6]) {
+  return call.has(kMayWait) || (call.number == SYS_futex && !is_quick(call, a));
+}
+
+}  // namespace
+
+// Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
+// the kernel decides who is next, and two runs may differ.
+bool HostKernel::keeps_turn(long number, const long (&a)[6]) const {
+  const Call& call = call_of(number);
+  if (is_quick(call, a)) return true;
+  if (number == SYS_open || number == SYS_openat) {
+    struct stat about {};
+    const long found =
+        number == SYS_open ? raw_syscall(SYS_stat, a[0], &about) : raw_syscall(SYS_newfstatat, a[0], a[1], &about, 0);
+    return is_error(found) || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
+  }
+  const bool few_bytes = (number == SYS_write || number == SYS_sendto) && a[2] >= 0 && a[2] <= PIPE_BUF;
+  return (call.traits & (kReadsFile | kWritesFile)) != 0 &&
+         is_over_at_once(static_cast<int>(a[0]), call.has(kWritesFile) && few_bytes);
+}
+
+long HostKernel::call(long number, const long (&a)[6]) {
+  Thread& thread = *run_.thread;
+  const bool stays = run_.threads.size() == 1 || (!awaited_.any() && keeps_turn(number, a));
+  // The kernel would stop at a page that is write-protected only because it has translations.
+  if (run_.map.protected_code_pages() != 0) {
+    for (const AddressRange& written : written_by(call_of(number), a)) run_.map.open_code_pages(written);
+  }
+  if (may_wait(call_of(number), a)) run_.observer().flush(run_.shown());
+  if (!stays) turns_.give_up();
+  const long result = turn_calls_.call(thread, number, a);
+  if (!stays) {
+    // This thread's own variables only, until the lock is back.
+    turns_.come_back(thread);
+    if (thread.cpu.core != nullptr) thread.cpu.core->wait_until(turns_.latest_core_time());
+  }
+  awaited_.note_call(number, a, result);
+  files_.note_call(number, a, result);
+  return result;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,32 @@
+// System calls that the kernel answers: nearly all, as they are.
+#pragma once
+
+#include "engine/kernel/awaited_memory.h"
+#include "engine/kernel/call_table.h"
+#include "engine/kernel/code_files.h"
+#include "engine/kernel/thread_turns.h"
+#include "engine/kernel/turn_calls.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class HostKernel {
+ public:
+  HostKernel(Run& run, ThreadTurns& turns, TurnCalls& turn_calls, AwaitedMemory& awaited, CodeFiles& files)
+      : run_(run), turns_(turns), turn_calls_(turn_calls), awaited_(awaited), files_(files) {}
+
+  /// returns what the kernel answers, or kInterruptedBeforeStart. Other threads may have run meanwhile.
+  long call(long number, const long (&a)[6]);
+  long call(const CallArguments& made) { return call(made.number, made.a); }
+
+ private:
+  bool keeps_turn(long number, const long (&a)[6]) const;
+
+  Run& run_;
+  ThreadTurns& turns_;
+  TurnCalls& turn_calls_;
+  AwaitedMemory& awaited_;
+  CodeFiles& files_;
+};
+
+}  // namespace zs::engine

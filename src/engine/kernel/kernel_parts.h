@@ -1,0 +1,56 @@
+// What the guest kernel is made of, each part of those before it. Threads, execve and system calls work on several at once, and stand
+// above them (guest_kernel.h).
+#pragma once
+
+#include "engine/account/accountant.h"
+#include "engine/cache/translation_cache.h"
+#include "engine/kernel/awaited_memory.h"
+#include "engine/kernel/code_entry.h"
+#include "engine/kernel/code_files.h"
+#include "engine/kernel/futexes.h"
+#include "engine/kernel/guest_code.h"
+#include "engine/kernel/host_kernel.h"
+#include "engine/kernel/mapping_reports.h"
+#include "engine/kernel/process_turns.h"
+#include "engine/kernel/recorded_threads.h"
+#include "engine/kernel/shared_tracing.h"
+#include "engine/kernel/signal_entry.h"
+#include "engine/kernel/signal_frames.h"
+#include "engine/kernel/signal_gate.h"
+#include "engine/kernel/signals.h"
+#include "engine/kernel/thread_stacks.h"
+#include "engine/kernel/thread_turns.h"
+#include "engine/kernel/turn_calls.h"
+#include "engine/kernel/virtual_clock.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+struct KernelParts {
+  KernelParts(Run& running, Accountant& accounting)
+      : run(running), accountant(accounting), clock(running.config.random_seed.value_or(running.config.seed)) {}
+
+  Run& run;
+  Accountant& accountant;
+  VirtualClock clock;
+  ProcessTurns process_turns;
+  TranslationCache cache{run};
+  GuestCode code{run, accountant.marks};
+  CodeFiles code_files{run, code};
+  MappingReports mappings{run, accountant.marks, cache};
+  CodeEntry entry{run};
+  SignalEntry signal_entry{run, entry};
+  SignalGate gate{run};
+  SignalFrames frames{run};
+  RecordedThreads recorded{run, accountant};
+  Signals signals{run, gate, frames, recorded, process_turns};
+  ThreadStacks stacks;
+  ThreadTurns turns{run, accountant, entry, code, recorded, stacks};
+  AwaitedMemory awaited{run, accountant, turns};
+  Futexes futexes{run, accountant.core, turns};
+  TurnCalls turn_calls{run, process_turns};
+  HostKernel host{run, turns, turn_calls, awaited, code_files};
+  SharedTracing tracing{run};
+};
+
+}  // namespace zs::engine

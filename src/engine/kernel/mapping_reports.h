@@ -1,0 +1,24 @@
+// Tells whoever wants to know what the program has mapped: the recording, the code cache, the translations that are kept.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/account/marks.h"
+#include "engine/cache/translation_cache.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class MappingReports {
+ public:
+  MappingReports(Run& run, Marks& marks, TranslationCache& cache) : run_(run), marks_(marks), cache_(cache) {}
+
+  void report(std::uint64_t address, std::uint64_t length);
+
+ private:
+  Run& run_;
+  Marks& marks_;
+  TranslationCache& cache_;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,34 @@
+// System calls of the program on what would show the engine: files under /proc, and descriptors of the tool.
+#pragma once
+
+#include <optional>
+
+#include "engine/kernel/code_files.h"
+#include "engine/kernel/host_kernel.h"
+#include "engine/kernel/thread_turns.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class ProcCalls {
+ public:
+  ProcCalls(Run& run, ThreadTurns& turns, CodeFiles& files, HostKernel& host)
+      : run_(run), turns_(turns), files_(files), host_(host) {}
+
+  /// Of a path below /proc that shows something else than the program; nullopt: it does not.
+  std::optional<long> call_on_path(long number, const long (&a)[6]);
+  /// The tool's descriptors are not the program's: they look closed, and cannot be closed or replaced. nullopt: it is none of them.
+  std::optional<long> call_on_descriptor(long number, const long (&a)[6]);
+  /// Leaves the tool's descriptors out of a listing of /proc/self/fd.
+  long list_folder(const long (&a)[6]);
+
+ private:
+  bool is_private(long fd) const;
+
+  Run& run_;
+  ThreadTurns& turns_;
+  CodeFiles& files_;
+  HostKernel& host_;
+};
+
+}  // namespace zs::engine

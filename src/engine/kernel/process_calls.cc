@@ -1,0 +1,63 @@
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "engine/kernel/call_handlers.h"
+#include "engine/kernel/guest_kernel.h"
+
+namespace zs::engine::calls {
+
+Outcome clone(GuestKernel& kernel, const CallArguments& made) {
+  return {kernel.threads.clone(
+      {.flags = made.u(0), .stack = made.u(1), .parent_tid = made.u(2), .child_tid = made.u(3), .tls = made.u(4)})};
+}
+
+Outcome clone3(GuestKernel& kernel, const CallArguments& made) { return {kernel.threads.clone3(made.u(0), made.u(1))}; }
+
+Outcome fork(GuestKernel& kernel, const CallArguments&) { return {kernel.threads.clone({.flags = SIGCHLD})}; }
+
+Outcome vfork(GuestKernel& kernel, const CallArguments&) {
+  return {kernel.threads.clone({.flags = CLONE_VM | CLONE_VFORK | SIGCHLD})};
+}
+
+Outcome execve(GuestKernel& kernel, const CallArguments& made) {
+  return {kernel.exec.call(AT_FDCWD, made.u(0), made.u(1), made.u(2), 0)};
+}
+
+Outcome execveat(GuestKernel& kernel, const CallArguments& made) {
+  return {kernel.exec.call(made.i32(0), made.u(1), made.u(2), made.u(3), made.i32(4))};
+}
+
+Outcome exit(GuestKernel& kernel, const CallArguments& made) { kernel.threads.exit_thread(made.i32(0)); }
+
+Outcome exit_group(GuestKernel& kernel, const CallArguments& made) { kernel.threads.exit_process(made.i32(0)); }
+
+Outcome futex(GuestKernel& kernel, const CallArguments& made) {
+  if (const auto answer = kernel.futexes.call(made.a)) return {*answer};
+  return {kernel.host.call(made)};
+}
+
+Outcome sched_affinity(GuestKernel& kernel, const CallArguments& made) {
+  kernel.turns.let_go_of_processors();
+  return {kernel.host.call(made)};
+}
+
+Outcome sched_yield(GuestKernel& kernel, const CallArguments&) {
+  if (kernel.run.lock.contended()) kernel.turns.yield();
+  return {0};
+}
+
+Outcome ptrace(GuestKernel& kernel, const CallArguments& made) {
+  if (const auto answer = kernel.tracing.ptrace(made.a)) return {*answer};
+  const long result = kernel.host.call(made);
+  if (made.a[0] == PTRACE_TRACEME && result == 0) kernel.run.thread->process->traced = true;
+  return {result};
+}
+
+Outcome wait(GuestKernel& kernel, const CallArguments& made) {
+  if (const auto answer = kernel.tracing.wait(made.number, made.a)) return {*answer};
+  return {kernel.host.call(made)};
+}
+
+}  // namespace zs::engine::calls

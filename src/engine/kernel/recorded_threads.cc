@@ -1,0 +1,43 @@
+#include "engine/kernel/recorded_threads.h"
+
+#include "engine/kernel/robust_list.h"
+
+namespace zs::engine {
+
+void RecordedThreads::announce(Thread& thread) {
+  if (!thread.process->recorded) return;
+  thread.cpu = run_.observer().thread_started(run_.ids.shown(thread.id));
+  thread.core = thread.cpu.core;
+  std::size_t lanes = 0;
+  for (const pmu::Pmu* pmu : thread.cpu.pmus) lanes += pmu->lanes().size();
+  thread.lanes_told.assign(lanes, 0);
+  if (thread.core != nullptr) {
+    thread.time_told = thread.core->signals();
+    thread.core->wait_until(thread.core_time);
+  }
+  thread.announced = true;
+  CoreFeeder::tell_wishes(thread.cpu);
+  accountant_.phases.place(thread);
+}
+
+void RecordedThreads::forget(Thread& thread) {
+  if (thread.announced) {
+    thread.announced = false;
+    accountant_.core.settle(thread);
+    run_.recording.thread_exited(run_.ids.shown(thread.id));  // not always the running thread
+    thread.cpu = {};
+    thread.core = nullptr;
+  }
+}
+
+// Of this process: a vfork child ends alone.
+void RecordedThreads::end_all() {
+  const Process* process = run_.thread->process.get();
+  for (const auto& thread : run_.threads) {
+    if (thread->process.get() != process) continue;
+    leave_robust_list(run_, *thread);
+    forget(*thread);
+  }
+}
+
+}  // namespace zs::engine

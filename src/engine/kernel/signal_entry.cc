@@ -1,0 +1,197 @@
+#include "engine/kernel/signal_entry.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "arch/linear.h"
+#include "engine/kernel/signal_block.h"
+#include "engine/kernel/signal_frame.h"
+#include "engine/kernel/signal_gate.h"
+#include "engine/kernel/syscall_window.h"
+#include "engine/memory/copy_code.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+
+SignalEntry* SignalEntry::instance = nullptr;
+
+void signal_entry(int signal, siginfo_t* info, void* ucontext) {
+  // The kernel leaves the alignment check on, if the program had it on; compiled code does not keep to it.
+  constexpr unsigned long long kAlignmentCheck = 0x40000;
+  if (const auto flags = __builtin_ia32_readeflags_u64(); (flags & kAlignmentCheck) != 0)
+    __builtin_ia32_writeeflags_u64(flags & ~kAlignmentCheck);
+  SignalEntry::instance->on_signal(signal, *info, *static_cast<ucontext_t*>(ucontext));
+}
+
+namespace {
+
+bool is_synchronous(int signal) { return (signal_bit(signal) & kSynchronousSignals) != 0; }
+
+std::uint64_t pc_of(const greg_t* regs) { return static_cast<std::uint64_t>(regs[REG_RIP]); }
+void go_on_at(greg_t* regs, std::uint64_t pc) { regs[REG_RIP] = static_cast<greg_t>(pc); }
+void go_on_at(greg_t* regs, const char& place) { go_on_at(regs, reinterpret_cast<std::uint64_t>(&place)); }
+
+/// Our own code faulted. Say where, and end as any other failure of ours.
+[[noreturn]] void end_in_engine(std::uint64_t pc, const siginfo_t& info) {
+  char text[] = "zeroskid: internal error: fault in the engine at 0x0000000000000000, address 0x0000000000000000\n";
+  const auto hex = [&](char* at, std::uint64_t value) {
+    for (int i = 15; i >= 0; --i, value >>= 4) at[i] = "0123456789abcdef"[value & 15];
+  };
+  hex(std::strstr(text, "0x") + 2, pc);
+  hex(std::strstr(text, "address 0x") + 10, reinterpret_cast<std::uint64_t>(info.si_addr));
+  raw_syscall(SYS_write, 2, text, sizeof text - 1);
+  raw_syscall(SYS_exit_group, kToolFailed);
+  __builtin_unreachable();
+}
+
+/// A system call that has not started yet is called off.
+void leave_call_window(greg_t* regs) {
+  static constexpr struct {
+    const char *begin, *syscall, *interrupted;
+  } kWindows[] = {
+      {&zs_syscall_window_begin, &zs_syscall_window_syscall, &zs_syscall_window_interrupted},
+      {&zs_clone_window_begin, &zs_clone_window_syscall, &zs_clone_window_interrupted},
+      {&zs_touch_begin, &zs_touch_end, &zs_touch_left},
+  };
+  const std::uint64_t pc = pc_of(regs);
+  for (const auto& window : kWindows) {
+    if (pc >= reinterpret_cast<std::uint64_t>(window.begin) && pc <= reinterpret_cast<std::uint64_t>(window.syscall))
+      go_on_at(regs, *window.interrupted);
+  }
+}
+
+}  // namespace
+
+void SignalEntry::on_signal(int signal, siginfo_t& info, ucontext_t& context) {
+  greg_t* const regs = context.uc_mcontext.gregs;
+  Thread* found = thread_at(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
+  if (found->vfork_child != nullptr && raw_syscall(SYS_gettid) != found->id.tid) found = found->vfork_child;
+  Thread& thread = *found;
+  if (is_for_tracer(thread, signal, info, context) || is_engines_own(thread, signal, info, regs) ||
+      is_lookup(thread, signal, info, regs))
+    return;
+  const std::uint64_t pc = pc_of(regs);
+  // It sleeps, or slept, in a page fault that another thread has to answer, which waits for the lock.
+  const std::uint64_t slept_at = EngineLock::where_it_waited_for_memory(info);
+  const bool waits = slept_at == pc && run_.lock.owner() == &thread;
+  if (slept_at != 0 && !waits) return;
+  const bool synchronous = waits || (is_synchronous(signal) && (info.si_code > 0 || info.si_code == SI_KERNEL));
+  if (const std::uint64_t behind = behind_copy_of_code(pc); synchronous && behind != 0) return go_on_at(regs, behind);
+  if (synchronous) return take_fault(thread, info, regs, waits);
+  if (!take_asynchronous(thread, signal, info, context)) return;
+  // In C++ the dispatcher will look at `pending` itself, until it has looked for the last time.
+  if (run_.lock.owner() == &thread && (in_code(thread, pc) || entry_.begun())) entry_.trip();
+  leave_call_window(regs);
+}
+
+bool SignalEntry::in_code(const Thread& thread, std::uint64_t pc) const {
+  return run_.window.in_code(pc) && run_.lock.owner() == &thread;
+}
+
+// What the kernel took once more in the program's registers has arrived.
+bool SignalEntry::is_for_tracer(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context) {
+  if (thread.shown.host_rsp == 0) return false;
+  thread.shown.signal = signal;
+  thread.shown.info = info;
+  greg_t* const regs = context.uc_mcontext.gregs;
+  regs[REG_RSP] = static_cast<greg_t>(std::exchange(thread.shown.host_rsp, 0));
+  go_on_at(regs, zs_was_program);
+  const std::uint64_t everything = ~std::uint64_t{0};
+  std::memcpy(&context.uc_sigmask, &everything, 8);
+  return true;
+}
+
+// The kernel returns with IRET, which faults where the stack pointer is no address.
+void SignalEntry::leave_code_for(std::uint64_t stub, greg_t* regs) {
+  go_on_at(regs, stub);
+  if (!arch::is_canonical(static_cast<std::uint64_t>(regs[REG_RSP])))
+    entry_.keep_odd_stack_pointer(static_cast<std::uint64_t>(std::exchange(regs[REG_RSP], 0)));
+}
+
+// A trap or fault that the engine has asked for: behind POPF, and at the end of the trace.
+bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& info, greg_t* regs) {
+  // POPF has set the trap flag; behind the next instruction, which is the engine's, it goes.
+  if (signal == SIGTRAP && info.si_code == TRAP_TRACE && (static_cast<std::uint64_t>(regs[REG_EFL]) & kTrapFlag) != 0 &&
+      run_.lock.owner() == &thread) {
+    regs[REG_EFL] &= ~static_cast<greg_t>(kTrapFlag);
+    thread.traps = true;
+    return true;
+  }
+  const std::uint64_t pc = pc_of(regs);
+  if (!in_code(thread, pc)) return false;
+  // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
+  const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN && record_of_append(pc) != 0;
+  const bool at_guard = signal == SIGSEGV && info.si_code > 0 &&
+                        run_.window.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info.si_addr));
+  if (!misaligned_append && !at_guard) return false;
+  run_.context.guard_pc = pc;
+  leave_code_for(run_.stubs.guard, regs);
+  return true;
+}
+
+// An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
+bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& info, greg_t* regs) {
+  if (signal != SIGSEGV || info.si_code <= 0 || run_.lock.owner() != &thread) return false;
+  static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD};  // jmp [rcx*8 + bias]
+  const std::uint64_t pc = pc_of(regs);
+  const bool left_table =
+      in_code(thread, pc) && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
+  if (!(pc == 0 && entry_.begun()) && !left_table) return false;
+  if (left_table) entry_.note_far_lookup(pc);
+  leave_code_for(run_.stubs.indirect_miss, regs);
+  return true;
+}
+
+// waits_for_memory: it is no fault yet, and perhaps will be none
+void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs, bool waits_for_memory) {
+  const std::uint64_t pc = pc_of(regs);
+  const BlockStore::Place place = in_code(thread, pc) ? run_.translator->locate(pc) : BlockStore::Place{};
+  if (place.block == kNone) {
+    if (waits_for_memory) return;
+    end_in_engine(pc, info);
+  }
+  // Undo what the translation did to the registers around this instruction.
+  if (place.meta.far_register == kRcxSpilled) {
+    regs[REG_RCX] = static_cast<greg_t>(run_.context.slot_rcx);
+  } else if (place.meta.far_register != 0) {
+    regs[kSavedAt[place.meta.far_register - 1]] = static_cast<greg_t>(run_.context.slot_far);
+  }
+  if (place.meta.map_register != 0) {
+    run_.context.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSavedAt[place.meta.map_register]]);
+    regs[kSavedAt[place.meta.map_register]] = static_cast<greg_t>(run_.context.slot_map);
+  }
+  Fault& fault = thread.fault;
+  fault.present = true;
+  fault.info = info;
+  if (waits_for_memory) fault.info.si_signo = kWaitsForMemory;
+  fault.error_code = static_cast<std::uint64_t>(regs[REG_ERR]);
+  fault.trap_number = static_cast<std::uint64_t>(regs[REG_TRAPNO]);
+  fault.address = static_cast<std::uint64_t>(regs[REG_CR2]);
+  fault.cache_pc = pc;
+  leave_code_for(run_.stubs.fault, regs);
+}
+
+// returns whether the thread has something to look at now
+bool SignalEntry::take_asynchronous(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context) {
+  if (is_synchronous(signal)) {  // sent by somebody
+    if ((thread.sent.load() & signal_bit(signal)) == 0) thread.sent_info[signal] = info;
+    thread.sent.fetch_or(signal_bit(signal));
+    if ((thread.mask & signal_bit(signal)) != 0) return false;
+    thread.pending.fetch_or(kSentWaits);
+    return true;
+  }
+  thread.pending_signal = signal;
+  thread.pending_info = info;
+  thread.pending.fetch_or(kSlotFull);
+  const std::int32_t taker = std::atomic_ref(thread.process->exec_tid).load();
+  if (taker != 0 && (thread.pending.fetch_and(~kSlotFull) & kSlotFull) != 0) {
+    queue_to_thread(thread.process->pid, taker, signal, info);
+    return false;
+  }
+  // The kernel keeps the rest until the dispatcher has delivered this one.
+  std::memcpy(&context.uc_sigmask, &kClosedGate, 8);
+  return true;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,202 @@
+#include "engine/kernel/signal_frames.h"
+
+#include <cstring>
+
+#include "engine/memory/guest_access.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+/// RF, which the processor sets in what it saves of a fault, and not of a trap.
+constexpr std::uint64_t kResumeFlag = 0x10000;
+/// source: SDM vol. 3A, table "Exceptions and Interrupts": all that reach a program are faults but debug traps, INT3 and INTO.
+bool resumes_at_its_instruction(const Fault& fault) {
+  return fault.trap_number != 1 && fault.trap_number != 3 && fault.trap_number != 4;
+}
+
+}  // namespace
+
+bool SignalFrames::on_alternate_stack(std::uint64_t sp) const {
+  const stack_t& alternate = run_.thread->alternate;
+  const auto base = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
+  return alternate.ss_size != 0 && (alternate.ss_flags & SS_DISABLE) == 0 && sp > base &&
+         sp - base <= alternate.ss_size;
+}
+
+KernelUcontext SignalFrames::saved_registers() const {
+  KernelUcontext uc{};
+  uc.flags = 7;  // UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
+  for (unsigned reg = 0; reg < 16; ++reg) uc.context.registers[kSavedAt[reg]] = run_.context.gpr[reg];
+  uc.context.registers[REG_RIP] = run_.thread->pc;
+  uc.context.registers[REG_EFL] = run_.context.flags | (run_.thread->traps ? kTrapFlag : 0);
+  uc.context.cs = 0x33;
+  uc.context.ss = 0x2B;
+  return uc;
+}
+
+std::vector<std::byte> SignalFrames::saved_xstate() const {
+  const std::uint32_t xsave_size = xsave_bytes();
+  std::vector<std::byte> fp(xsave_size + 4);
+  std::memcpy(fp.data(), reinterpret_cast<const std::byte*>(&run_.context) + kXsaveOffset, xsave_size);
+  // A component in its initial state may not have been written; handlers read the area all the same.
+  std::uint64_t components = 0;
+  std::memcpy(&components, fp.data() + 512, 8);
+  if ((components & 1) == 0) {
+    constexpr std::uint16_t kInitialControl = 0x37F;
+    std::memset(fp.data(), 0, 24);
+    std::memset(fp.data() + 32, 0, 128);
+    std::memcpy(fp.data(), &kInitialControl, sizeof kInitialControl);
+  }
+  if ((components & 2) == 0) std::memset(fp.data() + 160, 0, 256);
+  if ((components & 4) == 0 && xsave_size >= 832) std::memset(fp.data() + 576, 0, 256);
+  FpSoftwareBytes software{};
+  software.magic1 = kFpMagic1;
+  software.extended_size = xsave_size + 4;
+  software.xfeatures = xsave_mask();
+  software.xstate_size = xsave_size;
+  std::memcpy(fp.data() + kFpSoftwareOffset, &software, sizeof software);
+  std::memcpy(fp.data() + xsave_size, &kFpMagic2, 4);
+  return fp;
+}
+
+// source: Linux, arch/x86/kernel/signal.c and fpu/signal.c: frame layout and alignment.
+bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction& action, const Fault* fault) {
+  Thread& thread = *run_.thread;
+  constexpr std::uint64_t kRedZone = 128;
+  constexpr std::int32_t kAutodisarm = INT32_MIN;  // SS_AUTODISARM, 1U << 31
+  std::uint64_t sp = run_.gpr(kRsp) - kRedZone;
+  const bool has_alternate = thread.alternate.ss_size != 0 && (thread.alternate.ss_flags & SS_DISABLE) == 0;
+  if ((action.flags & SA_ONSTACK) != 0 && has_alternate && !on_alternate_stack(run_.gpr(kRsp))) {
+    sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp) + thread.alternate.ss_size;
+  }
+  const std::vector<std::byte> fp = saved_xstate();
+  sp = (sp - fp.size()) & ~std::uint64_t{63};
+  const std::uint64_t fpstate = sp;
+  sp = ((sp - sizeof(SignalFrame)) & ~std::uint64_t{15}) - 8;
+
+  SignalFrame frame;
+  std::memset(&frame, 0, sizeof frame);
+  frame.return_address = action.restorer;
+  frame.uc = saved_registers();
+  frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
+  frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
+  frame.uc.stack.size = thread.alternate.ss_size;
+  KernelSigcontext& c = frame.uc.context;
+  if (fault != nullptr) {
+    c.err = fault->error_code;
+    c.trapno = fault->trap_number;
+    c.cr2 = fault->address;
+    if (resumes_at_its_instruction(*fault)) c.registers[REG_EFL] |= kResumeFlag;
+  }
+  c.oldmask = thread.mask;
+  c.fpstate = fpstate;
+  frame.uc.mask = thread.mask;
+  frame.info = run_.ids.shown_info(signal, info);
+
+  if (run_.write(fpstate, fp.data(), fp.size()) != fp.size()) return false;
+  if (run_.write(sp, &frame, sizeof frame) != sizeof frame) return false;
+  if (has_alternate && (thread.alternate.ss_flags & kAutodisarm) != 0)
+    thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
+
+  run_.gpr(kRdi) = static_cast<std::uint64_t>(signal);
+  run_.gpr(kRsi) = sp + offsetof(SignalFrame, info);
+  run_.gpr(kRdx) = sp + offsetof(SignalFrame, uc);
+  run_.gpr(kRax) = 0;
+  run_.gpr(kRsp) = sp;
+  thread.pc = action.handler;
+  run_.context.flags &= ~std::uint64_t{0x10400};  // DF, RF
+  thread.traps = thread.step_traps = false;
+  begin_with_fresh_xstate();
+  return true;
+}
+
+// Of a handler: that of a new program. What the interrupted code may touch by protection keys stays.
+// source: Linux, arch/x86/kernel/signal.c: handle_signal(), "Ensure the signal handler starts with the new fpu state"
+void SignalFrames::begin_with_fresh_xstate() {
+  auto* const area = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
+  constexpr std::uint64_t kProtectionKeys = 1u << 9;
+  constexpr std::uint32_t kInitialMxcsr = 0x1F80;
+  std::uint64_t components;
+  std::memcpy(&components, area + 512, 8);
+  components &= kProtectionKeys;
+  std::memcpy(area + 512, &components, 8);
+  std::memcpy(area + 24, &kInitialMxcsr, sizeof kInitialMxcsr);
+}
+
+bool SignalFrames::restore() {
+  Thread& thread = *run_.thread;
+  const std::uint64_t at = run_.gpr(kRsp) - 8;
+  SignalFrame frame;
+  if (read_guest(at, &frame, sizeof frame) != sizeof frame) return false;
+  const KernelSigcontext& c = frame.uc.context;
+  auto* xsave = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
+  const std::uint32_t xsave_size = xsave_bytes();
+  std::vector<std::byte> fp(xsave_size);
+  if (c.fpstate == 0) {
+    std::memset(xsave + 512, 0, 64);  // XSTATE_BV = 0: initial state
+    const std::uint32_t mxcsr = 0x1F80;
+    std::memcpy(xsave + 24, &mxcsr, 4);
+  } else {
+    FpSoftwareBytes software{};
+    bool extended = read_guest(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&
+                    software.magic1 == kFpMagic1 && software.xstate_size <= xsave_size && software.xstate_size >= 576;
+    if (extended) {
+      std::uint32_t magic2 = 0;
+      extended = read_guest(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
+    }
+    const std::size_t size = extended ? software.xstate_size : 512;
+    std::memcpy(fp.data(), xsave, xsave_size);
+    if (read_guest(c.fpstate, fp.data(), size) != size) return false;
+    std::uint64_t components = 3;
+    if (extended) std::memcpy(&components, fp.data() + 512, 8);
+    components &= xsave_mask();
+    std::memset(fp.data() + 512, 0, 64);
+    std::memcpy(fp.data() + 512, &components, 8);
+    std::uint32_t mxcsr, mxcsr_mask;
+    std::memcpy(&mxcsr, fp.data() + 24, 4);
+    std::memcpy(&mxcsr_mask, xsave + 28, 4);  // as the CPU wrote it
+    mxcsr &= mxcsr_mask != 0 ? mxcsr_mask : 0xFFBF;
+    std::memcpy(fp.data() + 24, &mxcsr, 4);
+    std::memcpy(xsave, fp.data(), xsave_size);
+  }
+  for (unsigned reg = 0; reg < 16; ++reg) run_.gpr(static_cast<Gpr>(reg)) = c.registers[kSavedAt[reg]];
+  thread.pc = c.registers[REG_RIP];
+  constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
+  thread.traps = (c.registers[REG_EFL] & kTrapFlag) != 0;
+  run_.context.flags = ((run_.context.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
+  thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
+  thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;
+  thread.alternate.ss_size = frame.uc.stack.size;
+  thread.mask = frame.uc.mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+  return true;
+}
+
+long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
+  Thread& thread = *run_.thread;
+  const bool on_it = on_alternate_stack(run_.gpr(kRsp));
+  stack_t before = thread.alternate;
+  if (before.ss_size == 0)
+    before.ss_flags = SS_DISABLE;
+  else if (on_it)
+    before.ss_flags |= SS_ONSTACK;
+  if (stack != 0) {
+    const auto wanted = read_guest_value<stack_t>(stack);
+    if (!wanted) return -EFAULT;
+    if (on_it) return -EPERM;
+    const int mode = wanted->ss_flags & ~INT32_MIN;
+    if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return -EINVAL;
+    if (mode == SS_DISABLE) {
+      thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
+    } else {
+      constexpr std::size_t kSmallest = 2048;
+      if (wanted->ss_size < kSmallest) return -ENOMEM;
+      thread.alternate = *wanted;
+      thread.alternate.ss_flags &= INT32_MIN;
+    }
+  }
+  if (old != 0 && run_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
+  return 0;
+}
+
+}  // namespace zs::engine

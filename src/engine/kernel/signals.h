@@ -1,0 +1,51 @@
+// Signals of the program: what it wants with each, and how it gets them.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/kernel/process_turns.h"
+#include "engine/kernel/recorded_threads.h"
+#include "engine/kernel/signal_frames.h"
+#include "engine/kernel/signal_gate.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class Signals {
+ public:
+  Signals(Run& run, SignalGate& gate, SignalFrames& frames, RecordedThreads& recorded, ProcessTurns& turns)
+      : run_(run), gate_(gate), frames_(frames), recorded_(recorded), turns_(turns) {}
+
+  /// The program begins: what was ignored is ignored.
+  void install_handlers();
+  /// Before an execve: the new image inherits what the program ignores; one that is not followed also the rest as it is by default.
+  void install_for_next_image(bool followed);
+  /// It failed.
+  void install_again();
+
+  /// returns whether any waited
+  bool deliver_waiting();
+  /// Those of Thread::sent that the program does not block any more.
+  void deliver_sent();
+  /// fault  of the running thread's instruction; null if somebody sent the signal
+  void deliver(int signal, const siginfo_t& info, const Fault* fault);
+  void raise_fault(int signal, int code, std::uint64_t address, std::uint64_t trap, std::uint64_t error_code = 0);
+
+  long set_action(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size);
+  /// or kInterruptedBeforeStart
+  long set_mask(int how, std::uint64_t set, std::uint64_t old, std::uint64_t size);
+  void return_from_handler();
+
+ private:
+  void install(int signal, const KernelSigaction& action);
+  [[noreturn]] void die_of(int signal, const siginfo_t& info);
+  void let_kernel_deliver(int signal, const siginfo_t& info);
+
+  Run& run_;
+  SignalGate& gate_;
+  SignalFrames& frames_;
+  RecordedThreads& recorded_;
+  ProcessTurns& turns_;
+};
+
+}  // namespace zs::engine

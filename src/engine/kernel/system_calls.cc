@@ -1,0 +1,106 @@
+#include "engine/kernel/system_calls.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/kernel/call_table.h"
+#include "engine/kernel/guest_kernel.h"
+#include "engine/kernel/syscall_window.h"
+#include "engine/memory/guest_access.h"
+#include "engine/memory/real_maps.h"
+
+namespace zs::engine {
+namespace {
+
+bool has_vsyscalls() {
+  static const bool has = [] {
+    const auto maps = read_real_maps();
+    return std::ranges::any_of(maps, [](const RealMapping& mapping) { return mapping.path == "[vsyscall]"; });
+  }();
+  return has;
+}
+
+}  // namespace
+
+SystemCalls::SystemCalls(GuestKernel& kernel)
+    : kernel_(kernel), in_shown_ids_(kernel.run, *this), in_virtual_time_(kernel.run, kernel.clock, in_shown_ids_) {}
+
+void SystemCalls::handle(const Exit& exit) {
+  Run& run = kernel_.run;
+  Accountant& accountant = kernel_.accountant;
+  Thread& thread = *run.thread;
+  const auto number = static_cast<long>(run.gpr(kRax));
+  const bool holds = call_of(number).has(kEndsImage);
+  const bool called_off = holds ? !kernel_.gate.hold() : thread.pending.load(std::memory_order_acquire) != 0;
+  if (called_off) {  // a signal's handler runs first, then the call
+    thread.pc = exit.pc;
+    thread.step.active = thread.step_traps = false;
+    return;
+  }
+  const long arguments[6] = {static_cast<long>(run.gpr(kRdi)), static_cast<long>(run.gpr(kRsi)),
+                             static_cast<long>(run.gpr(kRdx)), static_cast<long>(run.gpr(kR10)),
+                             static_cast<long>(run.gpr(kR8)),  static_cast<long>(run.gpr(kR9))};
+  thread.pc = exit.target;
+  run.gpr(kRcx) = exit.target;
+  run.gpr(kR11) = run.context.flags;
+  accountant.core.take_time_pmi();
+  // Before the call: another thread may run during it, and it may take memory away.
+  if (thread.step.active && thread.cpu.core != nullptr) accountant.core.run_step(true, exit.target);
+  if (holds) accountant.steps.retire(true);  // it may not come back
+  thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
+  const bool retires_later = thread.step.active;
+  kernel_.awaited.wait_for_arguments(number, arguments);
+  if (retires_later) run.observer().in_call(run.ids.shown(thread.id), true);
+  const Outcome outcome = call({number, arguments});
+  if (retires_later) run.observer().in_call(run.ids.shown(thread.id), false);
+  if (holds) kernel_.gate.settle();
+  if (outcome.set_result && outcome.result == kInterruptedBeforeStart) {
+    thread.pc = exit.pc;
+    thread.step.active = thread.step_traps = false;
+    return;
+  }
+  if (outcome.set_result) run.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
+  accountant.steps.retire(true);
+}
+
+Outcome SystemCalls::call(const CallArguments& made) {
+  return kernel_.run.config.virtual_time ? in_virtual_time_.answer(made) : answer(made);
+}
+
+Outcome SystemCalls::answer(const CallArguments& made) {
+  kernel_.run.map.limit(&kernel_.run.thread->process->limits);
+  if (const CallHandler handler = call_of(made.number).handler; handler != nullptr) return handler(kernel_, made);
+  if (const auto answer = kernel_.proc.call_on_path(made.number, made.a)) return {*answer};
+  if (const auto answer = kernel_.proc.call_on_descriptor(made.number, made.a)) return {*answer};
+  if (kernel_.run.config.virtual_time) {
+    if (const auto answer = kernel_.virtual_answers.answer(made.number, made.a)) return {*answer};
+  }
+  return {kernel_.host.call(made)};
+}
+
+// source: Linux, arch/x86/entry/vsyscall/vsyscall_64.c
+bool SystemCalls::call_vsyscall(std::uint64_t pc) {
+  Run& run = kernel_.run;
+  constexpr std::uint64_t kPage = 0xFFFF'FFFF'FF60'0000;
+  constexpr struct {
+    std::uint64_t at;
+    long number;
+  } kCalls[] = {{kPage, SYS_gettimeofday}, {kPage + 0x400, SYS_time}, {kPage + 0x800, SYS_getcpu}};
+  const auto* const found = std::ranges::find(kCalls, pc, [](const auto& call) { return call.at; });
+  if (found == std::end(kCalls) || !has_vsyscalls()) return false;
+  const auto back = read_guest_value<std::uint64_t>(run.gpr(kRsp));
+  if (!back) return false;
+  const long arguments[6] = {static_cast<long>(run.gpr(kRdi)), static_cast<long>(run.gpr(kRsi)),
+                             found->number == SYS_getcpu ? 0 : static_cast<long>(run.gpr(kRdx))};
+  const Outcome outcome = call({found->number, arguments});
+  if (outcome.result == kInterruptedBeforeStart) return true;  // a signal's handler runs first, then the call
+  if (outcome.result == -EFAULT) return false;
+  run.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
+  run.gpr(kRsp) += sizeof *back;
+  run.thread->pc = *back;
+  return true;
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,37 @@
+// System calls of the program. Nearly all pass to the kernel as they are; a row's handler (call_table.h) is of those that the engine must
+// answer or change: memory (guest_map.h), signals, threads and processes, its own view of /proc, its descriptors, and what would
+// break the engine (seccomp).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/kernel/call.h"
+#include "engine/kernel/id_calls.h"
+#include "engine/kernel/virtual_calls.h"
+#include "engine/translate/block.h"
+
+namespace zs::engine {
+
+struct GuestKernel;
+
+class SystemCalls final : public AnswersCalls {
+ public:
+  explicit SystemCalls(GuestKernel& kernel);
+
+  /// Translated code has left at a SYSCALL instruction.
+  void handle(const Exit& exit);
+  /// Programs linked before 2011 call three addresses that the kernel keeps for them and answers itself, without an instruction of the
+  /// program's. Not where the kernel has none. returns whether `pc` was one
+  bool call_vsyscall(std::uint64_t pc);
+  /// From outside: in virtual time, if the run is.
+  Outcome call(const CallArguments& made);
+
+ private:
+  Outcome answer(const CallArguments& made) override;
+
+  GuestKernel& kernel_;
+  IdCalls in_shown_ids_;
+  VirtualCalls in_virtual_time_;
+};
+
+}  // namespace zs::engine

@@ -1,0 +1,52 @@
+#include "engine/kernel/thread_stacks.h"
+
+#include "engine/host_stack.h"
+#include "engine/kernel/signal_block.h"
+#include "engine/raw_syscall.h"
+
+namespace zs::engine {
+namespace {
+
+constexpr std::size_t kHostStackBytes = 256 << 10;
+
+}  // namespace
+
+bool ThreadStacks::give_to(Thread& thread) {
+  reclaim();
+  if (spare_.empty()) {
+    thread.stack_block = map_host_stack(kHostStackBytes);
+    if (thread.stack_block == nullptr) return false;
+  } else {
+    thread.stack_block = spare_.back().stack;
+    thread.signal_block = spare_.back().signals;
+    spare_.pop_back();
+    forget_frames(thread.stack_block, kHostStackBytes);
+  }
+  map_signal_block(thread);
+  thread.host_rsp = reinterpret_cast<std::uint64_t>(thread.stack_block) + kHostStackBytes - 64;
+  return true;
+}
+
+void ThreadStacks::take_from(const Thread& thread) {
+  if (thread.stack_block != nullptr) spare_.push_back({thread.stack_block, thread.signal_block, 0});
+}
+
+void ThreadStacks::retire(const Thread& thread) {
+  if (thread.stack_block != nullptr) retiring_.push_back({thread.stack_block, thread.signal_block, thread.id.tid});
+}
+
+// The stacks of threads that the kernel no longer knows can be used again.
+void ThreadStacks::reclaim() {
+  const long pid = raw_syscall(SYS_getpid);
+  for (std::size_t i = 0; i < retiring_.size();) {
+    if (raw_syscall(SYS_tgkill, pid, retiring_[i].tid, 0) == -ESRCH) {
+      spare_.push_back(retiring_[i]);
+      retiring_[i] = retiring_.back();
+      retiring_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+}
+
+}  // namespace zs::engine

@@ -1,0 +1,35 @@
+// System calls in which a process waits for another one, while processes take turns (process_turns.h): the call is made when it need not
+// wait any more, and the turn goes round until then. What comes of it is what the kernel would answer whoever calls at that moment.
+//   * A write into a pipe is made in pieces that a pipe takes at once, if it takes anything (PIPE_BUF); so the kernel may, too.
+//   * Calls whose wait cannot be tried beforehand are made outside.
+#pragma once
+
+#include "engine/kernel/process_turns.h"
+#include "engine/run.h"
+
+namespace zs::engine {
+
+class TurnCalls {
+ public:
+  TurnCalls(Run& run, ProcessTurns& turns) : run_(run), turns_(turns) {}
+
+  /// Without the engine lock perhaps. returns what the kernel answers, or kInterruptedBeforeStart
+  long call(Thread& thread, long number, const long (&a)[6]);
+  /// The thread's turn among the program's threads is over, and it computes and calls nobody.
+  void compute(Thread& thread);
+
+ private:
+  long read(Thread& thread, long number, const long (&a)[6]);
+  long write(Thread& thread, long number, const long (&a)[6]);
+  long wait_for_child(Thread& thread, long number, const long (&a)[6]);
+  long poll(Thread& thread, long number, const long (&a)[6]);
+  long suspend(Thread& thread, const long (&a)[6]);
+  long call_outside(Thread& thread, long number, const long (&a)[6]);
+  bool await_ready(Thread& thread, long fd, short events);
+  bool idles(Thread& thread);
+
+  Run& run_;
+  ProcessTurns& turns_;
+};
+
+}  // namespace zs::engine
