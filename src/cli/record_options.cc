@@ -212,7 +212,7 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
     return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
   PerfSampling sampling{.period = words.count,
                         .frequency = words.frequency,
-                        .callchain = !words.callchain.empty() ? words.callchain : words.frame_pointers ? "fp" : "",
+                        .callchain = !words.callchain.empty() ? words.callchain : words.stacks ? "fp" : "",
                         .branches = !words.branches.empty() ? words.branches : words.any_branch ? "any" : "",
                         .registers = words.registers,
                         .data_sources = words.data,
