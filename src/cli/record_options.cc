@@ -10,8 +10,8 @@
 #include "cli/command_line.h"
 #include "cli/detail_choice.h"
 #include "cli/exit_status.h"
-#include "cli/say.h"
 #include "cli/perf_events/back_end.h"
+#include "cli/say.h"
 #include "cli/words.h"
 #include "profile/perf_data.h"
 #include "session/pmu_plan.h"
@@ -212,15 +212,19 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
     return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
   PerfSampling sampling{.period = words.count,
                         .frequency = words.frequency,
-                        .callchain = !words.callchain.empty() ? words.callchain : words.stacks ? "fp" : "",
-                        .branches = !words.branches.empty() ? words.branches : words.any_branch ? "any" : "",
+                        .callchain = !words.callchain.empty() ? words.callchain
+                                     : words.stacks           ? "fp"
+                                                              : "",
+                        .branches = !words.branches.empty() ? words.branches
+                                    : words.any_branch      ? "any"
+                                                            : "",
                         .registers = words.registers,
                         .data_sources = words.data,
                         .latencies = words.weight,
                         .inherit = !words.run.no_inherit};
   if (leave_out_the_kernel((*choice)->events, host::ask_permissions())) {
-    out.notices.push_back(
-        Error{"this user may not look into the kernel: only ring 3 is sampled", "as root: sysctl kernel.perf_event_paranoid=1"});
+    out.notices.push_back(Error{"this user may not look into the kernel: only ring 3 is sampled",
+                                "as root: sysctl kernel.perf_event_paranoid=1"});
   }
   auto description = describe_perf_events(**choice, sampling);
   if (!description) return description.error();

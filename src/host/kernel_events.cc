@@ -148,8 +148,9 @@ class EventReader {
         alike += (alike.empty() ? "" : ", ") + known;
     }
     return wrong("perf_event_open has no event of this name",
-                 alike.empty() ? "cpu-clock, page-faults, cycles, L1-dcache-load-misses, r01c0, cpu/event=0x3c/: perf-list(1)"
-                               : "known: " + alike);
+                 alike.empty()
+                     ? "cpu-clock, page-faults, cycles, L1-dcache-load-misses, r01c0, cpu/event=0x3c/: perf-list(1)"
+                     : "known: " + alike);
   }
 
   bool read_name(std::string_view name) {
@@ -199,16 +200,19 @@ class EventReader {
         event_.name = term.substr(equals + 1);
         continue;
       }
-      const std::string listed = by_name && equals == std::string_view::npos ? first_line(folder_ / "events" / name) : "";
+      const std::string listed =
+          by_name && equals == std::string_view::npos ? first_line(folder_ / "events" / name) : "";
       if (!listed.empty()) {
         if (auto its_terms = read_terms(listed, false); !its_terms) return its_terms;
         continue;
       }
-      const auto value = equals == std::string_view::npos ? std::optional<std::uint64_t>(1) : number_of(term.substr(equals + 1));
+      const auto value =
+          equals == std::string_view::npos ? std::optional<std::uint64_t>(1) : number_of(term.substr(equals + 1));
       std::string format = first_line(folder_ / "format" / name);
       if (format.empty() && (name == "config" || name == "config1" || name == "config2")) format = name + ":0-63";
       if (format.empty() || !value)
-        return wrong(fmt::format("the PMU knows no {}", term), fmt::format("`ls {0}/events {0}/format`", folder_.native()));
+        return wrong(fmt::format("the PMU knows no {}", term),
+                     fmt::format("`ls {0}/events {0}/format`", folder_.native()));
       if (!place_bits(format, *value, event_.attr))
         return wrong(fmt::format("{} is too large: the field is {}", term, format), "");
     }
@@ -229,7 +233,8 @@ class EventReader {
         case 'H': event_.attr.exclude_guest = 1; break;
         case 'D': event_.attr.pinned = 1; break;
         case 'e': event_.attr.exclusive = 1; break;
-        default: return wrong(fmt::format("no modifier {}", letter), "u, k, h, p, P, G, H, D, e, as perf-list(1) has them");
+        default:
+          return wrong(fmt::format("no modifier {}", letter), "u, k, h, p, P, G, H, D, e, as perf-list(1) has them");
       }
     }
     if (precise > 3) return wrong("p is given more than three times", "ppp is the most");

@@ -17,9 +17,9 @@
 namespace zs::host {
 
 struct KernelEvent {
-  std::string name;         // as it was typed
-  perf_event_attr attr{};   // which event, in which rings, how precise; nothing of sampling
-  bool rings_said = false;  // u, k or h was typed
+  std::string name;           // as it was typed
+  perf_event_attr attr{};     // which event, in which rings, how precise; nothing of sampling
+  bool rings_said = false;    // u, k or h was typed
   bool most_precise = false;  // P: as precise as the processor can
   std::size_t leader = 0;     // index of the first event of its group; its own if it stands alone
 };

@@ -62,8 +62,8 @@ class OpenEvents {
                        const Permissions& permissions, bool& gone);
   Result<void> write_to_ring(int event, Place place, std::size_t ring_bytes);
 
-  std::vector<std::vector<std::uint64_t>> ids_;      // by event
-  std::vector<std::vector<Descriptor>> counters_;    // by event
+  std::vector<std::vector<std::uint64_t>> ids_;    // by event
+  std::vector<std::vector<Descriptor>> counters_;  // by event
   std::map<Place, int, bool (*)(const Place&, const Place&)> ring_of_{
       [](const Place& a, const Place& b) { return a.cpu != b.cpu ? a.cpu < b.cpu : a.tid < b.tid; }};
   std::vector<RingBuffer> rings_;

@@ -33,8 +33,8 @@ Error forbidden(int error, const std::string& what, Place place, const Permissio
   }
   const int most = place.tid < 0 ? 0 : 2;  // a whole CPU: 0; a program in ring 3: 2
   if (*permissions.paranoid > most) {
-    return {fmt::format("{}: {}: perf_event_paranoid is {}, and {} needs {} or less", what, name,
-                        *permissions.paranoid, place.tid < 0 ? "a whole CPU" : "a program", most),
+    return {fmt::format("{}: {}: perf_event_paranoid is {}, and {} needs {} or less", what, name, *permissions.paranoid,
+                        place.tid < 0 ? "a whole CPU" : "a program", most),
             fmt::format("as root: sysctl kernel.perf_event_paranoid={}, or give zeroskid CAP_PERFMON", most)};
   }
   if (permissions.filtered) {
@@ -85,8 +85,7 @@ Error why_not_opened(int error, std::string_view name, const perf_event_attr& at
     case ENOSPC:
       return {fmt::format("{}: ENOSPC: all breakpoint registers, or counters, are taken", what),
               "end what uses them, or count fewer at a time"};
-    case EBUSY:
-      return {fmt::format("{}: EBUSY: another has the PMU for itself", what), "try again when it has ended"};
+    case EBUSY: return {fmt::format("{}: EBUSY: another has the PMU for itself", what), "try again when it has ended"};
     case ESRCH: return {fmt::format("{}: ESRCH: there is no such process or thread", what), "`ps` lists them"};
     case ENOSYS: return {fmt::format("{}: ENOSYS: the kernel was built without perf events", what), "--pmu=sw"};
     default: break;

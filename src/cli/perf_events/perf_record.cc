@@ -76,8 +76,8 @@ std::vector<host::EventToOpen> to_open(const PerfRecording& recording) {
     const host::KernelEvent& event = recording.choice.events[i];
     const profile::perf::EventAttr in_file = profile::attr_of(recording.description, i);
     static_assert(sizeof in_file == sizeof(perf_event_attr));
-    host::EventToOpen& one = events.emplace_back(host::EventToOpen{
-        .name = event.name, .attr = {}, .leader = event.leader, .most_precise = event.most_precise});
+    host::EventToOpen& one = events.emplace_back(
+        host::EventToOpen{.name = event.name, .attr = {}, .leader = event.leader, .most_precise = event.most_precise});
     std::memcpy(&one.attr, &in_file, sizeof in_file);
     one.attr.enable_on_exec = started;
     one.attr.exclude_host = event.attr.exclude_host;
@@ -206,8 +206,9 @@ Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoic
   }
   if (!sampling.callchain.empty()) {
     if (sampling.callchain == "exact") {
-      return Error{"--call-graph exact: the kernel unwinds by frame pointers; the software PMU alone gives exact stacks",
-                   "-g, --call-graph dwarf, or --pmu=sw"};
+      return Error{
+          "--call-graph exact: the kernel unwinds by frame pointers; the software PMU alone gives exact stacks",
+          "-g, --call-graph dwarf, or --pmu=sw"};
     }
     const auto chosen = parse_callchain(sampling.callchain);
     if (!chosen) return chosen.error();
@@ -289,8 +290,8 @@ int record_perf_events(PerfRecording recording) {
   ProgramEnd end;
   end.wait_status = run.until_the_end(program ? program->pid() : -1);
   progress.clear();
-  const auto closed = writer->close({.notes = {{"lost", std::to_string(run.tale().lost)},
-                                               {"throttled", std::to_string(run.tale().throttled)}}});
+  const auto closed = writer->close(
+      {.notes = {{"lost", std::to_string(run.tale().lost)}, {"throttled", std::to_string(run.tale().throttled)}}});
   if (program) say_how_it_ended({.runner = "", .path = "", .argv = recording.program}, end);
   if (!closed && !run.failed()) say(closed.error());
   if (!recording.quiet) write_all(STDERR_FILENO, summary_of(*writer));
