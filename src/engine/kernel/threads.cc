@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/start_up.h"
 #include "engine/host_stack.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
@@ -363,6 +364,7 @@ long Runtime::fork_process(std::uint64_t flags, std::uint64_t stack, std::uint64
     return result;
   }
   // The child: this thread alone, in a copy of everything.
+  populate_code();
   clock_.reseed(childs_stream);
   run_.lock.reset(thread);
   waiters_.clear();
