@@ -96,10 +96,10 @@ endfunction()
 # execve of that program starts anew, so it must load fast: no libdw, no argument parser).
 function(programs)
   program(zeroskid-run session/zeroskid_run_main.cc zs_session)
-  program(zeroskid     cli/zeroskid_main.cc         zs_cli)
+  program(zeroskid     cli/zeroskid_main.cc         zs_cli -static-libstdc++ -static-libgcc)
   program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
   start_populated(zeroskid-run -static-pie)
-  start_populated(zeroskid)
+  start_populated(zeroskid -no-pie)  # pointers in tables are right in the file then
   name_commit(zeroskid)
   find_libraries_beside(zeroskid ../lib/zeroskid)
 endfunction()
