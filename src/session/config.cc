@@ -8,7 +8,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
@@ -131,6 +131,9 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.units.first_period);
   visit(c.units.units_per_period);
   visit(c.units.longest_period);
+  visit(c.units.wanted_error);
+  visit(c.units.budget);
+  visit(c.units.seed);
   visit(c.inherit);
   visit(c.virtual_time);
   visit(c.vdso);

@@ -12,6 +12,7 @@
 #include "arch/records/data_source.h"
 #include "arch/records/perf_mem.h"
 #include "base/check.h"
+#include "base/splitmix.h"
 #include "session/callchain.h"
 #include "session/core_choice.h"
 #include "session/event_counters.h"
@@ -316,7 +317,14 @@ class Recorder::Thread final : public PmuClient {
     if (clock.complete())
       sums.add_complete(instructions, brought);
     else
-      sums.add_unit(clock.unit(), clock.weight(), instructions, brought);
+      sums.add_unit(clock.unit() + first_group(), clock.weight(), instructions, brought);
+  }
+
+  /// Of several runs, each begins to deal its units out with another group: what the program does at one place is not in the same group
+  /// of all.
+  std::uint64_t first_group() const {
+    std::uint64_t state = recorder_.config_.units.seed;
+    return splitmix64(state) % UnitSums::kGroups;
   }
 
   std::vector<std::uint64_t> estimated_counts() const {
@@ -450,6 +458,7 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();
   if (config_.virtual_time) instructions_before_ += thread->progress();
+  if (units_) ended_units_.add(thread->unit_sums());
   threads_.erase(who.tid);
 }
 
@@ -503,8 +512,20 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
 
 void Recorder::end_phase() {
   for (auto& [tid, thread] : threads_) thread->end_unit();
+  if (config_.units.wanted_error != 0 && units_->is_full())
+    units_->set_trend(sure_enough() ? Trend::Longer : Trend::Same);
   units_->advance();
   for (auto& [tid, thread] : threads_) thread->begin_unit();
+}
+
+// Of the first estimate, as far as this process knows.
+bool Recorder::sure_enough() {
+  UnitSums sums = ended_units_;
+  for (auto& [tid, thread] : threads_) sums.add(thread->unit_sums());
+  const UnitSums::Estimate first = sums.estimate(0);
+  constexpr double kThousandths = 1000;
+  return first.known &&
+         kThousandths * first.half_width <= static_cast<double>(config_.units.wanted_error) * first.value;
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
@@ -522,6 +543,7 @@ void Recorder::forked(const ThreadIdentity& child, bool thread) {
 void Recorder::in_forked_child() {
   if (config_.virtual_time) instructions_before_ = instructions();
   threads_.clear();
+  ended_units_ = {};
   if (units_) units_->branch();
   host_pid_ = getpid();
   out_.restart(host_pid_);

@@ -27,6 +27,7 @@
 #include "session/stacks/stack_walk.h"
 #include "session/thread_usage.h"
 #include "session/unit_clock.h"
+#include "session/unit_sums.h"
 #include "session/wire.h"
 #include "uarch/replay/modelled_machine.h"
 
@@ -70,6 +71,7 @@ class Recorder final : public engine::Observer, public Progress {
   void send_what_is_known(Thread& thread, std::uint64_t every_ns);
   Thread* find(const engine::ThreadIdentity& who);
   void end_phase();
+  bool sure_enough();
 
   const RecordingConfig& config_;
   const arch::CpuModel& model_;
@@ -83,6 +85,7 @@ class Recorder final : public engine::Observer, public Progress {
   std::optional<HeapBlocks> heap_;
   std::optional<StackWalk> stacks_;             // Callchain::Exact
   std::optional<UnitClock> units_;              // RecordingConfig::in_units
+  UnitSums ended_units_;                        // of threads that have ended
   const std::vector<std::uint32_t> estimated_;  // events
   std::uint64_t threads_started_ = 0;
   bool exec_;
