@@ -22,6 +22,7 @@
 #include "session/heap_blocks.h"
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
+#include "session/process_sharing.h"
 #include "session/program_memory.h"
 #include "session/regions.h"
 #include "session/thread_usage.h"
@@ -69,6 +70,7 @@ class Recorder final : public engine::Observer, public Progress {
   void send_what_is_known(Thread& thread, std::uint64_t every_ns);
   Thread* find(const engine::ThreadIdentity& who);
   void end_phase();
+  void write_sharing(const engine::ThreadIdentity& last);
 
   const RecordingConfig& config_;
   const arch::CpuModel& model_;
@@ -80,6 +82,7 @@ class Recorder final : public engine::Observer, public Progress {
   MessageWriter out_;
   RegionMarks marks_;
   std::optional<HeapBlocks> heap_;
+  std::optional<SharingRecorder> sharing_;      // RecordingConfig::log_sharing
   std::optional<UnitClock> units_;              // RecordingConfig::in_units
   const std::vector<std::uint32_t> estimated_;  // events
   std::uint64_t threads_started_ = 0;

@@ -34,9 +34,10 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::kTimed;
   using StepSimulator<Clock>::tell;
 
-  /// seed  of which loads the load-latency facility tags
+  /// number  of threads attached before
+  /// seed    with it: of which loads the load-latency facility tags
   ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
-               Weaver<Clock>& weaver, std::uint64_t seed);
+               Weaver<Clock>& weaver, std::uint64_t number, std::uint64_t seed);
   ~ThreadPlayer() override;
   ThreadPlayer(const ThreadPlayer&) = delete;
   ThreadPlayer& operator=(const ThreadPlayer&) = delete;
@@ -129,6 +130,7 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   void watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words);
 
   Weaver<Clock>& weaver_;
+  const std::uint16_t number_;
 };
 
 }  // namespace zs::uarch
