@@ -220,6 +220,7 @@ class PerfDataWriter::Impl {
   Result<void> task(RecordType type, const Fork& task);
   Result<void> lost(const Lost& lost);
   Result<void> sample(const session::Sample& sample);
+  Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   void note_heap_block(const session::Sample& sample);
   void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
@@ -545,6 +546,17 @@ void PerfDataWriter::Impl::note_heap_block(const session::Sample& sample) {
   ++samples_appended_;
 }
 
+Result<void> PerfDataWriter::Impl::sharing(const SharingPart& part, Bytes bytes) {
+  if (error_) return *error_;
+  const std::size_t at = begin(RecordType::EventType, 0);
+  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kSharing});
+  buffer_.write(perf::SharingBody{
+      .pid = u32(part.pid), .part = part.part, .parts = part.parts, .bytes = static_cast<std::uint32_t>(bytes.size())});
+  buffer_.write_bytes(bytes);
+  buffer_.align(8);
+  return end(at);
+}
+
 void PerfDataWriter::Impl::append_heap_block(std::int32_t pid, const session::HeapBlock& block) {
   ++last_heap_block_;
   const std::size_t at = begin(RecordType::EventType, 0);
@@ -782,6 +794,7 @@ Result<void> PerfDataWriter::exit(const Exit& exit) {
 }
 Result<void> PerfDataWriter::lost(const Lost& lost) { return impl_->lost(lost); }
 Result<void> PerfDataWriter::sample(const session::Sample& sample) { return impl_->sample(sample); }
+Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { return impl_->sharing(part, bytes); }
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }

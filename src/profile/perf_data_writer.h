@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "profile/recording.h"
 #include "profile/records.h"
@@ -42,6 +43,9 @@ class PerfDataWriter {
   /// CHECKs that sample.event is one of the description's. A call chain or stack that would make the record longer
   /// than 65528 bytes is cut at its outer end.
   Result<void> sample(const session::Sample& sample);
+
+  /// At most 56 KiB of `bytes`.
+  Result<void> sharing(const SharingPart& part, Bytes bytes);
 
   /// A promise that every record still to come has a time of at least `no_earlier_than_ns`.
   Result<void> round(std::uint64_t no_earlier_than_ns);

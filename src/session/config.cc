@@ -118,6 +118,8 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.raw_records);
   visit(c.data_mappings);
   visit(c.heap_blocks);
+  visit(c.log_sharing);
+  visit(c.schedule_seed);
   visit(c.marked_regions);
   visit(c.region_spans);
   visit(c.position_event);

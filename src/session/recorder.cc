@@ -34,6 +34,13 @@ std::uint64_t coarse_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// Cycles that the n-th thread of a process begins later, for the sake of another order. chosen: a few microseconds, as on real machines
+std::uint64_t delay_of(std::uint64_t seed, std::uint64_t thread) {
+  constexpr std::uint64_t kMost = 20'000;
+  std::uint64_t state = seed * 0x1'0000'0001 + thread;
+  return splitmix64(state) % kMost;
+}
+
 bool wants_usage(const RecordingConfig& config) {
   return std::any_of(config.events.begin(), config.events.end(),
                      [](const EventSpec& e) { return e.kind != EventKind::Hardware; });
@@ -67,6 +74,7 @@ class Recorder::Thread final : public PmuClient {
       if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
     }
     if (recorder.machine_ != nullptr) core_ = recorder.machine_->attach_thread();
+    if (recorder.sharing_) recorder.sharing_->attached(who.tid);
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
     counters_.emplace(drivers_, config.events.size());
     if (recorder.units_) {
@@ -158,6 +166,17 @@ class Recorder::Thread final : public PmuClient {
         found_ahead_[driver.get()].emplace(facts.record.data(), recorder_.heap_->find(facts.data_address));
       });
     }
+  }
+
+  std::uint64_t played_until() const { return core_ == nullptr ? 0 : core_->played_until(); }
+  /// Nothing that the thread does is before that cycle.
+  void wait_until(std::uint64_t cycle) {
+    if (core_ != nullptr) core_->wait_until(cycle);
+  }
+
+  /// Everything that was told of the thread is played.
+  void settle() {
+    if (core_ != nullptr) core_->settle();
   }
 
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
@@ -417,6 +436,7 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       exec_(exec) {
   if (config.heap_blocks) heap_.emplace(memory);
   if (config.callchain == Callchain::Exact) stacks_.emplace(memory);
+  if (machine != nullptr && machine->sharing() != nullptr) sharing_.emplace(*machine->sharing());
   if (!config.in_units) return;
   units_.emplace(model, config, clock);
   if (exec) units_->branch();
@@ -444,8 +464,12 @@ engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
     greeted_ = true;
   }
   ++threads_started_;
+  std::uint64_t latest = 0;
+  for (const auto& [tid, other] : threads_) latest = std::max(latest, other->played_until());
   auto& thread = threads_[who.tid];
   thread = std::make_unique<Thread>(*this, who);
+  if (config_.schedule_seed != 0 && threads_started_ > 1)
+    thread->wait_until(latest + delay_of(config_.schedule_seed, threads_started_));
   return thread->virtual_cpu();
 }
 
@@ -455,6 +479,10 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   thread->drain();
   thread->close();
   send_counts(*thread, true);
+  if (sharing_ && threads_.size() == 1) {
+    thread->settle();
+    write_sharing(who);
+  }
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();
   if (config_.virtual_time) instructions_before_ += thread->progress();
@@ -490,7 +518,13 @@ void Recorder::reached(const ThreadIdentity& who, std::span<const engine::MarkVi
   if (Thread* const thread = find(who)) thread->reached(visits, registers);
 }
 
+void Recorder::write_sharing(const ThreadIdentity& last) {
+  if (heap_) sharing_->find_blocks(*heap_);
+  sharing_->write(out_, origin(last));
+}
+
 void Recorder::find_heap_blocks_of_records() {
+  if (sharing_) sharing_->find_blocks(*heap_);
   for (auto& [tid, thread] : threads_) thread->find_heap_blocks_of_records();
 }
 
@@ -545,6 +579,7 @@ void Recorder::in_forked_child() {
   threads_.clear();
   ended_units_ = {};
   if (units_) units_->branch();
+  if (sharing_) sharing_->forget();
   host_pid_ = getpid();
   out_.restart(host_pid_);
   greeted_ = exec_ = false;

@@ -22,6 +22,7 @@
 #include "session/heap_blocks.h"
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
+#include "session/process_sharing.h"
 #include "session/program_memory.h"
 #include "session/regions.h"
 #include "session/stacks/stack_walk.h"
@@ -72,6 +73,7 @@ class Recorder final : public engine::Observer, public Progress {
   Thread* find(const engine::ThreadIdentity& who);
   void end_phase();
   bool sure_enough();
+  void write_sharing(const engine::ThreadIdentity& last);
 
   const RecordingConfig& config_;
   const arch::CpuModel& model_;
@@ -84,6 +86,7 @@ class Recorder final : public engine::Observer, public Progress {
   RegionMarks marks_;
   std::optional<HeapBlocks> heap_;
   std::optional<StackWalk> stacks_;             // Callchain::Exact
+  std::optional<SharingRecorder> sharing_;      // RecordingConfig::log_sharing
   std::optional<UnitClock> units_;              // RecordingConfig::in_units
   UnitSums ended_units_;                        // of threads that have ended
   const std::vector<std::uint32_t> estimated_;  // events
