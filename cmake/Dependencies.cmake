@@ -3,13 +3,16 @@ find_package(Zydis 4.0 REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
-find_package(ZLIB REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw libelf)
 find_path(PFM_INCLUDE_DIR perfmon/pfmlib.h REQUIRED)
-pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
-find_library(LIBIBERTY iberty REQUIRED)  # no .pc file, no CMake package
-pkg_check_modules(liblzma REQUIRED IMPORTED_TARGET liblzma)
+find_path(LIBDW_INCLUDE_DIR elfutils/libdwfl.h REQUIRED)
+# To load and relocate nine shared libraries was a third of a short command. So archives are linked where there are
+# some.
+foreach(name dw elf bz2 zstd lzma z iberty)
+  find_library(ARCHIVE_${name} NAMES lib${name}.a ${name} REQUIRED)
+endforeach()
+set(libdw_archives ${ARCHIVE_dw} ${ARCHIVE_elf} ${ARCHIVE_bz2})
+add_library(zs_fmt STATIC cmake/fmt.cc)
+target_include_directories(zs_fmt SYSTEM PUBLIC $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 
 # The tests' and the benchmarks'. make demo installs and needs none of them.
 set(with_tests ${ZEROSKID_TESTS})

@@ -14,7 +14,6 @@ if(TARGET zeroskid)
 endif()
 if(TARGET zeroskid-run)
   install(TARGETS zeroskid-run RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/zeroskid)
-  install_without_rpath(${CMAKE_INSTALL_LIBEXECDIR}/zeroskid/zeroskid-run)
 endif()
 install(DIRECTORY ${zeroskid_pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.gz")
 install(FILES ${zeroskid_pages}/completions/zeroskid.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

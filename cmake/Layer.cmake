@@ -49,6 +49,7 @@ function(unit_tests PROGRAM)
   add_executable(${PROGRAM} ${ARGN})
   leave_tests_unoptimised(${PROGRAM})
   target_link_libraries(${PROGRAM} PRIVATE zeroskid_options GTest::gmock GTest::gtest_main)
+  target_link_libraries(${PROGRAM} PRIVATE Zydis::Zydis)  # functions of it that the programs do not call (src/zydis)
 endfunction()
 
 # A folder within a layer that includes of its layer's other rooms those named alone; tools/layering reads and holds it.
@@ -94,13 +95,13 @@ endfunction()
 # zeroskid is what people call; zeroskid-run is the small host that a profiled program lives in (and that an
 # execve of that program starts anew, so it must load fast: no libdw, no argument parser).
 function(programs)
-  program(zeroskid-run session/zeroskid_run_main.cc zs_session -static-libstdc++ -static-libgcc)
-  program(zeroskid     cli/zeroskid_main.cc         zs_cli)
+  program(zeroskid-run session/zeroskid_run_main.cc zs_session)
+  program(zeroskid     cli/zeroskid_main.cc         zs_cli -static-libstdc++ -static-libgcc)
   program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
-  link_at_fixed_address(zeroskid-run)
+  start_populated(zeroskid-run -static-pie)
+  start_populated(zeroskid -no-pie)  # pointers in tables are right in the file then
   name_commit(zeroskid)
   find_libraries_beside(zeroskid ../lib/zeroskid)
-  find_libraries_beside(zeroskid-run ../../lib/zeroskid)
 endfunction()
 
 # TARGET knows which commit it was built from (cli/version.h). Asked at every build; compiled anew only when it changed.
@@ -120,20 +121,12 @@ function(find_libraries_beside TARGET FOLDER)
   target_link_options(${TARGET} PRIVATE LINKER:--disable-new-dtags)
 endfunction()
 
-# Pointers in tables of constants are then right in the file, so that a process needs to write none of those pages when it starts: 43
-# page faults of 495 for /bin/true. It is compiled position-independent all the same, and lies where the kernel puts programs
-# (src/engine/memory/layout.h), for which the start files of position-independent programs are needed. Sanitizers want to choose the place.
-function(link_at_fixed_address TARGET)
-  if(ZEROSKID_SANITIZE)
-    return()
+# zs_start (src/base/start_up.cc) makes the pages of the program's file present before anything else runs. Sanitizers have
+# their own start.
+function(start_populated TARGET)
+  if(NOT ZEROSKID_SANITIZE)
+    target_link_options(${TARGET} PRIVATE LINKER:-e,zs_start ${ARGN})
   endif()
-  foreach(name Scrt1.o crti.o crtbeginS.o crtendS.o crtn.o)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE ${name}
-                    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()
-  target_link_options(${TARGET} PRIVATE -no-pie -nostartfiles LINKER:-Ttext-segment=0x508000000000,--no-relax
-                      ${Scrt1.o} ${crti.o} ${crtbeginS.o})
-  target_link_libraries(${TARGET} PRIVATE ${crtendS.o} ${crtn.o})
 endfunction()
 
 function(program NAME SOURCE)

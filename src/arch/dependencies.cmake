@@ -1,1 +1,1 @@
-target_link_libraries(zs_arch PRIVATE fmt::fmt)  # only the text of records; zeroskid-run does not load it
+target_link_libraries(zs_arch PRIVATE zs_fmt)  # only the text of records; zeroskid-run does not load it

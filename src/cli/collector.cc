@@ -36,6 +36,12 @@ int exit_status_of(int wait_status) {
   return WIFSIGNALED(wait_status) ? kKilledBySignal + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+void SumOfThreads::told(const session::Origin& by, std::uint64_t so_far, bool final) {
+  std::uint64_t& before = running_[thread_key(by)];
+  sum_ += so_far >= before ? so_far - before : so_far;  // less: a new thread has the number of a killed one
+  before = final ? 0 : so_far;
+}
+
 Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event,
                      std::function<void(const Progress&)> watch)
     : sink_(sink),
@@ -114,14 +120,26 @@ void Collector::receive(Message&& message) {
   if (const auto* exit = std::get_if<session::Exit>(&message)) {
     if (exit->origin.pid == exit->origin.tid) processes_.erase(exit->origin.pid);
   }
+  follow(message);
+  sink_.receive(std::move(message));
+}
+
+// For the progress line.
+void Collector::follow(const Message& message) {
   if (std::holds_alternative<session::Sample>(message)) ++progress_.samples;
   if (const auto* counts = std::get_if<session::Counts>(&message); counts != nullptr && instruction_event_ >= 0) {
-    const std::uint64_t now = counts->values[static_cast<std::size_t>(instruction_event_)];
-    std::uint64_t& before = running_instructions_[thread_key(counts->origin)];
-    progress_.instructions += now >= before ? now - before : now;  // less: a new thread has the number of a killed one
-    before = counts->final ? 0 : now;
+    instructions_.told(counts->origin, counts->values[static_cast<std::size_t>(instruction_event_)], counts->final);
+    progress_.instructions = instructions_.sum();
   }
-  sink_.receive(std::move(message));
+  if (const auto* units = std::get_if<session::Units>(&message)) {
+    session::UnitSums sums;
+    sums.unpack(units->sums, estimated_);
+    in_detail_.told(units->origin, sums.in_detail(), units->final);
+    progress_.in_detail = in_detail_.sum();
+    if (instruction_event_ >= 0) return;
+    instructions_.told(units->origin, sums.instructions(), units->final);
+    progress_.instructions = instructions_.sum();
+  }
 }
 
 int Collector::count_still_running() const {

@@ -34,6 +34,7 @@ struct Progress {
   double seconds = 0;
   std::uint64_t samples = 0;
   std::uint64_t instructions = 0;  // 0: no event counts them
+  std::uint64_t in_detail = 0;     // of the instructions, those that were modelled for estimates; 0: there are none
   std::uint64_t bytes = 0;         // of the file
 };
 
@@ -43,6 +44,18 @@ struct ProgramEnd {
   double elapsed_seconds = 0;
   bool ran = false;       // its first instruction was reached
   int still_running = 0;  // processes it left behind; what they do from here on is not recorded
+};
+
+/// What the threads of a program have counted together, of what each of them tells how far it has come.
+class SumOfThreads {
+ public:
+  /// final: the thread's last word
+  void told(const session::Origin& by, std::uint64_t so_far, bool final);
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::map<std::int64_t, std::uint64_t> running_;  // by thread
+  std::uint64_t sum_ = 0;
 };
 
 class Collector {
@@ -60,6 +73,7 @@ class Collector {
   void receive_all(int socket, std::chrono::milliseconds longest);
   void receive(session::Message&& message);
   bool makes_sense(const session::Message& message) const;
+  void follow(const session::Message& message);
   int count_still_running() const;
 
   RecordingSink& sink_;
@@ -71,7 +85,7 @@ class Collector {
   bool complained_ = false;
   bool ran_ = false;
   Progress progress_;
-  std::map<std::int64_t, std::uint64_t> running_instructions_;  // by thread
+  SumOfThreads instructions_, in_detail_;
   std::set<std::int32_t> processes_;
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cli/estimate.h"
@@ -87,6 +89,59 @@ Result<UnitOptions> parse_units(const std::string& text) {
   return units;
 }
 
+/// In thousandths.
+Result<std::uint64_t> parse_error(const std::string& text) {
+  constexpr double kLeast = 0.1, kMost = 50;
+  std::string_view number = text;
+  if (number.ends_with('%')) number.remove_suffix(1);
+  double percent = 0;
+  const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), percent);
+  if (failure != std::errc{} || end != number.data() + number.size())
+    return Error{"--error " + text + ": not a percentage", "--error 2%"};
+  if (!(percent >= kLeast && percent <= kMost))
+    return Error{"--error " + text + ": cannot be asked for", "from 0.1% to 50%"};
+  return static_cast<std::uint64_t>(std::lround(10 * percent));
+}
+
+/// In hundredths.
+Result<std::uint64_t> parse_budget(const std::string& text) {
+  constexpr double kLeast = 2, kMost = 1000;
+  std::string_view number = text;
+  if (number.ends_with('x')) number.remove_suffix(1);
+  double times = 0;
+  const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), times);
+  if (failure != std::errc{} || end != number.data() + number.size())
+    return Error{"--budget " + text + ": not a number of times native", "--budget 3x"};
+  if (!(times >= kLeast && times <= kMost)) {
+    return Error{"--budget " + text + ": cannot be kept",
+                 "from 2x, since counting between units takes about 1.4 times native, to 1000x"};
+  }
+  return static_cast<std::uint64_t>(std::lround(100 * times));
+}
+
+/// What steers how many units are taken.
+Result<void> take_steering(const RunOptions& options, UnitOptions& units) {
+  constexpr std::uint64_t kUnitsPerDecision = 4;  // chosen
+  units.seed = options.seed;
+  if (!options.error.empty() && !options.budget.empty())
+    return Error{"--error and --budget exclude each other", "a budget says how sure numbers can become"};
+  if (!options.error.empty()) {
+    const auto error = parse_error(options.error);
+    if (!error) return error.error();
+    units.wanted_error = *error;
+  }
+  if (options.budget.empty()) return {};
+  if (options.virtual_time) {
+    return Error{"--budget and --virtual-time exclude each other: a budget goes by the clock, and no run repeats",
+                 "--units says how many units are taken, by instructions"};
+  }
+  const auto budget = parse_budget(options.budget);
+  if (!budget) return budget.error();
+  units.budget = *budget;
+  units.units_per_period = kUnitsPerDecision;
+  return {};
+}
+
 /// Why the run cannot be sampled; nothing if it can.
 Result<void> can_be_sampled(const RunOptions& options, const RecordingConfig& config, const std::string& needs_all) {
   const char* const kComplete = "--detail complete models all of it";
@@ -115,6 +170,7 @@ Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
     if (!units) return units.error();
     config.units = *units;
   }
+  if (auto steered = take_steering(options, config.units); !steered) return steered;
   config.in_units = true;
   config.marked_regions = false;  // a region is a part of a run, too
   return {};
@@ -146,8 +202,10 @@ Result<void> take_detail(const RunOptions& options, RecordingConfig& config, con
   } else if (detail != "complete") {
     if (auto depth = take_depth(options.detail, config); !depth) return depth;
   }
-  if (!options.units.empty())
-    return Error{"--units " + options.units + ": no units are taken", "--detail sampled takes them"};
+  for (const auto& [option, value] :
+       {std::pair{"--units ", &options.units}, {"--error ", &options.error}, {"--budget ", &options.budget}}) {
+    if (!value->empty()) return Error{option + *value + ": no units are taken", "--detail sampled takes them"};
+  }
   return {};
 }
 
@@ -165,6 +223,17 @@ Result<void> take_core(const RunOptions& options, const arch::CpuModel& model, R
   if (config.detail == Detail::Exact) return {};
   if (const auto core = session::chosen_core(config, model); !core) return core.error();
   return {};
+}
+
+/// Of --error: "+- 2 % of cycles: reached", "+- 2 % of cycles: not reached, +- 3.1 %".
+std::string wanted_in_words(const RecordingConfig& config, const session::UnitSums& done) {
+  const double wanted = static_cast<double>(config.units.wanted_error) / 10;
+  const session::UnitSums::Estimate first = done.estimate(0);
+  const std::string asked =
+      fmt::format("+- {:g} % of {}: ", wanted, config.events[config.estimated_events().front()].name);
+  if (!first.known) return asked + "not reached, too few units";
+  const double percent = 100 * first.half_width / first.value;
+  return asked + (percent <= wanted ? "reached" : "not reached, +- " + two_digits(percent) + " %");
 }
 
 }  // namespace
@@ -198,7 +267,12 @@ std::string share_in_words(const session::UnitSums& done) {
 }
 
 std::string detail_in_words(const RecordingConfig& config, const session::UnitSums& done) {
-  return done.all_complete() ? "all of it" : units_in_words(config.units) + " (" + share_in_words(done) + ")";
+  if (done.all_complete()) return "all of it";
+  std::string words = units_in_words(config.units) + " (" + share_in_words(done) + ")";
+  if (config.units.wanted_error != 0) words += "; " + wanted_in_words(config, done);
+  if (config.units.budget != 0)
+    words += fmt::format("; as many as {:g} times native allows", static_cast<double>(config.units.budget) / 100);
+  return words;
 }
 
 std::string detail_line(const RecordingConfig& config, const session::UnitSums& done, std::string_view remark) {

@@ -79,6 +79,45 @@ TEST(DetailChoice, RefusesUnitsThatCannotBe) {
   EXPECT_THAT(told("18446744073709551616:1:1:1"), testing::HasSubstr("is too large\nhint: at most 9007199254740992"));
 }
 
+TEST(DetailChoice, AnErrorThatIsAskedForIsAPercentage) {
+  for (const auto& [text, thousandths] : {std::pair{"2%", 20U}, {"0.5", 5U}, {"50%", 500U}}) {
+    session::RecordingConfig config = counting("cycles");
+    ASSERT_TRUE(choose_detail({.detail = "sampled", .error = text}, model(), config)) << text;
+    EXPECT_EQ(config.units.wanted_error, thousandths);
+  }
+  const auto told = [](const std::string& error) { return refusal({.detail = "sampled", .error = error}, "cycles"); };
+  for (const std::string wrong : {"x", "2%%", "%", "2 %", "nan%"})
+    EXPECT_THAT(told(wrong), testing::StartsWith("--error " + wrong + ": "));
+  EXPECT_EQ(told("two"), "--error two: not a percentage\nhint: --error 2%");
+  EXPECT_EQ(told("0"), "--error 0: cannot be asked for\nhint: from 0.1% to 50%");
+  EXPECT_EQ(told("-1%"), "--error -1%: cannot be asked for\nhint: from 0.1% to 50%");
+  EXPECT_EQ(refusal({.detail = "complete", .error = "2%"}, "cycles"),
+            "--error 2%: no units are taken\nhint: --detail sampled takes them");
+}
+
+TEST(DetailChoice, ABudgetIsANumberOfTimesNative) {
+  for (const auto& [text, hundredths] : {std::pair{"3x", 300U}, {"2.5", 250U}}) {
+    session::RecordingConfig config = counting("cycles");
+    ASSERT_TRUE(choose_detail({.detail = "sampled", .budget = text}, model(), config)) << text;
+    EXPECT_EQ(config.units.budget, hundredths);
+  }
+  const auto told = [](const std::string& budget) {
+    return refusal({.detail = "sampled", .budget = budget}, "cycles");
+  };
+  EXPECT_EQ(told("x"), "--budget x: not a number of times native\nhint: --budget 3x");
+  EXPECT_EQ(told("1x"),
+            "--budget 1x: cannot be kept\nhint: from 2x, since counting between units takes about 1.4 times native, "
+            "to 1000x");
+  EXPECT_THAT(told("1e9x"), testing::StartsWith("--budget 1e9x: cannot be kept"));
+  EXPECT_EQ(refusal({.detail = "sampled", .error = "2%", .budget = "3x"}, "cycles"),
+            "--error and --budget exclude each other\nhint: a budget says how sure numbers can become");
+  EXPECT_EQ(refusal({.detail = "sampled", .budget = "3x", .virtual_time = true}, "cycles"),
+            "--budget and --virtual-time exclude each other: a budget goes by the clock, and no run repeats\n"
+            "hint: --units says how many units are taken, by instructions");
+  EXPECT_EQ(refusal({.detail = "complete", .budget = "3x"}, "cycles"),
+            "--budget 3x: no units are taken\nhint: --detail sampled takes them");
+}
+
 TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {
   for (const char* const detail : {"auto", "complete", "full"}) {
     EXPECT_EQ(refusal({.detail = detail, .units = "10:10:20:20"}, "cycles"),
@@ -114,6 +153,23 @@ TEST(DetailChoice, SaysWhatWasInDetail) {
   done.set_instructions(100'000'000);
   EXPECT_EQ(detail_line(config, done, "no marks"),
             "# in detail: the first 2,000,000 instructions, then units of 10,000 (2.0 % of the run); no marks\n");
+}
+
+TEST(DetailChoice, SaysWhetherTheErrorThatWasAskedForWasReached) {
+  session::RecordingConfig config = counting("instructions,cycles");
+  ASSERT_TRUE(choose_detail({.detail = "sampled", .error = "4%"}, model(), config));
+  const auto words = [&config](std::uint64_t units, std::uint64_t differ) {
+    session::UnitSums done(1);
+    for (std::uint64_t i = 0; i < units; ++i)
+      done.add_unit(i, 100, 10'000, std::vector<std::uint64_t>{10'000 + (i % 2 == 0 ? differ : 0 - differ)});
+    done.set_instructions(units * 1'000'000);
+    return detail_in_words(config, done);
+  };
+  constexpr const char* kDone =
+      "the first 2,000,000 instructions, then units of 10,000 (1.0 % of the run); +- 4 % of cycles: ";
+  EXPECT_EQ(words(64, 1000), std::string(kDone) + "reached");
+  EXPECT_EQ(words(64, 2000), std::string(kDone) + "not reached, +- 7.3 %");
+  EXPECT_EQ(words(2, 0), std::string(kDone) + "not reached, too few units");
 }
 
 }  // namespace

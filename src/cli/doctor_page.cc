@@ -88,6 +88,25 @@ nlohmann::ordered_json modelled_json() {
   return {{"what", kModelled}, {"without", kNotModelled}, {"cpus", names}};
 }
 
+std::string translation_lines(const KeptTranslations& kept) {
+  if (!kept.unusable.empty()) {
+    const std::string where = kept.folder.empty() ? "" : kept.folder + ": ";
+    return line("translations", "none", where + kept.unusable + "; each run translates anew") +
+           line("", "", "-> a folder of yours with mode 0700 (chmod 700), or --cache-dir FOLDER");
+  }
+  constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+  return line("translations", "ready",
+              fmt::format("{}: {} file{} of former runs, {} MiB", kept.folder, kept.files, kept.files == 1 ? "" : "s",
+                          (kept.bytes + kMebibyte - 1) / kMebibyte));
+}
+
+nlohmann::ordered_json json_of(const KeptTranslations& kept) {
+  return {{"folder", kept.folder},
+          {"unusable", kept.unusable.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(kept.unusable)},
+          {"files", kept.files},
+          {"bytes", kept.bytes}};
+}
+
 /// "costs            1.3    times native: counting"
 std::string cost_lines(const Costs& costs) {
   std::string page;
@@ -106,7 +125,8 @@ nlohmann::ordered_json json_of(const std::optional<Costs>& costs) {
 
 }  // namespace
 
-std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis, const std::optional<Costs>& costs) {
+std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis, const KeptTranslations& kept,
+                        const std::optional<Costs>& costs) {
   std::string page = lines("hardware PMU", diagnosis.hardware);
   page += lines("software PMU", diagnosis.software);
   page += line("precise events", diagnosis.precise_events, diagnosis.precise_why);
@@ -115,12 +135,14 @@ std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis, c
   page += lines("virtual PC", diagnosis.virtual_pc);
   page += facts.stock_perf.empty() ? line("stock perf", "none", "not needed; `zeroskid report` reads the recordings")
                                    : line("stock perf", "ready", facts.stock_perf + " reads the recordings too");
+  page += translation_lines(kept);
   if (costs) page += cost_lines(*costs);
   if (diagnosis.software.state == State::Ready) page += fmt::format("Use: {}\n", kUse);
   return page;
 }
 
-std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, const std::optional<Costs>& costs) {
+std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, const KeptTranslations& kept,
+                        const std::optional<Costs>& costs) {
   using Json = nlohmann::ordered_json;
   const host::CpuidFacts& cpuid = facts.cpuid;
   Json json;
@@ -175,6 +197,7 @@ std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, c
       {"fsgsbase", facts.engine.fsgsbase_enabled},
       {"descriptor_limit", facts.engine.descriptor_limit},
   };
+  json["translations"] = json_of(kept);
   json["costs"] = json_of(costs);
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }

@@ -37,7 +37,20 @@ host::MachineFacts vm_without_pmu() {
   return facts;
 }
 
-std::string page_of(const host::MachineFacts& facts) { return doctor_page(facts, host::diagnose(facts)); }
+const KeptTranslations kKept{.folder = "/home/me/.cache/zeroskid/translations", .files = 3, .bytes = 5u << 20};
+
+std::string page_of(const host::MachineFacts& facts) { return doctor_page(facts, host::diagnose(facts), kKept); }
+
+TEST(DoctorPage, SaysWhyNoTranslationsAreKept) {
+  const host::MachineFacts facts = vm_without_pmu();
+  KeptTranslations kept{.folder = "/shared", .unusable = "others may look into it"};
+  EXPECT_NE(doctor_page(facts, host::diagnose(facts), kept)
+                .find("translations     none   /shared: others may look into it; each run translates anew\n"),
+            std::string::npos);
+  const auto json = nlohmann::json::parse(doctor_json(facts, host::diagnose(facts), kept));
+  EXPECT_EQ(json["translations"]["unusable"], "others may look into it");
+  EXPECT_EQ(json["translations"]["files"], 0);
+}
 
 TEST(DoctorPage, OfAVmWithoutPmuIsThis) {
   EXPECT_EQ(page_of(vm_without_pmu()), R"(
@@ -56,6 +69,7 @@ modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction,
                         of haswell, icelake-server, sapphire-rapids, skylake-server, westmere, zen4
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
+translations     ready  /home/me/.cache/zeroskid/translations: 3 files of former runs, 5 MiB
 Use: zeroskid record -e instructions:ppp -- PROGRAM
 )" + 1);
 }
@@ -85,6 +99,7 @@ modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction,
                         of haswell, icelake-server, sapphire-rapids, skylake-server, westmere, zen4
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       none   not needed; `zeroskid report` reads the recordings
+translations     ready  /home/me/.cache/zeroskid/translations: 3 files of former runs, 5 MiB
 Use: zeroskid record -e instructions:ppp -- PROGRAM
 )" + 1);
 }
@@ -108,6 +123,7 @@ modelled core    sw     caches, TLBs, prefetchers, coherence, branch prediction,
                         of haswell, icelake-server, sapphire-rapids, skylake-server, westmere, zen4
 virtual PC       ready  an interpreter: needs no /dev/kvm and no privileges
 stock perf       ready  /usr/bin/perf reads the recordings too
+translations     ready  /home/me/.cache/zeroskid/translations: 3 files of former runs, 5 MiB
 )" + 1);
 }
 
@@ -119,7 +135,7 @@ TEST(DoctorFacts, AskForTheWindowThatTheEngineUses) {
 
 TEST(DoctorJson, KeepsTheFieldsThatTheFormatPagePromises) {
   const host::MachineFacts facts = vm_without_pmu();
-  const auto json = nlohmann::json::parse(doctor_json(facts, host::diagnose(facts)));
+  const auto json = nlohmann::json::parse(doctor_json(facts, host::diagnose(facts), kKept));
   EXPECT_EQ(json.at("schema"), "zeroskid-doctor");
   EXPECT_EQ(json.at("version"), 1);
   EXPECT_EQ(json.at("backends").at("hardware").at("state"), "none");
@@ -138,7 +154,7 @@ TEST(DoctorJson, KeepsTheFieldsThatTheFormatPagePromises) {
 TEST(DoctorJson, SurvivesABrandThatIsNotUtf8) {
   host::MachineFacts facts = vm_without_pmu();
   facts.cpuid.brand = "CPU \xff";
-  EXPECT_TRUE(nlohmann::json::accept(doctor_json(facts, host::diagnose(facts))));
+  EXPECT_TRUE(nlohmann::json::accept(doctor_json(facts, host::diagnose(facts), kKept)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cli/doctor_page.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
+#include "cli/user_cache.h"
 #include "cli/verb.h"
 #include "cli/workload.h"
 #include "host/diagnosis.h"
@@ -76,7 +77,9 @@ int run_doctor(const Arguments& arguments) {
   }
   const host::MachineFacts facts = host::ask_this_machine();
   const host::Diagnosis diagnosis = host::diagnose(facts);
-  write_all(STDOUT_FILENO, json ? doctor_json(facts, diagnosis, costs) : doctor_page(facts, diagnosis, costs));
+  const KeptTranslations kept = kept_translations();
+  write_all(STDOUT_FILENO,
+            json ? doctor_json(facts, diagnosis, kept, costs) : doctor_page(facts, diagnosis, kept, costs));
   return diagnosis.software.state == host::State::Ready ? 0 : kNothingWorks;
 }
 

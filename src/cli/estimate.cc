@@ -20,14 +20,13 @@ constexpr double kLittleOfShare = 0.001;
 
 using Formula = std::function<double(const std::vector<double>& counts)>;
 
-/// How often, in a run, the rarest event was seen that brings more than a little of `value`; nothing if none that does is rare. Runs
-/// with one seed see the same units, so several know no more than one.
+/// How often the rarest event was seen that brings more than a little of `value`; nothing if none that does is rare.
 std::optional<double> rare(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
                            double value, bool share) {
   std::optional<double> rarest;
   for (const std::size_t column : columns) {
     const auto place = (*counted.columns)[column];
-    const double seen = place ? counted.units->seen(*place) / counted.runs : kFewest;
+    const double seen = place ? counted.units->seen(*place) : kFewest;
     if (seen >= kFewest) continue;
     std::vector<double> without = counted.counts;
     without[column] = 0;

@@ -3,11 +3,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "cli/estimate.h"
 #include "cli/say.h"
 
 namespace zs::cli {
@@ -48,6 +50,10 @@ std::string progress_text(const Progress& progress) {
                   static_cast<double>(progress.instructions) / 1e6 / progress.seconds);
     text += separator + instruction_count(progress.instructions) + mips;
     separator = ", ";
+    if (progress.in_detail != 0) {
+      const double share = static_cast<double>(progress.in_detail) / static_cast<double>(progress.instructions);
+      text += separator + two_digits(std::min(100 * share, 100.0)) + " % in detail";
+    }
   }
   if (progress.samples != 0) {
     text += separator + with_separators(progress.samples) + " samples, " + byte_size(progress.bytes);

@@ -13,6 +13,8 @@ TEST(ProgressLine, SaysWhatIsKnown) {
             "12 s: 1.21 G instructions, 98 MIPS, 48,112 samples, 9.8 MB");
   EXPECT_EQ(progress_text({.seconds = 3, .samples = 7}), "3 s: 7 samples, 0 B");
   EXPECT_EQ(progress_text({.seconds = 3}), "3 s");
+  EXPECT_EQ(progress_text({.seconds = 2, .instructions = 1'000'000'000, .in_detail = 21'000'000}),
+            "2 s: 1.00 G instructions, 500 MIPS, 2.1 % in detail");
 }
 
 TEST(ProgressLine, StaysAwayFromTheTerminalForASecondAndLeavesItClean) {

@@ -36,7 +36,7 @@ struct Words {
   std::string callchain, branches, registers;
   RecordKind kind = RecordKind::Plain;
   std::string accesses = "load,store";  // RecordKind::Memory
-  std::uint64_t threshold = kUsualThreshold;
+  std::uint64_t threshold = kUsualThreshold, schedule_seed = 0;
   RunOptions run;
   BackEndWords back_end;
   std::uint64_t ring_pages = 128;
@@ -103,7 +103,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   const SamplingDefaults sampling{
       .sample = true, .period = words.count, .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency};
   std::vector<std::string> names = words.events;
-  if (names.empty() && words.kind == RecordKind::Memory) {
+  if (names.empty() && words.kind != RecordKind::Plain) {
     auto accesses = memory_events(words.accesses, words.threshold, model);
     if (!accesses) return accesses.error();
     names = std::move(*accesses);
@@ -135,6 +135,20 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   return {};
 }
 
+/// Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
+Result<void> can_log_sharing(const session::RecordingConfig& config) {
+  if (config.in_units) {
+    return Error{"c2c record and --detail sampled exclude each other: a line changes hands between units, too",
+                 "leave --detail out"};
+  }
+  if (config.detail != session::Detail::Full) {
+    return Error{"c2c record: --detail " + std::string(name_of(config.detail)) +
+                     " has no time, and who meets whom at a line depends on it",
+                 "leave --detail out"};
+  }
+  return {};
+}
+
 /// What its numbers are worth: how many, and what a sample says of its data.
 std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
   if (event.detail != session::Detail::Exact) return config.in_units ? "estimated" : "modelled";
@@ -154,7 +168,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
   out.config.data_mappings = out.description.data_sources = words.data;
   out.description.latencies = words.weight;
-  out.config.heap_blocks = words.kind == RecordKind::Memory && !words.no_heap;
+  out.config.heap_blocks = words.kind != RecordKind::Plain && !words.no_heap;
+  out.config.log_sharing = words.kind == RecordKind::CacheLines;
+  out.config.schedule_seed = words.schedule_seed;
   out.config.raw_records = out.description.raw_records = words.raw;
 
   if (words.stacks) out.config.callchain = Callchain::Exact;
@@ -168,6 +184,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   }
   if (auto branches = choose_branches(words, **model, out); !branches) return branches;
   if (auto events = choose_events(words, **model, out); !events) return events;
+  if (out.config.log_sharing) {
+    if (auto possible = can_log_sharing(out.config); !possible) return possible;
+  }
 
   out.description.interrupt_registers = profile::perf::kAllGeneralRegisters;
   if (!words.registers.empty()) {
@@ -192,6 +211,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
                            {"virtual time", out.config.virtual_time ? "yes" : "no"},
                            {"PMUs per thread", std::to_string(out.pmus)},
                            {"PEBS records per PMI", std::to_string(out.config.records_per_pmi())}};
+  if (out.config.schedule_seed != 0)
+    out.description.notes.push_back({"schedule seed", std::to_string(out.config.schedule_seed)});
   if (out.config.in_units) {
     out.description.notes.push_back({"units", units_in_words(out.config.units) +
                                                   "; samples of estimates are taken there, and their periods scaled"});
@@ -204,7 +225,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
-  if (words.kind == RecordKind::Memory) return {};
+  if (words.kind != RecordKind::Plain) return {};
   auto choice = choose_back_end(words.back_end, words.events, usual_perf_event());
   if (!choice) return choice.error();
   if (!*choice) return {};
@@ -320,27 +341,52 @@ Result<std::uint64_t> parse_registers(const std::string& text) {
   return mask;
 }
 
+std::string name_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::Plain: break;
+    case RecordKind::Memory: return "mem record";
+    case RecordKind::CacheLines: return "c2c record";
+  }
+  return "record";
+}
+
+namespace {
+
+const char* about(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::Plain: break;
+    case RecordKind::Memory:
+      return "Runs a program and samples its loads and stores, with where their data was and how long it took;\n"
+             "writes perf.data, which `zeroskid mem report` and perf read.";
+    case RecordKind::CacheLines:
+      return "Runs a program, samples its loads and stores, and keeps how its threads hand cache lines to each other;\n"
+             "writes perf.data, which `zeroskid c2c report` and perf read.";
+  }
+  return "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.";
+}
+
+}  // namespace
+
 std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options, RecordKind kind) {
-  const bool memory = kind == RecordKind::Memory;
-  CommandLine line(
-      memory ? "mem record" : "record",
-      memory ? "Runs a program and samples its loads and stores, with where their data was and how long it took;\n"
-               "writes perf.data, which `zeroskid mem report` and perf read."
-             : "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.",
-      "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  const bool memory = kind != RecordKind::Plain;
+  CommandLine line(name_of(kind), about(kind), "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
   Words words;
   words.kind = kind;
-  words.run.t_is_tid = words.run.has_targets = !memory;
+  words.run.t_is_tid = kind != RecordKind::Memory;
+  words.run.has_targets = kind == RecordKind::Plain;
   if (memory) words.run.least_detail = session::Detail::Fast;
   line.group("What is sampled");
-  if (memory) {
+  if (kind == RecordKind::Memory)
     line.value("-t,--type", words.accesses, "load|store|load,store", "Which accesses [load,store]");
-    line.number("--ldlat", words.threshold, kLeastThreshold, "N", "Loads that take more than N core cycles [30]");
+  if (memory) {
+    line.number(kind == RecordKind::Memory ? "--ldlat" : "-l,--ldlat", words.threshold, kLeastThreshold, "N",
+                "Loads that take more than N core cycles [30]");
   }
   line.values("-e,--event", words.events, "EVENTS",
-              memory ? "Other events than those of -t"
-                     : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
-                       "{a,b}; `zeroskid list` shows them [instructions:ppp]");
+              memory
+                  ? kind == RecordKind::Memory ? "Other events than those of -t" : "Other events than loads and stores"
+                  : "Events, separated by commas: instructions:ppp, mem_inst_retired.all_loads:pp, r81d0,\n"
+                    "{a,b}; `zeroskid list` shows them [instructions:ppp]");
   line.number("-c,--count", words.count, 1, "N", "One sample every N events");
   line.number("-F,--freq", words.frequency, 1, "N", "N samples per 1,000,000,000 instructions [4000]");
   line.group("What a sample holds");
@@ -372,7 +418,11 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
               "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
-  if (!memory) add_back_end_options(line, words.back_end);
+  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end);
+  if (kind == RecordKind::CacheLines) {
+    line.number("--schedule-seed", words.schedule_seed, 0, "N",
+                "Another order of threads: each begins up to 20,000 cycles later, by chance [0: at once]");
+  }
   add_run_options(line, words.run);
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
@@ -384,7 +434,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
     return kUsage;
   }
   if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching())) {
-    say(Error{"no program to record", "zeroskid record [OPTIONS] PROGRAM [ARGUMENTS]"});
+    say(Error{"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});
     return kUsage;
   }
   return std::nullopt;

@@ -14,8 +14,10 @@
 
 namespace zs::cli {
 
-/// `record`, or `mem record`: the same with other events and fields as usual.
-enum class RecordKind : std::uint8_t { Plain, Memory };
+/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual.
+enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines };
+/// "record", "mem record", "c2c record"
+std::string name_of(RecordKind kind);
 
 struct RecordOptions {
   session::RecordingConfig config;

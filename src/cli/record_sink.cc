@@ -117,6 +117,10 @@ void RecordSink::take(session::Counts& counts) {
   units_.receive(session::Counts{.origin = counts.origin, .final = counts.final, .values = {}});
 }
 
+void RecordSink::take(session::Sharing& sharing) {
+  keep(writer_.sharing({.pid = sharing.origin.pid, .part = sharing.part, .parts = sharing.parts}, sharing.bytes));
+}
+
 bool RecordSink::close() {
   if (order_ != nullptr) keep(order_->finish());
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));

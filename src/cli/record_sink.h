@@ -48,6 +48,7 @@ class RecordSink final : public RecordingSink {
   void take(session::Statistics& statistics);
   void take(session::Units& units);
   void take(session::Counts& counts);
+  void take(session::Sharing& sharing);
   void take(session::Notice&) {}
   void take(session::Window&) {}  // this and what follows: of stat alone
   void take(session::Region&) {}

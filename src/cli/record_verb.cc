@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "cli/c2c_verb.h"
 #include "cli/cost_line.h"
 #include "cli/detail_choice.h"
 #include "cli/exit_status.h"
@@ -70,8 +71,10 @@ int run(const Arguments& arguments, RecordKind kind) {
   }
 
   options.description.command_line = arguments.words;
-  if (kind == RecordKind::Memory)
-    options.description.command_line.insert(options.description.command_line.begin(), "mem");
+  if (kind != RecordKind::Plain) {
+    const std::string name = name_of(kind);
+    options.description.command_line.insert(options.description.command_line.begin(), name.substr(0, name.find(' ')));
+  }
   options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
   OwnSignals signals;
   const bool had_old = is_recording_worth_keeping(options.output);
@@ -108,6 +111,7 @@ int run_record(const Arguments& arguments) { return run(arguments, RecordKind::P
 }  // namespace
 
 int run_mem_record(const Arguments& arguments) { return run(arguments, RecordKind::Memory); }
+int run_c2c_record(const Arguments& arguments) { return run(arguments, RecordKind::CacheLines); }
 
 const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
 

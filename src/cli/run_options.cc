@@ -30,6 +30,11 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.value("--detail", options.detail, "auto|complete|sampled",
              "How much of the program is modelled: all of it, or units, from which estimates with\n"
              "intervals follow [auto: complete]. Complete at a depth: exact, fast (caches, branches), full");
+  line.value("--error", options.error, "PERCENT",
+             "Take units more densely until the first estimate is as sure as +- PERCENT, and say whether it became so");
+  line.value("--budget", options.budget, "TIMES",
+             "Take as many units as a run allows that costs TIMES native, as 3x; it goes by the clock, so no two\n"
+             "runs take the same");
   line.number("--seed", options.seed, 0, "N", "Seed of everything that is left to chance [1]");
   line.flag("--virtual-time", options.virtual_time,
             "Clocks, process ids, random numbers and the order of processes, of which one\nruns at a time, depend on "
@@ -62,7 +67,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
 }
 
 Result<void> check_run_options(const RunOptions& options) {
-  const char* const kHint = "start the program under zeroskid instead, or `zeroskid record --pmu=hw`";
+  const char* const kHint = "start the program under zeroskid; `zeroskid record` can attach, by the kernel's sampling";
   if (!options.pid.empty()) return Error{"-p: attaching to a running process is not supported yet", kHint};
   if (!options.tid.empty()) return Error{"-t: attaching to a running thread is not supported yet", kHint};
   if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};

@@ -19,6 +19,8 @@ struct RunOptions {
   std::string detail = "auto";
   session::Detail least_detail = session::Detail::Exact;  // as the verb needs
   std::string units;                                      // "": the usual ones
+  std::string error;                                      // of estimates, in percent; "": any
+  std::string budget;                                     // "3x": of native; "": none
   std::uint64_t seed = 1;
   bool virtual_time = false;
   bool vdso = false;

@@ -109,6 +109,12 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
   return exit_status_of(end.wait_status);
 }
 
+/// Of units: so that each of several runs tells of other parts of the program. The first run's is what was asked for.
+std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run) {
+  constexpr unsigned kBehindSeeds = 32;
+  return seed ^ run << kBehindSeeds;
+}
+
 /// What is known at the end; windows were printed as they came.
 std::string printed(const StatOptions& options, const std::vector<RegionTotals>& regions, int descriptor) {
   const StatReport& report = options.report;
@@ -167,6 +173,7 @@ int run_stat(const Arguments& arguments) {
   int status = 0;
   bool go_on = true;
   for (std::uint64_t i = 0; i < options.repeat && go_on; ++i) {
+    options.config.units.seed = seed_of_run(options.run.seed, i);
     status = run_once(program, options, signals, output, counted, go_on);
     if (options.until && options.until->reached(options.report)) go_on = false;
   }

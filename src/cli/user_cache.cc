@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace zs::cli {
 
@@ -23,6 +25,20 @@ std::string translations_folder() {
   std::string folder = cache + "/translations";
   make_private_folder(folder);
   return folder;
+}
+
+KeptTranslations kept_translations() {
+  KeptTranslations kept{.folder = translations_folder()};
+  kept.unusable =
+      kept.folder.empty() ? "neither XDG_CACHE_HOME nor HOME names a folder" : unusable_because(kept.folder);
+  if (kept.unusable.empty() && access(kept.folder.c_str(), W_OK) != 0) kept.unusable = std::strerror(errno);
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(kept.folder, problem)) {
+    if (!entry.is_regular_file(problem)) continue;
+    ++kept.files;
+    if (const auto bytes = entry.file_size(problem); !problem) kept.bytes += bytes;
+  }
+  return kept;
 }
 
 void make_private_folder(const std::string& folder) {

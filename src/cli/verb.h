@@ -19,6 +19,7 @@ extern const Verb kTopdownVerb;
 extern const Verb kRecordVerb;
 extern const Verb kReportVerb;
 extern const Verb kMemVerb;
+extern const Verb kC2cVerb;
 extern const Verb kAnnotateVerb;
 extern const Verb kScriptVerb;
 extern const Verb kPlotVerb;

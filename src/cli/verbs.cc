@@ -10,6 +10,7 @@ std::span<const Verb* const> verbs() {
       &kRecordVerb,
       &kReportVerb,
       &kMemVerb,
+      &kC2cVerb,
       &kAnnotateVerb,
       &kScriptVerb,
       &kPlotVerb,

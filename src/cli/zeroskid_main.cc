@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/start_up.h"
 #include "cli/costs.h"
 #include "cli/exit_status.h"
 #include "cli/questions.h"
@@ -95,6 +96,7 @@ int run(int argc, char** argv) {
 }  // namespace zs::cli
 
 int main(int argc, char** argv) {
+  zs::populate_heap();
   zs::end_failed_checks_with(zs::cli::kToolFailed);
   return zs::cli::status_with_stdout(zs::cli::run(argc, argv));
 }

@@ -13,6 +13,7 @@
 #include "engine/kernel/shared_tables.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/loader/shown_process.h"
+#include "engine/memory/populate.h"
 #include "engine/raw_syscall.h"
 #include "engine/runtime.h"
 
@@ -132,6 +133,8 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   std::byte* const stack = map_host_stack(kMainStackBytes);
   CHECK(stack != nullptr);
   thread.host_rsp = reinterpret_cast<std::uint64_t>(stack) + kMainStackBytes - 64;
+  constexpr std::uint64_t kUsedSoon = 4 * kPageSize;
+  populate({thread.host_rsp - kUsedSoon, thread.host_rsp}, Populate::ForWriting);
   map_signal_block(thread);
   // No signal may find the handlers installed and the thread not ready for them; run_thread() lets them in.
   const std::uint64_t everything = ~std::uint64_t{0};

@@ -1,1 +1,1 @@
-target_link_libraries(zs_machine PUBLIC Zydis::Zydis fmt::fmt ZLIB::ZLIB)
+target_link_libraries(zs_machine PUBLIC zs_fmt ${ARCHIVE_z})

@@ -33,8 +33,8 @@ void DataObjects::learn(const session::Sample& sample) {
   }
 }
 
-/// The variable at an address that no symbol of its own mapping covers: in what follows a file's segment.
-const Symbol* DataObjects::variable_at(std::int32_t pid, std::uint64_t address) {
+/// Where each image of the process begins.
+const std::map<Dso*, DataObjects::Loaded>& DataObjects::loaded_images(std::int32_t pid) {
   LoadedImages& loaded = loaded_[pid];
   if (loaded.generation != spaces_.generation(pid)) {
     loaded = {.generation = spaces_.generation(pid)};
@@ -45,7 +45,27 @@ const Symbol* DataObjects::variable_at(std::int32_t pid, std::uint64_t address) 
       if (at) loaded.images[dso] = {.dso = dso, .bias = mapping.start - value(*at)};
     });
   }
-  for (const auto& [dso, one] : loaded.images) {
+  return loaded.images;
+}
+
+std::optional<DataObjects::ImagePlace> DataObjects::image_place(std::int32_t pid, std::uint64_t address) {
+  for (const auto& [dso, one] : loaded_images(pid)) {
+    const ImageAddress at{address - one.bias};
+    if (address >= one.bias && !dso->image->section_of(at).empty()) return ImagePlace{.dso = dso, .address = at};
+  }
+  return std::nullopt;
+}
+
+std::optional<DataObjects::Extent> DataObjects::symbol_at(std::int32_t pid, std::uint64_t address) {
+  const auto place = image_place(pid, address);
+  const Symbol* const symbol = place ? place->dso->image->symbols().find(place->address) : nullptr;
+  if (symbol == nullptr || symbol->code) return std::nullopt;
+  return Extent{.start = address - (place->address - symbol->start), .size = symbol->end - symbol->start};
+}
+
+/// The variable at an address that no symbol of its own mapping covers: in what follows a file's segment.
+const Symbol* DataObjects::variable_at(std::int32_t pid, std::uint64_t address) {
+  for (const auto& [dso, one] : loaded_images(pid)) {
     if (address < one.bias) continue;
     const Symbol* symbol = dso->image->symbols().find(ImageAddress{address - one.bias});
     if (symbol != nullptr && !symbol->code) return symbol;

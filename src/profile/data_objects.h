@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -39,7 +40,26 @@ class DataObjects {
   /// object for each site that asked for them, whose name tells of those that were asked about so far.
   const DataObject* of(const session::Sample& sample);
 
+  /// "heap: build+0x3a (table.cc:42)": who asked for the block.
+  std::string site_of(std::int32_t pid, const session::HeapBlock& block) {
+    return "heap: " + site_text(pid, block.site);
+  }
+
+  /// Where the address lies in an image, also behind what its file has of it; nothing where no section of an image is.
+  struct ImagePlace {
+    Dso* dso = nullptr;
+    ImageAddress address{};
+  };
+  std::optional<ImagePlace> image_place(std::int32_t pid, std::uint64_t address);
+  /// The variable that a symbol names there; linear addresses.
+  struct Extent {
+    std::uint64_t start = 0, size = 0;
+  };
+  std::optional<Extent> symbol_at(std::int32_t pid, std::uint64_t address);
+
  private:
+  struct Loaded;
+  const std::map<Dso*, Loaded>& loaded_images(std::int32_t pid);
   const Symbol* variable_at(std::int32_t pid, std::uint64_t address);
   DataObject* intern(DataKind kind, std::string name);
   const DataObject* of_block(std::int32_t pid, const session::HeapBlock& block);

@@ -1,1 +1,2 @@
-target_link_libraries(zs_profile PUBLIC fmt::fmt PkgConfig::libdw PkgConfig::libzstd PkgConfig::liblzma ZLIB::ZLIB ${LIBIBERTY})
+target_link_libraries(zs_profile PUBLIC zs_fmt ${libdw_archives} ${ARCHIVE_zstd} ${ARCHIVE_lzma} ${ARCHIVE_z}
+                                        ${ARCHIVE_iberty} ${CMAKE_DL_LIBS})

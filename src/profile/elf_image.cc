@@ -466,6 +466,13 @@ const SymbolTable& ElfImage::symbols() {
 std::optional<SourceLine> ElfImage::line_of(ImageAddress address) { return impl_->line_of(address); }
 void ElfImage::each_line(const LineVisitor& visit) { impl_->each_line(visit); }
 std::vector<InlineFrame> ElfImage::inlines_of(ImageAddress address) { return impl_->inlines_of(address); }
+ElfImage::DebugModule ElfImage::debug_module() { return {.module = impl_->module_, .bias = impl_->bias_}; }
+void* ElfImage::debug_unit(ImageAddress address, std::uint64_t& bias) {
+  Dwarf_Addr less = 0;
+  Dwarf_Die* const unit = impl_->unit_of(address, less);
+  bias = less;
+  return unit;
+}
 const std::string& ElfImage::missing_split() const { return impl_->missing_split_; }
 
 Bytes ElfImage::code(ImageAddress start, std::size_t size) const {

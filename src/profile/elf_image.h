@@ -18,6 +18,8 @@
 #include "profile/records.h"
 #include "profile/symbol_table.h"
 
+struct Dwfl_Module;
+
 namespace zs::profile {
 
 struct SourceLine {
@@ -57,6 +59,14 @@ class ElfImage {
   void each_line(const LineVisitor& visit);
   /// Innermost first, the function that was compiled as such last; empty where nothing is inlined.
   std::vector<InlineFrame> inlines_of(ImageAddress address);
+  /// For who reads more of its debug information: libdw's module, whose addresses are image addresses plus `bias`. It lives as long as this.
+  struct DebugModule {
+    Dwfl_Module* module = nullptr;
+    std::uint64_t bias = 0;
+  };
+  DebugModule debug_module();
+  /// Likewise: libdw's compilation unit (a Dwarf_Die) of an address, or null. bias: what addresses in the unit are less than the module's
+  void* debug_unit(ImageAddress address, std::uint64_t& bias);
   /// A file of split DWARF that inlines_of() wanted and did not find; "" if there is none.
   const std::string& missing_split() const;
   /// The bytes from `start` on, `size` of them or as many as the segment has in the file.

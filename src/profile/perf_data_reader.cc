@@ -475,12 +475,30 @@ std::optional<Error> PerfDataReader::read_note(ByteReader& body) {
   if (!head || head->magic != perf::NoteBody::kNoteMagic) return std::nullopt;  // an event type of an old perf
   if (head->stage == perf::NoteBody::kHeapBlock) return read_heap_block(body);
   if (head->stage == perf::NoteBody::kBlocksOfSamples) return read_blocks_of_samples(body);
+  if (head->stage == perf::NoteBody::kSharing) return read_sharing(body);
   ByteReader text = body.sub(head->text_bytes);
   Note note;
   note.key = text.take_c_string();
   note.value = text.take_padded_string(text.remaining());
   if (!text.ok()) return text.error("note");
   (head->stage == 0 ? description_.notes : summary_.notes).push_back(std::move(note));
+  return std::nullopt;
+}
+
+std::optional<Error> PerfDataReader::read_sharing(ByteReader& body) {
+  const auto head = body.read<perf::SharingBody>();
+  const Bytes bytes = body.take(head.bytes);
+  if (!body.ok()) return body.error("log of shared lines");
+  const auto pid = static_cast<std::int32_t>(head.pid);
+  if (head.part == 0) sharing_.push_back({.pid = pid});
+  const auto all =
+      std::find_if(sharing_.rbegin(), sharing_.rend(), [&](const SharingBytes& one) { return one.pid == pid; });
+  if (all == sharing_.rend() || all->complete) {
+    body.fail("a part without the one before");
+    return body.error("log of shared lines");
+  }
+  all->bytes.insert(all->bytes.end(), bytes.begin(), bytes.end());
+  all->complete = head.part + 1 == head.parts;
   return std::nullopt;
 }
 

@@ -69,6 +69,9 @@ class PerfDataReader {
   /// What was passed over, one line each: a feature that does not parse, an auxiliary trace.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
+  /// Of each process that shared lines, in the order in which they ended.
+  const std::vector<SharingBytes>& sharing() const { return sharing_; }
+
   std::uint64_t sample_count() const { return samples_; }
   std::uint64_t lost_count() const;
   std::uint64_t first_sample_ns() const { return first_sample_ns_; }
@@ -108,6 +111,7 @@ class PerfDataReader {
   std::optional<Error> read_note(ByteReader& body);
   std::optional<Error> read_heap_block(ByteReader& body);
   std::optional<Error> read_blocks_of_samples(ByteReader& body);
+  std::optional<Error> read_sharing(ByteReader& body);
   void index(const Record& record, std::uint64_t offset);
   void remark_on_unread();
 
@@ -136,7 +140,8 @@ class PerfDataReader {
   bool in_time_order_ = true;
   std::vector<std::shared_ptr<const session::HeapBlock>> heap_blocks_;  // number n is at n - 1
   std::vector<std::uint32_t> blocks_of_samples_;  // in the file's order; shorter if the rest has none
-  std::vector<std::uint64_t> sample_offsets_;     // ascending
+  std::vector<SharingBytes> sharing_;
+  std::vector<std::uint64_t> sample_offsets_;  // ascending
   Record scratch_;
   std::uint64_t samples_ = 0, lost_ = 0, first_sample_ns_ = 0, last_sample_ns_ = 0;
   std::uint64_t trace_bytes_ = 0;

@@ -182,6 +182,7 @@ class PerfDataWriter::Impl {
   Result<void> lost(const Lost& lost);
   Result<void> sample(const session::Sample& sample);
   Result<void> kernel_record(Bytes record);
+  Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   void note_heap_block(const session::Sample& sample);
   void append_heap_block(std::int32_t pid, const session::HeapBlock& block);
@@ -536,6 +537,17 @@ void PerfDataWriter::Impl::note_heap_block(const session::Sample& sample) {
   ++samples_appended_;
 }
 
+Result<void> PerfDataWriter::Impl::sharing(const SharingPart& part, Bytes bytes) {
+  if (error_) return *error_;
+  const std::size_t at = begin(RecordType::EventType, 0);
+  buffer_.write(perf::NoteBody{.stage = perf::NoteBody::kSharing});
+  buffer_.write(perf::SharingBody{
+      .pid = u32(part.pid), .part = part.part, .parts = part.parts, .bytes = static_cast<std::uint32_t>(bytes.size())});
+  buffer_.write_bytes(bytes);
+  buffer_.align(8);
+  return end(at);
+}
+
 void PerfDataWriter::Impl::append_heap_block(std::int32_t pid, const session::HeapBlock& block) {
   ++last_heap_block_;
   const std::size_t at = begin(RecordType::EventType, 0);
@@ -776,6 +788,7 @@ Result<void> PerfDataWriter::lost(const Lost& lost) { return impl_->lost(lost); 
 Result<void> PerfDataWriter::sample(const session::Sample& sample) { return impl_->sample(sample); }
 Result<void> PerfDataWriter::kernel_record(Bytes record) { return impl_->kernel_record(record); }
 std::uint64_t PerfDataWriter::latest_ns() const { return impl_->latest_ns_; }
+Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { return impl_->sharing(part, bytes); }
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }

@@ -49,6 +49,8 @@ class PerfDataWriter {
   Result<void> kernel_record(Bytes record);
   /// The latest time of a record so far.
   std::uint64_t latest_ns() const;
+  /// At most 56 KiB of `bytes`.
+  Result<void> sharing(const SharingPart& part, Bytes bytes);
 
   /// A promise that every record still to come has a time of at least `no_earlier_than_ns`.
   Result<void> round(std::uint64_t no_earlier_than_ns);

@@ -63,6 +63,18 @@ struct Lost {
   std::uint64_t time_ns = 0;
 };
 
+/// Where a part of what is known of the lines that a process's threads fought over belongs.
+struct SharingPart {
+  std::int32_t pid = 0;
+  std::uint32_t part = 0, parts = 0;
+};
+/// All of it; `bytes` are session/process_sharing.h's. complete: no part is missing
+struct SharingBytes {
+  std::int32_t pid = 0;
+  bool complete = false;
+  std::vector<std::byte> bytes;
+};
+
 /// A sample as a perf.data file has it: more than we write, because perf's own files are read too.
 struct SampleRecord {
   session::Sample sample;

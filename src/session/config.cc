@@ -8,7 +8,7 @@ namespace zs::session {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31474643'4B53455A;  // "ZESKCFG1"
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr std::size_t kHeaderBytes = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostEvents = 4096, kMostRegions = 65536, kMostSettings = 1024;
 
@@ -118,6 +118,8 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.raw_records);
   visit(c.data_mappings);
   visit(c.heap_blocks);
+  visit(c.log_sharing);
+  visit(c.schedule_seed);
   visit(c.marked_regions);
   visit(c.region_spans);
   visit(c.position_event);
@@ -131,6 +133,9 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.units.first_period);
   visit(c.units.units_per_period);
   visit(c.units.longest_period);
+  visit(c.units.wanted_error);
+  visit(c.units.budget);
+  visit(c.units.seed);
   visit(c.inherit);
   visit(c.virtual_time);
   visit(c.vdso);

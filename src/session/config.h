@@ -101,6 +101,9 @@ struct RecordingConfig {
   bool data_mappings = false;     // report mappings that are not executable too
   bool heap_blocks = false;       // find the block of the program's heap that each sampled address lies in
 
+  bool log_sharing = false;         // keep what the model sees of lines that threads fight over
+  std::uint64_t schedule_seed = 0;  // of when threads begin, and so of who meets whom; 0: each as soon as it can
+
   bool marked_regions = false;  // count the regions that the source marks (include/zeroskid/region.h)
   std::vector<RegionSpec> regions;
   bool region_spans = false;                // say where each entry lay; needs position_event

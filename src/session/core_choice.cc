@@ -88,7 +88,8 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
                                    .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
                                    .tells_branches = tells_branches(config, model),
                                    .sampled = config.in_units,
-                                   .weave_cycles = config.cores > 1 ? kWeaveCycles : 0});
+                                   .weave_cycles = config.cores > 1 ? kWeaveCycles : 0,
+                                   .logs_sharing = config.log_sharing});
 }
 
 }  // namespace zs::session

@@ -12,6 +12,7 @@
 #include "arch/records/data_source.h"
 #include "arch/records/perf_mem.h"
 #include "base/check.h"
+#include "base/splitmix.h"
 #include "session/callchain.h"
 #include "session/core_choice.h"
 #include "session/event_counters.h"
@@ -31,6 +32,13 @@ std::uint64_t coarse_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Cycles that the n-th thread of a process begins later, for the sake of another order. chosen: a few microseconds, as on real machines
+std::uint64_t delay_of(std::uint64_t seed, std::uint64_t thread) {
+  constexpr std::uint64_t kMost = 20'000;
+  std::uint64_t state = seed * 0x1'0000'0001 + thread;
+  return splitmix64(state) % kMost;
 }
 
 bool wants_usage(const RecordingConfig& config) {
@@ -66,6 +74,7 @@ class Recorder::Thread final : public PmuClient {
       if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
     }
     if (recorder.machine_ != nullptr) core_ = recorder.machine_->attach_thread();
+    if (recorder.sharing_) recorder.sharing_->attached(who.tid);
     if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
     counters_.emplace(drivers_, config.events.size());
     if (recorder.units_) {
@@ -157,6 +166,17 @@ class Recorder::Thread final : public PmuClient {
         found_ahead_[driver.get()].emplace(facts.record.data(), recorder_.heap_->find(facts.data_address));
       });
     }
+  }
+
+  std::uint64_t played_until() const { return core_ == nullptr ? 0 : core_->played_until(); }
+  /// Nothing that the thread does is before that cycle.
+  void wait_until(std::uint64_t cycle) {
+    if (core_ != nullptr) core_->wait_until(cycle);
+  }
+
+  /// Everything that was told of the thread is played.
+  void settle() {
+    if (core_ != nullptr) core_->settle();
   }
 
   std::vector<Region> regions() const { return regions_ ? regions_->counts() : std::vector<Region>(); }
@@ -316,7 +336,14 @@ class Recorder::Thread final : public PmuClient {
     if (clock.complete())
       sums.add_complete(instructions, brought);
     else
-      sums.add_unit(clock.unit(), clock.weight(), instructions, brought);
+      sums.add_unit(clock.unit() + first_group(), clock.weight(), instructions, brought);
+  }
+
+  /// Of several runs, each begins to deal its units out with another group: what the program does at one place is not in the same group
+  /// of all.
+  std::uint64_t first_group() const {
+    std::uint64_t state = recorder_.config_.units.seed;
+    return splitmix64(state) % UnitSums::kGroups;
   }
 
   std::vector<std::uint64_t> estimated_counts() const {
@@ -409,6 +436,7 @@ Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, s
       exec_(exec) {
   if (config.heap_blocks) heap_.emplace(memory);
   if (config.callchain == Callchain::Exact) stacks_.emplace(memory);
+  if (machine != nullptr && machine->sharing() != nullptr) sharing_.emplace(*machine->sharing());
   if (!config.in_units) return;
   units_.emplace(model, config, clock);
   if (exec) units_->branch();
@@ -436,8 +464,12 @@ engine::VirtualCpu Recorder::thread_started(const ThreadIdentity& who) {
     greeted_ = true;
   }
   ++threads_started_;
+  std::uint64_t latest = 0;
+  for (const auto& [tid, other] : threads_) latest = std::max(latest, other->played_until());
   auto& thread = threads_[who.tid];
   thread = std::make_unique<Thread>(*this, who);
+  if (config_.schedule_seed != 0 && threads_started_ > 1)
+    thread->wait_until(latest + delay_of(config_.schedule_seed, threads_started_));
   return thread->virtual_cpu();
 }
 
@@ -447,9 +479,14 @@ void Recorder::thread_exited(const ThreadIdentity& who) {
   thread->drain();
   thread->close();
   send_counts(*thread, true);
+  if (sharing_ && threads_.size() == 1) {
+    thread->settle();
+    write_sharing(who);
+  }
   out_.write(Exit{.origin = origin(who), .parent_pid = who.parent_pid, .parent_tid = who.parent_tid});
   out_.flush();
   if (config_.virtual_time) instructions_before_ += thread->progress();
+  if (units_) ended_units_.add(thread->unit_sums());
   threads_.erase(who.tid);
 }
 
@@ -481,7 +518,13 @@ void Recorder::reached(const ThreadIdentity& who, std::span<const engine::MarkVi
   if (Thread* const thread = find(who)) thread->reached(visits, registers);
 }
 
+void Recorder::write_sharing(const ThreadIdentity& last) {
+  if (heap_) sharing_->find_blocks(*heap_);
+  sharing_->write(out_, origin(last));
+}
+
 void Recorder::find_heap_blocks_of_records() {
+  if (sharing_) sharing_->find_blocks(*heap_);
   for (auto& [tid, thread] : threads_) thread->find_heap_blocks_of_records();
 }
 
@@ -503,8 +546,20 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
 
 void Recorder::end_phase() {
   for (auto& [tid, thread] : threads_) thread->end_unit();
+  if (config_.units.wanted_error != 0 && units_->is_full())
+    units_->set_trend(sure_enough() ? Trend::Longer : Trend::Same);
   units_->advance();
   for (auto& [tid, thread] : threads_) thread->begin_unit();
+}
+
+// Of the first estimate, as far as this process knows.
+bool Recorder::sure_enough() {
+  UnitSums sums = ended_units_;
+  for (auto& [tid, thread] : threads_) sums.add(thread->unit_sums());
+  const UnitSums::Estimate first = sums.estimate(0);
+  constexpr double kThousandths = 1000;
+  return first.known &&
+         kThousandths * first.half_width <= static_cast<double>(config_.units.wanted_error) * first.value;
 }
 
 // The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
@@ -522,7 +577,9 @@ void Recorder::forked(const ThreadIdentity& child, bool thread) {
 void Recorder::in_forked_child() {
   if (config_.virtual_time) instructions_before_ = instructions();
   threads_.clear();
+  ended_units_ = {};
   if (units_) units_->branch();
+  if (sharing_) sharing_->forget();
   host_pid_ = getpid();
   out_.restart(host_pid_);
   greeted_ = exec_ = false;

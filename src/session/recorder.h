@@ -22,11 +22,13 @@
 #include "session/heap_blocks.h"
 #include "session/pmu_driver.h"
 #include "session/pmu_plan.h"
+#include "session/process_sharing.h"
 #include "session/program_memory.h"
 #include "session/regions.h"
 #include "session/stacks/stack_walk.h"
 #include "session/thread_usage.h"
 #include "session/unit_clock.h"
+#include "session/unit_sums.h"
 #include "session/wire.h"
 #include "uarch/replay/modelled_machine.h"
 
@@ -70,6 +72,8 @@ class Recorder final : public engine::Observer, public Progress {
   void send_what_is_known(Thread& thread, std::uint64_t every_ns);
   Thread* find(const engine::ThreadIdentity& who);
   void end_phase();
+  bool sure_enough();
+  void write_sharing(const engine::ThreadIdentity& last);
 
   const RecordingConfig& config_;
   const arch::CpuModel& model_;
@@ -82,7 +86,9 @@ class Recorder final : public engine::Observer, public Progress {
   RegionMarks marks_;
   std::optional<HeapBlocks> heap_;
   std::optional<StackWalk> stacks_;             // Callchain::Exact
+  std::optional<SharingRecorder> sharing_;      // RecordingConfig::log_sharing
   std::optional<UnitClock> units_;              // RecordingConfig::in_units
+  UnitSums ended_units_;                        // of threads that have ended
   const std::vector<std::uint32_t> estimated_;  // events
   std::uint64_t threads_started_ = 0;
   bool exec_;

@@ -1,5 +1,7 @@
 #include "session/unit_clock.h"
 
+#include <time.h>
+
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,12 @@ class Nobody final : public PmuClient {
   void overflow(const PlannedCounter&, std::uint64_t) override {}
   void lost(const PlannedCounter&) override {}
 };
+
+std::uint64_t process_cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 BankPlan only_bank(const RecordingConfig& config, const arch::CpuModel& model) {
   Result<std::vector<BankPlan>> banks = plan_banks(config.events, model);
@@ -35,13 +43,23 @@ RecordingConfig UnitClock::alone() {
 
 UnitClock::UnitClock(const arch::CpuModel& model, const RecordingConfig& config, pmu::Clock& clock)
     : config_(alone()),
-      schedule_(config.units, config.seed),
+      schedule_(config.units),
       stretch_(schedule_.next()),
       driver_(model, config_, only_bank(config_, model), clock, over_) {
   driver_.restart(0, stretch_.instructions);
+  if (config.units.budget == 0) return;
+  budget_.emplace(config.units.budget);
+  cpu_ns_ = process_cpu_ns();
+}
+
+void UnitClock::account_for_cost() {
+  const std::uint64_t now = process_cpu_ns();
+  budget_->add(phase() == engine::Phase::FastForward, stretch_.instructions, now - std::exchange(cpu_ns_, now));
+  set_trend(budget_->trend());
 }
 
 void UnitClock::advance() {
+  if (budget_) account_for_cost();
   Nobody nobody;
   driver_.take_pmi(nobody);
   over_ = false;
@@ -52,6 +70,7 @@ void UnitClock::advance() {
 void UnitClock::branch() {
   constexpr std::uint64_t kChild = 0x6368'696C'64;
   schedule_.branch(kChild);
+  if (budget_) cpu_ns_ = process_cpu_ns();
   advance();
 }
 

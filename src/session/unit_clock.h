@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "arch/cpu_model.h"
 #include "engine/observer.h"
 #include "pmu/interfaces.h"
 #include "session/config.h"
 #include "session/pmu_driver.h"
+#include "session/unit_budget.h"
 #include "session/unit_schedule.h"
 
 namespace zs::session {
@@ -29,17 +31,23 @@ class UnitClock {
 
   /// On to the next phase.
   void advance();
+  /// There are units enough of this density: what comes next is asked for.
+  bool is_full() const { return schedule_.is_full(); }
+  void set_trend(Trend trend) { schedule_.set_trend(trend); }
   /// In a child of the process.
   void branch();
 
  private:
   static RecordingConfig alone();
+  void account_for_cost();
 
   const RecordingConfig config_;  // of the driver: one event, of no recording
   bool over_ = false;
   UnitSchedule schedule_;
   UnitSchedule::Stretch stretch_;
   PmuDriver driver_;
+  std::optional<UnitBudget> budget_;
+  std::uint64_t cpu_ns_ = 0;  // of the process, when the phase began; with a budget
 };
 
 }  // namespace zs::session

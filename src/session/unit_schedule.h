@@ -13,21 +13,28 @@ namespace zs::session {
 struct UnitOptions {
   std::uint64_t complete = 0;  // modelled from the first instruction on, in front of all periods
   std::uint64_t unit = 10'000;
-  std::uint64_t warm_up =
-      10'000;  // at least; and of a longer period a fiftieth, so that long runs are the better for it
+  std::uint64_t warm_up = 10'000;        // at least; of a longer period a fiftieth, up to 100,000
   std::uint64_t first_period = 50'000;   // doubled whenever
   std::uint64_t units_per_period = 100;  // so many units have been taken, so that runs of any length have hundreds,
   std::uint64_t longest_period = 12'800'000;  // up to this
+  /// In thousandths: periods stay as they are until the first estimate is as sure. 0: they do not wait.
+  std::uint64_t wanted_error = 0;
+  /// In hundredths of native: periods follow what the run has cost so far (session/unit_budget.h). 0: nothing depends on the clock.
+  std::uint64_t budget = 0;
+  std::uint64_t seed = 1;  // of the places
   bool operator==(const UnitOptions&) const = default;
 
   /// Whether a schedule can be made: units and their warm-up fit into every period, and periods are multiples of the unit.
   bool possible() const;
 };
 
+/// Of the periods.
+enum class Trend : std::uint8_t { Shorter, Same, Longer };
+
 class UnitSchedule {
  public:
   /// options  possible()
-  UnitSchedule(const UnitOptions& options, std::uint64_t seed);
+  explicit UnitSchedule(const UnitOptions& options);
 
   struct Stretch {
     engine::Phase phase = engine::Phase::FastForward;
@@ -36,6 +43,10 @@ class UnitSchedule {
   };
   /// The stretch behind the last one that was told.
   Stretch next();
+  /// What becomes of periods as soon as there are units enough of one length.
+  void set_trend(Trend trend) { trend_ = trend; }
+  /// There are.
+  bool is_full() const { return units_of_period_ >= options_.units_per_period; }
   /// How many instructions each one of the last unit stands for.
   std::uint64_t weight() const { return period_ / options_.unit; }
   /// Units told so far.
@@ -46,14 +57,17 @@ class UnitSchedule {
 
  private:
   std::uint64_t warm_up() const;
+  void follow_trend();
+  void place_unit();
 
   UnitOptions options_;
   std::uint64_t random_;
   std::uint64_t period_;
   std::uint64_t units_ = 0, units_of_period_ = 0;
-  std::uint64_t rest_ = 0;  // of the period that is under way, behind its unit
-  bool warm_ = false;       // the warm-up has been told, its unit not yet
-  bool placed_ = false;     // the warm-up comes next
+  std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
+  bool placed_ = false;    // a unit, which comes behind
+  std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
+  Trend trend_ = Trend::Longer;
 };
 
 }  // namespace zs::session

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace zs::session {
@@ -25,18 +27,54 @@ std::vector<Placed> placed(UnitSchedule schedule, std::uint64_t instructions) {
   return all;
 }
 
-TEST(UnitSchedule, EachPeriodHasOneUnitBehindItsWarmUp) {
+UnitSchedule seeded(UnitOptions options, std::uint64_t seed) {
+  options.seed = seed;
+  return UnitSchedule(options);
+}
+
+TEST(UnitSchedule, EachPeriodHasOneUnit) {
   const UnitOptions options{
       .unit = 1000, .warm_up = 500, .first_period = 5000, .units_per_period = 100, .longest_period = 5000};
   std::size_t units = 0;
-  for (const Placed& at : placed({options, 1}, 1'000'000)) {
+  for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
     EXPECT_GT(at.stretch.instructions, 0U);
     if (at.stretch.phase != Phase::Unit) continue;
     EXPECT_EQ(at.stretch.instructions, 1000U);
-    EXPECT_EQ((at.begin - 500) / 5000, units++) << "one in each period";
+    const std::uint64_t period = units++;
+    EXPECT_GE(at.begin, 5000 * period);
+    EXPECT_LT(at.begin, 5000 * period + 5000 + 1000) << "or behind one that reaches over the end of the last";
     EXPECT_EQ(at.weight, 5U);
   }
   EXPECT_EQ(units, 200U);
+}
+
+TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 1000, .first_period = 8000, .units_per_period = 1, .longest_period = 8000};
+  std::array<double, 8> share{};  // by eighths of the period: of units there
+  for (const Placed& at : placed(UnitSchedule(options), 80'000'000)) {
+    if (at.stretch.phase != Phase::Unit) continue;
+    const auto first = at.begin % 8000 / 1000;
+    const double in_second = static_cast<double>(at.begin % 1000) / 1000;
+    share[first] += (1 - in_second) / 10'000;
+    share[(first + 1) % 8] += in_second / 10'000;
+  }
+  for (const double one : share) EXPECT_NEAR(one, 0.125, 0.01);
+}
+
+TEST(UnitSchedule, UnitsCloseToEachOtherHaveLessOfAWarmUpAndNeverOverlap) {
+  const UnitOptions options{
+      .unit = 1000, .warm_up = 1000, .first_period = 4000, .units_per_period = 1, .longest_period = 4000};
+  std::size_t units = 0, cold = 0;
+  std::uint64_t warm = 0;
+  for (const Placed& at : placed(UnitSchedule(options), 4'000'000)) {
+    if (at.stretch.phase == Phase::WarmUp) warm = at.stretch.instructions;
+    if (at.stretch.phase != Phase::Unit) continue;
+    ++units;
+    cold += std::exchange(warm, 0) < 1000 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(units), 1000, 1);
+  EXPECT_NEAR(static_cast<double>(cold) / static_cast<double>(units), 0.125, 0.03) << "half of (2000 / 4000) squared";
 }
 
 TEST(UnitSchedule, PlacesAreSpreadAndFollowTheSeed) {
@@ -44,13 +82,13 @@ TEST(UnitSchedule, PlacesAreSpreadAndFollowTheSeed) {
       .unit = 1000, .warm_up = 0, .first_period = 101'000, .units_per_period = 1, .longest_period = 101'000};
   double sum = 0;
   std::vector<std::uint64_t> first, second, other;
-  for (const Placed& at : placed({options, 7}, 101'000'000)) {
+  for (const Placed& at : placed(seeded(options, 7), 101'000'000)) {
     if (at.stretch.phase == Phase::Unit) first.push_back(at.begin % 101'000);
   }
-  for (const Placed& at : placed({options, 7}, 101'000'000)) {
+  for (const Placed& at : placed(seeded(options, 7), 101'000'000)) {
     if (at.stretch.phase == Phase::Unit) second.push_back(at.begin % 101'000);
   }
-  for (const Placed& at : placed({options, 8}, 101'000'000)) {
+  for (const Placed& at : placed(seeded(options, 8), 101'000'000)) {
     if (at.stretch.phase == Phase::Unit) other.push_back(at.begin % 101'000);
   }
   EXPECT_EQ(first, second);
@@ -64,7 +102,7 @@ TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
   const UnitOptions options{
       .unit = 1000, .warm_up = 1000, .first_period = 5000, .units_per_period = 10, .longest_period = 20'000};
   std::vector<std::uint64_t> units_of_weight(21, 0);
-  for (const Placed& at : placed({options, 1}, 1'000'000)) {
+  for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
     if (at.stretch.phase == Phase::Unit) ++units_of_weight[at.weight];
   }
   EXPECT_EQ(units_of_weight[5], 10U);
@@ -72,11 +110,31 @@ TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
   EXPECT_NEAR(static_cast<double>(units_of_weight[20]), 42, 1);
 }
 
+TEST(UnitSchedule, PeriodsFollowTheTrendWhenThereAreUnitsEnough) {
+  UnitSchedule schedule(
+      {.unit = 1000, .warm_up = 0, .first_period = 5000, .units_per_period = 10, .longest_period = 20'000});
+  const auto weight_behind = [&schedule](std::size_t units) {
+    while (units != 0) units -= schedule.next().phase == Phase::Unit ? 1 : 0;
+    return schedule.weight();
+  };
+  EXPECT_FALSE(schedule.is_full());
+  schedule.set_trend(Trend::Same);
+  EXPECT_EQ(weight_behind(35), 5U);
+  EXPECT_TRUE(schedule.is_full());
+  schedule.set_trend(Trend::Longer);
+  EXPECT_EQ(weight_behind(1), 10U);
+  EXPECT_FALSE(schedule.is_full());
+  EXPECT_EQ(weight_behind(40), 20U);
+  schedule.set_trend(Trend::Shorter);
+  EXPECT_EQ(weight_behind(1), 10U);
+  EXPECT_EQ(weight_behind(100), 5U) << "and no shorter than the first";
+}
+
 TEST(UnitSchedule, LongPeriodsHaveLongWarmUps) {
   const UnitOptions options{
       .unit = 1000, .warm_up = 1000, .first_period = 10'000, .units_per_period = 2, .longest_period = 320'000};
   std::vector<std::uint64_t> warm_ups;
-  for (const Placed& at : placed({options, 1}, 2'000'000)) {
+  for (const Placed& at : placed(UnitSchedule(options), 2'000'000)) {
     if (at.stretch.phase == Phase::WarmUp) warm_ups.push_back(at.stretch.instructions);
   }
   ASSERT_GT(warm_ups.size(), 11U);
@@ -87,7 +145,7 @@ TEST(UnitSchedule, LongPeriodsHaveLongWarmUps) {
 
 TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {
   const UnitOptions options{.complete = 123};
-  UnitSchedule schedule(options, 1), branch(options, 1);
+  UnitSchedule schedule(options), branch(options);
   const auto first = schedule.next();
   EXPECT_EQ(first.phase, Phase::Unit);
   EXPECT_EQ(first.instructions, 123U);

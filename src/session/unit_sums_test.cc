@@ -96,7 +96,7 @@ struct Program {
 };
 
 UnitSums sampled(const Program& program, std::uint64_t seed) {
-  UnitSchedule schedule(UnitOptions{}, seed);
+  UnitSchedule schedule({.seed = seed});
   UnitSums sums(1);
   const std::uint64_t end = 10'000 * program.rate.size();
   for (std::uint64_t at = 0; at < end;) {

@@ -238,6 +238,13 @@ void body(ByteWriter& out, const Notice& m) {
   put(out, m.text);
 }
 
+void body(ByteWriter& out, const Sharing& m) {
+  put(out, m.origin);
+  const std::size_t count = std::min<std::size_t>(m.bytes.size(), kMaxSharingPart);
+  for (const std::uint32_t v : {m.part, m.parts, static_cast<std::uint32_t>(count)}) out.write(v);
+  out.write_bytes(bytes_of(m.bytes, count));
+}
+
 Origin get_origin(ByteReader& in) { return in.read<Origin>(); }
 
 bool get_flag(ByteReader& in) {
@@ -374,6 +381,12 @@ void read_body(ByteReader& in, Statistics& m) {
 void read_body(ByteReader& in, Notice& m) {
   m.origin = get_origin(in);
   m.text = get_string(in);
+}
+
+void read_body(ByteReader& in, Sharing& m) {
+  m.origin = get_origin(in);
+  for (std::uint32_t* v : {&m.part, &m.parts}) *v = in.read<std::uint32_t>();
+  in.read_array(in.read<std::uint32_t>(), m.bytes);
 }
 
 /// Of which there may be many, one after the other.

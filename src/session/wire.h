@@ -30,6 +30,7 @@ inline constexpr std::uint32_t kMaxCallchain = 127;
 inline constexpr std::uint32_t kMaxBranches = 32;
 inline constexpr std::uint32_t kMaxRaw = arch::kMaxDsExcerpt;
 inline constexpr std::uint32_t kMaxHeapSite = 16;
+inline constexpr std::uint32_t kMaxSharingPart = 56 * 1024;
 
 /// A thread of the program and when, in nanoseconds of the recording's clock.
 struct Origin {
@@ -137,6 +138,14 @@ struct Statistics {
   bool operator==(const Statistics&) const = default;
 };
 
+/// A part of the bytes of a process's ProcessSharing; parts come in their order.
+struct Sharing {
+  Origin origin;
+  std::uint32_t part = 0, parts = 0;
+  std::vector<std::byte> bytes;
+  bool operator==(const Sharing&) const = default;
+};
+
 /// One line for the user.
 struct Notice {
   Origin origin;
@@ -145,7 +154,7 @@ struct Notice {
 };
 
 using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region,
-                             RegionSpan, Units>;
+                             RegionSpan, Units, Sharing>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {

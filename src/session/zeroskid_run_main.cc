@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/start_up.h"
 #include "engine/engine.h"
 #include "engine/kernel/shared_tables.h"
 #include "engine/loader/held_environment.h"
@@ -215,6 +216,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
 }  // namespace zs::session
 
 int main(int argc, char** argv) {
+  zs::populate_heap();
   zs::end_failed_checks_with(zs::engine::kToolFailed);
   zs::session::run(argc, argv);
 }

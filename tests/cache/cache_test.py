@@ -6,6 +6,7 @@ changed since is the changed program.
 """
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,23 @@ int main(void) {
 WAITS = r"""
 #include <stdio.h>
 int main(void) { int c, n = 0; puts("ready"); fflush(stdout); while ((c = getchar()) != EOF) n = n * 31 + c; printf("%d\n", n); }
+"""
+#: Calls a library's function, waits for a line, and does so again with what then lies there.
+LOADS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  char line[16];
+  do {
+    void* library = dlopen(words[count - 1], RTLD_NOW);
+    int (*answer)(void) = (int (*)(void))dlsym(library, "answer");
+    int sum = 0;
+    for (int i = 0; i < 9; ++i) sum += answer();
+    printf("%d\n", sum / 9);
+    fflush(stdout);
+    dlclose(library);
+  } while (fgets(line, sizeof line, stdin));
+}
 """
 MANY = "i=0; while [ $i -lt 20 ]; do /bin/echo $i | cat; i=$((i + 1)); done; exec expr $i + 1"
 
@@ -177,7 +195,43 @@ class Cache(unittest.TestCase):
             self.assertEqual(self.run_tool(program, cache=("--cache-dir", "{}", "--check-cache"))[0], "11 22 22\n")
         self.assertEqual(len(self.files()), 1)
 
+    def test_a_library_replaced_while_the_program_runs_is_the_new_library(self):
+        libraries = [self.compile(LIBRARY % n, f"libanswer{n}.so", "-shared", "-fPIC") for n in (5, 6)]
+        program = self.compile(LOADS, "loads", "-ldl")
+        used = self.path("used.so")
+        for _ in range(3):
+            shutil.copy(libraries[0], used)
+            process = subprocess.Popen(self.words(program, used, cache=("--cache-dir", "{}", "--check-cache")), stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, text=True)
+            first = process.stdout.readline()
+            shutil.copy(libraries[1], self.path("new.so"))
+            os.replace(self.path("new.so"), used)
+            second = process.communicate("\n")[0]
+            self.assertEqual((first, second, process.returncode), ("5\n", "6\n", 0))
+
     # ---- files that are not what they should be
+    def another_version(self):
+        """A zeroskid-run of another build: one whose build-id is another."""
+        runner = os.path.join(os.path.dirname(ZEROSKID), "zeroskid-run")
+        notes = subprocess.run(["readelf", "-n", runner], capture_output=True, text=True, check=True).stdout
+        build_id = bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", notes)[1])
+        with open(runner, "rb") as file:
+            text = file.read()
+        self.assertEqual(text.count(build_id), 1)
+        with open(self.path("older-run"), "wb") as file:
+            file.write(text.replace(build_id, bytes(byte ^ 0x55 for byte in build_id)))
+        os.chmod(self.path("older-run"), 0o755)
+        return {"ZEROSKID_RUN": self.path("older-run")}
+
+    def test_what_another_version_has_kept_is_not_used(self):
+        older = self.another_version()
+        self.assertEqual(self.blocks("/bin/true", environment=older)[1], 0)
+        kept = self.files()
+        self.assertEqual(self.blocks("/bin/true")[1], 0)
+        os.replace(os.path.join(self.cache, kept[0]), os.path.join(self.cache, next(n for n in self.files() if n not in kept)))
+        self.assertEqual(self.blocks("/bin/true")[1], 0)  # not under the name of ours either
+        self.assertLessEqual(self.blocks("/bin/true", options=("--check-cache",))[0], ALMOST_NOTHING)
+
     def test_damaged_files_are_made_anew(self):
         self.run_tool("/bin/true")
         path = os.path.join(self.cache, self.files()[0])
@@ -221,6 +275,44 @@ class Cache(unittest.TestCase):
         self.assertLessEqual(self.blocks("/bin/true")[0], ALMOST_NOTHING)
         self.assertEqual(self.run_tool("/bin/echo", "on")[0], "on\n")
         os.chmod(self.cache, 0o700)
+
+    def test_runs_go_on_where_the_disk_is_full(self):
+        os.mkdir(self.cache, 0o700)
+        in_namespace = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount", "sh", "-ec"]
+        mount = f"mount -t tmpfs -o size=%s,mode=0700 none '{self.cache}'"
+        if subprocess.run([*in_namespace, mount % "64k"], capture_output=True).returncode != 0:
+            self.skipTest("no file system may be mounted in a namespace here")
+        for size in ("4k", "64k", "256k"):  # at the first byte, in the middle; and enough for none of these
+            script = "; ".join([mount % size, *[shlex.join(self.words("/bin/echo", "on"))] * 2, f"ls -A '{self.cache}'"])
+            done = subprocess.run([*in_namespace, script], capture_output=True, text=True, timeout=120)
+            self.assertEqual((done.stdout, done.returncode), ("on\non\n", 0), done.stderr)
+
+    def test_another_user_gains_and_loses_nothing(self):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("needs root and setpriv, to be another user")
+        self.run_tool("/bin/true")
+        kept = {name: os.stat(os.path.join(self.cache, name)).st_mtime_ns for name in self.files()}
+        os.chmod(self.folder, 0o755)
+        other = self.path("other")
+        os.mkdir(other, 0o700)
+        os.chown(other, 65534, 65534)
+        as_other = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        if subprocess.run([*as_other, ZEROSKID, "--version"], capture_output=True).returncode != 0:
+            self.skipTest("the user nobody cannot run " + ZEROSKID)
+
+        def run(cache, *options):
+            return subprocess.run([*as_other, ZEROSKID, "stat", "-e", "instructions", *options, "-o", os.path.join(other, "out"), "--",
+                                   "/bin/echo", "on"], capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": cache})
+        self.assertNotEqual(run("", "--cache-dir", self.cache).returncode, 0)  # it was asked for
+        # The usual place, which is somebody else's: without.
+        os.makedirs(self.path("zeroskid"))
+        os.symlink(self.cache, self.path("zeroskid/translations"))
+        self.assertEqual(run(self.folder).stdout, "on\n")
+        for _ in range(2):
+            done = run(other, "--cache-statistics")
+            self.assertEqual((done.stdout, done.returncode), ("on\n", 0), done.stderr)
+        self.assertIn(" 0 blocks translated", done.stderr)
+        self.assertEqual(kept, {name: os.stat(os.path.join(self.cache, name)).st_mtime_ns for name in self.files()})
 
     def test_the_folder_deleted_in_the_middle(self):
         program = self.compile(WAITS, "waits")

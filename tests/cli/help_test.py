@@ -13,7 +13,7 @@ PAGES = pathlib.Path(__file__).resolve().parent / "help"
 
 
 #: Verbs of a verb.
-MORE = ("mem record", "mem report")
+MORE = ("mem record", "mem report", "c2c record", "c2c report")
 
 
 def page_of(verb):

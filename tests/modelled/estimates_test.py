@@ -17,10 +17,10 @@ def program(rounds=25):
     return tool.guest("mixed_work", str(rounds))
 
 
-def rows(*options, rounds=25):
+def rows(*options, rounds=25, command=None):
     """What stat -j prints: {event: its object}."""
     with tempfile.TemporaryDirectory() as folder:
-        ran = tool.zeroskid("stat", "-j", "-o", f"{folder}/counts", "--virtual-time", *options, "--", *program(rounds))
+        ran = tool.zeroskid("stat", "-j", "-o", f"{folder}/counts", "--virtual-time", *options, "--", *(command or program(rounds)))
         assert ran.returncode == 0, ran.stderr
         with open(f"{folder}/counts", encoding="ascii") as file:
             return {row["event"]: row for row in map(json.loads, file) if "event" in row}
@@ -100,6 +100,54 @@ class Estimates(unittest.TestCase):
         self.assertRegex(ran.stderr, r"in detail: the first 2,000,000 instructions, then units of 2,000 \(\d+ % of the run\)")
         self.assertRegex(header, r"# zeroskid: in detail = \d+ % of the run\n")
         self.assertIn("# Class: exact, its data sources modelled in units by skylake-server@1\n", header)
+
+    def test_behaviour_that_changes_is_met_wherever_it_lies(self):
+        """A turn as long as the period, long turns, and a slow stretch that comes once: the estimate holds, and is less sure."""
+        units = ["--detail", "sampled", "--units", "2000:2000:16000:16000:48000"]
+
+        def cycles(fast, slow, turns, *options):
+            row = rows(*options, "-e", "cycles", command=tool.guest("fast_and_slow", str(fast), str(slow), str(turns)))["cycles"]
+            return float(row["counter-value"]), row.get("half-width")
+        for fast, slow, turns in ((3998, 1600, 1000), (250_000, 100_000, 16), (5_000_000, 150_000, 1)):
+            with self.subTest(f"{turns} turns"):
+                true, _ = cycles(fast, slow, turns, "--detail", "complete")
+                estimates = [cycles(fast, slow, turns, *units, "--seed", seed) for seed in (1, 2, 3, 4)]
+                for value, half in estimates:
+                    self.assertLess(abs(value - true), 2 * half, (value, half, true))
+                    self.assertTrue(0.002 * true < half < 0.06 * true, (half, true))
+                self.assertLess(sum(abs(value - true) > half for value, half in estimates), 3, estimates)
+        steady, sure = cycles(5_000_000, 1, 1, *units)
+        self.assertLess(sure / steady, 0.7 * half / value, "where nothing changes it is surer")
+
+    def test_several_runs_take_other_units_each(self):
+        once, often = (rows(*SAMPLED, "-e", "cycles", "-r", str(runs))["cycles"] for runs in (1, 8))
+        self.assertNotEqual(once["counter-value"], often["counter-value"])
+        self.assertLess(often["half-width"], 0.7 * once["half-width"])
+
+    def test_units_stay_dense_until_an_error_is_reached(self):
+        thin, dense = (rows(*SAMPLED, *error, "-e", "cycles")["cycles"] for error in ([], ["--error", "0.1%"]))
+        self.assertGreater(dense["detail-percent"], thin["detail-percent"] + 5)
+        said = tool.zeroskid("stat", *SAMPLED, "--error", "20%", "-e", "cycles", *program())
+        self.assertRegex(said.stderr, r"\n# in detail: .*\(\d+ % of the run\); \+- 20 % of cycles: reached; ")
+
+    def test_a_budget_thins_units_out(self):
+        """Nothing is held of the clock but that it is asked."""
+        said = tool.zeroskid("stat", *SAMPLED, "--budget", "2x", "-e", "cycles", *program())
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertRegex(said.stderr, r"\n# in detail: .*; as many as 2 times native allows; ")
+
+    def test_what_cannot_be_asked_of_units_is_refused_by_name(self):
+        for options, message in ((["--budget", "1x"], "--budget 1x: cannot be kept"),
+                                 (["--budget", "x"], "--budget x: not a number of times native"),
+                                 (["--error", "0"], "--error 0: cannot be asked for"),
+                                 (["--error", "2%", "--budget", "3x"], "--error and --budget exclude each other"),
+                                 (["--budget", "3x", "--virtual-time"], "--budget and --virtual-time exclude each other")):
+            ran = tool.zeroskid("stat", "--detail", "sampled", *options, "-e", "cycles", *program())
+            self.assertEqual(ran.returncode, 129, ran.stderr)
+            self.assertIn(f"zeroskid: {message}", ran.stderr)
+        ran = tool.zeroskid("stat", "--detail", "complete", "--budget", "3x", "-e", "cycles", *program())
+        self.assertEqual(ran.returncode, 129, ran.stderr)
+        self.assertIn("zeroskid: --budget 3x: no units are taken\n", ran.stderr)
 
     def test_a_program_that_ends_early_is_complete(self):
         row, whole = (rows(*options, "-e", "cycles", rounds=1)["cycles"] for options in (SAMPLED, ["--detail", "complete"]))

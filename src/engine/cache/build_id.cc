@@ -1,10 +1,11 @@
 #include "engine/cache/build_id.h"
 
 #include <elf.h>
-#include <sys/auxv.h>
 
 #include <cstddef>
 #include <cstring>
+
+#include "base/own_image.h"
 
 namespace zs::engine {
 namespace {
@@ -32,15 +33,9 @@ std::vector<std::uint64_t> build_id_in(const std::byte* notes, std::size_t bytes
 }  // namespace
 
 std::vector<std::uint64_t> own_build_id() {
-  const auto* const headers = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
-  const std::size_t count = getauxval(AT_PHNUM);
-  std::uint64_t base = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (headers[i].p_type == PT_PHDR) base = reinterpret_cast<std::uint64_t>(headers) - headers[i].p_vaddr;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (headers[i].p_type != PT_NOTE) continue;
-    auto id = build_id_in(reinterpret_cast<const std::byte*>(base + headers[i].p_vaddr), headers[i].p_memsz);
+  for (const Elf64_Phdr& part : own_segments()) {
+    if (part.p_type != PT_NOTE) continue;
+    auto id = build_id_in(reinterpret_cast<const std::byte*>(own_bias() + part.p_vaddr), part.p_memsz);
     if (!id.empty()) return id;
   }
   return {};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/start_up.h"
 #include "engine/kernel/robust_list.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
@@ -262,6 +263,7 @@ void Threads::note_forked(std::int32_t pid, std::int32_t shown, const CloneReque
 void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& request) {
   Run& run = parts_.run;
   Thread& thread = *run.thread;
+  populate_code();
   run.lock.reset(thread);
   parts_.futexes.forget_waiters();
   thread.clear_at = 0;

@@ -14,6 +14,7 @@
 
 #include "engine/loader/program.h"
 #include "engine/memory/guest_access.h"
+#include "engine/memory/populate.h"
 #include "engine/memory/real_maps.h"
 #include "engine/raw_syscall.h"
 
@@ -247,6 +248,8 @@ Result<LoadedProgram> load_program(const ProgramPlan& plan, GuestMap& map, int& 
   program.brk_start = map.brk_start();
   program.stack_pointer = map.layout().initial_stack_pointer();
   const std::uint64_t vdso = plan.vdso ? show_vdso(map) : 0;
+  constexpr std::uint64_t kUsedSoon = 4 * kPageSize;  // of the stack
+  populate({program.stack_pointer - kUsedSoon, program.stack_pointer + 1}, Populate::ForWriting);
   if (auto written = write_stack(plan, program, vdso, map.layout()); !written) return written.error();
 
   program.exe_path = path_of(plan.program.fd.get());

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "engine/memory/guest_map.h"
+#include "engine/memory/populate.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -38,6 +39,13 @@ bool advice_changes_contents(int advice) {
     case kPopulateWrite: return true;
     default: return false;
   }
+}
+
+/// As a dynamic loader maps the variables of a library or program, nearly all of which it relocates at once.
+bool is_segment_of_data(const GuestMapping& mapping) {
+  constexpr std::uint64_t kLargest = 64 * kPageSize;
+  return mapping.kind == MapKind::File && !mapping.shared() && mapping.end - mapping.start <= kLargest &&
+         (mapping.prot & kProtections) == (PROT_READ | PROT_WRITE);
 }
 
 /// Shared anonymous memory is a nameless file to the kernel: two mappings of it never merge.
@@ -95,7 +103,10 @@ long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int f
     make_way(wanted.range());
     if ((flags & MAP_FIXED_NOREPLACE) == 0) {
       if (!may_expand(wanted, length - mapped_bytes(wanted.range()))) return -ENOMEM;
-      return map_over(wanted, flags, fd);
+      const AddressRange segment = is_segment_of_data(wanted) ? wanted.range() : AddressRange{};
+      const long result = map_over(wanted, flags, fd);
+      if (!is_error(result) && !segment.empty()) populate(segment, Populate::ForWriting);
+      return result;
     }
     if (!untouched(wanted.range()) || is_engine_range(wanted.range())) return -EEXIST;
     if (!may_expand(wanted, length)) return -ENOMEM;

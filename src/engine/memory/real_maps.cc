@@ -15,7 +15,7 @@ std::string read_whole_file(const char* path) {
   std::string text;
   const long fd = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
   if (is_error(fd)) return text;
-  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  constexpr std::size_t kPiece = std::size_t{8} << 10;
   for (std::size_t used = 0;;) {
     text.resize(used + kPiece);
     const long got = raw_syscall(SYS_read, fd, text.data() + used, kPiece);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "engine/translate/context.h"
@@ -143,7 +144,6 @@ void BlockLinker::add_indirect_entry(std::uint32_t index) {
   if (window_.direct_covers(block.pc)) {
     // Most code runs once or twice, and to touch a page of the table costs as much as some visits.
     constexpr unsigned kFewestMeetings = 5;
-    if (!window_.direct_is_touched(block.pc)) restore_entries_around(block.pc);
     if (!window_.direct_is_touched(block.pc) && ++block.met_indirectly < kFewestMeetings) return;
     if (block.direct_entry == 0) {
       if (nearly_full()) return;
@@ -159,17 +159,17 @@ void BlockLinker::add_indirect_entry(std::uint32_t index) {
   emit_hashed_entry(block);
 }
 
-// Those on the same page of the table that a former process had: to touch the page is what costs.
-void BlockLinker::restore_entries_around(std::uint64_t pc) {
+void BlockLinker::restore_entries(AddressRange code) {
   const auto targets = store_.stored().targets();
   const auto pc_of = [this](std::uint32_t index) { return store_.block(index).pc; };
-  const std::uint64_t first = pc & ~(Window::kDirectPage - 1);
-  for (auto at = std::ranges::lower_bound(targets, first, {}, pc_of);
-       at != targets.end() && pc_of(*at) < first + Window::kDirectPage; ++at) {
+  std::vector<Window::DirectEntry> entries;
+  for (auto at = std::ranges::lower_bound(targets, code.start, {}, pc_of); at != targets.end() && pc_of(*at) < code.end;
+       ++at) {
     const Block& block = store_.block(*at);
-    if (block.direct_entry != 0 && store_.at(block.pc, Variant::Full) == *at)
-      window_.set_direct(block.pc, block.direct_entry, stubs_.direct_miss);
+    if (block.direct_entry != 0 && window_.direct_covers(block.pc) && store_.at(block.pc, Variant::Full) == *at)
+      entries.push_back({block.pc, block.direct_entry});
   }
+  window_.set_direct(entries, stubs_.direct_miss);
 }
 
 void BlockLinker::add_near_entry(std::uint32_t index) {

@@ -45,6 +45,8 @@ class BlockLinker {
   // ---- indirect branches
   /// Lets those of Variant::Full find `block`, which is of that variant, without C++ from now on.
   void add_indirect_entry(std::uint32_t block);
+  /// The same for all blocks of a snapshot, made of that code, that indirect branches of a former process have found.
+  void restore_entries(AddressRange code);
   /// The same for blocks of Variant::Near or Logged, which indirect branches of their like find.
   void add_near_entry(std::uint32_t block);
   /// The block that holds `cache_pc` looks up a target that the direct table does not cover: it is killed, and made
@@ -76,7 +78,6 @@ class BlockLinker {
   void add_incoming(std::uint32_t exit_id, std::uint32_t block);
   void unlink_incoming(Block& block);
   void unlink_exits(const Block& block);
-  void restore_entries_around(std::uint64_t pc);
   void emit_hashed_entry(Block& block);
   static void disable_hashed_entry(const Block& block);
 

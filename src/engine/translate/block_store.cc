@@ -163,8 +163,10 @@ void BlockStore::save(SnapshotWriter& out, SnapshotFacts& facts) const {
 }
 
 bool BlockStore::restore(const Snapshot& from, const SnapshotFacts& facts, const FilledCode& code) {
-  if (!from.put(Part::Blocks, blocks_) || !from.put(Part::Exits, exits_) || !from.put(Part::Metas, metas_) ||
-      !from.put(Part::Order, common_blocks_) || !from.put(Part::NearOrder, near_blocks_))
+  // Links between modules are made anew, in blocks and exits here and there.
+  if (!from.put(Part::Blocks, blocks_, Populate::ForWriting) || !from.put(Part::Exits, exits_, Populate::ForWriting) ||
+      !from.put(Part::Metas, metas_) || !from.put(Part::Order, common_blocks_) ||
+      !from.put(Part::NearOrder, near_blocks_))
     return false;
   if (blocks_.empty() || exits_.size() < kFirstKept || metas_.size() < kOnceMetas) return false;
   if (common_blocks_.size() + near_blocks_.size() != blocks_.size()) return false;

@@ -2,11 +2,14 @@
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
+#include "engine/memory/populate.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -138,6 +141,29 @@ void Window::set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t mis
   *direct_slot(pc) = entry;
 }
 
+// The kernel writes the first entry of each page that is not touched yet: a call for hundreds of them, and no fault.
+// Where it may not, the stores behind that do the same one by one.
+void Window::set_direct(std::span<const DirectEntry> entries, std::uint64_t miss) {
+  constexpr std::size_t kAtOnce = 512;
+  std::array<iovec, kAtOnce> from, to;
+  std::size_t pages = 0;
+  const auto touch = [&] {
+    if (pages != 0)
+      raw_syscall(SYS_process_vm_writev, raw_syscall(SYS_getpid), from.data(), pages, to.data(), pages, 0L);
+    pages = 0;
+  };
+  for (const DirectEntry& each : entries) {
+    expect_direct(each.pc, miss);
+    if (direct_is_touched(each.pc)) continue;
+    touch_direct(each.pc);
+    from[pages] = {const_cast<std::uint64_t*>(&each.entry), sizeof each.entry};
+    to[pages] = {direct_slot(each.pc), sizeof each.entry};
+    if (++pages == kAtOnce) touch();
+  }
+  touch();
+  for (const DirectEntry& each : entries) *direct_slot(each.pc) = each.entry;
+}
+
 void Window::clear_direct(std::uint64_t pc, std::uint64_t miss) {
   if (direct_is_touched(pc)) *direct_slot(pc) = miss;
 }
@@ -168,8 +194,8 @@ void Window::map_alias(const View& view) {
   CHECK(fd >= 0);
   CHECK(raw_syscall(SYS_ftruncate, fd, kAliasUnit) == 0);
   for (std::uint64_t at = view.trace; at < view.trace_end; at += kAliasUnit) {
-    const long result =
-        raw_syscall(SYS_mmap, static_cast<long>(at), kAliasUnit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    const long result = raw_syscall(SYS_mmap, static_cast<long>(at), kAliasUnit, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
     CHECK(result == static_cast<long>(at));
   }
   raw_syscall(SYS_close, fd);
@@ -189,6 +215,7 @@ void Window::grow_budget_view() {
                                     MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<long>(at));
     if (result != static_cast<long>(at)) return;  // no more mappings for this process: it stays as it is
   }
+  populate({from, view_.trace}, Populate::ForWriting);
   view_.trace = from;
 }
 

@@ -70,6 +70,12 @@ class Window {
     return direct_is_touched(pc) && *direct_slot(pc) == entry;
   }
   void set_direct(std::uint64_t pc, std::uint64_t entry, std::uint64_t miss);
+  /// From `pc`, which the table covers, indirect branches go on at `entry`.
+  struct DirectEntry {
+    std::uint64_t pc, entry;
+  };
+  /// The same of many, by ascending pc.
+  void set_direct(std::span<const DirectEntry> entries, std::uint64_t miss);
   void clear_direct(std::uint64_t pc, std::uint64_t miss);
   /// Every page goes back to "miss", or to zero, which a jump through it shows as a fault at address 0.
   void forget_direct();

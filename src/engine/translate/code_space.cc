@@ -26,6 +26,7 @@ bool CodeSpace::restore(const Snapshot& from) {
   if (!fits(Part::HotCode, room.hot) || !fits(Part::ColdCode, room.cold) || !fits(Part::NearCode, room.near))
     return false;
   constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
+  populate({room.hot.start, room.hot.start + from.bytes(Part::HotCode)}, Populate::ForWriting);
   if (!from.read(Part::HotCode, reinterpret_cast<void*>(room.hot.start)) ||
       !from.map(Part::ColdCode, reinterpret_cast<void*>(room.cold.start), kAll) ||
       !from.map(Part::NearCode, reinterpret_cast<void*>(room.near.start), kAll))

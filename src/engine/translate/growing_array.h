@@ -1,6 +1,7 @@
-// An array that reserves address space for its usual size and grows into it, so that growing copies nothing. A small program pays small pages, one
-// by one; what lies beyond the first two mebibytes comes in large pages, where the kernel has some: a fault for 512 of them. What it holds can be
-// put into its place from outside: read there, or mapped over it (place()).
+// An array that reserves address space for its usual size and grows into it, so that growing copies nothing. Its
+// pages come some at a time, before they are touched (populate.h); what lies beyond the first two mebibytes comes in
+// large pages, where the kernel has some. What it holds can be put into its place from outside: read there, or mapped
+// over it (place()).
 #pragma once
 
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "engine/memory/layout.h"
+#include "engine/memory/populate.h"
 
 namespace zs::engine {
 
@@ -41,11 +43,11 @@ class GrowingArray {
   const T& back() const { return data_[size_ - 1]; }
 
   T& emplace_back() {
-    if (size_ == capacity_) grow(size_ + 1);
+    if (size_ == ready_) make_ready(size_ + 1);
     return *new (&data_[size_++]) T{};
   }
   void push_back(const T& value) {
-    if (size_ == capacity_) grow(size_ + 1);
+    if (size_ == ready_) make_ready(size_ + 1);
     data_[size_++] = value;
   }
   void reserve(std::size_t capacity) {
@@ -53,11 +55,12 @@ class GrowingArray {
   }
   void assign(std::size_t size, const T& value) {
     reserve(size);
+    if (size > ready_) make_ready(size);
     std::fill_n(data_, size, value);
     size_ = size;
   }
   void resize(std::size_t size) {
-    if (size > capacity_) grow(size);
+    if (size > ready_) make_ready(size);
     for (std::size_t i = size_; i < size; ++i) new (&data_[i]) T{};
     size_ = size;
   }
@@ -65,21 +68,34 @@ class GrowingArray {
   void swap(GrowingArray& other) {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(ready_, other.ready_);
     std::swap(capacity_, other.capacity_);
   }
 
-  /// Room for `size` elements, which the array holds from now on and the caller fills. returns where they lie: at the start of a page, and the whole
-  /// of the page in which they end is the array's
+  /// Room for `size` elements, which the array holds from now on and the caller fills. returns where they lie: at the
+  /// start of a page, and the whole of the page in which they end is the array's
   T* place(std::size_t size) {
     if (size >= capacity_) reserve(2 * size + 1);
     size_ = size;
+    ready_ = std::max(ready_, std::min(capacity_, bytes(size) / sizeof(T)));
     return data_;
   }
 
  private:
   static std::size_t bytes(std::size_t capacity) { return page_up(capacity * sizeof(T)); }
 
-  void grow(std::size_t size) { move_to(std::max(size, 2 * capacity_)); }
+  /// Of pages that come at once: half as many as there are, within these.
+  static constexpr std::size_t kFewestBytes = std::size_t{16} << 10, kMostBytes = std::size_t{512} << 10;
+
+  /// Room for `size` elements, more than are ready, and pages for some more.
+  void make_ready(std::size_t size) {
+    if (size > capacity_) move_to(std::max(size, 2 * capacity_));
+    const std::size_t from = page_up(ready_ * sizeof(T)), step = std::clamp(from / 2, kFewestBytes, kMostBytes);
+    const std::size_t to = std::min(bytes(capacity_), page_up(std::max(size * sizeof(T), from + step)));
+    const auto begin = reinterpret_cast<std::uint64_t>(data_);
+    if (to > from) populate({begin + from, begin + to}, Populate::ForWriting);
+    ready_ = std::min(capacity_, to / sizeof(T));
+  }
 
   void move_to(std::size_t capacity) {
     void* const at =
@@ -88,9 +104,13 @@ class GrowingArray {
     const auto begin = reinterpret_cast<std::uint64_t>(at), end = begin + bytes(capacity);
     const std::uint64_t large = (begin + 2 * kHugePageSize - 1) & ~(kHugePageSize - 1);
     if (large < end) madvise(reinterpret_cast<void*>(large), end - large, MADV_HUGEPAGE);
-    if (size_ != 0) std::memcpy(at, data_, size_ * sizeof(T));
+    if (size_ != 0) {
+      populate({begin, begin + size_ * sizeof(T)}, Populate::ForWriting);
+      std::memcpy(at, data_, size_ * sizeof(T));
+    }
     release();
     data_ = static_cast<T*>(at);
+    ready_ = std::min(capacity, bytes(size_) / sizeof(T));
     capacity_ = capacity;
   }
   void release() {
@@ -98,7 +118,7 @@ class GrowingArray {
   }
 
   T* data_ = nullptr;
-  std::size_t size_ = 0, capacity_ = 0;
+  std::size_t size_ = 0, ready_ = 0, capacity_ = 0;  // ready: elements whose pages are there
 };
 
 }  // namespace zs::engine

@@ -109,15 +109,15 @@ bool Snapshot::read(Part part, void* at) const {
   return read_all(fd_, at, place.bytes, place.offset) && is_sound(part, at);
 }
 
-bool Snapshot::map(Part part, void* at, int protection) const {
+bool Snapshot::map(Part part, void* at, int protection, Populate how) const {
   const Place& place = places_[static_cast<std::size_t>(part)];
   if (place.bytes == 0) return true;
   const std::uint64_t mapped = page_up(place.bytes);
   const long result =
       raw_syscall(SYS_mmap, at, mapped, protection, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd_, place.offset);
   if (is_error(result)) return false;
-  constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14: all at once, not fault by fault
-  raw_syscall(SYS_madvise, at, mapped, kPopulateRead);
+  const auto begin = reinterpret_cast<std::uint64_t>(at);
+  populate({begin, begin + mapped}, how);
   return is_sound(part, at);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/memory/populate.h"
 #include "engine/translate/growing_array.h"
 
 namespace zs::engine {
@@ -91,11 +92,12 @@ class Snapshot {
   /// returns whether it is there, as it was written
   bool read(Part part, void* at) const;
   /// The same, as a private mapping of the file over whole pages from `at` on: a page that nobody writes is shared with others.
-  bool map(Part part, void* at, int protection) const;
+  /// how  what will happen to most of its pages
+  bool map(Part part, void* at, int protection, Populate how = Populate::ForReading) const;
   template <typename T>
-  bool put(Part part, GrowingArray<T>& array) const {
+  bool put(Part part, GrowingArray<T>& array, Populate how = Populate::ForReading) const {
     const auto elements = count<T>(part);
-    return elements && map(part, array.place(*elements), PROT_READ | PROT_WRITE);
+    return elements && map(part, array.place(*elements), PROT_READ | PROT_WRITE, how);
   }
   template <typename T>
   bool read(Part part, std::vector<T>& values) const {

@@ -4,9 +4,23 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/own_image.h"
+#include "engine/memory/populate.h"
 #include "engine/translate/snapshot_check.h"
 
 namespace zs::engine {
+namespace {
+
+/// All pages of the program that are looked at soon, and the few between them.
+void populate_code(std::span<const StoredPage> pages) {
+  constexpr std::uint64_t kFew = 16;
+  for (std::size_t first = 0, next = 1; first < pages.size(); first = next++) {
+    while (next < pages.size() && pages[next].page - pages[next - 1].page <= kFew) ++next;
+    populate({pages[first].page * kPageSize, (pages[next - 1].page + 1) * kPageSize}, Populate::ForReading);
+  }
+}
+
+}  // namespace
 
 Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
                        std::span<const std::uint32_t> units, const TranslationOptions& options)
@@ -124,8 +138,12 @@ std::vector<std::uint64_t> Translator::key() const {
       stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const arch::EventMeaning& meaning = lanes_[lane];
-    key.insert(key.end(), {reinterpret_cast<std::uint64_t>(meaning.count), meaning.memory, meaning.addresses,
-                           reinterpret_cast<std::uint64_t>(meaning.of_signals), units_[lane]});
+    // Functions of this program, wherever it lies.
+    const auto function = [](auto* address) {
+      return address == nullptr ? 0 : reinterpret_cast<std::uint64_t>(address) - own_bias();
+    };
+    key.insert(key.end(), {function(meaning.count), meaning.memory, meaning.addresses, function(meaning.of_signals),
+                           units_[lane]});
   }
   return key;
 }
@@ -152,9 +170,11 @@ void Translator::wake(AddressRange code, CodePages& pages, bool checks) {
         !code.contains(AddressRange{module.first_page * kPageSize, module.end_page * kPageSize}))
       continue;
     stored.wake(number);
+    populate_code(stored.pages_of(number));
     for (const StoredPage& page : stored.pages_of(number)) {
       if (pages.hash(page.page) != page.hash) invalidate(page.page * kPageSize, (page.page + 1) * kPageSize);
     }
+    linker_.restore_entries({module.first_page * kPageSize, module.end_page * kPageSize});
     if (checks) check(static_cast<std::uint16_t>(number));
   }
 }

@@ -2,13 +2,13 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "base/own_image.h"
 #include "engine/raw_syscall.h"
 #include "engine/translate/code_cache.h"
 
@@ -37,16 +37,8 @@ constexpr Kind kKinds[] = {
 
 /// Where `address`, which belongs to this program's image, is in its file; -1: nowhere.
 long file_offset(const void* address) {
-  const auto* const headers = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
-  const std::size_t count = getauxval(AT_PHNUM);
-  if (headers == nullptr) return -1;
-  std::uint64_t base = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (headers[i].p_type == PT_PHDR) base = reinterpret_cast<std::uint64_t>(headers) - headers[i].p_vaddr;
-  }
-  const std::uint64_t linked_at = reinterpret_cast<std::uint64_t>(address) - base;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Elf64_Phdr& part = headers[i];
+  const std::uint64_t linked_at = reinterpret_cast<std::uint64_t>(address) - own_bias();
+  for (const Elf64_Phdr& part : own_segments()) {
     if (part.p_type == PT_LOAD && linked_at >= part.p_vaddr && linked_at - part.p_vaddr < part.p_filesz)
       return static_cast<long>(linked_at - part.p_vaddr + part.p_offset);
   }

@@ -56,6 +56,7 @@ struct Contention {
   std::uint64_t grace_until = 0;  // until then those that held the line before still do
   CoreMask grace_readers = 0;
   CoreMask grace_writer = 0;  // the one among them that owned it
+  std::uint64_t transfers = 0;
 };
 
 class ContendedLines {
@@ -72,6 +73,12 @@ class ContendedLines {
     return nullptr;
   }
 
+  /// How often a write has moved the line since it was forgotten.
+  std::uint64_t transfers(Line line) const {
+    const Contention* const found = lines_.find(line);
+    return found == nullptr ? 0 : found->transfers;
+  }
+
   /// A write moves the line at `now`, taking `latency`. Returns when it arrives.
   std::uint64_t transfer(Line line, std::uint64_t now, std::uint32_t latency, const Holders& before) {
     Contention& contention = lines_[line];
@@ -81,6 +88,7 @@ class ContendedLines {
     contention.grace_until = start + latency / 2;
     contention.grace_readers = before.sharers;
     contention.grace_writer = before.exclusive ? before.sharers : 0;
+    ++contention.transfers;
     return contention.busy_until;
   }
 

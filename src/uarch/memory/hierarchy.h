@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "uarch/cache/line.h"
+#include "uarch/coherence/sharing_log.h"
 #include "uarch/memory/memory_system.h"
 #include "uarch/memory/paging.h"
 #include "uarch/tlb/lru_table.h"
@@ -216,6 +217,7 @@ class Hierarchy final : public Paging<Parts> {
   using MemorySystem::filters_;
   using MemorySystem::forwarding_;
   using MemorySystem::kNone;
+  using MemorySystem::sharing_;
   using typename Base::Arrival;
   using typename Base::Core;
   using typename Base::L1;
@@ -403,6 +405,50 @@ class Hierarchy final : public Paging<Parts> {
   template <Use kUse>
   [[gnu::always_inline]] Outcome use_lines(unsigned core, const Access& access, const Translated& first,
                                            std::uint64_t start, const Looked& looked) {
+    if (sharing_ != nullptr && several_) [[unlikely]]
+      return use_and_note<kUse>(core, access, first, start, looked);
+    return use_unnoted<kUse>(core, access, first, start, looked);
+  }
+  /// The same, and the log hears of it if cores fight over its lines.
+  template <Use kUse>
+  [[gnu::noinline]] Outcome use_and_note(unsigned core, const Access& access, const Translated& first,
+                                         std::uint64_t start, const Looked& looked) {
+    const auto line_at = [this](std::uint64_t linear) {
+      return line_of(pages_.translate(linear >> kPageBits).frame, linear >> kLineBits);
+    };
+    const std::uint64_t last = access.linear + access.bytes - 1;
+    const std::uint64_t next = (access.linear | (kLineBytes - 1)) + 1;  // of the line behind the first
+    const bool split = next <= last;
+    const std::uint64_t before = contended_.transfers(line_of(first.frame, access.linear >> kLineBits));
+    const std::uint64_t before_next = split ? contended_.transfers(line_at(next)) : 0;
+    const Outcome outcome = use_unnoted<kUse>(core, access, first, start, looked);
+    if (!contended_.any(start)) return outcome;
+    const auto note = [&](std::uint64_t linear, std::uint64_t bytes, std::uint64_t transfers) {
+      const Line line = line_at(linear);
+      if (contended_.find(line, start) == nullptr) return;
+      const bool moved = contended_.transfers(line) != transfers;
+      const std::uint32_t l1_cycles = parameters_.l1d.load_to_use_cycles;
+      const Source source = outcome.source;
+      constexpr std::uint8_t kAccess = kUse == Use::Store  ? kWrites
+                                       : kUse == Use::Load ? kReads
+                                                           : kReads | kWrites | kLocks;
+      sharing_->accessed(core, {.linear = linear,
+                                .now = access.now,
+                                .instruction = std::uint64_t{access.instruction_high} << 32 | access.instruction,
+                                .waited = outcome.latency > l1_cycles ? outcome.latency - l1_cycles : 0,
+                                .bytes = static_cast<std::uint8_t>(bytes),
+                                .access = kAccess,
+                                .fetched = source != Source::L1 && source != Source::FillBuffer,
+                                .handed_over = moved,
+                                .hitm = kUse != Use::Store && source == Source::L3Hitm && moved});
+    };
+    note(access.linear, std::min(last + 1, next) - access.linear, before);
+    if (split) note(next, std::min<std::uint64_t>(last + 1 - next, kLineBytes), before_next);
+    return outcome;
+  }
+  template <Use kUse>
+  [[gnu::always_inline]] Outcome use_unnoted(unsigned core, const Access& access, const Translated& first,
+                                             std::uint64_t start, const Looked& looked) {
     if (looked.knows_slot) {
       const Used used = this->template use_slot<kUse>(core, looked.slot, nullptr, looked.line, access.linear, start,
                                                       access.instruction);

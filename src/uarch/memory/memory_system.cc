@@ -71,7 +71,8 @@ MemorySystem::MemorySystem(const MemoryParameters& parameters, const MemoryOptio
     : own_counts_(options.cores),
       l1_cycles_(parameters.l1d.load_to_use_cycles),
       forwarding_(parameters),
-      store_buffer_(options.store_buffer && inline_path) {
+      store_buffer_(options.store_buffer && inline_path),
+      sharing_(options.sharing) {
   CHECK(inconsistency(parameters) == nullptr);
   CHECK(options.cores >= 1 && options.cores <= kMaxCores, options.cores);
   for (unsigned core = 0; core < options.cores; ++core) filters_.emplace_back(parameters, core);

@@ -32,6 +32,8 @@ namespace zs::uarch {
 using arch::CoreSignal;
 using arch::CoreSignals;
 
+class SharingLog;
+
 /// Where a load's data really was; see CoreSignal for the retired-load events.
 enum class Source : std::uint8_t {
   L1,
@@ -63,6 +65,8 @@ struct Access {
   std::uint64_t retires = 0;                   // of a store: everything older is complete
   std::uint64_t ready = 0;                     // of a store: its data is known
   std::uint16_t place = 0;                     // how its address is written, as InstructionShape has it
+  std::uint16_t instruction_high =
+      0;  // bits 32 to 47 of its instruction's address, of which `instruction` has the lower
 };
 
 /// What a store that hits tells the store buffer, as Access has it.
@@ -98,6 +102,8 @@ struct MemoryOptions {
   bool prefetch = true;      // the hardware prefetchers
   // Only units of the program are told of, and of what lies between some lines (arch::LineSample).
   bool sampled = false;
+  // Keeps what cores do to lines that they fight over; null: nobody does. It must outlive the memory system.
+  SharingLog* sharing = nullptr;
   // true: also while only one core has done anything, when nobody can tell; for tests.
   bool directory_from_start = false;
 };
@@ -254,6 +260,8 @@ class MemorySystem {
 
   /// Whether cores fight over the line at `linear`: the caller lets the core with the lowest clock go first.
   virtual bool is_contended(std::uint64_t linear, std::uint64_t now) = 0;
+  /// MemoryOptions::sharing.
+  SharingLog* sharing() const { return sharing_; }
   /// Whether any line is.
   virtual bool any_contended(std::uint64_t now) const = 0;
 
@@ -427,6 +435,7 @@ class MemorySystem {
   std::uint32_t l1_cycles_;
   ForwardingTimes forwarding_;
   bool store_buffer_;
+  SharingLog* sharing_;
 };
 
 }  // namespace zs::uarch

@@ -20,6 +20,7 @@ class ModelledMachine::Impl {
   virtual ~Impl() = default;
   virtual std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) = 0;
   virtual unsigned cores() const = 0;
+  virtual SharingLog* sharing() = 0;
   virtual SimulationWork work() const = 0;
 };
 
@@ -37,10 +38,12 @@ class MachineOf final : public ModelledMachine::Impl {
       : model_(as_asked(model, options)),
         book_(model_, std::is_same_v<Clock, BoundClock> ? TimingDetail::Bounds : TimingDetail::All, options.kept_bytes),
         seed_(options.seed),
+        sharing_(options.logs_sharing ? std::make_unique<SharingLog>() : nullptr),
         memory_(MemorySystem::make(model.memory, {.cores = options.cores,
                                                   .seed = options.seed,
                                                   .store_buffer = options.depth == Depth::Full,
-                                                  .sampled = options.sampled})) {
+                                                  .sampled = options.sampled,
+                                                  .sharing = sharing_.get()})) {
     const std::size_t share = options.code_bytes / options.cores;
     const std::size_t code_bytes = std::max(share, std::min(options.code_bytes, MachineOptions::kLeastCode));
     for (unsigned core = 0; core < options.cores; ++core) {
@@ -52,9 +55,10 @@ class MachineOf final : public ModelledMachine::Impl {
   std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) override {
     const unsigned where = core ? *core : std::exchange(next_, (next_ + 1) % cores());
     CHECK(where < cores_.size(), where);
-    return std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[where], *weaver_, seed_ + threads_++);
+    return std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[where], *weaver_, threads_++, seed_);
   }
   unsigned cores() const override { return static_cast<unsigned>(cores_.size()); }
+  SharingLog* sharing() override { return sharing_.get(); }
   SimulationWork work() const override {
     SimulationWork all;
     for (const auto& core : cores_) all += core->work_so_far();
@@ -66,6 +70,7 @@ class MachineOf final : public ModelledMachine::Impl {
   CodeBook book_;
   std::uint64_t seed_;
   std::uint64_t threads_ = 0;  // so far
+  std::unique_ptr<SharingLog> sharing_;
   std::unique_ptr<MemorySystem> memory_;
   std::vector<std::unique_ptr<PlayedCore<Clock>>> cores_;
   std::unique_ptr<Weaver<Clock>> weaver_;
@@ -102,6 +107,7 @@ std::unique_ptr<arch::CoreFeed> ModelledMachine::attach_thread(std::optional<uns
   return impl_->attach(core);
 }
 unsigned ModelledMachine::cores() const { return impl_->cores(); }
+SharingLog* ModelledMachine::sharing() { return impl_->sharing(); }
 SimulationWork ModelledMachine::work() const { return impl_->work(); }
 
 }  // namespace zs::uarch

@@ -13,6 +13,7 @@
 
 #include "arch/core_feed.h"
 #include "arch/core_signals.h"
+#include "uarch/coherence/sharing_log.h"
 #include "uarch/core_model.h"
 #include "uarch/replay/simulation_work.h"
 
@@ -36,6 +37,7 @@ struct MachineOptions {
   // then their cores play side by side, the one with the lowest clock first, each up to so many cycles ahead, and in the order
   // of their clocks where they fight over a line.
   std::uint64_t weave_cycles = 0;
+  bool logs_sharing = false;  // what cores do to lines that they fight over is kept
   // At the depth Fast: of all cores together, but no less than kLeastCode for each, for code that plays paths (path_code.h); 0: all
   // are played by hand, which gives the same.
   std::size_t code_bytes = std::size_t{32} << 20;
@@ -63,6 +65,8 @@ class ModelledMachine {
   std::unique_ptr<arch::CoreFeed> attach_thread(std::optional<unsigned> core = {});
 
   unsigned cores() const;
+  /// MachineOptions::logs_sharing; its threads are numbered in the order in which they were attached. null: nothing is kept
+  SharingLog* sharing();
   /// Of all cores so far.
   SimulationWork work() const;
 

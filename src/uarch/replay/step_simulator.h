@@ -123,7 +123,8 @@ class StepSimulator {
             core_.clock.start_cycle(),
             core_.clock.retired_cycle(),
             ready_of(step),
-            step.place};
+            step.place,
+            static_cast<std::uint16_t>(step.at >> 32)};
   }
   SlotCause level_of(const Outcome& outcome) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "uarch/coherence/sharing_log.h"
 #include "uarch/replay/weaver.h"
 
 namespace zs::uarch {
@@ -42,8 +43,10 @@ const arch::SignalSet kCountedLate = [] {
 
 template <typename Clock>
 ThreadPlayer<Clock>::ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
-                                  Weaver<Clock>& weaver, std::uint64_t seed)
-    : CodeSimulator<Clock>(model, book, memory, core, seed), weaver_(weaver) {
+                                  Weaver<Clock>& weaver, std::uint64_t number, std::uint64_t seed)
+    : CodeSimulator<Clock>(model, book, memory, core, seed + number),
+      weaver_(weaver),
+      number_(static_cast<std::uint16_t>(number)) {
   weaver_.attached(*this);
 }
 
@@ -72,6 +75,7 @@ void ThreadPlayer<Clock>::take_over() {
   core_.owner = this;
   core_.clock.switch_to(account_);
   memory_.count_into(core_.number, &signals_);
+  if (SharingLog* const sharing = memory_.sharing()) sharing->set_thread(core_.number, number_);
 }
 
 /// The block that is open ends here: another thread has the core next.

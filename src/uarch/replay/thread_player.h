@@ -34,9 +34,10 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::kTimed;
   using StepSimulator<Clock>::tell;
 
-  /// seed  of which loads the load-latency facility tags
+  /// number  of threads attached before
+  /// seed    with it: of which loads the load-latency facility tags
   ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
-               Weaver<Clock>& weaver, std::uint64_t seed);
+               Weaver<Clock>& weaver, std::uint64_t number, std::uint64_t seed);
   ~ThreadPlayer() override;
   ThreadPlayer(const ThreadPlayer&) = delete;
   ThreadPlayer& operator=(const ThreadPlayer&) = delete;
@@ -139,6 +140,7 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   bool asks_for_steps() const { return !taken_.empty() || watches_retirement_; }
 
   Weaver<Clock>& weaver_;
+  const std::uint16_t number_;
 };
 
 }  // namespace zs::uarch

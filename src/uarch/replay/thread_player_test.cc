@@ -41,7 +41,7 @@ class ThreadPlayerTest : public testing::Test {
     weaver_ = std::make_unique<Weaver<Clock>>(cores_, quantum);
     for (std::size_t i = 0; i < threads; ++i)
       players_.push_back(
-          std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[i % cores], *weaver_, 1 + i));
+          std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[i % cores], *weaver_, i, 1));
   }
   void TearDown() override { players_.clear(); }
 

@@ -1,0 +1,75 @@
+#include "base/start_up.h"
+
+#include <elf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/own_image.h"
+
+extern "C" void zs_populate_image();
+
+namespace zs {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+/// source: madvise(2), Linux 5.14. Older kernels know neither, and pages come fault by fault.
+enum class Populate : long { ForReading = 22, ForWriting = 23 };
+
+// Neither libc nor its thread-local variables are there at zs_start.
+void populate(std::uint64_t start, std::uint64_t end, Populate how) {
+  start &= ~(kPage - 1);
+  long result;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(SYS_madvise), "D"(start), "S"(end - start), "d"(static_cast<long>(how))
+               : "rcx", "r11", "memory");
+}
+
+void populate_segments(std::uint32_t flags, Populate how) {
+  const std::uint64_t bias = own_bias();
+  for (const Elf64_Phdr& it : own_segments()) {
+    const std::uint64_t start = it.p_vaddr + bias;
+    if (it.p_type == PT_LOAD && (it.p_flags & PF_W) == flags) populate(start, start + it.p_memsz, how);
+  }
+}
+
+}  // namespace
+
+void populate_code() { populate_segments(0, Populate::ForReading); }
+
+void populate_heap() {
+  void* volatile first = std::malloc(1);
+  const auto start = reinterpret_cast<std::uint64_t>(first), end = reinterpret_cast<std::uint64_t>(sbrk(0));
+  constexpr std::uint64_t kMost = std::uint64_t{256} << 10;
+  if (start < end && end - start < kMost) populate(start, end, Populate::ForWriting);
+  std::free(first);
+}
+
+}  // namespace zs
+
+void zs_populate_image() {
+  zs::populate_code();
+  zs::populate_segments(PF_W, zs::Populate::ForWriting);
+}
+
+// The registers and the stack are as the kernel or the dynamic loader left them when C's own entry begins.
+asm(R"(
+  .text
+  .globl zs_start
+  .type zs_start, @function
+zs_start:
+  push %rdx
+  push %rdi
+  mov %rsp, %rbp
+  and $-16, %rsp
+  call zs_populate_image
+  mov %rbp, %rsp
+  pop %rdi
+  pop %rdx
+  xor %ebp, %ebp
+  jmp _start
+  .size zs_start, . - zs_start
+)");

@@ -1,1 +1,0 @@
-target_link_libraries(zs_isa PUBLIC Zydis::Zydis)

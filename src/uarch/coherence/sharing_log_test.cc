@@ -1,0 +1,119 @@
+#include "uarch/coherence/sharing_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace zs::uarch {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::uint64_t kLine = 0x10000;
+
+SharedAccess access(std::uint64_t linear, std::uint8_t how, std::uint64_t now, bool handed_over) {
+  return {.linear = linear,
+          .now = now,
+          .instruction = 0x401000 + linear,
+          .waited = handed_over ? 170U : 0,
+          .bytes = 8,
+          .access = how,
+          .fetched = handed_over,
+          .handed_over = handed_over,
+          .hitm = handed_over && how == kReads};
+}
+
+/// Two threads on two cores take a line from each other so often: one writes at `written`, the other reads at `read`.
+void fight(SharingLog& log, std::uint64_t written, std::uint64_t read, int times) {
+  log.set_thread(0, 0);
+  log.set_thread(1, 1);
+  for (int i = 0; i < times; ++i) {
+    const std::uint64_t now = 1000 * static_cast<std::uint64_t>(i);
+    log.accessed(0, access(written, kWrites, now, true));
+    log.accessed(0, access(written, kWrites, now + 10, false));
+    log.accessed(1, access(read, kReads, now + 500, true));
+  }
+}
+
+TEST(SharingLog, AHandOverIsMeantWhereTheOneThatTakesTheLineUsesWhatTheOtherWrote) {
+  SharingLog apart, same, reaching_over;
+  fight(apart, kLine, kLine + 8, 100);
+  fight(same, kLine, kLine, 100);
+  fight(reaching_over, kLine, kLine + 4, 100);
+  ASSERT_THAT(apart.lines(), SizeIs(1));
+  EXPECT_EQ(apart.lines()[0].hand_overs, 200U);
+  EXPECT_EQ(apart.lines()[0].meant, 0U);
+  EXPECT_EQ(apart.lines()[0].hitm, 100U);
+  EXPECT_EQ(apart.lines()[0].unknown, 1U);
+  EXPECT_EQ(same.lines()[0].meant, 199U);
+  EXPECT_EQ(reaching_over.lines()[0].meant, 199U);
+}
+
+TEST(SharingLog, AStintHoldsWhatAThreadDidUntilItHadToFetchTheLineAgain) {
+  SharingLog log;
+  fight(log, kLine, kLine + 8, 2);
+  const LineLog line = log.lines().at(0);
+  ASSERT_THAT(line.stints, SizeIs(4));
+  EXPECT_EQ(line.stints[0].begin, 0U);
+  EXPECT_EQ(line.stints[0].end, 10U);
+  EXPECT_EQ(line.stints[0].waited, 170U);
+  EXPECT_EQ(line.parts[line.stints[0].first_part].count, 2U);
+  EXPECT_EQ(line.stints[1].thread, 1U);
+  ASSERT_THAT(line.uses, SizeIs(2));
+  EXPECT_EQ(line.uses[0].accesses, 4U);
+  EXPECT_TRUE(line.uses[1].reads());
+}
+
+TEST(SharingLog, ALineBeyondItsRoomIsCountedAndSaysSo) {
+  SharingLog log({.stints_of_line = 10});
+  fight(log, kLine, kLine + 8, 100);
+  const LineLog line = log.lines().at(0);
+  EXPECT_EQ(line.hand_overs, 200U);
+  EXPECT_THAT(line.stints, SizeIs(10));
+  EXPECT_EQ(line.stints_left_out, 190U);
+}
+
+TEST(SharingLog, OfManyLinesTheHeavyOnesStay) {
+  SharingLog log({.lines = 8});
+  fight(log, kLine, kLine + 8, 50);
+  for (std::uint64_t other = 1; other < 100; ++other) fight(log, kLine + 64 * other, kLine + 64 * other + 8, 1);
+  ASSERT_FALSE(log.lines().empty());
+  EXPECT_LE(log.lines().size(), 8U);
+  EXPECT_EQ(log.lines()[0].linear, kLine);
+  std::uint64_t all = log.hand_overs_left_out();
+  for (const LineLog& line : log.lines()) all += line.hand_overs;
+  EXPECT_EQ(all, 100U + 99 * 2);
+}
+
+TEST(SharingLog, BytesGiveTheLogBackAndDamagedOnesAreRefused) {
+  SharingLog log;
+  fight(log, kLine, kLine + 8, 20);
+  const LineLog line = log.lines().at(0);
+  ByteWriter out;
+  encode(line, out);
+  ByteReader in(out.bytes());
+  const auto read = decode_line_log(in);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(*read, line);
+  EXPECT_EQ(in.remaining(), 0U);
+  for (std::size_t cut = 0; cut < out.size(); cut += 7) {
+    ByteReader shorter(out.bytes().first(cut));
+    EXPECT_FALSE(decode_line_log(shorter).has_value()) << cut;
+  }
+  LineLog wrong = line;
+  wrong.parts[0].use = 99;
+  ByteWriter damaged;
+  encode(wrong, damaged);
+  ByteReader of_damaged(damaged.bytes());
+  EXPECT_FALSE(decode_line_log(of_damaged).has_value());
+}
+
+TEST(SharingLog, ForgettingLeavesNothing) {
+  SharingLog log;
+  fight(log, kLine, kLine + 8, 20);
+  log.forget();
+  EXPECT_THAT(log.lines(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace zs::uarch
