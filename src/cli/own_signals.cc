@@ -46,4 +46,12 @@ void OwnSignals::pass_on(pid_t program) {
   }
 }
 
+bool OwnSignals::take_request_to_end() {
+  signalfd_siginfo info;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) asked_to_end_ = true;
+  }
+  return asked_to_end_;
+}
+
 }  // namespace zs::cli

@@ -24,6 +24,8 @@ class OwnSignals {
   int descriptor() const { return descriptor_; }
   /// Takes what has come, and sends on to `program` what somebody sent to end us.
   void pass_on(pid_t program);
+  /// Takes what has come where there is no program to pass it to: true if we were asked to end, Ctrl-C included.
+  bool take_request_to_end();
   /// Somebody wants us to end: nothing more is to be started.
   bool asked_to_end() const { return asked_to_end_; }
 

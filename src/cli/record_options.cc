@@ -1,6 +1,7 @@
 #include "cli/record_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <charconv>
 
@@ -9,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/detail_choice.h"
 #include "cli/exit_status.h"
+#include "cli/perf_events/back_end.h"
 #include "cli/say.h"
 #include "cli/words.h"
 #include "profile/perf_data.h"
@@ -36,6 +38,8 @@ struct Words {
   std::string accesses = "load,store";  // RecordKind::Memory
   std::uint64_t threshold = kUsualThreshold, schedule_seed = 0;
   RunOptions run;
+  BackEndWords back_end;
+  std::uint64_t ring_pages = 128;
 };
 
 profile::CallchainMode mode_in_file(Callchain mode) {
@@ -219,6 +223,42 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   return {};
 }
 
+/// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
+Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
+  if (words.kind != RecordKind::Plain) return {};
+  auto choice = choose_back_end(words.back_end, words.events, usual_perf_event());
+  if (!choice) return choice.error();
+  if (!*choice) return {};
+  if (!std::has_single_bit(words.ring_pages))
+    return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
+  PerfSampling sampling{.period = words.count,
+                        .frequency = words.frequency,
+                        .callchain = !words.callchain.empty() ? words.callchain
+                                     : words.stacks           ? "fp"
+                                                              : "",
+                        .branches = !words.branches.empty() ? words.branches
+                                    : words.any_branch      ? "any"
+                                                            : "",
+                        .registers = words.registers,
+                        .data_sources = words.data,
+                        .latencies = words.weight,
+                        .inherit = !words.run.no_inherit};
+  if (leave_out_the_kernel((*choice)->events, host::ask_permissions())) {
+    out.notices.push_back(Error{"this user may not look into the kernel: only ring 3 is sampled",
+                                "as root: sysctl kernel.perf_event_paranoid=1"});
+  }
+  auto description = describe_perf_events(**choice, sampling);
+  if (!description) return description.error();
+  out.perf_events = PerfRecording{.choice = **std::move(choice),
+                                  .description = *std::move(description),
+                                  .ring_pages = words.ring_pages,
+                                  .output = out.output,
+                                  .quiet = out.quiet,
+                                  .verbose = out.verbose,
+                                  .program = out.program};
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> memory_events(const std::string& types, std::uint64_t threshold,
@@ -333,6 +373,7 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   Words words;
   words.kind = kind;
   words.run.t_is_tid = kind != RecordKind::Memory;
+  words.run.has_targets = kind == RecordKind::Plain;
   if (memory) words.run.least_detail = session::Detail::Fast;
   line.group("What is sampled");
   if (kind == RecordKind::Memory)
@@ -369,10 +410,15 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
+  if (!memory) {
+    line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
+                "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
+  }
   line.number("--ds-records", words.ds_records, 1, "N",
               "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
+  if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end);
   if (kind == RecordKind::CacheLines) {
     line.number("--schedule-seed", words.schedule_seed, 0, "N",
                 "Another order of threads: each begins up to 20,000 cycles later, by chance [0: at once]");
@@ -380,15 +426,17 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   add_run_options(line, words.run);
   line.exit_statuses(kStatusesOfRuns);
   if (const auto status = line.parse(arguments)) return status;
-  if (auto chosen = choose(words, options); !chosen) {
+  options.program = line.program();
+  auto chosen = choose_perf_events(words, options);
+  if (chosen && !options.perf_events) chosen = choose(words, options);
+  if (!chosen) {
     say(chosen.error());
     return kUsage;
   }
-  if (line.program().empty()) {
+  if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching())) {
     say(Error{"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});
     return kUsage;
   }
-  options.program = line.program();
   return std::nullopt;
 }
 

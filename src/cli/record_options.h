@@ -8,6 +8,7 @@
 
 #include "cli/arguments.h"
 #include "cli/event_selection.h"
+#include "cli/perf_events/perf_record.h"
 #include "profile/recording.h"
 #include "session/config.h"
 
@@ -27,6 +28,7 @@ struct RecordOptions {
   std::size_t pmus = 0;        // banks the events take
   std::vector<Error> notices;  // to be said before the program runs
   std::vector<std::string> program;
+  std::optional<PerfRecording> perf_events;  // the kernel counts: what is above is not looked at
 };
 
 /// returns nothing to go on, or the exit status (help was printed, or what is wrong was said)

@@ -92,16 +92,23 @@ TEST(RecordOptions, SomeRegistersCanBeNamed) {
   EXPECT_EQ(parse({"--intr-regs", "ls"}).options.description.interrupt_registers, profile::perf::kAllGeneralRegisters);
 }
 
-TEST(RecordOptions, AttachingIsRefusedByName) {
-  EXPECT_EQ(refused({"-p", "123"}),
-            "zeroskid: -p: attaching to a running process is not supported yet\n"
-            "hint: start the program under zeroskid instead\n");
+TEST(RecordOptions, TheKernelCountsWhatItAloneCan) {
+  const auto attached = parse({"-e", "cpu-clock", "-p", "123"}).options.perf_events;
+  ASSERT_TRUE(attached);
+  EXPECT_EQ(attached->choice.targets.processes, std::vector<pid_t>{123});
+  EXPECT_EQ(attached->choice.because, "-p watches a running process");
+  const auto system = parse({"-e", "cpu-clock", "-a", "ls"}).options.perf_events;
+  ASSERT_TRUE(system);
+  EXPECT_TRUE(system->choice.targets.is_system());
+  EXPECT_TRUE(parse({"-e", "cpu-clock,page-faults", "ls"}).options.perf_events);
+  EXPECT_FALSE(parse({"-e", "instructions:ppp", "ls"}).options.perf_events);
+  EXPECT_FALSE(parse({"ls"}).options.perf_events);
 }
 
-TEST(RecordOptions, TheWholeSystemIsRefusedByName) {
-  EXPECT_EQ(refused({"-a", "ls"}),
-            "zeroskid: -a: a software PMU sees the programs it runs, not the whole system\n"
-            "hint: start the program under zeroskid instead\n");
+TEST(RecordOptions, TheSoftwarePmuAttachesToNothing) {
+  EXPECT_EQ(refused({"--pmu=sw", "-p", "123"}),
+            "zeroskid: --pmu=sw: -p watches a running process, and the software PMU sees only programs that it starts\n"
+            "hint: --pmu=hw, or start the program under zeroskid\n");
 }
 
 TEST(RecordOptions, AnUnknownOptionIsNamed) {
@@ -163,8 +170,9 @@ TEST(RecordOptions, WhatContradictsItselfIsRefused) {
 }
 
 TEST(RecordOptions, ValuesOutsideTheirListsAreRefusedWithTheList) {
-  EXPECT_EQ(refused({"--call-graph", "magic", "ls"}),
-            "zeroskid: --call-graph magic: no such way to get call chains\nhint: exact, fp, dwarf, dwarf,SIZE, or lbr\n");
+  EXPECT_EQ(
+      refused({"--call-graph", "magic", "ls"}),
+      "zeroskid: --call-graph magic: no such way to get call chains\nhint: exact, fp, dwarf, dwarf,SIZE, or lbr\n");
   EXPECT_EQ(refused({"--call-graph", "dwarf,100000", "ls"}),
             "zeroskid: --call-graph dwarf,100000: the stack size must be a multiple of 8 up to 57344\n"
             "hint: --call-graph dwarf takes 8192\n");

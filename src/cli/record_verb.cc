@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
 
 #include "cli/c2c_verb.h"
@@ -54,6 +56,14 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
 int run(const Arguments& arguments, RecordKind kind) {
   RecordOptions options;
   if (const auto status = parse_record_options(arguments, options, kind)) return *status;
+  if (options.perf_events) {
+    if (!options.quiet) {
+      for (const Error& notice : options.notices) say(notice);
+    }
+    options.perf_events->description.command_line = {"zeroskid"};
+    std::ranges::copy(arguments.words, std::back_inserter(options.perf_events->description.command_line));
+    return record_perf_events(*std::move(options.perf_events));
+  }
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
   if (!options.quiet) {

@@ -57,15 +57,17 @@ void add_run_options(CommandLine& line, RunOptions& options) {
              "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
              "first and the longest stretch with one unit in it, and what is complete in front of all\n"
              "[10000:10000:50000:12800000:2000000]");
-  line.group("");  // understood, and refused with a reason
-  line.value("-p,--pid", options.pid, "PID", "");
-  line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
-  line.flag("-a,--all-cpus", options.all_cpus, "");
+  if (!options.has_targets) {
+    line.group("");  // understood, and refused with a reason
+    line.value("-p,--pid", options.pid, "PID", "");
+    line.value(options.t_is_tid ? "-t,--tid" : "--tid", options.tid, "TID", "");
+    line.flag("-a,--all-cpus", options.all_cpus, "");
+  }
   line.group("Options");
 }
 
 Result<void> check_run_options(const RunOptions& options) {
-  const char* const kHint = "start the program under zeroskid instead";
+  const char* const kHint = "start the program under zeroskid; `zeroskid record` can attach, by the kernel's sampling";
   if (!options.pid.empty()) return Error{"-p: attaching to a running process is not supported yet", kHint};
   if (!options.tid.empty()) return Error{"-t: attaching to a running thread is not supported yet", kHint};
   if (options.all_cpus) return Error{"-a: a software PMU sees the programs it runs, not the whole system", kHint};

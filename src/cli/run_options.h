@@ -32,9 +32,10 @@ struct RunOptions {
   bool cache_statistics = false;
   bool precise_only = false;
   std::uint64_t max_block_instructions = 32;
-  std::string pid, tid;   // refused by name
-  bool t_is_tid = true;   // -t is --tid; `mem record` has its own
-  bool all_cpus = false;  // likewise
+  std::string pid, tid;      // refused by name
+  bool t_is_tid = true;      // -t is --tid; `mem record` has its own
+  bool has_targets = false;  // the verb itself has -p, -t and -a
+  bool all_cpus = false;     // likewise
 };
 
 void add_run_options(CommandLine& line, RunOptions& options);

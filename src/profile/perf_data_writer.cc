@@ -21,6 +21,7 @@
 #include "base/units.h"
 #include "profile/address_space.h"
 #include "profile/build_id.h"
+#include "profile/event_attr.h"
 
 namespace zs::profile {
 namespace {
@@ -43,50 +44,6 @@ void write_words(ByteWriter& out, const std::uint64_t* words, std::size_t count)
 
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
-std::uint64_t sample_type_of(const RecordingDescription& description) {
-  using namespace perf::sample_field;
-  std::uint64_t fields = ip | tid | time | address | cpu | period | identifier;
-  if (description.interrupt_registers != 0) fields |= regs_intr;
-  if (description.branch_filter != 0 || description.callchain == CallchainMode::LastBranches) fields |= branch_stack;
-  if (description.callchain != CallchainMode::None) fields |= callchain;
-  if (description.raw_records) fields |= raw;
-  if (description.data_sources) fields |= data_source;
-  if (description.latencies) fields |= weight_struct;
-  if (description.callchain == CallchainMode::Dwarf) fields |= regs_user | stack_user;
-  return fields;
-}
-
-perf::EventAttr attr_of(const RecordingDescription& description, std::size_t index) {
-  using namespace perf::attr_flag;
-  const EventDescription& event = description.events[index];
-  perf::EventAttr attr;
-  attr.type = event.type;
-  attr.config = event.config;
-  attr.config1 = event.config1;
-  attr.config2 = event.config2;
-  attr.sample_period = event.period;
-  attr.sample_type = sample_type_of(description);
-  attr.read_format = perf::read_format::id;
-  attr.flags = disabled | sample_id_all | exclude_guest | std::uint64_t{event.precise_ip & 3u} << precise_shift;
-  if (description.inherit) attr.flags |= perf::attr_flag::inherit;
-  if (event.exclude_user) attr.flags |= exclude_user;
-  if (event.exclude_kernel) attr.flags |= exclude_kernel;
-  if (event.exclude_hypervisor) attr.flags |= exclude_hypervisor;
-  if (event.frequency) attr.flags |= perf::attr_flag::frequency;
-  if (index == 0) attr.flags |= perf::attr_flag::mmap | comm | task | mmap2 | comm_exec | enable_on_exec | build_id;
-  attr.branch_sample_type = description.branch_filter;
-  if (description.callchain == CallchainMode::LastBranches) {
-    attr.branch_sample_type |= perf::branch_filter::user | perf::branch_filter::call_stack;
-  }
-  attr.sample_regs_intr = description.interrupt_registers;
-  if (description.callchain == CallchainMode::Dwarf) {
-    attr.flags |= exclude_callchain_user;
-    attr.sample_regs_user = perf::kAllGeneralRegisters;
-    attr.sample_stack_user = description.stack_bytes;
-  }
-  return attr;
-}
-
 /// The fields that every sample has, in their order.
 struct SampleStart {
   std::uint64_t id, ip;
@@ -96,9 +53,6 @@ struct SampleStart {
   std::uint64_t period;
 };
 static_assert(WireLayout<SampleStart>);
-
-/// Our ids: events are numbered from 1.
-std::uint64_t id_of(std::uint32_t event) { return std::uint64_t{event} + 1; }
 
 /// By perf::Register.
 constexpr std::array<std::uint64_t, perf::kNamedRegisters> values_of(const arch::RegisterFile& file) {
@@ -191,6 +145,13 @@ class PerfDataWriter::Impl {
   Result<void> create();
   void append_description();
 
+  /// The ids of an event's records: the kernel's, or its number from 1.
+  std::vector<std::uint64_t> ids_of(std::uint32_t event) const {
+    const auto& ids = description_.events[event].ids;
+    return ids.empty() ? std::vector<std::uint64_t>{std::uint64_t{event} + 1} : ids;
+  }
+  std::uint64_t id_of(std::uint32_t event) const { return ids_of(event).front(); }
+
   // Each record: begin(), body, end().
   std::size_t begin(RecordType type, std::uint16_t misc) {
     const std::size_t at = buffer_.size();
@@ -220,6 +181,7 @@ class PerfDataWriter::Impl {
   Result<void> task(RecordType type, const Fork& task);
   Result<void> lost(const Lost& lost);
   Result<void> sample(const session::Sample& sample);
+  Result<void> kernel_record(Bytes record);
   Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   void note_heap_block(const session::Sample& sample);
@@ -302,13 +264,17 @@ Result<void> PerfDataWriter::Impl::create() {
   ByteWriter start;
   start.write(header_);
   const auto events = static_cast<std::uint32_t>(description_.events.size());
-  const std::uint64_t ids_at = start.size();
-  for (std::uint32_t event = 0; event < events; ++event) start.write(id_of(event));
+  std::vector<perf::Section> ids;
+  for (std::uint32_t event = 0; event < events; ++event) {
+    const std::vector<std::uint64_t> here = ids_of(event);
+    ids.push_back({start.size(), here.size() * sizeof(std::uint64_t)});
+    write_words(start, here.data(), here.size());
+  }
   header_.attr_entry_bytes = sizeof(perf::EventAttr) + sizeof(perf::Section);
   header_.attrs = {start.size(), events * header_.attr_entry_bytes};
   for (std::uint32_t event = 0; event < events; ++event) {
     start.write(attr_of(description_, event));
-    start.write(perf::Section{ids_at + event * sizeof(std::uint64_t), sizeof(std::uint64_t)});
+    start.write(ids[event]);
   }
   header_.data = {start.size(), 0};
 
@@ -378,7 +344,7 @@ Result<void> PerfDataWriter::Impl::mmap(Mmap mmap) {
   }
   if (executable) spaces_.apply(mmap);
 
-  std::uint16_t misc = perf::misc::user;
+  std::uint16_t misc = mmap.pid < 0 ? perf::misc::kernel : perf::misc::user;
   if (!executable) misc |= perf::misc::mmap_data;
   if (mmap.build_id) misc |= perf::misc::mmap_build_id;
   const std::size_t at = begin(RecordType::Mmap2, misc);
@@ -522,6 +488,31 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   return end(at);
 }
 
+Result<void> PerfDataWriter::Impl::kernel_record(Bytes record) {
+  perf::RecordHeader head;
+  CHECK(record.size() >= sizeof head);
+  std::memcpy(&head, record.data(), sizeof head);
+  CHECK(head.size == record.size() && head.size % 8 == 0);
+  const bool is_sample = head.type == static_cast<std::uint32_t>(RecordType::Sample);
+  samples_seen_ += is_sample ? 1 : 0;
+  if (error_) return *error_;
+  // Where the time is follows from attr_of(): behind pid and tid in the trailer, behind id, ip, pid and tid in a sample.
+  constexpr std::size_t kTrailerBytes = 32, kTimeInTrailer = 8;
+  const std::size_t time_at =
+      is_sample ? sizeof head + offsetof(SampleStart, time_ns) : record.size() - kTrailerBytes + kTimeInTrailer;
+  if (record.size() >= sizeof head + kTrailerBytes) {
+    std::uint64_t time_ns = 0;
+    std::memcpy(&time_ns, record.data() + time_at, sizeof time_ns);
+    latest_ns_ = std::max(latest_ns_, time_ns);
+    if (is_sample) {
+      first_sample_ns_ = std::min(first_sample_ns_.value_or(time_ns), time_ns);
+      last_sample_ns_ = std::max(last_sample_ns_, time_ns);
+    }
+  }
+  buffer_.write_bytes(record);
+  return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
+}
+
 Result<void> PerfDataWriter::Impl::round(std::uint64_t no_earlier_than_ns) {
   if (error_) return *error_;
   // On the n-th FINISHED_ROUND readers emit everything up to the latest time that stood before the (n-1)-th: records
@@ -647,9 +638,10 @@ ByteWriter PerfDataWriter::Impl::features(std::uint64_t table_at, perf::FileHead
   events.write(static_cast<std::uint32_t>(sizeof(perf::EventAttr)));
   for (std::uint32_t event = 0; event < description_.events.size(); ++event) {
     events.write(attr_of(description_, event));
-    events.write(std::uint32_t{1});
+    const std::vector<std::uint64_t> ids = ids_of(event);
+    events.write(static_cast<std::uint32_t>(ids.size()));
     write_feature_string(events, description_.events[event].name);
-    events.write(id_of(event));
+    write_words(events, ids.data(), ids.size());
   }
 
   // One socket, one node, a core per CPU: what a software PMU plays.
@@ -794,6 +786,8 @@ Result<void> PerfDataWriter::exit(const Exit& exit) {
 }
 Result<void> PerfDataWriter::lost(const Lost& lost) { return impl_->lost(lost); }
 Result<void> PerfDataWriter::sample(const session::Sample& sample) { return impl_->sample(sample); }
+Result<void> PerfDataWriter::kernel_record(Bytes record) { return impl_->kernel_record(record); }
+std::uint64_t PerfDataWriter::latest_ns() const { return impl_->latest_ns_; }
 Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { return impl_->sharing(part, bytes); }
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }

@@ -44,6 +44,11 @@ class PerfDataWriter {
   /// than 65528 bytes is cut at its outer end.
   Result<void> sample(const session::Sample& sample);
 
+  /// Appends a record as the kernel wrote it, of an event that was opened with attr_of() (event_attr.h).
+  /// CHECKs that it is one whole record.
+  Result<void> kernel_record(Bytes record);
+  /// The latest time of a record so far.
+  std::uint64_t latest_ns() const;
   /// At most 56 KiB of `bytes`.
   Result<void> sharing(const SharingPart& part, Bytes bytes);
 

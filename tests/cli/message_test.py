@@ -62,7 +62,7 @@ class Arguments(unittest.TestCase):
     def test_stat_refuses_to_attach(self):
         self.assertEqual(self.refused("stat", "-p", "1"),
                          "zeroskid: -p: attaching to a running process is not supported yet\n"
-                         "hint: start the program under zeroskid instead\n")
+                         "hint: start the program under zeroskid; `zeroskid record` can attach, by the kernel's sampling\n")
 
     def test_an_unknown_event_is_answered_by_what_it_may_mean(self):
         for typed, meant in (("cycle", "cycles"), ("branchinstructions", "branch-instructions, branches"),

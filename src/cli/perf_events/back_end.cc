@@ -1,0 +1,122 @@
+#include "cli/perf_events/back_end.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/words.h"
+#include "host/machine_facts.h"
+
+namespace zs::cli {
+namespace {
+
+/// What in these words only the kernel can do; "" if nothing.
+std::string only_the_kernel(const BackEndWords& words) {
+  if (!words.pids.empty()) return "-p watches a running process";
+  if (!words.tids.empty()) return "-t watches a running thread";
+  if (words.all_cpus) return "-a watches the whole system";
+  if (!words.cpus.empty()) return "-C watches whole CPUs";
+  if (words.per_thread) return "--per-thread is about rings of the kernel's";
+  return "";
+}
+
+Result<host::Targets> targets_of(const BackEndWords& words) {
+  host::Targets targets;
+  for (const auto& [option, lists, into] :
+       {std::tuple{"-p", &words.pids, &targets.processes}, {"-t", &words.tids, &targets.threads}}) {
+    for (const std::string& list : *lists) {
+      auto ids = host::parse_ids(option, list);
+      if (!ids) return ids.error();
+      into->insert(into->end(), ids->begin(), ids->end());
+    }
+  }
+  if (!words.cpus.empty()) {
+    auto cpus = host::parse_cpus(words.cpus);
+    if (!cpus) return Error{"-C " + cpus.error().message, cpus.error().hint};
+    targets.cpus = *std::move(cpus);
+  }
+  targets.all_cpus = words.all_cpus;
+  targets.per_thread = words.per_thread;
+  if (targets.is_attached() && words.all_cpus)
+    return Error{"-a and -p or -t exclude each other", "-a watches every process there is"};
+  if (words.per_thread && targets.is_system())
+    return Error{"--per-thread: a whole CPU has no threads of its own", "leave it out, or name processes with -p"};
+  return targets;
+}
+
+}  // namespace
+
+void add_back_end_options(CommandLine& line, BackEndWords& words) {
+  line.group("Who counts");
+  line.value(
+      "--pmu", words.pmu, "auto|hw|sw",
+      "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's events where\n"
+      "there are any, and cpu-clock, page-faults everywhere; never both [auto: hw for what sw cannot do]");
+  line.values("-p,--pid", words.pids, "PID[,PID...]", "Processes that run already, and their threads and children");
+  line.values("-t,--tid", words.tids, "TID[,TID...]", "Threads that run already");
+  line.flag("-a,--all-cpus", words.all_cpus, "The whole system");
+  line.value("-C,--cpu-list", words.cpus, "CPU[-CPU][,...]", "These CPUs only");
+  line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
+}
+
+std::string usual_perf_event() {
+  return host::ask_this_machine().perf.instructions.worked() ? "cycles:P" : "cpu-clock";
+}
+
+Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
+                                                        const std::vector<std::string>& lists,
+                                                        const std::string& usual) {
+  std::string because = only_the_kernel(words);
+  if (words.pmu == "sw") {
+    if (!because.empty())
+      return Error{"--pmu=sw: " + because + ", and the software PMU sees only programs that it starts",
+                   "--pmu=hw, or start the program under zeroskid"};
+    return std::optional<PerfEventsChoice>();
+  }
+  if (words.pmu != "auto" && words.pmu != "hw") return Error{"--pmu=" + words.pmu + ": no such PMU", "auto, hw or sw"};
+
+  PerfEventsChoice choice;
+  std::optional<Error> unreadable;
+  for (const std::string& list : lists.empty() ? std::vector<std::string>{usual} : lists) {
+    auto events = host::parse_kernel_events(list);
+    if (!events) {
+      unreadable = events.error();
+      break;
+    }
+    const std::size_t before = choice.events.size();
+    for (host::KernelEvent& event : *events) {
+      event.leader += before;
+      choice.events.push_back(std::move(event));
+    }
+  }
+  if (words.pmu == "auto" && because.empty()) {
+    if (unreadable || lists.empty() || !std::ranges::all_of(choice.events, host::is_software))
+      return std::optional<PerfEventsChoice>();
+    because = choice.events.size() == 1 ? choice.events[0].name + " is an event of the kernel"
+                                        : "all events are the kernel's own";
+  }
+  if (unreadable) return *unreadable;
+  auto targets = targets_of(words);
+  if (!targets) return targets.error();
+  choice.targets = *std::move(targets);
+  choice.because = because.empty() ? "--pmu=hw asks for it" : std::move(because);
+  return std::optional(std::move(choice));
+}
+
+bool leave_out_the_kernel(std::vector<host::KernelEvent>& events, const host::Permissions& permissions) {
+  if (host::may_see_the_kernel(permissions)) return false;
+  bool changed = false;
+  for (host::KernelEvent& event : events) {
+    if (event.rings_said) continue;
+    event.attr.exclude_kernel = event.attr.exclude_hv = 1;
+    changed = true;
+  }
+  return changed;
+}
+
+std::string perf_events_line(const PerfEventsChoice& choice) {
+  std::vector<std::string> names;
+  for (const host::KernelEvent& event : choice.events) names.push_back(event.name);
+  return "# perf_event_open: " + joined(names) + ", because " + choice.because + "\n";
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,302 @@
+#include "cli/perf_events/perf_record.h"
+
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cli/branch_filter.h"
+#include "cli/collector.h"
+#include "cli/exit_status.h"
+#include "cli/own_signals.h"
+#include "cli/perf_events/held_program.h"
+#include "cli/perf_events/running.h"
+#include "cli/program_search.h"
+#include "cli/progress_line.h"
+#include "cli/record_options.h"
+#include "cli/run_program.h"
+#include "cli/say.h"
+#include "cli/words.h"
+#include "host/machine_facts.h"
+#include "host/open_events.h"
+#include "profile/event_attr.h"
+#include "profile/perf_data_writer.h"
+
+namespace zs::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kUsualFrequency = 4000;  // perf's
+constexpr int kBreathMs = 100;
+constexpr const char* kBackEnd = "perf_event_open";
+
+profile::EventDescription describe(const host::KernelEvent& event, const PerfSampling& sampling) {
+  const bool by_count = sampling.period != 0;
+  return {.name = event.name,
+          .type = event.attr.type,
+          .config = event.attr.config,
+          .config1 = event.attr.config1,
+          .config2 = event.attr.config2,
+          .period = by_count                  ? sampling.period
+                    : sampling.frequency != 0 ? sampling.frequency
+                                              : kUsualFrequency,
+          .frequency = !by_count,
+          .precise_ip = static_cast<std::uint8_t>(event.most_precise ? 3 : event.attr.precise_ip),
+          .exclude_user = event.attr.exclude_user != 0,
+          .exclude_kernel = event.attr.exclude_kernel != 0,
+          .exclude_hypervisor = event.attr.exclude_hv != 0,
+          .ids = {}};
+}
+
+profile::Machine machine_of_the_kernel() {
+  profile::Machine machine = profile::this_machine();
+  const host::CpuidFacts cpu = host::ask_cpuid();
+  machine.cpu_description = cpu.brand;
+  machine.cpu_id = cpu.vendor + "," + std::to_string(cpu.family) + "," + std::to_string(cpu.model) + "," +
+                   std::to_string(cpu.stepping);
+  machine.cpus = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  return machine;
+}
+
+std::vector<host::EventToOpen> to_open(const PerfRecording& recording) {
+  std::vector<host::EventToOpen> events;
+  const bool started = !recording.choice.targets.is_watching();
+  for (std::size_t i = 0; i < recording.choice.events.size(); ++i) {
+    const host::KernelEvent& event = recording.choice.events[i];
+    const profile::perf::EventAttr in_file = profile::attr_of(recording.description, i);
+    static_assert(sizeof in_file == sizeof(perf_event_attr));
+    host::EventToOpen& one = events.emplace_back(
+        host::EventToOpen{.name = event.name, .attr = {}, .leader = event.leader, .most_precise = event.most_precise});
+    std::memcpy(&one.attr, &in_file, sizeof in_file);
+    one.attr.enable_on_exec = started;
+    one.attr.exclude_host = event.attr.exclude_host;
+    one.attr.pinned = event.attr.pinned;
+    one.attr.exclusive = event.attr.exclusive;
+    one.attr.watermark = 1;  // wake us when half of a ring is full
+    one.attr.wakeup_watermark = static_cast<std::uint32_t>(recording.ring_pages * 4096 / 2);
+  }
+  return events;
+}
+
+/// What the kernel says of itself among its records.
+struct KernelTale {
+  std::uint64_t lost = 0, throttled = 0;
+};
+
+void look_at(Bytes record, KernelTale& tale) {
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof header);
+  std::uint64_t words[2] = {};
+  std::memcpy(words, record.data() + sizeof header, std::min(sizeof words, record.size() - sizeof header));
+  if (header.type == PERF_RECORD_LOST) tale.lost += words[1];
+  if (header.type == PERF_RECORD_LOST_SAMPLES) tale.lost += words[0];
+  if (header.type == PERF_RECORD_THROTTLE) ++tale.throttled;
+}
+
+/// Takes records out of the rings until there is no reason to go on.
+class PerfRun {
+ public:
+  PerfRun(host::OpenEvents& events, profile::PerfDataWriter& writer, OwnSignals& signals, ProgressLine& progress)
+      : events_(events), writer_(writer), signals_(signals), progress_(progress) {}
+
+  /// program  -1: there is none
+  /// returns its wait status; 0 without one
+  int until_the_end(pid_t program) {
+    const Clock::time_point start = Clock::now();
+    std::vector<pollfd> sources;
+    for (const int ring : events_.ring_descriptors()) sources.push_back({.fd = ring, .events = POLLIN, .revents = 0});
+    sources.push_back({.fd = signals_.descriptor(), .events = POLLIN, .revents = 0});
+    int status = 0;
+    for (bool go_on = true; go_on;) {
+      poll(sources.data(), sources.size(), kBreathMs);
+      for (pollfd& source : sources) {
+        if ((source.revents & (POLLHUP | POLLERR)) != 0) source.fd = -1;  // its owner has ended: no more to wait for
+      }
+      go_on = program > 0 ? !has_ended(program, status) : !(signals_.take_request_to_end() || events_.all_ended());
+      take_all();
+      progress_.show({.seconds = std::chrono::duration<double>(Clock::now() - start).count(),
+                      .samples = writer_.samples_written(),
+                      .instructions = 0,
+                      .bytes = writer_.bytes_written()});
+    }
+    events_.disable();
+    take_all();
+    return status;
+  }
+
+  const KernelTale& tale() const { return tale_; }
+  bool failed() const { return error_.has_value(); }
+
+ private:
+  bool has_ended(pid_t program, int& status) {
+    signals_.pass_on(program);
+    return waitpid(program, &status, WNOHANG) == program;
+  }
+
+  void take_all() {
+    const std::uint64_t latest_before = writer_.latest_ns();
+    keep(events_.drain([this](Bytes record) {
+      look_at(record, tale_);
+      keep(writer_.kernel_record(record));
+    }));
+    // Every ring was emptied: what it holds from now on was written after what the pass before this found.
+    keep(writer_.round(latest_of_last_pass_));
+    latest_of_last_pass_ = latest_before;
+    keep(writer_.flush());
+  }
+
+  void keep(const Result<void>& result) {
+    if (result || error_) return;
+    error_ = result.error();
+    say(*error_);
+  }
+
+  host::OpenEvents& events_;
+  profile::PerfDataWriter& writer_;
+  OwnSignals& signals_;
+  ProgressLine& progress_;
+  KernelTale tale_;
+  std::uint64_t latest_of_last_pass_ = 0;
+  std::optional<Error> error_;
+};
+
+std::string summary_of(const profile::PerfDataWriter& writer) {
+  const std::uint64_t samples = writer.samples_written();
+  return "[ zeroskid record: " + with_separators(samples) + (samples == 1 ? " sample" : " samples") + " -> " +
+         writer.path() + " (" + byte_size(writer.bytes_written()) + ") ]\n";
+}
+
+void tell(const KernelTale& tale, std::uint64_t samples) {
+  if (tale.lost != 0) {
+    say(Error{with_separators(tale.lost) + " records were lost: the rings were full",
+              "a larger -m, or fewer samples with a larger -c or a smaller -F"});
+  }
+  if (tale.throttled != 0) {
+    say(Error{"the kernel held sampling back " + with_separators(tale.throttled) + " times: it took too much of a CPU",
+              "a smaller -F, or as root: sysctl kernel.perf_event_max_sample_rate"});
+  }
+  if (samples == 0) say(Error{"no event came as often as its period", "-c 1 samples every event"});
+}
+
+}  // namespace
+
+Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoice& choice,
+                                                           const PerfSampling& sampling) {
+  if (sampling.period != 0 && sampling.frequency != 0)
+    return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
+  profile::RecordingDescription description;
+  for (const host::KernelEvent& event : choice.events) description.events.push_back(describe(event, sampling));
+  for (std::size_t i = 0; i < choice.events.size(); ++i) {
+    const std::size_t leader = choice.events[i].leader;
+    if (leader == i) continue;
+    if (description.groups.empty() || description.groups.back().leader != leader)
+      description.groups.push_back({.name = "", .leader = static_cast<std::uint32_t>(leader), .members = 1});
+    ++description.groups.back().members;
+  }
+  if (!sampling.callchain.empty()) {
+    if (sampling.callchain == "exact") {
+      return Error{
+          "--call-graph exact: the kernel unwinds by frame pointers; the software PMU alone gives exact stacks",
+          "-g, --call-graph dwarf, or --pmu=sw"};
+    }
+    const auto chosen = parse_callchain(sampling.callchain);
+    if (!chosen) return chosen.error();
+    using enum session::Callchain;
+    description.callchain = chosen->mode == Dwarf          ? profile::CallchainMode::Dwarf
+                            : chosen->mode == LbrCallStack ? profile::CallchainMode::LastBranches
+                                                           : profile::CallchainMode::FramePointers;
+    if (chosen->stack_bytes != 0) description.stack_bytes = chosen->stack_bytes;
+  }
+  if (!sampling.branches.empty()) {
+    const auto filter = parse_branch_filter(sampling.branches);
+    if (!filter) return filter.error();
+    description.branch_filter = filter->perf;
+    description.branch_prediction_known = true;
+  }
+  description.interrupt_registers = 0;
+  if (!sampling.registers.empty()) {
+    const auto mask = parse_registers(sampling.registers);
+    if (!mask) return mask.error();
+    description.interrupt_registers = *mask;
+  }
+  description.data_sources = sampling.data_sources;
+  description.latencies = sampling.latencies;
+  description.inherit = sampling.inherit && !choice.targets.per_thread;
+  description.machine = machine_of_the_kernel();
+  description.version = ZEROSKID_VERSION;
+  description.notes = {{"back end", kBackEnd}, {"why", choice.because}};
+  for (const profile::EventDescription& event : description.events)
+    description.notes.push_back({"class of " + event.name, "measured by the kernel"});
+  return description;
+}
+
+int record_perf_events(PerfRecording recording) {
+  OwnSignals signals;
+  std::optional<HeldProgram> program;
+  if (!recording.program.empty()) {
+    std::string path;
+    SearchFailure failure;
+    if (!find_program(recording.program.front(), std::getenv("PATH"), path, failure)) {
+      say(failure.error);
+      return failure.exit_status;
+    }
+    auto held = HeldProgram::start(path, recording.program, signals);
+    if (!held) {
+      say(held.error());
+      return kToolFailed;
+    }
+    program.emplace(*std::move(held));
+  }
+  host::allow_many_descriptors();  // ours alone: the program has its limit already
+
+  const auto fail = [](const Error& error) {
+    say(error);
+    return kToolFailed;
+  };
+  const host::Permissions permissions = host::ask_permissions();
+  const auto places = host::places_of(recording.choice.targets, program ? program->pid() : -1);
+  if (!places) return fail(places.error());
+  std::vector<host::EventToOpen> to_be_opened = to_open(recording);
+  auto events = host::OpenEvents::open(to_be_opened, *places, recording.ring_pages * 4096, permissions);
+  if (!events) return fail(events.error());
+  for (std::size_t i = 0; i < to_be_opened.size(); ++i) {
+    recording.description.events[i].ids = events->ids(i);
+    recording.description.events[i].precise_ip = static_cast<std::uint8_t>(to_be_opened[i].attr.precise_ip);
+  }
+
+  auto writer = profile::PerfDataWriter::create(recording.output, recording.description);
+  if (!writer) return fail(writer.error());
+  if (!recording.quiet) write_all(STDERR_FILENO, perf_events_line(recording.choice));
+  const host::Targets& targets = recording.choice.targets;
+  if (targets.is_watching()) events->enable();
+  if (auto told = tell_what_runs(recording.choice, *writer); !told) return fail(told.error());
+
+  ProgressLine progress(progress_style(recording.quiet, recording.verbose));
+  PerfRun run(*events, *writer, signals, progress);
+  if (program) {
+    if (auto went = program->let_go(); !went) return fail(went.error());
+  }
+  ProgramEnd end;
+  end.wait_status = run.until_the_end(program ? program->pid() : -1);
+  progress.clear();
+  const auto closed = writer->close(
+      {.notes = {{"lost", std::to_string(run.tale().lost)}, {"throttled", std::to_string(run.tale().throttled)}}});
+  if (program) say_how_it_ended({.runner = "", .path = "", .argv = recording.program}, end);
+  if (!closed && !run.failed()) say(closed.error());
+  if (!recording.quiet) write_all(STDERR_FILENO, summary_of(*writer));
+  tell(run.tale(), writer->samples_written());
+  return closed && !run.failed() ? exit_status_of(end.wait_status) : kToolFailed;
+}
+
+}  // namespace zs::cli

@@ -1,0 +1,99 @@
+#include "host/running_processes.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "host/targets.h"
+
+namespace zs::host {
+namespace {
+
+/// Takes a number and the character behind it off the front.
+template <typename Number>
+bool take_number(std::string_view& text, Number& number, int base, char behind) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end == text.data() + text.size() || *end != behind) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return true;
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The number behind "NAME:" in a status file.
+std::optional<pid_t> status_number(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::string_view rest = line;
+    if (!rest.starts_with(name) || !rest.substr(name.size()).starts_with(":")) continue;
+    rest.remove_prefix(std::min(rest.find_first_of("0123456789"), rest.size()));
+    pid_t number = 0;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), number).ec == std::errc()) return number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<RunningMapping> parse_mapping(std::string_view line) {
+  RunningMapping mapping;
+  if (!take_number(line, mapping.start, 16, '-') || !take_number(line, mapping.end, 16, ' ')) return std::nullopt;
+  if (line.size() < 5 || line[4] != ' ') return std::nullopt;
+  if (line[0] == 'r') mapping.protection |= PROT_READ;
+  if (line[1] == 'w') mapping.protection |= PROT_WRITE;
+  if (line[2] == 'x') mapping.protection |= PROT_EXEC;
+  mapping.shared = line[3] == 's';
+  line.remove_prefix(5);
+  if (!take_number(line, mapping.file_offset, 16, ' ') || !take_number(line, mapping.device_major, 16, ':') ||
+      !take_number(line, mapping.device_minor, 16, ' '))
+    return std::nullopt;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), mapping.inode);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  mapping.path = line;
+  return mapping;
+}
+
+std::optional<RunningProcess> look_at_process(pid_t pid) {
+  const std::string folder = fmt::format("/proc/{}", pid);
+  RunningProcess process{.pid = pid, .parent = 0, .threads = {}, .mappings = {}};
+  const auto parent = status_number(folder + "/status", "PPid");
+  if (!parent) return std::nullopt;
+  process.parent = *parent;
+  for (const pid_t tid : threads_of(pid))
+    process.threads.push_back({tid, first_line(fmt::format("{}/task/{}/comm", folder, tid))});
+  if (process.threads.empty()) return std::nullopt;
+  std::ifstream maps(folder + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (auto mapping = parse_mapping(line)) process.mappings.push_back(*std::move(mapping));
+  }
+  return process;
+}
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> pids;
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", problem)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  std::ranges::sort(pids);
+  return pids;
+}
+
+std::optional<pid_t> process_of(pid_t thread) { return status_number(fmt::format("/proc/{}/status", thread), "Tgid"); }
+
+}  // namespace zs::host

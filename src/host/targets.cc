@@ -1,0 +1,110 @@
+#include "host/targets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace zs::host {
+namespace {
+
+/// The whole of `text` as a number from 0 up.
+template <typename Number>
+bool parse_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= 0;
+}
+
+/// Calls `take` for each word between commas; stops when it returns false.
+bool for_each_word(std::string_view text, const auto& take) {
+  for (bool more = true; more;) {
+    const std::size_t comma = text.find(',');
+    more = comma != std::string_view::npos;
+    if (!take(text.substr(0, comma))) return false;
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<pid_t>> parse_ids(std::string_view option, std::string_view text) {
+  std::vector<pid_t> ids;
+  const bool right = for_each_word(text, [&](std::string_view word) {
+    pid_t id = 0;
+    if (!parse_number(word, id) || id == 0) return false;
+    ids.push_back(id);
+    return true;
+  });
+  if (!right)
+    return Error{fmt::format("{} {}: not the number of a process or thread", option, text), "for example 1234,1240"};
+  return ids;
+}
+
+Result<std::vector<int>> parse_cpus(std::string_view text) {
+  std::vector<int> cpus;
+  const bool right = for_each_word(text, [&](std::string_view word) {
+    const std::size_t dash = word.find('-');
+    int first = 0, last = 0;
+    if (!parse_number(word.substr(0, dash), first)) return false;
+    last = first;
+    if (dash != std::string_view::npos && !parse_number(word.substr(dash + 1), last)) return false;
+    constexpr int kMostCpus = 8192;
+    if (last < first || last >= kMostCpus) return false;
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    return true;
+  });
+  if (!right) return Error{fmt::format("{}: not a list of CPUs", text), "for example 0-3,7"};
+  std::ranges::sort(cpus);
+  cpus.erase(std::ranges::unique(cpus).begin(), cpus.end());
+  return cpus;
+}
+
+Result<std::vector<int>> online_cpus() {
+  std::ifstream file("/sys/devices/system/cpu/online");
+  std::string text;
+  if (!std::getline(file, text))
+    return Error{"/sys/devices/system/cpu/online cannot be read, so the CPUs are not known", "name them with -C"};
+  return parse_cpus(text);
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+    pid_t thread = 0;
+    if (parse_number(entry.path().filename().native(), thread)) threads.push_back(thread);
+  }
+  std::ranges::sort(threads);
+  return threads;
+}
+
+Result<std::vector<Place>> places_of(const Targets& targets, pid_t child) {
+  std::vector<int> cpus = targets.cpus;
+  if (cpus.empty()) {
+    auto online = online_cpus();
+    if (!online) return online.error();
+    cpus = *std::move(online);
+  }
+  std::vector<pid_t> tids = targets.threads;
+  for (const pid_t process : targets.processes) {
+    const std::vector<pid_t> threads = threads_of(process);
+    if (threads.empty()) return Error{fmt::format("-p {}: there is no such process", process), "`ps` lists them"};
+    tids.insert(tids.end(), threads.begin(), threads.end());
+  }
+  if (tids.empty()) tids.push_back(targets.is_system() ? -1 : child);
+  std::vector<Place> places;
+  for (const pid_t tid : tids) {
+    if (targets.per_thread && tid >= 0) {
+      places.push_back({.tid = tid, .cpu = -1});
+      continue;
+    }
+    for (const int cpu : cpus) places.push_back({.tid = tid, .cpu = cpu});
+  }
+  return places;
+}
+
+}  // namespace zs::host

@@ -1,0 +1,18 @@
+// How an event of a recording is described to the kernel, and in the file: what its samples hold, and in which rings it counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profile/perf_data.h"
+#include "profile/recording.h"
+
+namespace zs::profile {
+
+/// perf::sample_field bits of every sample.
+std::uint64_t sample_type_of(const RecordingDescription& description);
+
+/// The attr of event `index`. Records that a kernel writes for it fit the file.
+perf::EventAttr attr_of(const RecordingDescription& description, std::size_t index);
+
+}  // namespace zs::profile
