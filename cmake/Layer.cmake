@@ -99,7 +99,8 @@ function(programs)
   program(zeroskid     cli/zeroskid_main.cc         zs_cli -static-libstdc++ -static-libgcc)
   program(zeroskid-pages cli/pages_main.cc          zs_cli)  # runs while building: man pages and completions
   start_populated(zeroskid-run -static-pie)
-  start_populated(zeroskid -no-pie)  # pointers in tables are right in the file then
+  start_populated(zeroskid)
+  link_at_fixed_address(zeroskid)
   name_commit(zeroskid)
   find_libraries_beside(zeroskid ../lib/zeroskid)
 endfunction()
@@ -127,6 +128,23 @@ function(start_populated TARGET)
   if(NOT ZEROSKID_SANITIZE)
     target_link_options(${TARGET} PRIVATE LINKER:-e,zs_start ${ARGN})
   endif()
+endfunction()
+
+# Pointers in tables of constants are then right in the file, so that a process needs to write none of those pages when it starts.
+# It is compiled position-independent all the same, and lies where the kernel puts programs (src/engine/memory/layout.h), away
+# from the low addresses that doctor tries to reserve; so the start files of position-independent programs are needed. Sanitizers
+# want to choose the place.
+function(link_at_fixed_address TARGET)
+  if(ZEROSKID_SANITIZE)
+    return()
+  endif()
+  foreach(name Scrt1.o crti.o crtbeginS.o crtendS.o crtn.o)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE ${name}
+                    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  target_link_options(${TARGET} PRIVATE -no-pie -nostartfiles LINKER:-Ttext-segment=0x508000000000,--no-relax
+                      ${Scrt1.o} ${crti.o} ${crtbeginS.o})
+  target_link_libraries(${TARGET} PRIVATE ${crtendS.o} ${crtn.o})
 endfunction()
 
 function(program NAME SOURCE)

@@ -17,6 +17,7 @@ bool is_of_the_kernel(const perf_event_attr& attr) {
 }
 
 std::string whom(Place place) {
+  if (place.started) return "";
   if (place.tid > 0) return fmt::format(" for thread {}", place.tid);
   if (place.tid < 0) return fmt::format(" on CPU {}", place.cpu);
   return "";

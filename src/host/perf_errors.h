@@ -20,6 +20,7 @@ namespace zs::host {
 struct Place {
   pid_t tid = -1;
   int cpu = -1;
+  bool started = false;  // the thread is the program's that we start
   bool operator==(const Place&) const = default;
 };
 

@@ -95,14 +95,15 @@ Result<std::vector<Place>> places_of(const Targets& targets, pid_t child) {
     if (threads.empty()) return Error{fmt::format("-p {}: there is no such process", process), "`ps` lists them"};
     tids.insert(tids.end(), threads.begin(), threads.end());
   }
-  if (tids.empty()) tids.push_back(targets.is_system() ? -1 : child);
+  const bool started = tids.empty() && !targets.is_system();
+  if (tids.empty()) tids.push_back(started ? child : -1);
   std::vector<Place> places;
   for (const pid_t tid : tids) {
     if (targets.per_thread && tid >= 0) {
-      places.push_back({.tid = tid, .cpu = -1});
+      places.push_back({.tid = tid, .cpu = -1, .started = started});
       continue;
     }
-    for (const int cpu : cpus) places.push_back({.tid = tid, .cpu = cpu});
+    for (const int cpu : cpus) places.push_back({.tid = tid, .cpu = cpu, .started = started});
   }
   return places;
 }

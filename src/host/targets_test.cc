@@ -28,7 +28,7 @@ TEST(Targets, APlaceForEachThreadAndCpu) {
   EXPECT_THAT(*both, ElementsAre(Place{10, 0}, Place{10, 1}, Place{11, 0}, Place{11, 1}));
   EXPECT_THAT(*places_of({.threads = {10}, .cpus = {0, 1}, .per_thread = true}, -1), ElementsAre(Place{10, -1}));
   EXPECT_THAT(*places_of({.cpus = {1}}, -1), ElementsAre(Place{-1, 1}));
-  EXPECT_THAT(*places_of({.per_thread = true}, 77), ElementsAre(Place{77, -1}));
+  EXPECT_THAT(*places_of({.per_thread = true}, 77), ElementsAre(Place{77, -1, true}));
   EXPECT_FALSE(places_of({.processes = {0x7ffffff0}}, -1));
 }
 

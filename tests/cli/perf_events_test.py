@@ -34,10 +34,11 @@ class PerfEvents(tool.InFolder):
 
     def start(self, *words):
         return subprocess.Popen([tool.ZEROSKID, *map(str, words)], cwd=self.folder, env=tool.ENVIRONMENT,
-                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                stdin=subprocess.DEVNULL)
 
     def program(self, script):
         child = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(child.stdout.close)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
         return child
