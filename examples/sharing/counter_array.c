@@ -1,5 +1,5 @@
 /* An array with a counter for each of four threads. With -DAPART each counter has a line of its own.
-   cc -O1 -g -pthread -o counter_array counter_array.c */
+   cc -O1 -g -pthread -o counter_array examples/sharing/counter_array.c */
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdio.h>

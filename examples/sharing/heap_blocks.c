@@ -1,5 +1,5 @@
 /* Small blocks of the heap, one for each of four threads, that malloc lays side by side. With -DAPART each has lines of its own.
-   cc -O1 -g -pthread -o heap_blocks heap_blocks.c */
+   cc -O1 -g -pthread -o heap_blocks examples/sharing/heap_blocks.c */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

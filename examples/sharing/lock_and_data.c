@@ -1,6 +1,6 @@
 /* A lock beside a word that is seldom written under it and often read without it. Two threads take the lock, a third reads. With -DAPART
    the word has a line of its own: what is left is that the two meet at the lock, and that the reader sees each new value.
-   cc -O1 -g -pthread -o lock_and_data lock_and_data.c */
+   cc -O1 -g -pthread -o lock_and_data examples/sharing/lock_and_data.c */
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* Control: four threads read the same table, which nobody writes after they have begun. Its lines stay where they are.
-   cc -O1 -g -pthread -o read_only read_only.c */
+   cc -O1 -g -pthread -o read_only examples/sharing/read_only.c */
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Two fields of a struct: one thread counts, the other reads a setting that nobody writes. With -DAPART the setting has a line of its own.
-   cc -O1 -g -pthread -o struct_fields struct_fields.c */
+   cc -O1 -g -pthread -o struct_fields examples/sharing/struct_fields.c */
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdio.h>

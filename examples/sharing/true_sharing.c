@@ -1,5 +1,5 @@
 /* Control: two threads add to the same counter. It changes hands because they mean it, and no layout helps.
-   cc -O1 -g -pthread -o true_sharing true_sharing.c */
+   cc -O1 -g -pthread -o true_sharing examples/sharing/true_sharing.c */
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-extern "C" const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));  // by the linker
+extern "C" const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));  // NOLINT(readability-identifier-naming): the linker named it
 
 namespace zs {
 

@@ -138,8 +138,8 @@ TEST(RecordOptions, APeriodThatNoCounterHoldsIsRefused) {
             "hint: at most 140737488355327\n");
 }
 
-TEST(RecordOptions, ASoftwareEventCannotBeSampled) {
-  EXPECT_EQ(refused({"-e", "page-faults", "ls"}),
+TEST(RecordOptions, TheSoftwarePmuSamplesNoEventOfTheKernel) {
+  EXPECT_EQ(refused({"--pmu=sw", "-e", "page-faults", "ls"}),
             "zeroskid: page-faults: the kernel counts it, and no PMU can sample it\nhint: zeroskid stat counts it\n");
 }
 

@@ -166,10 +166,10 @@ void SharedFields::name(std::int32_t pid, const session::ProcessSharing& process
     line.instructions.push_back(place_of(pid, use.instruction));
   }
   std::ranges::stable_sort(fields, {}, [](const SharedField& field) { return std::pair(field.start, ~field.size); });
-  const auto same = std::ranges::unique(fields, [](const SharedField& a, const SharedField& b) {
+  const auto same = std::unique(fields.begin(), fields.end(), [](const SharedField& a, const SharedField& b) {
     return a.start == b.start && a.object == b.object && (a.typed || a.size == b.size);
   });
-  fields.erase(same.begin(), same.end());
+  fields.erase(same, fields.end());
   merge_untyped(fields);
   number_blocks(fields);
   for (const uarch::LineUse& use : log.uses) {

@@ -59,7 +59,7 @@ Result<std::vector<int>> parse_cpus(std::string_view text) {
   });
   if (!right) return Error{fmt::format("{}: not a list of CPUs", text), "for example 0-3,7"};
   std::ranges::sort(cpus);
-  cpus.erase(std::ranges::unique(cpus).begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }
 

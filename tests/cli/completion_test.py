@@ -148,7 +148,7 @@ class Completion(unittest.TestCase):
 
     def test_bash_offers_every_option_of_help_and_no_other(self):
         for verb in (*help_test.verbs(), *help_test.MORE):
-            if verb == "mem":
+            if verb in ("mem", "c2c"):
                 continue
             said = tool.run(*verb.split(), "--help").out
             names = {name for names in re.findall(r"^  (-\S+)(?: |$)", said, re.MULTILINE) for name in names.split(",")}

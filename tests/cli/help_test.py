@@ -13,6 +13,7 @@ PAGES = pathlib.Path(__file__).resolve().parent / "help"
 
 
 #: Verbs of a verb.
+WATCHES = ("-p", "--pid", "-t", "--tid", "-a", "--all-cpus", "-C", "--cpu-list", "--per-thread")
 MORE = ("mem record", "mem report", "c2c record", "c2c report")
 
 
@@ -64,6 +65,8 @@ class Help(unittest.TestCase):
                     if name in ("-h", "--help"):
                         continue
                     words = [name] if not value or value.startswith("[=") else [name, "1"]
+                    if verb == "record" and name in WATCHES:
+                        words += ["-o", "/nonexistent/perf.data"]  # or it would watch for ever
                     outcome = tool.run(*verb.split(), *words)
                     with self.subTest(verb=verb, option=name):
                         self.assertNotIn("no option", outcome.err)

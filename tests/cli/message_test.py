@@ -25,11 +25,11 @@ class Arguments(unittest.TestCase):
 
     def test_an_unknown_verb(self):
         self.assertEqual(self.refused("statt"), "zeroskid: there is no verb statt\n"
-                         "hint: verbs: stat, topdown, record, report, mem, annotate, script, plot, list, doctor, boot\n")
+                         "hint: verbs: stat, topdown, record, report, mem, c2c, annotate, script, plot, list, doctor, boot\n")
 
     def test_an_unknown_option_before_the_verb(self):
         self.assertEqual(self.refused("--frobnicate"), "zeroskid: there is no option --frobnicate\n"
-                         "hint: verbs: stat, topdown, record, report, mem, annotate, script, plot, list, doctor, boot\n")
+                         "hint: verbs: stat, topdown, record, report, mem, c2c, annotate, script, plot, list, doctor, boot\n")
 
     def test_no_program(self):
         self.assertEqual(self.refused("stat"),

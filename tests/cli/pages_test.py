@@ -42,7 +42,7 @@ class ManPages(unittest.TestCase):
             said = tool.run(*verb.split(), "--help").out
             options = re.findall(r"^  (-\S+)(?: |$)", said, re.MULTILINE)
             statuses = re.search(r"^Exit status:\n((?:  .*\n)+)", said, re.MULTILINE)
-            if verb != "mem":
+            if verb not in ("mem", "c2c"):
                 self.assertTrue(options and statuses, verb)
             for names in options:
                 self.assertIn(", ".join(names.split(",")), text, verb)

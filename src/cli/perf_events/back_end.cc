@@ -47,10 +47,9 @@ Result<host::Targets> targets_of(const BackEndWords& words) {
 
 void add_back_end_options(CommandLine& line, BackEndWords& words) {
   line.group("Who counts");
-  line.value(
-      "--pmu", words.pmu, "auto|hw|sw",
-      "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's events where\n"
-      "there are any, and cpu-clock, page-faults everywhere; never both [auto: hw for what sw cannot do]");
+  line.value("--pmu", words.pmu, "auto|hw|sw",
+             "The software PMU (sw), or the kernel through perf_event_open (hw), which has the processor's\n"
+             "events where there are any, and cpu-clock, page-faults; never both [auto: hw for what sw cannot do]");
   line.values("-p,--pid", words.pids, "PID[,PID...]", "Processes that run already, and their threads and children");
   line.values("-t,--tid", words.tids, "TID[,TID...]", "Threads that run already");
   line.flag("-a,--all-cpus", words.all_cpus, "The whole system");

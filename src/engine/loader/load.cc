@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -173,6 +174,10 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   const std::size_t auxv_begins = words.size();
   const auto entry = [&](std::uint64_t type, std::uint64_t value) { words.insert(words.end(), {type, value}); };
   const auto ours = [](unsigned long type) -> std::uint64_t { return getauxval(type); };
+  const auto is_given = [](unsigned long type) {  // 0 may be its value: of AT_HWCAP2 where there is no FSGSBASE
+    errno = 0;
+    return getauxval(type) != 0 || errno == 0;
+  };
   const auto id = [](long number) { return static_cast<std::uint64_t>(raw_syscall(number)); };
   if (vdso != 0) entry(AT_SYSINFO_EHDR, vdso);
   if (ours(kAtMinSigStackSize) != 0) entry(kAtMinSigStackSize, ours(kAtMinSigStackSize));
@@ -191,7 +196,7 @@ Result<void> write_stack(const ProgramPlan& plan, LoadedProgram& program, std::u
   entry(AT_EGID, id(SYS_getegid));
   entry(AT_SECURE, 0);
   entry(AT_RANDOM, random_at);
-  if (ours(AT_HWCAP2) != 0) entry(AT_HWCAP2, ours(AT_HWCAP2));
+  if (is_given(AT_HWCAP2)) entry(AT_HWCAP2, ours(AT_HWCAP2));
   entry(AT_EXECFN, name_at);
   entry(AT_PLATFORM, platform_at);
   entry(AT_NULL, 0);

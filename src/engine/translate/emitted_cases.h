@@ -569,14 +569,14 @@ exit 0x9: Syscall guest+2, 1 retired
 )"},
 
 {"AnInstructionThatTheEngineAnswers", TraceForm::Records, 0, Variant::Full, 8,
- "F3 0F AE C0", R"(
-; rdfsbase eax
+ "8E E0", R"(
+; mov fs, ax
   mov rcx, [slot_rcx]
 entry:
   mov dword ptr [r11], 0x9
   lea r11, [r11+0x4]
   jmp unlinked
-exit 0x9: Emulated guest+4, 1 retired
+exit 0x9: Emulated guest+2, 1 retired
 )"},
 
 {"ABreakpointDoesNotRetire", TraceForm::Records, 0, Variant::Full, 8,
