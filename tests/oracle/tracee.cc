@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +18,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 namespace zs::oracle {
@@ -70,6 +73,28 @@ bool may_be_emulated(ZydisMnemonic mnemonic) {
   }
 }
 
+bool reads_clock(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_RDTSC || mnemonic == ZYDIS_MNEMONIC_RDTSCP;
+}
+
+/// Whether RDTSC faults after PR_SET_TSC. Some hypervisors (PVM) let it through, though the call succeeds.
+bool clock_can_fault() {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, [](int) { _exit(1); });
+    prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+    [[maybe_unused]] const volatile std::uint64_t now = __rdtsc();
+    _exit(0);
+  }
+  int status = 0;
+  return child < 0 || waitpid(child, &status, 0) != child || WEXITSTATUS(status) == 1;
+}
+
+bool is_canonical(std::uint64_t address) {
+  constexpr int unused = 16;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(address << unused) >> unused) == address;
+}
+
 bool wants_restart(std::uint64_t rax) {
   const auto code = static_cast<std::int64_t>(rax);
   return code == -512 || code == -513 || code == -514 || code == -516;  // ERESTARTSYS and its kin
@@ -83,6 +108,7 @@ Tracee::Tracee(Tracee&& other) noexcept
       memory_(other.memory_),
       has_runner_(other.has_runner_),
       hardware_steps_(other.hardware_steps_),
+      clock_needs_fault_(other.clock_needs_fault_),
       pending_signal_(other.pending_signal_),
       status_(other.status_),
       restarted_calls_(other.restarted_calls_),
@@ -188,7 +214,7 @@ Result<void> Tracee::run_to_entry() {
     std::array<std::byte, 15> code{};
     const std::size_t readable = read_code(code);
     const auto next = decoder.decode({code.data(), readable});
-    if (!resume_and_wait(PTRACE_SINGLESTEP, 0)) return system_error("ptrace");
+    if (!step_by_trap_flag(next ? &*next : nullptr, 0)) return system_error("ptrace");
     if (!WIFSTOPPED(status_)) return ended();
     const int stop = WSTOPSIG(status_);
     if (stop == SIGSYS || stop == SIGSEGV) {  // its own calls are emulated already
@@ -198,7 +224,22 @@ Result<void> Tracee::run_to_entry() {
     if (next && next->facts.branch == arch::BranchKind::IndirectJump) break;
   }
   forget_the_trap_flag();  // the runner may have used POPF
+  find_who_faults_on_clock();
   return {};
+}
+
+/// A runner that catches SIGSEGV when the program begins does so for RDTSC.
+void Tracee::find_who_faults_on_clock() {
+  static const bool can_fault = clock_can_fault();
+  if (can_fault) return;
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string word; status >> word;) {
+    if (word != "SigCgt:") continue;
+    std::uint64_t caught = 0;
+    status >> std::hex >> caught;
+    clock_needs_fault_ = (caught >> (SIGSEGV - 1) & 1) != 0;
+    return;
+  }
 }
 
 std::size_t Tracee::read_code(std::span<std::byte> into) const {
@@ -288,6 +329,22 @@ void Tracee::forget_the_trap_flag() {
   ptrace(PTRACE_POKEUSER, pid_, offsetof(user_regs_struct, rip), here);
 }
 
+/// Some hypervisors (PVM) cannot resume a program whose rsp is not canonical: SIGSEGV. Nor is there a need to: the
+/// instructions since rsp was, if they can be repeated, run again and end in the INT3 behind `next`.
+/// returns whether the next resume begins there; registers() do not change
+bool Tracee::rewind_to_canonical_stack(const Meaning* next) {
+  const bool can_be_repeated = next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_BSWAP;
+  if (is_canonical(registers_.rsp)) {
+    last_canonical_ = registers_;
+    is_rewindable_ = can_be_repeated;
+    return false;
+  }
+  const bool rewinds = std::exchange(is_rewindable_, is_rewindable_ && can_be_repeated) && next != nullptr &&
+                       pending_signal_ == 0 && successor(*next);
+  if (rewinds) ptrace(PTRACE_SETREGS, pid_, nullptr, &last_canonical_);
+  return rewinds;
+}
+
 /// returns whether the whole instruction ran; if not, nothing has happened that step() could not take over from
 bool Tracee::step_by_int3(const Meaning& next) {
   constexpr std::uint8_t int3 = 0xCC;
@@ -305,6 +362,28 @@ bool Tracee::step_by_int3(const Meaning& next) {
   }
   pending_signal_ = WSTOPSIG(status_);  // a fault, or a signal from outside; step() passes it on
   return false;
+}
+
+/// PTRACE_SINGLESTEP, delivering `signal` before. Some hypervisors that emulate CPUID (PVM, a virtual machine in another
+/// one, does) move the instruction pointer over it without raising the trap that the trap flag asks for: it comes one
+/// instruction too late. So an INT3 waits behind CPUID. Where the trap is not lost, and where a signal or a fault comes
+/// instead, the INT3 is never reached, and the stop is the one that it would have been without.
+/// RDTSC, RDTSCP, XGETBV, RDRAND, RDPID, SGDT and SMSW keep their trap there.
+bool Tracee::step_by_trap_flag(const Meaning* next, int signal) {
+  constexpr std::uint8_t int3 = 0xCC;
+  std::uint8_t original = 0;
+  const bool may_lose_trap = next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_CPUID;
+  const std::uint64_t behind = may_lose_trap ? registers_.rip + next->length : 0;
+  const auto at = static_cast<off_t>(behind);
+  const bool guarded = may_lose_trap && pread(memory_, &original, 1, at) == 1 && pwrite(memory_, &int3, 1, at) == 1;
+  if (!resume_and_wait(PTRACE_SINGLESTEP, signal)) return false;
+  if (!guarded || !WIFSTOPPED(status_)) return true;
+  [[maybe_unused]] const ssize_t restored = pwrite(memory_, &original, 1, at);
+  if (WSTOPSIG(status_) == SIGTRAP && registers_.rip == behind + 1) {
+    registers_.rip = behind;
+    ptrace(PTRACE_POKEUSER, pid_, offsetof(user_regs_struct, rip), behind);
+  }
+  return true;
 }
 
 /// Runs the runner's handler of `signal` to the end of its rt_sigreturn.
@@ -363,8 +442,13 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
   if (is_call) {
     if (auto allowed = check_call(before); !allowed) return allowed.error();
   }
-  const bool may_use_int3 =
-      next != nullptr && !hardware_steps_ && pending_signal_ == 0 && !(has_runner_ && may_be_emulated(next->mnemonic));
+  if (clock_needs_fault_ && next != nullptr && reads_clock(next->mnemonic)) {
+    if (auto result = run_emulation(SIGSEGV); !result) return result.error();
+    return WIFSTOPPED(status_) ? Outcome::Executed : Outcome::Ended;
+  }
+  const bool rewinds = rewind_to_canonical_stack(next);
+  const bool may_use_int3 = next != nullptr && (!hardware_steps_ || rewinds) && pending_signal_ == 0 &&
+                            !(has_runner_ && may_be_emulated(next->mnemonic));
   const bool names_processor = next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_CPUID;
   if (may_use_int3 && step_by_int3(*next)) {
     if (!WIFSTOPPED(status_)) return Outcome::Ended;
@@ -373,7 +457,7 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
   }
   for (;;) {
     const int signal = std::exchange(pending_signal_, 0);
-    if (!resume_and_wait(PTRACE_SINGLESTEP, signal)) return system_error("ptrace");
+    if (!step_by_trap_flag(next, signal)) return system_error("ptrace");
     if (!WIFSTOPPED(status_)) return Outcome::Ended;
     if ((status_ >> 16) == PTRACE_EVENT_EXEC) {
       if (auto refused = refuse("the program executes another one"); !refused) return refused.error();
@@ -383,7 +467,8 @@ Result<Tracee::Outcome> Tracee::step(const Meaning* next) {
     ptrace(PTRACE_GETSIGINFO, pid_, nullptr, &info);
 
     if (stop == SIGTRAP && info.si_code == SIGTRAP) return Outcome::HandlerEntered;
-    const bool stepped = stop == SIGTRAP && (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT);
+    const bool ran_into_int3 = next != nullptr && next->mnemonic == ZYDIS_MNEMONIC_CPUID && info.si_code == SI_KERNEL;
+    const bool stepped = stop == SIGTRAP && (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT || ran_into_int3);
     if (stepped) {
       if (next != nullptr) hide_the_trap_flag(*next);
       if (names_processor) hide_the_processor(before);

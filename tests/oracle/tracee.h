@@ -13,7 +13,8 @@
 // Two ways to step. The hardware's trap flag: one trap per instruction, per iteration for REP; in a virtual machine each
 // leaves the guest, 15 to 25 us. Or INT3 at the next instruction, which is computed from the registers, 7 us; used where
 // the next instruction is certain and neither read nor written by this one, and never for system calls. Both give
-// identical traces (a test compares them); Launch::hardware_steps forces the first.
+// identical traces (a test compares them); Launch::hardware_steps forces the first. Where a hypervisor emulates CPUID and
+// loses its trap, the first way borrows an INT3 for it (Tracee::step_by_trap_flag).
 //
 // Both processes share one processor, which the program does not see: sched_getaffinity is answered with the others.
 // What the trap flag would change in the program is undone: TF in the image that PUSHF stores and in r11 after SYSCALL.
@@ -77,6 +78,9 @@ class Tracee {
   Result<void> run_emulation(int signal);
   std::optional<std::uint64_t> successor(const Meaning& next) const;
   bool step_by_int3(const Meaning& next);
+  void find_who_faults_on_clock();
+  bool rewind_to_canonical_stack(const Meaning* next);
+  bool step_by_trap_flag(const Meaning* next, int signal);
   Result<void> refuse(const std::string& what) const;
   Result<void> check_call(const Registers& before) const;
   void show_all_processors(const Registers& before);
@@ -91,11 +95,14 @@ class Tracee {
   int memory_ = -1;  // /proc/PID/mem
   bool has_runner_ = false;
   bool hardware_steps_ = false;
-  int pending_signal_ = 0;  // to pass on with the next resume
+  bool clock_needs_fault_ = false;  // the runner waits for RDTSC to fault, and this host does not let it
+  bool is_rewindable_ = false;      // from the present instruction to that of last_canonical_
+  int pending_signal_ = 0;          // to pass on with the next resume
   int status_ = 0;
   std::uint64_t restarted_calls_ = 0;
   cpu_set_t processors_{};  // that the program may run on without the oracle
   Registers registers_{};
+  Registers last_canonical_{};  // before the last instruction that began with a canonical rsp
 };
 
 }  // namespace zs::oracle
