@@ -162,7 +162,7 @@ std::optional<Dwarf_Die> step_in(Dwarf_Die type, std::uint64_t& offset, Member& 
     std::vector<std::uint64_t> counts = dimensions(&type);
     for (std::size_t i = counts.size(); i-- > 1;) {
       if (counts[i] == 0) return std::nullopt;
-      name = fmt::format("[{}]", index % counts[i]) + name;
+      name.insert(0, fmt::format("[{}]", index % counts[i]));
       index /= counts[i];
     }
     enter(fmt::format("[{}]", index) + name, at, size);

@@ -241,10 +241,10 @@ std::string place_table(const CacheLines& lines, const std::vector<std::size_t>&
   for (std::size_t index = 0; index < shown.size(); ++index) {
     const CacheLine& line = lines.lines[shown[index]];
     const AccessCounts& c = line.counts;
-    text += rule +
-            fmt::format("  {:>5}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>#18x}\n", index, c.remote_hitm, c.local_hitm,
-                        c.store_l1_hits, c.store_l1_misses, c.store_unknown, line.address) +
-            rule;
+    text += rule;
+    text += fmt::format("  {:>5}  {:>7}  {:>7}  {:>7}  {:>7}  {:>7}  {:>#18x}\n", index, c.remote_hitm, c.local_hitm,
+                        c.store_l1_hits, c.store_l1_misses, c.store_unknown, line.address);
+    text += rule;
     for (const LinePlace& place : line.places) {
       if (is_shown(place)) text += place_row(place, c, text_of(place, symbolizer, style), keys, widths);
     }
@@ -271,8 +271,7 @@ std::string c2c_text(const profile::PerfDataReader& reader, const CacheLines& li
   AccessCounts shared;
   for (const std::size_t number : shown) shared += lines.lines[number].counts;
   const auto keys = profile::parse_place_keys(style.coalesce);
-  const std::string sums =
-      trace_information(lines.all) + shared_information(shared, shown.size()) + details(reader, style);
+  std::string sums = trace_information(lines.all) + shared_information(shared, shown.size()) + details(reader, style);
   if (style.only_sums) return sums;
   return sums + line_table(lines, shown, hitm_of(shared, style.order), style.order) +
          place_table(lines, shown, symbolizer, *keys, style);

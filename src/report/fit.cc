@@ -70,7 +70,8 @@ std::string folded_line(std::string_view line, std::size_t width) {
   while (display_width(rest) > width && width > 2 * indent.size()) {
     const std::size_t before = bytes_before_break(rest, width, indent.size());
     out += rest.substr(0, before) + "\n";
-    rest = indent + rest.substr(std::min(rest.find_first_not_of(' ', before), rest.size()));
+    rest.erase(0, std::min(rest.find_first_not_of(' ', before), rest.size()));
+    rest.insert(0, indent);
   }
   return out + rest;
 }

@@ -11,8 +11,10 @@
 
 extern "C" {
 extern const std::byte zs_zydis[], zs_zydis_end[];
+// NOLINTBEGIN(readability-identifier-naming): names of libc's
 void __assert_fail(const char*, const char*, unsigned, const char*) noexcept;
 void __stack_chk_fail(void);
+// NOLINTEND(readability-identifier-naming)
 }
 
 namespace zs::zydis {

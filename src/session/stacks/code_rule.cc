@@ -214,7 +214,7 @@ class Follower {
     if (insn.memory_count == 0 || insn.memory[0].base < 0 || insn.memory[0].index >= 0 || insn.memory[0].rip_relative ||
         insn.memory[0].fs || insn.memory[0].gs)
       return {};
-    Value value = values_[static_cast<std::size_t>(insn.memory[0].base)];
+    Value value = values_[static_cast<std::uint8_t>(insn.memory[0].base)];
     if (value.of != Value::Of::Register) return {};
     value.offset += insn.memory[0].displacement;
     return value;
