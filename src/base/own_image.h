@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <span>
 
-extern "C" const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));  // NOLINT(readability-identifier-naming): the linker named it
+// NOLINTNEXTLINE(readability-identifier-naming): the linker named it
+extern "C" const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
 namespace zs {
 
