@@ -148,9 +148,13 @@ class PerfDataWriter::Impl {
   /// The ids of an event's records: the kernel's, or its number from 1.
   std::vector<std::uint64_t> ids_of(std::uint32_t event) const {
     const auto& ids = description_.events[event].ids;
-    return ids.empty() ? std::vector<std::uint64_t>{std::uint64_t{event} + 1} : ids;
+    return ids.empty() ? std::vector{id_of(event)} : ids;
   }
-  std::uint64_t id_of(std::uint32_t event) const { return ids_of(event).front(); }
+  /// The first of them; asked for each record.
+  std::uint64_t id_of(std::uint32_t event) const {
+    const auto& ids = description_.events[event].ids;
+    return ids.empty() ? std::uint64_t{event} + 1 : ids.front();
+  }
 
   // Each record: begin(), body, end().
   std::size_t begin(RecordType type, std::uint16_t misc) {
