@@ -11,8 +11,7 @@ namespace zs::session {
 using ReadAt = std::function<bool(std::uint64_t offset, std::span<std::byte> out)>;
 
 /// Opens `path` while `use` reads it. returns false, and calls nothing, where it cannot be opened, is no ordinary file
-/// or has another
-/// inode: what has taken the mapped file's name since would give wrong answers
+/// or has another inode: what has taken the mapped file's name since would give wrong answers
 bool read_mapped_file(const char* path, std::uint64_t inode, const std::function<void(const ReadAt&)>& use);
 
 }  // namespace zs::session

@@ -1,6 +1,5 @@
 // The bytes of unwind tables as they lie in the program's memory, fetched page by page as they are asked for and kept:
-// a
-// table of a large program has megabytes, of which a recording reads some pages.
+// a table of a large program has megabytes, of which a recording reads some pages.
 #pragma once
 
 #include <algorithm>
