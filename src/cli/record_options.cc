@@ -22,7 +22,6 @@ namespace {
 
 using session::Callchain;
 
-constexpr std::uint64_t kUsualFrequency = 4000;  // perf's
 constexpr std::uint32_t kUsualStackBytes = 8192;
 constexpr const char* kUsualEvent = "instructions:ppp";
 constexpr const char* kUsualEventWithoutPebs = "instructions";
@@ -42,6 +41,8 @@ struct Words {
   std::uint64_t ring_pages = 128;
 };
 
+}  // namespace
+
 profile::CallchainMode mode_in_file(Callchain mode) {
   switch (mode) {
     case Callchain::None: return profile::CallchainMode::None;
@@ -52,6 +53,8 @@ profile::CallchainMode mode_in_file(Callchain mode) {
   }
   return profile::CallchainMode::None;
 }
+
+namespace {
 
 /// As perf names processors: vendor, family, model, stepping.
 std::string cpu_id(const arch::CpuModel& model) {
@@ -226,7 +229,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   if (words.kind != RecordKind::Plain) return {};
-  auto choice = choose_back_end(words.back_end, words.events, usual_perf_event());
+  auto choice = choose_back_end(words.back_end, words.events);
   if (!choice) return choice.error();
   if (!*choice) return {};
   if (!std::has_single_bit(words.ring_pages))
@@ -243,7 +246,8 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
                         .data_sources = words.data,
                         .latencies = words.weight,
                         .inherit = !words.run.no_inherit};
-  if (leave_out_the_kernel((*choice)->events, host::ask_permissions())) {
+  const host::Permissions permissions = host::ask_permissions();
+  if (leave_out_the_kernel((*choice)->events, permissions)) {
     out.notices.push_back(Error{"this user may not look into the kernel: only ring 3 is sampled",
                                 "as root: sysctl kernel.perf_event_paranoid=1"});
   }
@@ -251,6 +255,7 @@ Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   if (!description) return description.error();
   out.perf_events = PerfRecording{.choice = **std::move(choice),
                                   .description = *std::move(description),
+                                  .permissions = permissions,
                                   .ring_pages = words.ring_pages,
                                   .output = out.output,
                                   .quiet = out.quiet,

@@ -47,6 +47,9 @@ struct CallchainChoice {
   std::uint32_t stack_bytes = 0;
 };
 
+/// What a reader has to know of it.
+profile::CallchainMode mode_in_file(session::Callchain mode);
+
 /// --call-graph fp, dwarf, dwarf,SIZE or lbr.
 Result<CallchainChoice> parse_callchain(const std::string& text);
 

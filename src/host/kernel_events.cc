@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <optional>
+
+#include "arch/events/event.h"
+#include "host/first_line.h"
 
 namespace zs::host {
 namespace {
+
+using arch::equal_case_blind;
 
 struct Row {
   std::string_view name;
@@ -65,11 +69,6 @@ constexpr std::pair<std::string_view, std::uint64_t> kCacheUses[] = {
 };
 // clang-format on
 
-bool equal_case_blind(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 /// 12, 0x3c; nothing if that is not all of it.
 std::optional<std::uint64_t> number_of(std::string_view text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
@@ -78,13 +77,6 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, hexadecimal ? 16 : 10);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
-}
-
-std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
 }
 
 /// Puts `value` where a format says: "config:0-7,32-35" or "config1:0-15", lowest bits first.

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "host/targets.h"
+#include "host/first_line.h"
 
 namespace zs::host {
 namespace {
@@ -23,13 +23,6 @@ bool take_number(std::string_view& text, Number& number, int base, char behind) 
   return true;
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 /// The number behind "NAME:" in a status file.
 std::optional<pid_t> status_number(const std::string& path, std::string_view name) {
   std::ifstream file(path);
@@ -41,6 +34,20 @@ std::optional<pid_t> status_number(const std::string& path, std::string_view nam
     if (std::from_chars(rest.data(), rest.data() + rest.size(), number).ec == std::errc()) return number;
   }
   return std::nullopt;
+}
+
+/// The names in a folder that are numbers, ascending.
+std::vector<pid_t> numbers_in(const std::string& folder) {
+  std::vector<pid_t> numbers;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
+    const std::string name = entry.path().filename();
+    pid_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
 }
 
 }  // namespace
@@ -81,18 +88,9 @@ std::optional<RunningProcess> look_at_process(pid_t pid) {
   return process;
 }
 
-std::vector<pid_t> all_processes() {
-  std::vector<pid_t> pids;
-  std::error_code problem;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", problem)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
-  }
-  std::ranges::sort(pids);
-  return pids;
-}
+std::vector<pid_t> all_processes() { return numbers_in("/proc"); }
+
+std::vector<pid_t> threads_of(pid_t process) { return numbers_in(fmt::format("/proc/{}/task", process)); }
 
 std::optional<pid_t> process_of(pid_t thread) { return status_number(fmt::format("/proc/{}/status", thread), "Tgid"); }
 

@@ -43,6 +43,9 @@ std::optional<RunningProcess> look_at_process(pid_t pid);
 
 std::vector<pid_t> all_processes();
 
+/// The threads that a process has now; empty: there is no such process.
+std::vector<pid_t> threads_of(pid_t process);
+
 /// The process that a thread belongs to; nothing if there is none.
 std::optional<pid_t> process_of(pid_t thread);
 

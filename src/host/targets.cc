@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <system_error>
+
+#include "host/first_line.h"
+#include "host/running_processes.h"
 
 namespace zs::host {
 namespace {
@@ -64,22 +65,10 @@ Result<std::vector<int>> parse_cpus(std::string_view text) {
 }
 
 Result<std::vector<int>> online_cpus() {
-  std::ifstream file("/sys/devices/system/cpu/online");
-  std::string text;
-  if (!std::getline(file, text))
+  const std::string text = first_line("/sys/devices/system/cpu/online");
+  if (text.empty())
     return Error{"/sys/devices/system/cpu/online cannot be read, so the CPUs are not known", "name them with -C"};
   return parse_cpus(text);
-}
-
-std::vector<pid_t> threads_of(pid_t process) {
-  std::vector<pid_t> threads;
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
-    pid_t thread = 0;
-    if (parse_number(entry.path().filename().native(), thread)) threads.push_back(thread);
-  }
-  std::ranges::sort(threads);
-  return threads;
 }
 
 Result<std::vector<Place>> places_of(const Targets& targets, pid_t child) {

@@ -33,9 +33,6 @@ Result<std::vector<int>> parse_cpus(std::string_view text);
 /// An Error where there is no such file.
 Result<std::vector<int>> online_cpus();
 
-/// The threads that a process has now; empty: there is no such process.
-std::vector<pid_t> threads_of(pid_t process);
-
 /// Every place to open an event at. child  the program that is about to start, or -1
 Result<std::vector<Place>> places_of(const Targets& targets, pid_t child);
 

@@ -19,6 +19,23 @@ std::string only_the_kernel(const BackEndWords& words) {
   return "";
 }
 
+/// Opens a few events to find out: not to be asked where it does not matter.
+std::string usual_event() { return host::ask_this_machine().perf.instructions.worked() ? "cycles:P" : "cpu-clock"; }
+
+Result<std::vector<host::KernelEvent>> events_of(const std::vector<std::string>& lists) {
+  std::vector<host::KernelEvent> all;
+  for (const std::string& list : lists) {
+    auto events = host::parse_kernel_events(list);
+    if (!events) return events.error();
+    const std::size_t before = all.size();
+    for (host::KernelEvent& event : *events) {
+      event.leader += before;
+      all.push_back(std::move(event));
+    }
+  }
+  return all;
+}
+
 Result<host::Targets> targets_of(const BackEndWords& words) {
   host::Targets targets;
   for (const auto& [option, lists, into] :
@@ -57,13 +74,8 @@ void add_back_end_options(CommandLine& line, BackEndWords& words) {
   line.flag("--per-thread", words.per_thread, "Each thread by itself, without those it starts: one ring a thread");
 }
 
-std::string usual_perf_event() {
-  return host::ask_this_machine().perf.instructions.worked() ? "cycles:P" : "cpu-clock";
-}
-
 Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
-                                                        const std::vector<std::string>& lists,
-                                                        const std::string& usual) {
+                                                        const std::vector<std::string>& lists) {
   std::string because = only_the_kernel(words);
   if (words.pmu == "sw") {
     if (!because.empty())
@@ -73,32 +85,20 @@ Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& word
   }
   if (words.pmu != "auto" && words.pmu != "hw") return Error{"--pmu=" + words.pmu + ": no such PMU", "auto, hw or sw"};
 
-  PerfEventsChoice choice;
-  std::optional<Error> unreadable;
-  for (const std::string& list : lists.empty() ? std::vector<std::string>{usual} : lists) {
-    auto events = host::parse_kernel_events(list);
-    if (!events) {
-      unreadable = events.error();
-      break;
-    }
-    const std::size_t before = choice.events.size();
-    for (host::KernelEvent& event : *events) {
-      event.leader += before;
-      choice.events.push_back(std::move(event));
-    }
+  const bool left_to_us = words.pmu == "auto" && because.empty();
+  if (left_to_us && lists.empty()) return std::optional<PerfEventsChoice>();
+  auto events = events_of(lists.empty() ? std::vector{usual_event()} : lists);
+  if (left_to_us) {
+    if (!events || !std::ranges::all_of(*events, host::is_software)) return std::optional<PerfEventsChoice>();
+    because =
+        events->size() == 1 ? events->front().name + " is an event of the kernel" : "all events are the kernel's own";
   }
-  if (words.pmu == "auto" && because.empty()) {
-    if (unreadable || lists.empty() || !std::ranges::all_of(choice.events, host::is_software))
-      return std::optional<PerfEventsChoice>();
-    because = choice.events.size() == 1 ? choice.events[0].name + " is an event of the kernel"
-                                        : "all events are the kernel's own";
-  }
-  if (unreadable) return *unreadable;
+  if (!events) return events.error();
   auto targets = targets_of(words);
   if (!targets) return targets.error();
-  choice.targets = *std::move(targets);
-  choice.because = because.empty() ? "--pmu=hw asks for it" : std::move(because);
-  return std::optional(std::move(choice));
+  return std::optional(PerfEventsChoice{.because = because.empty() ? "--pmu=hw asks for it" : std::move(because),
+                                        .targets = *std::move(targets),
+                                        .events = *std::move(events)});
 }
 
 bool leave_out_the_kernel(std::vector<host::KernelEvent>& events, const host::Permissions& permissions) {

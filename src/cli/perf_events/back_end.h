@@ -31,15 +31,11 @@ struct PerfEventsChoice {
   std::vector<host::KernelEvent> events;
 };
 
-/// What is sampled where nothing is said: cycles, or the clock of the CPU where there is no PMU.
-std::string usual_perf_event();
-
-/// lists  each an argument of -e; usual  what is counted where there is none
+/// lists  each an argument of -e; none: cycles, or the clock of the CPU where there is no PMU
 /// returns nothing for the software PMU. With --pmu=auto the kernel is taken for what it alone can do: running processes, whole CPUs,
 /// and lists of its own events.
 Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
-                                                        const std::vector<std::string>& lists,
-                                                        const std::string& usual);
+                                                        const std::vector<std::string>& lists);
 
 /// Leaves ring 0 out of events for which nobody said otherwise, where this user may not look there.
 /// returns whether any was changed

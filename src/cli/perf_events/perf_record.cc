@@ -2,17 +2,14 @@
 
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "cli/branch_filter.h"
@@ -37,9 +34,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kUsualFrequency = 4000;  // perf's
 constexpr int kBreathMs = 100;
-constexpr const char* kBackEnd = "perf_event_open";
+constexpr std::uint64_t kPageBytes = 4096;
 
 profile::EventDescription describe(const host::KernelEvent& event, const PerfSampling& sampling) {
   const bool by_count = sampling.period != 0;
@@ -84,7 +80,7 @@ std::vector<host::EventToOpen> to_open(const PerfRecording& recording) {
     one.attr.pinned = event.attr.pinned;
     one.attr.exclusive = event.attr.exclusive;
     one.attr.watermark = 1;  // wake us when half of a ring is full
-    one.attr.wakeup_watermark = static_cast<std::uint32_t>(recording.ring_pages * 4096 / 2);
+    one.attr.wakeup_watermark = static_cast<std::uint32_t>(recording.ring_pages * kPageBytes / 2);
   }
   return events;
 }
@@ -150,9 +146,8 @@ class PerfRun {
       look_at(record, tale_);
       keep(writer_.kernel_record(record));
     }));
-    // Every ring was emptied: what it holds from now on was written after what the pass before this found.
-    keep(writer_.round(latest_of_last_pass_));
-    latest_of_last_pass_ = latest_before;
+    // Every ring was emptied: what it holds from now on was written after what the passes before this found.
+    keep(writer_.round(latest_before));
     keep(writer_.flush());
   }
 
@@ -167,7 +162,6 @@ class PerfRun {
   OwnSignals& signals_;
   ProgressLine& progress_;
   KernelTale tale_;
-  std::uint64_t latest_of_last_pass_ = 0;
   std::optional<Error> error_;
 };
 
@@ -205,17 +199,14 @@ Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoic
     ++description.groups.back().members;
   }
   if (!sampling.callchain.empty()) {
-    if (sampling.callchain == "exact") {
+    const auto chosen = parse_callchain(sampling.callchain);
+    if (!chosen) return chosen.error();
+    if (chosen->mode == session::Callchain::Exact) {
       return Error{
           "--call-graph exact: the kernel unwinds by frame pointers; the software PMU alone gives exact stacks",
           "-g, --call-graph dwarf, or --pmu=sw"};
     }
-    const auto chosen = parse_callchain(sampling.callchain);
-    if (!chosen) return chosen.error();
-    using enum session::Callchain;
-    description.callchain = chosen->mode == Dwarf          ? profile::CallchainMode::Dwarf
-                            : chosen->mode == LbrCallStack ? profile::CallchainMode::LastBranches
-                                                           : profile::CallchainMode::FramePointers;
+    description.callchain = mode_in_file(chosen->mode);
     if (chosen->stack_bytes != 0) description.stack_bytes = chosen->stack_bytes;
   }
   if (!sampling.branches.empty()) {
@@ -235,7 +226,7 @@ Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoic
   description.inherit = sampling.inherit && !choice.targets.per_thread;
   description.machine = machine_of_the_kernel();
   description.version = ZEROSKID_VERSION;
-  description.notes = {{"back end", kBackEnd}, {"why", choice.because}};
+  description.notes = {{"back end", "perf_event_open"}, {"why", choice.because}};
   for (const profile::EventDescription& event : description.events)
     description.notes.push_back({"class of " + event.name, "measured by the kernel"});
   return description;
@@ -264,11 +255,10 @@ int record_perf_events(PerfRecording recording) {
     say(error);
     return kToolFailed;
   };
-  const host::Permissions permissions = host::ask_permissions();
   const auto places = host::places_of(recording.choice.targets, program ? program->pid() : -1);
   if (!places) return fail(places.error());
   std::vector<host::EventToOpen> to_be_opened = to_open(recording);
-  auto events = host::OpenEvents::open(to_be_opened, *places, recording.ring_pages * 4096, permissions);
+  auto events = host::OpenEvents::open(to_be_opened, *places, recording.ring_pages * kPageBytes, recording.permissions);
   if (!events) return fail(events.error());
   for (std::size_t i = 0; i < to_be_opened.size(); ++i) {
     recording.description.events[i].ids = events->ids(i);

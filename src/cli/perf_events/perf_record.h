@@ -11,6 +11,9 @@
 
 namespace zs::cli {
 
+/// perf's: samples a second of the kernel's, or for each 1,000,000,000 instructions of the software PMU's.
+inline constexpr std::uint64_t kUsualFrequency = 4000;
+
 /// As they were typed.
 struct PerfSampling {
   std::uint64_t period = 0, frequency = 0;  // -c, -F in Hz; both 0: 4000 Hz
@@ -29,6 +32,7 @@ Result<profile::RecordingDescription> describe_perf_events(const PerfEventsChoic
 struct PerfRecording {
   PerfEventsChoice choice;
   profile::RecordingDescription description;
+  host::Permissions permissions;
   std::uint64_t ring_pages = 128;
   std::string output;
   bool quiet = false, verbose = false;
