@@ -4,6 +4,7 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 #include "arch/events/tables.h"
 #include "cli/branch_filter.h"
@@ -226,12 +227,30 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   return {};
 }
 
+/// Options that say how the software PMU works are not passed over where the kernel counts.
+Result<void> refuse_for_the_kernel(const Words& words) {
+  const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
+                                               {words.run.virtual_time, "--virtual-time"},
+                                               {words.run.detail != "auto", "--detail"},
+                                               {!words.run.model_settings.empty(), "--model-set"},
+                                               {words.run.cores != 0, "--cores"},
+                                               {words.run.cpu.name != arch::kDefaultCpuModel, "--model"},
+                                               {words.run.precise_only, "--precise-only"}};
+  for (const auto& [given, option] : ours) {
+    if (given)
+      return Error{std::string(option) + ": only the software PMU knows it, and here the kernel counts",
+                   "--pmu=sw, or leave it out"};
+  }
+  return {};
+}
+
 /// Where the kernel counts: fills in out.perf_events, and leaves the rest alone.
 Result<void> choose_perf_events(const Words& words, RecordOptions& out) {
   if (words.kind != RecordKind::Plain) return {};
   auto choice = choose_back_end(words.back_end, words.events);
   if (!choice) return choice.error();
   if (!*choice) return {};
+  if (auto fits = refuse_for_the_kernel(words); !fits) return fits;
   if (!std::has_single_bit(words.ring_pages))
     return Error{"-m " + std::to_string(words.ring_pages) + ": not a power of two", "-m 128"};
   PerfSampling sampling{.period = words.count,

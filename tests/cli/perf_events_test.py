@@ -139,6 +139,10 @@ class Refused(PerfEvents):
     def test_the_software_pmu_attaches_to_nothing(self):
         self.refused("--pmu=sw: -p watches a running process", "--pmu=sw", "-p", "1")
 
+    def test_options_of_the_software_pmu_are_not_passed_over(self):
+        for words in (["-R"], ["--virtual-time"], ["--detail", "full"], ["--model", "zen4"], ["--cores", "2"]):
+            self.refused(f"{words[0]}: only the software PMU knows it", "-e", "cpu-clock", *words, "true")
+
     def test_what_excludes_each_other(self):
         self.refused("-a and -p", "-a", "-p", "1", "-e", "cpu-clock")
         self.refused("-c and -F", "-e", "cpu-clock", "-c", "1", "-F", "1", "true")
