@@ -33,6 +33,11 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
   const Step* step = steps.data();
   const Step* const end = step + steps.size();
   last_ = {};
+  if constexpr (kTimed) {
+    // What the block waited for to begin is its first instruction's, also where there is no step for that.
+    const bool silent = step == end ? last != 0 || !segment.ends : step->instruction != 0;
+    if (silent && !segment.continues) tell_watcher(block, 0, line, steps);
+  }
   while (step != end) {
     const std::size_t instruction = step->instruction;
     if (step->kind == StepKind::Fetch) {

@@ -203,13 +203,14 @@ TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
   const MadeUpProgram program(6, 300, false, true);
   const auto stream = program.run(60'000, 11);
   arch::SignalSet all, misses, tagged;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(CoreSignal::Cycles); ++i) all.set(i);
+  all.set();
   for (const CoreSignal signal : {CoreSignal::LoadL2Hit, CoreSignal::LoadDram, CoreSignal::LoadStlbMiss,
                                   CoreSignal::MispredictedNotTaken, CoreSignal::MispredictedReturn})
     misses.set(static_cast<std::size_t>(signal));
   tagged.set(static_cast<std::size_t>(CoreSignal::LatencyLoads));
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
-    for (const arch::SignalSet& watched : {all, misses, tagged}) {
+    for (const auto& [watched, cut] : {std::pair{all, Cut::AtBranches}, std::pair{all, Cut::AtIndirect},
+                                       std::pair{misses, Cut::AtBranches}, std::pair{tagged, Cut::AtBranches}}) {
       if (depth == Depth::Fast && watched == tagged) continue;  // no latencies
       ModelledMachine machine(GetParam(), {.depth = depth, .tells_branches = false}),
           single_machine(GetParam(), {.depth = depth, .tells_branches = false});
@@ -229,7 +230,7 @@ TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
           known.push_back({single->signals(), single->last_load(), single->last_store(), single->last_mispredicted()});
         }
         comparer.begin(known, before);
-        runner.prepare(part, {.cut = Cut::AtBranches});
+        runner.prepare(part, {.cut = cut});
         ASSERT_TRUE(runner.run_watched(watched, comparer));
         comparer.leave_out(part.size());
         ASSERT_EQ(comparer.wrong(), 0U) << "instruction " << at;
