@@ -30,7 +30,7 @@ class EventCounters {
   /// Where engine::MarkVisit::uncounted has the event; kNoLane if nowhere, as an event that is always counted at once.
   std::size_t lane(std::size_t event) const { return places_[event].lane; }
 
-  /// Events counted since the thread's start; 0 of one that no PMU counts. Exact once PEBS buffers are drained.
+  /// Events counted since the thread's start; 0 of one that no PMU counts.
   std::uint64_t total(std::size_t event) const {
     const Place& place = places_[event];
     return place.driver == nullptr ? 0 : place.driver->total(place.planned);

@@ -202,7 +202,8 @@ void PmuDriver::drain_records(PmuClient& client) {
     const auto area = ds_.management(arch::ds_area_bytes(arch::ds_shape(model_, arch::DsLayout::Words64)));
     drained_area_.assign(area.begin(), area.end());
   }
-  looked_ahead_ = 0;
+  looked_ahead_ = counted_ = 0;
+  for (Counter& counter : counters_) counter.buffered = 0;
   const DrainResult drained = drain_pebs(ds_.drain(), model_.pebs_format(), pebs_counters_, receive);
   statistics_.records += drained.records;
   statistics_.lost += drained.unclaimed;
@@ -235,7 +236,19 @@ void PmuDriver::service_overflows(PmuClient& client, CounterSet overflowed) {
 
 std::uint64_t PmuDriver::total(std::size_t planned) {
   account(planned);
-  return counters_[planned].total;
+  if (plan_[planned].pebs) count_buffered();
+  return counters_[planned].total + counters_[planned].buffered;
+}
+
+void PmuDriver::count_buffered() {
+  const std::span<const std::byte> records = ds_.records();
+  if (records.size() == counted_) return;
+  drain_pebs(records.subspan(counted_), model_.pebs_format(), pebs_counters_, [this](const PebsFacts& facts) {
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+      if (plan_[i].pebs && facts.counters.has(plan_[i].counter)) counters_[i].buffered += events_per_record(i);
+    }
+  });
+  counted_ = records.size();
 }
 
 void PmuDriver::set_period(std::size_t planned, std::uint64_t period) {

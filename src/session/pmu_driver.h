@@ -59,8 +59,7 @@ class PmuDriver {
   /// How many bytes of the buffer that were; a drain makes it 0.
   std::size_t looked_ahead() const { return looked_ahead_; }
 
-  /// Events counted since the start, exact to the last retired instruction. Drain first: reloads by records still in the
-  /// buffer are not known here.
+  /// Events counted since the start, exact to the last retired instruction, also while records lie in the buffer.
   std::uint64_t total(std::size_t planned);
 
   /// `planned` is to sample every `period` events; called from PmuClient::record or overflow, it holds from there on.
@@ -96,6 +95,7 @@ class PmuDriver {
     std::int64_t left = 0;            // events up to the next sample, without PEBS
     std::uint64_t accounted = 0;      // the register's value that `total` is up to
     std::uint64_t total = 0;
+    std::uint64_t buffered = 0;  // events of the records that are not drained yet, each of which reloaded the counter
     std::uint32_t rdpmc_index =
         0;  // RDPMC is a tenth of a RDMSR here too, and regions read every counter at every mark
     unsigned sign_shift = 0;
@@ -109,6 +109,7 @@ class PmuDriver {
   void drain_records(PmuClient& client);
   void service_overflows(PmuClient& client, arch::CounterSet overflowed);
   void account(std::size_t planned);
+  void count_buffered();
   void reload(std::size_t planned);
   std::uint32_t value_msr(const PlannedCounter& counter) const;
   unsigned width(const PlannedCounter& counter) const;
@@ -127,6 +128,7 @@ class PmuDriver {
   bool lbr_on_;
   DsArea ds_;
   std::size_t looked_ahead_ = 0;         // bytes of the buffer
+  std::size_t counted_ = 0;              // likewise, in Counter::buffered
   std::vector<std::byte> drained_area_;  // RecordingConfig::raw_records: for the next excerpt
   PmiLine line_;
   pmu::Pmu pmu_;

@@ -604,6 +604,17 @@ TEST(Recorder, WhatIsKnownIsSentBeforeTheProgramCanBeKilled) {
   EXPECT_LT(out.datagrams - sent, kMany / 100);
 }
 
+TEST(Recorder, WhatIsKnownHasTheEventsOfRecordsThatLieInTheBuffer) {
+  Recorded out{recording({instructions(10, 2)})};
+  FakeThread thread{out.recorder, kMain};
+  thread.run_straight(kText, 38);
+  out.recorder.flush(kMain);
+  EXPECT_THAT(out.ips(), IsEmpty());
+  const auto counts = out.all<Counts>();
+  ASSERT_THAT(counts, SizeIs(1));
+  EXPECT_THAT(counts[0].values, ElementsAre(38U));
+}
+
 TEST(Recorder, ACounterThatOnlyCountsDoesNotInterrupt) {
   Recorded out{recording({loads(0, 0)})};
   FakeThread thread{out.recorder, kMain};
