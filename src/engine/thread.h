@@ -107,8 +107,8 @@ struct Thread {
   std::uint64_t fs_base = 0, gs_base = 0;
   std::vector<std::byte> xsave;
 
-  std::uint64_t pc = 0;            // where the program goes on, while in C++
-  std::int64_t limit_of_wait = 0;  // --virtual-time: nanoseconds, of the wait that is about to begin
+  std::uint64_t pc = 0;             // where the program goes on, while in C++
+  std::int64_t limit_of_wait = -1;  // --virtual-time: nanoseconds, of the wait that is about to begin; -1: it has none
   std::uint64_t host_rsp = 0;
   StepInProgress step;
   /// The program's trap flag, which is never in the processor for longer than POPF needs: each instruction runs as a step, and behind it

@@ -114,7 +114,7 @@ class Zsh(Shell):
         os.write(terminal, typed.encode())
         text, begin = "", time.monotonic()
         while not re.search(until, text, re.DOTALL):
-            if time.monotonic() - begin > 30:
+            if time.monotonic() - begin > 120:
                 raise AssertionError(f"no {until!r} in {text!r}")
             if select.select([terminal], [], [], 1)[0]:
                 text += os.read(terminal, 65536).decode(errors="replace")

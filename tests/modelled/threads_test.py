@@ -24,12 +24,11 @@ def stat(program, prefix=(), pad="x"):
     return [(row[0].rsplit("-", 1)[0], row[1], row[3]) for row in rows if len(row) > 3] + [ran.stdout]
 
 
-def samples(program, prefix=(), pad="x"):
+def samples(program, prefix=(), pad="x", more=("--virtual-time",)):
     """What mem record samples, in the order of the file."""
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "perf.data")
-        words = [*prefix, tool.ZEROSKID, "mem", "record", "-q", "--virtual-time", "-c", "37", "--ldlat", "3", "-o", data, "--",
-                 *program]
+        words = [*prefix, tool.ZEROSKID, "mem", "record", "-q", *more, "-c", "37", "--ldlat", "3", "-o", data, "--", *program]
         ran = subprocess.run([str(word) for word in words], env=dict(tool.ENVIRONMENT, PAD=pad), stdin=subprocess.DEVNULL,
                              capture_output=True, text=True, timeout=300, check=False)
         assert ran.returncode == 0, ran.stderr
@@ -62,6 +61,18 @@ class Threads(unittest.TestCase):
 
     def test_samples_of_eight_threads_repeat(self):
         self.repeats(tool.guest("threads_sharing", "8"), samples)
+
+    def test_samples_beside_a_thread_that_sleeps_repeat(self):
+        self.repeats(tool.guest("threads_sleeping"), samples)
+
+    def test_a_thread_that_wakes_up_does_not_wait_for_what_others_did_meanwhile(self):
+        # The line that both write was the other's last at some cycle. Whoever comes back from the kernel is not before that: what it
+        # waits for is a hand-over, some hundred cycles, not the millions that passed while it slept.
+        turn = 20_000
+        for _ in range(3):  # when it wakes up is the host's affair
+            for row in samples(tool.guest("threads_sleeping"), more=()):
+                if "mem-loads" in row:
+                    self.assertLess(int(row.split()[-2]), turn, row)
 
     def test_locks_conditions_and_barriers_repeat(self):
         self.repeats(tool.guest("threads_pthread"))

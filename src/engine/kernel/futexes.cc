@@ -14,7 +14,7 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY;
+constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY, kNobody = 0;
 constexpr std::int64_t kBillion = 1'000'000'000;
 /// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times of samples.
 constexpr std::uint64_t kTurnNanoseconds = 262144;
@@ -141,20 +141,50 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
 
   Thread& thread = *run_.thread;
-  const bool limited = run_.config.virtual_time && a[3] != 0;
+  if (thread.limit_of_wait >= 0) return wait_for_limit(key, bits);
+  run_.observer().flush(run_.ids.shown(thread.id));
+  waiters_.add(thread, key, bits);
+  const long result = wait_for_turn(a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME), a[3] == 0 ? nullptr : &timeout);
+  if (!waiters_.remove(thread)) return 0;
+  return result == -EAGAIN ? 0 : result;
+}
+
+// With --virtual-time, as long as Thread::limit_of_wait says.
+long Futexes::wait_for_limit(FutexWaiters::Key key, std::uint32_t bits) {
+  Thread& thread = *run_.thread;
   run_.observer().flush(run_.ids.shown(thread.id));
   const std::uint64_t turns = static_cast<std::uint64_t>(thread.limit_of_wait) / kTurnNanoseconds;
-  waiters_.add(thread, key, bits, limited ? turns_ended_ + turns + 1 : FutexWaiters::kForEver);
-  if (limited) timeout = {thread.limit_of_wait / kBillion, thread.limit_of_wait % kBillion};
-  const long operation = limited ? FUTEX_WAIT : a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME);
-  thread.may_run.store(0);
-  turns_.give_up_to_wait();
-  const long result =
-      sleep_until_turn(thread, {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG, 0,
-                                a[3] == 0 ? 0 : reinterpret_cast<long>(timeout.data()), 0, static_cast<long>(kAnyBit)});
-  turns_.come_back(thread);
+  waiters_.add(thread, key, bits, turns_ended_ + turns + 1);
+  const std::array<std::int64_t, 2> timeout = {thread.limit_of_wait / kBillion, thread.limit_of_wait % kBillion};
+  const long result = wait_for_turn(FUTEX_WAIT, &timeout);
   if (!waiters_.remove(thread)) return waiters_.take_expired(thread) ? -ETIMEDOUT : 0;
   return result == -EAGAIN ? 0 : result;
+}
+
+std::optional<long> Futexes::sleep(std::uint64_t left) {
+  const std::int64_t limit = run_.thread->limit_of_wait;
+  if (limit < 0 || run_.threads.size() == 1) return std::nullopt;
+  const std::uint64_t began = turns_ended_;
+  const long result = wait_for_limit({}, kNobody);
+  if (result == -ETIMEDOUT) return 0;
+  if (result == -EINTR && left != 0) {
+    const std::int64_t slept = static_cast<std::int64_t>((turns_ended_ - began) * kTurnNanoseconds);
+    const std::int64_t rest = std::max<std::int64_t>(limit - slept, 0);
+    const std::array<std::int64_t, 2> told = {rest / kBillion, rest % kBillion};
+    if (run_.write(left, told.data(), sizeof told) != sizeof told) return -EFAULT;
+  }
+  return result;
+}
+
+// Lets the others run until this thread, which waits, is given its turn, or until the time is over. timeout: null: for ever
+long Futexes::wait_for_turn(long operation, const std::array<std::int64_t, 2>* timeout) {
+  Thread& thread = *run_.thread;
+  thread.may_run.store(0);
+  turns_.give_up_to_wait();
+  const long result = sleep_until_turn(thread, {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG,
+                                                0, reinterpret_cast<long>(timeout), 0, static_cast<long>(kAnyBit)});
+  turns_.come_back(thread);
+  return result;
 }
 
 // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.

@@ -1,9 +1,11 @@
 // Futexes of the program. Private ones, and the word that a thread's end clears (what pthread_join waits for), are kept here: a
-// waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the program's own call.
+// waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the program's own call. Sleep is a wait
+// that nobody ends.
 // Left to the kernel: futexes that other processes may share, those with priority inheritance, robust lists of threads that are shown the
 // kernel's id.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -20,6 +22,9 @@ class Futexes {
 
   /// futex(2); nullopt: the kernel's business.
   std::optional<long> call(const long (&a)[6]);
+  /// nanosleep(2) as long as Thread::limit_of_wait says, with --virtual-time beside other threads: so many of their turns, so that where it
+  /// ends is a place in the program. left: where what is left of it is written if a signal ends it; 0: nowhere. nullopt: the kernel's business
+  std::optional<long> sleep(std::uint64_t left);
   /// The thread ends: its word is cleared as the kernel does it, but now, so that who waits for it gets a place now.
   void clear_word_of(Thread& thread);
   /// The thread that runs has computed for a turn.
@@ -29,6 +34,8 @@ class Futexes {
 
  private:
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
+  long wait_for_limit(FutexWaiters::Key key, std::uint32_t bits);
+  long wait_for_turn(long operation, const std::array<std::int64_t, 2>* timeout);
   long sleep_until_turn(Thread& thread, const long (&a)[6]);
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
 
@@ -36,7 +43,7 @@ class Futexes {
   CoreFeeder& core_;
   ThreadTurns& turns_;
   FutexWaiters waiters_;
-  /// Turns that threads have ended: with --virtual-time what limits of waits at futexes are measured in.
+  /// Turns that threads have ended: with --virtual-time what limits of waits are measured in.
   std::uint64_t turns_ended_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <linux/sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "engine/kernel/call_handlers.h"
 #include "engine/kernel/guest_kernel.h"
@@ -35,6 +36,17 @@ Outcome exit_group(GuestKernel& kernel, const CallArguments& made) { kernel.thre
 
 Outcome futex(GuestKernel& kernel, const CallArguments& made) {
   if (const auto answer = kernel.futexes.call(made.a)) return {*answer};
+  return {kernel.host.call(made)};
+}
+
+Outcome nanosleep(GuestKernel& kernel, const CallArguments& made) {
+  const bool by_clock = made.number == SYS_clock_nanosleep;
+  const bool known = !by_clock || made.a[0] == CLOCK_REALTIME || made.a[0] == CLOCK_MONOTONIC ||
+                     made.a[0] == CLOCK_BOOTTIME || made.a[0] == CLOCK_TAI;
+  const bool absolute = by_clock && (made.a[1] & TIMER_ABSTIME) != 0;
+  if (known) {
+    if (const auto answer = kernel.futexes.sleep(absolute ? 0 : made.u(by_clock ? 3 : 1))) return {*answer};
+  }
   return {kernel.host.call(made)};
 }
 

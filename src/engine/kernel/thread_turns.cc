@@ -51,8 +51,12 @@ void ThreadTurns::forget_dead_processes() {
 }
 
 void ThreadTurns::prepare_to_wait() {
-  if (run_.counting.models) latest_core_time_ = std::max(latest_core_time_, CoreFeeder::time_of(*run_.thread));
+  note_core_time();
   save(*run_.thread);
+}
+
+void ThreadTurns::note_core_time() {
+  if (run_.counting.models) latest_core_time_ = std::max(latest_core_time_, CoreFeeder::time_of(*run_.thread));
 }
 
 void ThreadTurns::give_up() {
@@ -82,6 +86,7 @@ void ThreadTurns::yield() {
     next = accountant_.core.next_by_time();
     if (next == nullptr) return;
   }
+  note_core_time();
   save(thread);
   run_.lock.take_turns(thread, next);
   come_back(thread);

@@ -37,6 +37,7 @@ class ThreadTurns {
 
  private:
   void prepare_to_wait();
+  void note_core_time();
   void forget_dead_processes();
 
   Run& run_;

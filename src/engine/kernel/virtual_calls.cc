@@ -79,6 +79,7 @@ std::int64_t shown_by(clockid_t clock, std::uint64_t now) {
 Outcome VirtualCalls::answer(const CallArguments& made) {
   const auto& [number, a] = made;
   const Call& call = call_of(number);
+  run_.thread->limit_of_wait = -1;
   const bool waits = call.limit.unit != TimeUnit::None && is_limited(number, a);
   long asked[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
   if (number == SYS_statx && (a[3] & STATX_ATIME) != 0) asked[3] |= STATX_MTIME;
