@@ -11,6 +11,8 @@
 
 #include "cli/estimate.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
+#include "report/fit.h"
 
 namespace zs::cli {
 namespace {
@@ -71,7 +73,10 @@ void ProgressLine::show(const Progress& progress) {
   if (due && !reads_lines(STDERR_FILENO)) {
     shown_ = false;  // the screen is another's now
   } else if (due) {
-    write_all(STDERR_FILENO, "\r\033[K[ " + progress_text(progress) + " ]");
+    // A line that wraps could not be taken off again.
+    const std::size_t width = terminal_width(STDERR_FILENO);
+    const std::string text = "[ " + progress_text(progress) + " ]";
+    write_all(STDERR_FILENO, "\r\033[K" + (width == 0 ? text : report::cut_off(text, width - 1)));
     shown_ = true;
   }
   if (style_ == ProgressStyle::Log && progress.seconds >= next_log_seconds_) {

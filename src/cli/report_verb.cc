@@ -154,7 +154,8 @@ int run_report(const Arguments& arguments) {
   profile::Symbolizer symbolizer(options.input.names());
   profile::Aggregator aggregator(*reader, symbolizer, aggregation);
   for (const profile::Histogram& histogram : aggregator.run()) {
-    page.print(report::class_text(*reader, *histogram.event) + report::report_text(histogram, aggregator, style));
+    page.print(report::class_text(*reader, *histogram.event, style.width) +
+               report::report_text(histogram, aggregator, style));
   }
   say_remarks(page, symbolizer);
   for (const auto& event : reader->events()) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "report/fit.h"
+
 namespace zs::report {
 namespace {
 
@@ -27,13 +29,15 @@ std::string detail_text(const profile::PerfDataReader& reader) {
 
 }  // namespace
 
-std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event) {
+std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event,
+                       std::size_t width) {
   const std::string* const kind = note(reader, "class of " + event.name);
   if (kind == nullptr) return "";
   const std::string* const model = note(reader, "CPU model");
   const bool by_model = *kind != "exact" && model != nullptr;
-  return fmt::format("# Class: {}{}{}\n", *kind, by_model ? " by " : "", by_model ? *model : "") +
-         (*kind == "estimated" ? detail_text(reader) : "");
+  return folded(fmt::format("# Class: {}{}{}\n", *kind, by_model ? " by " : "", by_model ? *model : "") +
+                    (*kind == "estimated" ? detail_text(reader) : ""),
+                width);
 }
 
 }  // namespace zs::report

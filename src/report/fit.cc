@@ -8,11 +8,23 @@ namespace {
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
-/// The bytes of the first `count` characters.
+/// How long the colour is that begins there ("\\033[2m"), which takes no room; 0: none does.
+std::size_t colour_at(std::string_view text, std::size_t at) {
+  if (text.substr(at, 2) != "\033[") return 0;
+  const std::size_t end = text.find('m', at);
+  return end == std::string_view::npos ? 0 : end + 1 - at;
+}
+
+/// The bytes of the first `count` characters, and of the colours before the next.
 std::size_t bytes_of_first(std::string_view text, std::size_t count) {
   std::size_t at = 0;
-  for (; at < text.size(); ++at) {
+  while (at < text.size()) {
+    if (const std::size_t colour = colour_at(text, at); colour != 0) {
+      at += colour;
+      continue;
+    }
     if (begins_character(text[at]) && count-- == 0) break;
+    ++at;
   }
   return at;
 }
@@ -22,7 +34,13 @@ constexpr std::string_view kGap = "..";
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colour = colour_at(text, at);
+    width += colour == 0 && begins_character(text[at]) ? 1 : 0;
+    at += std::max<std::size_t>(colour, 1);
+  }
+  return width;
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
@@ -60,9 +78,7 @@ std::size_t bytes_before_break(std::string_view line, std::size_t width, std::si
   return blank == std::string_view::npos || blank <= indent ? most : blank;
 }
 
-/// A line with colours is left to who coloured it: it is no prose.
 std::string folded_line(std::string_view line, std::size_t width) {
-  if (line.find('\033') != std::string_view::npos) return std::string(line);
   const std::size_t text = std::min(line.find_first_not_of(" #"), line.size());
   const std::string indent = std::string(line.substr(0, text)) + "  ";
   std::string out;

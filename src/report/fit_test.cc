@@ -43,6 +43,8 @@ TEST(Fit, ProseGoesOnWhereAWordEnds) {
   EXPECT_EQ(folded("one two three\nfour", 9), "one two\n  three\nfour");
   EXPECT_EQ(folded("# one two three\n", 11), "# one two\n#   three\n");
   EXPECT_EQ(folded("   one two three", 11), "   one two\n     three") << "indented as the line is, and by two";
+  EXPECT_EQ(folded("one \033[2m# two three\033[0m\n", 9), "one \033[2m# two\n  three\033[0m\n")
+      << "colours take no room";
   EXPECT_EQ(folded("abcdefghij", 6), "abcdef\n  ghij") << "a word that is wider than all";
   EXPECT_EQ(folded("one two three", 0), "one two three");
 }

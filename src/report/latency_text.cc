@@ -12,7 +12,7 @@ namespace zs::report {
 namespace {
 
 constexpr std::size_t kBar = 40, kLeastBar = 8;  // characters of the longest bar
-constexpr std::size_t kAround = 62;              // what else is in a line, a level's name included
+constexpr std::size_t kAround = 64;              // what else is in a line, a level's name included
 
 constexpr std::uint64_t kMostPeriod = std::uint64_t{1} << 40;  // chosen: sums of what a file may claim fit 64 bits
 

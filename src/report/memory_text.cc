@@ -48,7 +48,7 @@ std::string memory_text(const profile::PerfDataReader& reader, profile::Symboliz
       text += fmt::format("# Samples: 0  of event '{}'\n\n\n", all[event].event->name);
       continue;
     }
-    text += class_text(reader, *all[event].event);
+    text += class_text(reader, *all[event].event, style.width);
     text += report_text(by_level[event], levels, summary);
     text += latency_histogram(latencies[event], style.width);
     text += report_text(all[event], places, list);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <algorithm>
 #include <cstdint>
 
 #include "uarch/cache/line.h"
@@ -79,10 +80,17 @@ class ContendedLines {
     return found == nullptr ? 0 : found->transfers;
   }
 
-  /// A write moves the line at `now`, taking `latency`. Returns when it arrives.
-  std::uint64_t transfer(Line line, std::uint64_t now, std::uint32_t latency, const Holders& before) {
+  /// When a request at `now` gets its turn. longest_queue: cycles that the requests of all cores take together; a transfer that is over later
+  /// is one that a core made whose clock is ahead, and this request was before it.
+  std::uint64_t free_at(Line line, std::uint64_t now, std::uint64_t longest_queue) {
+    const Contention* const contention = find(line, now);
+    if (contention == nullptr || contention->busy_until > now + longest_queue) return now;
+    return std::max(now, contention->busy_until);
+  }
+
+  /// A write moves the line at `start`, when it is free, taking `latency`. Returns when it arrives.
+  std::uint64_t transfer(Line line, std::uint64_t start, std::uint32_t latency, const Holders& before) {
     Contention& contention = lines_[line];
-    const std::uint64_t start = now < contention.busy_until ? contention.busy_until : now;
     contention.last_transfer = last_transfer_ = start;
     contention.busy_until = start + latency;
     contention.grace_until = start + latency / 2;

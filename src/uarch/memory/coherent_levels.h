@@ -267,7 +267,7 @@ class CoherentLevels : public MemorySystem {
 
     Snooped snooped;
     if (several_) {
-      if (const Contention* contention = contended_.find(line, start)) start = std::max(start, contention->busy_until);
+      start = contended_.free_at(line, start, longest_queue());
       snooped = snoop(core, line, start, exclusive);
     }
 
@@ -303,6 +303,9 @@ class CoherentLevels : public MemorySystem {
     }
     return arrival;
   }
+
+  /// Cycles in which each core gets a line that all of them want, with room for a few requests of each.
+  std::uint64_t longest_queue() const { return std::uint64_t{4} * cores_.size() * parameters_.hitm_cycles; }
 
   /// What the other cores had to say.
   struct Snooped {
@@ -350,8 +353,7 @@ class CoherentLevels : public MemorySystem {
   /// A core that holds a line shared wants to write it. Returns when it may.
   std::uint64_t upgrade(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
-    std::uint64_t start = now;
-    if (const Contention* contention = contended_.find(line, now)) start = std::max(start, contention->busy_until);
+    const std::uint64_t start = contended_.free_at(line, now, longest_queue());
     const Snooped snooped = snoop(core, line, start, true);
     directory_.set(line, {core_bit(core), true});
     if (const auto slot = own.l2.find(line); slot != L2::kNoSlot) {

@@ -166,5 +166,17 @@ TEST(Sharing, ARunIsAFunctionOfItsInput) {
   EXPECT_EQ(one.operations, two.operations);
 }
 
+// Clocks of cores may be far apart where nobody orders them: units of a sampled run, a thread that slept.
+TEST(Sharing, ACoreThatIsBehindDoesNotWaitForWhatAnotherDidLater) {
+  const CoreModel& model = *find_core_model("skylake-server");
+  const auto memory = MemorySystem::make(model.memory, {.cores = 3});
+  constexpr std::uint64_t kAhead = 5'000'000;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    for (const unsigned core : {1U, 2U}) memory->locked(core, {kShared, kAhead + 2000 * i + 500 * core, 8, 1});
+    const std::uint64_t waited = memory->locked(0, {kShared, 1000 + 2000 * i, 8, 1}).latency;
+    EXPECT_LT(waited, 12 * model.memory.hitm_cycles) << i;
+  }
+}
+
 }  // namespace
 }  // namespace zs::uarch
