@@ -25,11 +25,11 @@ ZEROSKID = ""
 
 #: Name, what it is about, how it is made, how it is run.
 PROGRAMS = [
-    ("templates", "C++ with long names", ["g++", "-std=c++20", "-O2", "-g", "-o", "templates", HERE / "templates.cc"], ["./templates"]),
-    ("maps", "Rust", ["rustc", "-O", "-g", "-o", "maps", HERE / "maps.rs"], ["./maps"]),
-    ("words", "Go", ["go", "build", "-o", "words", HERE / "words.go"], ["./words"]),
-    ("counts", "JavaScript", ["node", "--check", HERE / "counts.js"], ["node", HERE / "counts.js"]),
-    ("lists", "Python", ["/usr/bin/python3", "-c", ""], ["/usr/bin/python3", "-B", HERE / "lists.py"]),
+    ("templates", "C++ with long names", ["g++", "-std=c++20", "-O2", "-g", "-o", "templates", "templates.cc"], ["./templates"]),
+    ("maps", "Rust", ["rustc", "-O", "-g", "-o", "maps", "maps.rs"], ["./maps"]),
+    ("words", "Go", ["go", "build", "-o", "words", "words.go"], ["./words"]),
+    ("counts", "JavaScript", ["node", "--check", "counts.js"], ["node", "counts.js"]),
+    ("lists", "Python", ["/usr/bin/python3", "-c", ""], ["/usr/bin/python3", "-B", "lists.py"]),
 ]
 
 #: What is typed; the program's words follow those that end with --.
@@ -81,17 +81,18 @@ def seen(text):
 
 def typed(command, program):
     """As the page shows it."""
-    words = [str(pathlib.Path(word).name) if isinstance(word, pathlib.Path) else word for word in program[3]]
-    return " ".join(["zeroskid", *command, *(words if command[-1] == "--" else [])])
+    return " ".join(["zeroskid", *command, *(program[3] if command[-1] == "--" else [])])
 
 
 def transcript(program, folder, widths=WIDTHS):
     """(width, what was typed, lines) of each command."""
-    subprocess.run([str(word) for word in program[2]], cwd=folder, check=True, env=dict(os.environ, GOFLAGS="-buildvcs=false"))
+    for source in HERE.glob(f"{program[0]}.*"):
+        shutil.copy(source, folder)
+    subprocess.run(program[2], cwd=folder, check=True, env=dict(os.environ, GOFLAGS="-buildvcs=false"))
     for width in widths:
         for command in COMMANDS:
             words = [ZEROSKID, *command, *(program[3] if command[-1] == "--" else [])]
-            yield width, typed(command, program), seen(on_terminal(width, [str(word) for word in words], folder))
+            yield width, typed(command, program), seen(on_terminal(width, words, folder))
 
 
 class Transcripts(unittest.TestCase):

@@ -5,8 +5,8 @@
 // Not modelled: a snoop filter's own capacity (12 ways of 2048 sets per core on servers); sockets.
 #pragma once
 
-#include <bit>
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "uarch/cache/line.h"
