@@ -89,7 +89,7 @@ struct Run {
   bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
 
  private:
-  /// Copies between here and the program without the kernel. returns how much; what is left, the kernel may be able to copy
+  /// Copies between here and the program without the kernel. returns how much; the kernel may be able to copy the rest
   std::size_t copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const;
 
   /// Each with what is its own in place.

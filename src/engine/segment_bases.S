@@ -1,4 +1,5 @@
-# See segment_bases.h. The signal handler sends a thread whose RDGSBASE is no instruction here on at the _end label behind it.
+# See segment_bases.h. The signal handler sends a thread whose RDGSBASE is no instruction here on at the _end label
+# behind it.
         .text
         .globl  zs_runs_rdgsbase
         .type   zs_runs_rdgsbase, @function

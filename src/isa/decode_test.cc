@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <vector>
 
-
 namespace zs::isa {
 namespace {
 

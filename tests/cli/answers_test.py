@@ -1,7 +1,8 @@
-"""What the engine answers without a system call of its own: clock calls, from the vdso, and what it reads in the program's memory. They
-work where the kernel refuses such calls, and the program's counts are those of its own system calls.
+"""What the engine answers without a system call of its own: clock calls, from the vdso, and what it reads in the
+program's memory. They work where the kernel refuses such calls, and the program's counts are those of its own system calls.
 
-The refusal is a seccomp filter, which a program and what it executes keep. Without a vdso that reads clocks itself this is skipped.
+The refusal is a seccomp filter, which a program and what it executes keep. Without a vdso that reads clocks itself this is
+skipped.
 """
 import ctypes
 import errno
@@ -51,12 +52,14 @@ class Answers(tool.InFolder):
     def test_memory_is_read_without_a_system_call(self):
         """What rt_sigprocmask gets: the engine answers it. Paths of calls are read by the same function."""
         program = 'use POSIX; print defined sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR1)), "\n"'
-        result = self.run_here("stat", "-e", "instructions", "perl", "-e", program, preexec_fn=lambda: refuse([PROCESS_VM_READV]))
+        result = self.run_here("stat", "-e", "instructions", "perl", "-e", program,
+                               preexec_fn=lambda: refuse([PROCESS_VM_READV]))
         self.assertEqual((result.status, result.out), (0, "1\n"), result.err)
 
     def test_count_as_the_programs_own_system_calls(self):
         """The same number of instructions for each look, whatever the time and whatever the kernel's vdso does."""
-        source = self.file("w.c", b"#include <time.h>\n#include <stdlib.h>\nint main(int c, char** v) { struct timespec t; int n = atoi(v[1]);\n"
+        source = self.file("w.c", b"#include <time.h>\n#include <stdlib.h>\n"
+                           b"int main(int c, char** v) { struct timespec t; int n = atoi(v[1]);\n"
                            b"  for (int i = 0; i < n; ++i) clock_gettime(CLOCK_MONOTONIC, &t); return c != 2; }\n")
         subprocess.run(["gcc", "-O1", "-static", "-o", self.folder / "w", source], check=True)
 

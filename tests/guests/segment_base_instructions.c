@@ -1,6 +1,6 @@
-// RDFSBASE, RDGSBASE, WRFSBASE and WRGSBASE, in both widths, between arch_prctl of all four kinds. Where the processor does not execute them, each is
-// SIGILL. Where it does although the kernel does not know them, what they write lasts until another process runs: so what is
-// written is read at once.
+// RDFSBASE, RDGSBASE, WRFSBASE and WRGSBASE, in both widths, between arch_prctl of all four kinds. Where the processor
+// does not execute them, each is SIGILL. Where it does although the kernel does not know them, what they write lasts
+// until another process runs: so what is written is read at once.
 // build: dynamic -O1 -pthread
 #define _GNU_SOURCE
 #include <asm/prctl.h>
@@ -18,8 +18,9 @@ static sigjmp_buf back;
 
 static void on_fault(int signal, siginfo_t* info, void* context) {
   const ucontext_t* const at = context;
-  printf("signal %d code %d trap %d at its instruction %d\n", signal, info->si_code, (int)at->uc_mcontext.gregs[REG_TRAPNO],
-         signal != SIGILL || info->si_addr == (void*)at->uc_mcontext.gregs[REG_RIP]);
+  const greg_t* const regs = at->uc_mcontext.gregs;
+  printf("signal %d code %d trap %d at its instruction %d\n", signal, info->si_code, (int)regs[REG_TRAPNO],
+         signal != SIGILL || info->si_addr == (void*)regs[REG_RIP]);
   siglongjmp(back, 1);
 }
 
@@ -44,8 +45,12 @@ static void writes_and_reads(void) {
   uint64_t word, fake[4] = {5, 6, 7, 8};
   __asm__ volatile("wrgsbase %2; rdgsbase %0; mov %%gs:8, %1" : "=&r"(base), "=&r"(word) : "r"(&block[3]));
   printf("wrgsbase %d gs:8 = %llu\n", base == (unsigned long)&block[3], (unsigned long long)word);
-  __asm__ volatile("wrfsbase %2; rdfsbase %0; mov %%fs:16, %1; wrfsbase %3" : "=&r"(base), "=&r"(word) : "r"(fake), "r"(fs) : "memory");
-  printf("wrfsbase %d fs:16 = %llu local %llx\n", base == (unsigned long)fake, (unsigned long long)word, (unsigned long long)local);
+  __asm__ volatile("wrfsbase %2; rdfsbase %0; mov %%fs:16, %1; wrfsbase %3"
+                   : "=&r"(base), "=&r"(word)
+                   : "r"(fake), "r"(fs)
+                   : "memory");
+  const int wrote = base == (unsigned long)fake;
+  printf("wrfsbase %d fs:16 = %llu local %llx\n", wrote, (unsigned long long)word, (unsigned long long)local);
   // 32 bits: the upper half is nothing
   __asm__ volatile("wrgsbase %1; rdgsbase %k0" : "=r"(base) : "r"(0x123456789AUL));
   printf("rdgsbase, 32 bits: %lx\n", base);

@@ -11,8 +11,9 @@ namespace {
 
 /// The others, of CPU time and of devices, the vdso asks of the kernel; where one is wrong, so does the kernel.
 bool is_in_vdso(long clock) {
-  constexpr unsigned kClocks = 1u << CLOCK_REALTIME | 1u << CLOCK_MONOTONIC | 1u << CLOCK_MONOTONIC_RAW | 1u << CLOCK_REALTIME_COARSE |
-                               1u << CLOCK_MONOTONIC_COARSE | 1u << CLOCK_BOOTTIME | 1u << CLOCK_TAI;
+  constexpr unsigned kClocks = 1u << CLOCK_REALTIME | 1u << CLOCK_MONOTONIC | 1u << CLOCK_MONOTONIC_RAW |
+                               1u << CLOCK_REALTIME_COARSE | 1u << CLOCK_MONOTONIC_COARSE | 1u << CLOCK_BOOTTIME |
+                               1u << CLOCK_TAI;
   return clock >= 0 && clock <= CLOCK_TAI && (kClocks >> clock & 1u) != 0;
 }
 
@@ -31,7 +32,8 @@ std::optional<long> answer_from_vdso(Run& run, long number, const long (&a)[6]) 
     }
     case SYS_gettimeofday: {
       timeval now{};
-      if (a[1] != 0 || ::gettimeofday(&now, nullptr) != 0) return std::nullopt;  // who wants the time zone asks the kernel
+      if (a[1] != 0 || ::gettimeofday(&now, nullptr) != 0)
+        return std::nullopt;  // who wants the time zone asks the kernel
       return a[0] == 0 ? 0 : out(a[0], now);
     }
     case SYS_time: {

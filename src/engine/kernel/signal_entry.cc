@@ -48,7 +48,8 @@ void go_on_at(greg_t* regs, const char& place) { go_on_at(regs, reinterpret_cast
 
 /// Where a thread goes on that has faulted at `pc` in what the engine only tries; 0: it was in nothing of the kind.
 std::uint64_t behind_try(std::uint64_t pc) {
-  if (pc == reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_fault)) return reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_end);
+  if (pc == reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_fault))
+    return reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_end);
   return behind_copy_of_code(pc);
 }
 
