@@ -152,6 +152,19 @@ ROWS = {
                         "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) "
                         "insert into a select i, i * 7919 % 101 from n;\n"
                         "select x, count(*) from a group by x order by 2 desc, 1 limit 5;\nEND\n"),
+    "postgres, a server": Workload("sh w.sh", r"""
+cat > w.sh <<'END'
+bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1); d=$(mktemp -d /tmp/zs-postgres-XXXXXX); chmod 755 "$d"; cd "$d"
+run() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=65534 --clear-groups "$@"; else "$@"; fi; }
+[ "$(id -u)" = 0 ] && chown 65534 "$d"
+run "$bin/initdb" -D "$d/db" -A trust -N --no-locale -U me > /dev/null 2>&1; echo initdb $?
+run "$bin/pg_ctl" -D "$d/db" -s -w start -o "-k $d -h ''" -l "$d/log"; echo start $?
+run "$bin/psql" -h "$d" -U me -d postgres -Atc \
+  "create table t as select i, i % 7 j from generate_series(1, 50000) i; select j, sum(i) from t group by j order by j"
+run "$bin/pg_ctl" -D "$d/db" -s -w stop; echo stop $?
+cd /; rm -rf "$d"
+END
+""", needs="/usr/lib/postgresql/*/bin/initdb"),
     # Archives
     "xz": Workload("xz -c -T1 text", "table 20000 > text\n"),
     "gzip": Workload("gzip -n -c text", "table 20000 > text\n"),

@@ -24,6 +24,7 @@ class Workload(NamedTuple):
     before: str = ""   # shell commands before each run, not measured: they remove what the run before has made
     makes: str = ""    # pattern of the files in its folder whose bytes are compared with the native run's
     status: int = 0    # the exit status that it has natively
+    needs: str = ""    # pattern of a file that it needs beside its program
 
 
 class Run:
@@ -80,7 +81,7 @@ class Machine:
             return text
         words = shlex.split(filled(workload.words))
         program = self.find(words[0])
-        if not program:
+        if not program or (workload.needs and not glob.glob(workload.needs)):
             return None
         os.makedirs(folder)
         if workload.prepare:

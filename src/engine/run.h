@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/account/counting_mode.h"
@@ -39,6 +40,13 @@ struct Run {
   /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
   /// opened. returns the bytes before the first one that cannot be written
   std::size_t write(std::uint64_t address, const void* data, std::size_t size);
+  /// Reads the program's memory. returns the bytes before the first one that cannot be read
+  std::size_t read(std::uint64_t address, void* data, std::size_t size) const;
+  template <typename T>
+  std::optional<T> value_at(std::uint64_t address) const {
+    T value;
+    return read(address, &value, sizeof value) == sizeof value ? std::optional(value) : std::nullopt;
+  }
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
   /// Drops every translation.
@@ -81,6 +89,9 @@ struct Run {
   bool wants_indirect_entry = false;  // the next block was reached by an indirect branch
 
  private:
+  /// Copies between here and the program without the kernel. returns how much; the kernel may be able to copy the rest
+  std::size_t copy(std::uint64_t guest, void* to, std::uint64_t from, std::size_t size) const;
+
   /// Each with what is its own in place.
   void for_each_translator(const std::function<void(Translator&)>& tell);
 

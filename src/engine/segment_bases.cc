@@ -1,15 +1,30 @@
 #include "engine/segment_bases.h"
 
 #include <asm/prctl.h>
+#include <sys/auxv.h>
 
 #include "engine/isa_names.h"
 #include "engine/raw_syscall.h"
-#include "isa/fsgsbase.h"
 
 namespace zs::engine {
+namespace {
+
+bool kernel_keeps_bases() {
+  constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
+  static const bool keeps = (getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0;
+  return keeps;
+}
+
+}  // namespace
+
+bool base_instructions_execute() {
+  static const bool execute = kernel_keeps_bases() || zs_runs_rdgsbase();
+  return execute;
+}
 
 long set_real_gs_base(std::uint64_t base) {
-  if (!isa::has_fsgsbase()) return raw_syscall(SYS_arch_prctl, ARCH_SET_GS, base);
+  // A kernel that does not know the instruction puts back the base that it knows, as soon as another process has run.
+  if (!kernel_keeps_bases()) return raw_syscall(SYS_arch_prctl, ARCH_SET_GS, base);
   asm volatile(".byte 0xF3, 0x48, 0x0F, 0xAE, 0xD8" : : "a"(base));  // wrgsbase rax
   return 0;
 }

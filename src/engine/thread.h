@@ -134,6 +134,9 @@ struct Thread {
     siginfo_t info{};
   } shown;
 
+  bool takes_faults =
+      false;  // the kernel lets SIGSEGV and its kin in: the engine answers for its own faults in the program's memory
+
   Thread* vfork_child =
       nullptr;  // being started; until it has its own signal block, signals find it through this one's
 

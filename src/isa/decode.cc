@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "isa/fast_decode.h"
-#include "isa/fsgsbase.h"
 #include "isa/zydis_decode.h"
 
 namespace zs::isa {
@@ -316,7 +315,7 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_RDFSBASE:
     case ZYDIS_MNEMONIC_RDGSBASE:
     case ZYDIS_MNEMONIC_WRFSBASE:
-    case ZYDIS_MNEMONIC_WRGSBASE: return has_fsgsbase() ? Flow::Emulated : Flow::Plain;  // copied, and faults
+    case ZYDIS_MNEMONIC_WRGSBASE: return Flow::Emulated;
     case ZYDIS_MNEMONIC_MOV:
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_LFS:

@@ -38,6 +38,34 @@ int main(void) {
   printf("%d %d %d\n", before, changed, number());
 }
 """
+#: A just-in-time compiler: code in anonymous memory, and in a file without a name that is mapped twice, once to write
+#: and once to run.
+COMPILES = r"""
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { kFunctions = 200, kBytes = 4096 };
+static int run(uint8_t* write, uint8_t* code, int from) {
+  int sum = 0;
+  for (int i = 0; i < kFunctions; ++i) {
+    const uint8_t text[] = {0xB8, (uint8_t)(from + i), 0, 0, 0, 0xC3}; /* mov eax, from + i; ret */
+    memcpy(write + 16 * i, text, sizeof text);
+    for (int k = 0; k < 3; ++k) sum += ((int (*)(void))(uintptr_t)(code + 16 * i))();
+  }
+  return sum;
+}
+int main(void) {
+  const int fd = memfd_create("code", 0);
+  if (ftruncate(fd, kBytes) != 0) return 1;
+  uint8_t* write = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  uint8_t* code = mmap(NULL, kBytes, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+  uint8_t* both = mmap(NULL, kBytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int round = 0; round < 3; ++round) printf("%d %d\n", run(write, code, round), run(both, both, 50 * round));
+}
+"""
 WAITS = r"""
 #include <stdio.h>
 int main(void) { int c, n = 0; puts("ready"); fflush(stdout); while ((c = getchar()) != EOF) n = n * 31 + c; printf("%d\n", n); }
@@ -194,6 +222,29 @@ class Cache(unittest.TestCase):
         for _ in range(3):
             self.assertEqual(self.run_tool(program, cache=("--cache-dir", "{}", "--check-cache"))[0], "11 22 22\n")
         self.assertEqual(len(self.files()), 1)
+
+    def test_code_of_just_in_time_compilers_is_made_anew(self):
+        program = self.compile(COMPILES, "compiles")
+        native = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        for run in range(3):
+            self.assertEqual(self.run_tool(program, cache=("--cache-dir", "{}", "--check-cache"))[0], native)
+            if run == 0:
+                continue
+            made, taken = self.blocks(program)
+            self.assertGreater(made, 400)  # a block at least for each function, in both kinds of memory
+            self.assertGreater(taken, 500)
+
+    def test_just_in_time_compilers_run_with_it(self):
+        programs = {"node": ("-e", "let s = 0; for (let i = 0; i < 300000; ++i) s = (s + i * 7) % 1009; console.log(s)"),
+                    "luajit": ("-e", "local s = 0; for i = 1, 300000 do s = (s + i * 7) % 1009 end; print(s)"),
+                    "java": ("-version",)}
+        for name, words in programs.items():
+            if not shutil.which(name):
+                print(f"not installed: {name}", file=sys.stderr)
+                continue
+            native = subprocess.run([name, *words], capture_output=True, text=True, check=True).stdout
+            for _ in range(2):
+                self.assertEqual(self.run_tool(name, *words, cache=("--cache-dir", "{}", "--check-cache"))[0], native, name)
 
     def test_a_library_replaced_while_the_program_runs_is_the_new_library(self):
         libraries = [self.compile(LIBRARY % n, f"libanswer{n}.so", "-shared", "-fPIC") for n in (5, 6)]

@@ -35,6 +35,14 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
       run.context.gs_base = base_behind_null_selector(run.context.gs_base);
     return true;
   }
+  const auto faults = [&](int signal, int code, std::uint64_t address, std::uint64_t trap) {
+    run.thread->step.active = false;
+    run.thread->pc = pc;
+    parts_.signals.raise_fault(signal, code, address, trap);
+    return false;
+  };
+  constexpr std::uint64_t kInvalidOpcode = 6, kGeneralProtection = 13;
+  if (!base_instructions_execute()) return faults(SIGILL, ILL_ILLOPN, pc, kInvalidOpcode);
   const bool writes = (form.extension & 2u) != 0, gs = (form.extension & 1u) != 0;
   const std::uint64_t value = form.wide ? reg : reg & UINT32_MAX;
   if (!writes) {
@@ -43,13 +51,8 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
     return true;
   }
   constexpr unsigned kUnused = 64 - 48;
-  if (static_cast<std::uint64_t>(static_cast<std::int64_t>(value << kUnused) >> kUnused) != value) {  // not canonical
-    run.thread->step.active = false;
-    run.thread->pc = pc;
-    constexpr std::uint64_t kGeneralProtection = 13;
-    parts_.signals.raise_fault(SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
-    return false;
-  }
+  if (static_cast<std::uint64_t>(static_cast<std::int64_t>(value << kUnused) >> kUnused) != value)  // not canonical
+    return faults(SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
   if (gs)
     run.context.gs_base = value;
   else

@@ -32,7 +32,7 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   if (path_at < 0) return std::nullopt;
   const auto path_pointer = static_cast<std::uint64_t>(a[path_at]);
   char start[6];
-  if (read_guest(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
+  if (run_.read(path_pointer, start, 6) != 6 || std::memcmp(start, "/proc/", 6) != 0) return std::nullopt;
   std::string path;
   if (read_guest_string(path_pointer, 4096, path) != 0) return std::nullopt;
   const bool opens = number == SYS_open || number == SYS_openat || number == SYS_openat2;
@@ -118,7 +118,7 @@ long ProcCalls::list_folder(const long (&a)[6]) {
   if (!path.ends_with("/fd") && !path.ends_with("/fdinfo")) return result;
   std::vector<std::byte> entries(static_cast<std::size_t>(result)), kept;
   const auto buffer = static_cast<std::uint64_t>(a[1]);
-  if (read_guest(buffer, entries.data(), entries.size()) != entries.size()) return result;
+  if (run_.read(buffer, entries.data(), entries.size()) != entries.size()) return result;
   constexpr std::size_t kNameOffset = 19;  // struct linux_dirent64: ino, off, reclen, type, name
   for (std::size_t at = 0; at + kNameOffset < entries.size();) {
     std::uint16_t size;

@@ -11,6 +11,7 @@
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/copy_code.h"
 #include "engine/raw_syscall.h"
+#include "engine/segment_bases.h"
 
 namespace zs::engine {
 
@@ -45,6 +46,13 @@ void go_on_at(greg_t* regs, const char& place) { go_on_at(regs, reinterpret_cast
   __builtin_unreachable();
 }
 
+/// Where a thread goes on that has faulted at `pc` in what the engine only tries; 0: it was in nothing of the kind.
+std::uint64_t behind_try(std::uint64_t pc) {
+  if (pc == reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_fault))
+    return reinterpret_cast<std::uint64_t>(&zs_runs_rdgsbase_end);
+  return behind_copy_of_code(pc);
+}
+
 /// A system call that has not started yet is called off.
 void leave_call_window(greg_t* regs) {
   static constexpr struct {
@@ -77,7 +85,7 @@ void SignalEntry::on_signal(int signal, siginfo_t& info, ucontext_t& context) {
   const bool waits = slept_at == pc && run_.lock.owner() == &thread;
   if (slept_at != 0 && !waits) return;
   const bool synchronous = waits || (is_synchronous(signal) && (info.si_code > 0 || info.si_code == SI_KERNEL));
-  if (const std::uint64_t behind = behind_copy_of_code(pc); synchronous && behind != 0) return go_on_at(regs, behind);
+  if (const std::uint64_t behind = behind_try(pc); synchronous && behind != 0) return go_on_at(regs, behind);
   if (synchronous) return take_fault(thread, info, regs, waits);
   if (!take_asynchronous(thread, signal, info, context)) return;
   // In C++ the dispatcher will look at `pending` itself, until it has looked for the last time.

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -128,7 +127,7 @@ bool SignalFrames::restore() {
   Thread& thread = *run_.thread;
   const std::uint64_t at = run_.gpr(kRsp) - 8;
   SignalFrame frame;
-  if (read_guest(at, &frame, sizeof frame) != sizeof frame) return false;
+  if (run_.read(at, &frame, sizeof frame) != sizeof frame) return false;
   const KernelSigcontext& c = frame.uc.context;
   auto* xsave = reinterpret_cast<std::byte*>(&run_.context) + kXsaveOffset;
   const std::uint32_t xsave_size = xsave_bytes();
@@ -139,15 +138,15 @@ bool SignalFrames::restore() {
     std::memcpy(xsave + 24, &mxcsr, 4);
   } else {
     FpSoftwareBytes software{};
-    bool extended = read_guest(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&
+    bool extended = run_.read(c.fpstate + kFpSoftwareOffset, &software, sizeof software) == sizeof software &&
                     software.magic1 == kFpMagic1 && software.xstate_size <= xsave_size && software.xstate_size >= 576;
     if (extended) {
       std::uint32_t magic2 = 0;
-      extended = read_guest(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
+      extended = run_.read(c.fpstate + software.xstate_size, &magic2, 4) == 4 && magic2 == kFpMagic2;
     }
     const std::size_t size = extended ? software.xstate_size : 512;
     std::memcpy(fp.data(), xsave, xsave_size);
-    if (read_guest(c.fpstate, fp.data(), size) != size) return false;
+    if (run_.read(c.fpstate, fp.data(), size) != size) return false;
     std::uint64_t components = 3;
     if (extended) std::memcpy(&components, fp.data() + 512, 8);
     components &= xsave_mask();
@@ -181,7 +180,7 @@ long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
   else if (on_it)
     before.ss_flags |= SS_ONSTACK;
   if (stack != 0) {
-    const auto wanted = read_guest_value<stack_t>(stack);
+    const auto wanted = run_.value_at<stack_t>(stack);
     if (!wanted) return -EFAULT;
     if (on_it) return -EPERM;
     const int mode = wanted->ss_flags & ~INT32_MIN;

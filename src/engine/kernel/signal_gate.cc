@@ -24,7 +24,11 @@ bool SignalGate::hold() { return change(~std::uint64_t{0}); }
 
 void SignalGate::settle() { change(run_.thread->mask & ~kSynchronousSignals); }
 
-bool SignalGate::change(std::uint64_t mask) { return set_kernel_mask(mask, run_.thread->pending) == 0; }
+bool SignalGate::change(std::uint64_t mask) {
+  if (set_kernel_mask(mask, run_.thread->pending) != 0) return false;
+  run_.thread->takes_faults = (mask & kSynchronousSignals) == 0;
+  return true;
+}
 
 void SignalGate::give_back_signal() {
   Thread& thread = *run_.thread;

@@ -25,7 +25,6 @@
 
 #include "engine/kernel/signal_entry.h"
 #include "engine/kernel/syscall_window.h"
-#include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -192,7 +191,7 @@ long Signals::set_action(int signal, std::uint64_t action, std::uint64_t old, st
   if (size != 8) return -EINVAL;
   if (signal < 1 || signal > kSignals || (action != 0 && (signal == SIGKILL || signal == SIGSTOP))) return -EINVAL;
   KernelSigaction wanted;
-  if (action != 0 && read_guest(action, &wanted, sizeof wanted) != sizeof wanted) return -EFAULT;
+  if (action != 0 && run_.read(action, &wanted, sizeof wanted) != sizeof wanted) return -EFAULT;
   KernelSigaction& current = run_.thread->process->actions[signal];
   const KernelSigaction before = current;
   if (action != 0) {
@@ -209,7 +208,7 @@ long Signals::set_mask(int how, std::uint64_t set, std::uint64_t old, std::uint6
   if (size != 8) return -EINVAL;
   const std::uint64_t before = thread.mask;
   if (set != 0) {
-    const auto given = read_guest_value<std::uint64_t>(set);
+    const auto given = run_.value_at<std::uint64_t>(set);
     if (!given) return -EFAULT;
     std::uint64_t wanted;
     switch (how) {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "engine/kernel/call_table.h"
+#include "engine/kernel/clock_calls.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/kernel/syscall_window.h"
 #include "engine/memory/guest_access.h"
@@ -76,6 +77,8 @@ Outcome SystemCalls::answer(const CallArguments& made) {
   if (const auto answer = kernel_.proc.call_on_descriptor(made.number, made.a)) return {*answer};
   if (kernel_.run.config.virtual_time) {
     if (const auto answer = kernel_.virtual_answers.answer(made.number, made.a)) return {*answer};
+  } else if (const auto answer = answer_from_vdso(kernel_.run, made.number, made.a)) {
+    return {*answer};
   }
   return {kernel_.host.call(made)};
 }

@@ -163,8 +163,8 @@ void BlockStore::save(SnapshotWriter& out, SnapshotFacts& facts) const {
 }
 
 bool BlockStore::restore(const Snapshot& from, const SnapshotFacts& facts, const FilledCode& code) {
-  // Links between modules are made anew, in blocks and exits here and there.
-  if (!from.put(Part::Blocks, blocks_, Populate::ForWriting) || !from.put(Part::Exits, exits_, Populate::ForWriting) ||
+  // Blocks are written all over when they wake. Of the exits few are: links within a module are there already.
+  if (!from.put(Part::Blocks, blocks_, Populate::ForWriting) || !from.put(Part::Exits, exits_) ||
       !from.put(Part::Metas, metas_) || !from.put(Part::Order, common_blocks_) ||
       !from.put(Part::NearOrder, near_blocks_))
     return false;
