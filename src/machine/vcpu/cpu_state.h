@@ -5,27 +5,12 @@
 #include <array>
 #include <cstdint>
 
+#include "isa/registers.h"
+
 namespace zs::machine {
 
-/// General registers by encoding number.
-enum Gpr : std::uint8_t {
-  kRax,
-  kRcx,
-  kRdx,
-  kRbx,
-  kRsp,
-  kRbp,
-  kRsi,
-  kRdi,
-  kR8,
-  kR9,
-  kR10,
-  kR11,
-  kR12,
-  kR13,
-  kR14,
-  kR15
-};
+using isa::Gpr;
+using enum isa::Gpr;
 
 /// Segment registers by encoding number; LDTR and TR have the same shape.
 enum Seg : std::uint8_t { kEs, kCs, kSs, kDs, kFs, kGs, kLdtr, kTr, kSegments };

@@ -6,8 +6,17 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <typeinfo>
 
+#include "uarch/cache/cache.h"
+#include "uarch/cache/line.h"
+#include "uarch/cache/pending_fills.h"
 #include "uarch/core_model.h"
+#include "uarch/memory/hierarchy.h"
+#include "uarch/replacement/any_policy.h"
+#include "uarch/replacement/policy_spec.h"
+#include "uarch/store_buffer/store_buffer.h"
+#include "uarch/tlb/lru_table.h"
 
 namespace zs::uarch {
 namespace {
@@ -145,6 +154,49 @@ TEST(MemorySystem, ALoadOfALineOnItsWayHitsAFillBufferAndWaitsForTheRest) {
   EXPECT_EQ(second.source, Source::FillBuffer);
   EXPECT_EQ(second.latency, first.latency - 100);
   EXPECT_EQ(machine.count(CoreSignal::LoadFillBuffer), 1U);
+}
+
+/// Fill buffers that say how often they were asked for a line.
+struct CountedFills : PendingFills {
+  using PendingFills::PendingFills;
+  std::uint64_t complete(Line line, std::uint64_t now) const {
+    ++asked;
+    return PendingFills::complete(line, now);
+  }
+  static inline unsigned asked = 0;
+};
+struct CountedParts {
+  using L1i = Cache<AnyPolicy>;
+  using L1 = Cache<AnyPolicy>;
+  using L2 = Cache<AnyPolicy>;
+  using Llc = Cache<AnyPolicy>;
+  using Table = LruTable;
+  using Pending = CountedFills;
+  using Stores = StoreBuffer;
+  static constexpr bool kInlinePath = true;
+};
+
+TEST(MemorySystem, TheSlotOfALineInL1KnowsWhenItArrivesAndNoFillBufferIsAsked) {
+  Hierarchy<CountedParts> memory(find_core_model("skylake-server")->memory, {.prefetch = false});
+  memory.load(0, {.linear = kData, .now = 1000, .bytes = 8, .instruction = 1});
+  const unsigned before = CountedFills::asked;
+  for (unsigned i = 1; i <= 100; ++i) {
+    EXPECT_EQ(memory.load(0, {.linear = kData + 8, .now = 1000 + i, .bytes = 8, .instruction = 2}).source,
+              Source::FillBuffer);
+  }
+  EXPECT_EQ(CountedFills::asked, before);
+}
+
+TEST(MemorySystem, OfEachCoreModelTheCachesHaveTheirPoliciesCodeInThem) {
+  MemoryParameters what_if = find_core_model("skylake-server")->memory;
+  what_if.l2.policy = lru();
+  const auto chosen_at_run_time = MemorySystem::make(what_if, {});
+  const MemorySystem& any = *chosen_at_run_time;
+  for (const CoreModel& model : core_models()) {
+    const auto made = MemorySystem::make(model.memory, {});
+    const MemorySystem& memory = *made;
+    EXPECT_NE(typeid(memory), typeid(any)) << model.name;
+  }
 }
 
 TEST(MemorySystem, ALoadWaitsForAFillBufferWhenAllAreTaken) {

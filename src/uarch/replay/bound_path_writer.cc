@@ -5,8 +5,8 @@
 namespace zs::uarch {
 
 using namespace path_registers;
-using enum CodeWriter::Condition;
-using enum CodeWriter::Operation;
+using enum Assembler::Condition;
+using enum Assembler::Operation;
 
 void BoundPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   code_.operate(kCmp, kSlots, ZS_STATE(room_until));
@@ -54,7 +54,7 @@ const Step& BoundPathWriter::access(std::size_t number) const {
 /// It is always asked about.
 void BoundPathWriter::write_prefetch(std::size_t number) {
   const Step& step = access(number);
-  code_.copy(kSi, kAx);
+  code_.copy(kRsi, kRax);
   Aside& aside = asides_[ask_from(code_.jump_later(), Question::Access, number)];
   aside.what.bytes = static_cast<std::uint8_t>(step.access);
   aside.ask = places_.ask_prefetch;
@@ -97,7 +97,7 @@ std::uint32_t BoundPathWriter::offset_of(const Step& step) const {
 }
 
 bool BoundPathWriter::write_conditional(const SimpleBlock& block) {
-  code_.constant(kSi, block.hash & tournament_.mask);
+  code_.constant(kRsi, block.hash & tournament_.mask);
   if (spacious_) {
     PathRoutines::write_conditional(code_, tournament_, block.taken);
   } else {

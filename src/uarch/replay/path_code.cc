@@ -12,10 +12,10 @@ namespace zs::uarch {
 namespace {
 
 using namespace path_registers;
-using enum CodeWriter::Operation;
-constexpr auto kDword = CodeWriter::kDword;
+using enum Assembler::Operation;
+constexpr auto kDword = Assembler::kDword;
 
-constexpr Register kSaved[] = {kBx, kBp, kR12, kR13, kR14, kR15};
+constexpr Gpr kSaved[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 
 /// Bytes of code for a block, for each of its lines and accesses, for a path besides, and of write_entry(), at most.
 constexpr std::size_t kBlockBytes = 512, kFetchBytes = 64, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 4096;
@@ -88,7 +88,7 @@ PathCode::~PathCode() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-void PathCode::write_registers(CodeWriter& code) const {
+void PathCode::write_registers(Assembler& code) const {
   PathRoutines::write_places(code);
   if (is_timed()) {
     code.load(kClock, ZS_STATE(clock));
@@ -101,7 +101,7 @@ void PathCode::write_registers(CodeWriter& code) const {
 }
 
 /// But for kValues, which nobody who is asked changes.
-void PathCode::write_state(CodeWriter& code) const {
+void PathCode::write_state(Assembler& code) const {
   code.store(ZS_STATE(run), kRun);
   PathRoutines::write_stamp(code);
   if (is_timed()) return;
@@ -111,24 +111,24 @@ void PathCode::write_state(CodeWriter& code) const {
 }
 
 void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
-  CodeWriter code(memory_);
+  Assembler code(memory_);
   enter_ = reinterpret_cast<void (*)(PlayState*)>(code.here());
-  for (const Register saved : kSaved) code.push(saved);
-  code.operate(kSub, kSp, 8);  // so that calls find the stack aligned
-  code.copy(kState, kDi);
+  for (const Gpr saved : kSaved) code.push(saved);
+  code.operate(kSub, kRsp, 8);  // so that calls find the stack aligned
+  code.copy(kState, kRdi);
   write_registers(code);
   code.load(kRun, ZS_STATE(run));
   PathWriter::write_dispatch(code);
 
   exit_ = code.here();
   write_state(code);
-  code.operate(kAdd, kSp, 8);
+  code.operate(kAdd, kRsp, 8);
   for (std::size_t i = std::size(kSaved); i-- > 0;) code.pop(kSaved[i]);
   code.ret();
 
-  // kAx: a Question. Behind it the flags say whether the block is over: not equal.
+  // kRax: a Question. Behind it the flags say whether the block is over: not equal.
   ask_ = code.here();
-  code.copy(kSi, kAx, kDword);
+  code.copy(kRsi, kRax, kDword);
   write_ask(code, offsetof(PlayState, ask));
   for (const unsigned store : {0U, 1U})
     ask_look_[store] = write_ask(code, offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store);
@@ -141,15 +141,15 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
 }
 
 /// function  of PlayState; what it is asked stands in its arguments behind the first
-const std::uint8_t* PathCode::write_ask(CodeWriter& code, std::size_t function) const {
+const std::uint8_t* PathCode::write_ask(Assembler& code, std::size_t function) const {
   const std::uint8_t* const begin = code.here();
-  code.operate(kSub, kSp, 8);
+  code.operate(kSub, kRsp, 8);
   write_state(code);
-  code.copy(kDi, kState);
+  code.copy(kRdi, kState);
   code.call(in_state(function));
   write_registers(code);
-  code.operate(kAdd, kSp, 8);
-  code.test(kAx, kAx);
+  code.operate(kAdd, kRsp, 8);
+  code.test(kRax, kRax);
   code.ret();
   return begin;
 }

@@ -17,8 +17,8 @@
 #include "uarch/branch/branch_unit.h"
 #include "uarch/flat_map.h"
 #include "uarch/memory/memory_system.h"
+#include "uarch/replay/assembler_names.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/code_writer.h"
 #include "uarch/replay/path_routines.h"
 #include "uarch/replay/path_writer.h"
 #include "uarch/replay/play_state.h"
@@ -108,9 +108,9 @@ class PathCode {
   const std::uint8_t* code_for(const SimplePath& path);
   const std::uint8_t* make(const SimplePath& path);
   void write_entry(const TournamentPredictor::Inline* tournament);
-  const std::uint8_t* write_ask(CodeWriter& code, std::size_t function) const;
-  void write_registers(CodeWriter& code) const;
-  void write_state(CodeWriter& code) const;
+  const std::uint8_t* write_ask(Assembler& code, std::size_t function) const;
+  void write_registers(Assembler& code) const;
+  void write_state(Assembler& code) const;
   void begin_again();
 
   MemorySystem::Filter& filter_;

@@ -10,19 +10,19 @@ namespace zs::uarch {
 
 using arch::BranchKind;
 using namespace path_registers;
-using enum CodeWriter::Condition;
-using enum CodeWriter::Operation;
+using enum Assembler::Condition;
+using enum Assembler::Operation;
 
 namespace {
 
-constexpr auto kDword = CodeWriter::kDword;
+constexpr auto kDword = Assembler::kDword;
 
-void store_value(CodeWriter& code, Memory to, std::uint64_t value) {
+void store_value(Assembler& code, Memory to, std::uint64_t value) {
   if (value <= INT32_MAX) {
     code.store_constant(to, static_cast<std::int32_t>(value));
   } else {
-    code.constant(kAx, value);
-    code.store(to, kAx);
+    code.constant(kRax, value);
+    code.store(to, kRax);
   }
 }
 
@@ -34,10 +34,10 @@ Memory slot(std::uint8_t number) { return {kValues, static_cast<std::int64_t>(si
 
 }  // namespace
 
-void PathWriter::write_dispatch(CodeWriter& code) {
-  code.load(kAx, {kRun, offsetof(arch::PathRun, path)}, kDword);
-  code.load(kCx, ZS_STATE(code));
-  code.jump(Memory{kCx, 0, kAx, 8});
+void PathWriter::write_dispatch(Assembler& code) {
+  code.load(kRax, {kRun, offsetof(arch::PathRun, path)}, kDword);
+  code.load(kRcx, ZS_STATE(code));
+  code.jump(Memory{kRcx, 0, kRax, 8});
 }
 
 std::uint8_t* PathWriter::write() {
@@ -45,9 +45,9 @@ std::uint8_t* PathWriter::write() {
   const SimpleBlock* before = nullptr;
   write_begin();
   if (std::ranges::any_of(terms_, has_slot)) {
-    code_.load(kAx, {kRun, offsetof(arch::PathRun, slots)}, kDword);
+    code_.load(kRax, {kRun, offsetof(arch::PathRun, slots)}, kDword);
     code_.load(kValues, ZS_STATE(values));
-    code_.address(kValues, {kValues, 0, kAx, sizeof(std::uint64_t)});
+    code_.address(kValues, {kValues, 0, kRax, sizeof(std::uint64_t)});
   }
   for (const SimpleBlock& block : blocks_) {
     starts_.push_back(code_.here());
@@ -70,16 +70,16 @@ std::uint8_t* PathWriter::write() {
   code_.jump_if(kEqual, places_.exit);
   write_dispatch(code_);
   for (const Aside& aside : asides_) {
-    CodeWriter::aim(aside.from, code_.here());
-    if (aside.first) code_.constant(kSi, *aside.first);
-    if (aside.second) code_.constant(kDx, *aside.second);
+    Assembler::aim(aside.from, code_.here());
+    if (aside.first) code_.constant(kRsi, *aside.first);
+    if (aside.second) code_.constant(kRdx, *aside.second);
     if (aside.again != nullptr) code_.call(aside.again);
     if (aside.is_sure) {
       code_.jump(aside.back);
       continue;
     }
     if (aside.again != nullptr) code_.jump_if(kEqual, aside.back);
-    code_.constant(aside.ask != nullptr ? kCx : kAx, aside.what.word());
+    code_.constant(aside.ask != nullptr ? kRcx : kRax, aside.what.word());
     code_.call(aside.ask != nullptr ? aside.ask : places_.ask);
     code_.jump_if(kNotEqual, starts_[aside.what.block + 1U]);
     code_.jump(aside.back);
@@ -88,7 +88,7 @@ std::uint8_t* PathWriter::write() {
   return code_.here();
 }
 
-void PathWriter::call_if(CodeWriter::Condition condition, const std::uint8_t* routine) {
+void PathWriter::call_if(Assembler::Condition condition, const std::uint8_t* routine) {
   std::uint8_t* const from = code_.jump_later(condition);
   asides_.push_back({.from = from, .what = {}, .back = code_.here(), .again = routine, .is_sure = true});
 }
@@ -109,25 +109,25 @@ bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before,
     code_.operate(kCmp, ZS_COUNTS(fetched), static_cast<std::int32_t>(line));
     over_line_ = code_.jump_later(kEqual);
   }
-  code_.constant(kSi, line);
+  code_.constant(kRsi, line);
   code_.call(places_.routines.fetch[first ? 1 : 0][lines]);
   return true;
 }
 
 void PathWriter::line_is_over() {
-  if (over_line_ != nullptr) CodeWriter::aim(over_line_, code_.here());
+  if (over_line_ != nullptr) Assembler::aim(over_line_, code_.here());
   over_line_ = nullptr;
 }
 
-/// to: the address, but for a constant, which it returns. Uses kCx.
-std::int32_t PathWriter::write_sum(Register to, const arch::AddressTerm& term) {
+/// to: the address, but for a constant, which it returns. Uses kRcx.
+std::int32_t PathWriter::write_sum(Gpr to, const arch::AddressTerm& term) {
   using arch::AddressTerm;
   bool begun = term.base != AddressTerm::kNoSlot;
   if (begun) code_.load(to, slot(term.base));
   if (term.index != AddressTerm::kNoSlot) {
-    code_.load(begun ? kCx : to, slot(term.index));
+    code_.load(begun ? kRcx : to, slot(term.index));
     if (begun) {
-      code_.address(to, {to, 0, kCx, term.scale});
+      code_.address(to, {to, 0, kRcx, term.scale});
     } else if (term.scale != 1) {
       code_.shift_left(to, static_cast<std::uint8_t>(std::countr_zero(term.scale)));
     }
@@ -149,15 +149,15 @@ std::int32_t PathWriter::write_sum(Register to, const arch::AddressTerm& term) {
   }
   constexpr std::int64_t kFar = std::int64_t{1} << 30;  // whatever is added to it on the way
   if (term.displacement > -kFar && term.displacement < kFar) return static_cast<std::int32_t>(term.displacement);
-  code_.constant(kCx, static_cast<std::uint64_t>(term.displacement));
-  code_.operate(kAdd, to, kCx);
+  code_.constant(kRcx, static_cast<std::uint64_t>(term.displacement));
+  code_.operate(kAdd, to, kRcx);
   return 0;
 }
 
 void PathWriter::write_address(Look look, std::size_t number) {
-  const std::int32_t rest = write_sum(kAx, terms_[looks_ + number]);
-  code_.address(kDx, {kAx, rest + look.last()});
-  if (rest != 0) code_.address(kAx, {kAx, rest});
+  const std::int32_t rest = write_sum(kRax, terms_[looks_ + number]);
+  code_.address(kRdx, {kRax, rest + look.last()});
+  if (rest != 0) code_.address(kRax, {kRax, rest});
 }
 
 void PathWriter::write_branch(const SimpleBlock& block) {
@@ -184,13 +184,13 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
       break;
     }
     case BranchKind::Return:
-      if (places_.routines.taken != nullptr) code_.constant(kDx, path_footprint(block.pc, 0));
+      if (places_.routines.taken != nullptr) code_.constant(kRdx, path_footprint(block.pc, 0));
       code_.call(places_.routines.returned);
       ask_if(kNotEqual, Question::Branch);
       break;
     case BranchKind::RelativeCall:
       if (!block.calls_next) {
-        code_.constant(kDx, block.pc + block.length);
+        code_.constant(kRdx, block.pc + block.length);
         code_.call(places_.routines.call);
       }
       write_follow(block);
@@ -203,10 +203,10 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
         return;
       }
       if (block.kind == BranchKind::IndirectCall) {
-        code_.constant(kDx, block.pc + block.length);
+        code_.constant(kRdx, block.pc + block.length);
         code_.call(places_.routines.called);
       }
-      code_.constant(kSi, block.hash);
+      code_.constant(kRsi, block.hash);
       code_.call(places_.routines.indirect);
       ask_if(kNotEqual, Question::Wrong);
       break;
@@ -218,7 +218,7 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
 /// The path register's part of a taken branch.
 void PathWriter::write_follow(const SimpleBlock& block) {
   if (places_.routines.taken == nullptr) return;
-  code_.constant(kDx, block.footprint);
+  code_.constant(kRdx, block.footprint);
   code_.call(places_.routines.taken);
 }
 

@@ -10,8 +10,8 @@
 
 #include "arch/core_feed.h"
 #include "uarch/branch/branch_unit.h"
+#include "uarch/replay/assembler_names.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/code_writer.h"
 #include "uarch/replay/path_routines.h"
 #include "uarch/replay/play_state.h"
 
@@ -22,9 +22,9 @@ struct PathPlaces {
   const PlayState& state;
   const PathRoutines& routines;
   const std::uint8_t* exit;  // where runs end
-  const std::uint8_t* ask;   // kAx: a Question. Behind it the flags say whether the block is over: not equal
-  // The same with a Question in kCx: of an access at kSi that is not hot, by whether it is a store, kDx: its PlainLook, and the Question
-  // has its bytes; and of a line kSi that is not, kDx: as PlayState::lines has it.
+  const std::uint8_t* ask;   // kRax: a Question. Behind it the flags say whether the block is over: not equal
+  // The same with a Question in kRcx: of an access at kRsi that is not hot, by whether it is a store, kRdx: its PlainLook, and the Question
+  // has its bytes; and of a line kRsi that is not, kRdx: as PlayState::lines has it.
   std::array<const std::uint8_t*, 2> ask_look;
   const std::uint8_t* ask_prefetch;  // likewise, and the Question has its AccessKind
   const std::uint8_t* ask_line;
@@ -44,7 +44,7 @@ class PathWriter {
   /// Returns where the code ends.
   std::uint8_t* write();
   /// Goes to the code of the path that is next.
-  static void write_dispatch(CodeWriter& code);
+  static void write_dispatch(Assembler& code);
 
  protected:
   /// before  the path's block before, or null
@@ -59,14 +59,14 @@ class PathWriter {
   virtual void write_aside() {}
 
   void add(Memory to, std::uint64_t value) {
-    if (value != 0) code_.operate(CodeWriter::kAdd, to, static_cast<std::int32_t>(value));
+    if (value != 0) code_.operate(Assembler::kAdd, to, static_cast<std::int32_t>(value));
   }
   /// Asks `kind` where `condition` holds. Returns what back_here() wants.
-  std::size_t ask_if(CodeWriter::Condition condition, Question::Kind kind, std::size_t done = 0) {
+  std::size_t ask_if(Assembler::Condition condition, Question::Kind kind, std::size_t done = 0) {
     return ask_from(code_.jump_later(condition), kind, done);
   }
   /// Calls a routine where `condition` holds.
-  void call_if(CodeWriter::Condition condition, const std::uint8_t* routine);
+  void call_if(Assembler::Condition condition, const std::uint8_t* routine);
   std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done);
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
   std::size_t asides() const { return asides_.size(); }
@@ -82,13 +82,13 @@ class PathWriter {
   /// What jumps over the line that was written last goes on here.
   void line_is_over();
 
-  /// kAx, kDx: the first and the last byte of the path's look of that number in the block under way.
+  /// kRax, kRdx: the first and the last byte of the path's look of that number in the block under way.
   void write_address(Look look, std::size_t number);
   /// The block's branch, as BranchUnit does it. Everything that is asked there goes on behind it.
   void write_branch(const SimpleBlock& block);
 
   PathPlaces places_;
-  CodeWriter code_;
+  Assembler code_;
   std::span<const SimpleBlock> blocks_;
   std::span<const arch::AddressTerm> terms_;  // of the blocks' looks
   bool spacious_;
@@ -102,9 +102,9 @@ class PathWriter {
     const std::uint8_t* back;             // behind the answer, if the block is not over
     const std::uint8_t* again = nullptr;  // a routine that may do without asking
     bool is_sure = false;                 // it always does
-    // What is asked instead of PathPlaces::ask, whose Question is in kCx: of an access or a line.
+    // What is asked instead of PathPlaces::ask, whose Question is in kRcx: of an access or a line.
     const std::uint8_t* ask = nullptr;
-    std::optional<std::uint64_t> first{}, second{};  // of either, for kSi and kDx; none: they stand there already
+    std::optional<std::uint64_t> first{}, second{};  // of either, for kRsi and kRdx; none: they stand there already
   };
   std::vector<Aside> asides_;
 
@@ -112,7 +112,7 @@ class PathWriter {
   void write_transfer(const SimpleBlock& block);
   void write_follow(const SimpleBlock& block);
   void write_target(const SimpleBlock& block);
-  std::int32_t write_sum(Register to, const arch::AddressTerm& term);
+  std::int32_t write_sum(Gpr to, const arch::AddressTerm& term);
 
   std::size_t looks_ = 0;              // of the blocks before
   std::uint8_t* over_line_ = nullptr;  // line_is_over()

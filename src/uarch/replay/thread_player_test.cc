@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "uarch/cache/hot_lines.h"
+#include "uarch/cache/line.h"
 #include "uarch/core_model.h"
 #include "uarch/reference/made_up_program.h"
 #include "uarch/reference/test_host.h"
@@ -93,6 +95,7 @@ class ClockNames {
 };
 using Clocks = testing::Types<BoundClock, CoreClock>;
 TYPED_TEST_SUITE(ThreadPlayerTest, Clocks, ClockNames);
+using FullThreadPlayerTest = ThreadPlayerTest<CoreClock>;
 
 // Step by step are played: the first run of a path, of which nothing is known before, and the last of each batch, because somebody may ask
 // what became of its instruction.
@@ -135,6 +138,19 @@ TYPED_TEST(ThreadPlayerTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
   EXPECT_EQ(this->work().callouts, before);
   for (std::uint64_t line = 1; line <= 50; ++line) this->run(0, 2, {kData + line * 4096 * 3});
   EXPECT_GE(this->work().callouts, before + 50);
+}
+
+/// MemorySystem::early_load(): two lines that take turns at one place in the table of hot lines, one of them at a time in it.
+TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
+  if (const std::string missing = missing_for_code(kDepth); !missing.empty()) GTEST_SKIP() << missing;
+  make(kRoom);
+  describe(0, kLoadsAndJump);
+  const std::vector<std::uint64_t> addresses = {kData, kData + HotLines::kEntries * kLineBytes};
+  run(0, 5000, addresses);  // until both lines have arrived
+  const std::uint64_t before = work().callouts;
+  run(0, 100, addresses);
+  EXPECT_EQ(work().callouts, before);
+  EXPECT_EQ(count(CoreSignal::Loads), 2 * 5100U);
 }
 
 TYPED_TEST(ThreadPlayerTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumber) {

@@ -6,13 +6,13 @@
 namespace zs::uarch {
 
 using namespace path_registers;
-using enum CodeWriter::Condition;
-using enum CodeWriter::Operation;
-using Vector = CodeWriter::Vector;
+using enum Assembler::Condition;
+using enum Assembler::Operation;
+using Vector = Assembler::Vector;
 
 namespace {
 
-constexpr auto kDword = CodeWriter::kDword;
+constexpr auto kDword = Assembler::kDword;
 constexpr Vector kStart{0}, kFirst{1}, kSince{14}, kMade{15};
 constexpr std::size_t kLanes = 4;  // of a vector
 static_assert(BlockTiming::kLanesAtOnce == kLanes);
@@ -85,24 +85,24 @@ void TimedPathWriter::write_access(const Step& step, Look look, std::size_t numb
 /// When the data of a store is known. As CoreClock::store_ready() does it.
 void TimedPathWriter::write_ready(const BlockTiming& timing, std::size_t store) {
   const std::size_t lane = timing.store_lane(store) - timing.result_lanes();
-  code_.load(kAx, ZS_CLOCK(now));
-  code_.operate(kSub, kAx, ZS_CLOCK(base));
-  code_.operate(kAdd, kAx, timing.events_of(0)[lane], kDword);
+  code_.load(kRax, ZS_CLOCK(now));
+  code_.operate(kSub, kRax, ZS_CLOCK(base));
+  code_.operate(kAdd, kRax, timing.events_of(0)[lane], kDword);
   std::size_t row = 0;
   for (const std::uint8_t name : timing.live_in()) {
     const BlockTiming::Latency latency = timing.events_of(++row)[lane];
     if (is_never(latency)) continue;
-    code_.load(kCx, ready_of(name), kDword);
-    code_.operate(kAdd, kCx, latency, kDword);
-    code_.operate(kCmp, kAx, kCx, kDword);
-    code_.move_if(kLess, kAx, kCx);
+    code_.load(kRcx, ready_of(name), kDword);
+    code_.operate(kAdd, kRcx, latency, kDword);
+    code_.operate(kCmp, kRax, kRcx, kDword);
+    code_.move_if(kLess, kRax, kRcx);
   }
-  code_.store(ZS_STATE(ready), kAx, kDword);
+  code_.store(ZS_STATE(ready), kRax, kDword);
 }
 
 bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
-  code_.constant(kSi, block.hash);
-  code_.constant(kDx, block.footprint | (block.taken ? 1U << 16 : 0U));
+  code_.constant(kRsi, block.hash);
+  code_.constant(kRdx, block.footprint | (block.taken ? 1U << 16 : 0U));
   code_.call(routines_.conditional);
   return true;
 }
@@ -111,19 +111,19 @@ bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
 void TimedPathWriter::write_passing(const BlockTiming& timing) {
   code_.operate(kCmp, ZS_CLOCK(block), 0);
   ask_if(kNotEqual, Question::End);
-  code_.load(kDx, ZS_CLOCK(now));
+  code_.load(kRdx, ZS_CLOCK(now));
   write_results(timing);
-  code_.load(kCx, ZS_CLOCK(executed));
-  code_.operate(kCmp, kCx, kDx);
-  code_.move_if(kBelow, kCx, kDx, CodeWriter::kQword);
-  code_.operate(kAdd, kCx, static_cast<std::int32_t>(timing.executed().units));
-  code_.store(ZS_CLOCK(executed), kCx);
-  code_.load(kSi, ZS_CLOCK(account));
+  code_.load(kRcx, ZS_CLOCK(executed));
+  code_.operate(kCmp, kRcx, kRdx);
+  code_.move_if(kBelow, kRcx, kRdx, Assembler::kQword);
+  code_.operate(kAdd, kRcx, static_cast<std::int32_t>(timing.executed().units));
+  code_.store(ZS_CLOCK(executed), kRcx);
+  code_.load(kRsi, ZS_CLOCK(account));
   const std::uint32_t issue = timing.slots() * units_of_slot_, microcode = timing.microcode_slots() * units_of_slot_;
   charge(SlotCause::Retired, issue - microcode);
   charge(SlotCause::RetiredMicrocode, microcode);
   write_bound(timing);
-  code_.store(ZS_CLOCK(now), kDx);
+  code_.store(ZS_CLOCK(now), kRdx);
   code_.call(routines_.in_flight);
   add(ZS_CLOCK(slots), timing.slots());
 }
@@ -142,11 +142,11 @@ void TimedPathWriter::write_bound(const BlockTiming& timing) {
   if (core_.uop_cache_width == 0) {
     write_time(timing, timing.decoded());
   } else {
-    code_.load(kCx, ZS_CLOCK(filled_at));
-    code_.address(kDi, {kCx, static_cast<std::int64_t>(sizeof(std::uint64_t)) * timing.id()});
-    code_.load(kCx, ZS_CLOCK(filled));
-    code_.operate(kSub, kCx, Memory{kDi});
-    code_.operate(kCmp, kCx, static_cast<std::int32_t>(core_.uop_cache_slots));
+    code_.load(kRcx, ZS_CLOCK(filled_at));
+    code_.address(kRdi, {kRcx, static_cast<std::int64_t>(sizeof(std::uint64_t)) * timing.id()});
+    code_.load(kRcx, ZS_CLOCK(filled));
+    code_.operate(kSub, kRcx, Memory{kRdi});
+    code_.operate(kCmp, kRcx, static_cast<std::int32_t>(core_.uop_cache_slots));
     elsewhere_.push_back({code_.jump_later(kNotBelow), nullptr, &timing, &timing.decoded(), true});
     write_time(timing, timing.cached());
   }
@@ -155,7 +155,7 @@ void TimedPathWriter::write_bound(const BlockTiming& timing) {
   }
 }
 
-/// kDx: the end of a block that takes that, of which kDx was the start. kSi: the account.
+/// kRdx: the end of a block that takes that, of which kRdx was the start. kRsi: the account.
 void TimedPathWriter::write_time(const BlockTiming& timing, const BlockBound& bound) {
   const BlockBound& work = timing.executed();
   if (work.units > bound.units) {
@@ -163,26 +163,26 @@ void TimedPathWriter::write_time(const BlockTiming& timing, const BlockBound& bo
     code_.store_constant_byte(ZS_CLOCK(executed_cause), static_cast<std::uint8_t>(work.cause));
   }
   charge(bound.cause, bound.units - timing.slots() * units_of_slot_);
-  code_.operate(kAdd, kDx, static_cast<std::int32_t>(bound.units));
+  code_.operate(kAdd, kRdx, static_cast<std::int32_t>(bound.units));
 }
 
-/// kSi: the account.
+/// kRsi: the account.
 void TimedPathWriter::charge(SlotCause cause, std::uint32_t units) {
   static_assert(sizeof(SlotCause) == 1);
   const std::size_t at = offsetof(SlotAccount, units) + sizeof(std::uint64_t) * static_cast<std::size_t>(cause);
-  add({kSi, static_cast<std::int64_t>(at)}, units);
+  add({kRsi, static_cast<std::int64_t>(at)}, units);
 }
 
-/// kDx: the block's start; kAx: when it is complete, behind it.
+/// kRdx: the block's start; kRax: when it is complete, behind it.
 void TimedPathWriter::write_results(const BlockTiming& timing) {
   const std::size_t lanes = timing.result_lanes(), vectors = lanes / kLanes;
   const auto cell = [](std::size_t number) {
-    return Memory{kCx, static_cast<std::int64_t>(sizeof(BlockTiming::Latency) * number)};
+    return Memory{kRcx, static_cast<std::int64_t>(sizeof(BlockTiming::Latency) * number)};
   };
-  code_.copy(kAx, kDx);
-  code_.operate(kSub, kAx, ZS_CLOCK(base));
-  code_.broadcast(kStart, kAx);
-  code_.constant(kCx, reinterpret_cast<std::uint64_t>(timing.results_of(0)));
+  code_.copy(kRax, kRdx);
+  code_.operate(kSub, kRax, ZS_CLOCK(base));
+  code_.broadcast(kStart, kRax);
+  code_.constant(kRcx, reinterpret_cast<std::uint64_t>(timing.results_of(0)));
   for (std::size_t i = 0; i < vectors; ++i) code_.add_vector(lanes_of(i), kStart, cell(kLanes * i));
   std::size_t row = 0;
   for (const std::uint8_t name : timing.live_in()) {
@@ -197,13 +197,13 @@ void TimedPathWriter::write_results(const BlockTiming& timing) {
       code_.maximum_vector(lanes_of(i), lanes_of(i), kMade);
     }
   }
-  code_.first_lane(kAx, kFirst);
-  code_.sign_extend(kAx, kAx);
-  code_.operate(kAdd, kAx, ZS_CLOCK(base));
-  code_.load(kCx, ZS_CLOCK(retired));
-  code_.operate(kCmp, kAx, kCx);
-  code_.move_if(kBelow, kAx, kCx, CodeWriter::kQword);
-  code_.store(ZS_CLOCK(retired), kAx);
+  code_.first_lane(kRax, kFirst);
+  code_.sign_extend(kRax, kRax);
+  code_.operate(kAdd, kRax, ZS_CLOCK(base));
+  code_.load(kRcx, ZS_CLOCK(retired));
+  code_.operate(kCmp, kRax, kRcx);
+  code_.move_if(kBelow, kRax, kRcx, Assembler::kQword);
+  code_.store(ZS_CLOCK(retired), kRax);
   std::size_t lane = 0;
   for (const std::uint8_t name : timing.written()) {
     ++lane;
@@ -218,12 +218,12 @@ void TimedPathWriter::write_end() {
 
 void TimedPathWriter::write_aside() {
   for (const Elsewhere& other : elsewhere_) {
-    CodeWriter::aim(other.from, code_.here());
-    if (other.fills) {  // kCx, kDi: as write_bound() leaves them
-      code_.load(kCx, ZS_CLOCK(filled));
-      code_.operate(kAdd, kCx, static_cast<std::int32_t>(other.timing->cache_slots()));
-      code_.store(ZS_CLOCK(filled), kCx);
-      code_.store({kDi}, kCx);
+    Assembler::aim(other.from, code_.here());
+    if (other.fills) {  // kRcx, kRdi: as write_bound() leaves them
+      code_.load(kRcx, ZS_CLOCK(filled));
+      code_.operate(kAdd, kRcx, static_cast<std::int32_t>(other.timing->cache_slots()));
+      code_.store(ZS_CLOCK(filled), kRcx);
+      code_.store(Memory{kRdi}, kRcx);
     }
     write_time(*other.timing, *other.bound);
     code_.jump(other.back);

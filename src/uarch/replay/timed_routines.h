@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "uarch/replay/code_writer.h"
+#include "uarch/replay/assembler_names.h"
 #include "uarch/replay/path_routines.h"
 
 namespace zs::uarch {
 
 namespace path_registers {
-constexpr Register kClock = kBp, kStores = kR14, kArgument = kR15;
+constexpr Gpr kClock = kRbp, kStores = kR14, kArgument = kR15;
 
 inline Memory in_clock(std::size_t offset) { return {kClock, static_cast<std::int64_t>(offset)}; }
 }  // namespace path_registers
@@ -24,27 +24,27 @@ class TimedRoutines {
   TimedRoutines() = default;
   /// Writes them.
   /// common  of the same code; own_tlb: stores have one
-  TimedRoutines(CodeWriter& code, const PathRoutines& common, bool own_tlb, std::uint32_t reorder_buffer);
+  TimedRoutines(Assembler& code, const PathRoutines& common, bool own_tlb, std::uint32_t reorder_buffer);
 
   const std::uint8_t* begin = nullptr;  // a block
-  /// A load of at most 8, 16, 32 or 64 bytes, from kAx to kDx. Not equal: it does not hit, or meets a store.
+  /// A load of at most 8, 16, 32 or 64 bytes, from kRax to kRdx. Not equal: it does not hit, or meets a store.
   std::array<const std::uint8_t*, 4> load{};
   /// A store, likewise; kArgument: as PlayState::pass_store has it. Not equal: it does not hit; or it did, and waited for an entry.
   const std::uint8_t* store = nullptr;
-  /// A conditional branch. kSi: its hash; kDx: as PlayState::predicts has it. Not equal: mispredicted.
+  /// A conditional branch. kRsi: its hash; kRdx: as PlayState::predicts has it. Not equal: mispredicted.
   const std::uint8_t* conditional = nullptr;
-  /// kDx: when the block is over, kAx: when all of it is. Notes it if it is in flight then.
+  /// kRdx: when the block is over, kRax: when all of it is. Notes it if it is in flight then.
   const std::uint8_t* in_flight = nullptr;
 
-  static const std::uint8_t* write_follow(CodeWriter& code);
+  static const std::uint8_t* write_follow(Assembler& code);
 
  private:
-  static const std::uint8_t* write_begin(CodeWriter& code, std::uint32_t reorder_buffer);
-  static const std::uint8_t* write_load(CodeWriter& code, unsigned bytes, const std::uint8_t* look,
+  static const std::uint8_t* write_begin(Assembler& code, std::uint32_t reorder_buffer);
+  static const std::uint8_t* write_load(Assembler& code, unsigned bytes, const std::uint8_t* look,
                                         const std::uint8_t* asked);
-  static const std::uint8_t* write_store(CodeWriter& code, const PathRoutines& common);
-  static const std::uint8_t* write_conditional(CodeWriter& code);
-  static const std::uint8_t* write_in_flight(CodeWriter& code);
+  static const std::uint8_t* write_store(Assembler& code, const PathRoutines& common);
+  static const std::uint8_t* write_conditional(Assembler& code);
+  static const std::uint8_t* write_in_flight(Assembler& code);
 };
 
 }  // namespace zs::uarch

@@ -1,25 +1,32 @@
-// Writes x86-64 instructions of the few forms that path_code.cc is made of: 64-bit or 32-bit operations between registers, memory and
-// constants, and jumps whose targets are known later.
+// Writes x86-64 instructions of the few forms that our own code is made of: 64-bit or 32-bit operations between registers, memory and
+// constants, and jumps whose targets are known later. uarch/replay writes with it, and the engine's Emitter.
 // source: SDM vol. 2, "Instruction Format" and the opcode maps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
-namespace zs::uarch {
+#include "base/check.h"
+#include "isa/registers.h"
 
-enum Register : std::uint8_t { kAx, kCx, kDx, kBx, kSp, kBp, kSi, kDi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
+namespace zs::isa {
 
 /// [base + index * scale + displacement]
 struct Memory {
-  Register base;
+  Gpr base;
   std::int64_t displacement = 0;  // that fits 32 bits
-  Register index = kSp;           // kSp: none
+  Gpr index = kRsp;               // kRsp: none
   unsigned scale = 1;
 };
 
-class CodeWriter {
+/// [rip + distance to `address`], which is in reach.
+struct Literal {
+  std::uint64_t address;
+};
+
+class Assembler {
  public:
   enum Width : std::uint8_t { kDword, kQword };
   enum Condition : std::uint8_t {
@@ -35,13 +42,19 @@ class CodeWriter {
   enum Operation : std::uint8_t { kAdd, kOr, kAnd = 4, kSub, kXor, kCmp };
 
   /// Writes from `at` on, where the caller has made room.
-  explicit CodeWriter(std::uint8_t* at) : at_(at) {}
+  explicit Assembler(std::uint8_t* at) : at_(at) {}
 
   std::uint8_t* here() const { return at_; }
 
-  void load(Register to, Memory from, Width width = kQword) { with_memory(width, {0x8B}, to, from); }
-  void store(Memory to, Register from, Width width = kQword) { with_memory(width, {0x89}, from, to); }
-  void store_byte(Memory to, Register from) {  // of kAx to kDx
+  void load(Gpr to, Literal from) { with_literal(kQword, 0x8B, to, from); }
+  void store(Literal to, Gpr from) { with_literal(kQword, 0x89, from, to); }
+  void store_constant_dword(Literal to, std::uint32_t value) {
+    with_literal(kDword, 0xC7, 0, to, sizeof value);
+    put(value);
+  }
+  void load(Gpr to, Memory from, Width width = kQword) { with_memory(width, {0x8B}, to, from); }
+  void store(Memory to, Gpr from, Width width = kQword) { with_memory(width, {0x89}, from, to); }
+  void store_byte(Memory to, Gpr from) {  // of kRax to kRdx
     with_memory(kDword, {0x88}, from, to);
   }
   void store_constant(Memory to, std::int32_t value) {
@@ -61,16 +74,16 @@ class CodeWriter {
     with_memory(kDword, {0xC7}, 0, to);
     put(value);
   }
-  void store_word(Memory to, Register from) {
+  void store_word(Memory to, Gpr from) {
     byte(0x66);
     with_memory(kDword, {0x89}, from, to);
   }
-  void load_word(Register to, Memory from) { with_memory(kDword, {0x0F, 0xB7}, to, from); }
-  void load_byte(Register to, Memory from) { with_memory(kDword, {0x0F, 0xB6}, to, from); }
-  void low_byte(Register to, Register from) { with_register(kDword, {0x0F, 0xB6}, to, from); }  // from kAx to kDx
-  void address(Register to, Memory of) { with_memory(kQword, {0x8D}, to, of); }
-  void copy(Register to, Register from, Width width = kQword) { with_register(width, {0x89}, from, to); }
-  void constant(Register to, std::uint64_t value) {
+  void load_word(Gpr to, Memory from) { with_memory(kDword, {0x0F, 0xB7}, to, from); }
+  void load_byte(Gpr to, Memory from) { with_memory(kDword, {0x0F, 0xB6}, to, from); }
+  void low_byte(Gpr to, Gpr from) { with_register(kDword, {0x0F, 0xB6}, to, from); }  // from kRax to kRdx
+  void address(Gpr to, Memory of) { with_memory(kQword, {0x8D}, to, of); }
+  void copy(Gpr to, Gpr from, Width width = kQword) { with_register(width, {0x89}, from, to); }
+  void constant(Gpr to, std::uint64_t value) {
     if (value <= UINT32_MAX) {
       if (to >= kR8) byte(0x41);
       byte(0xB8 + (to & 7));
@@ -82,16 +95,16 @@ class CodeWriter {
     }
   }
 
-  void operate(Operation what, Register to, Register from, Width width = kQword) {
+  void operate(Operation what, Gpr to, Gpr from, Width width = kQword) {
     with_register(width, {static_cast<std::uint8_t>(8 * what + 1)}, from, to);
   }
-  void operate(Operation what, Register to, Memory from, Width width = kQword) {
+  void operate(Operation what, Gpr to, Memory from, Width width = kQword) {
     with_memory(width, {static_cast<std::uint8_t>(8 * what + 3)}, to, from);
   }
-  void operate(Operation what, Memory to, Register from, Width width = kQword) {
+  void operate(Operation what, Memory to, Gpr from, Width width = kQword) {
     with_memory(width, {static_cast<std::uint8_t>(8 * what + 1)}, from, to);
   }
-  void operate(Operation what, Register to, std::int32_t value, Width width = kQword) {
+  void operate(Operation what, Gpr to, std::int32_t value, Width width = kQword) {
     const bool is_short = value >= -128 && value <= 127;
     with_register(width, {static_cast<std::uint8_t>(is_short ? 0x83 : 0x81)}, what, to);
     is_short ? byte(static_cast<std::uint8_t>(value)) : put(value);
@@ -101,21 +114,24 @@ class CodeWriter {
     with_memory(width, {static_cast<std::uint8_t>(is_short ? 0x83 : 0x81)}, what, to);
     is_short ? byte(static_cast<std::uint8_t>(value)) : put(value);
   }
-  void multiply(Register to, Register by, std::int32_t value) {  // 32 bits
+  void multiply(Gpr to, Gpr by, std::int32_t value) {  // 32 bits
     with_register(kDword, {0x69}, to, by);
     put(value);
   }
-  void shift_left(Register of, std::uint8_t bits, Width width = kQword) { shift(4, of, bits, width); }
-  void shift_right(Register of, std::uint8_t bits, Width width = kQword) { shift(5, of, bits, width); }
-  void increment(Register of, Width width = kQword) { with_register(width, {0xFF}, 0, of); }
+  void shift_left(Gpr of, std::uint8_t bits, Width width = kQword) { shift(4, of, bits, width); }
+  void shift_right(Gpr of, std::uint8_t bits, Width width = kQword) { shift(5, of, bits, width); }
+  /// No flags are written.
+  void exchange(Gpr a, Gpr b) { with_register(kQword, {0x87}, a, b); }
+  void complement(Gpr of) { with_register(kQword, {0xF7}, 2, of); }
+  void increment(Gpr of, Width width = kQword) { with_register(width, {0xFF}, 0, of); }
   void increment(Memory of) { with_memory(kQword, {0xFF}, 0, of); }
-  void sign_extend(Register to, Register from) { with_register(kQword, {0x63}, to, from); }  // 32 bits
-  void test(Register a, Register b, Width width = kQword) { with_register(width, {0x85}, b, a); }
-  void test_byte(Register of, std::uint8_t value) {  // of kAx to kDx
+  void sign_extend(Gpr to, Gpr from) { with_register(kQword, {0x63}, to, from); }  // 32 bits
+  void test(Gpr a, Gpr b, Width width = kQword) { with_register(width, {0x85}, b, a); }
+  void test_byte(Gpr of, std::uint8_t value) {  // of kRax to kRdx
     with_register(kDword, {0xF6}, 0, of);
     byte(value);
   }
-  void move_if(Condition condition, Register to, Register from, Width width = kDword) {
+  void move_if(Condition condition, Gpr to, Gpr from, Width width = kDword) {
     with_register(width, {0x0F, static_cast<std::uint8_t>(0x40 + condition)}, to, from);
   }
   // AVX2, on 16 bytes.
@@ -127,7 +143,7 @@ class CodeWriter {
   void maximum_vector(Vector to, Vector a, Vector b) { with_vex(kSize, kSecond, 0x3D, to, a, b); }
   /// All four are that.
   void broadcast(Vector to, Memory from) { with_vex(kSize, kSecond, 0x58, to, Vector{}, from); }
-  void broadcast(Vector to, Register from) {
+  void broadcast(Vector to, Gpr from) {
     with_vex(kSize, kFirst, 0x6E, to, Vector{}, static_cast<Vector>(from));
     with_vex(kSize, kSecond, 0x58, to, Vector{}, to);
   }
@@ -136,15 +152,21 @@ class CodeWriter {
     with_vex(kSize, kThird, 0x16, from, Vector{}, to);
     byte(lane);
   }
-  void first_lane(Register to, Vector from) { with_vex(kSize, kFirst, 0x7E, from, Vector{}, static_cast<Vector>(to)); }
+  void first_lane(Gpr to, Vector from) { with_vex(kSize, kFirst, 0x7E, from, Vector{}, static_cast<Vector>(to)); }
 
-  void push(Register from) {
+  void push(Gpr from) {
     if (from >= kR8) byte(0x41);
     byte(0x50 + (from & 7));
   }
-  void pop(Register to) {
+  void pop(Gpr to) {
     if (to >= kR8) byte(0x41);
     byte(0x58 + (to & 7));
+  }
+  void push(Literal from) { with_literal(kDword, 0xFF, 6, from); }
+  /// Sign-extends to 64 bits.
+  void push_constant(std::uint32_t value) {
+    byte(0x68);
+    put(value);
   }
   void ret() { byte(0xC3); }
   void call(const std::uint8_t* target) {
@@ -153,6 +175,7 @@ class CodeWriter {
   }
   void call(Memory target) { with_memory(kDword, {0xFF}, 2, target); }
   void jump(Memory target) { with_memory(kDword, {0xFF}, 4, target); }
+  void jump(Literal target) { with_literal(kDword, 0xFF, 4, target); }
   void jump(const std::uint8_t* target) {
     byte(0xE9);
     relative(target);
@@ -172,20 +195,47 @@ class CodeWriter {
     return at_;
   }
   static void aim(std::uint8_t* behind_jump, const std::uint8_t* target) {
-    const auto distance = static_cast<std::int32_t>(target - behind_jump);
+    const std::int32_t distance = distance_of(target - behind_jump);
     std::memcpy(behind_jump - sizeof distance, &distance, sizeof distance);
   }
 
- private:
+  // What has no name here.
   void byte(unsigned value) { *at_++ = static_cast<std::uint8_t>(value); }
   template <typename T>
   void put(T value) {
     std::memcpy(at_, &value, sizeof value);
     at_ += sizeof value;
   }
-  void relative(const std::uint8_t* target) { put(static_cast<std::int32_t>(target - (at_ + 4))); }
+  void copy_bytes(const void* data, std::size_t size) {
+    std::memcpy(at_, data, size);
+    at_ += size;
+  }
+  /// Of 16 bytes, all of which are written, `length` count.
+  void instruction(const std::uint8_t (&code)[16], std::size_t length) {
+    std::memcpy(at_, code, sizeof code);
+    at_ += length;
+  }
+  /// The distance to `target` from behind the constant of so many bytes that follows.
+  void put_distance(Literal target, unsigned constant_bytes = 0) {
+    put(distance_of(
+        static_cast<std::int64_t>(target.address - (reinterpret_cast<std::uint64_t>(at_) + 4 + constant_bytes))));
+  }
 
-  void shift(unsigned digit, Register of, std::uint8_t bits, Width width) {
+ private:
+  static std::int32_t distance_of(std::int64_t distance) {
+    CHECK(distance == static_cast<std::int32_t>(distance), distance);
+    return static_cast<std::int32_t>(distance);
+  }
+  void relative(const std::uint8_t* target) { put(distance_of(target - (at_ + 4))); }
+  void with_literal(Width width, std::uint8_t opcode, unsigned reg, Literal at, unsigned constant_bytes = 0) {
+    const unsigned rex = (width == kQword ? 8U : 0U) | (reg >= 8 ? 4U : 0U);
+    if (rex != 0) byte(0x40 | rex);
+    byte(opcode);
+    byte(0x05 | (reg & 7) << 3);
+    put_distance(at, constant_bytes);
+  }
+
+  void shift(unsigned digit, Gpr of, std::uint8_t bits, Width width) {
     with_register(width, {0xC1}, digit, of);
     byte(bits);
   }
@@ -196,7 +246,7 @@ class CodeWriter {
     byte(0xC0 | (reg & 7) << 3 | (rm & 7));
   }
   void with_memory(Width width, std::initializer_list<std::uint8_t> opcode, unsigned reg, Memory memory) {
-    const bool indexed = memory.index != kSp;
+    const bool indexed = memory.index != kRsp;
     const unsigned rex = (width == kQword ? 8U : 0U) | (reg >= 8 ? 4U : 0U) | (indexed && memory.index >= 8 ? 2U : 0U) |
                          (memory.base >= 8 ? 1U : 0U);
     if (rex != 0) byte(0x40 | rex);
@@ -218,15 +268,15 @@ class CodeWriter {
     byte(0xC0 | (reg & 7U) << 3 | (rm & 7U));
   }
   void with_vex(Prefix prefix, OpcodeMap map, std::uint8_t opcode, unsigned reg, unsigned other, Memory memory) {
-    vex(prefix, map, opcode, reg, other, memory.index != kSp && memory.index >= 8, memory.base >= 8);
+    vex(prefix, map, opcode, reg, other, memory.index != kRsp && memory.index >= 8, memory.base >= 8);
     place(reg, memory);
   }
   /// ModRM, SIB and displacement.
   void place(unsigned reg, Memory memory) {
-    const bool indexed = memory.index != kSp;
+    const bool indexed = memory.index != kRsp;
     const bool is_short = memory.displacement >= -128 && memory.displacement <= 127;
     const unsigned mode = is_short ? 0x40 : 0x80;
-    const bool scaled = indexed || (memory.base & 7) == kSp;
+    const bool scaled = indexed || (memory.base & 7) == kRsp;
     byte(mode | (reg & 7) << 3 | (scaled ? 4U : (memory.base & 7U)));
     if (scaled) {
       const unsigned scale = memory.scale == 8 ? 3 : memory.scale == 4 ? 2 : memory.scale == 2 ? 1 : 0;
@@ -242,4 +292,4 @@ class CodeWriter {
   std::uint8_t* at_;
 };
 
-}  // namespace zs::uarch
+}  // namespace zs::isa
