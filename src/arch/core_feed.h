@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "arch/core_signals.h"
 #include "arch/records/data_source.h"
@@ -196,6 +197,9 @@ class CoreFeed {
   virtual void accessed([[maybe_unused]] std::span<const std::uint64_t> addresses) {}
   /// Now it is told everything again, behind a stretch of which it was not, but, where `sampled`, of accessed().
   virtual void skipped([[maybe_unused]] bool sampled) {}
+  /// Addresses of instructions whose accesses matter to what lies beyond L2, each told once; accessed() need not tell of
+  /// those of others.
+  virtual std::vector<std::uint64_t> beyond_l2() { return {}; }
 
   /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it: the most
   /// that is worth planning for.

@@ -129,6 +129,7 @@ Result<void> take_steering(const RunOptions& options, UnitOptions& units) {
     const auto error = parse_error(options.error);
     if (!error) return error.error();
     units.wanted_error = *error;
+    units.insists = true;
   }
   if (options.budget.empty()) return {};
   if (options.virtual_time) {
@@ -138,7 +139,7 @@ Result<void> take_steering(const RunOptions& options, UnitOptions& units) {
   const auto budget = parse_budget(options.budget);
   if (!budget) return budget.error();
   units.budget = *budget;
-  units.units_per_period = kUnitsPerDecision;
+  units.fewest_units = units.units_per_period = kUnitsPerDecision;
   return {};
 }
 
@@ -269,7 +270,7 @@ std::string share_in_words(const session::UnitSums& done) {
 std::string detail_in_words(const RecordingConfig& config, const session::UnitSums& done) {
   if (done.all_complete()) return "all of it";
   std::string words = units_in_words(config.units) + " (" + share_in_words(done) + ")";
-  if (config.units.wanted_error != 0) words += "; " + wanted_in_words(config, done);
+  if (config.units.insists) words += "; " + wanted_in_words(config, done);
   if (config.units.budget != 0)
     words += fmt::format("; as many as {:g} times native allows", static_cast<double>(config.units.budget) / 100);
   return words;

@@ -62,7 +62,7 @@ TEST(DetailChoice, RefusesUnitsThatCannotBe) {
   const auto told = [](const std::string& units) { return refusal({.detail = "sampled", .units = units}, "cycles"); };
   const std::string shape =
       ": not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions\n"
-      "hint: the usual ones: --units 10000:10000:50000:12800000:2000000";
+      "hint: the usual ones: --units 10000:10000:50000:102400000:2000000";
   for (const char* const wrong :
        {"10", "1:2:3", "1:2:3:4:5:6", "1:2:3:4:", "1:2:3:x", "-1:2:3:4", "1::3:4", "1:2:3:4 "})
     EXPECT_EQ(told(wrong), "--units " + std::string(wrong) + shape);

@@ -56,7 +56,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
              "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
              "first and the longest stretch with one unit in it, and what is complete in front of all\n"
-             "[10000:10000:50000:12800000:2000000]");
+             "[10000:10000:50000:102400000:2000000]");
   if (!options.has_targets) {
     line.group("");  // understood, and refused with a reason
     line.value("-p,--pid", options.pid, "PID", "");

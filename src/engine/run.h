@@ -78,6 +78,7 @@ struct Run {
   Phase phase = Phase::Unit;
   bool phased = false;
   std::uint64_t phases_begun = 0;
+  WatchedInsns watched;  // while nothing is modelled
   EngineLock lock;
   ShownIds ids;
   Thread* thread = nullptr;  // who is in the Context

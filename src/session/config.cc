@@ -132,8 +132,10 @@ void visit_options(Visitor& visit, Config& c) {
   visit(c.units.warm_up);
   visit(c.units.first_period);
   visit(c.units.units_per_period);
+  visit(c.units.fewest_units);
   visit(c.units.longest_period);
   visit(c.units.wanted_error);
+  visit(c.units.insists);
   visit(c.units.budget);
   visit(c.units.seed);
   visit(c.inherit);

@@ -546,8 +546,7 @@ void Recorder::pmi(const ThreadIdentity& who, const arch::RegisterFile& register
 
 void Recorder::end_phase() {
   for (auto& [tid, thread] : threads_) thread->end_unit();
-  if (config_.units.wanted_error != 0 && units_->is_full())
-    units_->set_trend(sure_enough() ? Trend::Longer : Trend::Same);
+  if (units_->asks_how_sure()) units_->set_sure(sure_enough());
   units_->advance();
   for (auto& [tid, thread] : threads_) thread->begin_unit();
 }

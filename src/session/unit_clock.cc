@@ -55,7 +55,7 @@ UnitClock::UnitClock(const arch::CpuModel& model, const RecordingConfig& config,
 void UnitClock::account_for_cost() {
   const std::uint64_t now = process_cpu_ns();
   budget_->add(phase() == engine::Phase::FastForward, stretch_.instructions, now - std::exchange(cpu_ns_, now));
-  set_trend(budget_->trend());
+  schedule_.set_trend(budget_->trend());
 }
 
 void UnitClock::advance() {

@@ -31,9 +31,9 @@ class UnitClock {
 
   /// On to the next phase.
   void advance();
-  /// There are units enough of this density: what comes next is asked for.
-  bool is_full() const { return schedule_.is_full(); }
-  void set_trend(Trend trend) { schedule_.set_trend(trend); }
+  /// As UnitSchedule has them.
+  bool asks_how_sure() const { return schedule_.asks_how_sure(); }
+  void set_sure(bool sure) { schedule_.set_sure(sure); }
   /// In a child of the process.
   void branch();
 

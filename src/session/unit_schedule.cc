@@ -11,8 +11,8 @@ namespace zs::session {
 using engine::Phase;
 
 bool UnitOptions::possible() const {
-  return unit != 0 && units_per_period != 0 && first_period % unit == 0 && first_period >= unit + warm_up &&
-         longest_period >= first_period;
+  return unit != 0 && fewest_units != 0 && units_per_period >= fewest_units && first_period % unit == 0 &&
+         first_period >= unit + warm_up && longest_period >= first_period;
 }
 
 UnitSchedule::UnitSchedule(const UnitOptions& options)
@@ -43,7 +43,7 @@ UnitSchedule::Stretch UnitSchedule::next() {
 }
 
 void UnitSchedule::place_unit() {
-  if (is_full()) follow_trend();
+  if (has_fewest()) follow_trend();
   const auto place = static_cast<std::int64_t>(splitmix64(random_) % period_);
   const std::int64_t before = std::max<std::int64_t>(rest_ + place, 0);
   rest_ += static_cast<std::int64_t>(period_) - static_cast<std::int64_t>(options_.unit) - before;

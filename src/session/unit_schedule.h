@@ -16,9 +16,10 @@ struct UnitOptions {
   std::uint64_t warm_up = 10'000;        // at least; of a longer period a fiftieth, up to 100,000
   std::uint64_t first_period = 50'000;   // doubled whenever
   std::uint64_t units_per_period = 100;  // so many units have been taken, so that runs of any length have hundreds,
-  std::uint64_t longest_period = 12'800'000;  // up to this
-  /// In thousandths: periods stay as they are until the first estimate is as sure. 0: they do not wait.
-  std::uint64_t wanted_error = 0;
+  std::uint64_t fewest_units = 25;       // or so many, if the first estimate is as sure as is wanted,
+  std::uint64_t longest_period = 102'400'000;  // up to this
+  std::uint64_t wanted_error = 30;             // half of the interval, in thousandths of the estimate
+  bool insists = false;                        // periods stay as they are until it is as sure
   /// In hundredths of native: periods follow what the run has cost so far (session/unit_budget.h). 0: nothing depends on the clock.
   std::uint64_t budget = 0;
   std::uint64_t seed = 1;  // of the places
@@ -45,8 +46,12 @@ class UnitSchedule {
   Stretch next();
   /// What becomes of periods as soon as there are units enough of one length.
   void set_trend(Trend trend) { trend_ = trend; }
-  /// There are.
-  bool is_full() const { return units_of_period_ >= options_.units_per_period; }
+  /// Whether that depends on how sure the first estimate is; if so, how sure it is decides.
+  bool asks_how_sure() const { return options_.budget == 0 && has_fewest(); }
+  void set_sure(bool sure) {
+    const bool enough = !options_.insists && units_of_period_ >= options_.units_per_period;
+    trend_ = sure || enough ? Trend::Longer : Trend::Same;
+  }
   /// How many instructions each one of the last unit stands for.
   std::uint64_t weight() const { return period_ / options_.unit; }
   /// Units told so far.
@@ -56,6 +61,7 @@ class UnitSchedule {
   void branch(std::uint64_t salt);
 
  private:
+  bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
   std::uint64_t warm_up() const;
   void follow_trend();
   void place_unit();

@@ -1,5 +1,6 @@
 #include "session/unit_schedule.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +12,8 @@ namespace zs::session {
 namespace {
 
 using engine::Phase;
+using testing::Each;
+using testing::ElementsAre;
 
 struct Placed {
   UnitSchedule::Stretch stretch;
@@ -33,8 +36,12 @@ UnitSchedule seeded(UnitOptions options, std::uint64_t seed) {
 }
 
 TEST(UnitSchedule, EachPeriodHasOneUnit) {
-  const UnitOptions options{
-      .unit = 1000, .warm_up = 500, .first_period = 5000, .units_per_period = 100, .longest_period = 5000};
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 500,
+                            .first_period = 5000,
+                            .units_per_period = 100,
+                            .fewest_units = 100,
+                            .longest_period = 5000};
   std::size_t units = 0;
   for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
     EXPECT_GT(at.stretch.instructions, 0U);
@@ -49,8 +56,12 @@ TEST(UnitSchedule, EachPeriodHasOneUnit) {
 }
 
 TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
-  const UnitOptions options{
-      .unit = 1000, .warm_up = 1000, .first_period = 8000, .units_per_period = 1, .longest_period = 8000};
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 8000,
+                            .units_per_period = 1,
+                            .fewest_units = 1,
+                            .longest_period = 8000};
   std::array<double, 8> share{};  // by eighths of the period: of units there
   for (const Placed& at : placed(UnitSchedule(options), 80'000'000)) {
     if (at.stretch.phase != Phase::Unit) continue;
@@ -63,8 +74,12 @@ TEST(UnitSchedule, EveryPlaceOfAPeriodIsAsLikelyToBeInAUnit) {
 }
 
 TEST(UnitSchedule, UnitsCloseToEachOtherHaveLessOfAWarmUpAndNeverOverlap) {
-  const UnitOptions options{
-      .unit = 1000, .warm_up = 1000, .first_period = 4000, .units_per_period = 1, .longest_period = 4000};
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 4000,
+                            .units_per_period = 1,
+                            .fewest_units = 1,
+                            .longest_period = 4000};
   std::size_t units = 0, cold = 0;
   std::uint64_t warm = 0;
   for (const Placed& at : placed(UnitSchedule(options), 4'000'000)) {
@@ -78,8 +93,12 @@ TEST(UnitSchedule, UnitsCloseToEachOtherHaveLessOfAWarmUpAndNeverOverlap) {
 }
 
 TEST(UnitSchedule, PlacesAreSpreadAndFollowTheSeed) {
-  const UnitOptions options{
-      .unit = 1000, .warm_up = 0, .first_period = 101'000, .units_per_period = 1, .longest_period = 101'000};
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 0,
+                            .first_period = 101'000,
+                            .units_per_period = 1,
+                            .fewest_units = 1,
+                            .longest_period = 101'000};
   double sum = 0;
   std::vector<std::uint64_t> first, second, other;
   for (const Placed& at : placed(seeded(options, 7), 101'000'000)) {
@@ -99,8 +118,12 @@ TEST(UnitSchedule, PlacesAreSpreadAndFollowTheSeed) {
 }
 
 TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
-  const UnitOptions options{
-      .unit = 1000, .warm_up = 1000, .first_period = 5000, .units_per_period = 10, .longest_period = 20'000};
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 5000,
+                            .units_per_period = 10,
+                            .fewest_units = 10,
+                            .longest_period = 20'000};
   std::vector<std::uint64_t> units_of_weight(21, 0);
   for (const Placed& at : placed(UnitSchedule(options), 1'000'000)) {
     if (at.stretch.phase == Phase::Unit) ++units_of_weight[at.weight];
@@ -111,28 +134,59 @@ TEST(UnitSchedule, PeriodsDoubleUpToTheLongest) {
 }
 
 TEST(UnitSchedule, PeriodsFollowTheTrendWhenThereAreUnitsEnough) {
-  UnitSchedule schedule(
-      {.unit = 1000, .warm_up = 0, .first_period = 5000, .units_per_period = 10, .longest_period = 20'000});
+  UnitSchedule schedule({.unit = 1000,
+                         .warm_up = 0,
+                         .first_period = 5000,
+                         .units_per_period = 10,
+                         .fewest_units = 10,
+                         .longest_period = 20'000});
   const auto weight_behind = [&schedule](std::size_t units) {
     while (units != 0) units -= schedule.next().phase == Phase::Unit ? 1 : 0;
     return schedule.weight();
   };
-  EXPECT_FALSE(schedule.is_full());
   schedule.set_trend(Trend::Same);
   EXPECT_EQ(weight_behind(35), 5U);
-  EXPECT_TRUE(schedule.is_full());
   schedule.set_trend(Trend::Longer);
   EXPECT_EQ(weight_behind(1), 10U);
-  EXPECT_FALSE(schedule.is_full());
   EXPECT_EQ(weight_behind(40), 20U);
   schedule.set_trend(Trend::Shorter);
   EXPECT_EQ(weight_behind(1), 10U);
   EXPECT_EQ(weight_behind(100), 5U) << "and no shorter than the first";
 }
 
+/// Weights of the units up to here, where nobody or everybody is sure.
+std::vector<std::uint64_t> weights(const UnitOptions& options, bool sure, std::size_t units) {
+  UnitSchedule schedule(options);
+  std::vector<std::uint64_t> all;
+  while (all.size() < units) {
+    if (schedule.next().phase != Phase::Unit) continue;
+    all.push_back(schedule.weight());
+    if (schedule.asks_how_sure()) schedule.set_sure(sure);
+  }
+  return all;
+}
+
+TEST(UnitSchedule, WhereTheFirstEstimateIsSureFewUnitsAreEnough) {
+  UnitOptions options{.unit = 1000,
+                      .warm_up = 0,
+                      .first_period = 5000,
+                      .units_per_period = 10,
+                      .fewest_units = 3,
+                      .longest_period = 20'000};
+  EXPECT_THAT(weights(options, true, 8), ElementsAre(5, 5, 5, 10, 10, 10, 20, 20));
+  EXPECT_THAT(weights(options, false, 12), ElementsAre(5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 10, 10));
+  options.insists = true;
+  EXPECT_THAT(weights(options, true, 4), ElementsAre(5, 5, 5, 10));
+  EXPECT_THAT(weights(options, false, 30), Each(5)) << "and waits until it is";
+}
+
 TEST(UnitSchedule, LongPeriodsHaveLongWarmUps) {
-  const UnitOptions options{
-      .unit = 1000, .warm_up = 1000, .first_period = 10'000, .units_per_period = 2, .longest_period = 320'000};
+  const UnitOptions options{.unit = 1000,
+                            .warm_up = 1000,
+                            .first_period = 10'000,
+                            .units_per_period = 2,
+                            .fewest_units = 2,
+                            .longest_period = 320'000};
   std::vector<std::uint64_t> warm_ups;
   for (const Placed& at : placed(UnitSchedule(options), 2'000'000)) {
     if (at.stretch.phase == Phase::WarmUp) warm_ups.push_back(at.stretch.instructions);
@@ -158,6 +212,7 @@ TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {
 TEST(UnitSchedule, NoRoomForAUnitIsNotPossible) {
   EXPECT_TRUE(UnitOptions{}.possible());
   EXPECT_FALSE((UnitOptions{.unit = 0}.possible()));
+  EXPECT_FALSE((UnitOptions{.units_per_period = 10, .fewest_units = 11}.possible()));
   EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 50'000}.possible()));
   EXPECT_FALSE((UnitOptions{.unit = 10'000, .first_period = 55'000}.possible())) << "weights are whole";
 }

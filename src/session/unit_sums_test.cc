@@ -96,7 +96,8 @@ struct Program {
 };
 
 UnitSums sampled(const Program& program, std::uint64_t seed) {
-  UnitSchedule schedule({.seed = seed});
+  const UnitOptions options{.seed = seed};
+  UnitSchedule schedule(options);
   UnitSums sums(1);
   const std::uint64_t end = 10'000 * program.rate.size();
   for (std::uint64_t at = 0; at < end;) {
@@ -105,6 +106,10 @@ UnitSums sampled(const Program& program, std::uint64_t seed) {
       sums.add_unit(schedule.units(), schedule.weight(), stretch.instructions,
                     std::vector<std::uint64_t>{program.events(at, stretch.instructions)});
     at += stretch.instructions;
+    if (stretch.phase != engine::Phase::Unit || !schedule.asks_how_sure()) continue;
+    sums.set_instructions(at);
+    const UnitSums::Estimate so_far = sums.estimate(0);
+    schedule.set_sure(1000 * so_far.half_width <= static_cast<double>(options.wanted_error) * so_far.value);
   }
   sums.set_instructions(end);
   return sums;

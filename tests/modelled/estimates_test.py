@@ -1,5 +1,6 @@
 """Estimates of runs of which units were modelled: what is exact stays exact, intervals hold the complete value, and a seed repeats."""
 import json
+import os
 import re
 import tempfile
 import unittest
@@ -70,6 +71,21 @@ class Estimates(unittest.TestCase):
         first = page(7)
         self.assertEqual(page(7), first)
         self.assertNotEqual(page(8), first)
+
+    def test_a_seed_repeats_with_and_without_a_translation_cache(self):
+        """The file names its command, so that the cache is full or empty in one place."""
+        def recorded(folder):
+            ran = tool.zeroskid("record", "-q", "--virtual-time", *SAMPLED, "--cache-dir", f"{folder}/cache", "-e", "cycles", "-c", "20011",
+                                "-o", "r.data", *program(), folder=folder)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            with open(f"{folder}/r.data", "rb") as file:
+                return file.read()
+        with tempfile.TemporaryDirectory() as folder:
+            without = recorded(folder)
+            counted = tool.zeroskid("stat", "-e", "instructions", "--cache-dir", f"{folder}/cache", *program(), folder=folder)
+            self.assertEqual(counted.returncode, 0, counted.stderr)
+            self.assertNotEqual(os.listdir(f"{folder}/cache"), [])
+            self.assertEqual(recorded(folder), without)
 
     def test_a_recording_repeats_byte_for_byte_and_says_what_was_done(self):
         def recorded(folder):

@@ -185,7 +185,6 @@ TranslationOptions CountingMode::translator_options(const Config& config) const 
   options.risks = risks;
   options.wants_retirements = cuts && form != TraceForm::Budget;
   options.logs = logs;
-  options.watches_lines = watches_lines;
   options.brakes = has_lahf() && (risks != 0 || any_near()) &&
                    (form != TraceForm::Budget || config.max_block_instructions <= TranslationOptions::kMostBraked);
   return options;

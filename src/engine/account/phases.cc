@@ -21,7 +21,8 @@ void Phases::translate_anew() {
   VirtualCpu cpu = thread.cpu;
   cpu.core = thread.core;
   run_.counting = CountingMode(cpu, run_.phase == Phase::FastForward);
-  const TranslationOptions options = run_.counting.translator_options(run_.config);
+  TranslationOptions options = run_.counting.translator_options(run_.config);
+  if (run_.counting.watches_lines) options.watched = &run_.watched;
   const bool budget = run_.counting.form == TraceForm::Budget;
   if (budget && options.brakes) run_.window.bias_pointer();
   run_.stubs = stubs_(run_.window);
@@ -50,7 +51,17 @@ bool Phases::follow() {
   run_.context.mark_note = run_.window.notes_begin();
   run_.context.trace_pointer = run_.trace_start = run_.window.trace_end();
   for (const auto& thread : run_.threads) place(*thread);
+  if (run_.counting.watches_lines) watch_more();
   return true;
+}
+
+// What the unit showed to ask beyond L2 is translated anew. Their machine is one.
+void Phases::watch_more() {
+  const auto any = std::ranges::find_if(run_.threads, [](const auto& thread) { return thread->core != nullptr; });
+  if (any == run_.threads.end()) return;
+  for (const std::uint64_t pc : (*any)->core->beyond_l2()) {
+    if (run_.watched.insert(pc).second) run_.translator->drop_with(pc);
+  }
 }
 
 void Phases::place(Thread& thread) const {

@@ -22,6 +22,7 @@ class Phases {
 
  private:
   void translate_anew();
+  void watch_more();
 
   Run& run_;
   Tally& tally_;

@@ -171,7 +171,8 @@ void BlockEmitter::note_meta(const Insn& insn, int far_register) {
 }
 
 void BlockEmitter::emit_plain(const Insn& insn) {
-  if (options_.watches_lines && block_->variant == Variant::Full) LineWatch::emit(insn, state_.stand_in, out_, cold_);
+  if (options_.watched != nullptr && block_->variant == Variant::Full && options_.watched->contains(insn.pc))
+    LineWatch::emit(insn, state_.stand_in, out_, cold_);
   std::uint8_t bytes[16];
   state_.stand_in.copy(insn, bytes);
   if (insn.rip_relative) {

@@ -15,6 +15,7 @@ namespace {
 /// As long as a jump with rel32, and in its place where it would lead to what follows.
 constexpr std::uint8_t kNop[5] = {0x0F, 0x1F, 0x44, 0x00, 0x00};
 constexpr std::uint8_t kJump = 0xE9, kJrcxz = 0xE3;
+constexpr unsigned kPageShift = 12;
 
 /// Whether adding `pc` to a register, and taking it off again, needs no register for it.
 bool is_added_directly(std::uint64_t pc) { return fits32(pc) && fits32(0 - pc); }
@@ -257,8 +258,15 @@ void BlockLinker::kill(std::uint32_t index) {
 }
 
 void BlockLinker::invalidate(std::uint64_t start, std::uint64_t end) {
-  constexpr unsigned kPageShift = 12;
   store_.take_pages(start >> kPageShift, (end - 1) >> kPageShift, [this](std::uint32_t block) { kill(block); });
+}
+
+void BlockLinker::kill_all_with(std::uint64_t pc) {
+  store_.for_each_on_page(pc >> kPageShift, [this, pc](std::uint32_t index) {
+    const Block& block = store_.block(index);
+    const auto is_it = [&block, pc](const InsnMeta& meta) { return block.pc_of(meta) == pc; };
+    if (!block.dead && std::ranges::any_of(store_.metas(block), is_it)) kill(index);
+  });
 }
 
 void BlockLinker::clear() {

@@ -58,6 +58,8 @@ class BlockLinker {
   void kill(std::uint32_t block);
   /// Kills every block made of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end);
+  /// Kills every block that runs the instruction at `pc`.
+  void kill_all_with(std::uint64_t pc);
   /// `exit` leads to C++ from now on.
   void unlink(std::uint32_t exit);
   /// No block is there any more.

@@ -150,6 +150,19 @@ TEST_F(BlockLinkerTest, WhatIsKilledLeavesTheListsOfWhatItLedTo) {
   EXPECT_EQ(translator_->find(Pages::pc(0), Variant::Full), nullptr);
 }
 
+TEST_F(BlockLinkerTest, OfAPageOnlyBlocksWithTheInstructionAreKilled) {
+  code_.put(0, kBranchOn);
+  code_.put(1, kReturn);
+  const auto index_at = [this](std::uint64_t pc) { return translator_->index_of(translator_->get(pc, Variant::Full)); };
+  const std::uint32_t whole = get(0), rest = index_at(Pages::pc(0) + 2), other = get(1);
+  translator_->drop_with(Pages::pc(0));
+  EXPECT_TRUE(block(whole).dead);
+  EXPECT_FALSE(block(rest).dead) << "which begins behind it";
+  EXPECT_FALSE(block(other).dead);
+  translator_->drop_with(Pages::pc(0) + 1);
+  EXPECT_FALSE(block(rest).dead) << "no instruction begins there";
+}
+
 TEST_F(BlockLinkerTest, OnlyBlocksOfTheSameKindAreLinked) {
   code_.put(0, kJumpOn);
   code_.put(1, kReturn);

@@ -130,6 +130,11 @@ class BlockStore {
     by_page_.take(first, last, drop);
     stored_.take_pages(first, last, drop);
   }
+  /// visit(block) for each block that was made of code of the page, since the last clear().
+  template <typename Visit>
+  void for_each_on_page(std::uint64_t page, Visit visit) const {
+    by_page_.for_each_on(page, visit);
+  }
   /// visit(page, block) for each block made since the last clear(), and those dropped with them perhaps.
   template <typename Visit>
   void for_each_on_pages(Visit visit) const {

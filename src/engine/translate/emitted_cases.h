@@ -25,7 +25,7 @@ enum EmittedSetup : std::uint16_t {
   kUnseen = 32,    // the piece may change without notice
   kMarked = 64,    // its first instruction is marked
   kRisky = 128,    // any instruction may have the event
-  kWatched = 256,  // TranslationOptions::watches_lines
+  kWatched = 256,  // TranslationOptions::watched: instructions in the first eight bytes
 };
 
 struct EmittedCase {
@@ -43,10 +43,11 @@ inline std::ostream& operator<<(std::ostream& out, const EmittedCase& of) { retu
 // clang-format off
 inline constexpr EmittedCase kEmittedCases[] = {
 {"AWatchedOperandIsTestedAndItsLineNotedApart", TraceForm::Budget, kWatched, Variant::Full, 8,
- "43 8B 44 DC 08 49 89 03 8B 04 24 C3", R"(
+ "43 8B 44 DC 08 49 89 03 8B 04 24 8B 03 C3", R"(
 ; mov eax, [r12+r11*8+0x8]
 ; mov [r11], rax
 ; mov eax, [rsp]
+; mov eax, [rbx]
 ; ret
   mov rcx, [slot_rcx]
 entry:
@@ -73,11 +74,12 @@ L4:
   mov rcx, [watch_rcx]
   mov [r8], rax
   mov eax, [rsp]
+  mov eax, [rbx]
   mov [slot_rcx], rcx
   pop rcx
   mov [slot_r11], r8
   mov r8, [slot_map]
-  lea r11, [r11+0x4]
+  lea r11, [r11+0x5]
   mov dword ptr [r11], 0x9
   mov [slot_rax], rax
   movzx eax, cx
@@ -103,7 +105,7 @@ L6:
   mov [mark_note], rcx
   mov rax, [watch_rax]
   jmp L4
-exit 0x9: Indirect by rcx, 4 retired
+exit 0x9: Indirect by rcx, 5 retired
 )"},
 
 {"APlainInstructionIsCopiedAndAReturnLooksItsTargetUp", TraceForm::Records, 0, Variant::Full, 8,

@@ -272,7 +272,9 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     options.brakes = has(kBrakes);
     options.addresses = has(kAddresses);
     options.count_elements = has(kElements);
-    options.watches_lines = has(kWatched);
+    constexpr std::uint64_t kWatchedBytes = 8;
+    for (std::uint64_t at = 0; at < kWatchedBytes; ++at) watched_.insert(source_.pc + at);
+    if (has(kWatched)) options.watched = &watched_;
     options.risks = static_cast<std::uint8_t>(has(kRisky) ? kRiskAny : 0);
     if (options.has_near()) window_->bias_pointer();
     stubs_ = generate_stubs(*window_, [](Context* /*context*/) { return std::uint64_t{0}; });
@@ -347,6 +349,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
 
   const ReservedWindow reserved_;
   CaseSource source_{GetParam()};
+  WatchedInsns watched_;
   const LaneSet lanes_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
   std::unique_ptr<Window> window_;

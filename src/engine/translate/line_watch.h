@@ -2,6 +2,9 @@
 // what lies in its last-level cache. In front of an instruction with a plain operand stands a test of its address that writes no flags;
 // the lines in question are noted where a budget trace notes marks, of which there are none then.
 //
+// Only in front of instructions that were seen to ask beyond L2: what hits L2 changes nothing behind it. Most programs
+// have some dozens.
+//
 // Left out: operands by the stack pointer or rip, which lie in the first level nearly always; vector indices, segments, and strings, of
 // which only the first element would be met.
 #pragma once
@@ -19,7 +22,7 @@ bool can_watch_lines();
 
 class LineWatch {
  public:
-  /// In front of `insn`, if it is to be watched; what is seldom run goes to `cold`.
+  /// In front of `insn`, if it has a plain operand; what is seldom run goes to `cold`.
   static void emit(const Insn& insn, const StandIn& stand_in, Emitter& out, Emitter& cold);
 };
 

@@ -45,6 +45,14 @@ class PageBlocks {
     }
   }
 
+  /// visit(block) for each block in the list of the page.
+  template <typename Visit>
+  void for_each_on(std::uint64_t page, Visit visit) const {
+    const Slot& slot = slots_[place(page)];
+    if (slot.page != page) return;
+    for (std::uint32_t at = slot.newest; at != kEnd; at = entries_[at].older) visit(entries_[at].block);
+  }
+
   /// Ends the lists of the pages from `first` to `last` and calls drop(block) for each block in them.
   template <typename Drop>
   void take(std::uint64_t first, std::uint64_t last, Drop drop) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "arch/retired.h"
@@ -35,6 +36,9 @@ class CodeSource {
   virtual void translated(std::uint64_t page) = 0;
 };
 
+/// Addresses of the instructions that are watched (LineWatch).
+using WatchedInsns = std::unordered_set<std::uint64_t>;
+
 /// What translations are for, and with that what they look like.
 struct TranslationOptions {
   unsigned max_instructions = 32;
@@ -48,8 +52,9 @@ struct TranslationOptions {
   /// Set of Risk. In a spaced trace each instruction of these takes a word at least, and so does in a block of
   /// Variant::UpTo what a lane near its overflow counts.
   std::uint8_t risks = 0;
-  bool logs = false;           // with addresses: Variant::Logged is wanted
-  bool watches_lines = false;  // Variant::Full tells of accesses to some lines (LineWatch)
+  bool logs = false;  // with addresses: Variant::Logged is wanted
+  /// Of these, Variant::Full tells of accesses to some lines (LineWatch); null: of none. They may become more.
+  const WatchedInsns* watched = nullptr;
 
   /// With more instructions in a block, a brake could not tell the way to the guard from that to an overflow.
   static constexpr unsigned kMostBraked = 64;

@@ -47,6 +47,8 @@ class Translator {
   const Block& once(std::uint64_t pc, std::uint64_t instructions);
   /// Drops every translation of code in [start, end).
   void invalidate(std::uint64_t start, std::uint64_t end) { linker_.invalidate(start, end); }
+  /// Drops those that run the instruction at `pc`.
+  void drop_with(std::uint64_t pc) { linker_.kill_all_with(pc); }
   void flush();
   /// Instead of the next translation that would be made.
   void flush_soon() { flush_soon_ = true; }

@@ -132,6 +132,7 @@ class CoherentLevels : public MemorySystem {
     Line combining = kNoLine;           // of the last streaming store
     std::uint64_t streaming_until = 0;  // no fill of one is under way from then on
     std::uint64_t dispatched = 0;       // no access from now on is dispatched before that
+    std::uint64_t instruction = 0;      // whose access is the newest
     Way to_l2, to_llc, to_memory;
     Line open_row = kNoLine;
   };
@@ -141,6 +142,13 @@ class CoherentLevels : public MemorySystem {
   void enter(unsigned core) {
     if ((used_ & core_bit(core)) == 0) [[unlikely]]
       enter_first(core);
+  }
+  /// With this access.
+  void enter(unsigned core, const Access& access) {
+    enter(core);
+    Core& own = *cores_[core];
+    own.dispatched = std::min(access.earliest, access.now);
+    own.instruction = access.instruction_address();
   }
   [[gnu::noinline]] void enter_first(unsigned core) {
     if (used_ != 0 && !several_) {
@@ -158,8 +166,6 @@ class CoherentLevels : public MemorySystem {
     }
     used_ |= core_bit(core);
   }
-
-  static std::uint64_t earliest_of(const Access& access) { return std::min(access.earliest, access.now); }
 
   void count(unsigned core, CoreSignal event, std::uint64_t n = 1) { (*counts_[core])[event] += n; }
 
@@ -274,7 +280,7 @@ class CoherentLevels : public MemorySystem {
     Arrival arrival{.flags = snooped.shared ? kSharedLine : kExclusive};
     const auto slot = llc_.find(line, set);
     // What lies there is of the units alone, where only they were told.
-    const bool hit = stale_ ? sample_->judge(line, fetched) : slot != Llc::kNoSlot;
+    const bool hit = !stale_ ? slot != Llc::kNoSlot : fetched || sample_->in_llc(line, own.instruction);
     if (slot != Llc::kNoSlot) llc_.touch(slot);
     if (hit) {
       arrival.source = snooped.asked ? Source::L3SnoopMiss : Source::L3;

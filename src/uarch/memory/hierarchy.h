@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "uarch/cache/line.h"
 #include "uarch/coherence/sharing_log.h"
@@ -34,8 +35,7 @@ class Hierarchy final : public Paging<Parts> {
   }
 
   void software_prefetch(unsigned core, const Access& access, PrefetchHint hint) override {
-    enter(core);
-    cores_[core]->dispatched = earliest_of(access);
+    enter(core, access);
     count(core, CoreSignal::SoftwarePrefetches);
     if (parameters_.retired.prefetches) {
       count(core, CoreSignal::Loads);
@@ -59,8 +59,7 @@ class Hierarchy final : public Paging<Parts> {
   }
 
   Outcome streaming_store(unsigned core, const Access& access) override {
-    enter(core);
-    cores_[core]->dispatched = earliest_of(access);
+    enter(core, access);
     count(core, CoreSignal::StreamingStores);
     Core& own = *cores_[core];
     auto& stores = stores_of(core);
@@ -133,6 +132,9 @@ class Hierarchy final : public Paging<Parts> {
     if (sample_ == nullptr) return;
     sample_->end_stretch();
     stale_ = sampled;
+  }
+  std::vector<std::uint64_t> beyond_l2() override {
+    return sample_ == nullptr ? std::vector<std::uint64_t>() : sample_->askers().take();
   }
 
   void unmap(std::uint64_t first, std::uint64_t last) override {
@@ -231,7 +233,6 @@ class Hierarchy final : public Paging<Parts> {
   using typename Base::Use;
   using typename Base::Used;
   using Filter = MemorySystem::Filter;
-  using CoherentLevels<Parts>::earliest_of;
   using CoherentLevels<Parts>::stores_of;
 
   /// What the inline path needs of the core's structures.
@@ -329,8 +330,7 @@ class Hierarchy final : public Paging<Parts> {
   }
 
   [[gnu::always_inline]] Outcome store_as(unsigned core, const Access& access, const Looked& looked) {
-    enter(core);
-    cores_[core]->dispatched = earliest_of(access);
+    enter(core, access);
     count(core, CoreSignal::Stores);
     auto& stores = stores_of(core);
     const std::uint64_t begin = buffers_stores_ ? stores.free_at(access.now) : access.now;
@@ -352,8 +352,7 @@ class Hierarchy final : public Paging<Parts> {
   template <Use kUse>
   [[gnu::always_inline]] Outcome load_as(unsigned core, const Access& access, const Looked& looked) {
     constexpr bool kLocked = kUse == Use::LockedLoad;
-    enter(core);
-    cores_[core]->dispatched = earliest_of(access);
+    enter(core, access);
     count(core, CoreSignal::Loads);
     if (kLocked) {
       count(core, CoreSignal::LockedLoads);
@@ -434,7 +433,7 @@ class Hierarchy final : public Paging<Parts> {
                                                            : kReads | kWrites | kLocks;
       sharing_->accessed(core, {.linear = linear,
                                 .now = access.now,
-                                .instruction = std::uint64_t{access.instruction_high} << 32 | access.instruction,
+                                .instruction = access.instruction_address(),
                                 .waited = outcome.latency > l1_cycles ? outcome.latency - l1_cycles : 0,
                                 .bytes = static_cast<std::uint8_t>(bytes),
                                 .access = kAccess,

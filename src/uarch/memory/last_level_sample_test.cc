@@ -42,31 +42,50 @@ TEST(LastLevelSample, ALoopThroughMoreThanTheCacheMissesAlways) {
     for (std::uint32_t i = 0; i < lines; ++i) sample.access(0, of_class(i));
   }
   EXPECT_EQ(sample.llc_misses(), 4U * lines);
-  EXPECT_FALSE(sample.judge(of_class(lines / 2) + 3, false)) << "its neighbour came from memory whenever it came";
+  EXPECT_FALSE(sample.in_llc(of_class(lines / 2), 0));
 }
 
-TEST(LastLevelSample, ALineIsWhereItsNeighbourIs) {
+TEST(LastLevelSample, ALineOfTheClassIsWhereItWasBrought) {
   LastLevelSample sample(parameters(), 2);
   sample.access(0, of_class(5));
-  EXPECT_FALSE(sample.judge(of_class(5) - 1, false)) << "a sweep that is under way";
-  EXPECT_FALSE(sample.in_l2(0, of_class(5) - 1));
-  sample.end_stretch();
-  sample.end_stretch();
-  EXPECT_TRUE(sample.judge(of_class(5) - 1, false)) << "it was used some time ago, and lies there";
-  EXPECT_TRUE(sample.in_l2(0, of_class(5) - 1));
-  EXPECT_FALSE(sample.in_l2(1, of_class(5) - 1)) << "another core's";
-  EXPECT_TRUE(sample.judge(of_class(6), true)) << "of code nobody tells in between";
+  EXPECT_TRUE(sample.in_l2(0, of_class(5), 0));
+  EXPECT_FALSE(sample.in_l2(1, of_class(5), 0)) << "another core's";
+  EXPECT_TRUE(sample.in_llc(of_class(5), 0)) << "that core has it";
 }
 
-TEST(LastLevelSample, OnesOfWhichNobodyKnowsAreMissedAsOftenAsOthers) {
+TEST(LastLevelSample, OtherLinesAreHitsWhileNobodyKnowsAnything) {
   LastLevelSample sample(parameters(), 1);
-  for (std::uint32_t i = 0; i < 1000; ++i) {  // each second L2 miss comes from memory
-    sample.access(0, of_class(i));
-    for (std::uint32_t j = 0; j < 40; ++j) sample.access(0, of_class(1'000'000 + 32 * (i + j)));
+  for (Line line = 0; line < 100; ++line) {
+    if (LastLevelSample::has(line)) continue;
+    EXPECT_TRUE(sample.in_l2(0, line, 1));
+    EXPECT_TRUE(sample.in_llc(line, 1));
   }
-  int missed = 0;
-  for (std::uint32_t i = 0; i < 10'000; ++i) missed += sample.judge(of_class(5'000'000 + i) + 1, false) ? 0 : 1;
-  EXPECT_NEAR(missed, 10'000 * sample.miss_ratio(), 2);
+}
+
+TEST(LastLevelSample, ALineThatWasNeverToldOfIsMissingOnlyForInstructionsThatAreToldOf) {
+  LastLevelSample sample(parameters(), 1);
+  for (int times = 0; times < 2; ++times) {
+    sample.end_stretch();
+    sample.askers().note(11);
+  }
+  EXPECT_TRUE(sample.in_l2(0, of_class(2), 10));
+  EXPECT_FALSE(sample.in_l2(0, of_class(2), 11));
+}
+
+TEST(LastLevelSample, OtherLinesAreMissedAsOftenAsTheInstructionMissesLinesOfTheClass) {
+  LastLevelSample sample(parameters(), 1);
+  sample.access(0, of_class(1));
+  for (std::uint32_t i = 0; i < 100; ++i) sample.access(0, of_class(2 + 32 * i));  // more than a set holds
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    sample.in_l2(0, of_class(1), 10);                   // never misses
+    sample.in_l2(0, of_class(i % 4 == 0 ? 2 : 1), 11);  // each fourth time
+  }
+  int missed[3] = {};
+  for (std::uint32_t i = 0; i < 9000; ++i)
+    missed[i % 3] += sample.in_l2(0, of_class(5'000 + i) + 1, 10 + i % 3) ? 0 : 1;
+  EXPECT_LT(missed[0], 30);
+  EXPECT_NEAR(missed[1], 750, 30);
+  EXPECT_NEAR(missed[2], 375, 30) << "of which nobody knows: as often as all";
 }
 
 // The whole memory system: told of units alone, and of the class in between.

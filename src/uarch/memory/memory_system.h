@@ -67,6 +67,8 @@ struct Access {
   std::uint16_t place = 0;                     // how its address is written, as InstructionShape has it
   std::uint16_t instruction_high =
       0;  // bits 32 to 47 of its instruction's address, of which `instruction` has the lower
+
+  std::uint64_t instruction_address() const { return std::uint64_t{instruction_high} << 32 | instruction; }
 };
 
 /// What a store that hits tells the store buffer, as Access has it.
@@ -273,6 +275,8 @@ class MemorySystem {
   virtual void accessed(unsigned core, std::uint64_t linear) = 0;
   /// A stretch is over in which that was all. sampled: and if there was none, that is so
   virtual void skipped(bool sampled) = 0;
+  /// arch::CoreFeed::beyond_l2(), of all cores.
+  virtual std::vector<std::uint64_t> beyond_l2() = 0;
 
   /// [first, last) is unmapped or remapped: translations go on every core.
   virtual void unmap(std::uint64_t first, std::uint64_t last) = 0;

@@ -182,11 +182,27 @@ class PrivateLevels : public CoherentLevels<Parts> {
     if (LastLevelSample::has(line) && sample_ != nullptr) sample_->access(core, line);
   }
 
+  /// L2 asks for a line, because of the access under way.
+  void note_asker(unsigned core) {
+    if (sample_ != nullptr) [[unlikely]]
+      sample_->askers().note(cores_[core]->instruction);
+  }
+
+  /// L2 has not the line, but would have it if it had been told of everything.
+  bool is_unseen_in_l2(unsigned core, Line line) {
+    return stale_ && sample_->in_l2(core, line, cores_[core]->instruction);
+  }
+
   /// Returns false if there is no room for the request.
   bool prefetch_into_l2(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
     if (own.l2.find(line) != L2::kNoSlot || owned_elsewhere(core, line)) return true;
     if (own.requests.full(now)) return false;
+    note_asker(core);
+    if (is_unseen_in_l2(core, line)) {
+      insert_l2(core, line, kExclusive);
+      return true;
+    }
     expect_beyond_l2(own, line);
     count(core, CoreSignal::L2OwnPrefetchMiss);
     const Arrival arrival = beyond_l2(core, line, now, false, false);
@@ -227,7 +243,8 @@ class PrivateLevels : public CoherentLevels<Parts> {
       return arrival;
     }
     const bool fetched = request == Request::Code || request == Request::Walk;
-    if (stale_ && !fetched && sample_->in_l2(core, line)) {
+    if (!fetched) note_asker(core);
+    if (!fetched && is_unseen_in_l2(core, line)) {
       count(core, events.hit);
       tell_sample(core, line);
       arrival.complete = own.to_l2.take(now, parameters_.l2_gap_cycles) + parameters_.l2.load_to_use_cycles;

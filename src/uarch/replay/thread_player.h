@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "arch/core_feed.h"
 #include "uarch/replay/code_book.h"
@@ -77,6 +78,7 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   }
   void accessed(std::span<const std::uint64_t> addresses) override;
   void skipped(bool sampled) override { memory_.skipped(sampled); }
+  std::vector<std::uint64_t> beyond_l2() override { return memory_.beyond_l2(); }
   void unmapped(std::uint64_t first, std::uint64_t last) override;
   void large_pages(std::uint64_t first, std::uint64_t last, bool wanted) override;
 
