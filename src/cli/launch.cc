@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/room_for_descriptors.h"
 #include "engine/loader/held_environment.h"
 #include "session/wire.h"
 
@@ -28,13 +29,16 @@ Error system_error(const std::string& what) { return {what + ": " + std::strerro
 /// The same open file under a number that programs do not reach by counting up, inherited across execve.
 Descriptor inheritable(const Descriptor& fd, int first) { return Descriptor(fcntl(fd.get(), F_DUPFD, first)); }
 
-/// 1000, or as high as `ulimit -n` allows.
-int first_private_fd() {
-  constexpr int kUsual = 1000;
+/// A number that programs hardly choose. Above what the program may have, unless that is so much that the kernel's
+/// tables of descriptors, which each fork copies, would become large; and as high as the hard limit allows.
+int first_private_fd(int usual) {
   constexpr rlim_t kRoom = 24;  // for the engine's own, above it
+  constexpr rlim_t kMost = 4096;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kUsual + kRoom) return kUsual;
-  return static_cast<int>(limit.rlim_cur > 2 * kRoom ? limit.rlim_cur - kRoom : limit.rlim_cur / 2);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return usual;
+  const rlim_t wanted = std::max<rlim_t>(static_cast<rlim_t>(usual), limit.rlim_cur <= kMost ? limit.rlim_cur : 0);
+  if (limit.rlim_max >= wanted + kRoom) return static_cast<int>(wanted);
+  return static_cast<int>(limit.rlim_max > 2 * kRoom ? limit.rlim_max - kRoom : limit.rlim_max / 2);
 }
 
 Result<Descriptor> sealed_config(const session::RecordingConfig& config) {
@@ -73,6 +77,10 @@ bool executable(const std::string& path) { return access(path.c_str(), X_OK) == 
 }  // namespace
 
 Result<std::string> find_runner() {
+  if (access("/proc/self/exe", F_OK) != 0) {
+    return Error{"/proc is not mounted here: it says where programs, and zeroskid itself, are",
+                 "mount -t proc proc /proc"};
+  }
   if (const char* named = std::getenv("ZEROSKID_RUN"); named != nullptr && *named != '\0') {
     if (executable(named)) return std::string(named);
     return Error{std::string("$ZEROSKID_RUN is ") + named + ": " + std::strerror(errno),
@@ -89,7 +97,7 @@ Result<std::string> find_runner() {
 
 Result<Launched> launch(session::RecordingConfig config, const std::string& runner, const std::string& program,
                         const std::vector<std::string>& argv, const OwnSignals& signals) {
-  config.first_private_fd = std::min(config.first_private_fd, first_private_fd());
+  config.first_private_fd = first_private_fd(config.first_private_fd);
   auto written = sealed_config(config);
   if (!written) return written.error();
 
@@ -103,8 +111,10 @@ Result<Launched> launch(session::RecordingConfig config, const std::string& runn
   if (setsockopt(theirs.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kSocketBufferBytes, sizeof kSocketBufferBytes) != 0) {
     setsockopt(theirs.get(), SOL_SOCKET, SO_SNDBUF, &kSocketBufferBytes, sizeof kSocketBufferBytes);
   }
+  RoomForDescriptors room;
   const Descriptor socket_fd = inheritable(theirs, config.first_private_fd);
   const Descriptor config_fd = inheritable(*written, config.first_private_fd);
+  room.lower();
   int report[2];
   if (!socket_fd || !config_fd || pipe2(report, O_CLOEXEC) != 0) {
     return Error{std::string("cannot keep three more files open: ") + std::strerror(errno),

@@ -22,7 +22,7 @@ struct Launched {
 /// The path of zeroskid-run: $ZEROSKID_RUN, or beside this executable, or in ../libexec/zeroskid.
 Result<std::string> find_runner();
 
-/// config   its first_private_fd is lowered where the limit on descriptors asks for it
+/// config   its first_private_fd is moved to where the limits on descriptors ask for it
 /// program  path of the file; argv[0] may be another name
 Result<Launched> launch(session::RecordingConfig config, const std::string& runner, const std::string& program,
                         const std::vector<std::string>& argv, const OwnSignals& signals);

@@ -138,6 +138,10 @@ bool RecordSink::close() {
     error_ = closed.error();
     say(*error_);
   }
+  if (error_) {
+    say(with_separators(samples_ - samples_in_file()) + " of " + with_separators(samples_) + " samples are not in " +
+        path());
+  }
   return !error_;
 }
 

@@ -29,7 +29,10 @@ class RecordSink final : public RecordingSink {
   /// returns whether the whole recording is in the file
   bool close();
 
+  /// That arrived.
   std::uint64_t samples() const { return samples_; }
+  /// Of these, once closed.
+  std::uint64_t samples_in_file() const { return writer_.samples_written(); }
   std::uint64_t bytes() const override { return writer_.bytes_written(); }
   const std::string& path() const { return writer_.path(); }
   /// Of all threads, once closed; origin means nothing.

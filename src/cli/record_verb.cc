@@ -37,9 +37,9 @@ void take_back(const std::string& path, bool had_old) {
 
 void summarise(const RecordOptions& options, const RecordSink& sink) {
   const session::Statistics& s = sink.statistics();
-  std::string text = "[ zeroskid record: " + with_separators(sink.samples()) +
-                     (sink.samples() == 1 ? " sample" : " samples") + " -> " + sink.path() + " (" +
-                     byte_size(sink.bytes()) + ") ]\n";
+  const std::uint64_t kept = sink.samples_in_file();
+  std::string text = "[ zeroskid record: " + with_separators(kept) + (kept == 1 ? " sample" : " samples") + " -> " +
+                     sink.path() + " (" + byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
             "; samples of estimates are taken there, and their periods scaled ]\n";

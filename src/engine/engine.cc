@@ -33,6 +33,10 @@ Result<void> check_room(AddressRange window) {
   const long at = raw_syscall(SYS_mmap, window.start, window.size(), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (!is_error(at)) raw_syscall(SYS_munmap, at, window.size());
+  if (at == -EEXIST) {
+    return Error{.message = "the addresses that translated code needs are taken: zeroskid does not run inside itself",
+                 .hint = "record what the inner zeroskid runs, without it"};
+  }
   if (at != -ENOMEM) return {};
   return Error{.message = "the limits on memory (ulimit -v or -d) leave no room for translated code: it needs " +
                           std::to_string(window.size() >> 10) + " KiB of addresses besides the program's",
@@ -59,6 +63,7 @@ Runtime::Runtime(const Config& config, Observer& observer, const ProgramPlan& pl
 
 void Runtime::load(ProgramPlan plan) {
   int status = 126;
+  run_.map.publish(shown_code());
   auto loaded = load_program(plan, run_.map, status);
   if (!loaded) give_up(loaded.error(), status);
   run_.program = std::move(*loaded);
@@ -114,10 +119,13 @@ void Runtime::begin_context() {
   std::memcpy(area + 24, &kDefaultMxcsr, 4);
 }
 
-void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
+void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors) {
   load(std::move(plan));
   begin_first_thread(limits);
-  if (run_.config.native_load) native_.run();
+  if (run_.config.native_load) {
+    descriptors.lower();
+    native_.run();
+  }
   Thread& thread = *run_.thread;
   kernel_.recorded.announce(thread);
   run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
@@ -143,11 +151,13 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits) {
   kernel_.signals.install_handlers();
   // One number is left for who may need it later (session/program_memory.h).
   occupy_descriptors(run_.config.first_private_fd, run_.executable_fd() - 1, run_.executable_fd());
+  descriptors.lower();
   kernel_.threads.run_thread();
 }
 
 void run(const Config& config, Observer& observer) {
   int status = 126;
+  RoomForDescriptors descriptors;
   auto plan = plan_program(program_config(config), status);
   if (!plan) give_up(plan.error(), status);
   MemoryLimits limits;
@@ -157,7 +167,7 @@ void run(const Config& config, Observer& observer) {
       !room)
     give_up(room.error(), kToolFailed);
   auto* runtime = new Runtime(config, observer, *plan);  // lives as long as the process
-  runtime->start(std::move(*plan), limits);
+  runtime->start(std::move(*plan), limits, descriptors);
 }
 
 }  // namespace zs::engine

@@ -40,7 +40,7 @@ struct Config {
   std::uint64_t cache_bytes = std::uint64_t{512} << 20;  // of all files in it
   bool check_cache = false;       // translate anew what is taken from it, and compare; under virtual_time too
   bool cache_statistics = false;  // say how much was translated, and taken from it
-  int first_private_fd = 1000;    // descriptors from here up are the tool's; hidden from the program
+  int first_private_fd = 2040;    // descriptors from here up are the tool's; hidden from the program
   /// execve of a followed program becomes execve of this, with {"--signal-mask", hexadecimal, ["--exec-name", name,]
   /// path, argv...} appended.
   std::vector<std::string> exec_prefix;

@@ -2,6 +2,7 @@
 // says otherwise.
 #pragma once
 
+#include "base/room_for_descriptors.h"
 #include "engine/account/accountant.h"
 #include "engine/dispatcher.h"
 #include "engine/kernel/guest_kernel.h"
@@ -13,8 +14,8 @@ namespace zs::engine {
 class Runtime {
  public:
   Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
-  /// Loads the program into this address space and runs it.
-  [[noreturn]] void start(ProgramPlan plan, const MemoryLimits& limits);
+  /// Loads the program into this address space and runs it, with the limit on descriptors that was there before `descriptors`.
+  [[noreturn]] void start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors);
 
  private:
   void load(ProgramPlan plan);

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -34,14 +35,17 @@ constexpr std::uint64_t signal_bit(int signal) { return std::uint64_t{1} << (sig
 inline constexpr std::uint64_t kSynchronousSignals =
     signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) | signal_bit(SIGILL) | signal_bit(SIGTRAP);
 
-/// One process of the program that lives in this address space: the program itself, or a vfork child of it.
+/// By number, from 1 on. Processes made with CLONE_SIGHAND share them.
+using SignalActions = std::array<KernelSigaction, kSignals + 1>;
+
+/// One process of the program that lives in this address space: the program itself, or a child that shares its memory.
 struct Process {
   std::int32_t pid = 0, parent_pid = 0;
   std::uint32_t children = 0;  // ProcessIds::next_child
   int seat = 0;                // ProcessTurns
   std::uint32_t calls = 0;     // since it gave it away
   std::uint32_t turns = 0;     // of a thread, since the last call
-  KernelSigaction actions[kSignals + 1];
+  std::shared_ptr<SignalActions> actions = std::make_shared<SignalActions>();
   MemoryLimits limits;
   bool vfork_child = false;
   bool recorded = true;  // false: a child under Config::inherit == false; nothing is counted or told
@@ -139,6 +143,8 @@ struct Thread {
 
   Thread* vfork_child =
       nullptr;  // being started; until it has its own signal block, signals find it through this one's
+
+  bool has_asked_for_rseq = false;
 
   // Engine resources.
   void* stack_block = nullptr;   // host stack and alternate signal stack of a created thread

@@ -125,7 +125,7 @@ struct RecordingConfig {
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::uint64_t code_cache_bytes = std::uint64_t{256} << 20;
-  std::int32_t first_private_fd = 1000;
+  std::int32_t first_private_fd = 2040;
   std::string cache_directory;  // as engine::Config has them
   std::uint64_t cache_bytes = std::uint64_t{512} << 20;
   bool check_cache = false;

@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/room_for_descriptors.h"
+
 namespace zs::session {
 namespace {
 
@@ -56,6 +58,7 @@ std::size_t OwnProcessMemory::read_by_file(std::uint64_t address, std::span<std:
   if (file_ < 0) {
     const int low = memfd_create("zeroskid", MFD_CLOEXEC);
     if (low < 0) return 0;
+    const RoomForDescriptors room;
     file_ = fcntl(low, F_DUPFD_CLOEXEC, first_private_fd_);
     if (file_ < 0) {
       file_ = low;

@@ -31,7 +31,7 @@ class OwnProcessMemory final : public ProgramMemory {
  private:
   std::size_t read_by_file(std::uint64_t address, std::span<std::byte> into);
 
-  int first_private_fd_ = 1000;
+  int first_private_fd_ = 2040;
   bool refused_ = false;
   int file_ = -1;
 };

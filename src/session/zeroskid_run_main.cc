@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/room_for_descriptors.h"
 #include "base/start_up.h"
 #include "engine/engine.h"
 #include "engine/kernel/shared_tables.h"
@@ -145,6 +146,7 @@ std::string own_path() {
 }
 
 engine::Config engine_config(const Arguments& arguments, const RecordingConfig& recording) {
+  const RoomForDescriptors room;
   engine::Config config;
   config.program = arguments.program;
   config.exec_name = arguments.exec_name;

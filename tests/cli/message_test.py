@@ -4,8 +4,10 @@ Here: arguments, and programs that cannot be started. Event lists: src/session/e
 of record: src/cli/record_options_test.cc; damaged recordings: src/profile/perf_data_reader_test.cc.
 """
 import os
+import re
 import struct
 import subprocess
+import tempfile
 import unittest
 
 import tool
@@ -128,6 +130,24 @@ class EverySecond(tool.InFolder):
 class FullOutput(unittest.TestCase):
     """Nothing that does not reach stdout counts as printed."""
 
+    def test_every_verb_fails_on_a_full_device(self):
+        """What each prints on stdout: a reader's page, a table, a program's own words have their own status."""
+        with tempfile.TemporaryDirectory() as folder:
+            for words in (["record", "-q", "-o", "p", "true"], ["mem", "record", "-q", "-o", "m", "true"],
+                          ["c2c", "record", "-q", "-o", "c", "true"], ["stat", "-I", "10000i", "--format", "csv", "-o", "w", "true"]):
+                self.assertEqual(tool.run(*words, folder=folder).status, 0)
+            lines = {"report": ["-i", "p"], "annotate": ["-i", "p"], "script": ["-i", "p"], "mem": ["report", "-i", "m"],
+                     "c2c": ["report", "-i", "c"], "plot": ["w"], "list": [], "doctor": [], "boot": ["--demo"],
+                     "stat": ["-o", "/dev/full", "true"], "topdown": ["-o", "/dev/full", "true"], "record": ["-o", "/dev/full", "true"]}
+            verbs = re.findall(r"^  (\w+) ", tool.run("--help").out.partition("Verbs:")[2].partition("\n\n")[0], re.M)
+            self.assertEqual(sorted(verbs), sorted(lines), "a verb is not tested here")
+            for verb, words in lines.items():
+                with self.subTest(verb), open("/dev/full", "w") as full:
+                    done = subprocess.run([tool.ZEROSKID, verb, *words], stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder,
+                                          env=tool.ENVIRONMENT, check=False)
+                    self.assertEqual(done.returncode, 125, done.stderr)
+                    self.assertIn("No space left on device", done.stderr)
+
     def test_every_page_fails_on_a_full_device(self):
         for arguments in (["--help"], ["--version"], ["help", "stat"], ["record", "--help"], ["list"], ["list", "--names"], ["doctor"],
                           ["boot", "--demo"]):
@@ -136,6 +156,21 @@ class FullOutput(unittest.TestCase):
                                       env=tool.ENVIRONMENT, check=False)
                 self.assertEqual(done.returncode, 125, done.stderr)
                 self.assertIn("stdout: cannot write: No space left on device", done.stderr)
+
+
+class WithoutProc(tool.InFolder):
+    def test_is_said_before_anything_runs(self):
+        hide = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if subprocess.run([*hide, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no rights to mount in a user namespace")
+        for verb in ("stat", "record", "topdown"):
+            with self.subTest(verb):
+                done = subprocess.run([*hide, tool.ZEROSKID, verb, "-o", "out", "--", "touch", "started"], cwd=self.folder,
+                                      env=tool.ENVIRONMENT, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 125)
+                self.assertEqual(done.stderr, "zeroskid: /proc is not mounted here: it says where programs, and zeroskid itself, are\n"
+                                              "hint: mount -t proc proc /proc\n")
+        self.assertNotIn("started", os.listdir(self.folder))
 
 
 class Programs(tool.InFolder):

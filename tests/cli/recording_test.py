@@ -191,6 +191,20 @@ class NoPlace(Recording):
         self.assertTrue(outcome.err.startswith("zeroskid: /dev/full: cannot write: No space left on device\n"), outcome.err)
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_how_many_samples_a_full_disk_lost(self):
+        limit = 100_000
+        outcome = self.run_here("record", *PERIOD, *tool.SHORT_LOOP,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(outcome.status, 125, outcome.err)
+        said = re.search(r"^zeroskid: ([\d,]+) of ([\d,]+) samples are not in perf\.data\n"
+                         r"\[ zeroskid record: ([\d,]+) samples -> perf\.data", outcome.err, re.M)
+        self.assertIsNotNone(said, outcome.err)
+        lost, taken, kept = (int(number.replace(",", "")) for number in said.groups())
+        self.assertEqual(kept, self.samples()[0])
+        self.assertEqual(lost + kept, taken)
+        whole = self.run_here("record", "-o", "whole", *PERIOD, *tool.SHORT_LOOP)
+        self.assertIn(f" {taken:,} samples -> whole", whole.err)
+
     def test_a_file_that_may_not_be_written(self):
         if os.geteuid() == 0:
             self.skipTest("root may write everywhere")

@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -95,6 +96,35 @@ class Refusals(tool.InFolder):
     def test_of_a_cpuid_that_faults(self):
         self.assertEqual(self.notices_of("libc.syscall(158, 0x1012, 0)"), ("-1 19\n", "zeroskid: CPUID that faults is not supported under translation: the program's "
                                       "arch_prctl(ARCH_SET_CPUID) was answered ENODEV\n"))
+
+
+    def test_of_syscall_user_dispatch(self):
+        self.assertEqual(self.notices_of("libc.prctl(59, 1, 0, 0, 0)"),
+                         ("-1 22\n", "zeroskid: syscall user dispatch is not supported under translation: the program's "
+                                     "prctl(PR_SET_SYSCALL_USER_DISPATCH) was answered EINVAL\n"))
+        self.assertEqual(self.notices_of("libc.prctl(59, 0, 0, 0, 0)"), ("0 0\n", ""))
+
+    def test_of_restartable_sequences_that_the_c_library_did_not_ask_for(self):
+        self.assertEqual(self.notices_of("libc.syscall(334, 0, 32, 0, 0)"),
+                         ("-1 38\n", "zeroskid: restartable sequences are not supported under translation: the program's rseq was "
+                                     "answered ENOSYS\n"))
+
+    def test_of_a_descriptor_that_is_zeroskids(self):
+        number = "next(n for n in range(2040, 5000) if libc.dup2(0, n) < 0)"
+        outcome = self.run_here("stat", "-o", "counts", "-e", "instructions", "--", "python3", "-c",
+                                "import ctypes, resource; libc = ctypes.CDLL(None)\n"
+                                f"try: print({number})\nexcept StopIteration: print('none')",
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6000, 6000)))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertRegex(outcome.err, rf"\Azeroskid: descriptor {outcome.out.strip()} is zeroskid's: the program's dup2 was answered EBADF\n")
+
+    def test_of_itself(self):
+        outcome = self.run_here("stat", "-o", "outer", "-e", "instructions", "--", tool.ZEROSKID, "stat", "-o", "inner", "--",
+                                "touch", "started")
+        self.assertEqual((outcome.status, outcome.out), (125, ""), outcome.err)
+        self.assertEqual(outcome.err, "zeroskid: the addresses that translated code needs are taken: zeroskid does not run inside itself\n"
+                                      "hint: record what the inner zeroskid runs, without it\n")
+        self.assertNotIn("started", os.listdir(self.folder))
 
 
 class Layouts(tool.InFolder):

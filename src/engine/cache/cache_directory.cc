@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/room_for_descriptors.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -30,6 +31,7 @@ bool is_ours_alone(const struct stat& status, unsigned type) {
 
 OwnedFd at_least(int first, long fd) {
   if (is_error(fd)) return {};
+  const RoomForDescriptors room;
   const long high = raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first);
   raw_syscall(SYS_close, fd);
   return is_error(high) ? OwnedFd() : OwnedFd(static_cast<int>(high));

@@ -2,8 +2,10 @@
 
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "engine/memory/copy_code.h"
 #include "engine/memory/guest_access.h"
@@ -16,6 +18,7 @@ void AwaitedMemory::note_call(long number, const long (&a)[6], long result) {
   const auto given = read_guest_value<uffdio_register>(static_cast<std::uint64_t>(a[2]));
   if (!given) return;
   awaited_.push_back({given->range.start, given->range.start + given->range.len});
+  if (std::ranges::find(descriptors_, a[0]) == descriptors_.end()) descriptors_.push_back(a[0]);
   run_.lock.look_for_waits_of_memory();
 }
 
@@ -25,11 +28,25 @@ bool AwaitedMemory::contains(std::uint64_t address) const {
 
 void AwaitedMemory::touch_without_lock(AddressRange range, bool write) {
   Thread& thread = *run_.thread;
+  touching_.fetch_add(1);
   turns_.give_up();
   // This thread's own variables only, until the lock is back.
   for (std::uint64_t at = range.start; at < range.end && thread.pending.load() == 0; at = page_down(at) + kPageSize)
     zs_touch(at, write);
+  touching_.fetch_sub(1);
   turns_.come_back(thread);
+}
+
+long AwaitedMemory::read_again(const long (&a)[6], long result) const {
+  if (result != -EAGAIN || std::ranges::find(descriptors_, a[0]) == descriptors_.end()) return result;
+  // It runs a few instructions until then, if it has a processor. Who touches memory of another descriptor does so for longer.
+  constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 200'000};
+  constexpr int kTimes = 100;
+  for (int i = 0; i < kTimes && result == -EAGAIN && touching_.load() != 0; ++i) {
+    raw_syscall(SYS_nanosleep, &kShort, nullptr);
+    result = raw_syscall(SYS_read, a[0], a[1], a[2]);
+  }
+  return result;
 }
 
 void AwaitedMemory::wait_for_operands() {

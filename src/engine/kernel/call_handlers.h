@@ -52,6 +52,7 @@ Outcome wait(GuestKernel& kernel, const CallArguments& made);  // wait4, waitid
 
 // ---- refused_calls.cc: in part or as a whole
 Outcome no_such_call(GuestKernel& kernel, const CallArguments& made);
+Outcome rseq(GuestKernel& kernel, const CallArguments& made);
 Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made);
 Outcome prctl(GuestKernel& kernel, const CallArguments& made);
 Outcome seccomp(GuestKernel& kernel, const CallArguments& made);

@@ -374,7 +374,7 @@ constexpr Call kCalls[] = {
     {.number = 331, .name = "pkey_free"},
     {.number = 332, .name = "statx", .traits = kQuick, .path = 1, .written = {bytes(4, 256)}},
     {.number = 333, .name = "io_pgetevents", .written = {array(3, 2, 32)}},
-    {.number = 334, .name = "rseq", .handler = calls::no_such_call},
+    {.number = 334, .name = "rseq", .handler = calls::rseq},
     {.number = 424, .name = "pidfd_send_signal"},
     {.number = 425, .name = "io_uring_setup", .written = {bytes(1, 120)}},
     {.number = 426, .name = "io_uring_enter"},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/kernel/call_table.h"
+#include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -17,6 +18,7 @@ namespace zs::engine {
 void CodeFiles::note_call(long number, const long (&a)[6], long result) {
   note_write_to_own_memory(number, a, result);
   note_shorter_file(number, a, result);
+  note_file_opened_for_writing(number, a, result);
 }
 
 // The program writes its own memory through /proc/self/mem, also where it may not write otherwise: its code perhaps.
@@ -51,11 +53,33 @@ void CodeFiles::note_shorter_file(long number, const long (&a)[6], long result) 
       break;
     default: break;
   }
-  if (found != 0) return;
+  if (found == 0) code_of_file_changes(about);
+}
+
+// From now on its code is translated with a look at whether it is still the same.
+void CodeFiles::note_file_opened_for_writing(long number, const long (&a)[6], long result) {
+  if (is_error(result)) return;
+  long flags = O_RDONLY;
+  switch (number) {
+    case SYS_open: flags = a[1]; break;
+    case SYS_openat: flags = a[2]; break;
+    case SYS_openat2:
+      flags = static_cast<long>(read_guest_value<std::uint64_t>(static_cast<std::uint64_t>(a[2])).value_or(0));
+      break;
+    case SYS_creat: flags = O_WRONLY; break;
+    default: return;
+  }
+  struct stat about {};
+  if ((flags & O_ACCMODE) == O_RDONLY || raw_syscall(SYS_fstat, result, &about) != 0 || !S_ISREG(about.st_mode)) return;
+  written_.opened(about);
+  code_of_file_changes(about);
+}
+
+void CodeFiles::code_of_file_changes(const struct stat& file) {
   std::vector<AddressRange> code;
   run_.map.for_each([&](const GuestMapping& mapping) {
-    if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != about.st_ino) return;
-    if (mapping.file->device_major == major(about.st_dev) && mapping.file->device_minor == minor(about.st_dev))
+    if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != file.st_ino) return;
+    if (mapping.file->device_major == major(file.st_dev) && mapping.file->device_minor == minor(file.st_dev))
       code.push_back(mapping.range());
   });
   for (const AddressRange& range : code) code_.code_changed(range.start, range.end);

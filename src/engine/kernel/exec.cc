@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,13 @@ std::vector<const char*> pointers_to(const std::vector<std::string>& strings) {
   for (const std::string& each : strings) pointers.push_back(each.c_str());
   pointers.push_back(nullptr);
   return pointers;
+}
+
+/// The runner by its name, or as what runs here: the program may have changed its root, or what is mounted.
+long start_runner(const std::vector<const char*>& arguments, const std::vector<const char*>& environment) {
+  const long result = raw_syscall(SYS_execve, arguments[0], arguments.data(), environment.data());
+  if (result != -ENOENT && result != -EACCES && result != -ENOTDIR) return result;
+  return raw_syscall(SYS_execve, "/proc/self/exe", arguments.data(), environment.data());
 }
 
 }  // namespace
@@ -103,7 +111,7 @@ long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t
   if (borrowed) parts_.turns.give_up();
   // A program that is not followed gets what the caller gave; a tracer sees the call that was made.
   const auto* program_path = reinterpret_cast<const char*>(path);
-  const long result = follow ? raw_syscall(SYS_execve, words[0].c_str(), arguments.data(), environment.data())
+  const long result = follow ? start_runner(arguments, environment)
                       : dirfd == AT_FDCWD && flags == 0
                           ? raw_syscall(SYS_execve, program_path, argv, envp)
                           : raw_syscall(SYS_execveat, dirfd, program_path, argv, envp, flags);

@@ -13,8 +13,8 @@ std::span<const std::uint8_t> GuestCode::fetch(std::uint64_t pc) {
     const GuestMapping* mapping = run_.map.find(pc);
     if (mapping == nullptr || (mapping->prot & 4u) == 0) return {};
     fetch_range_ = mapping->range();
-    // A file that nobody can write any more is as good as private; that is not looked into.
-    fetch_shared_ = mapping->shared();
+    // A file that nobody can write any more is as good as private; of shared mappings that is not looked into.
+    fetch_shared_ = mapping->shared() || (mapping->file && written_.may_be_written(*mapping->file));
   }
   std::uint64_t end = fetch_range_.end;
   if (end - pc < kLongestInstruction && run_.map.is_executable(end)) end = pc + kLongestInstruction;

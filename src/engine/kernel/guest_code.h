@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/account/marks.h"
+#include "engine/kernel/written_files.h"
 #include "engine/memory/guest_map.h"
 #include "engine/run.h"
 
@@ -16,7 +17,7 @@ inline constexpr std::uint64_t kLongestInstruction = 15;
 
 class GuestCode final : public CodeSource, public CodeListener {
  public:
-  GuestCode(Run& run, Marks& marks) : run_(run), marks_(marks) {}
+  GuestCode(Run& run, Marks& marks, WrittenFiles& written) : run_(run), marks_(marks), written_(written) {}
 
   // ---- CodeSource
   std::span<const std::uint8_t> fetch(std::uint64_t pc) override;
@@ -42,6 +43,7 @@ class GuestCode final : public CodeSource, public CodeListener {
  private:
   Run& run_;
   Marks& marks_;
+  WrittenFiles& written_;
   std::uint64_t open_page_ = 0;
   bool translates_anew_ = false;
   bool fetch_shared_ = false;

@@ -22,6 +22,7 @@
 #include "engine/kernel/thread_turns.h"
 #include "engine/kernel/turn_calls.h"
 #include "engine/kernel/virtual_clock.h"
+#include "engine/kernel/written_files.h"
 #include "engine/run.h"
 
 namespace zs::engine {
@@ -35,9 +36,10 @@ struct KernelParts {
   VirtualClock clock;
   ProcessTurns process_turns;
   TranslationCache cache{run};
-  GuestCode code{run, accountant.marks};
-  CodeFiles code_files{run, code};
-  MappingReports mappings{run, accountant.marks, cache};
+  WrittenFiles written_files{run.map};
+  GuestCode code{run, accountant.marks, written_files};
+  CodeFiles code_files{run, code, written_files};
+  MappingReports mappings{run, accountant.marks, cache, written_files};
   CodeEntry entry{run};
   SignalEntry signal_entry{run, entry};
   SignalGate gate{run};

@@ -16,7 +16,7 @@ void MappingReports::report(std::uint64_t address, std::uint64_t length) {
     }
     if ((found->prot & PROT_EXEC) != 0) {
       run_.window.expect_code(found->range());
-      cache_.mapped(found->range());
+      if (!found->file || !written_.may_be_written(*found->file)) cache_.mapped(found->range());
     }
     Mapping mapping;
     mapping.start = found->start;

@@ -5,13 +5,15 @@
 
 #include "engine/account/marks.h"
 #include "engine/cache/translation_cache.h"
+#include "engine/kernel/written_files.h"
 #include "engine/run.h"
 
 namespace zs::engine {
 
 class MappingReports {
  public:
-  MappingReports(Run& run, Marks& marks, TranslationCache& cache) : run_(run), marks_(marks), cache_(cache) {}
+  MappingReports(Run& run, Marks& marks, TranslationCache& cache, WrittenFiles& written)
+      : run_(run), marks_(marks), cache_(cache), written_(written) {}
 
   void report(std::uint64_t address, std::uint64_t length);
 
@@ -19,6 +21,7 @@ class MappingReports {
   Run& run_;
   Marks& marks_;
   TranslationCache& cache_;
+  WrittenFiles& written_;
 };
 
 }  // namespace zs::engine

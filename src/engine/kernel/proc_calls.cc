@@ -16,6 +16,7 @@
 
 #include "engine/kernel/call_table.h"
 #include "engine/loader/proc_view.h"
+#include "engine/loader/shown_maps.h"
 #include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
@@ -47,6 +48,8 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   if (!answer) {
     if (auto target = shown_executable(path, run_.executable_fd()))
       answer = {.kind = ProcAnswer::Kind::Path, .text = std::move(*target)};
+    else if (auto maps = opens ? shown_maps(run_.ids.real_proc_path(path).value_or(path)) : std::nullopt)
+      answer = {.kind = ProcAnswer::Kind::Content, .text = std::move(*maps)};
   }
   if (!answer && links && path == "/proc/self" && run_.ids.differ())
     answer = {.kind = ProcAnswer::Kind::Path, .text = std::to_string(run_.ids.shown(run_.thread->process->pid))};
@@ -92,7 +95,14 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
 std::optional<long> ProcCalls::call_on_descriptor(long number, const long (&a)[6]) {
   const int first = run_.config.first_private_fd;
   const Call& call = call_of(number);
-  if ((call.has(kDescriptor1) && is_private(a[0])) || (call.has(kDescriptor2) && is_private(a[1]))) return -EBADF;
+  if (call.has(kDescriptor1) && is_private(a[0])) return -EBADF;
+  if (call.has(kDescriptor2) && is_private(a[1])) {
+    if (number == SYS_dup2 || number == SYS_dup3) {
+      run_.observer().notice("descriptor " + std::to_string(a[1]) + " is zeroskid's: the program's " +
+                             std::string(call.name) + " was answered EBADF");
+    }
+    return -EBADF;
+  }
   if (number != SYS_close_range) return std::nullopt;
 
   const auto low = static_cast<unsigned>(a[0]);

@@ -19,11 +19,21 @@ namespace {
 
 // Linux, uapi/linux/seccomp.h, uapi/linux/prctl.h, uapi/asm/prctl.h: not in every libc's headers.
 constexpr int kSeccompGetActionAvail = 2, kSeccompGetNotifSizes = 3;
-constexpr int kSetSyscallUserDispatch = 59, kArchSetCpuid = 0x1012;
+constexpr int kSetSyscallUserDispatch = 59, kSyscallDispatchOff = 0, kArchSetCpuid = 0x1012;
 
 }  // namespace
 
 Outcome no_such_call(GuestKernel&, const CallArguments&) { return {-ENOSYS}; }
+
+// The kernel would send the engine to where the program's sequence is to begin anew. The C library asks once for each thread, and does
+// without; who asks again is the program.
+Outcome rseq(GuestKernel& kernel, const CallArguments&) {
+  if (std::exchange(kernel.run.thread->has_asked_for_rseq, true)) {
+    kernel.run.observer().notice(
+        "restartable sequences are not supported under translation: the program's rseq was answered ENOSYS");
+  }
+  return {-ENOSYS};
+}
 
 Outcome arch_prctl(GuestKernel& kernel, const CallArguments& made) {
   Run& run = kernel.run;
@@ -71,7 +81,13 @@ Outcome prctl(GuestKernel& kernel, const CallArguments& made) {
           "RDTSC that faults is not supported under translation: the program's prctl(PR_SET_TSC) was answered EINVAL");
       return {-EINVAL};
     case PR_SET_MM: return {-EPERM};
-    case kSetSyscallUserDispatch: return {-EINVAL};
+    // The kernel would turn away the engine's calls with the program's.
+    case kSetSyscallUserDispatch:
+      if (made.u(1) == kSyscallDispatchOff) return {kernel.host.call(made)};
+      kernel.run.observer().notice(
+          "syscall user dispatch is not supported under translation: the program's "
+          "prctl(PR_SET_SYSCALL_USER_DISPATCH) was answered EINVAL");
+      return {-EINVAL};
     default: return {kernel.host.call(made)};
   }
 }

@@ -81,9 +81,9 @@ void Signals::install_handlers() {
   for_each_handled([&](int signal) {
     KernelSigaction old;
     raw_syscall(SYS_rt_sigaction, signal, nullptr, &old, 8);
-    process.actions[signal] = KernelSigaction{};
-    if (old.handler == 1) process.actions[signal].handler = 1;
-    install(signal, process.actions[signal]);
+    (*process.actions)[signal] = KernelSigaction{};
+    if (old.handler == 1) (*process.actions)[signal].handler = 1;
+    install(signal, (*process.actions)[signal]);
   });
 }
 
@@ -92,13 +92,13 @@ void Signals::install_handlers() {
 void Signals::install_for_next_image(bool followed) {
   for_each_handled([&](int signal) {
     KernelSigaction inherited;
-    inherited.handler = run_.thread->process->actions[signal].handler == 1 ? 1 : 0;
+    inherited.handler = (*run_.thread->process->actions)[signal].handler == 1 ? 1 : 0;
     if (inherited.handler == 1 || !followed) real_sigaction(signal, inherited);
   });
 }
 
 void Signals::install_again() {
-  for_each_handled([&](int signal) { install(signal, run_.thread->process->actions[signal]); });
+  for_each_handled([&](int signal) { install(signal, (*run_.thread->process->actions)[signal]); });
 }
 
 bool Signals::deliver_waiting() {
@@ -151,7 +151,7 @@ void Signals::raise_fault(int signal, int code, std::uint64_t address, std::uint
 
 void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   Thread& thread = *run_.thread;
-  KernelSigaction& action = thread.process->actions[signal];
+  KernelSigaction& action = (*thread.process->actions)[signal];
   const KernelSigaction chosen = action;
   // A fault that the program blocks or ignores is deadly, whatever the disposition.
   const bool forced = fault != nullptr && ((thread.mask & signal_bit(signal)) != 0 || chosen.handler == 1);
@@ -192,7 +192,7 @@ long Signals::set_action(int signal, std::uint64_t action, std::uint64_t old, st
   if (signal < 1 || signal > kSignals || (action != 0 && (signal == SIGKILL || signal == SIGSTOP))) return -EINVAL;
   KernelSigaction wanted;
   if (action != 0 && run_.read(action, &wanted, sizeof wanted) != sizeof wanted) return -EFAULT;
-  KernelSigaction& current = run_.thread->process->actions[signal];
+  KernelSigaction& current = (*run_.thread->process->actions)[signal];
   const KernelSigaction before = current;
   if (action != 0) {
     wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));

@@ -126,12 +126,13 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
     return 0;
   }
   if ((flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
-  child.process = (flags & CLONE_SIGHAND) != 0 ? parent.process : std::make_shared<Process>(*parent.process);
+  child.process = std::make_shared<Process>(*parent.process);
+  if ((flags & CLONE_SIGHAND) == 0) child.process->actions = std::make_shared<SignalActions>(*parent.process->actions);
   child.process->vfork_child = true;
-  if (child.process != parent.process) child.process->traced = false;
+  child.process->traced = false;
   if (!run.config.inherit) child.process->recorded = false;
   child.shown_pid = run.ids.others().next_child(run.ids.shown(parent.process->pid), parent.process->children);
-  if (child.process != parent.process) child.process->children = 0;
+  child.process->children = 0;
   return child.shown_pid;
 }
 
@@ -146,7 +147,7 @@ long Threads::clone(const CloneRequest& request) {
   auto owned = std::make_unique<Thread>();
   Thread& child = *owned;
   const std::int32_t shown = prepare_child(child, request);
-  const bool own_turns = !same_process && waits && child.process != parent.process;
+  const bool own_turns = !same_process && waits;
   // Who runs when follows from more than one process's calls then.
   if (!own_turns) parts_.process_turns.end(std::exchange(parent.process->seat, 0), 0);
   if (child.process != parent.process) child.process->seat = 0;

@@ -127,7 +127,7 @@ class FdSets {
 /// Of a wait that a signal ended: the handler runs, and then the call again, if it asked for that.
 long interrupted(const Thread& thread, bool restarts) {
   const std::uint32_t pending = thread.pending.load(std::memory_order_acquire);
-  const KernelSigaction& action = thread.process->actions[thread.pending_signal];
+  const KernelSigaction& action = (*thread.process->actions)[thread.pending_signal];
   const bool handled = (pending & kSlotFull) != 0 && action.handler > 1;
   return handled && !(restarts && (action.flags & SA_RESTART) != 0) ? -EINTR : kInterruptedBeforeStart;
 }

@@ -209,6 +209,10 @@ ExecDecision check_exec(const ExecRequest& request) {
   }
   const bool close_on_exec = by_descriptor && (raw_syscall(SYS_fcntl, request.dirfd, F_GETFD) & FD_CLOEXEC) != 0;
   decision.resolved_path = target_of(fd_path(fd));
+  if (decision.resolved_path.empty()) {
+    decision.resolved_path = path;
+    return native("there is no /proc where it is executed");
+  }
 
   // The next process shares our working directory but not our descriptors' meaning.
   const bool through_proc = path.starts_with("/proc/") || path.starts_with("/dev/fd/");

@@ -25,7 +25,23 @@ GuestMap::GuestMap(const Layout& layout, bool strip_exec)
 void GuestMap::reserve(AddressRange range) {
   if (range.empty()) return;
   engine_.push_back(range);
+  if (shown_ != nullptr) shown_->add_engine(range);
   for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
+}
+
+void GuestMap::reserve_until_wanted(AddressRange range) {
+  if (shown_ != nullptr) {
+    shown_->drop_engine(yielding_);
+    shown_->add_engine(range);
+  }
+  yielding_ = range;
+}
+
+void GuestMap::publish(ShownCode& shown) {
+  shown_ = &shown;
+  for (const AddressRange range : engine_) shown.add_engine(range);
+  shown.add_engine(yielding_);
+  for (const auto& [start, mapping] : mappings_) shown.set(mapping.range(), mapping.prot);
 }
 
 // --- The shadow alone ------------------------------------------------------------------------------------------------
@@ -54,6 +70,7 @@ void GuestMap::add(GuestMapping mapping) {
   if (mapping.flags & MAP_GROWSDOWN) ++growing_down_;
   if ((mapping.prot & PROT_EXEC) != 0 && listener_ != nullptr) listener_->code_changed(range.start, range.end);
   for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
+  if (shown_ != nullptr) shown_->set(range, mapping.prot);
   mappings_.emplace(range.start, std::move(mapping));
   merge_around(range);
 }
@@ -78,6 +95,7 @@ void GuestMap::erase(AddressRange range) {
   if (range.empty()) return;
   split(range.start);
   split(range.end);
+  if (shown_ != nullptr) shown_->set(range, PROT_NONE);
   for (auto each = mappings_.lower_bound(range.start); each != mappings_.end() && each->first < range.end;) {
     for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) {
       zone->give(each->second.range());
@@ -107,6 +125,7 @@ void GuestMap::update(AddressRange range, const std::function<void(GuestMapping&
   split(range.end);
   for (auto each = mappings_.lower_bound(range.start); each != mappings_.end() && each->first < range.end; ++each) {
     change(each->second);
+    if (shown_ != nullptr) shown_->set(each->second.range(), each->second.prot);
   }
   merge_around(range);
 }

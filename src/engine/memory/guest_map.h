@@ -26,6 +26,7 @@
 #include "engine/memory/guest_mapping.h"
 #include "engine/memory/layout.h"
 #include "engine/memory/memory_limits.h"
+#include "engine/memory/shown_code.h"
 
 namespace zs::engine {
 
@@ -51,12 +52,14 @@ class GuestMap {
   const Layout& layout() const { return layout_; }
   /// At most one listener; null for none.
   void listen(CodeListener* listener) { listener_ = listener; }
+  /// Tells other processes, from now on, what the kernel does not know of these mappings.
+  void publish(ShownCode& shown);
   /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's engine
   /// window is reserved from the start. Does not map anything.
   void reserve(AddressRange range);
   /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for that very place
   /// (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
-  void reserve_until_wanted(AddressRange range) { yielding_ = range; }
+  void reserve_until_wanted(AddressRange range);
 
   // The program's system calls, with its own arguments. All return what the kernel would: a result or -errno.
   long mmap(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset);
@@ -185,6 +188,7 @@ class GuestMap {
   Layout layout_;
   bool strip_exec_;
   CodeListener* listener_ = nullptr;
+  ShownCode* shown_ = nullptr;
   const MemoryLimits* limits_ = nullptr;
   Mappings mappings_;
   std::vector<AddressRange> engine_;

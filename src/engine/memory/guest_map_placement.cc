@@ -116,7 +116,7 @@ long GuestMap::map_somewhere(GuestMapping wanted, std::uint64_t length, std::uin
 /// Before anything is put where the program says.
 void GuestMap::make_way(AddressRange wanted) {
   if (!wanted.overlaps(yielding_)) return;
-  yielding_ = {};
+  reserve_until_wanted({});
   if (listener_ != nullptr) listener_->give_way();
 }
 

@@ -23,6 +23,11 @@ constexpr std::size_t kDirectPagesBytes = page_up(Window::kDirectEnd / Window::k
 // written over. Measured: 4 KiB to 16 KiB saves 0.27 of 10.7 ms for /bin/true, and again at each fork; a Python loop runs alike.
 constexpr std::size_t kAliasUnit = 16 << 10;
 
+/// The unit at `unit` at another place too. source: mremap(2), of an old size of 0: it is not moved but mapped a second time
+bool map_again(std::uint64_t unit, std::uint64_t at) {
+  return raw_syscall(SYS_mremap, unit, 0, kAliasUnit, MREMAP_MAYMOVE | MREMAP_FIXED, at) == static_cast<long>(at);
+}
+
 }  // namespace
 
 std::size_t Window::bytes_needed(std::size_t code_bytes) {
@@ -190,15 +195,13 @@ void Window::untrip() const {
 }
 
 void Window::map_alias(const View& view) {
-  const long fd = raw_syscall(SYS_memfd_create, reinterpret_cast<long>("zeroskid-budget"), MFD_CLOEXEC);
-  CHECK(fd >= 0);
-  CHECK(raw_syscall(SYS_ftruncate, fd, kAliasUnit) == 0);
-  for (std::uint64_t at = view.trace; at < view.trace_end; at += kAliasUnit) {
-    const long result = raw_syscall(SYS_mmap, static_cast<long>(at), kAliasUnit, PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
-    CHECK(result == static_cast<long>(at));
-  }
-  raw_syscall(SYS_close, fd);
+  // Without a descriptor: the program may have taken all that there can be.
+  const long first = raw_syscall(SYS_mmap, static_cast<long>(view.trace), kAliasUnit, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  CHECK(first == static_cast<long>(view.trace));
+  for (std::uint64_t at = view.trace + kAliasUnit; at < view.trace_end; at += kAliasUnit)
+    CHECK(map_again(view.trace, at));
+  populate({view.trace, view.trace_end}, Populate::ForWriting);
 }
 
 void Window::use_budget_view() {
@@ -206,14 +209,11 @@ void Window::use_budget_view() {
   view_.aliased = true;
 }
 
-// What has no old size is not moved but mapped a second time.
 void Window::grow_budget_view() {
   if (view_.trace_end - view_.trace >= kMostBudget) return;
   const std::uint64_t from = std::max(view_.trace_end - kMostBudget, view_.trace - (view_.trace_end - view_.trace));
   for (std::uint64_t at = from; at < view_.trace; at += kAliasUnit) {
-    const long result = raw_syscall(SYS_mremap, static_cast<long>(view_.trace), 0, kAliasUnit,
-                                    MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<long>(at));
-    if (result != static_cast<long>(at)) return;  // no more mappings for this process: it stays as it is
+    if (!map_again(view_.trace, at)) return;  // no more mappings for this process: it stays as it is
   }
   populate({from, view_.trace}, Populate::ForWriting);
   view_.trace = from;
