@@ -230,17 +230,7 @@ class CoherentLevels : public MemorySystem {
       own.l1d.set_quick(slot, quick, quick && (flags & kDirty) != 0);
     }
   }
-  /// The line of instructions was touched: it is the newest of its set.
-  template <typename Slot>
-  void remember_code(unsigned core, Slot slot, std::uint64_t linear_line) {
-    if constexpr (Parts::kInlinePath) {
-      if (!second_touch_is_idle(parameters_.l1i.policy.kind)) return;
-      cores_[core]->l1i.set_quick(slot, true, false);
-      filters_[core].code[line_in_page(linear_line)] = linear_line;
-      ++filters_[core].code_known;
-    }
-  }
-  /// It was put in just now, and its page is in the TLB: most are fetched again before they leave.
+  /// The line of instructions was put in just now, and its page is in the TLB: most are fetched again before they leave.
   void expect_code(unsigned core, std::uint64_t linear_line) {
     if constexpr (Parts::kInlinePath) {
       if (!second_touch_is_idle(parameters_.l1i.policy.kind)) return;

@@ -173,7 +173,6 @@ class Hierarchy final : public Paging<Parts> {
     if (const auto slot = own.l1i.find(line); slot != L1i::kNoSlot) {
       own.l1i.touch(slot);
       count(core, CoreSignal::FetchHit);
-      remember_code(core, slot, linear >> kLineBits);
       return outcome;
     }
     count(core, CoreSignal::FetchMiss);
@@ -206,7 +205,6 @@ class Hierarchy final : public Paging<Parts> {
   using Base::parameters_;
   using Base::prefetch_;
   using Base::prefetch_into_l2;
-  using Base::remember_code;
   using Base::remember_line;
   using Base::request;
   using Base::sample_;
