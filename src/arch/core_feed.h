@@ -197,7 +197,7 @@ class CoreFeed {
   virtual void accessed([[maybe_unused]] std::span<const std::uint64_t> addresses) {}
   /// Now it is told everything again, behind a stretch of which it was not, but, where `sampled`, of accessed().
   virtual void skipped([[maybe_unused]] bool sampled) {}
-  /// Addresses of instructions whose accesses matter to what lies beyond L2, each told once; accessed() need not tell of
+  /// Addresses of instructions whose accesses matter to what lies beyond L2, each once; accessed() need not tell of
   /// those of others.
   virtual std::vector<std::uint64_t> beyond_l2() { return {}; }
 
