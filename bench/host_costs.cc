@@ -1,5 +1,5 @@
-// host_costs: what this machine charges for the things that short programs do much of, one "name value" a line, times in
-// nanoseconds. bench/commands prints them, because a ratio to native says little without them.
+// host_costs: what this machine charges for the things that short programs do much of, one "name value" a line, times
+// in nanoseconds. bench/commands prints them, because a ratio to native says little without them.
 #include <asm/prctl.h>
 #include <signal.h>
 #include <spawn.h>

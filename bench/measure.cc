@@ -1,8 +1,8 @@
-// measure FILE COMMAND...: runs COMMAND and writes "wall user system peak_kib status" to FILE. The times are in seconds: wall
-// until COMMAND ends, user and system of it and all its descendants, those that it does not wait for included (a browser's
-// helpers). The peak is that of the largest of these processes. Not counted: children of a process that ignores SIGCHLD,
-// whose times the kernel keeps nowhere. Small on purpose: the peak that the kernel reports for a new program is never below
-// that of the process that forked it.
+// measure FILE COMMAND...: runs COMMAND and writes "wall user system peak_kib status" to FILE. The times are in
+// seconds: wall until COMMAND ends, user and system of it and all its descendants, those that it does not wait for
+// included (a browser's helpers). The peak is that of the largest of these processes. Not counted: children of a
+// process that ignores SIGCHLD, whose times the kernel keeps nowhere. Small on purpose: the peak that the kernel
+// reports for a new program is never below that of the process that forked it.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

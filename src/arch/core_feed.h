@@ -1,9 +1,10 @@
-// How whoever runs a program tells a modelled core what the program did. The runner knows its code as paths: stretches of
-// instructions that run from the first to the last. It describes each path once, and how the addresses of its accesses follow from
-// values that it stores while the path runs, the path's slots; from then on one execution is the path's number and where its slots are.
+// How whoever runs a program tells a modelled core what the program did. The runner knows its code as paths: stretches
+// of instructions that run from the first to the last. It describes each path once, and how the addresses of its
+// accesses follow from values that it stores while the path runs, the path's slots; from then on one execution is the
+// path's number and where its slots are.
 //
-// All of a thread's retired instructions come, in program order, each in exactly one path. How they are cut into paths is the
-// runner's affair: what a core makes of a program does not depend on it.
+// All of a thread's retired instructions come, in program order, each in exactly one path. How they are cut into paths
+// is the runner's affair: what a core makes of a program does not depend on it.
 #pragma once
 
 #include <cstddef>
@@ -100,16 +101,18 @@ struct SlotValues {
 /// Hears of what instructions of runs did, one after the other (CoreFeed::run_watched).
 class RunWatcher {
  public:
-  /// signals(), last_load(), last_store() and last_mispredicted() speak of the instruction of this number of the path of this run, or of
-  /// those up to it. Those that were left out since the last call have changed none of the signals that are watched.
+  /// signals(), last_load(), last_store() and last_mispredicted() speak of the instruction of this number of the path
+  /// of this run, or of those up to it. Those that were left out since the last call have changed none of the signals
+  /// that are watched.
   virtual void finished(std::size_t run, std::size_t instruction) = 0;
 
  protected:
   ~RunWatcher() = default;
 };
 
-/// Of the lines of a program, those whose accesses a core is told of where it is told nothing else (CoreFeed::accessed): a class of low
-/// bits, since the sets of all levels nest in it. source: docs/accuracy.md, "The last level in between"
+/// Of the lines of a program, those whose accesses a core is told of where it is told nothing else
+/// (CoreFeed::accessed): a class of low bits, since the sets of all levels nest in it. source: docs/accuracy.md, "The
+/// last level in between"
 struct LineSample {
   static constexpr unsigned kBits = 5, kFirstBit = 6;
   static constexpr std::uint64_t kOneIn = 1U << kBits;
@@ -126,8 +129,9 @@ class CoreFeed {
  public:
   virtual ~CoreFeed() = default;
 
-  /// `path` is the runner's number, dense and shared by all its threads, of which only one is told; a number that is told again names the new path from
-  /// then on, and no run of the old one is outstanding. What the description points to is gone when this returns.
+  /// `path` is the runner's number, dense and shared by all its threads, of which only one is told; a number that is
+  /// told again names the new path from then on, and no run of the old one is outstanding. What the description points
+  /// to is gone when this returns.
   virtual void describe(std::uint32_t path, const PathDescription& description) = 0;
   /// No number means anything any more.
   virtual void forget_paths() {}
@@ -137,15 +141,16 @@ class CoreFeed {
   /// What ran, oldest first.
   virtual void run(std::span<const PathRun> runs, const SlotValues& values) = 0;
 
-  /// run(), where the runner wants to know which instructions changed a signal of `watched`, as if each were a path. The watcher asks
-  /// for no other run. returns false, and has done nothing, where it would have to wait for other threads
+  /// run(), where the runner wants to know which instructions changed a signal of `watched`, as if each were a path.
+  /// The watcher asks for no other run. returns false, and has done nothing, where it would have to wait for other
+  /// threads
   virtual bool run_watched([[maybe_unused]] std::span<const PathRun> runs, [[maybe_unused]] const SlotValues& values,
                            [[maybe_unused]] const SignalSet& watched, [[maybe_unused]] RunWatcher& watcher) {
     return false;
   }
 
-  /// run() may keep what it is told, to play it among what other threads do at the same time. From here on signals() shows all
-  /// that was told of this thread.
+  /// run() may keep what it is told, to play it among what other threads do at the same time. From here on signals()
+  /// shows all that was told of this thread.
   virtual void settle() {}
 
   /// The cycle that this thread's core has got to with what was played.
@@ -158,13 +163,15 @@ class CoreFeed {
   virtual void wait_until([[maybe_unused]] std::uint64_t cycle) {}
   /// Which of the machine's cores the thread runs on.
   virtual unsigned core_number() const { return 0; }
-  /// Cores have taken lines from each other not long ago: what this one sees depends on the order in which they get there.
+  /// Cores have taken lines from each other not long ago: what this one sees depends on the order in which they get
+  /// there.
   virtual bool contends() { return false; }
 
   /// Totals of this thread since it started; the reference stays good, and run() and settle() change what it shows.
   virtual const CoreSignals& signals() const = 0;
 
-  /// Of the newest run, which was a single instruction: its last load, its last store. A locked read-modify-write has both.
+  /// Of the newest run, which was a single instruction: its last load, its last store. A locked read-modify-write has
+  /// both.
   virtual AccessOutcome last_load() const = 0;
   virtual AccessOutcome last_store() const = 0;
   /// Whether the branch that ended the newest run was mispredicted.
@@ -172,8 +179,8 @@ class CoreFeed {
 
   /// From now on taken branches are remembered, the newest few hundred of what was played.
   virtual void remember_branches() {}
-  /// Of the taken branches, the one so many before the newest: whether it was mispredicted. False if it is not remembered, or
-  /// is not at `pc`.
+  /// Of the taken branches, the one so many before the newest: whether it was mispredicted. False if it is not
+  /// remembered, or is not at `pc`.
   virtual bool was_mispredicted([[maybe_unused]] std::size_t back, [[maybe_unused]] std::uint64_t pc) const {
     return false;
   }
@@ -185,15 +192,17 @@ class CoreFeed {
 
   /// Whether waited_for() will be asked. What passes meanwhile is played more slowly.
   virtual void watch_retirement([[maybe_unused]] bool on) {}
-  /// The address of the oldest instruction of this thread that had not retired in the cycle so many before the newest of its signals; 0
-  /// where that is not known, or no older one than what comes next.
+  /// The address of the oldest instruction of this thread that had not retired in the cycle so many before the newest
+  /// of its signals; 0 where that is not known, or no older one than what comes next.
   virtual std::uint64_t waited_for([[maybe_unused]] std::uint64_t cycles_ago) const { return 0; }
 
-  /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load is
-  /// tagged at a time; a seeded pseudo-random few of those that follow are passed over, then those until it has its data.
+  /// What CoreSignal::LatencyLoads counts from now on: tagged loads that took more than so many core cycles. One load
+  /// is tagged at a time; a seeded pseudo-random few of those that follow are passed over, then those until it has its
+  /// data.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;
 
-  /// What the program accessed of the lines of LineSample while the core is told nothing else; linear addresses, oldest first.
+  /// What the program accessed of the lines of LineSample while the core is told nothing else; linear addresses, oldest
+  /// first.
   virtual void accessed([[maybe_unused]] std::span<const std::uint64_t> addresses) {}
   /// Now it is told everything again, behind a stretch of which it was not, but, where `sampled`, of accessed().
   virtual void skipped([[maybe_unused]] bool sampled) {}
@@ -201,13 +210,14 @@ class CoreFeed {
   /// those of others.
   virtual std::vector<std::uint64_t> beyond_l2() { return {}; }
 
-  /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it: the most
-  /// that is worth planning for.
+  /// The most that one instruction without AccessForm::Repeated or Listed adds to a signal; Cycles and what is like it:
+  /// the most that is worth planning for.
   virtual std::uint32_t most_per_instruction(CoreSignal signal) const = 0;
 
   /// [first, last) is unmapped or remapped; both are linear addresses.
   virtual void unmapped(std::uint64_t first, std::uint64_t last) = 0;
-  /// What is touched for the first time of [first, last) from now on lies in 2 MiB pages, where whole ones fit; or does not any more.
+  /// What is touched for the first time of [first, last) from now on lies in 2 MiB pages, where whole ones fit; or does
+  /// not any more.
   virtual void large_pages([[maybe_unused]] std::uint64_t first, [[maybe_unused]] std::uint64_t last,
                            [[maybe_unused]] bool wanted) {}
 };

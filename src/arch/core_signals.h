@@ -1,5 +1,5 @@
-// What a core model tells a PMU of: occurrences that do not follow from the architecture alone. The modelled events of every
-// CPU model are sums of these (events/meanings.h); `uarch` counts them.
+// What a core model tells a PMU of: occurrences that do not follow from the architecture alone. The modelled events of
+// every CPU model are sums of these (events/meanings.h); `uarch` counts them.
 #pragma once
 
 #include <array>
@@ -126,7 +126,8 @@ enum class CoreSignal : std::uint8_t {
 
 inline constexpr std::size_t kCoreSignals = static_cast<std::size_t>(CoreSignal::kCount);
 
-/// What an instruction has to be for one of its own to move a signal. `Any`: each may, also by what it sets off or waits for.
+/// What an instruction has to be for one of its own to move a signal. `Any`: each may, also by what it sets off or
+/// waits for.
 enum class SignalCause : std::uint8_t { Load, Store, Branch, Any };
 constexpr SignalCause cause_of(CoreSignal signal) {
   using enum CoreSignal;

@@ -212,7 +212,8 @@ struct CpuidLeaf {
 };
 
 /// What CPUID.1:EAX says, family and model with their extensions.
-/// source: SDM vol. 2A, "CPUID", figure "Version Information Returned by CPUID in EAX"; APM vol. 3, function 0000_0001H.
+/// source: SDM vol. 2A, "CPUID", figure "Version Information Returned by CPUID in EAX"; APM vol. 3, function
+/// 0000_0001H.
 struct Identity {
   std::uint32_t family, model, stepping;
   friend constexpr bool operator==(Identity, Identity) = default;

@@ -1,5 +1,5 @@
-// source: SDM vol. 2, CPUID, "Information Returned by CPUID Instruction"; APM vol. 3, "Obtaining Processor Information Via the
-// CPUID Instruction".
+// source: SDM vol. 2, CPUID, "Information Returned by CPUID Instruction"; APM vol. 3, "Obtaining Processor Information
+// Via the CPUID Instruction".
 #include "arch/cpuid.h"
 
 namespace zs::arch {

@@ -112,8 +112,8 @@ std::uint64_t settable_status_bits(const CpuModel& m, unsigned index) {
 
 std::uint64_t perf_ctl_bits(const CpuModel&, unsigned) { return PerfCtl::fields.mask; }
 
-// Bit 0 is taken and without effect where LBRs are architectural, or where there are none: our choice, software of both kinds
-// runs.
+// Bit 0 is taken and without effect where LBRs are architectural, or where there are none: our choice, software of both
+// kinds runs.
 std::uint64_t debugctl_bits(const CpuModel& m, unsigned) {
   if (m.vendor == Vendor::Amd) return DebugCtl::lbr.mask | DebugCtl::btf.mask;
   std::uint64_t bits = DebugCtl::lbr.mask | DebugCtl::btf.mask | DebugCtl::tr.mask | DebugCtl::bts.mask |

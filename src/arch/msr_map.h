@@ -1,8 +1,8 @@
 // Which model-specific registers the PMU of a CPU model has, which of their bits software may set, and what they start
 // with. A register that is not here raises #GP(0); so does, on Intel's processors, writing a bit outside `writable`.
 // Left out: the write half of IA32_MISC_ENABLE, which is the machine's; precise store (PEBS_ENABLE[63], Sandy Bridge);
-// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. Of AMD's processors: last-branch records, counters of L3
-// and of the data fabric, instruction-based sampling. They raise #GP(0).
+// perfmon 6 and architectural PEBS; PEBS output to Processor Trace. Of AMD's processors: last-branch records, counters
+// of L3 and of the data fabric, instruction-based sampling. They raise #GP(0).
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,8 @@ struct PerfEvtSel : Register64<PerfEvtSel> {
   static constexpr auto fields = field_list(event, umask, user, kernel, edge, pin, interrupt, any, enable, invert,
                                             cmask, in_tx, in_txcp, adaptive);
 };
-/// EVENT and UMASK of a select register. `event` has 12 bits on AMD's processors, whose upper four lie at 35:32 (PerfCtl).
+/// EVENT and UMASK of a select register. `event` has 12 bits on AMD's processors, whose upper four lie at 35:32
+/// (PerfCtl).
 constexpr PerfEvtSel select_code(std::uint16_t event, std::uint8_t umask) {
   return PerfEvtSel{(std::uint64_t{event} & 0xFF) | std::uint64_t{umask} << 8 | std::uint64_t{event} >> 8 << 32};
 }
@@ -127,8 +128,8 @@ struct PerfCapabilities : Register64<PerfCapabilities> {
                                             pebs_baseline, metrics, pebs_to_trace);
 };
 
-/// IA32_PEBS_ENABLE. Nehalem to Skylake: bit n for PMCn and bit 32+n for its load latency. With PEBS baseline the counters
-/// at their bits of GLOBAL_CTRL, so that bit 32 is FIXED_CTR0's.
+/// IA32_PEBS_ENABLE. Nehalem to Skylake: bit n for PMCn and bit 32+n for its load latency. With PEBS baseline the
+/// counters at their bits of GLOBAL_CTRL, so that bit 32 is FIXED_CTR0's.
 /// source: "Layout of IA32_PEBS_ENABLE MSR".
 struct PebsEnable : Register64<PebsEnable> {
   using Register64::Register64;
@@ -160,8 +161,8 @@ struct LoadLatency : Register64<LoadLatency> {
   static constexpr auto fields = field_list(threshold);
 };
 
-/// MSR_PEBS_FRONTEND, MSR_OFFCORE_RSP_0 and _1: what FRONTEND_RETIRED and the off-core events ask for besides. Which bits
-/// mean something is the CPU model's; the events themselves are not modelled.
+/// MSR_PEBS_FRONTEND, MSR_OFFCORE_RSP_0 and _1: what FRONTEND_RETIRED and the off-core events ask for besides. Which
+/// bits mean something is the CPU model's; the events themselves are not modelled.
 struct PebsFrontend {
   static constexpr MsrBlock msrs{.first = 0x3F7};
 };
@@ -169,8 +170,8 @@ struct OffcoreResponse {
   static constexpr MsrBlock msrs{.first = 0x1A6, .count = 2};
 };
 
-/// MSR_PERF_METRICS: shares of the issue slots in FIXED_CTR3, a byte each, FFH for all of them. The upper four are parts of the
-/// lower four, from Sapphire Rapids on.
+/// MSR_PERF_METRICS: shares of the issue slots in FIXED_CTR3, a byte each, FFH for all of them. The upper four are
+/// parts of the lower four, from Sapphire Rapids on.
 /// source: Ice Lake's "Performance Metrics", figure "MSR_PERF_METRICS Definition".
 struct PerfMetrics : Register64<PerfMetrics> {
   using Register64::Register64;
@@ -286,8 +287,8 @@ struct LbrInfo : Register64<LbrInfo> {
   static constexpr auto fields = field_list(cycles, type, cycles_valid, tx_abort, in_tx, mispredicted);
 };
 
-/// MSR_LER_FROM_LIP, MSR_LER_TO_LIP: the last branch before the last exception or interrupt; with architectural LBRs also
-/// IA32_LER_INFO.
+/// MSR_LER_FROM_LIP, MSR_LER_TO_LIP: the last branch before the last exception or interrupt; with architectural LBRs
+/// also IA32_LER_INFO.
 struct LerFrom {
   static constexpr MsrBlock msrs{.first = 0x1DD};
 };
@@ -351,14 +352,14 @@ struct PerfCtl : Register64<PerfCtl> {
       field_list(event, umask, user, kernel, edge, interrupt, enable, invert, cmask, event_high, host_guest);
 };
 
-/// PERF_CTLx and PERF_CTRx alternate. The first four are also at the addresses that older processors had, one kind after the
-/// other.
+/// PERF_CTLx and PERF_CTRx alternate. The first four are also at the addresses that older processors had, one kind
+/// after the other.
 inline constexpr std::uint32_t kPerfCtl = 0xC001'0200, kPerfCtr = 0xC001'0201;
 inline constexpr std::uint32_t kLegacyPerfCtl = 0xC001'0000, kLegacyPerfCtr = 0xC001'0004;
 inline constexpr unsigned kLegacyPerfCounters = 4;
 
-/// PerfCntrGlobalStatus, PerfCntrGlobalCtl, PerfCntrGlobalStatusClr of PerfMonV2: a bit for each counter. Freezing, and with it
-/// the upper bits of the status, came with a later processor.
+/// PerfCntrGlobalStatus, PerfCntrGlobalCtl, PerfCntrGlobalStatusClr of PerfMonV2: a bit for each counter. Freezing, and
+/// with it the upper bits of the status, came with a later processor.
 inline constexpr std::uint32_t kAmdGlobalStatus = 0xC000'0300, kAmdGlobalCtl = 0xC000'0301,
                                kAmdGlobalStatusClr = 0xC000'0302;
 

@@ -1,5 +1,6 @@
-// Quirks and errata: where a processor, or one printing of its manual, departs from the rule. Each is a row with a name, so
-// that a run can say which it has; a CPU model lists those that are part of it, and a name adds one. Off otherwise.
+// Quirks and errata: where a processor, or one printing of its manual, departs from the rule. Each is a row with a
+// name, so that a run can say which it has; a CPU model lists those that are part of it, and a name adds one. Off
+// otherwise.
 // To add one: an enumerator, a row in quirks.cc, and the case named in the row, which shows it on and off.
 #pragma once
 

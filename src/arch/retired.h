@@ -51,15 +51,18 @@ struct InsnFacts {
 /// Whether one may move an event or a signal of loads.
 constexpr bool is_load_or_prefetch(const InsnFacts& facts) { return facts.loads != 0 || facts.prefetch; }
 
-/// What a processor's events of retired loads and stores count: MEM_INST_RETIRED, MEM_UOPS_RETIRED, MEM_LOAD_RETIRED and their kin.
+/// What a processor's events of retired loads and stores count: MEM_INST_RETIRED, MEM_UOPS_RETIRED, MEM_LOAD_RETIRED
+/// and their kin.
 /// The rows of the event tables and the core models both follow from this; a test holds them to it.
-/// source: the vendor's event lists. "Retired load instructions" (Nehalem, Westmere; Skylake and later), "retired load uops" (Ivy
-///         Bridge to Broadwell, Goldmont). Software prefetches: MEM_UOPS_RETIRED.ALL_LOADS of Broadwell and MEM_INST_RETIRED.ALL_LOADS
-///         of Skylake and later name them, and their L1_HIT "all SW prefetches and lock instructions regardless of the data source"
-///         (Skylake and later; Broadwell: "SW prefetches independent of the actual data source"). V. Weaver, "Retired Load
-///         Instructions", measured Nehalem (instructions; cmps once) and Sandy Bridge (uops).
-/// chosen: a uop is an access, and a REP string instruction has one for each element: into how many microcode cuts a long string
-///         is not published. One of no elements counts as an instruction. Where the lists say nothing of prefetches they are none.
+/// source: the vendor's event lists. "Retired load instructions" (Nehalem, Westmere; Skylake and later), "retired load
+///         uops" (Ivy Bridge to Broadwell, Goldmont). Software prefetches: MEM_UOPS_RETIRED.ALL_LOADS of Broadwell and
+///         MEM_INST_RETIRED.ALL_LOADS of Skylake and later name them, and their L1_HIT "all SW prefetches and lock
+///         instructions regardless of the data source" (Skylake and later; Broadwell: "SW prefetches independent of the
+///         actual data source"). V. Weaver, "Retired Load Instructions", measured Nehalem (instructions; cmps once) and
+///         Sandy Bridge (uops).
+/// chosen: a uop is an access, and a REP string instruction has one for each element: into how many microcode cuts a
+///         long string is not published. One of no elements counts as an instruction. Where the lists say nothing of
+///         prefetches they are none.
 struct RetiredAccesses {
   bool instructions = false;  // each instruction once, a REP string instruction too; otherwise each access
   bool prefetches = false;    // software prefetches are loads, and by source L1 hits

@@ -27,8 +27,9 @@ struct CheckedValue {
   }
 };
 
-/// From here on a failed CHECK, and an exception that nobody catches, end the process with `exit_status` after their message;
-/// before, they abort. For programs: an abort of ours would look like SIGABRT of the program that runs in our process.
+/// From here on a failed CHECK, and an exception that nobody catches, end the process with `exit_status` after their
+/// message; before, they abort. For programs: an abort of ours would look like SIGABRT of the program that runs in our
+/// process.
 void end_failed_checks_with(int exit_status);
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const char* names = nullptr,

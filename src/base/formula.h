@@ -7,7 +7,8 @@
 //   NAME    = a letter, then letters, digits, "_", ".", and "-" before a letter
 //
 // Blanks may stand between any two of these, and must stand before a "-" that subtracts from a name.
-// Something divided by zero is not a number, whatever it is, and so is all that is computed from it: a rate of nothing is not 0.
+// Something divided by zero is not a number, whatever it is, and so is all that is computed from it: a rate of nothing
+// is not 0.
 #pragma once
 
 #include <cstddef>

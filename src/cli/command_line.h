@@ -1,5 +1,6 @@
 // A verb's options, read as perf reads them: the first word that is no option begins the program to run, and everything
-// from there on is the program's; `--` says so explicitly. CLI11, which takes seconds to compile, is command_line.cc's alone.
+// from there on is the program's; `--` says so explicitly. CLI11, which takes seconds to compile, is command_line.cc's
+// alone.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +61,8 @@ class CommandLine {
   /// What --help ends with.
   void exit_statuses(std::span<const ExitRow> rows) { statuses_.assign(rows.begin(), rows.end()); }
 
-  /// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said, or only
-  /// their table was asked for
+  /// returns nothing to go on, or the exit status: help was printed, or the options are wrong and that was said, or
+  /// only their table was asked for
   std::optional<int> parse(const Arguments& arguments);
 
   /// The program and its arguments; empty if none was named.

@@ -23,8 +23,8 @@ struct Step {
   std::vector<std::string> words;  // of zeroskid, before the program
 };
 
-/// What is measured with so many rounds of the workload, each so many times and in turn: some tenths of a second where that costs
-/// little. Of the times the least counts: what else the machine does only ever adds.
+/// What is measured with so many rounds of the workload, each so many times and in turn: some tenths of a second where
+/// that costs little. Of the times the least counts: what else the machine does only ever adds.
 struct Group {
   std::uint64_t rounds;
   int times;
@@ -101,7 +101,8 @@ struct Times {
   double start = std::numeric_limits<double>::infinity(), all = start;
 };
 
-/// Runs the workload once more, natively or, with words `before` the program, under zeroskid. Its times are lowered where it was faster.
+/// Runs the workload once more, natively or, with words `before` the program, under zeroskid. Its times are lowered
+/// where it was faster.
 Result<void> run_again(const std::vector<std::string>& before, std::uint64_t rounds, const std::string& folder,
                        Times& times) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");

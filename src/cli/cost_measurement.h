@@ -1,5 +1,5 @@
-// `doctor --measure`: how much longer a program runs under zeroskid, here. The program is built in (workload.h), and runs natively and
-// under each verb; what starting costs is taken off, by a run of no rounds.
+// `doctor --measure`: how much longer a program runs under zeroskid, here. The program is built in (workload.h), and
+// runs natively and under each verb; what starting costs is taken off, by a run of no rounds.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// What running under zeroskid costs: CPU time with it over CPU time without, by kind of question. `doctor --measure` finds it for
-// this machine and keeps it in $XDG_CACHE_HOME/zeroskid/costs.json (~/.cache where that is not set); --help shows it from there.
+// What running under zeroskid costs: CPU time with it over CPU time without, by kind of question. `doctor --measure`
+// finds it for this machine and keeps it in $XDG_CACHE_HOME/zeroskid/costs.json (~/.cache where that is not set);
+// --help shows it from there.
 #pragma once
 
 #include <optional>
@@ -36,7 +37,8 @@ std::string costs_path();
 
 Result<void> keep_costs(const Costs& costs, const std::string& path);
 
-/// returns what was kept of `machine`; nothing where there is no such file, or it is another machine's, or no such file of ours
+/// returns what was kept of `machine`; nothing where there is no such file, or it is another machine's, or no such file
+/// of ours
 std::optional<Costs> kept_costs(const std::string& path, std::string_view machine);
 
 /// What a kind of question costs: of `costs`, else as docs/benchmarks.md has it.

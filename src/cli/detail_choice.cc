@@ -243,8 +243,8 @@ Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& mode
                            const std::string& needs_all) {
   Detail needed = options.least_detail;
   for (const session::EventSpec& event : config.events) needed = std::max(needed, event.detail);
-  // All of the core for whatever is modelled: what a cache holds, and above all who meets whom at a line, depends on time, and a number
-  // shall not depend on whether somebody asks for the time as well.
+  // All of the core for whatever is modelled: what a cache holds, and above all who meets whom at a line, depends on
+  // time, and a number shall not depend on whether somebody asks for the time as well.
   config.detail = needed == Detail::Exact ? needed : Detail::Full;
   if (auto taken = take_detail(options, config, needs_all); !taken) return taken;
   return take_core(options, model, config);

@@ -1,4 +1,5 @@
-// How much of the core is modelled, of how much of the program: --detail, --units, --error and --budget, and what is said of that.
+// How much of the core is modelled, of how much of the program: --detail, --units, --error and --budget, and what is
+// said of that.
 #pragma once
 
 #include <string>

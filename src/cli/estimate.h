@@ -1,5 +1,6 @@
-// Numbers of a run of which only units were modelled, and how sure they are: counts of events and whatever is computed from several
-// of them (session/unit_sums.h). Columns are those that a verb prints, of which some are estimates and others are exact.
+// Numbers of a run of which only units were modelled, and how sure they are: counts of events and whatever is computed
+// from several of them (session/unit_sums.h). Columns are those that a verb prints, of which some are estimates and
+// others are exact.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ struct Counted {
   double runs = 1;
 };
 
-/// A number, and what is known of it. Where nothing of it is estimated, or all was modelled, it is the number and no more.
+/// A number, and what is known of it. Where nothing of it is estimated, or all was modelled, it is the number and no
+/// more.
 struct Estimate {
   double value = 0;                  // not a number where it divides by zero
   std::optional<double> half_width;  // of the 95 % interval, in the number's unit

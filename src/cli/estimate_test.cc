@@ -16,8 +16,8 @@ using session::UnitSums;
 constexpr arch::Metric kIpc{"IPC", "", "per cycle", "instructions / cycles", ""};
 constexpr arch::Metric kShare{"of all instructions", "", "%", "misses / instructions", ""};
 
-/// Columns: instructions, which are exact, cycles and misses. 64 units, each of 10,000 of a million instructions; every second one takes
-/// 9,000 cycles, and the others 11,000.
+/// Columns: instructions, which are exact, cycles and misses. 64 units, each of 10,000 of a million instructions; every
+/// second one takes 9,000 cycles, and the others 11,000.
 struct SampledRun {
   explicit SampledRun(std::uint64_t misses_in_each, std::uint64_t units_taken = 64) : units(2) {
     for (std::uint64_t i = 0; i < units_taken; ++i)

@@ -1,5 +1,5 @@
-// Which of a program's processes, images and threads are counted: --follow and --comm. All of them run in zeroskid-run and
-// tell what they counted; what was not asked for goes no further than here.
+// Which of a program's processes, images and threads are counted: --follow and --comm. All of them run in zeroskid-run
+// and tell what they counted; what was not asked for goes no further than here.
 #pragma once
 
 #include <cstdint>

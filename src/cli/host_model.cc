@@ -9,8 +9,8 @@
 namespace zs::cli {
 namespace {
 
-/// Intel's processors of family 6 that have no CPU model of their own, and the one of the microarchitecture that is most like theirs.
-/// source: SDM vol. 4, table "CPUID Signature Values of DisplayFamily_DisplayModel".
+/// Intel's processors of family 6 that have no CPU model of their own, and the one of the microarchitecture that is
+/// most like theirs. source: SDM vol. 4, table "CPUID Signature Values of DisplayFamily_DisplayModel".
 struct Likeness {
   std::string_view model;
   std::array<std::uint32_t, 16> numbers;  // 0: no more

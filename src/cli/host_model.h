@@ -1,5 +1,5 @@
-// --model=host: the CPU model that is nearest to this machine's processor. Results then depend on where they were made, so
-// it is never chosen without being asked for.
+// --model=host: the CPU model that is nearest to this machine's processor. Results then depend on where they were made,
+// so it is never chosen without being asked for.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct HostModel {
   std::string remark;  // what a user must be told: that it is only the nearest; "": it is of this very processor
 };
 
-/// The CPU model of the same vendor, family and model number, else the one whose microarchitecture is most like the processor's. An
-/// error names a processor that is like none: of another vendor, or older than all of them.
+/// The CPU model of the same vendor, family and model number, else the one whose microarchitecture is most like the
+/// processor's. An error names a processor that is like none: of another vendor, or older than all of them.
 /// option  that asked for it, for the message
 Result<HostModel> model_of_host(const host::CpuidFacts& cpuid, std::string_view option);
 

@@ -1,5 +1,5 @@
-// A verb's command line as data: what --help prints, the man pages say and the shells complete. A verb declares its options
-// once, to CommandLine, and this is read off there.
+// A verb's command line as data: what --help prints, the man pages say and the shells complete. A verb declares its
+// options once, to CommandLine, and this is read off there.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@ OwnSignals::OwnSignals() {
   sigprocmask(SIG_BLOCK, &watched, &mask_before_);
   for (std::size_t i = 0; i < sizeof kChanged / sizeof kChanged[0]; ++i) {
     struct sigaction action {};
-    // SIGCHLD may have been ignored when we were started, and then there would be no child to wait for. What is ignored never reaches
-    // the descriptor; SIGINT is blocked and taken from there.
+    // SIGCHLD may have been ignored when we were started, and then there would be no child to wait for. What is ignored
+    // never reaches the descriptor; SIGINT is blocked and taken from there.
     action.sa_handler = kChanged[i] == SIGCHLD || kChanged[i] == SIGINT ? SIG_DFL : SIG_IGN;
     sigaction(kChanged[i], &action, &before_[i]);
   }

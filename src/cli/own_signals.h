@@ -1,7 +1,8 @@
 // Signals while a profiled program runs. The terminal's Ctrl-C and Ctrl-\ reach the whole process group: they are the
-// program's to act on, and the collector lives on to finish the recording. SIGTERM, SIGHUP and SIGINT that somebody sends to us alone are
-// passed on, so that ending us ends the program; the second one ends it by SIGKILL, whatever it does with the first. Made once, before the
-// first program, and kept until all is printed. A closed pipe or a file size limit must not kill the collector.
+// program's to act on, and the collector lives on to finish the recording. SIGTERM, SIGHUP and SIGINT that somebody
+// sends to us alone are passed on, so that ending us ends the program; the second one ends it by SIGKILL, whatever it
+// does with the first. Made once, before the first program, and kept until all is printed. A closed pipe or a file size
+// limit must not kill the collector.
 #pragma once
 
 #include <sys/types.h>

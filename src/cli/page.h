@@ -1,5 +1,5 @@
-// What a verb prints on stdout. On a terminal it goes through a pager, as with git and perf: $ZEROSKID_PAGER, else $PAGER, else less,
-// which gets LESS=FRX if LESS is not set: it ends at once if all fits the screen, and shows colours.
+// What a verb prints on stdout. On a terminal it goes through a pager, as with git and perf: $ZEROSKID_PAGER, else
+// $PAGER, else less, which gets LESS=FRX if LESS is not set: it ends at once if all fits the screen, and shows colours.
 // None where stdout is no terminal, where TERM is dumb, where the variable is empty or "cat", with --no-pager.
 #pragma once
 

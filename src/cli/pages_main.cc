@@ -1,4 +1,5 @@
-// zeroskid-pages FOLDER: writes the man pages and the shells' completions there. The build runs it; nobody else needs to.
+// zeroskid-pages FOLDER: writes the man pages and the shells' completions there. The build runs it; nobody else needs
+// to.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -38,8 +38,8 @@ class PfmNames : public session::EventNames {
   const PfmLibrary* pfm_ = nullptr;  // null: libpfm4 is not there, or does not start
 };
 
-/// parse_events with libpfm4's names. They are asked only where our own tables do not know a name, and libpfm4 is started
-/// only then.
+/// parse_events with libpfm4's names. They are asked only where our own tables do not know a name, and libpfm4 is
+/// started only then.
 Result<std::vector<session::EventGroup>> parse_events(std::string_view text, const arch::CpuModel& cpu);
 
 }  // namespace zs::cli

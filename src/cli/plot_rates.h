@@ -1,5 +1,6 @@
-// Which curves `zeroskid plot` draws of a table of windows: the metrics of the table's CPU model that were asked for, instructions per
-// cycle where cycles are counted, and every event per 1000 instructions that these do not show already.
+// Which curves `zeroskid plot` draws of a table of windows: the metrics of the table's CPU model that were asked for,
+// instructions per cycle where cycles are counted, and every event per 1000 instructions that these do not show
+// already.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
-// Under --virtual-time: puts what several processes tell into an order, with process and thread ids and on a time line, that follow from
-// what they did, and not from how the host ran them beside one another.
-//   * Each process is a stream of its own. A child's is opened where its parent's stream says that it was forked; until then, and while
-//     somebody with an earlier time may still come, it waits in a temporary file.
+// Under --virtual-time: puts what several processes tell into an order, with process and thread ids and on a time line,
+// that follow from what they did, and not from how the host ran them beside one another.
+//   * Each process is a stream of its own. A child's is opened where its parent's stream says that it was forked; until
+//     then, and while somebody with an earlier time may still come, it waits in a temporary file.
 //   * Of the streams that are open the one with the earliest time comes next; of equal ones, that of the older process.
-//   * Ids are given in that order, from the first process's own on. Of a child whose parent was killed before it could tell, the id and the
-//     place follow from the kernel's number.
+//   * Ids are given in that order, from the first process's own on. Of a child whose parent was killed before it could
+//     tell, the id and the place follow from the kernel's number.
 //   * A new program image counts time from 0; here it goes on where the process was.
 // While there is one process, what it tells is passed on at once.
 #pragma once

@@ -1,6 +1,6 @@
 // How far a recording has come, on stderr: one line that is rewritten on a terminal, a plain line every 30 seconds in a
-// log, or nothing. A terminal that reads keys instead of lines belongs to a full-screen program (an editor, a pager), whoever
-// started it: nothing is drawn there, nor taken off.
+// log, or nothing. A terminal that reads keys instead of lines belongs to a full-screen program (an editor, a pager),
+// whoever started it: nothing is drawn there, nor taken off.
 #pragma once
 
 #include <cstdint>

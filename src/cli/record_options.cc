@@ -87,7 +87,8 @@ Result<void> choose_branches(const Words& words, const arch::CpuModel& model, Re
   return {};
 }
 
-/// An overflow arms PEBS and the next occurrence is recorded, so a period of 1 gives every second one (the arming rule).
+/// An overflow arms PEBS and the next occurrence is recorded, so a period of 1 gives every second one (the arming
+/// rule).
 void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel& model, RecordOptions& out) {
   if (event.kind != session::EventKind::Hardware || event.precise == 0 || event.period != 1 || event.frequency != 0)
     return;

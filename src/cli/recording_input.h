@@ -39,7 +39,8 @@ void add_input_options(CommandLine& line, RecordingInput& input);
 /// Opens it, and says on stderr what is wrong with it. returns nothing if it cannot be read
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input);
 
-/// Whether there are any; if not, says why: what was recorded how, and `remedy`, or that it is a trace that is not read.
+/// Whether there are any; if not, says why: what was recorded how, and `remedy`, or that it is a trace that is not
+/// read.
 bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy);
 inline constexpr std::string_view kRecordMore =
     "the program may have ended before an event occurred once per period: record with a smaller -c";

@@ -9,7 +9,8 @@
 
 namespace zs::cli {
 
-/// spellings  each a SYMBOL, FILE:LINE or 0xADDR..0xADDR; "@/path" behind it looks in that file and not in the program's
+/// spellings  each a SYMBOL, FILE:LINE or 0xADDR..0xADDR; "@/path" behind it looks in that file and not in the
+///            program's
 /// program    path of the program's file
 Result<std::vector<session::RegionSpec>> find_regions(const std::vector<std::string>& spellings,
                                                       const std::string& program);

@@ -1,4 +1,5 @@
-// `stat --repeat-until EVENT:PERCENT`: runs the program again until the mean of an event is known so well, or `-r` times.
+// `stat --repeat-until EVENT:PERCENT`: runs the program again until the mean of an event is known so well, or `-r`
+// times.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ struct RepeatUntil {
   double percent = 0;  // the standard deviation of the mean, in percent of the mean, as the page prints it behind +-
   std::size_t column = 0;
 
-  /// Two runs that counted the same are enough; if they did not, three at least, because the deviation of two numbers says little.
+  /// Two runs that counted the same are enough; if they did not, three at least, because the deviation of two numbers
+  /// says little.
   bool reached(const StatReport& report) const;
   /// What is said after the last run.
   std::string outcome(const StatReport& report) const;

@@ -12,7 +12,8 @@ namespace zs::cli {
 /// Writes `text` to a descriptor, whole if it can.
 void write_all(int descriptor, std::string_view text);
 
-/// The exit status of a verb that ended with `status`: a failure, which is said, if what write_all() had for stdout did not get there.
+/// The exit status of a verb that ended with `status`: a failure, which is said, if what write_all() had for stdout did
+/// not get there.
 int status_with_stdout(int status);
 
 /// Prose: on a terminal, in lines that fit it.

@@ -1,5 +1,5 @@
-// Names what lies in a line that threads fought over: variables and their members by debug information, blocks of the heap by who asked
-// for them; where neither tells, what accesses show to be one piece.
+// Names what lies in a line that threads fought over: variables and their members by debug information, blocks of the
+// heap by who asked for them; where neither tells, what accesses show to be one piece.
 #pragma once
 
 #include <map>
@@ -18,7 +18,8 @@ namespace zs::cli {
 
 class SharedFields {
  public:
-  /// All must outlive this; objects has learnt from the recording's samples, and spaces are those after its last record.
+  /// All must outlive this; objects has learnt from the recording's samples, and spaces are those after its last
+  /// record.
   SharedFields(const profile::AddressSpaces& spaces, profile::Symbolizer& symbolizer, profile::DataObjects& objects)
       : spaces_(spaces), symbolizer_(symbolizer), objects_(objects) {}
 

@@ -21,12 +21,13 @@ using report::SharingFix;
 using uarch::kLineBytes;
 using uarch::LineLayout;
 
-/// chosen: a thread that has less than one in so many of the accesses of a field, and of the line's hand-overs, does not use it: it made it,
-/// or looked at it when all was over.
+/// chosen: a thread that has less than one in so many of the accesses of a field, and of the line's hand-overs, does
+/// not use it: it made it, or looked at it when all was over.
 constexpr std::uint64_t kOneIn = 100;
 /// chosen: hand-overs of the other kind that a line may have and still be called true or false.
 constexpr double kOtherKind = 0.05;
-/// chosen: a layout must save a tenth of the hand-overs to be worth its bytes; a finer one a twentieth of what a simpler one leaves.
+/// chosen: a layout must save a tenth of the hand-overs to be worth its bytes; a finer one a twentieth of what a
+/// simpler one leaves.
 constexpr double kWorthIt = 0.9, kWorthMore = 0.95;
 /// And a hundredth of them all.
 constexpr double kWorthOfAll = 0.01;
@@ -206,7 +207,8 @@ void find_fix(SharedLine& line, const uarch::MemoryParameters& parameters) {
   line.sharing = sharing_of(*line.log);
   if (line.fields.size() < 2 || line.sharing == Sharing::Once) return;
   const std::vector<Users> users = users_of(line);
-  // Simplest first: one block for each set of users; what is written apart from what is only read, too; each field for itself.
+  // Simplest first: one block for each set of users; what is written apart from what is only read, too; each field for
+  // itself.
   if (is_of_blocks(line)) {
     const Groups blocks = grouped(line, [&](std::size_t field) { return line.fields[field].object_start; });
     const PredictedCounts left = predict(line, layout_of(line, blocks), parameters);

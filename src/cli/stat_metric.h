@@ -28,7 +28,8 @@ std::string metric_text(const StatMetric& metric, double value);
 std::string metric_number(const StatMetric& metric, double value);
 /// "IPC", "%  Frontend_Bound": its name with its scale, where perf prints units.
 std::string metric_unit(const StatMetric& metric);
-/// perf's two keys of a JSON object, and ours: the metric's class, and what it lacks. The value is null where there is none.
+/// perf's two keys of a JSON object, and ours: the metric's class, and what it lacks. The value is null where there is
+/// none.
 void put_metric(const StatMetric& metric, double value, nlohmann::ordered_json& line);
 
 }  // namespace zs::cli

@@ -1,4 +1,5 @@
-// Metrics of `zeroskid stat`, bound to the events that are counted: `-M NAME`, and what perf prints behind some events by itself.
+// Metrics of `zeroskid stat`, bound to the events that are counted: `-M NAME`, and what perf prints behind some events
+// by itself.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ using CountedColumns = std::vector<std::optional<session::ParsedEvent>>;
 std::optional<std::size_t> find_column(const CountedColumns& columns, std::string_view event,
                                        const arch::CpuModel& model);
 
-/// The metrics that `lists` name. Each list is words separated by commas: a metric of the CPU model, a group of them, or "all".
-/// returns an error that tells the nearest names
+/// The metrics that `lists` name. Each list is words separated by commas: a metric of the CPU model, a group of them,
+/// or "all". returns an error that tells the nearest names
 Result<std::vector<const arch::Metric*>> named_metrics(const std::vector<std::string>& lists,
                                                        const arch::CpuModel& model);
 

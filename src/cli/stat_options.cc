@@ -43,8 +43,8 @@ const std::vector<std::string> kDetails[] = {
     {"L1-dcache-prefetches", "L1-dcache-prefetch-misses"},
 };
 
-/// "event list, column 1: not modelled: LLC-loads needs a model of the core (caches), which nehalem@1 does not have": from
-/// "needs" to the comma; of any other refusal what stands behind the column.
+/// "event list, column 1: not modelled: LLC-loads needs a model of the core (caches), which nehalem@1 does not have":
+/// from "needs" to the comma; of any other refusal what stands behind the column.
 std::string why_no_number(const Error& error) {
   const std::string& text = error.message;
   if (const std::size_t needs = text.find(" needs "); needs != std::string::npos) {
@@ -158,7 +158,8 @@ Result<void> choose_end_of_repetition(const arch::CpuModel& model, StatOptions& 
   return {};
 }
 
-/// What the kernel counts it counts for zeroskid too: for a whole run that is an upper bound, for a part of it it is noise.
+/// What the kernel counts it counts for zeroskid too: for a whole run that is an upper bound, for a part of it it is
+/// noise.
 Result<void> refuse_measured(const std::string& option, const StatOptions& out) {
   const auto measured =
       std::ranges::find(out.report.events, ValueClass::Measured, [](const StatEvent& e) { return e.number_class; });

@@ -1,4 +1,5 @@
-// What `zeroskid stat` was asked for, resolved: which events are counted and printed, what cuts them, how they are printed.
+// What `zeroskid stat` was asked for, resolved: which events are counted and printed, what cuts them, how they are
+// printed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What `zeroskid stat` prints: perf stat's page for people, its -x columns and its -j lines for programs that read those
-// already. To perf's we add each number's class and, where it is an estimate, its interval.
+// What `zeroskid stat` prints: perf stat's page for people, its -x columns and its -j lines for programs that read
+// those already. To perf's we add each number's class and, where it is an estimate, its interval.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ void add_run(StatReport& report, StatRun run, const session::UnitSums& units);
 
 std::string stat_page(const StatReport& report, bool colour);
 
-/// One line per event (and thread), columns as perf stat -x has them; where there are estimates, behind them class, half width of
-/// the interval, that of the metric, and percent in detail.
+/// One line per event (and thread), columns as perf stat -x has them; where there are estimates, behind them class,
+/// half width of the interval, that of the metric, and percent in detail.
 std::string stat_columns(const StatReport& report, const std::string& separator);
 
 /// One JSON object per line, keys as perf stat -j has them, "class" and, of estimates, "half-width".

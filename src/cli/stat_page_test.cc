@@ -235,7 +235,8 @@ TEST(StatJson, HasMetricsWithTheirClassAndNullForThoseWithoutANumber) {
 constexpr arch::Metric kPerCycle{"insn per cycle", "", "per cycle", "instructions / cycles", ""};
 constexpr arch::Metric kMissed{"of all instructions", "", "%", "misses / instructions", ""};
 
-/// A run of 64 million instructions, of which 64 units of 10,000 were modelled: half of them took 9,000 cycles, and half 11,000.
+/// A run of 64 million instructions, of which 64 units of 10,000 were modelled: half of them took 9,000 cycles, and
+/// half 11,000.
 session::UnitSums some_units(std::uint64_t cycles = 9000) {
   session::UnitSums units(3);  // cycles, misses, rare
   for (std::uint64_t i = 0; i < 64; ++i) {

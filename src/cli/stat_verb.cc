@@ -137,8 +137,8 @@ std::string printed(const StatOptions& options, const std::vector<RegionTotals>&
   return report::folded(page, terminal_width(descriptor));
 }
 
-/// Regions that were asked for with --region and never entered are told of; if none was, nothing of what was asked for has
-/// been measured.
+/// Regions that were asked for with --region and never entered are told of; if none was, nothing of what was asked for
+/// has been measured.
 int status_for_regions(const StatOptions& options, const std::vector<RegionTotals>& regions, int status) {
   std::size_t entered = 0;
   for (const RegionTotals& region : regions) {

@@ -1,5 +1,5 @@
-// What can be printed: whether colours are wanted (--color=auto|always|never, NO_COLOR, CLICOLOR_FORCE, TERM=dumb), and which
-// characters there are.
+// What can be printed: whether colours are wanted (--color=auto|always|never, NO_COLOR, CLICOLOR_FORCE, TERM=dumb), and
+// which characters there are.
 #pragma once
 
 #include <cstddef>

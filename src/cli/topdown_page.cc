@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kNameWidth = 26, kMostBarCells = 40, kFewestBarCells = 8, kIntervalWidth = 9;
 constexpr std::size_t kEighths = 8;
 
-/// What shows where the slots of a node went. Of the rows of one node the first whose event the CPU model counts is taken.
+/// What shows where the slots of a node went. Of the rows of one node the first whose event the CPU model counts is
+/// taken.
 struct Suggestion {
   std::string_view node, event, command;  // in the command {} is the program
 };

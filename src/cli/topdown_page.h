@@ -1,5 +1,5 @@
-// What `zeroskid topdown` prints: the tree of what became of the issue slots, as bars for people, CSV and JSON for programs, and
-// where to look next. docs/formats/topdown.md.
+// What `zeroskid topdown` prints: the tree of what became of the issue slots, as bars for people, CSV and JSON for
+// programs, and where to look next. docs/formats/topdown.md.
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,8 @@ using testing::Not;
 
 const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server"); }
 
-/// A run of 1000 cycles, 4000 slots, on Skylake server: 400 of the front end, 200 of wrong paths, 3000 of the back end, of which
-/// 2400 of memory, and 400 that retired.
+/// A run of 1000 cycles, 4000 slots, on Skylake server: 400 of the front end, 200 of wrong paths, 3000 of the back end,
+/// of which 2400 of memory, and 400 that retired.
 const std::map<std::string, double, std::less<>> kCounts = {{"cpu_clk_unhalted.thread", 1000},
                                                             {"idq_uops_not_delivered.core", 400},
                                                             {"idq_uops_not_delivered.cycles_0_uops_deliv.core", 75},
@@ -149,7 +149,8 @@ TEST(TopdownJson, IsAnObjectWithTheNodesInOrder) {
 )"));
 }
 
-/// The run again, of which 64 units of a hundredth were modelled: all alike, but that every second one waited for memory.
+/// The run again, of which 64 units of a hundredth were modelled: all alike, but that every second one waited for
+/// memory.
 struct SampledWalk : WalkRun {
   SampledWalk() : WalkRun({"TopdownL1", "TopdownL2"}) {
     units = session::UnitSums(counts.size());

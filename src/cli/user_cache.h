@@ -1,4 +1,5 @@
-// The folders below $XDG_CACHE_HOME/zeroskid (~/.cache/zeroskid where that is not set): what can be made again, and is kept because that takes time.
+// The folders below $XDG_CACHE_HOME/zeroskid (~/.cache/zeroskid where that is not set): what can be made again, and is
+// kept because that takes time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@ namespace zs::cli {
 /// "" where neither $XDG_CACHE_HOME nor $HOME names a folder.
 std::string user_cache();
 
-/// Where translations are kept if nobody says otherwise (engine/cache/translation_cache.h). Made if it is not there; "" where that cannot be.
+/// Where translations are kept if nobody says otherwise (engine/cache/translation_cache.h). Made if it is not there; ""
+/// where that cannot be.
 std::string translations_folder();
 
 /// What is kept there now.
@@ -20,10 +22,12 @@ struct KeptTranslations {
 };
 KeptTranslations kept_translations();
 
-/// Makes `folder` and those above it, as far as they are not there, for the user alone. Silent: who needs it sees whether it is there.
+/// Makes `folder` and those above it, as far as they are not there, for the user alone. Silent: who needs it sees
+/// whether it is there.
 void make_private_folder(const std::string& folder);
 
-/// What keeps a folder from being used for translations: "" if nothing does. It is a folder, ours, and open to nobody else.
+/// What keeps a folder from being used for translations: "" if nothing does. It is a folder, ours, and open to nobody
+/// else.
 std::string unusable_because(const std::string& folder);
 
 }  // namespace zs::cli

@@ -20,8 +20,8 @@ using profile::Window;
 
 constexpr int kNumberWidth = 8, kThreadWidth = 20, kPlaceWidth = 17, kReasonWidth = 16, kValueWidth = 13;
 
-/// ",000" to ",999": a window's row is mostly numbers, and there may be a million rows a second. One more, so that four bytes may be
-/// read from everywhere in one.
+/// ",000" to ",999": a window's row is mostly numbers, and there may be a million rows a second. One more, so that four
+/// bytes may be read from everywhere in one.
 constexpr auto kCommaAndThree = [] {
   std::array<std::array<char, 4>, 1001> texts{};
   for (std::size_t i = 0; i < 1000; ++i)
@@ -30,8 +30,8 @@ constexpr auto kCommaAndThree = [] {
   return texts;
 }();
 
-/// A row appended to a text: room is made once, and what was not used given back. What is short is copied as kAtOnce characters, of
-/// which the next ones overwrite what is too much: a copy of a known size is two instructions.
+/// A row appended to a text: room is made once, and what was not used given back. What is short is copied as kAtOnce
+/// characters, of which the next ones overwrite what is too much: a copy of a known size is two instructions.
 class PageRow {
  public:
   /// room  of the longest that it may become

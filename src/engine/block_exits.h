@@ -1,4 +1,5 @@
-// What is to be done where a block ends in what translated code cannot do: system calls, emulated instructions, code that is not there.
+// What is to be done where a block ends in what translated code cannot do: system calls, emulated instructions, code
+// that is not there.
 #pragma once
 
 #include <cstdint>

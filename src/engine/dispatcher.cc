@@ -128,7 +128,8 @@ void Dispatcher::leave_at_fault() {
   const Block block = run_.translator->block(place.block);
   const bool budget = run_.counting.form == TraceForm::Budget && block.variant != Variant::Step;
   run_.indirect_target = block.pc;  // in case an indirect branch led there
-  // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in between.
+  // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in
+  // between.
   const bool at_once = budget && block.mark == MarkTime::None;
   if (at_once) run_.context.trace_pointer += place.instruction - block.advanced(place.instruction);
   accountant_.drain({});

@@ -27,8 +27,9 @@ inline std::byte* map_host_stack(std::size_t bytes) {
   return is_error(at) ? nullptr : reinterpret_cast<std::byte*>(at);
 }
 
-/// To be called for a stack that is used anew. AddressSanitizer notes the borders of variables outside the stack and takes
-/// them back as functions return; those of a thread that ended never did, and nothing tells it that their frames are gone.
+/// To be called for a stack that is used anew. AddressSanitizer notes the borders of variables outside the stack and
+/// takes them back as functions return; those of a thread that ended never did, and nothing tells it that their frames
+/// are gone.
 inline void forget_frames([[maybe_unused]] void* stack, [[maybe_unused]] std::size_t bytes) {
 #if defined(ZS_STACKS_HAVE_SHADOWS)
   __asan_unpoison_memory_region(stack, bytes);

@@ -30,8 +30,8 @@ struct Config {
   std::uint64_t seed = 1;
   std::uint32_t max_block_instructions = 32;
   std::size_t code_cache_bytes = std::size_t{256} << 20;
-  /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready. Without:
-  /// those that are blocked now.
+  /// Signals that the program blocks at its start, while the kernel blocks all for it until the engine is ready.
+  /// Without: those that are blocked now.
   std::optional<std::uint64_t> signal_mask;
   /// Where the stream of random numbers begins, by which getrandom and its kin are answered; none: as `seed` says.
   std::optional<std::uint64_t> random_seed;
@@ -46,8 +46,8 @@ struct Config {
   std::vector<std::string> exec_prefix;
 };
 
-/// What the program and its recording see as the first process's ids under Config::virtual_ids. Above every number that a kernel gives, as
-/// those of its children (ProcessIds), so that none of them can be taken for it.
+/// What the program and its recording see as the first process's ids under Config::virtual_ids. Above every number that
+/// a kernel gives, as those of its children (ProcessIds), so that none of them can be taken for it.
 inline constexpr std::int32_t kVirtualPid = 5'000'001;
 /// The same for its parent, which is zeroskid.
 inline constexpr std::int32_t kVirtualParent = 5'000'000;
@@ -84,20 +84,23 @@ struct VirtualCpu {
   std::span<pmu::Pmu* const> pmus;
   const bool* pmi_requested = nullptr;  // some PMU has requested its PMI; Observer::pmi makes it false again
   arch::CoreFeed* core = nullptr;       // wants to be told of all that the thread does; null: nothing is modelled
-  /// Interrupts need no registers, only that counting stops at the overflow: Observer::pmi may come later than the instruction,
-  /// its registers are those of some later moment, and the counters hold what they held at the overflow. Not with PEBS.
+  /// Interrupts need no registers, only that counting stops at the overflow: Observer::pmi may come later than the
+  /// instruction, its registers are those of some later moment, and the counters hold what they held at the overflow.
+  /// Not with PEBS.
   bool late_interrupts = false;
   /// Observer::pmi looks at the program's memory, so an overflow of a modelled event has to stop the thread there.
   bool pmi_reads_memory = false;
   bool marks = false;  // there may be marks: the trace has to say where the thread has been
-  /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind that. null: Unit, always
+  /// With a core: what the whole run does now. Observer::pmi may change it, and it holds from the instruction behind
+  /// that. null: Unit, always
   const Phase* phase = nullptr;
-  /// It is over: one of `pmus`, which counts the instructions of all threads, has asked for its PMI. Observer::pmi makes it false again.
+  /// It is over: one of `pmus`, which counts the instructions of all threads, has asked for its PMI. Observer::pmi
+  /// makes it false again.
   const bool* phase_over = nullptr;
 };
 
-/// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when the
-/// instruction retires, and not of attempts that fault.
+/// An instruction of the program at which the observer wants to be told that the thread has got there. It is told when
+/// the instruction retires, and not of attempts that fault.
 enum class MarkTime : std::uint8_t {
   None,
   Before,  // counts are those without the instruction
@@ -113,8 +116,8 @@ struct CodeMark {
 /// A thread got to the marked instruction at `pc`.
 struct MarkVisit {
   std::uint64_t pc = 0;
-  /// What had retired before it and is not yet told to the PMUs: occurrences by lane, the lanes of each of VirtualCpu::pmus in
-  /// their order, one PMU behind the other. Empty: the PMUs have counted everything up to there.
+  /// What had retired before it and is not yet told to the PMUs: occurrences by lane, the lanes of each of
+  /// VirtualCpu::pmus in their order, one PMU behind the other. Empty: the PMUs have counted everything up to there.
   std::span<const std::uint32_t> uncounted;
 };
 
@@ -132,26 +135,28 @@ class Observer {
   /// Called after an instruction for which a PMU requested its PMI; `registers` is the thread's state then.
   virtual void pmi(const ThreadIdentity& who, const arch::RegisterFile& registers) = 0;
 
-  /// What the PMUs are told from here on happened when the host's time-stamp counter read `host_ticks`: not before what they were told
-  /// last, and not after now. 0: it happens now, as is the rule.
+  /// What the PMUs are told from here on happened when the host's time-stamp counter read `host_ticks`: not before what
+  /// they were told last, and not after now. 0: it happens now, as is the rule.
   virtual void told_late([[maybe_unused]] std::uint64_t host_ticks) {}
 
-  /// The thread is in a system call of which its PMUs hear only when it is over: what is told meanwhile comes behind that instruction.
+  /// The thread is in a system call of which its PMUs hear only when it is over: what is told meanwhile comes behind
+  /// that instruction.
   virtual void in_call([[maybe_unused]] const ThreadIdentity& who, [[maybe_unused]] bool in) {}
 
   virtual void forked(const ThreadIdentity& child, bool thread) = 0;  // in the parent, before the child runs
   virtual void in_forked_child() = 0;  // in a new process: forget buffered output that the parent still owns
   virtual void renamed(const ThreadIdentity& who, const std::string& comm, bool exec) = 0;
   virtual void mapped(const ThreadIdentity& who, const Mapping& mapping) = 0;
-  /// A good moment to write out what is known of the running thread: it is about to wait, and may be killed there, or to end,
-  /// or has run for a while.
+  /// A good moment to write out what is known of the running thread: it is about to wait, and may be killed there, or
+  /// to end, or has run for a while.
   virtual void flush(const ThreadIdentity& who) = 0;
   /// Something the user should know (a refused feature, an unfollowed program). One line, no newline.
   virtual void notice(const std::string& text) = 0;
 
   /// Marks that the observer has thought of since the last call; asked for after mapped() and reached().
   virtual std::vector<CodeMark> new_marks() { return {}; }
-  /// Code with `nop dword [rip + d]` at `pc` is about to be translated; it speaks of `operand`. returns when to tell of it
+  /// Code with `nop dword [rip + d]` at `pc` is about to be translated; it speaks of `operand`. returns when to tell of
+  /// it
   virtual MarkTime marker([[maybe_unused]] std::uint64_t pc, [[maybe_unused]] std::uint64_t operand) {
     return MarkTime::None;
   }

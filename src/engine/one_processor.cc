@@ -6,7 +6,8 @@
 namespace zs::engine {
 namespace {
 
-/// Chosen: 30 milliseconds of turns that are a quarter of a million instructions, and a hundredth of what waking costs otherwise.
+/// Chosen: 30 milliseconds of turns that are a quarter of a million instructions, and a hundredth of what waking costs
+/// otherwise.
 constexpr std::uint32_t kTurnsUntilPlacedAnew = 512;
 
 cpu_set_t only(std::int32_t processor) {

@@ -1,7 +1,9 @@
-// Threads that take turns need no more than one processor. Left alone, the kernel wakes each of them on an idle one: where processors are
-// virtual that costs both sides some ten microseconds, and turns are not much longer. So who gets the turn from one that will wait for it
-// to come back is held to the processor where that one runs; now and then nobody is held, and the kernel chooses anew where all of them are.
-// What the program sees and sets of its processors is its own: it is given back before it asks, and before anything inherits it.
+// Threads that take turns need no more than one processor. Left alone, the kernel wakes each of them on an idle one:
+// where processors are virtual that costs both sides some ten microseconds, and turns are not much longer. So who gets
+// the turn from one that will wait for it to come back is held to the processor where that one runs; now and then
+// nobody is held, and the kernel chooses anew where all of them are.
+// What the program sees and sets of its processors is its own: it is given back before it asks, and before anything
+// inherits it.
 // Uses no libc, as EngineLock, whose holder alone calls this.
 #pragma once
 

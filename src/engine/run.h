@@ -1,5 +1,5 @@
-// What the parts of the running engine work on together. One per process; used under the engine lock, by the running thread, unless a
-// comment says otherwise.
+// What the parts of the running engine work on together. One per process; used under the engine lock, by the running
+// thread, unless a comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Run {
   std::uint64_t& gpr(Gpr reg) const { return context.gpr[reg]; }
   /// Sets the FS base of the running thread.
   void set_fs_base(std::uint64_t base);
-  /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has translations is
-  /// opened. returns the bytes before the first one that cannot be written
+  /// Writes to the program's memory, as the kernel does for it: a page that is write-protected only because it has
+  /// translations is opened. returns the bytes before the first one that cannot be written
   std::size_t write(std::uint64_t address, const void* data, std::size_t size);
   /// Reads the program's memory. returns the bytes before the first one that cannot be read
   std::size_t read(std::uint64_t address, void* data, std::size_t size) const;
@@ -53,10 +53,11 @@ struct Run {
   void flush();
   /// Another number: a reference to a block, or the number of an exit, from before means nothing any more.
   std::uint64_t code_generation() const;
-  /// Goes on in the other of two translations of the program: with the trace that a core model needs, or without. Not before both
-  /// are there (make_other()).
+  /// Goes on in the other of two translations of the program: with the trace that a core model needs, or without. Not
+  /// before both are there (make_other()).
   void swap_translations();
-  /// One beside the one that runs, which is empty yet and is what runs from here on: `counting`, `stubs` and `translator` are to be filled.
+  /// One beside the one that runs, which is empty yet and is what runs from here on: `counting`, `stubs` and
+  /// `translator` are to be filled.
   void make_other();
   bool has_other() const { return other_.made; }
 

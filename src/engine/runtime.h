@@ -1,5 +1,5 @@
-// The running engine. One per process. Everything here happens under the engine lock, on the running thread's engine stack, unless a comment
-// says otherwise.
+// The running engine. One per process. Everything here happens under the engine lock, on the running thread's engine
+// stack, unless a comment says otherwise.
 #pragma once
 
 #include "base/room_for_descriptors.h"
@@ -14,7 +14,8 @@ namespace zs::engine {
 class Runtime {
  public:
   Runtime(const Config& config, Observer& observer, const ProgramPlan& plan);
-  /// Loads the program into this address space and runs it, with the limit on descriptors that was there before `descriptors`.
+  /// Loads the program into this address space and runs it, with the limit on descriptors that was there before
+  /// `descriptors`.
   [[noreturn]] void start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescriptors& descriptors);
 
  private:

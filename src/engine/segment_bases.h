@@ -1,7 +1,8 @@
-// The bases of FS and GS. The program's FS base lies in the processor's GS base, also while C++ runs, and its instructions with an FS prefix are
-// translated with the GS prefix; the engine's own thread-local storage stays at FS. So entering and leaving translated code changes no base, which
-// takes a system call where the processor, or the virtual machine, has no FSGSBASE. What the program wants with GS runs as single
-// steps (Dispatcher::resume) with its GS base in place, which is kept in Context::gs_base.
+// The bases of FS and GS. The program's FS base lies in the processor's GS base, also while C++ runs, and its
+// instructions with an FS prefix are translated with the GS prefix; the engine's own thread-local storage stays at FS.
+// So entering and leaving translated code changes no base, which takes a system call where the processor, or the
+// virtual machine, has no FSGSBASE. What the program wants with GS runs as single steps (Dispatcher::resume) with its
+// GS base in place, which is kept in Context::gs_base.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ bool base_instructions_execute();
 /// The processor's GS base. returns 0, or the negative error number of arch_prctl(ARCH_SET_GS)
 long set_real_gs_base(std::uint64_t base);
 
-/// The base that FS or GS has behind MOV FS or MOV GS of a null selector (0 to 3) while its base was `base`: processors of Intel clear it, those
-/// of AMD may keep it.
+/// The base that FS or GS has behind MOV FS or MOV GS of a null selector (0 to 3) while its base was `base`: processors
+/// of Intel clear it, those of AMD may keep it.
 std::uint64_t base_behind_null_selector(std::uint64_t base);
 
 }  // namespace zs::engine

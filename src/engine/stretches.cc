@@ -9,8 +9,8 @@ namespace {
 
 /// Fewer records than this are not worth a guard fault; shorter blocks get there cheaper.
 constexpr std::uint64_t kFewestRecords = 8;
-/// Fewer words are run as Variant::Logged, which goes on beyond an overflow but stores ten times as much. chosen: at a few misses for a
-/// hundred accesses each stretch brings the overflow only a little closer, so the last ones are many.
+/// Fewer words are run as Variant::Logged, which goes on beyond an overflow but stores ten times as much. chosen: at a
+/// few misses for a hundred accesses each stretch brings the overflow only a little closer, so the last ones are many.
 constexpr std::uint64_t kFewestBeforeLog = 64;
 constexpr std::uint64_t kFewestBudget = 128;
 // A brake lets pass what was entered so far away, and is not so far away where it does not.
@@ -19,13 +19,13 @@ static_assert(kFewestBudget > TranslationOptions::kMostBraked + Window::kBrakeBu
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
-/// So many system calls are a turn, too: each takes as long as some two thousand instructions. Who does hardly anything else would not let
-/// the others in before that, and never among its calls, where it has left its locks.
+/// So many system calls are a turn, too: each takes as long as some two thousand instructions. Who does hardly anything
+/// else would not let the others in before that, and never among its calls, where it has left its locks.
 constexpr std::uint64_t kCallsInTurn = 128;
 /// With a core model: what one thread did beyond the others' turns is played without them when it ends or waits.
 constexpr std::uint64_t kQuantumModelled = 1024 * 4;
-/// Where it plays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of their accesses: some 100
-/// instructions. source: docs/models/machine.md, HITM by turn.
+/// Where it plays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of
+/// their accesses: some 100 instructions. source: docs/models/machine.md, HITM by turn.
 constexpr std::uint64_t kQuantumContended = 64 * 4;
 /// Events that may pass without a visit here: a millisecond or so.
 constexpr std::uint64_t kMostPassed = std::uint64_t{1} << 23;

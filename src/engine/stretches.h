@@ -18,11 +18,11 @@ class Stretches {
   std::uint64_t turn_bytes() const;
   /// The thread has made a system call, which is part of its turn. A modelled core's time does not go on in those.
   bool call_ends_turn();
-  /// Where the trace pointer begins, so that the guard ends what is allowed, or the turn. Stops may be passed from here on if it is the overflow
-  /// that ends it.
+  /// Where the trace pointer begins, so that the guard ends what is allowed, or the turn. Stops may be passed from here
+  /// on if it is the overflow that ends it.
   std::uint64_t begin(const Allowance& allowed);
-  /// Stops are passed only from where the trace pointer tells the distance to an overflow that writes a record and does nothing else,
-  /// and only as long as the next period is one stretch.
+  /// Stops are passed only from where the trace pointer tells the distance to an overflow that writes a record and does
+  /// nothing else, and only as long as the next period is one stretch.
   void allow_passes();
 
  private:

@@ -58,7 +58,8 @@ struct Process {
 /// Bits of Thread::pending.
 inline constexpr std::uint32_t kSlotFull = 1, kSentWaits = 2;
 
-/// Fault::info.si_signo of no signal: the instruction can go on when its memory is there, which somebody else has to see to.
+/// Fault::info.si_signo of no signal: the instruction can go on when its memory is there, which somebody else has to
+/// see to.
 inline constexpr int kWaitsForMemory = 0;
 
 /// A fault of an instruction, in the program's terms.
@@ -115,8 +116,8 @@ struct Thread {
   std::int64_t limit_of_wait = -1;  // --virtual-time: nanoseconds, of the wait that is about to begin; -1: it has none
   std::uint64_t host_rsp = 0;
   StepInProgress step;
-  /// The program's trap flag, which is never in the processor for longer than POPF needs: each instruction runs as a step, and behind it
-  /// the program gets its SIGTRAP.
+  /// The program's trap flag, which is never in the processor for longer than POPF needs: each instruction runs as a
+  /// step, and behind it the program gets its SIGTRAP.
   bool traps = false;
   bool step_traps = false;  // behind the step that runs now
 
@@ -131,7 +132,8 @@ struct Thread {
   siginfo_t sent_info[kSignals + 1]{};
   Fault fault;
   stack_t alternate{};  // the program's sigaltstack
-  /// A fault that the kernel takes once more in the program's registers, for a tracer to see; filled by what then arrives.
+  /// A fault that the kernel takes once more in the program's registers, for a tracer to see; filled by what then
+  /// arrives.
   struct Shown {
     std::uint64_t host_rsp = 0;  // not 0: on the way
     int signal = 0;

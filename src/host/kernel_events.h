@@ -1,7 +1,8 @@
-// Events that perf_event_open takes, by the names that perf has for them: the kernel's own (cpu-clock, page-faults), the
-// processor's generic ones (cycles, LLC-load-misses), raw codes (r01c0), and what a PMU lists in sysfs (cpu/event=0xc0,umask=1/,
-// intel_bts//, ibs_op//).
-// source: perf_event_open(2); perf-list(1); Linux, Documentation/ABI/testing/sysfs-bus-event_source-devices-{events,format}.
+// Events that perf_event_open takes, by the names that perf has for them: the kernel's own (cpu-clock, page-faults),
+// the processor's generic ones (cycles, LLC-load-misses), raw codes (r01c0), and what a PMU lists in sysfs
+// (cpu/event=0xc0,umask=1/, intel_bts//, ibs_op//).
+// source: perf_event_open(2); perf-list(1); Linux,
+// Documentation/ABI/testing/sysfs-bus-event_source-devices-{events,format}.
 #pragma once
 
 #include <linux/perf_event.h>

@@ -16,7 +16,8 @@ struct Attempt {
 };
 
 /// CPUID, as this processor or its hypervisor answers it.
-/// source: SDM vol. 2A, "CPUID"; leaf 4000_0000H is the convention of the hypervisors, reserved to them by both vendors.
+/// source: SDM vol. 2A, "CPUID"; leaf 4000_0000H is the convention of the hypervisors, reserved to them by both
+/// vendors.
 struct CpuidFacts {
   std::string vendor;  // leaf 0: "GenuineIntel"
   std::string brand;   // leaves 8000_0002H to 8000_0004H, blanks trimmed

@@ -66,7 +66,8 @@ Result<void> OpenEvents::open_at(std::vector<EventToOpen>& events, Place place, 
   return {};
 }
 
-/// The first event of a CPU, or of a thread that is watched wherever it runs, owns the ring; the others write there too.
+/// The first event of a CPU, or of a thread that is watched wherever it runs, owns the ring; the others write there
+/// too.
 Result<void> OpenEvents::write_to_ring(int event, Place place, std::size_t ring_bytes) {
   const Place owner = place.cpu >= 0 ? Place{.tid = -1, .cpu = place.cpu} : place;
   const auto [known, fresh] = ring_of_.try_emplace(owner, event);

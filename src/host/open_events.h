@@ -1,5 +1,5 @@
-// Events of perf_event_open, open at every place that is watched, and the rings that they write to: one for each CPU, or for
-// each thread. They are opened switched off; a program's are switched on by its execve.
+// Events of perf_event_open, open at every place that is watched, and the rings that they write to: one for each CPU,
+// or for each thread. They are opened switched off; a program's are switched on by its execve.
 #pragma once
 
 #include <linux/perf_event.h>

@@ -1,5 +1,5 @@
-// Why perf_event_open(2) refused, in words, and what would change that. Pure functions: errno alone says too little, because the
-// kernel has one number for several reasons.
+// Why perf_event_open(2) refused, in words, and what would change that. Pure functions: errno alone says too little,
+// because the kernel has one number for several reasons.
 // source: perf_event_open(2), "ERRORS"; Documentation/admin-guide/perf-security.rst.
 #pragma once
 

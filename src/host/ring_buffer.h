@@ -1,5 +1,5 @@
-// The memory in which the kernel hands records over: a page of bookkeeping, then a power of two of bytes that it writes round
-// and round. The kernel moves data_head, the reader data_tail; what lies between is ours to read.
+// The memory in which the kernel hands records over: a page of bookkeeping, then a power of two of bytes that it writes
+// round and round. The kernel moves data_head, the reader data_tail; what lies between is ours to read.
 // source: Linux, uapi perf_event.h, struct perf_event_mmap_page; perf_event_open(2), "MMAP layout".
 #pragma once
 
@@ -29,8 +29,8 @@ class RingBuffer {
   RingBuffer& operator=(RingBuffer&&) = delete;
   ~RingBuffer();
 
-  /// Calls `take` for each whole record that is there now, in the order in which the kernel wrote them, and then gives their
-  /// place back. A record is valid during its call.
+  /// Calls `take` for each whole record that is there now, in the order in which the kernel wrote them, and then gives
+  /// their place back. A record is valid during its call.
   /// An Error: the ring holds what no kernel writes; nothing more can be read from it.
   Result<void> drain(const std::function<void(Bytes)>& take);
 

@@ -1,5 +1,5 @@
-// What ran before a recording began: the kernel tells of threads and mappings when they come, so those that are there already
-// are read from /proc, and told as if they came at time 0.
+// What ran before a recording began: the kernel tells of threads and mappings when they come, so those that are there
+// already are read from /proc, and told as if they came at time 0.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
-// Whom events of perf_event_open watch: the threads of processes, whole CPUs, or a program that is about to start. As perf has
-// it: what may have children is watched on each CPU apart, since a ring takes records of one CPU, or of one thread.
+// Whom events of perf_event_open watch: the threads of processes, whole CPUs, or a program that is about to start. As
+// perf has it: what may have children is watched on each CPU apart, since a ring takes records of one CPU, or of one
+// thread.
 #pragma once
 
 #include <sys/types.h>

@@ -49,7 +49,8 @@ bool streams(ZydisMnemonic mnemonic) {
   }
 }
 
-/// Adds one access. A state area, of whole lines, is one that lists them: it is counted once. Other long ones come in pieces.
+/// Adds one access. A state area, of whole lines, is one that lists them: it is counted once. Other long ones come in
+/// pieces.
 void add(Effects& effects, AccessKind kind, AccessForm form, const MemoryOperand& operand) {
   if (form == AccessForm::One && operand.bytes > kLine && operand.bytes % kLine == 0) {
     effects.accesses.push_back({.kind = kind, .form = AccessForm::Listed, .bytes = kLine, .operand = operand});
@@ -233,7 +234,8 @@ void effects_of(const Insn& insn, Effects& effects) {
         !effects.accesses.empty())
       note_elements(raw, operands, operands[i], effects);
   }
-  // State areas are alone so that all that is not has few accesses, which bounds what one instruction can do to a model.
+  // State areas are alone so that all that is not has few accesses, which bounds what one instruction can do to a
+  // model.
   constexpr std::size_t kMostAmongOthers = 4;
   effects.alone = insn.facts.rep_string || effects.accesses.size() > kMostAmongOthers ||
                   (!effects.accesses.empty() && effects.accesses[0].form == AccessForm::Listed);

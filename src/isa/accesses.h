@@ -1,8 +1,8 @@
-// What an instruction does to memory, as a core model is told, and what it does to the general registers that addresses are made
-// of. Asked only where a core model runs along.
+// What an instruction does to memory, as a core model is told, and what it does to the general registers that addresses
+// are made of. Asked only where a core model runs along.
 //
-// A masked move is an access of its whole operand, whatever the mask. XSAVE, FXSAVE and their kin move the operand's size in
-// pieces of a line, whatever the components asked for.
+// A masked move is an access of its whole operand, whatever the mask. XSAVE, FXSAVE and their kin move the operand's
+// size in pieces of a line, whatever the components asked for.
 #pragma once
 
 #include <cstdint>

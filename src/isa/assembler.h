@@ -1,6 +1,6 @@
-// Writes x86-64 instructions of the few forms that our own code is made of: 64-bit or 32-bit operations between registers, memory and
-// constants, and jumps whose targets are known later. uarch/replay writes with it, and the engine's Emitter.
-// source: SDM vol. 2, "Instruction Format" and the opcode maps.
+// Writes x86-64 instructions of the few forms that our own code is made of: 64-bit or 32-bit operations between
+// registers, memory and constants, and jumps whose targets are known later. uarch/replay writes with it, and the
+// engine's Emitter. source: SDM vol. 2, "Instruction Format" and the opcode maps.
 #pragma once
 
 #include <cstddef>

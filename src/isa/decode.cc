@@ -17,8 +17,8 @@ using arch::BranchKind;
 using arch::FpArith;
 
 // ---- FP_ARITH_INST_RETIRED ------------------------------------------------------------------------------------
-// source: SDM vol. 3B, performance-monitoring events, FP_ARITH_INST_RETIRED: ADD SUB HADD HSUB ADDSUB MUL DIV MIN MAX SQRT, and for
-// single precision RCP RSQRT, count once; DPP and fused multiply-add count twice.
+// source: SDM vol. 3B, performance-monitoring events, FP_ARITH_INST_RETIRED: ADD SUB HADD HSUB ADDSUB MUL DIV MIN MAX
+// SQRT, and for single precision RCP RSQRT, count once; DPP and fused multiply-add count twice.
 
 struct FpForm {
   std::uint8_t weight = 0;
@@ -198,7 +198,8 @@ MemoryOperand memory_operand(const ZydisDecodedInstruction& raw, const ZydisDeco
   }
   memory.scale = operand.mem.scale;
   memory.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
-  // With 67h and REX.B Zydis 4.0 takes a SIB byte without a base for one whose base is r13d, and drops the displacement.
+  // With 67h and REX.B Zydis 4.0 takes a SIB byte without a base for one whose base is r13d, and drops the
+  // displacement.
   const bool no_base = (raw.attributes & ZYDIS_ATTRIB_HAS_SIB) != 0 && raw.raw.modrm.mod == 0 && raw.raw.sib.base == 5;
   if (no_base && operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM && memory.base >= 0) {
     memory.base = -1;

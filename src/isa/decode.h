@@ -1,6 +1,6 @@
 // One guest instruction, decoded once: what the translator must know to copy it, what the PMU must know to count it,
-// and where it touches memory. Only decode.cc and accesses.cc know Zydis (zydis_decode.h); what compiled code consists of does
-// not get that far here (fast_decode.h).
+// and where it touches memory. Only decode.cc and accesses.cc know Zydis (zydis_decode.h); what compiled code consists
+// of does not get that far here (fast_decode.h).
 #pragma once
 
 #include <array>
@@ -78,8 +78,8 @@ struct Insn {
 /// `virtual_time` makes RDTSC and its kin Emulated.
 std::optional<Insn> decode(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
 
-/// The same into an Insn of the caller's, for the translator's inner loop: every field is written but for the elements of
-/// `memory` past memory_count, which are left as they were.
+/// The same into an Insn of the caller's, for the translator's inner loop: every field is written but for the elements
+/// of `memory` past memory_count, which are left as they were.
 /// returns false where decode() returns nothing; `insn` is then untouched
 bool decode_into(Insn& insn, std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time);
 

@@ -1,5 +1,5 @@
-// What the translator pays to look at an instruction, over the C library's code in its order: branches of the decoder are
-// predicted as badly as in a translation, where no instruction is decoded twice.
+// What the translator pays to look at an instruction, over the C library's code in its order: branches of the decoder
+// are predicted as badly as in a translation, where no instruction is decoded twice.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

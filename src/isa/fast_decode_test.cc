@@ -1,6 +1,6 @@
-// The fast decoder says the same as Zydis, field by field, or nothing. Opcodes are tried exhaustively, the rest in every
-// shape that decides anything. Where it says nothing there is nothing to compare, so these tests spend their time on
-// what it does answer.
+// The fast decoder says the same as Zydis, field by field, or nothing. Opcodes are tried exhaustively, the rest in
+// every shape that decides anything. Where it says nothing there is nothing to compare, so these tests spend their time
+// on what it does answer.
 #include "isa/fast_decode.h"
 
 #include <gtest/gtest.h>
@@ -153,7 +153,8 @@ class Comparison {
   std::size_t answered_ = 0, wrong_ = 0;
 };
 
-/// What may follow an opcode's ModRM: SIB bytes with and without base and index, displacements and immediates of both signs.
+/// What may follow an opcode's ModRM: SIB bytes with and without base and index, displacements and immediates of both
+/// signs.
 constexpr std::array<std::uint8_t, 10> kTails[] = {
     {0x24, 0x12, 0x34, 0x56, 0x78, 0x1A, 0x11, 0x22, 0x33, 0x44},
     {0xEB, 0xF8, 0x85, 0x80, 0xF7, 0xFF, 0x92, 0x83, 0x84, 0x85},

@@ -1,5 +1,5 @@
-// Machine code to try a decoder on: the executable segments of this very process, its libraries among them. For tests and
-// benchmarks; on every machine some hundred thousand instructions as compilers write them.
+// Machine code to try a decoder on: the executable segments of this very process, its libraries among them. For tests
+// and benchmarks; on every machine some hundred thousand instructions as compilers write them.
 #pragma once
 
 #include <elf.h>

@@ -1,5 +1,5 @@
-// The instructions that compiled code consists of, laid out as the manual's opcode maps are: what each one reads, writes
-// and does to control. fast_decode.cc turns these lines into its tables at compile time.
+// The instructions that compiled code consists of, laid out as the manual's opcode maps are: what each one reads,
+// writes and does to control. fast_decode.cc turns these lines into its tables at compile time.
 // source: SDM vol. 2, appendix "Opcode Map", and the pages of the instructions.
 //
 // An instruction that is not here is no error: Zydis decodes it (decode.cc). Left out, as rare or full of exceptions:
@@ -16,8 +16,8 @@ namespace zs::isa::opcodes {
 
 enum Map : std::uint8_t { One, Of, Of38, Of3A };
 
-/// Columns of an opcode map: the mandatory prefix a line is for. With general registers 66h is the operand size instead,
-/// so that such a line stands in both of the first two columns (Sized).
+/// Columns of an opcode map: the mandatory prefix a line is for. With general registers 66h is the operand size
+/// instead, so that such a line stands in both of the first two columns (Sized).
 enum Columns : std::uint8_t {
   None = 1,
   P66 = 2,

@@ -1,5 +1,5 @@
-// What the engine's two readers of Zydis share: decode.cc, which asks what an instruction is, and accesses.cc, which asks what it
-// does to memory and registers.
+// What the engine's two readers of Zydis share: decode.cc, which asks what an instruction is, and accesses.cc, which
+// asks what it does to memory and registers.
 #pragma once
 
 #include <Zydis/Zydis.h>

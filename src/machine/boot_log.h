@@ -1,9 +1,10 @@
-// What `boot --ds-log` and `boot --trace` write: the Debug Store as it lies in memory each time the PMU asks for an interrupt
-// and at the end; and one line per retired instruction and per control transfer.
+// What `boot --ds-log` and `boot --trace` write: the Debug Store as it lies in memory each time the PMU asks for an
+// interrupt and at the end; and one line per retired instruction and per control transfer.
 //
 //   #12 pmi at 9141 status 0000000000000001        then the Debug Store as arch/records/ds_text.h prints it
 //   I 123 0 9133 l400100/8 s400108/8             instruction: number, CPL, linear address, loads and stores
-//   T 0 9133 0 9135 relative-jump                  transfer: CPL and address before, CPL and address after, kind or cause
+//   T 0 9133 0 9135 relative-jump                  transfer: CPL and address before, CPL and address after, kind or
+//   cause
 #pragma once
 
 #include <cstdint>

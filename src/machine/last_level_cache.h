@@ -1,9 +1,10 @@
-// The caches of the PC's processor as far as LONGEST_LAT_CACHE needs them (event 2EH): one level in front, whose misses are
-// the references, and the last level. Loads and stores are told, with physical addresses, and only while a counter counts one
-// of these events: before, the caches are empty.
-// chosen: 256 KiB and 2 MiB, LRU, for every CPU model: about one core's share of processors that share their last level.
-// Left out: L1, instruction fetches, page walks, time. A miss brings the other line of its 128 bytes too, as the adjacent-line
-// prefetcher does, which is no reference.
+// The caches of the PC's processor as far as LONGEST_LAT_CACHE needs them (event 2EH): one level in front, whose misses
+// are the references, and the last level. Loads and stores are told, with physical addresses, and only while a counter
+// counts one of these events: before, the caches are empty.
+// chosen: 256 KiB and 2 MiB, LRU, for every CPU model: about one core's share of processors that share their last
+// level.
+// Left out: L1, instruction fetches, page walks, time. A miss brings the other line of its 128 bytes too, as the
+// adjacent-line prefetcher does, which is no reference.
 // source: SDM vol. 3B, "Pre-defined Architectural Performance Events", LLC reference and LLC misses.
 #pragma once
 

@@ -3,7 +3,8 @@
 //   A0000H-AFFFFH   VGA graphics memory, RAM here             C0000H-EFFFFH    nothing: ones
 //   B8000H-BFFFFH   VGA text memory, RAM here                 100000H-         RAM
 //   F0000H-FFFFFH   BIOS, read-only
-// Sparse: a page that nobody wrote takes no memory of the host. Nothing outside is ever reached, whatever address is asked.
+// Sparse: a page that nobody wrote takes no memory of the host. Nothing outside is ever reached, whatever address is
+// asked.
 #pragma once
 
 #include <cstddef>

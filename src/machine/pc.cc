@@ -186,8 +186,8 @@ class Pc::Impl : public InterruptSource,
     return std::nullopt;
   }
 
-  /// One by one: whether the processor's state comes again with nothing that could make a difference. Where the BIOS's tick
-  /// comes all the same, loads could: it counts in memory.
+  /// One by one: whether the processor's state comes again with nothing that could make a difference. Where the BIOS's
+  /// tick comes all the same, loads could: it counts in memory.
   std::optional<PcStop> look_for_endless_loop(std::uint64_t instructions) {
     const bool ticks = only_the_bios_ticks();
     if (something_can_interrupt((cpu_->rflags() & kInterruptFlag) != 0) && !ticks) return std::nullopt;

@@ -1,7 +1,7 @@
-// The virtual PC: one interpreted processor with its PMU, local APIC, I/O APIC, 8259 pair, 8254, CMOS, keyboard controller,
-// IDE disk, serial port, screen and BIOS services, on one clock. Boots a disk image or a Multiboot kernel, and runs until the guest has nothing more
-// to do, asks for the end, crashes, or has used its instructions. A run is a function of its input: nothing of the host
-// (time, chance, threads) is in it.
+// The virtual PC: one interpreted processor with its PMU, local APIC, I/O APIC, 8259 pair, 8254, CMOS, keyboard
+// controller, IDE disk, serial port, screen and BIOS services, on one clock. Boots a disk image or a Multiboot kernel,
+// and runs until the guest has nothing more to do, asks for the end, crashes, or has used its instructions. A run is a
+// function of its input: nothing of the host (time, chance, threads) is in it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How fast the virtual PC runs a loop with 24 % branches and 35 % memory accesses: plain, with five live counters, with LBR, and
-// with BTS into a circular buffer. Who waits for these: everyone who boots something.
+// How fast the virtual PC runs a loop with 24 % branches and 35 % memory accesses: plain, with five live counters, with
+// LBR, and with BTS into a circular buffer. Who waits for these: everyone who boots something.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Any bytes as a boot sector of a whole PC, on any CPU model: it ends at the limit at the latest, and nothing outside the
-// guest is touched. The sector first points the Debug Store somewhere and turns recording on, so that records go anywhere too.
+// Any bytes as a boot sector of a whole PC, on any CPU model: it ends at the limit at the latest, and nothing outside
+// the guest is touched. The sector first points the Debug Store somewhere and turns recording on, so that records go
+// anywhere too.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the PC's processor says it is, beyond its PMU: CPUID, and the MSRs that neither the CPU core, the PMU nor the APIC
-// answers. PMU bits come from the CPU model; the rest is one processor: what the interpreter executes, no more.
+// What the PC's processor says it is, beyond its PMU: CPUID, and the MSRs that neither the CPU core, the PMU nor the
+// APIC answers. PMU bits come from the CPU model; the rest is one processor: what the interpreter executes, no more.
 #pragma once
 
 #include <cstdint>

@@ -76,8 +76,9 @@ TEST(Pc, ATimerInterruptsARunningLoopWhereItDoesWhenEveryInstructionIsSeen) {
 
 TEST(Pc, AnApicTimerThatIsStartedInARunningLoopInterruptsIt) {
   // In x2APIC mode; 3000 ticks of the bus clock.
-  // mov ecx,1Bh; rdmsr; or eax,C00h; wrmsr; mov ecx,80Fh; xor edx,edx; mov eax,1FFh; wrmsr; mov ecx,83Eh; mov eax,0Bh; wrmsr;
-  // mov ecx,832h; mov eax,40h; wrmsr; mov word [100h],7C80h; mov word [102h],0; sti; mov ecx,838h; mov eax,3000; wrmsr;
+  // mov ecx,1Bh; rdmsr; or eax,C00h; wrmsr; mov ecx,80Fh; xor edx,edx; mov eax,1FFh; wrmsr; mov ecx,83Eh; mov eax,0Bh;
+  // wrmsr; mov ecx,832h; mov eax,40h; wrmsr; mov word [100h],7C80h; mov word [102h],0; sti; mov ecx,838h; mov eax,3000;
+  // wrmsr;
   // again: nop; jmp again                                                                           at 7C80h: cli; hlt
   for (const bool traced : {false, true}) {
     PcConfig config;

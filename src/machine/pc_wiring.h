@@ -1,5 +1,5 @@
-// Small adapters between the parts of the PC: what the PMU asks of the processor, and interrupt lines on their way through
-// the 8259 pair to the local APIC.
+// Small adapters between the parts of the PC: what the PMU asks of the processor, and interrupt lines on their way
+// through the 8259 pair to the local APIC.
 #pragma once
 
 #include <algorithm>

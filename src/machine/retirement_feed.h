@@ -1,6 +1,6 @@
-// What retires goes from the CPU to the PMU and to the clock through here. The two ways of the PMU decide how much the CPU has
-// to say: while no counter can overflow soon, instructions are only tallied; close to an overflow, with PEBS armed, or while
-// someone traces, they come one by one. Both give identical results.
+// What retires goes from the CPU to the PMU and to the clock through here. The two ways of the PMU decide how much the
+// CPU has to say: while no counter can overflow soon, instructions are only tallied; close to an overflow, with PEBS
+// armed, or while someone traces, they come one by one. Both give identical results.
 #pragma once
 
 #include <cstdint>

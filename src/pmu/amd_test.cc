@@ -1,5 +1,5 @@
-// The PMU as AMD's processors have it: PerfMonV2. Counters and selects at their own addresses, no fixed counters, writes that
-// never fault.
+// The PMU as AMD's processors have it: PerfMonV2. Counters and selects at their own addresses, no fixed counters,
+// writes that never fault.
 // source: APM vol. 2, "Performance Monitoring Counters"; PPR of family 19H model 61H.
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-// Branch trace store: what is stored, where, when it interrupts. The vectors are measured on a Westmere Core i5; rows of
-// threshold against maximum are numbered as docs of that measurement number them.
+// Branch trace store: what is stored, where, when it interrupts. The vectors are measured on a Westmere Core i5; rows
+// of threshold against maximum are numbered as docs of that measurement number them.
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -119,8 +119,8 @@ TEST(Bts, InterruptsAgainAfterSoftwareRewound) {
   EXPECT_THAT(stored(t, 4), ElementsAre(5, 6, 7, 4));
 }
 
-// The counter's interrupt and the Debug Store's at the same address: seven jumps, the delivery, the handler's first jump,
-// its IRET. The WRMSR that enables the counter is the first of the eight instructions it counts.
+// The counter's interrupt and the Debug Store's at the same address: seven jumps, the delivery, the handler's first
+// jump, its IRET. The WRMSR that enables the counter is the first of the eight instructions it counts.
 TEST(Bts, FillsUpDuringTheHandlerOfTheCounterInterrupt) {
   TestPmu t{"westmere"};
   t.set_up_bts(10, 10);

@@ -8,8 +8,8 @@
 // triggers at the next retirement. source: SDM vol. 3B, "PEBS Record Format" of Nehalem: "an overflow condition in the
 // counter will arm PEBS"; "Precise Distribution of Instructions Retired (PDIR)"; Goldmont on non-precise events.
 //
-// CMASK, INV and E compare events per cycle. Here one retirement is one cycle: there is no finer clock yet. Where the table has
-// a row for the encoding with them, a core model has done the comparing and the row is counted as it is.
+// CMASK, INV and E compare events per cycle. Here one retirement is one cycle: there is no finer clock yet. Where the
+// table has a row for the encoding with them, a core model has done the comparing and the row is counted as it is.
 // ANY is taken and changes nothing: the other hyper-thread sleeps.
 #pragma once
 
@@ -78,8 +78,8 @@ class Counters {
   void overflow_by_software(arch::CounterSet counters);
   /// Whether PEBS records the overflowing instruction of this counter, named by its bit.
   bool records_the_overflow(unsigned counter) const { return at_overflow_.has(counter); }
-  /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if none
-  /// of their events has one.
+  /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if
+  /// none of their events has one.
   std::uint64_t address(arch::CounterSet counters, const arch::Retired& retired) const {
     const arch::CounterSet unprepared{facility_stores_.bits & ~precise_stores_.bits};
     const arch::CounterSet addressed{(counters & with_address_).bits & ~unprepared.bits};
@@ -87,8 +87,8 @@ class Counters {
     return addressed.subset_of(of_stores_) && retired.store_address != 0 ? retired.store_address : retired.data_address;
   }
 
-  /// What the data-source word of a record for these counters describes: for load latency the load, whatever else is among
-  /// them; a store if only events of stores are; else nothing.
+  /// What the data-source word of a record for these counters describes: for load latency the load, whatever else is
+  /// among them; a store if only events of stores are; else nothing.
   arch::SourceWord source_word(arch::CounterSet counters) const;
 
   // What retires: the meaning of these is pmu.h's.
@@ -97,8 +97,8 @@ class Counters {
   std::optional<std::size_t> lane_of(unsigned counter, Ring ring);
   std::uint64_t headroom(std::size_t lane, Ring ring);
   void count(std::size_t lane, std::uint64_t events, Ring ring);
-  /// The one counter, named by its bit, that overflows with the event after headroom(), and how many events more the others of
-  /// the lane have room for; nothing where any instruction may matter to some counter beside its lane.
+  /// The one counter, named by its bit, that overflows with the event after headroom(), and how many events more the
+  /// others of the lane have room for; nothing where any instruction may matter to some counter beside its lane.
   struct Nearest {
     unsigned counter = 0;
     std::uint64_t others_room = 0;

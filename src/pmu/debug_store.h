@@ -1,6 +1,6 @@
-// The Debug Store: puts BTS and PEBS records into the buffers that the management area describes, and reads reload values
-// from it. Every access is a linear one and may fault; then nothing was stored, the index did not move, and the fault is
-// kept for the processor to deliver.
+// The Debug Store: puts BTS and PEBS records into the buffers that the management area describes, and reads reload
+// values from it. Every access is a linear one and may fault; then nothing was stored, the index did not move, and the
+// fault is kept for the processor to deliver.
 //
 // A PEBS store fits if it ends at or before the absolute maximum; one that does not is dropped without a sign, as the
 // manual says of a full buffer. The index is never set back: that is software's.
@@ -9,9 +9,10 @@
 //   1. if next <= maximum: store, and index = next; else store nothing
 //   2. if next >= threshold: the interrupt, whatever BTINT says and also when nothing was stored
 //   3. if BTINT = 0 and the next record would not fit: index = base
-// source: SDM vol. 3B, "DS Save Area", "BTS Buffer", "Processor Event-Based Sampling". Rule 2 is measured: a threshold at or
-// below the maximum interrupts with BTINT = 0 too; one record above the maximum it interrupts again and again, two above
-// never. The manual's maximum is "a multiple of the record size plus 1", drivers' is without the 1: rule 3 takes both.
+// source: SDM vol. 3B, "DS Save Area", "BTS Buffer", "Processor Event-Based Sampling". Rule 2 is measured: a threshold
+// at or below the maximum interrupts with BTINT = 0 too; one record above the maximum it interrupts again and again,
+// two above never. The manual's maximum is "a multiple of the record size plus 1", drivers' is without the 1: rule 3
+// takes both.
 #pragma once
 
 #include <cstdint>

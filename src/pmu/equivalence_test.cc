@@ -1,6 +1,6 @@
 // count() and retire() must be two ways to say the same: a random program is retired instruction by instruction in one
-// Pmu, and in another as an engine does it, in bulk as far as headroom() allows, and with the instruction that overflows where
-// only_adds() says so. Registers and memory must not differ.
+// Pmu, and in another as an engine does it, in bulk as far as headroom() allows, and with the instruction that
+// overflows where only_adds() says so. Registers and memory must not differ.
 // Software interferes as a driver would: it rewinds at PMIs, reprograms counters, stops and restarts them.
 #include <gtest/gtest.h>
 

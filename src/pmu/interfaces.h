@@ -7,8 +7,8 @@
 
 namespace zs::pmu {
 
-/// Linear memory as the Debug Store mechanism reaches it: with the rights of CPL 0, at any alignment, across pages. In a
-/// machine these are accesses of the processor: they set A and D bits and go through paging.
+/// Linear memory as the Debug Store mechanism reaches it: with the rights of CPL 0, at any alignment, across pages. In
+/// a machine these are accesses of the processor: they set A and D bits and go through paging.
 class LinearMemory {
  public:
   virtual ~LinearMemory() = default;

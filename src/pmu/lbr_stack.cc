@@ -1,6 +1,6 @@
-// In call-stack mode a return flushes the newest entry "from the on-chip registers in a last-in first-out (LIFO) manner"
-// (SDM vol. 3B, call stack profiling of Haswell). Flushed entries read 0 here, so a reader that stops at the first
-// empty one has seen every call that is still open.
+// In call-stack mode a return flushes the newest entry "from the on-chip registers in a last-in first-out (LIFO)
+// manner" (SDM vol. 3B, call stack profiling of Haswell). Flushed entries read 0 here, so a reader that stops at the
+// first empty one has seen every call that is still open.
 #include "pmu/lbr_stack.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The last-branch-record registers: a ring of the most recent taken branches, filtered by kind and by the ring they end
-// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Three kinds of registers
-// (arch/cpu_model.h) show the same ring: with a top-of-stack index, or the newest record first.
+// in. In call-stack mode calls push and returns pop, so it holds the calls that have not returned. Three kinds of
+// registers (arch/cpu_model.h) show the same ring: with a top-of-stack index, or the newest record first.
 // Also the last-exception record: the newest record at the time of the last exception or interrupt.
 // source: SDM vol. 3B, "LBR Stack", "Filtering of Last Branch Records", call stack profiling of Haswell; "Architectural
 // Last Branch Records".

@@ -1,6 +1,6 @@
 // Lays out one PEBS record as a processor of the given shape writes it.
-// What no core model has said is written as hardware writes what it does not know: data source 0 and latency 0. There are
-// no transactions, so their fields are 0.
+// What no core model has said is written as hardware writes what it does not know: data source 0 and latency 0. There
+// are no transactions, so their fields are 0.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
-// MSR_PERF_METRICS: what became of the issue slots that FIXED_CTR3 counts, as shares of 255. A core model tells of slots
-// (Pmu::advance, Pmu::issue); without one nothing is ever added, and the register keeps what software wrote.
+// MSR_PERF_METRICS: what became of the issue slots that FIXED_CTR3 counts, as shares of 255. A core model tells of
+// slots (Pmu::advance, Pmu::issue); without one nothing is ever added, and the register keeps what software wrote.
 //
-// Software sets FIXED_CTR3 and this register to 0 together, or to a pair that it has read together: a write therefore stands for that
-// share of the slots that FIXED_CTR3 holds at that moment. source: SDM vol. 3B, Ice Lake's "Performance Metrics".
-// chosen: shares are rounded to the nearest; the hidden sums are as wide as the fixed counters, and bit 48 of
+// Software sets FIXED_CTR3 and this register to 0 together, or to a pair that it has read together: a write therefore
+// stands for that share of the slots that FIXED_CTR3 holds at that moment. source: SDM vol. 3B, Ice Lake's "Performance
+// Metrics". chosen: shares are rounded to the nearest; the hidden sums are as wide as the fixed counters, and bit 48 of
 // IA32_PERF_GLOBAL_STATUS is set when one wraps.
 #pragma once
 

@@ -1,15 +1,16 @@
 // The registers' addresses, what transfers of control are recorded, and what follows from an instruction that made a
 // counter wrap: PEBS record, reload, status, BTS record, freeze, PMI, in this order.
-//   * A PEBS counter with INT set asks for its overflow PMI after the record, when its status bit may already be clear; a
-//     threshold PMI of the same record goes first, and several counters that overflow together ask once.
+//   * A PEBS counter with INT set asks for its overflow PMI after the record, when its status bit may already be clear;
+//     a threshold PMI of the same record goes first, and several counters that overflow together ask once.
 //     source: SDM vol. 3B, "Performance Counter Prioritization" in the Nehalem part.
 //   * A record that finds no room is skipped entirely: no reload, no status bit cleared, OvfBuf left alone. source: the
 //     Sandy Bridge part on bounds checks. That the counter is disarmed by it is our choice; the manual is silent.
 //   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.
 //   * BTS_OFF_OS and BTS_OFF_USR judge the ring that the branch ends in: measured; the manual does not say.
-//   * #DB clears LBR and BTF. The Debug Store is off in SMM and after a machine check. INIT clears DEBUGCTL and PEBS_ENABLE
-//     and keeps the rest. source: SDM vol. 3B, "Monitoring Branches, Exceptions, and Interrupts", "DS Save Area"; which
-//     registers "clears the recording mechanism" means, and that a write of the enable ends a machine check's stop, is ours.
+//   * #DB clears LBR and BTF. The Debug Store is off in SMM and after a machine check. INIT clears DEBUGCTL and
+//     PEBS_ENABLE and keeps the rest. source: SDM vol. 3B, "Monitoring Branches, Exceptions, and Interrupts", "DS Save
+//     Area"; which registers "clears the recording mechanism" means, and that a write of the enable ends a machine
+//     check's stop, is ours.
 #include "pmu/pmu.h"
 
 #include <algorithm>
@@ -292,7 +293,8 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
   return true;
 }
 
-// ECX[30] chooses the fixed counters, ECX[29] the metrics, the rest is the index. The fast form (ECX[31]) is NetBurst's.
+// ECX[30] chooses the fixed counters, ECX[29] the metrics, the rest is the index. The fast form (ECX[31]) is
+// NetBurst's.
 bool Pmu::Impl::rdpmc(std::uint32_t ecx, std::uint64_t& value) const {
   constexpr std::uint32_t kFast = 1U << 31, kFixed = 1U << 30, kMetrics = 1U << 29;
   if ((ecx & kFast) != 0) return false;
@@ -324,7 +326,8 @@ void Pmu::Impl::set_debugctl(DebugCtl value) {
   choose_branches();
 }
 
-/// With PEBS baseline bit 32 on are the fixed counters'; before, the load-latency enables. There a counter needs both bits.
+/// With PEBS baseline bit 32 on are the fixed counters'; before, the load-latency enables. There a counter needs both
+/// bits.
 void Pmu::Impl::set_pebs_enable(std::uint64_t value) {
   pebs_enable_ = value;
   pebs_stopped_ = false;
@@ -441,7 +444,8 @@ void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, c
   if (overflow_pmi != 0) request_pmi();
 }
 
-// What record() asks for and writes must be the same later: so no branches, whose records lie between, and no vector registers.
+// What record() asks for and writes must be the same later: so no branches, whose records lie between, and no vector
+// registers.
 Pmu::Repeating Pmu::Impl::repeating(std::size_t lane, Ring ring) {
   if (records_branches() || in_smm_ || pebs_stopped_ || vector_registers_ != nullptr) return {};
   const auto nearest = counters_.nearest(lane, ring);

@@ -1,10 +1,10 @@
-// One logical processor's performance-monitoring unit, exact to the register: software sees MSRs, a Debug Store area and
-// a PMI; the processor around it reports what retired. Two ways to report, with identical results:
+// One logical processor's performance-monitoring unit, exact to the register: software sees MSRs, a Debug Store area
+// and a PMI; the processor around it reports what retired. Two ways to report, with identical results:
 //   count()   many events at once, as long as headroom() allows: nothing observable but counter values changes
 //   retire()  one instruction with its registers: overflow, PEBS arming and records, BTS, PMI happen here
 //
-// A processor that has more than user code (a machine) also reports transfers that no instruction made, its mode, time, and
-// SMM, #MC, INIT and RESET; one that has not (an engine) never calls those, and stays at CPL 3 in 64-bit mode.
+// A processor that has more than user code (a machine) also reports transfers that no instruction made, its mode, time,
+// and SMM, #MC, INIT and RESET; one that has not (an engine) never calls those, and stays at CPL 3 in 64-bit mode.
 #pragma once
 
 #include <array>
@@ -58,8 +58,8 @@ struct Elapsed {
   std::uint64_t slots = 0;      // issue slots; 0 without a core model
 };
 
-/// What became of issue slots, in the order of MSR_PERF_METRICS: retiring, bad speculation, front end, back end, then parts of
-/// these: heavy operations, branch mispredicts, fetch latency, memory.
+/// What became of issue slots, in the order of MSR_PERF_METRICS: retiring, bad speculation, front end, back end, then
+/// parts of these: heavy operations, branch mispredicts, fetch latency, memory.
 using IssuedSlots = std::array<std::uint64_t, 8>;
 
 class Pmu {
@@ -72,8 +72,8 @@ class Pmu {
   Pmu(const Pmu&) = delete;
   Pmu& operator=(const Pmu&) = delete;
 
-  /// RDMSR, WRMSR, RDPMC as CPL 0 executes them. returns false where the processor raises #GP(0), and for an MSR that is
-  /// not the PMU's; is_pmu_msr() of arch/msr_map.h tells these apart.
+  /// RDMSR, WRMSR, RDPMC as CPL 0 executes them. returns false where the processor raises #GP(0), and for an MSR that
+  /// is not the PMU's; is_pmu_msr() of arch/msr_map.h tells these apart.
   bool rdmsr(std::uint32_t msr, std::uint64_t& value) const;
   bool wrmsr(std::uint32_t msr, std::uint64_t value);
   bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
@@ -89,12 +89,13 @@ class Pmu {
   /// The lane that `counter` counts, if all that it does is to add its events.
   std::optional<std::size_t> lane_of(unsigned counter, Ring ring = Ring::User) const;
 
-  /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set). Which
-  /// loads are tagged, and how long they take, the core model knows that feeds this.
+  /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set).
+  /// Which loads are tagged, and how long they take, the core model knows that feeds this.
   std::uint64_t latency_threshold() const;
 
   /// How many events of `lane` may be passed to count() before something other than a counter value would
-  /// change (an overflow, a PEBS record of an armed counter). 0: the next instruction with such an event needs retire().
+  /// change (an overflow, a PEBS record of an armed counter). 0: the next instruction with such an event needs
+  /// retire().
   /// A counter at 0 leaves room for 2^48 - 1. Always 0 for a lane with a counter that uses CMASK or E.
   /// Counting in one ring uses up room of the other where a counter counts in both: ask again after a ring change.
   std::uint64_t headroom(std::size_t lane, Ring ring = Ring::User) const;
@@ -102,9 +103,10 @@ class Pmu {
   /// Of every lane, at the beginning of `room`. returns how many there are
   std::size_t headrooms(std::span<std::uint64_t> room, Ring ring = Ring::User) const;
 
-  /// Overflows of `lane` that do nothing but write a PEBS record and reload the counter: no interrupt, nothing else that shows.
-  /// `events` lie between two of them. `times`: so many from the next one on, which is the event after headroom(), may be
-  /// given to retire() some time later, all in their order, before anybody looks; 0 where the next one may do more.
+  /// Overflows of `lane` that do nothing but write a PEBS record and reload the counter: no interrupt, nothing else
+  /// that shows. `events` lie between two of them. `times`: so many from the next one on, which is the event after
+  /// headroom(), may be given to retire() some time later, all in their order, before anybody looks; 0 where the next
+  /// one may do more.
   struct Repeating {
     std::uint64_t events = 0, times = 0;
   };
@@ -113,15 +115,15 @@ class Pmu {
   /// Adds `events` occurrences. CHECKs events <= headroom(lane, ring).
   void count(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
 
-  /// The same without a limit, for events of the nature of time, which belong to no instruction: counters wrap and request PMIs as
-  /// those of advance() do.
+  /// The same without a limit, for events of the nature of time, which belong to no instruction: counters wrap and
+  /// request PMIs as those of advance() do.
   void pass(std::size_t lane, std::uint64_t events, Ring ring = Ring::User);
 
-  /// Whether what retires does nothing but advance counters and request PMIs: then what it needs to be told of an instruction is how
-  /// often it has each lane's event, and that may come in one sum with what retired before.
+  /// Whether what retires does nothing but advance counters and request PMIs: then what it needs to be told of an
+  /// instruction is how often it has each lane's event, and that may come in one sum with what retired before.
   bool only_adds(Ring ring = Ring::User) const;
-  /// Adds such a sum, by lane, which `events` begins with: of instructions of which the last may make counters overflow, none
-  /// before it. CHECKs only_adds(). returns how many lanes there are
+  /// Adds such a sum, by lane, which `events` begins with: of instructions of which the last may make counters
+  /// overflow, none before it. CHECKs only_adds(). returns how many lanes there are
   std::size_t pass(std::span<const std::uint64_t> events, Ring ring = Ring::User);
 
   /// One instruction retired; `after` is the state after it (ip = next instruction). Order, SDM: LBR, counters, PEBS
@@ -129,7 +131,8 @@ class Pmu {
   /// unless Retired::transfer_entered says that enter_branch() has been called for it.
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
 
-  /// Whether taken branches must be reported (LBR or BTS on); enter_branch() reports one that retired in bulk, in order.
+  /// Whether taken branches must be reported (LBR or BTS on); enter_branch() reports one that retired in bulk, in
+  /// order.
   /// Interrupts and exceptions are reported through enter_branch() always, before their handler runs: that is how
   /// last-exception records come about.
   /// With BTS on, enter_branch() may write to memory, request a PMI and fault.
@@ -139,17 +142,19 @@ class Pmu {
   /// What of these branches is kept, in the terms of MSR_LBR_SELECT whatever the model has; 0: everything.
   arch::LbrSelect branch_filter() const;
 
-  /// Whether PEBS on this counter, as it is programmed, records the instruction that overflows it; others record the next
-  /// event after that.
+  /// Whether PEBS on this counter, as it is programmed, records the instruction that overflows it; others record the
+  /// next event after that.
   bool records_the_overflow(unsigned counter) const;
 
-  /// Whether instructions must come one by one although headroom() says otherwise: the next one is to be recorded, whatever
-  /// it is; or reporting a branch before it is counted would show, because a BTS interrupt may come and freeze counters.
+  /// Whether instructions must come one by one although headroom() says otherwise: the next one is to be recorded,
+  /// whatever it is; or reporting a branch before it is counted would show, because a BTS interrupt may come and freeze
+  /// counters.
   /// Changes with advance(), too.
   bool needs_each() const;
 
-  /// The first Debug Store access that memory refused since this was last asked. What the record was for is lost: nothing
-  /// was stored and the index did not move. A machine delivers the page fault after the instruction that it belongs to.
+  /// The first Debug Store access that memory refused since this was last asked. What the record was for is lost:
+  /// nothing was stored and the index did not move. A machine delivers the page fault after the instruction that it
+  /// belongs to.
   std::optional<DsFault> take_ds_fault();
 
   /// Counters of cycles, in the ring that was running. Any amount: they wrap and request PMIs like others, except that
@@ -158,15 +163,17 @@ class Pmu {
   void advance(const Elapsed& elapsed, Ring ring = Ring::User);
   Elapsed time_headroom(Ring ring = Ring::User) const;
 
-  /// Whether PEBS is enabled for a counter of time. Such a counter is loaded anew when it wraps, with what has passed since, and its record
-  /// is of what retires next:
+  /// Whether PEBS is enabled for a counter of time. Such a counter is loaded anew when it wraps, with what has passed
+  /// since, and its record is of what retires next:
   bool records_time(Ring ring = Ring::User) const;
-  /// unless it is told, while record_is_due(), that retirement waited for the instruction at `ip` when it wrapped. Then it is of that one,
-  /// when it retires again; of whichever is next if it does not among so many instructions. 0: of what is next.
+  /// unless it is told, while record_is_due(), that retirement waited for the instruction at `ip` when it wrapped. Then
+  /// it is of that one, when it retires again; of whichever is next if it does not among so many instructions. 0: of
+  /// what is next.
   void await(std::uint64_t ip, std::uint32_t instructions);
   bool record_is_due() const;
 
-  /// What became of the slots of the advance() before. Kept while IA32_PERF_GLOBAL_CTRL[48] and FIXED_CTR3 count in that ring.
+  /// What became of the slots of the advance() before. Kept while IA32_PERF_GLOBAL_CTRL[48] and FIXED_CTR3 count in
+  /// that ring.
   void issue(const IssuedSlots& issued, Ring ring = Ring::User);
 
   // The processor around it.

@@ -1,6 +1,6 @@
-// Any sequence of register accesses, retirements, transfers, time, modes, SMM, machine checks and resets, with a Debug Store
-// area full of anything, on any model with any quirks: no CHECK fails, no store leaves the memory that is there, and what a
-// register gave is what it takes back.
+// Any sequence of register accesses, retirements, transfers, time, modes, SMM, machine checks and resets, with a Debug
+// Store area full of anything, on any model with any quirks: no CHECK fails, no store leaves the memory that is there,
+// and what a register gave is what it takes back.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

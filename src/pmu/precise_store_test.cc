@@ -1,5 +1,6 @@
-// The precise-store facility of Sandy Bridge and Ivy Bridge: MEM_TRANS_RETIRED.PRECISE_STORE on PMC3 with PEBS_ENABLE[3] and [63].
-// source: SDM vol. 3B, "Precise Store Facility" of Sandy Bridge; table "Layout of Precise Store Information In PEBS Record".
+// The precise-store facility of Sandy Bridge and Ivy Bridge: MEM_TRANS_RETIRED.PRECISE_STORE on PMC3 with
+// PEBS_ENABLE[3] and [63]. source: SDM vol. 3B, "Precise Store Facility" of Sandy Bridge; table "Layout of Precise
+// Store Information In PEBS Record".
 #include <gtest/gtest.h>
 
 #include "arch/records/pebs_decode.h"

@@ -3,8 +3,8 @@
 //
 // Weights are periods: a sample stands for as many events as its period says. With `children`, a function also gets
 // what its callees got, once per sample however often it stands in the chain. In branch mode the items are the entries
-// of branch stacks, each of weight 1. In memory mode a sample's weight is the latency of its access, 1 where that is unknown,
-// times its period: with -F the first samples stand for fewer accesses than the later ones.
+// of branch stacks, each of weight 1. In memory mode a sample's weight is the latency of its access, 1 where that is
+// unknown, times its period: with -F the first samples stand for fewer accesses than the later ones.
 #pragma once
 
 #include <compare>

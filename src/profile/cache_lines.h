@@ -1,5 +1,5 @@
-// Samples of loads and stores by cache line, and within a line by place and instruction: what `perf c2c report` counts. A load that found
-// its line modified in another core (HITM) tells of a line that threads fight over.
+// Samples of loads and stores by cache line, and within a line by place and instruction: what `perf c2c report` counts.
+// A load that found its line modified in another core (HITM) tells of a line that threads fight over.
 // source: Linux 6.1, tools/perf/util/mem-events.c, c2c_decode_stats(), which this counts like.
 #pragma once
 

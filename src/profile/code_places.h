@@ -1,5 +1,5 @@
-// Places in a program's code by what people call them: a function, a line of source, an address as objdump shows it. What
-// comes back are offsets in the file, which hold wherever it is mapped.
+// Places in a program's code by what people call them: a function, a line of source, an address as objdump shows it.
+// What comes back are offsets in the file, which hold wherever it is mapped.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 namespace zs::profile {
 
-/// Entries of the functions called `name`: the symbol, or a demangled name with or without its parameters and what it is in.
+/// Entries of the functions called `name`: the symbol, or a demangled name with or without its parameters and what it
+/// is in.
 /// There may be several.
 /// returns an error that names the nearest ones if there is none
 Result<std::vector<std::uint64_t>> find_function(ElfImage& image, const std::string& name);
 
-/// The code of one line: where control comes into it, and where that goes on to another line of the same function. What the
-/// compiler inlined into the line belongs to it.
+/// The code of one line: where control comes into it, and where that goes on to another line of the same function. What
+/// the compiler inlined into the line belongs to it.
 struct LinePlaces {
   std::vector<std::uint64_t> begins, ends;
 };

@@ -1,8 +1,9 @@
-// What a data address belongs to, as a person calls it: a variable, a thread's stack, the heap, a mapped file, a piece of
-// anonymous memory.
+// What a data address belongs to, as a person calls it: a variable, a thread's stack, the heap, a mapped file, a piece
+// of anonymous memory.
 //
-// Zero-initialised variables lie in anonymous memory behind the file's last segment; they are named through where their image
-// was loaded. A thread's stack is the mapping that its stack pointer was seen in, so samples that have registers name it.
+// Zero-initialised variables lie in anonymous memory behind the file's last segment; they are named through where their
+// image was loaded. A thread's stack is the mapping that its stack pointer was seen in, so samples that have registers
+// name it.
 // Data mappings must be recorded (-d); without them everything that no code mapping holds is unknown.
 #pragma once
 
@@ -36,8 +37,8 @@ class DataObjects {
   /// Learns from a sample where its thread's stack is. Best told all samples of a recording before the first question.
   void learn(const session::Sample& sample);
 
-  /// What the sample's address belongs to. Valid as long as this; the same object, the same pointer. Blocks of the heap are one
-  /// object for each site that asked for them, whose name tells of those that were asked about so far.
+  /// What the sample's address belongs to. Valid as long as this; the same object, the same pointer. Blocks of the heap
+  /// are one object for each site that asked for them, whose name tells of those that were asked about so far.
   const DataObject* of(const session::Sample& sample);
 
   /// "heap: build+0x3a (table.cc:42)": who asked for the block.

@@ -1,5 +1,5 @@
-// What the debug information of an image says of its data: variables that have an address of their own, their types, and which member of a
-// type lies where.
+// What the debug information of an image says of its data: variables that have an address of their own, their types,
+// and which member of a type lies where.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,15 @@ class DataTypes {
   /// The variable that holds the address, or null.
   const Variable* variable_at(ImageAddress address);
 
-  /// What a pointer points to that lies in a general register (as instructions encode it) before the instruction at `pc`; 0: unknown.
+  /// What a pointer points to that lies in a general register (as instructions encode it) before the instruction at
+  /// `pc`; 0: unknown.
   Type pointee_at(ImageAddress pc, unsigned general_register);
 
   /// "struct pair", "int[8]", "unsigned long".
   std::string name_of(Type type);
   std::uint64_t size_of(Type type);
-  /// The innermost part of a value of the type that holds its byte at `offset`. Where members of a union lie over each other it is the
-  /// union; where no member is, in the padding of a struct, it is the hole.
+  /// The innermost part of a value of the type that holds its byte at `offset`. Where members of a union lie over each
+  /// other it is the union; where no member is, in the padding of a struct, it is the hole.
   Member member_at(Type type, std::uint64_t offset);
 
  private:

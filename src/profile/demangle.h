@@ -1,5 +1,6 @@
-// Names as people wrote them. C++ as perf shows it: demangled, without parameters, return type and clone suffix. Rust (both
-// manglings) without its hash, D in full. Go does not mangle; Swift stays as it is: no library of Debian's reads it.
+// Names as people wrote them. C++ as perf shows it: demangled, without parameters, return type and clone suffix. Rust
+// (both manglings) without its hash, D in full. Go does not mangle; Swift stays as it is: no library of Debian's reads
+// it.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,8 @@ struct Segment {
   bool executable;
 };
 
-/// A separate debug file: where libdw looks (beside the file, /usr/lib/debug, debuginfod if DEBUGINFOD_URLS is set), then in
-/// perf's cache by build-id.
+/// A separate debug file: where libdw looks (beside the file, /usr/lib/debug, debuginfod if DEBUGINFOD_URLS is set),
+/// then in perf's cache by build-id.
 int find_debuginfo(Dwfl_Module* module, void** userdata, const char* name, Dwarf_Addr base, const char* file,
                    const char* link, GElf_Word checksum, char** found) {
   int fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, checksum, found);
@@ -262,7 +262,8 @@ void ElfImage::Impl::add_plt_names() {
   }
 }
 
-/// The units by the ranges that they tell themselves: clang and Go write no .debug_aranges, which is all that libdw asks.
+/// The units by the ranges that they tell themselves: clang and Go write no .debug_aranges, which is all that libdw
+/// asks.
 void ElfImage::Impl::read_unit_ranges() {
   unit_ranges_read_ = true;
   for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &unit_bias_)) != nullptr;) {

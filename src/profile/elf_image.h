@@ -1,7 +1,7 @@
 // One ELF file, as far as reports need it: symbols, source lines, inlined functions, code bytes. Everything comes from
 // libdw, which also finds what was split off: a separate debug file by build-id or .gnu_debuglink (/usr/lib/debug),
-// its dwz supplement, the mini symbol table of .gnu_debugdata, files of split DWARF (.dwo). A stripped file gives its dynamic symbols, and PLT
-// entries the names of what they jump to ("memcpy@plt").
+// its dwz supplement, the mini symbol table of .gnu_debugdata, files of split DWARF (.dwo). A stripped file gives its
+// dynamic symbols, and PLT entries the names of what they jump to ("memcpy@plt").
 #pragma once
 
 #include <cstddef>
@@ -53,19 +53,21 @@ class ElfImage {
 
   const SymbolTable& symbols();  // read at the first call
   std::optional<SourceLine> line_of(ImageAddress address);
-  /// Every row of the line tables that begins a statement: where its code starts, and its file and line as the compiler wrote
-  /// them. In the tables' order.
+  /// Every row of the line tables that begins a statement: where its code starts, and its file and line as the compiler
+  /// wrote them. In the tables' order.
   using LineVisitor = std::function<void(ImageAddress start, std::string_view file, int line)>;
   void each_line(const LineVisitor& visit);
   /// Innermost first, the function that was compiled as such last; empty where nothing is inlined.
   std::vector<InlineFrame> inlines_of(ImageAddress address);
-  /// For who reads more of its debug information: libdw's module, whose addresses are image addresses plus `bias`. It lives as long as this.
+  /// For who reads more of its debug information: libdw's module, whose addresses are image addresses plus `bias`. It
+  /// lives as long as this.
   struct DebugModule {
     Dwfl_Module* module = nullptr;
     std::uint64_t bias = 0;
   };
   DebugModule debug_module();
-  /// Likewise: libdw's compilation unit (a Dwarf_Die) of an address, or null. bias: what addresses in the unit are less than the module's
+  /// Likewise: libdw's compilation unit (a Dwarf_Die) of an address, or null. bias: what addresses in the unit are less
+  /// than the module's
   void* debug_unit(ImageAddress address, std::uint64_t& bias);
   /// A file of split DWARF that inlines_of() wanted and did not find; "" if there is none.
   const std::string& missing_split() const;

@@ -1,4 +1,5 @@
-// How an event of a recording is described to the kernel, and in the file: what its samples hold, and in which rings it counts.
+// How an event of a recording is described to the kernel, and in the file: what its samples hold, and in which rings it
+// counts.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The bytes of a file that somebody sent: a file (mapped), a pipe or standard input ("-", read to its end); packed by gzip, xz or
-// zstd, they are unpacked in memory. What is packed is told by its first bytes, not by its name.
+// The bytes of a file that somebody sent: a file (mapped), a pipe or standard input ("-", read to its end); packed by
+// gzip, xz or zstd, they are unpacked in memory. What is packed is told by its first bytes, not by its name.
 #pragma once
 
 #include <cstdint>

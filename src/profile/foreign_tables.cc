@@ -179,8 +179,8 @@ bool is_value(std::string_view field) {
   return number(field).has_value() || (field.starts_with('<') && field.ends_with('>'));
 }
 
-/// The separator and the column of the count, if the line is one of perf's: "TIME,COUNT,UNIT,EVENT,...", a name of a thread or
-/// processors perhaps before the count (and then how many processors there were).
+/// The separator and the column of the count, if the line is one of perf's: "TIME,COUNT,UNIT,EVENT,...", a name of a
+/// thread or processors perhaps before the count (and then how many processors there were).
 struct PerfShape {
   char separator = ',';
   std::size_t count = 1;

@@ -1,7 +1,9 @@
-// Tables that others write, as windows to plot: `perf stat -I MS -x SEP`, our own and HPCTool's seven columns (hpctool-csv), and any
-// CSV with a header and numbers. What they do not say (a class, a thread) is not made up: it is "not told", or left empty.
+// Tables that others write, as windows to plot: `perf stat -I MS -x SEP`, our own and HPCTool's seven columns
+// (hpctool-csv), and any CSV with a header and numbers. What they do not say (a class, a thread) is not made up: it is
+// "not told", or left empty.
 //
-// The places of windows are instructions wherever they are counted; else time; else the table's rows (WindowTable::places).
+// The places of windows are instructions wherever they are counted; else time; else the table's rows
+// (WindowTable::places).
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// One recording in every form that people send: as it was written, with compressed records of both types, in the pipe format, packed.
+// One recording in every form that people send: as it was written, with compressed records of both types, in the pipe
+// format, packed.
 // Each reads as the first does, and each is cut at every record.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,9 +1,11 @@
 // Reads perf.data files: ours, and those that perf itself wrote with the same kinds of record.
 //
 // Nothing in a file is trusted: open() walks all of it once and checks every length, count, offset and id, so what
-// comes later cannot fail. A file that is cut or damaged is an Error that names the place; with PerfDataOptions::truncated
-// everything before that place is read. Where bytes had to be unpacked, places are those in the unpacked bytes.
-// Read too: the pipe format (`perf record -o -`), compressed records (`perf record -z`), files packed by gzip, xz or zstd.
+// comes later cannot fail. A file that is cut or damaged is an Error that names the place; with
+// PerfDataOptions::truncated everything before that place is read. Where bytes had to be unpacked, places are those in
+// the unpacked bytes.
+// Read too: the pipe format (`perf record -o -`), compressed records (`perf record -z`), files packed by gzip, xz or
+// zstd.
 // Not read: files of big-endian machines and of perf's first format. Auxiliary traces and records of unknown types are
 // passed over, and remarks() says so.
 #pragma once

@@ -1,5 +1,6 @@
-// The reader on anything, unpacked if it is packed: every input is read whole and, where it is damaged, up to the damage; what was accepted is
-// then iterated in both orders and followed by address spaces, which must not fail on any record.
+// The reader on anything, unpacked if it is packed: every input is read whole and, where it is damaged, up to the
+// damage; what was accepted is then iterated in both orders and followed by address spaces, which must not fail on any
+// record.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -500,7 +500,8 @@ Result<void> PerfDataWriter::Impl::kernel_record(Bytes record) {
   const bool is_sample = head.type == static_cast<std::uint32_t>(RecordType::Sample);
   samples_seen_ += is_sample ? 1 : 0;
   if (error_) return *error_;
-  // Where the time is follows from attr_of(): behind pid and tid in the trailer, behind id, ip, pid and tid in a sample.
+  // Where the time is follows from attr_of(): behind pid and tid in the trailer, behind id, ip, pid and tid in a
+  // sample.
   constexpr std::size_t kTrailerBytes = 32, kTimeInTrailer = 8;
   const std::size_t time_at =
       is_sample ? sizeof head + offsetof(SampleStart, time_ns) : record.size() - kTrailerBytes + kTimeInTrailer;

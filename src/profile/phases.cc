@@ -8,8 +8,9 @@
 namespace zs::profile {
 namespace {
 
-/// Costs are sums of rounded numbers; two that differ by less are equal. Only the dropping of candidates uses it: one that
-/// is dropped is then certainly worse, so that the result is the optimum and ties fall as they do without dropping.
+/// Costs are sums of rounded numbers; two that differ by less are equal. Only the dropping of candidates uses it: one
+/// that is dropped is then certainly worse, so that the result is the optimum and ties fall as they do without
+/// dropping.
 double slack(double cost) { return 1e-9 * (1 + std::abs(cost)); }
 
 std::vector<Phase> walk_back(const std::vector<std::size_t>& last_start, std::size_t points) {
@@ -126,8 +127,8 @@ bool ends_with_left_over(const Curve& curve) {
   return curve.points.size() >= 2 && length(curve.points.back()) < length(*(curve.points.end() - 2));
 }
 
-/// Joins stretches that are too short for a phase with the neighbour that they are more like, the lightest first; and then
-/// neighbours that no longer differ enough to be two.
+/// Joins stretches that are too short for a phase with the neighbour that they are more like, the lightest first; and
+/// then neighbours that no longer differ enough to be two.
 std::vector<Phase> without_short_ones(std::vector<Phase> phases, const Observations& observations, double penalty) {
   const SegmentCosts cost(observations);
   std::vector<double> weight_before(observations.points() + 1);

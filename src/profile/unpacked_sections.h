@@ -1,5 +1,6 @@
-// Debug sections that zstd compressed (SHF_COMPRESSED, type 2; binutils 2.40 and lld 16 write them): libelf of Debian 12 knows only
-// zlib. The file is copied into memory with those sections unpacked behind its end, where its section headers then point.
+// Debug sections that zstd compressed (SHF_COMPRESSED, type 2; binutils 2.40 and lld 16 write them): libelf of Debian
+// 12 knows only zlib. The file is copied into memory with those sections unpacked behind its end, where its section
+// headers then point.
 #pragma once
 
 namespace zs::profile {

@@ -1,5 +1,6 @@
-// The curves of a table of windows: for each thread, how often its events happened per 1000 instructions, from window to
-// window. A rate is kept as two counts, so that the rate of any stretch is exact, however windows are taken together.
+// The curves of a table of windows: for each thread, how often its events happened per 1000 instructions, from window
+// to window. A rate is kept as two counts, so that the rate of any stretch is exact, however windows are taken
+// together.
 #pragma once
 
 #include <cstddef>
@@ -75,8 +76,8 @@ struct Curve {
   std::size_t windows() const;
 };
 
-/// One for each thread, in the order in which their first windows closed. Windows without an instruction are left out: they
-/// have no rate. A thread number that the system used again makes a curve of its own.
+/// One for each thread, in the order in which their first windows closed. Windows without an instruction are left out:
+/// they have no rate. A thread number that the system used again makes a curve of its own.
 std::vector<Curve> curves_of(const WindowTable& table, const CurveChoice& choice);
 
 /// The same curve with at most `most` points: as many neighbours as that takes become one, and all as many.

@@ -29,8 +29,8 @@ double percent_of(const Heat& part, const Heat& whole) {
   return whole.weight != 0 ? 100.0 * static_cast<double>(part.weight) / static_cast<double>(whole.weight) : 0;
 }
 
-/// Where the data of a line's accesses was: "|11112222MMMM|  memory 50%, L1 30%, L2 20%; mean 123.4 cycles"; "" if they do not
-/// say.
+/// Where the data of a line's accesses was: "|11112222MMMM|  memory 50%, L1 30%, L2 20%; mean 123.4 cycles"; "" if they
+/// do not say.
 std::string source_bar(const Heat& heat) {
   constexpr std::size_t kLength = 20;
   std::uint64_t all = 0;

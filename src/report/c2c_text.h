@@ -1,4 +1,5 @@
-// What `perf c2c report --stdio` prints of samples: what all loads and stores were, the lines that are shared, and who does what to them.
+// What `perf c2c report --stdio` prints of samples: what all loads and stores were, the lines that are shared, and who
+// does what to them.
 // Columns and their names are perf 6.1's.
 #pragma once
 

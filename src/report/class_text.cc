@@ -19,7 +19,8 @@ const std::string* note(const profile::PerfDataReader& reader, const std::string
   return find(reader.description().notes, key);
 }
 
-/// Where the samples of an estimate were taken. A recording that was cut short does not say how much of the run that was.
+/// Where the samples of an estimate were taken. A recording that was cut short does not say how much of the run that
+/// was.
 std::string detail_text(const profile::PerfDataReader& reader) {
   const std::string* const units = note(reader, "units");
   const std::string* const share = find(reader.summary().notes, "in detail");

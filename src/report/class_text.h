@@ -8,7 +8,8 @@
 
 namespace zs::report {
 
-/// "# Class: modelled by skylake-server@1\n", of an estimate also where its samples were taken; "" if the recording does not say.
+/// "# Class: modelled by skylake-server@1\n", of an estimate also where its samples were taken; "" if the recording
+/// does not say.
 /// width  of the page; 0: any
 std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event,
                        std::size_t width);

@@ -19,8 +19,8 @@ std::string plural(std::size_t n, const char* noun) {
   return fmt::format("{} {}{}", with_thousands(n), noun, n == 1 ? "" : "s");
 }
 
-/// Round numbers between 1 and 10: what a scale may end at, so that it fits its curve; and what may lie between two ticks, so
-/// that they can be counted.
+/// Round numbers between 1 and 10: what a scale may end at, so that it fits its curve; and what may lie between two
+/// ticks, so that they can be counted.
 constexpr std::array<double, 10> kScaleTops = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
 constexpr std::array<double, 4> kTickSteps = {1, 2, 2.5, 5};
 

@@ -22,7 +22,8 @@ using profile::Curve;
 using profile::Metric;
 using Json = nlohmann::ordered_json;
 
-/// chosen: more points than a wide screen has pixels, so that zooming still shows more; a page stays below some megabytes.
+/// chosen: more points than a wide screen has pixels, so that zooming still shows more; a page stays below some
+/// megabytes.
 constexpr std::size_t kMostPoints = 8000;
 
 std::string_view script() { return {zs_plot_page_script, zs_plot_page_script_end}; }

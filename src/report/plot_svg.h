@@ -1,5 +1,5 @@
-// A figure as one SVG file: strips below one another, phases and regions as bands, light and dark by the reader's choice,
-// values as titles under the pointer. It needs nothing but itself, and says its numbers in words too.
+// A figure as one SVG file: strips below one another, phases and regions as bands, light and dark by the reader's
+// choice, values as titles under the pointer. It needs nothing but itself, and says its numbers in words too.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Figures and what is drawn of them. Whole terminal plots are golden files of tests/plot; the page runs in a browser there.
+// Figures and what is drawn of them. Whole terminal plots are golden files of tests/plot; the page runs in a browser
+// there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A figure as text: a strip of bars for each metric, phases and regions as bands above them, in any width; and the table of
-// phases. Colour repeats what the bands say.
+// A figure as text: a strip of bars for each metric, phases and regions as bands above them, in any width; and the
+// table of phases. Colour repeats what the bands say.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ inline constexpr std::size_t kLeastPlotWidth = 40;
 
 std::string plot_text(const Figure& figure, const PlotTextStyle& style);
 
-/// A column for each phase, with its place and its rates, beside one for the whole thread; as many blocks as the width asks.
+/// A column for each phase, with its place and its rates, beside one for the whole thread; as many blocks as the width
+/// asks.
 std::string phases_text(const Figure& figure, std::size_t width);
 
 /// The numbers of a figure's curve, or of that curve folded: a line for each point, with its phase and every rate.

@@ -1,4 +1,5 @@
-// A line that threads fought over, with what it holds and what would help: what `c2c report` prints of the model's log of it.
+// A line that threads fought over, with what it holds and what would help: what `c2c report` prints of the model's log
+// of it.
 #pragma once
 
 #include <cstdint>

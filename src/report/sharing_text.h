@@ -1,5 +1,5 @@
-// The lines that threads fought over, as the model of coherence saw them: who uses which bytes, whether they mean each other, and what
-// would keep them apart.
+// The lines that threads fought over, as the model of coherence saw them: who uses which bytes, whether they mean each
+// other, and what would keep them apart.
 #pragma once
 
 #include <cstdint>

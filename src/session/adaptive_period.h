@@ -1,8 +1,8 @@
 // -F: a period that follows the program, so that samples come at a wanted rate whatever the event's own rate is.
 //
-// The rate is virtual: "per second" means per kNominalInstructionsPerSecond retired instructions of the thread. Real time
-// would make samples depend on the host's speed and load; progress does not. 4000 per second is thus one sample per
-// 250,000 instructions, of every event.
+// The rate is virtual: "per second" means per kNominalInstructionsPerSecond retired instructions of the thread. Real
+// time would make samples depend on the host's speed and load; progress does not. 4000 per second is thus one sample
+// per 250,000 instructions, of every event.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ inline constexpr std::uint64_t kNominalInstructionsPerSecond = 1'000'000'000;
 
 __extension__ using Wide = unsigned __int128;
 
-/// It begins at 1, because nobody knows how rare the event is, and a period that is too long is never heard of again: so it grows
-/// slowly and shrinks fast. Up to the right period that takes a few samples more, which weigh little.
+/// It begins at 1, because nobody knows how rare the event is, and a period that is too long is never heard of again:
+/// so it grows slowly and shrinks fast. Up to the right period that takes a few samples more, which weigh little.
 class AdaptivePeriod {
  public:
   /// frequency  samples per nominal second, not 0

@@ -1,5 +1,5 @@
-// Which functions of a file give out heap memory, what they are told, and where they begin: read from the symbols of its ELF
-// image, the dynamic ones and the others.
+// Which functions of a file give out heap memory, what they are told, and where they begin: read from the symbols of
+// its ELF image, the dynamic ones and the others.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct AllocatorEntry {
   bool operator==(const AllocatorEntry&) const = default;
 };
 
-/// The allocator's functions that a file defines, by ascending offset; one for each. None where the file is no ELF file or makes
-/// no sense.
+/// The allocator's functions that a file defines, by ascending offset; one for each. None where the file is no ELF file
+/// or makes no sense.
 std::vector<AllocatorEntry> find_allocators(const ReadAt& read);
 std::vector<AllocatorEntry> find_allocators_of_file(const char* path, std::uint64_t inode);
 

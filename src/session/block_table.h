@@ -1,5 +1,5 @@
-// Pieces of memory that do not overlap, found by any address in them. There may be millions, so each takes two words: they lie in
-// sorted lists, one for each 64 KiB in which some begin.
+// Pieces of memory that do not overlap, found by any address in them. There may be millions, so each takes two words:
+// they lie in sorted lists, one for each 64 KiB in which some begin.
 #pragma once
 
 #include <cstddef>

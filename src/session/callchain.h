@@ -1,5 +1,6 @@
-// Call chains by frame pointers, as the kernel walks them for perf: the word at BP is the caller's BP, the word above it
-// the return address. Code without frame pointers gives a chain that is too short or wrong; that is perf's bargain too.
+// Call chains by frame pointers, as the kernel walks them for perf: the word at BP is the caller's BP, the word above
+// it the return address. Code without frame pointers gives a chain that is too short or wrong; that is perf's bargain
+// too.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ class RecordingClock : public pmu::Clock {
 
   std::uint64_t now_ns() { return ns_at(tsc()); }
 
-  /// From here on it is the moment at which the host's time-stamp counter read `host_ticks`, which is past; 0: now, as is the rule.
+  /// From here on it is the moment at which the host's time-stamp counter read `host_ticks`, which is past; 0: now, as
+  /// is the rule.
   virtual void set_back([[maybe_unused]] std::uint64_t host_ticks) {}
 };
 
@@ -36,7 +37,8 @@ class SteadyClock final : public RecordingClock {
   std::uint64_t tsc() override { return set_back_ ? then_ : latest_ = std::max(latest_, look_().ns); }
   std::uint64_t ns_at(std::uint64_t ticks) const override { return ticks; }
 
-  /// Between two looks at both clocks the host's time-stamp counter is taken to run evenly. Never before what was read last.
+  /// Between two looks at both clocks the host's time-stamp counter is taken to run evenly. Never before what was read
+  /// last.
   void set_back(std::uint64_t host_ticks) override {
     if (host_ticks == 0) {
       set_back_ = false;
@@ -73,8 +75,8 @@ class Progress {
   virtual std::uint64_t instructions() = 0;
 };
 
-/// --virtual-time: one nanosecond per instruction the process has retired, so that two runs give the same times. A forked
-/// child goes on from its parent's time; a new program image starts at 0 again and the collector sets it right.
+/// --virtual-time: one nanosecond per instruction the process has retired, so that two runs give the same times. A
+/// forked child goes on from its parent's time; a new program image starts at 0 again and the collector sets it right.
 class ProgressClock final : public RecordingClock {
  public:
   void follow(Progress& progress) { progress_ = &progress; }

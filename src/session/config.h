@@ -1,5 +1,6 @@
 // What a recording is to do: events, periods, what a sample carries, how the program runs. `zeroskid` makes one and
-// hands it to every zeroskid-run of the recording in a sealed memfd whose descriptor survives execve; nobody changes it.
+// hands it to every zeroskid-run of the recording in a sealed memfd whose descriptor survives execve; nobody changes
+// it.
 #pragma once
 
 #include <cstddef>
@@ -112,8 +113,8 @@ struct RecordingConfig {
   std::uint64_t skid_instructions = 0;  // Skid::Fixed
   std::uint32_t skid_event = kNoEvent;  // counts instructions, to let a window run on; with a skid only
 
-  /// What is modelled is modelled in samples of the program only, and modelled events are estimates (session/unit_sums.h). Not with
-  /// windows or regions.
+  /// What is modelled is modelled in samples of the program only, and modelled events are estimates
+  /// (session/unit_sums.h). Not with windows or regions.
   bool in_units = false;
   UnitOptions units;
 
@@ -135,8 +136,8 @@ struct RecordingConfig {
   bool has_windows() const;
   /// Of the events, those whose numbers are estimates: what UnitSums has, in this order.
   std::vector<std::uint32_t> estimated_events() const;
-  /// A branch stack, a callchain and an adaptive period are taken at the PMI, so each record then needs its own: as Linux
-  /// has it, the threshold is one record.
+  /// A branch stack, a callchain and an adaptive period are taken at the PMI, so each record then needs its own: as
+  /// Linux has it, the threshold is one record.
   std::uint32_t records_per_pmi() const;
 
   bool operator==(const RecordingConfig&) const = default;

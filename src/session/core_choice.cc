@@ -20,7 +20,8 @@ std::string cores_by_name() {
 
 namespace {
 
-/// How far a core is played ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the same.
+/// How far a core is played ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the
+/// same.
 constexpr std::uint64_t kWeaveCycles = 10'000;
 
 bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal) {

@@ -1,6 +1,6 @@
 // A Debug Store area in the tool's own memory: management words, then one PEBS buffer. The PMU reaches it through
-// LinearMemory, at an address of the kernel's half, which is the same in every run: raw records show it. Anything outside the
-// area is not accessible to the PMU.
+// LinearMemory, at an address of the kernel's half, which is the same in every run: raw records show it. Anything
+// outside the area is not accessible to the PMU.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ class DsArea final : public pmu::LinearMemory {
   /// slot  of the management area, arch::ds_reset_slot()
   void set_reset(unsigned slot, std::uint64_t value);
 
-  /// The records from base to index. Sets index back to base first, as drivers do; the bytes stay until more is written.
+  /// The records from base to index. Sets index back to base first, as drivers do; the bytes stay until more is
+  /// written.
   std::span<const std::byte> drain();
   /// The same records, where they stay.
   std::span<const std::byte> records() const;

@@ -40,8 +40,8 @@ bool HeapBlocks::is_code(std::uint64_t address) const {
   return above != code_.begin() && address < std::prev(above)->second;
 }
 
-// In code without frame pointers BP holds anything: what it points to is believed where it is close above on the stack and says that
-// a mapping with code follows.
+// In code without frame pointers BP holds anything: what it points to is believed where it is close above on the stack
+// and says that a mapping with code follows.
 std::vector<std::uint64_t> HeapBlocks::callers(const arch::RegisterFile& at_entry) {
   constexpr std::size_t kMostCallers = 8;
   std::array<std::uint64_t, 128> stack;
@@ -90,7 +90,8 @@ std::shared_ptr<const HeapBlock> HeapBlocks::find(std::uint64_t address) {
   return last_found_;
 }
 
-// The stack grows down: a function whose entry lies below the stack pointer has been left. Where it returns to, it did so properly.
+// The stack grows down: a function whose entry lies below the stack pointer has been left. Where it returns to, it did
+// so properly.
 void ThreadHeap::leave(std::uint64_t pc, const arch::RegisterFile& registers) {
   while (!open_.empty() && open_.back().sp < registers.sp) {
     const Open left = std::move(open_.back());

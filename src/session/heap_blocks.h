@@ -1,11 +1,13 @@
 // The blocks of the program's heap: which memory it has asked its allocator for and not given back, and who asked.
 //
-// The allocator is whatever functions of the known names do (session/allocators.h), in the program and in all that it loads. Their
-// entries are marked, and the places that they return to; marks tell the registers. Of functions that call one another, the
-// outermost counts: a block is what the program was given, however the allocator came by it, and its site is where the program's
-// own code called. A block ends where it is handed to free, not where free returns: from then on it may be another thread's.
+// The allocator is whatever functions of the known names do (session/allocators.h), in the program and in all that it
+// loads. Their entries are marked, and the places that they return to; marks tell the registers. Of functions that call
+// one another, the outermost counts: a block is what the program was given, however the allocator came by it, and its
+// site is where the program's own code called. A block ends where it is handed to free, not where free returns: from
+// then on it may be another thread's.
 //
-// Left out: memory that the program gets from the kernel itself, and what it makes of a block by an allocator of its own.
+// Left out: memory that the program gets from the kernel itself, and what it makes of a block by an allocator of its
+// own.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +41,8 @@ class HeapBlocks {
     const auto found = calls_.find(pc);
     return found == calls_.end() ? nullptr : &found->second;
   }
-  /// Where the function that was entered so returns to, which is marked; behind it, where the functions around its caller return
-  /// to, as far as they keep frame pointers. Empty: nowhere
+  /// Where the function that was entered so returns to, which is marked; behind it, where the functions around its
+  /// caller return to, as far as they keep frame pointers. Empty: nowhere
   std::vector<std::uint64_t> callers(const arch::RegisterFile& at_entry);
   ProgramMemory& memory() { return memory_; }
 

@@ -32,8 +32,9 @@ struct DrainResult {
 
 /// Hands each record to `receive`, oldest first.
 /// records        packed, as `format` lays them out; a last partial record is left out
-/// pebs_counters  those that IA32_PEBS_ENABLE enables. Formats 1 and 2 name counters by their overflow status, which the
-///                processor may have cleared already: with one PEBS counter, a record without status is that counter's.
+/// pebs_counters  those that IA32_PEBS_ENABLE enables. Formats 1 and 2 name counters by their overflow status, which
+///                the processor may have cleared already: with one PEBS counter, a record without status is that
+///                counter's.
 DrainResult drain_pebs(std::span<const std::byte> records, arch::PebsFormat format, arch::CounterSet pebs_counters,
                        const std::function<void(const PebsFacts&)>& receive);
 

@@ -306,7 +306,8 @@ std::uint64_t PmuDriver::longest_period(const PlannedCounter& counter) const {
 }
 
 /// An ordinary PEBS event counts its period, then one more that is recorded; one whose overflow itself is recorded, the
-/// precise distribution, has the last of its period recorded. Linux adds the period alone and loses one event per record.
+/// precise distribution, has the last of its period recorded. Linux adds the period alone and loses one event per
+/// record.
 std::uint64_t PmuDriver::events_per_record(std::size_t planned) const {
   return counters_[planned].period + (pmu_.records_the_overflow(plan_[planned].counter) ? 0 : 1);
 }

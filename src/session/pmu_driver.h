@@ -54,7 +54,8 @@ class PmuDriver {
   /// Empties the PEBS buffer without an interrupt: the thread ends, or its counts are read.
   void drain(PmuClient& client);
 
-  /// Hands over the records that lie in the buffer and were not handed over so before, oldest first. They stay for the drain.
+  /// Hands over the records that lie in the buffer and were not handed over so before, oldest first. They stay for the
+  /// drain.
   void look_ahead(const std::function<void(const PebsFacts&)>& look);
   /// How many bytes of the buffer that were; a drain makes it 0.
   std::size_t looked_ahead() const { return looked_ahead_; }
@@ -65,12 +66,12 @@ class PmuDriver {
   /// `planned` is to sample every `period` events; called from PmuClient::record or overflow, it holds from there on.
   void set_period(std::size_t planned, std::uint64_t period);
 
-  /// A record that PmuClient::record is being called for, as arch/records/ds_excerpt.h has it; the first of a buffer with the
-  /// management area that the drain found.
+  /// A record that PmuClient::record is being called for, as arch/records/ds_excerpt.h has it; the first of a buffer
+  /// with the management area that the drain found.
   std::vector<std::byte> excerpt(const PebsFacts& facts);
 
-  /// `planned`, which has no PEBS, counts up to its next overflow anew: `events` of them, and again every `events`. 0: it
-  /// overflows no more. Not from within PmuClient::overflow.
+  /// `planned`, which has no PEBS, counts up to its next overflow anew: `events` of them, and again every `events`. 0:
+  /// it overflows no more. Not from within PmuClient::overflow.
   void restart(std::size_t planned, std::uint64_t events);
 
   /// The LBR stack, newest first.

@@ -81,7 +81,8 @@ class Bank {
     return false;
   }
 
-  // Records of formats 1 and 2 say which counters had overflowed, not whose record it is: two armed at once would lose it.
+  // Records of formats 1 and 2 say which counters had overflowed, not whose record it is: two armed at once would lose
+  // it.
   bool one_with_pebs_;
   std::vector<Demand> demands_;
   std::vector<std::optional<std::size_t>> holders_ = std::vector<std::optional<std::size_t>>(64);

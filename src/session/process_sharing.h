@@ -1,5 +1,6 @@
-// What the model of coherence saw of the lines that a process's threads fought over (uarch/coherence/line_log.h), with what only the
-// recorder knows: which threads they were, and which blocks of the heap lay in those lines. It travels and is kept as bytes.
+// What the model of coherence saw of the lines that a process's threads fought over (uarch/coherence/line_log.h), with
+// what only the recorder knows: which threads they were, and which blocks of the heap lay in those lines. It travels
+// and is kept as bytes.
 #pragma once
 
 #include <cstdint>

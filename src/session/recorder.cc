@@ -24,8 +24,8 @@ namespace {
 
 using engine::ThreadIdentity;
 
-/// How far a thread has come is said at most so often: a system call per microsecond must not become a message each. When
-/// the program is about to wait it may be killed there, so that is said sooner.
+/// How far a thread has come is said at most so often: a system call per microsecond must not become a message each.
+/// When the program is about to wait it may be killed there, so that is said sooner.
 constexpr std::uint64_t kSayEveryNs = 10'000'000, kSayBeforeWaitingNs = 5'000'000;
 
 std::uint64_t coarse_ns() {
@@ -34,7 +34,8 @@ std::uint64_t coarse_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Cycles that the n-th thread of a process begins later, for the sake of another order. chosen: a few microseconds, as on real machines
+/// Cycles that the n-th thread of a process begins later, for the sake of another order. chosen: a few microseconds, as
+/// on real machines
 std::uint64_t delay_of(std::uint64_t seed, std::uint64_t thread) {
   constexpr std::uint64_t kMost = 20'000;
   std::uint64_t state = seed * 0x1'0000'0001 + thread;
@@ -89,8 +90,8 @@ class Recorder::Thread final : public PmuClient {
 
   const ThreadIdentity& who() const { return who_; }
 
-  /// Whether it is time to say again how far it has come: once in `every_ns`, and a few times more after a silence, so that a
-  /// program that starts and soon waits is heard of where it waits.
+  /// Whether it is time to say again how far it has come: once in `every_ns`, and a few times more after a silence, so
+  /// that a program that starts and soon waits is heard of where it waits.
   bool is_due(std::uint64_t now_ns, std::uint64_t every_ns) {
     constexpr std::uint64_t kSaved = 7;
     next_due_ns_ = std::max(next_due_ns_, now_ns - std::min(now_ns, kSaved * every_ns));
@@ -299,8 +300,8 @@ class Recorder::Thread final : public PmuClient {
     return sample;
   }
 
-  /// What the record's words mean on this processor, for this event. Without a core model they would be zeros, which mean
-  /// something too.
+  /// What the record's words mean on this processor, for this event. Without a core model they would be zeros, which
+  /// mean something too.
   void tell_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const {
     // Of an event that is counted exactly, between two units: the core was not told of it.
     if (recorder_.units_ && recorder_.units_->phase() == engine::Phase::FastForward) return;
@@ -339,8 +340,8 @@ class Recorder::Thread final : public PmuClient {
       sums.add_unit(clock.unit() + first_group(), clock.weight(), instructions, brought);
   }
 
-  /// Of several runs, each begins to deal its units out with another group: what the program does at one place is not in the same group
-  /// of all.
+  /// Of several runs, each begins to deal its units out with another group: what the program does at one place is not
+  /// in the same group of all.
   std::uint64_t first_group() const {
     std::uint64_t state = recorder_.config_.units.seed;
     return splitmix64(state) % UnitSums::kGroups;
@@ -561,9 +562,9 @@ bool Recorder::sure_enough() {
          kThousandths * first.half_width <= static_cast<double>(config_.units.wanted_error) * first.value;
 }
 
-// The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its parent,
-// which learns of it afterwards. A vfork child shares our memory, and tells here. Where the order of several processes is to repeat, the
-// parent tells as well: only its own stream says at which of its moments that was.
+// The FORK of a process must not be later than the child's first sample, so the child itself tells of it, not its
+// parent, which learns of it afterwards. A vfork child shares our memory, and tells here. Where the order of several
+// processes is to repeat, the parent tells as well: only its own stream says at which of its moments that was.
 void Recorder::forked(const ThreadIdentity& child, bool thread) {
   const bool ordered = config_.virtual_time && config_.samples();
   if (!thread && getpid() == host_pid_ && !ordered) return;
@@ -606,8 +607,8 @@ void Recorder::mapped(const ThreadIdentity& who, const engine::Mapping& mapping)
                   .path = mapping.path});
 }
 
-// Buffers of records are left to their interrupts: what a sample says, and the order of samples, must not depend on when
-// the engine found a moment.
+// Buffers of records are left to their interrupts: what a sample says, and the order of samples, must not depend on
+// when the engine found a moment.
 void Recorder::flush(const ThreadIdentity& who) {
   if (Thread* const thread = find(who)) send_what_is_known(*thread, kSayBeforeWaitingNs);
 }

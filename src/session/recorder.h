@@ -1,5 +1,5 @@
-// Records one process of a profiled program: gives every thread its PMUs, services their interrupts, and sends what their
-// records say to the collector. Samples are made from PEBS records and overflow interrupts only, as on hardware.
+// Records one process of a profiled program: gives every thread its PMUs, services their interrupts, and sends what
+// their records say to the collector. Samples are made from PEBS records and overflow interrupts only, as on hardware.
 //
 // What may still be lost when the process is killed outright: records that no interrupt has announced yet, and messages
 // since the last flush. Totals sent before stay valid, marked as not final.

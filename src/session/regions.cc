@@ -177,7 +177,8 @@ void ThreadRegions::close_down_to(std::size_t open, std::vector<RegionSpan>& spa
   close(false, spans);
 }
 
-// The stack grows down: a function whose entry lies below `sp` has been left. The one that returns to `pc` did so properly.
+// The stack grows down: a function whose entry lies below `sp` has been left. The one that returns to `pc` did so
+// properly.
 void ThreadRegions::leave_frames_below(std::uint64_t sp, std::uint64_t pc, std::vector<RegionSpan>& spans) {
   std::size_t keep = depth_;
   for (std::size_t i = 0; i < depth_; ++i) {

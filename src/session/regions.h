@@ -1,8 +1,9 @@
 // Named regions of a program: what a thread counts between a begin and an end. Marks in the source say where
 // (include/zeroskid/region.h), or the configuration does: functions, and stretches between two places.
 //
-// A thread's regions nest. An end closes the newest open region of its name, and with it those that were begun since and have
-// lost their end: an exception or longjmp went past it. Those are counted up to there and told of as cut short.
+// A thread's regions nest. An end closes the newest open region of its name, and with it those that were begun since
+// and have lost their end: an exception or longjmp went past it. Those are counted up to there and told of as cut
+// short.
 #pragma once
 
 #include <array>

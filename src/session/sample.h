@@ -1,4 +1,5 @@
-// What is kept of one PEBS record, with what the recording adds at its PMI. The only header of `session` that `profile` sees.
+// What is kept of one PEBS record, with what the recording adds at its PMI. The only header of `session` that `profile`
+// sees.
 #pragma once
 
 #include <cstddef>

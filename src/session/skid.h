@@ -1,5 +1,6 @@
-// The overshoot of a performance-monitoring interrupt: instructions that retire between the overflow and the handler that
-// reads the counters. There is none here; a recording can ask for one, to see what a real machine's windows look like.
+// The overshoot of a performance-monitoring interrupt: instructions that retire between the overflow and the handler
+// that reads the counters. There is none here; a recording can ask for one, to see what a real machine's windows look
+// like.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ class SkidSource {
   }
 
   /// Least, each eighth, most. Between two of them every value is as likely.
-  /// source: one published trace of windows of 50,000 instructions under Windows 7: 5 to 205 instructions, quartiles 43, 78
-  ///         and 111, mean 85.
+  /// source: one published trace of windows of 50,000 instructions under Windows 7: 5 to 205 instructions, quartiles
+  ///         43, 78 and 111, mean 85.
   /// chosen: the odd eighths; the last so that the mean is 85.
   static constexpr std::array<std::uint64_t, 9> kEighths = {5, 24, 43, 60, 78, 94, 111, 164, 205};
 

@@ -47,7 +47,8 @@ std::uint64_t number_after(const char* text, const char* label) {
   return at == nullptr ? 0 : std::strtoull(at + std::strlen(label), nullptr, 10);
 }
 
-/// The `field`th field of /proc/PID/stat, counted from 1 as its manual page does; the name in field 2 may hold anything.
+/// The `field`th field of /proc/PID/stat, counted from 1 as its manual page does; the name in field 2 may hold
+/// anything.
 std::uint64_t stat_field(const char* text, int field) {
   const char* at = std::strrchr(text, ')');
   for (int i = 2; at != nullptr && i < field; ++i) at = std::strchr(at + 1, ' ');

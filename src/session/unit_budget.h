@@ -1,4 +1,5 @@
-// What a run of units may cost against native: told of the CPU time of its phases, it says whether units may lie more densely.
+// What a run of units may cost against native: told of the CPU time of its phases, it says whether units may lie more
+// densely.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Ends the phases of a run that is modelled in units: a counter of instructions, shared by all threads of the process, that asks for an
-// interrupt where the next phase begins.
+// Ends the phases of a run that is modelled in units: a counter of instructions, shared by all threads of the process,
+// that asks for an interrupt where the next phase begins.
 #pragma once
 
 #include <cstdint>

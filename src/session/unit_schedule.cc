@@ -20,16 +20,18 @@ UnitSchedule::UnitSchedule(const UnitOptions& options)
   CHECK(options.possible());
 }
 
-// chosen: a predictor takes some 100,000 instructions to learn what data a program has now (gzip mispredicts 25 % more behind 10,000, 12 %
-// behind 50,000, 4 % behind 70,000 to 100,000); with the unit, 0.9 % of a run of a billion, and less of a longer one.
+// chosen: a predictor takes some 100,000 instructions to learn what data a program has now (gzip mispredicts 25 % more
+// behind 10,000, 12 % behind 50,000, 4 % behind 70,000 to 100,000); with the unit, 0.9 % of a run of a billion, and
+// less of a longer one.
 std::uint64_t UnitSchedule::warm_up() const {
   constexpr std::uint64_t kShare = 50, kMost = 100'000;
   return options_.warm_up == 0 ? 0 : std::max(options_.warm_up, std::min(period_ / kShare, kMost));
 }
 
-// Every place of a period is as likely to be in a unit as every other, so a unit may begin anywhere in it, reach over its end, and have its
-// warm-up in the period before: a loop that is as long as the period would tell the difference. Where units come close to each other the
-// model is warm, and what is missing of the warm-up does not matter; those that would overlap stand behind one another.
+// Every place of a period is as likely to be in a unit as every other, so a unit may begin anywhere in it, reach over
+// its end, and have its warm-up in the period before: a loop that is as long as the period would tell the difference.
+// Where units come close to each other the model is warm, and what is missing of the warm-up does not matter; those
+// that would overlap stand behind one another.
 UnitSchedule::Stretch UnitSchedule::next() {
   if (const std::uint64_t complete = std::exchange(options_.complete, 0); complete != 0)
     return {Phase::Unit, complete, true};

@@ -1,6 +1,7 @@
-// Where the units of a run lie of which only samples are modelled: stretches of instructions that the core model plays, each behind a
-// stretch that warms it up, one in each period, at a place of it that is drawn anew. A fixed place would meet loops always alike.
-// source: Wunderlich et al., "SMARTS" (ISCA 2003); units and periods as measured in docs/accuracy.md.
+// Where the units of a run lie of which only samples are modelled: stretches of instructions that the core model plays,
+// each behind a stretch that warms it up, one in each period, at a place of it that is drawn anew. A fixed place would
+// meet loops always alike. source: Wunderlich et al., "SMARTS" (ISCA 2003); units and periods as measured in
+// docs/accuracy.md.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,14 @@ struct UnitOptions {
   std::uint64_t longest_period = 102'400'000;  // up to this
   std::uint64_t wanted_error = 30;             // half of the interval, in thousandths of the estimate
   bool insists = false;                        // periods stay as they are until it is as sure
-  /// In hundredths of native: periods follow what the run has cost so far (session/unit_budget.h). 0: nothing depends on the clock.
+  /// In hundredths of native: periods follow what the run has cost so far (session/unit_budget.h). 0: nothing depends
+  /// on the clock.
   std::uint64_t budget = 0;
   std::uint64_t seed = 1;  // of the places
   bool operator==(const UnitOptions&) const = default;
 
-  /// Whether a schedule can be made: units and their warm-up fit into every period, and periods are multiples of the unit.
+  /// Whether a schedule can be made: units and their warm-up fit into every period, and periods are multiples of the
+  /// unit.
   bool possible() const;
 };
 

@@ -1,8 +1,8 @@
 // What the units of a run bring, and what follows from it for the whole run: estimates with an interval.
 //
-// Units are dealt out to groups in turn. A total is estimated as a ratio: what the units brought, per instruction of theirs, times the
-// instructions of the run; those are counted exactly. How sure that is follows from leaving out one group after the other (the
-// jackknife), which holds for whatever is computed from several totals, too.
+// Units are dealt out to groups in turn. A total is estimated as a ratio: what the units brought, per instruction of
+// theirs, times the instructions of the run; those are counted exactly. How sure that is follows from leaving out one
+// group after the other (the jackknife), which holds for whatever is computed from several totals, too.
 // source: Quenouille 1956, Tukey 1958; Wolter, "Introduction to Variance Estimation" (2007), ch. 4.
 #pragma once
 
@@ -24,7 +24,8 @@ class UnitSums {
   UnitSums() = default;
   explicit UnitSums(std::size_t events) : complete_(events, 0), seen_(events, 0), groups_(events) {}
 
-  /// A unit, or a part of it: its thread retired `instructions` of it, in which its events happened so often; each stands for `weight`.
+  /// A unit, or a part of it: its thread retired `instructions` of it, in which its events happened so often; each
+  /// stands for `weight`.
   void add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_t instructions,
                 std::span<const std::uint64_t> events);
   /// What stands for itself.

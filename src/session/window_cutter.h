@@ -1,6 +1,7 @@
 // Cuts what one thread counts into windows. Counters of some events start at -N; the interrupt of any of them ends the
-// window, and all of them start at -N again, as HPCTool's handler stores and zeroes its counters. The engine stops exactly at
-// an overflow, so a window that an event ends holds N of it; one more only if its last instruction holds two.
+// window, and all of them start at -N again, as HPCTool's handler stores and zeroes its counters. The engine stops
+// exactly at an overflow, so a window that an event ends holds N of it; one more only if its last instruction holds
+// two.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ class WindowCutter {
 
   /// `event`, which closes windows or is the skid event, has completed its period.
   void overflowed(std::uint32_t event);
-  /// All PMUs have been served. returns the window if that ended it, without its origin; null if not. Holds until the next call.
+  /// All PMUs have been served. returns the window if that ended it, without its origin; null if not. Holds until the
+  /// next call.
   Window* served();
   /// The thread ends. returns what was counted since the last window, unless nothing was
   Window* rest();

@@ -1,5 +1,6 @@
-// A processor's core as `uarch` plays it: its caches, TLBs, prefetchers and latencies, its predictors, and its time. Rows have the names of arch's CPU
-// models, so `--model skylake-server` chooses both; what the PMU shows stands there, what happens inside stands here.
+// A processor's core as `uarch` plays it: its caches, TLBs, prefetchers and latencies, its predictors, and its time.
+// Rows have the names of arch's CPU models, so `--model skylake-server` chooses both; what the PMU shows stands there,
+// what happens inside stands here.
 // A row is fixed and versioned like those: a number that changes makes a new version.
 #pragma once
 

@@ -83,7 +83,8 @@ struct MemoryParameters {
   std::uint32_t split_cycles = 0;            // in addition, when an access crosses a line
   std::uint32_t page_split_cycles = 0;       // of a load, in addition to that, when it crosses a page
   std::uint32_t lock_cycles = 0;             // a locked read-modify-write that hits L1
-  // A general register's data comes from the store at once where both are of the same bytes; or only where they write the address alike.
+  // A general register's data comes from the store at once where both are of the same bytes; or only where they write
+  // the address alike.
   bool renames_memory = false;
   bool renames_alike_only = false;
   arch::RetiredAccesses retired;  // what the signals of retired loads and stores count

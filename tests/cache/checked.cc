@@ -1,5 +1,6 @@
-// zeroskid with a cache of translations that checks what is taken from it, in the environment as it is given: what a shell would add to that, or
-// reorder in it, a program may count. What is no verb that runs a program is passed on as it is.
+// zeroskid with a cache of translations that checks what is taken from it, in the environment as it is given: what a
+// shell would add to that, or reorder in it, a program may count. What is no verb that runs a program is passed on as
+// it is.
 #include <unistd.h>
 
 #include <cstdio>

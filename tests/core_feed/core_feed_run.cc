@@ -1,14 +1,16 @@
-// Runs a program as zeroskid-run does, with a core "model" that writes down all it is told: one entry per retired instruction and
-// access, whatever the paths were. What the engine tells fast must be what it tells step by step (--precise-only), and both
-// what the ptrace oracle sees (zs-oracle --accesses writes the same form).
+// Runs a program as zeroskid-run does, with a core "model" that writes down all it is told: one entry per retired
+// instruction and access, whatever the paths were. What the engine tells fast must be what it tells step by step
+// (--precise-only), and both what the ptrace oracle sees (zs-oracle --accesses writes the same form).
 //   core_feed_run [--precise-only] [--max-block N] [--cache BYTES] [--stream FILE] [--log FILE] -- PATH [ARGV...]
 //   --stream FILE  the first thread's stream (stream_format.h)
-//   --log FILE     one line per thread at its end: instructions, accesses, jumps that no branch made (signals), and a hash over
-//                  its stream
+//   --log FILE     one line per thread at its end: instructions, accesses, jumps that no branch made (signals), and a
+//                  hash over its stream
 //   --null         a model that does nothing at all, to measure
-//   --reference NAME  the modelled core of that CPU model, beside its slow reference (reference_feed.h); the program has one thread
+//   --reference NAME  the modelled core of that CPU model, beside its slow reference (reference_feed.h); the program
+//   has one thread
 //   --fast         at depth fast
-// Says nothing on standard output and error but what the program says; a contradiction in what it is told ends it with 125.
+// Says nothing on standard output and error but what the program says; a contradiction in what it is told ends it with
+// 125.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -24,9 +24,9 @@ inline std::uint64_t next_of(const arch::PathInstruction& last, std::uint64_t ne
   return last.taken && last.target != 0 ? last.target : last.pc + last.length;
 }
 
-/// Depth::Full is held to structures that are searched from end to end, instruction by instruction (PlainMachine); Depth::Fast to
-/// itself, told one path at a time, under watch. PlainMachine plays no string instructions, gathers and state areas: at such an
-/// instruction both begin anew behind it.
+/// Depth::Full is held to structures that are searched from end to end, instruction by instruction (PlainMachine);
+/// Depth::Fast to itself, told one path at a time, under watch. PlainMachine plays no string instructions, gathers and
+/// state areas: at such an instruction both begin anew behind it.
 class ReferenceFeed final : public arch::CoreFeed {
  public:
   ReferenceFeed(const uarch::CoreModel& model, uarch::Depth depth) : model_(model), depth_(depth) { begin(); }

@@ -1,5 +1,6 @@
-// The stream of core_feed_run --stream and zs-oracle --accesses: for each retired instruction a StreamInstruction, then its
-// accesses, loads before stores, elements one by one. Little-endian. What is wider than a line comes in pieces of a line.
+// The stream of core_feed_run --stream and zs-oracle --accesses: for each retired instruction a StreamInstruction, then
+// its accesses, loads before stores, elements one by one. Little-endian. What is wider than a line comes in pieces of a
+// line.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,8 @@
 //
 // The definitions (they are the project's, docs/accuracy.md states them):
 //   loads, stores   one per memory operand read or written; a REP string instruction: per element done.
-//                   Read-modify-write is both, whether or not CMPXCHG succeeds. call, push: store. ret, pop, leave: load.
+//                   Read-modify-write is both, whether or not CMPXCHG succeeds. call, push: store. ret, pop, leave:
+//                   load.
 //                   Masked moves, gathers and scatters: one, whatever the mask. xsave, fxsave: one store; xrstor,
 //                   fxrstor: one load; enter: one store.
 //                   None: lea, prefetch, multi-byte NOP, cache-line flush, write-back and demotion.

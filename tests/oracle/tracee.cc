@@ -312,8 +312,8 @@ std::optional<std::uint64_t> Tracee::successor(const Meaning& next) const {
   return target == registers_.rip ? std::nullopt : std::optional(target);
 }
 
-/// PTRACE_SINGLESTEP over POPF or IRET makes the kernel take the trap flag for the program's own, and it would stay. One
-/// stop by INT3 with the flag cleared, before the next instruction, makes it forget.
+/// PTRACE_SINGLESTEP over POPF or IRET makes the kernel take the trap flag for the program's own, and it would stay.
+/// One stop by INT3 with the flag cleared, before the next instruction, makes it forget.
 void Tracee::forget_the_trap_flag() {
   constexpr std::uint8_t int3 = 0xCC;
   std::uint8_t original = 0;
@@ -364,10 +364,10 @@ bool Tracee::step_by_int3(const Meaning& next) {
   return false;
 }
 
-/// PTRACE_SINGLESTEP, delivering `signal` before. Some hypervisors that emulate CPUID (PVM, a virtual machine in another
-/// one, does) move the instruction pointer over it without raising the trap that the trap flag asks for: it comes one
-/// instruction too late. So an INT3 waits behind CPUID. Where the trap is not lost, and where a signal or a fault comes
-/// instead, the INT3 is never reached, and the stop is the one that it would have been without.
+/// PTRACE_SINGLESTEP, delivering `signal` before. Some hypervisors that emulate CPUID (PVM, a virtual machine in
+/// another one, does) move the instruction pointer over it without raising the trap that the trap flag asks for: it
+/// comes one instruction too late. So an INT3 waits behind CPUID. Where the trap is not lost, and where a signal or a
+/// fault comes instead, the INT3 is never reached, and the stop is the one that it would have been without.
 /// RDTSC, RDTSCP, XGETBV, RDRAND, RDPID, SGDT and SMSW keep their trap there.
 bool Tracee::step_by_trap_flag(const Meaning* next, int signal) {
   constexpr std::uint8_t int3 = 0xCC;

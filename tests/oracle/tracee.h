@@ -10,11 +10,11 @@
 //      PR_SET_TSC and ARCH_CPUID: the SIGSYS or SIGSEGV handler runs untraced up to its rt_sigreturn, and the whole is
 //      one step of the program.
 //
-// Two ways to step. The hardware's trap flag: one trap per instruction, per iteration for REP; in a virtual machine each
-// leaves the guest, 15 to 25 us. Or INT3 at the next instruction, which is computed from the registers, 7 us; used where
-// the next instruction is certain and neither read nor written by this one, and never for system calls. Both give
-// identical traces (a test compares them); Launch::hardware_steps forces the first. Where a hypervisor emulates CPUID and
-// loses its trap, the first way borrows an INT3 for it (Tracee::step_by_trap_flag).
+// Two ways to step. The hardware's trap flag: one trap per instruction, per iteration for REP; in a virtual machine
+// each leaves the guest, 15 to 25 us. Or INT3 at the next instruction, which is computed from the registers, 7 us; used
+// where the next instruction is certain and neither read nor written by this one, and never for system calls. Both give
+// identical traces (a test compares them); Launch::hardware_steps forces the first. Where a hypervisor emulates CPUID
+// and loses its trap, the first way borrows an INT3 for it (Tracee::step_by_trap_flag).
 //
 // Both processes share one processor, which the program does not see: sched_getaffinity is answered with the others.
 // What the trap flag would change in the program is undone: TF in the image that PUSHF stores and in r11 after SYSCALL.

@@ -1,5 +1,5 @@
-// Recordings of memory accesses that `subject` (subject.S) pretends to have made: every word that a generation's records can
-// say, on a variable, the heap, the stack, a file and nothing.
+// Recordings of memory accesses that `subject` (subject.S) pretends to have made: every word that a generation's
+// records can say, on a variable, the heap, the stack, a file and nothing.
 #pragma once
 
 #include <string>

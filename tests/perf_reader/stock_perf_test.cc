@@ -107,7 +107,8 @@ class StockPerf : public ::testing::Test {
   profile::testing::TemporaryDirectory here_;
 };
 
-/// A report of perf's without the hint at its end, and without the columns that it adds to branches and symbols by itself.
+/// A report of perf's without the hint at its end, and without the columns that it adds to branches and symbols by
+/// itself.
 std::string without_extras(const std::string& text) {
   static const std::regex column(
       R"((,ipc_null|  (IPC   \[IPC Coverage\]|\.{20}|0\.00 +\[ +0\.0%\] +|-      -            ))\n)");
@@ -359,8 +360,8 @@ INSTANTIATE_TEST_SUITE_P(StockPerf, SameMemoryReport,
 
 class PerfsOwn : public StockPerf, public ::testing::WithParamInterface<std::string> {};
 
-/// The lines of two scripts of one recording. Left out of both are callers at ~0, and callees that we name as PLT entries
-/// where perf prints the same up to the name: it knows fewer of these entries, and takes the symbol before.
+/// The lines of two scripts of one recording. Left out of both are callers at ~0, and callees that we name as PLT
+/// entries where perf prints the same up to the name: it knows fewer of these entries, and takes the symbol before.
 struct ScriptPair {
   std::string ours, theirs;
 };

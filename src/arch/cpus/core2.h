@@ -10,8 +10,8 @@ namespace zs::arch {
 std::span<const Event> core2_events();  // events/intel.cc
 
 /// Core 2 Duo (06_0FH stepping 6): the smallest PMU here, for perfmon 2, PEBS format 0 and four last-branch records.
-/// source: SDM vol. 3B, "Performance Monitoring (Processors Based on Intel Core Microarchitecture)": PEBS on PMC0 only, one
-///         reset value; LBR MSRs 40H and 60H; widths of 40 bits.
+/// source: SDM vol. 3B, "Performance Monitoring (Processors Based on Intel Core Microarchitecture)": PEBS on PMC0 only,
+///         one reset value; LBR MSRs 40H and 60H; widths of 40 bits.
 /// chosen: a model without the early steppings' zero in CPUID.0AH:EDX; linear addresses in the LBRs (LBR_FMT 1).
 inline constexpr CpuModel kCore2V1{
     .name = "core2@1",

@@ -10,8 +10,8 @@ namespace zs::arch {
 std::span<const Event> goldmont_events();  // events/intel.cc
 
 /// Goldmont (06_5CH).
-/// source: SDM vol. 3B, "Performance Monitoring for Goldmont Microarchitecture": PEBS on PMC0 only and of any event, format 3,
-///         32 LBR entries in format 6, counters freeze streamlined and LBRs do not, eight reset values.
+/// source: SDM vol. 3B, "Performance Monitoring for Goldmont Microarchitecture": PEBS on PMC0 only and of any event,
+///         format 3, 32 LBR entries in format 6, counters freeze streamlined and LBRs do not, eight reset values.
 inline constexpr CpuModel kGoldmont1{
     .name = "goldmont@1",
     .description = "Intel Atom, Goldmont (06_5CH)",

@@ -10,8 +10,8 @@ namespace zs::arch {
 std::span<const Event> icelake_server_events();  // events/intel.cc
 
 /// Ice Lake server (06_6AH).
-/// source: CPUID dump of a Xeon Gold 6336Y (signature, leaf 0AH); SDM vol. 3B, Ice Lake: "Extended PEBS", "Adaptive PEBS",
-///         "Performance Metrics"; fixed counters' reset values from slot 8 on, as drivers have it.
+/// source: CPUID dump of a Xeon Gold 6336Y (signature, leaf 0AH); SDM vol. 3B, Ice Lake: "Extended PEBS", "Adaptive
+///         PEBS", "Performance Metrics"; fixed counters' reset values from slot 8 on, as drivers have it.
 /// chosen: no transactions; no PEBS output to Processor Trace.
 inline constexpr CpuModel kIcelakeServer1{
     .name = "icelake-server@1",

@@ -10,10 +10,10 @@ namespace zs::arch {
 std::span<const Event> ivybridge_events();  // events/intel.cc
 
 /// Ivy Bridge client (06_3AH), hyper-threading on: the only model here with the precise-store facility.
-/// source: CPUID dump of a Core i7-3770 (signature, leaf 0AH); SDM vol. 3B, "Performance Monitoring for Processors Based on
-///         Intel Microarchitecture Code Name Sandy Bridge" and its Ivy Bridge part (format 1, precise store, full-width
-///         writes, precise distribution on PMC1), "Last Branch Recording Facility" (16 entries in format 3); bits of
-///         MSR_OFFCORE_RSP as a driver checks them.
+/// source: CPUID dump of a Core i7-3770 (signature, leaf 0AH); SDM vol. 3B, "Performance Monitoring for Processors
+///         Based on Intel Microarchitecture Code Name Sandy Bridge" and its Ivy Bridge part (format 1, precise store,
+///         full-width writes, precise distribution on PMC1), "Last Branch Recording Facility" (16 entries in format 3);
+///         bits of MSR_OFFCORE_RSP as a driver checks them.
 inline constexpr CpuModel kIvybridge1{
     .name = "ivybridge@1",
     .description = "Intel Core, Ivy Bridge client (06_3AH), hyper-threading on",

@@ -10,9 +10,10 @@ namespace zs::arch {
 std::span<const Event> nehalem_events();  // events/intel.cc
 
 /// Nehalem (06_1AH), hyper-threading on.
-/// source: CPUID dumps of a Core i7-920 (signature, leaf 0AH: reference-cycle and branch-mispredict events are absent); SDM
-///         vol. 3B, "Performance Monitoring for Processors Based on Intel Microarchitecture Code Name Nehalem" (format 1, 16
-///         LBR entries in format 3, load latency, no full-width writes); bits of MSR_OFFCORE_RSP_0 as a driver checks them.
+/// source: CPUID dumps of a Core i7-920 (signature, leaf 0AH: reference-cycle and branch-mispredict events are absent);
+///         SDM vol. 3B, "Performance Monitoring for Processors Based on Intel Microarchitecture Code Name Nehalem"
+///         (format 1, 16 LBR entries in format 3, load latency, no full-width writes); bits of MSR_OFFCORE_RSP_0 as a
+///         driver checks them.
 inline constexpr CpuModel kNehalem1{
     .name = "nehalem@1",
     .description = "Intel Core, Nehalem (06_1AH), hyper-threading on",

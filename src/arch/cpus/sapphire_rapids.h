@@ -10,8 +10,9 @@ namespace zs::arch {
 std::span<const Event> sapphire_rapids_events();  // events/intel.cc
 
 /// Sapphire Rapids (06_8FH). Ice Lake with architectural LBRs, exact counters and four more metrics.
-/// source: CPUID dump of a Xeon w7-2475X (signature, leaves 0AH and 1CH: LBR depths 8, 16, 32); SDM vol. 3B, "Architectural
-///         Last Branch Records", Golden Cove: PMC0 and FIXED_CTR0 record the overflowing instruction of any precise event.
+/// source: CPUID dump of a Xeon w7-2475X (signature, leaves 0AH and 1CH: LBR depths 8, 16, 32); SDM vol. 3B,
+///         "Architectural Last Branch Records", Golden Cove: PMC0 and FIXED_CTR0 record the overflowing instruction of
+///         any precise event.
 /// chosen: PEBS format 4, as kernel logs of this generation print it; quirk pebs-format-5 gives the other reading. No
 ///         transactions.
 inline constexpr CpuModel kSapphireRapids1 = [] {

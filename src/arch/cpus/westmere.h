@@ -9,10 +9,10 @@ namespace zs::arch {
 
 std::span<const Event> westmere_events();  // events/intel.cc
 
-/// Westmere client (06_25H), hyper-threading on. Nehalem with the branch-mispredict event and a second off-core register.
-/// source: CPUID dump of a Core i5-650 (signature, leaf 0AH; its reference-cycle event is absent); SDM vol. 3B,
-///         "Performance Monitoring for Processors Based on Intel Microarchitecture Code Name Nehalem" and "Westmere"
-///         (format 1, 16 LBR entries in format 3, no full-width writes).
+/// Westmere client (06_25H), hyper-threading on. Nehalem with the branch-mispredict event and a second off-core
+/// register. source: CPUID dump of a Core i5-650 (signature, leaf 0AH; its reference-cycle event is absent); SDM vol.
+///         3B, "Performance Monitoring for Processors Based on Intel Microarchitecture Code Name Nehalem" and
+///         "Westmere" (format 1, 16 LBR entries in format 3, no full-width writes).
 inline constexpr CpuModel kWestmere1 = [] {
   CpuModel model = kNehalem1;
   model.name = "westmere@1";

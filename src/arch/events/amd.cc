@@ -1,8 +1,8 @@
 // Events of AMD's Zen 4, under the names that perf has for them.
-// source: the processor's programming reference (PPR of family 19H model 61H) and the vendor's event list as perf carries it,
-// for names and codes. What they count: events/meanings.h, and the sums below.
-// Events of the load-store unit and of the front end count speculative work too; the core model has none, so its numbers of
-// them are those of retired instructions. Nothing here is precise: this processor has no PEBS.
+// source: the processor's programming reference (PPR of family 19H model 61H) and the vendor's event list as perf
+// carries it, for names and codes. What they count: events/meanings.h, and the sums below.
+// Events of the load-store unit and of the front end count speculative work too; the core model has none, so its
+// numbers of them are those of retired instructions. Nothing here is precise: this processor has no PEBS.
 // Left out: counters of L3 and of the data fabric, which are no part of a core.
 #include <array>
 
@@ -29,8 +29,8 @@ constexpr Event listed(std::string_view name, std::uint16_t code, std::uint8_t u
   return not_modelled(name, code, umask, every, Precise::No, description);
 }
 
-// Requests of L2. "Data" are those of the data cache and its prefetchers, and those of a line that it has, to write it; page
-// walks are none of them: whose they are is not published.
+// Requests of L2. "Data" are those of the data cache and its prefetchers, and those of a line that it has, to write it;
+// page walks are none of them: whose they are is not published.
 constexpr const EventMeaning& kL2Code = kModelled<L2CodeHit, L2CodeMiss>;
 constexpr const EventMeaning& kL2Reads = kModelled<L2DemandReadHit, L2DemandReadMiss, L2PrefetchHit, L2PrefetchMiss>;
 constexpr const EventMeaning& kL2DataHits = kModelled<L2DemandReadHit, L2RfoHit, L2PrefetchHit>;
@@ -48,8 +48,8 @@ constexpr const EventMeaning& kDtlbMisses = kModelled<DtlbLoadStlbHit, DtlbLoadW
 /// Dispatch slots in a cycle.
 constexpr std::uint64_t kWidth = 6;
 
-/// What the front end left empty. Of what a mispredict costs only ops of the wrong path are anything else here: while the front
-/// end starts again, it delivers nothing.
+/// What the front end left empty. Of what a mispredict costs only ops of the wrong path are anything else here: while
+/// the front end starts again, it delivers nothing.
 constexpr std::uint64_t no_ops_from_front_end(const CoreSignals& signals) {
   return kSlotsNotDelivered.of_signals(signals) + kWidth * signals[RecoveryCycles];
 }

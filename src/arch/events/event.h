@@ -38,8 +38,8 @@ enum class Tick : std::uint8_t {
   Slots,      // issue slots, if a core model tells of them
 };
 
-/// What of the PMU samples the event, where its records say more of an access than those of other events. A CPU model says which
-/// of them it has.
+/// What of the PMU samples the event, where its records say more of an access than those of other events. A CPU model
+/// says which of them it has.
 enum class Facility : std::uint8_t {
   None,
   LoadLatency,   // tags loads and counts those that took more than MSR_PEBS_LD_LAT says
@@ -191,8 +191,8 @@ constexpr bool goes_by(const Event& event, std::string_view name) {
   return false;
 }
 
-/// What every table must satisfy: names ascend (so none comes twice), some counter of the processor counts each row, and
-/// a row is described.
+/// What every table must satisfy: names ascend (so none comes twice), some counter of the processor counts each row,
+/// and a row is described.
 constexpr bool is_consistent(std::span<const Event> events, CounterSet existing) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& e = events[i];

@@ -1,9 +1,9 @@
-// Events of Intel's processors, one row for all of them that have the event under the same name, encoding and promise of
-// precision. A CPU model's table is the rows that name it; to add an event is to add a row, to add a processor is to name
-// it in the rows it shares.
-// source: the vendor's published core event lists; of Core 2 and Goldmont the manual's lists of precise events. What they
-// count: events/meanings.h. Modelled ones count where a core model tells of its signals, those of time where the processor
-// reports time; not_modelled rows are there so that a listing and an error message can name them.
+// Events of Intel's processors, one row for all of them that have the event under the same name, encoding and promise
+// of precision. A CPU model's table is the rows that name it; to add an event is to add a row, to add a processor is to
+// name it in the rows it shares.
+// source: the vendor's published core event lists; of Core 2 and Goldmont the manual's lists of precise events. What
+// they count: events/meanings.h. Modelled ones count where a core model tells of its signals, those of time where the
+// processor reports time; not_modelled rows are there so that a listing and an error message can name them.
 // There is one socket, so what other sockets would serve is not modelled.
 // The names *_arch are ours, for architectural encodings that the vendor's list of a processor leaves out.
 // Left out: uncore events, and off-core response events, which need a request mask of their own.

@@ -77,7 +77,8 @@ inline constexpr EventMeaning kIndirectCalls{
 inline constexpr EventMeaning kTaken{
     .count = [](const Retired& r) -> std::uint32_t { return r.taken && r.branch != BranchKind::None; }};
 
-// Loads and stores: each access, or each instruction that has any. Which of them a processor's events count: RetiredAccesses.
+// Loads and stores: each access, or each instruction that has any. Which of them a processor's events count:
+// RetiredAccesses.
 inline constexpr EventMeaning kLoads{.count = [](const Retired& r) { return meanings::saturated(r.load_count); },
                                      .memory = true};
 inline constexpr EventMeaning kLoadsAndPrefetches{

@@ -24,11 +24,12 @@ const Event* find_event(const CpuModel& model, std::uint16_t event, std::uint8_t
 /// That of a select register's EVENT and UMASK.
 const Event* find_event(const CpuModel& model, PerfEvtSel select);
 
-/// The row whose encoding holds all of this select's CMASK, INV and E: there they are no condition upon the event. Null if
-/// there is none, and for a select without any.
+/// The row whose encoding holds all of this select's CMASK, INV and E: there they are no condition upon the event. Null
+/// if there is none, and for a select without any.
 const Event* find_whole_event(const CpuModel& model, PerfEvtSel select);
 
-/// What a general-purpose counter with this EVENT and UMASK counts. Null: nothing (not modelled, no such event, or time).
+/// What a general-purpose counter with this EVENT and UMASK counts. Null: nothing (not modelled, no such event, or
+/// time).
 /// UMASK bits of FP_ARITH_INST_RETIRED may be combined; no others.
 const EventMeaning* meaning_of(const CpuModel& model, std::uint16_t event, std::uint8_t umask);
 const EventMeaning* meaning_of(const CpuModel& model, PerfEvtSel select);
@@ -43,8 +44,8 @@ const Event* fixed_event(const CpuModel& model, unsigned index);
 /// What fixed counter `index` counts. Null: nothing (not modelled).
 const EventMeaning* fixed_meaning(const CpuModel& model, unsigned index);
 
-/// Whether the event is that of the precise-store facility: it counts stores, and with MSR_PEBS_ENABLE[63] its records on PMC3
-/// have the store's address.
+/// Whether the event is that of the precise-store facility: it counts stores, and with MSR_PEBS_ENABLE[63] its records
+/// on PMC3 have the store's address.
 bool is_precise_store(const CpuModel& model, std::uint16_t event, std::uint8_t umask);
 bool is_precise_store(const CpuModel& model, PerfEvtSel select);
 

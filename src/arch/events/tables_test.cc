@@ -512,8 +512,8 @@ TEST(AmdEvents, DivideRequestsOfTheSecondLevelWithoutRemainder) {
   EXPECT_EQ(of("l2_request_g1.all"), of("l2_cache_req_stat.all") + signals[CoreSignal::L2OwnPrefetchMiss]);
 }
 
-// source: the vendor's pipeline metrics: of six slots a cycle those empty for want of ops, those that the back end refused, ops
-// that did not retire, and ops that did.
+// source: the vendor's pipeline metrics: of six slots a cycle those empty for want of ops, those that the back end
+// refused, ops that did not retire, and ops that did.
 TEST(AmdEvents, DivideDispatchSlotsWithoutRemainder) {
   constexpr std::uint64_t kWidth = 6;
   CoreSignals signals = different_signals();

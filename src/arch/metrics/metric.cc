@@ -1,10 +1,11 @@
 // Metrics, named as Intel names them.
-// source: the vendors' published metric definitions of each generation (formulas; of Intel's names, groups, thresholds) and the
-// Optimization manual, "Top-Down Analysis Method". AMD's pipeline metrics are the same tree with other boundaries: what a
-// mispredict costs beside the ops thrown away is Frontend_Bound there. What a row leaves out of its published formula is said
-// at the row.
+// source: the vendors' published metric definitions of each generation (formulas; of Intel's names, groups, thresholds)
+// and the Optimization manual, "Top-Down Analysis Method". AMD's pipeline metrics are the same tree with other
+// boundaries: what a mispredict costs beside the ops thrown away is Frontend_Bound there. What a row leaves out of its
+// published formula is said at the row.
 // Hyper-threading is not modelled: where a published formula divides by core clocks, thread clocks are meant.
-// A share of nothing is made 0 with max(..., 1), where all terms of the divisor are counts; elsewhere it is not a number.
+// A share of nothing is made 0 with max(..., 1), where all terms of the divisor are counts; elsewhere it is not a
+// number.
 #include "arch/metrics/metric.h"
 
 #include <array>

@@ -1,8 +1,8 @@
-// A metric: a number that people reason with, computed from what a CPU model's events counted. Rows follow the vendor's published
-// metric definitions; where an event that those use is not modelled, a row says what it leaves out.
+// A metric: a number that people reason with, computed from what a CPU model's events counted. Rows follow the vendor's
+// published metric definitions; where an event that those use is not modelled, a row says what it leaves out.
 //
-// A row is not bound to a CPU model. Several rows may share a name: a model has the first one all of whose events it has. Names of
-// events that differ between generations are aliases in the event tables, so most rows serve all of them.
+// A row is not bound to a CPU model. Several rows may share a name: a model has the first one all of whose events it
+// has. Names of events that differ between generations are aliases in the event tables, so most rows serve all of them.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,8 @@ constexpr bool Metric::in_group(std::string_view group) const {
 /// Every row. A name's rows stand in the order of preference; names stand in the order in which people read them.
 std::span<const Metric> metric_rows();
 
-/// The row of that name that `model` has, upper or lower case; null if it has none. Of rows whose events it has, one whose events
-/// all have a number comes before one that lacks some.
+/// The row of that name that `model` has, upper or lower case; null if it has none. Of rows whose events it has, one
+/// whose events all have a number comes before one that lacks some.
 const Metric* find_metric(const CpuModel& model, std::string_view name);
 
 /// Whether `row` is what the model calls by its name.
@@ -60,7 +60,8 @@ constexpr bool names_metric(std::string_view name) {
 }
 
 /// The metric's value for what was counted, not a number where it divides by zero.
-/// count_of  double(std::string_view event): how often, for each event that its formula and those of metrics in it name.
+/// count_of  double(std::string_view event): how often, for each event that its formula and those of metrics in it
+///           name.
 ///           The metric's row must be one of `model`'s.
 template <typename CountOf>
 double value_of(const CpuModel& model, const Metric& metric, const CountOf& count_of) {
@@ -69,8 +70,8 @@ double value_of(const CpuModel& model, const Metric& metric, const CountOf& coun
   });
 }
 
-/// Whether two rows of one model's table count the same, so that one may stand for the other: its fixed counter's row and the
-/// programmable one.
+/// Whether two rows of one model's table count the same, so that one may stand for the other: its fixed counter's row
+/// and the programmable one.
 bool count_the_same(const Event& a, const Event& b);
 
 }  // namespace zs::arch

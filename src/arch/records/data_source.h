@@ -1,12 +1,13 @@
-// Where the data of a sampled access was, and the word by which a PEBS record says so. What the word's bits mean depends on
-// the processor's generation and on the event that made the record: the load-latency facility names a place, most events of
-// stores only whether the line was in L1D, and other events nothing.
+// Where the data of a sampled access was, and the word by which a PEBS record says so. What the word's bits mean
+// depends on the processor's generation and on the event that made the record: the load-latency facility names a place,
+// most events of stores only whether the line was in L1D, and other events nothing.
 //
-// `perf_data_src` is the same fact as Linux hands it to perf. Where the manual and Linux read a code differently, Linux's
-// reading is followed, so that perf shows what was meant: from Sandy Bridge on 5, 6 and 7 are "snooped, not found", "found
-// clean" and "found modified".
-// source: SDM vol. 3B, "Data Source Encoding for Load Latency Record", "Layout of Precise Store Information In PEBS Record",
-//         "Data Address Profiling" of Haswell, "PEBS Store Latency" of Golden Cove; Linux 6.1, events/intel/ds.c.
+// `perf_data_src` is the same fact as Linux hands it to perf. Where the manual and Linux read a code differently,
+// Linux's reading is followed, so that perf shows what was meant: from Sandy Bridge on 5, 6 and 7 are "snooped, not
+// found", "found clean" and "found modified".
+// source: SDM vol. 3B, "Data Source Encoding for Load Latency Record", "Layout of Precise Store Information In PEBS
+//         Record", "Data Address Profiling" of Haswell, "PEBS Store Latency" of Golden Cove; Linux 6.1,
+//         events/intel/ds.c.
 #pragma once
 
 #include <cstdint>

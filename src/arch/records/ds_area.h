@@ -1,6 +1,6 @@
 // The Debug Store management area: where the buffers for branch (BTS) and PEBS records are, and what PEBS counters are
-// reloaded with. IA32_DS_AREA holds its linear address. Its words are 64 bits wide with DTES64 or in IA-32e mode, otherwise
-// 32; the reset values are 64 bits wide in both.
+// reloaded with. IA32_DS_AREA holds its linear address. Its words are 64 bits wide with DTES64 or in IA-32e mode,
+// otherwise 32; the reset values are 64 bits wide in both.
 // source: SDM vol. 3B, "DS Save Area"; figures "DS Save Area", "Layout of 64-bit DS Save Area"; reset values of
 // Nehalem, and of the fixed counters with PEBS baseline.
 #pragma once

@@ -1,5 +1,6 @@
-// What a recording keeps of a Debug Store: one record as it lay in the PEBS buffer and, with the first record of a drained
-// buffer, the management area that the interrupt found. `record -R` puts one into each sample (PERF_SAMPLE_RAW).
+// What a recording keeps of a Debug Store: one record as it lay in the PEBS buffer and, with the first record of a
+// drained buffer, the management area that the interrupt found. `record -R` puts one into each sample
+// (PERF_SAMPLE_RAW).
 //
 //   DsExcerptHead, then area_bytes of the management area, then record_bytes of the record
 #pragma once

@@ -1,5 +1,5 @@
-// The names of what a Debug Store holds: for each structure of ds_area.h, bts.h and pebs.h its fields, in their order. What
-// prints a record, and what reads one, take places and sizes from the same structs.
+// The names of what a Debug Store holds: for each structure of ds_area.h, bts.h and pebs.h its fields, in their order.
+// What prints a record, and what reads one, take places and sizes from the same structs.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,9 @@ std::string pebs_record_text(const DsShape& shape, std::uint64_t address, Bytes 
 /// Linear memory. returns false if any byte is not there
 using ReadLinear = std::function<bool(std::uint64_t linear, std::span<std::byte> into)>;
 
-/// The management area at `address`, then every record of both buffers from base to index; of a BTS buffer that has wrapped
-/// (the record at index is not all zero), all up to maximum. What cannot be read or makes no sense is said in place.
+/// The management area at `address`, then every record of both buffers from base to index; of a BTS buffer that has
+/// wrapped (the record at index is not all zero), all up to maximum. What cannot be read or makes no sense is said in
+/// place.
 std::string ds_text(const DsShape& shape, const ReadLinear& read, std::uint64_t address);
 
 }  // namespace zs::arch

@@ -1,4 +1,5 @@
-// Any memory as a Debug Store of any layout and format, or as an excerpt of one: the text ends, and no read leaves the memory.
+// Any memory as a Debug Store of any layout and format, or as an excerpt of one: the text ends, and no read leaves the
+// memory.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

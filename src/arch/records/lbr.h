@@ -1,6 +1,6 @@
 // How a branch lies in the LBR registers: the formats of IA32_PERF_CAPABILITIES.LBR_FMT.
-// source: SDM vol. 3B, "LBR Stack", "Figure 64-bit Address Layout of LBR MSR", "LBR Stack and Intel 64 Processors"; format
-// 6: "LBR Stack" of Goldmont; architectural records: "Architectural Last Branch Records".
+// source: SDM vol. 3B, "LBR Stack", "Figure 64-bit Address Layout of LBR MSR", "LBR Stack and Intel 64 Processors";
+// format 6: "LBR Stack" of Goldmont; architectural records: "Architectural Last Branch Records".
 #pragma once
 
 #include <algorithm>
@@ -86,7 +86,8 @@ inline constexpr LbrBranch kLbrBranches[] = {
     {BranchKind::Far, LbrSelect::far_branch.mask, LbrCtl::other.mask, 8},
 };
 
-/// The row of a kind; None has one of its own. A copy: with UBSan, g++ 12 takes no comparison of a row's address for a constant.
+/// The row of a kind; None has one of its own. A copy: with UBSan, g++ 12 takes no comparison of a row's address for a
+/// constant.
 constexpr LbrBranch lbr_branch(BranchKind kind) {
   const auto row = static_cast<std::size_t>(kind) - 1;
   return row < std::size(kLbrBranches) ? kLbrBranches[row] : LbrBranch{};

@@ -1,6 +1,6 @@
 // PEBS records: formats 0 to 3, as the processor writes them with a 64-bit Debug Store area, where a newer format only
-// appends; the record of a 32-bit area; and the groups of adaptive records, formats 4 and 5. These never share a struct:
-// adaptive records order the registers differently.
+// appends; the record of a 32-bit area; and the groups of adaptive records, formats 4 and 5. These never share a
+// struct: adaptive records order the registers differently.
 // source: SDM vol. 3B, "PEBS Record Format for Intel Core i7 Processor Family" (1), "PEBS Record Format for 4th
 // Generation Intel Core Processor Family" (2), "PEBS Record Format for 6th Generation Intel Core Processor" (3);
 // "PEBS Record Format" of 32-bit processors; "Adaptive PEBS" (4).
@@ -168,7 +168,8 @@ constexpr std::size_t adaptive_size(PebsDataCfg groups) {
          (groups.has(PebsDataCfg::xmms) ? sizeof(PebsXmms) : 0) + lbr_entries(groups) * sizeof(PebsLbr);
 }
 
-/// What is known of one PEBS format. Nobody compares formats: a reader, a writer or a driver asks for the fact that it needs.
+/// What is known of one PEBS format. Nobody compares formats: a reader, a writer or a driver asks for the fact that it
+/// needs.
 struct PebsFormatTraits {
   PebsFormat format;
   std::size_t record_bytes;  // of one record; 0: adaptive, its groups decide (PEBS_DATA_CFG)

@@ -12,7 +12,8 @@
 
 namespace zs::arch {
 
-/// One record without its vector registers and branches, which are five times as much; what its format or groups leave out is 0.
+/// One record without its vector registers and branches, which are five times as much; what its format or groups leave
+/// out is 0.
 struct PebsWords {
   std::size_t size = 0;  // bytes that it took
   PebsDataCfg groups;    // of an adaptive record, its PEBS_DATA_CFG
@@ -46,7 +47,8 @@ std::optional<AdaptivePlaces> adaptive_places(Bytes bytes);
 /// not what its groups need.
 std::optional<PebsFields> decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout);
 
-/// The same for whoever needs no more, of each of thousands of records. returns whether there is one; else `words` says nothing
+/// The same for whoever needs no more, of each of thousands of records. returns whether there is one; else `words` says
+/// nothing
 bool decode_pebs(Bytes bytes, PebsFormat format, DsLayout layout, PebsWords& words);
 
 }  // namespace zs::arch

@@ -1,5 +1,5 @@
-// Completions for shells: a file each, made from the verbs' options. What depends on the machine or the CPU model (events,
-// metrics, models) the completion asks of the zeroskid that is typed.
+// Completions for shells: a file each, made from the verbs' options. What depends on the machine or the CPU model
+// (events, metrics, models) the completion asks of the zeroskid that is typed.
 #pragma once
 
 #include <string>

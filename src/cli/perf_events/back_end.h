@@ -1,5 +1,5 @@
-// Who counts: the software PMU, or the kernel through perf_event_open. They are never mixed in one run, and the first line of
-// output says which it is, and why.
+// Who counts: the software PMU, or the kernel through perf_event_open. They are never mixed in one run, and the first
+// line of output says which it is, and why.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct PerfEventsChoice {
 };
 
 /// lists  each an argument of -e; none: cycles, or the clock of the CPU where there is no PMU
-/// returns nothing for the software PMU. With --pmu=auto the kernel is taken for what it alone can do: running processes, whole CPUs,
-/// and lists of its own events.
+/// returns nothing for the software PMU. With --pmu=auto the kernel is taken for what it alone can do: running
+/// processes, whole CPUs, and lists of its own events.
 Result<std::optional<PerfEventsChoice>> choose_back_end(const BackEndWords& words,
                                                         const std::vector<std::string>& lists);
 

@@ -1,4 +1,5 @@
-// `zeroskid record` where the kernel counts: opens events, and writes into perf.data what it hands over, record by record.
+// `zeroskid record` where the kernel counts: opens events, and writes into perf.data what it hands over, record by
+// record.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ std::span<const T> span_of(std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
-// The records in [start, end), oldest first, and `extra`, which was not stored. A spaced trace has each at the end of its words, so it is
-// read backwards.
+// The records in [start, end), oldest first, and `extra`, which was not stored. A spaced trace has each at the end of
+// its words, so it is read backwards.
 Records Accountant::recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra) {
   if (run_.counting.form == TraceForm::Records)
     return {.stored = {reinterpret_cast<std::uint32_t*>(start), (end - start) / 4}, .extra = extra};

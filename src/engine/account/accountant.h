@@ -1,5 +1,5 @@
-// From the trace to the PMUs: what translated code has appended is read (drain), and counted, played by the core model, or retired
-// instruction by instruction, as the counters ask (CountingMode). Each part uses those before it.
+// From the trace to the PMUs: what translated code has appended is read (drain), and counted, played by the core model,
+// or retired instruction by instruction, as the counters ask (CountingMode). Each part uses those before it.
 #pragma once
 
 #include <cstdint>

@@ -105,7 +105,8 @@ void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::u
   core.run({&run, 1}, slot_values(run_.window.slots()));
 }
 
-// Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads' turns.
+// Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads'
+// turns.
 void CoreFeeder::settle_if_asked() {
   if (run_.counting.at_once || asked_) run_.thread->cpu.core->settle();
 }
@@ -144,8 +145,9 @@ std::uint64_t CoreFeeder::time_of(const Thread& thread) {
   return thread.cpu.core != nullptr ? thread.cpu.core->played_until() : thread.core_time;
 }
 
-// Whose turn is next, among those that wait and the one that runs: who is behind on its core's clock and has nothing left to play there,
-// so that what cores do is told nearly in the order of their cycles. null: the running thread goes on.
+// Whose turn is next, among those that wait and the one that runs: who is behind on its core's clock and has nothing
+// left to play there, so that what cores do is told nearly in the order of their cycles. null: the running thread goes
+// on.
 Thread* CoreFeeder::next_by_time() {
   constexpr std::uint64_t kNotYet = UINT64_MAX;
   const auto time = [](const Thread& thread) {
@@ -250,7 +252,8 @@ void CoreFeeder::add_outcome(arch::Retired& retired) const {
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-// What the model says has passed since it was last asked. Frequencies are not modelled: all clocks tick alike, but for the bus.
+// What the model says has passed since it was last asked. Frequencies are not modelled: all clocks tick alike, but for
+// the bus.
 void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   using enum arch::CoreSignal;
   constexpr std::uint64_t kCyclesPerBusTick = 24;  // chosen, as in a virtual PC: 2.4 GHz, 100 MHz
@@ -290,7 +293,8 @@ void CoreFeeder::advance_time(const arch::CoreSignals& now) {
   if (run_.counting.time_is_near) run_.thread->cpu.core->watch_retirement(near);
 }
 
-// The record that is due is of the instruction that retirement waited for, so many cycles ago. Its registers are gone, so it is the next time.
+// The record that is due is of the instruction that retirement waited for, so many cycles ago. Its registers are gone,
+// so it is the next time.
 void CoreFeeder::name_waiting(pmu::Pmu& pmu, std::uint64_t cycles_ago) const {
   // chosen: a loop's body; beyond that, steps to find it would cost more than the sample is worth.
   constexpr std::uint32_t kMostSteps = 256;

@@ -1,5 +1,5 @@
-// Trace to core model: what ran becomes paths and addresses (arch::CoreFeed), and what the model makes of them goes to the modelled
-// lanes and to the clocks of the PMUs.
+// Trace to core model: what ran becomes paths and addresses (arch::CoreFeed), and what the model makes of them goes to
+// the modelled lanes and to the clocks of the PMUs.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,15 @@ class CoreFeeder {
 
   /// Tells the core of runs. Returns whether it has.
   using PlayRuns = std::function<bool(std::span<const arch::PathRun> runs, const arch::SlotValues& values)>;
-  /// Records [from, to) of the `records` that are being drained, told to the core, at once. Returns false, and has told nothing, if `play` did.
+  /// Records [from, to) of the `records` that are being drained, told to the core, at once. Returns false, and has told
+  /// nothing, if `play` did.
   bool run_core(std::size_t records, std::size_t from, std::size_t to, const PlayRuns& play);
   /// The first instructions of a block that was left in its middle; they have stored what they need, but no record.
   void run_core_into(const Block& block, unsigned instructions, std::uint64_t next);
   /// Records [from, to), as run_core() has them, told and counted.
   void count_modelled(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to);
-  /// Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads' turns.
+  /// Where a count decides what happens next, what was told must have been played. Else it may wait for the other
+  /// threads' turns.
   void settle_if_asked();
   void count_signals();
   /// Marks were met in the program's code, so the observer asks for counts.

@@ -1,5 +1,5 @@
-// What a core model is told of translated code: each path once, and how the addresses of its accesses come from the registers that it
-// stores. What is kept of it here is what the list of runs needs.
+// What a core model is told of translated code: each path once, and how the addresses of its accesses come from the
+// registers that it stores. What is kept of it here is what the list of runs needs.
 #pragma once
 
 #include <cstddef>

@@ -48,7 +48,8 @@ std::uint64_t most_of_signals(const arch::EventMeaning& meaning, const arch::Cor
   return most;
 }
 
-/// The same of a modelled event: no instruction adds more to any of the signals that it sums, nor to all alternatives together.
+/// The same of a modelled event: no instruction adds more to any of the signals that it sums, nor to all alternatives
+/// together.
 std::uint32_t most_per_instruction(const arch::EventMeaning& meaning, const arch::CoreFeed& core) {
   arch::CoreSignals most;
   for (std::size_t i = 0; i < arch::kCoreSignals; ++i)

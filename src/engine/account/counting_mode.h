@@ -1,5 +1,5 @@
-// What the counters of a run ask of translated code and of its trace. Found once, from the PMUs of the first thread: those of all
-// threads are programmed alike.
+// What the counters of a run ask of translated code and of its trace. Found once, from the PMUs of the first thread:
+// those of all threads are programmed alike.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ struct CountingMode {
   bool time_is_near = false;   // a counter of time may overflow
   bool others_are_near = false;  // a lane that is not modelled may overflow
   std::uint8_t risks = 0;        // TranslationOptions
-  /// Signals whose changes alone may overflow a modelled lane in Variant::Logged; none: others may, or more is asked of the trace.
+  /// Signals whose changes alone may overflow a modelled lane in Variant::Logged; none: others may, or more is asked of
+  /// the trace.
   arch::SignalSet seldom;
 
   bool any_near() const;

@@ -56,8 +56,8 @@ class LoggedTrace::LogReader {
   std::size_t passed_ = 0;
 };
 
-/// Counts drained records as the model plays them, from `from` on. The instructions between two of which the model tells are counted
-/// one by one within a record, whole records together.
+/// Counts drained records as the model plays them, from `from` on. The instructions between two of which the model
+/// tells are counted one by one within a record, whole records together.
 class LoggedTrace::LogWatcher final : public arch::RunWatcher {
  public:
   LogWatcher(LoggedTrace& owner, std::span<const std::uint32_t> ids, std::size_t from)
@@ -257,7 +257,8 @@ bool LoggedTrace::watch(std::span<const std::uint32_t> ids, std::size_t from, st
   return true;
 }
 
-// returns up to which record from `at` on nothing but what happens seldom can overflow a counter; `at` where that is not so of any
+// returns up to which record from `at` on nothing but what happens seldom can overflow a counter; `at` where that is
+// not so of any
 std::size_t LoggedTrace::seldom_up_to(std::span<const std::uint32_t> ids, std::size_t at) {
   if (run_.counting.seldom.none()) return at;
   if (!run_.counting.others_are_near) return ids.size();

@@ -1,9 +1,10 @@
-// Overflows inside the trace of a modelled core. Which instruction misses, and so overflows a counter, the model says only when it is
-// told what ran; to stop the thread before each that might would be a visit of the dispatcher for every few of them. In blocks of
-// Variant::Logged the thread goes on, and the trace holds its registers behind each instruction. Here records are counted in
-// bulk as far as no counter can overflow, and paths in which one may are told to the model under watch; the instruction that
-// overflows is retired with the registers that it left. Where only what happens seldom can overflow a counter (a miss, a mispredicted
-// branch), the whole trace is told under watch: the model then plays what changes nothing of that as it always does.
+// Overflows inside the trace of a modelled core. Which instruction misses, and so overflows a counter, the model says
+// only when it is told what ran; to stop the thread before each that might would be a visit of the dispatcher for every
+// few of them. In blocks of Variant::Logged the thread goes on, and the trace holds its registers behind each
+// instruction. Here records are counted in bulk as far as no counter can overflow, and paths in which one may are told
+// to the model under watch; the instruction that overflows is retired with the registers that it left. Where only what
+// happens seldom can overflow a counter (a miss, a mispredicted branch), the whole trace is told under watch: the model
+// then plays what changes nothing of that as it always does.
 #pragma once
 
 #include <cstdint>
@@ -78,8 +79,9 @@ class LoggedTrace {
   bool watch(std::span<const std::uint32_t> ids, std::size_t from, std::size_t to, const arch::SignalSet& watched);
   std::size_t seldom_up_to(std::span<const std::uint32_t> ids, std::size_t at);
 
-  // Bytes of the next such trace: twice those of the one before, if nothing else ran in between. chosen: at first there is one miss in
-  // programs that miss much; at most, with its slots, it stays in the second-level cache until it is read.
+  // Bytes of the next such trace: twice those of the one before, if nothing else ran in between. chosen: at first there
+  // is one miss in programs that miss much; at most, with its slots, it stays in the second-level cache until it is
+  // read.
   static constexpr std::uint64_t kFewest = 512, kMost = 64 << 10;
 
   Run& run_;

@@ -68,7 +68,8 @@ void Marks::reached(std::uint64_t pc, const arch::RegisterFile* registers) {
   if (registers != nullptr) adopt();
 }
 
-// A trace does not say between which records the elements of a REP string were counted, so where marks are, those run alone.
+// A trace does not say between which records the elements of a REP string were counted, so where marks are, those run
+// alone.
 bool Marks::stop_counting_elements() {
   if (!any_ || !run_.counting.count_elements) return false;
   run_.counting.count_elements = false;
@@ -83,7 +84,8 @@ std::size_t Marks::next_mark(std::span<const std::uint32_t> ids, std::size_t fro
   return from;
 }
 
-/// Calls tell(id, before, with_extra) for each mark in the trace: of exit `id`, reached behind so many records, and the extra one.
+/// Calls tell(id, before, with_extra) for each mark in the trace: of exit `id`, reached behind so many records, and the
+/// extra one.
 template <typename Tell>
 void Marks::find_marks(const Records& records, Tell tell) {
   const auto [ids, extra] = records;

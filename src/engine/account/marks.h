@@ -1,4 +1,5 @@
-// Marks in the program's code: found while it is translated, told of when the trace is drained or an instruction is stepped.
+// Marks in the program's code: found while it is translated, told of when the trace is drained or an instruction is
+// stepped.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class Marks {
   void reached(std::uint64_t pc, const arch::RegisterFile* registers);
   /// Some lie in traces, so that records tell of them.
   bool in_traces() const { return in_traces_; }
-  /// REP strings run alone from now on, where marks are: a trace does not say between which records their elements were counted.
+  /// REP strings run alone from now on, where marks are: a trace does not say between which records their elements were
+  /// counted.
   bool stop_counting_elements();
   /// Whether code that may be one has been translated.
   bool met() const { return any_ || met_marker_; }

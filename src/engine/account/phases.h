@@ -1,6 +1,7 @@
-// A run of which only samples are modelled has two translations of the program, and goes from one to the other where a phase ends
-// (engine::Phase): one that counts and nothing else, for most of the way, and one with the trace that the core model needs, for the units
-// and what warms up the model in front of each. Who observes the run says which phase it is; here that is followed.
+// A run of which only samples are modelled has two translations of the program, and goes from one to the other where a
+// phase ends (engine::Phase): one that counts and nothing else, for most of the way, and one with the trace that the
+// core model needs, for the units and what warms up the model in front of each. Who observes the run says which phase
+// it is; here that is followed.
 #pragma once
 
 #include "engine/account/tally.h"

@@ -1,4 +1,5 @@
-// What instructions that run alone are: most of them do so again and again, and decoding takes as long as a hundred others do.
+// What instructions that run alone are: most of them do so again and again, and decoding takes as long as a hundred
+// others do.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace zs::engine {
 
 class SteppedInsns {
  public:
-  /// The instruction at `pc`; null if decode_into() says that there is none. What is known of the place is held against the bytes that
-  /// are there now. Holds until the next call.
+  /// The instruction at `pc`; null if decode_into() says that there is none. What is known of the place is held against
+  /// the bytes that are there now. Holds until the next call.
   const Insn* find(std::uint64_t pc, std::span<const std::uint8_t> code, bool virtual_time) {
     if (known_.empty()) known_.resize(std::size_t{1} << kBits);
     Insn& known = known_[(pc ^ pc >> kBits) % (std::size_t{1} << kBits)];

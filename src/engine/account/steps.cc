@@ -32,7 +32,8 @@ void SingleSteps::begin(bool tell_core) {
   if (tell_core && run_.thread->cpu.core != nullptr) core_.begin_step(step);
 }
 
-// The instruction at `pc`, which runs or has run among others, as it was when its block was made. Holds until the next is asked for.
+// The instruction at `pc`, which runs or has run among others, as it was when its block was made. Holds until the next
+// is asked for.
 const Insn& SingleSteps::insn_alone(std::uint64_t pc) {
   const Insn* const insn = insns_.find(pc, run_.code->fetch(pc), run_.config.virtual_time);
   CHECK(insn != nullptr, pc);

@@ -75,8 +75,8 @@ void Tally::count_up_to_overflow() {
   }
 }
 
-// LBR: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can survive in the stack, so
-// older records need not be looked at; in call-stack mode every one matters.
+// LBR: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can survive in
+// the stack, so older records need not be looked at; in call-stack mode every one matters.
 void Tally::enter_branches(const Records& records, std::size_t from, std::size_t to) {
   constexpr std::size_t kDeepestStack = 32;
   std::vector<arch::LbrSelect> selects;

@@ -1,4 +1,5 @@
-// Occurrences by lane, on their way to the PMUs of the running thread; how many fit before an overflow; overflows inside a trace.
+// Occurrences by lane, on their way to the PMUs of the running thread; how many fit before an overflow; overflows
+// inside a trace.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class Tally {
   void clear() { std::fill(totals_.begin(), totals_.end(), 0); }
   /// The sums become those of these records, and of one more.
   void sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more);
-  /// Adds what the modelled lanes have counted since they were last asked; nothing where the counters hear nothing of it.
+  /// Adds what the modelled lanes have counted since they were last asked; nothing where the counters hear nothing of
+  /// it.
   void add_signals(std::span<std::uint64_t> sums);
   /// `events` by lane are counted; they overflow nothing but what is of the nature of time.
   void count(std::span<const std::uint64_t> events);

@@ -1,5 +1,6 @@
-// Translations that outlive the process: what a program's processes have translated lies in a file, and the next one takes it over. A block is used
-// where the program's code at its pages is, byte for byte, what it was made of. What is counted does not depend on it.
+// Translations that outlive the process: what a program's processes have translated lies in a file, and the next one
+// takes it over. A block is used where the program's code at its pages is, byte for byte, what it was made of. What is
+// counted does not depend on it.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +23,15 @@ class TranslationCache final : public CodePages {
  public:
   explicit TranslationCache(Run& run) : run_(run) {}
 
-  /// The translator is made and has translated nothing; it takes over what there is for this program. Not for runs with a core model, in samples
-  /// or not, whose code has to be described to it anyway, nor where all runs as single steps, nor under Config::virtual_time: where turns end depends on where
-  /// blocks begin, and the run alone is to decide that.
+  /// The translator is made and has translated nothing; it takes over what there is for this program. Not for runs with
+  /// a core model, in samples or not, whose code has to be described to it anyway, nor where all runs as single steps,
+  /// nor under Config::virtual_time: where turns end depends on where blocks begin, and the run alone is to decide
+  /// that.
   void begin();
   /// The program has mapped `range`, and may execute it.
   void mapped(AddressRange range);
-  /// This process, or its image, is about to end, and nothing is translated any more. What is new is kept, if it is worth the writing.
+  /// This process, or its image, is about to end, and nothing is translated any more. What is new is kept, if it is
+  /// worth the writing.
   void end();
   /// In a forked child: what there is by now is the parent's to keep.
   void in_forked_child() { inherited_ = run_.translator->made(); }

@@ -39,7 +39,8 @@ void AwaitedMemory::touch_without_lock(AddressRange range, bool write) {
 
 long AwaitedMemory::read_again(const long (&a)[6], long result) const {
   if (result != -EAGAIN || std::ranges::find(descriptors_, a[0]) == descriptors_.end()) return result;
-  // It runs a few instructions until then, if it has a processor. Who touches memory of another descriptor does so for longer.
+  // It runs a few instructions until then, if it has a processor. Who touches memory of another descriptor does so for
+  // longer.
   constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 200'000};
   constexpr int kTimes = 100;
   for (int i = 0; i < kTimes && result == -EAGAIN && touching_.load() != 0; ++i) {

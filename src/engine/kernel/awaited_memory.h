@@ -1,10 +1,11 @@
-// Memory that is not there until another thread of the program puts it there (userfaultfd). Who touches it sleeps in the kernel, in the
-// middle of translated code and with the lock, which the other thread needs. Those who wait for the lock see that, and a signal brings the
-// sleeper to the dispatcher, in front of its instruction (EngineLock::look_for_waits_of_memory). There it touches what the instruction is about to
-// use once more, without the lock, and when that is there the instruction runs. So the fault is reported and answered as natively.
+// Memory that is not there until another thread of the program puts it there (userfaultfd). Who touches it sleeps in
+// the kernel, in the middle of translated code and with the lock, which the other thread needs. Those who wait for the
+// lock see that, and a signal brings the sleeper to the dispatcher, in front of its instruction
+// (EngineLock::look_for_waits_of_memory). There it touches what the instruction is about to use once more, without the
+// lock, and when that is there the instruction runs. So the fault is reported and answered as natively.
 //
-// Not done: elements of gathers and scatters but by the same sleep again; frames of signals on such memory, and what the engine reads behind
-// pointers in such memory, wait with the lock.
+// Not done: elements of gathers and scatters but by the same sleep again; frames of signals on such memory, and what
+// the engine reads behind pointers in such memory, wait with the lock.
 #pragma once
 
 #include <atomic>
@@ -31,10 +32,11 @@ class AwaitedMemory {
   void wait_for_operands();
   /// What the engine reads itself, for a call that it answers.
   void wait_for_arguments(long number, const long (&a)[6]);
-  /// A read of a descriptor that reports such faults has found none: `result`. Who was interrupted at one, of which another thread has heard by
-  /// poll, is about to cause it again, and the read is made again then. Without the lock.
+  /// A read of a descriptor that reports such faults has found none: `result`. Who was interrupted at one, of which
+  /// another thread has heard by poll, is about to cause it again, and the read is made again then. Without the lock.
   long read_again(const long (&a)[6], long result) const;
-  /// Back here when it is there, when a signal waits, or when touching it is a fault, which the instruction will have then.
+  /// Back here when it is there, when a signal waits, or when touching it is a fault, which the instruction will have
+  /// then.
   void touch_without_lock(AddressRange range, bool write);
 
  private:

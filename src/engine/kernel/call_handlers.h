@@ -1,4 +1,5 @@
-// What the engine does for a system call that the kernel cannot answer as it is: Call::handler of its row in call_table.cc.
+// What the engine does for a system call that the kernel cannot answer as it is: Call::handler of its row in
+// call_table.cc.
 #pragma once
 
 #include "engine/kernel/call.h"

@@ -37,7 +37,8 @@ constexpr WrittenMemory control_blocks(int argument, int count) {
 }
 
 // Sizes are those of the kernel's structures; where one depends on a command (ioctl, ptrace, semctl), the largest.
-// Waits of the calls without a libc number (futex_waitv and its kin) would be where the engine's wakes do not come: there are none.
+// Waits of the calls without a libc number (futex_waitv and its kin) would be where the engine's wakes do not come:
+// there are none.
 // clang-format off
 constexpr Call kCalls[] = {
     {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {sized(1, 2)}},

@@ -1,5 +1,5 @@
-// One row per system call of x86-64: what the engine has to know about it. What depends on the arguments of one call (whether a futex
-// operation waits, say) stands where it is asked.
+// One row per system call of x86-64: what the engine has to know about it. What depends on the arguments of one call
+// (whether a futex operation waits, say) stands where it is asked.
 // source: Linux, arch/x86/entry/syscalls/syscall_64.tbl, and the manual page of each call.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace zs::engine {
 
 /// Call::traits.
 enum CallTrait : std::uint32_t {
-  // Neither waits nor takes long, so that the engine lock stays with the caller: a hand-over would cost more, and the order of threads
-  // stays a matter of what they compute.
+  // Neither waits nor takes long, so that the engine lock stays with the caller: a hand-over would cost more, and the
+  // order of threads stays a matter of what they compute.
   kQuick = 1u << 0,
   kMayWait = 1u << 1,      // a thread may stay in it for long, and be killed
   kEndsImage = 1u << 2,    // ends or replaces what holds the thread's signals
@@ -29,7 +29,8 @@ enum CallTrait : std::uint32_t {
   kIdResult = 1u << 10,
 };
 
-/// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether it would.
+/// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether
+/// it would.
 enum class Waits : std::uint8_t { Never, Input, Output, Child, Poll, Suspend, Elsewhere };
 
 /// timespec, or timeval.
@@ -44,7 +45,8 @@ struct TimeLimit {
   long when_over = 0;              // result of a call that waited for all of it
 };
 
-/// Memory that the kernel writes during a call, as its arguments say. At least that much: what is never there is not written either.
+/// Memory that the kernel writes during a call, as its arguments say. At least that much: what is never there is not
+/// written either.
 struct WrittenMemory {
   enum class Form : std::uint8_t {
     None,

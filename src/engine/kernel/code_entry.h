@@ -1,5 +1,5 @@
-// Translated code that is about to run, as signal handlers and the dispatcher tell one another of it: a handler must know whether the
-// dispatcher will look at what is pending, or has looked for the last time.
+// Translated code that is about to run, as signal handlers and the dispatcher tell one another of it: a handler must
+// know whether the dispatcher will look at what is pending, or has looked for the last time.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,8 @@ class CodeEntry {
   void note_far_lookup(std::uint64_t at) { far_lookup_ = at; }
   std::uint64_t take_far_lookup() { return std::exchange(far_lookup_, 0); }
 
-  /// The program's stack pointer, where it is not canonical and a handler has left translated code: the kernel cannot go on with it.
+  /// The program's stack pointer, where it is not canonical and a handler has left translated code: the kernel cannot
+  /// go on with it.
   void keep_odd_stack_pointer(std::uint64_t value) { odd_stack_pointer_ = value; }
   /// 0: there was none
   std::uint64_t take_odd_stack_pointer() { return std::exchange(odd_stack_pointer_, 0); }

@@ -38,7 +38,8 @@ void CodeFiles::note_write_to_own_memory(long number, const long (&a)[6], long w
   run_.map.open_code_pages({start, end});
 }
 
-// The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from now on.
+// The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from
+// now on.
 void CodeFiles::note_shorter_file(long number, const long (&a)[6], long result) {
   if (is_error(result)) return;
   struct stat about {};

@@ -1,4 +1,5 @@
-// System calls that change code behind its mappings: through /proc/self/mem, by making its file shorter, or by opening it for writing.
+// System calls that change code behind its mappings: through /proc/self/mem, by making its file shorter, or by opening
+// it for writing.
 #pragma once
 
 #include "engine/kernel/guest_code.h"

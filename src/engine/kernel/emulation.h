@@ -1,5 +1,5 @@
-// Instructions that do not run in translated code because what they tell or set is the engine's: bases of FS and GS, and under
-// --virtual-time the processor's clock, its random numbers and its name.
+// Instructions that do not run in translated code because what they tell or set is the engine's: bases of FS and GS,
+// and under --virtual-time the processor's clock, its random numbers and its name.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Lets one thread of the program run at a time, in the order of its queue. A thread gets a place there when another one that runs
-// starts or wakes it, or gives its turn away: so the order of threads that meet in memory follows from the program. Where the
-// kernel ends a wait, the place is behind all who wait at that moment.
+// Lets one thread of the program run at a time, in the order of its queue. A thread gets a place there when another one
+// that runs starts or wakes it, or gives its turn away: so the order of threads that meet in memory follows from the
+// program. Where the kernel ends a wait, the place is behind all who wait at that moment.
 // Uses no libc: threads share one host TLS block, which belongs to whoever holds this lock.
 #pragma once
 
@@ -33,10 +33,11 @@ class EngineLock {
   Thread* owner() const { return owner_.load(std::memory_order_relaxed); }
   /// `gone` has ended or left this address space, whatever it was doing: the lock is not its any more, nor will be.
   void abandon(Thread& gone);
-  /// A process that shares this memory has been killed while one of its threads held the lock, since this was asked last.
+  /// A process that shares this memory has been killed while one of its threads held the lock, since this was asked
+  /// last.
   bool owner_died() { return owner_died_.exchange(false); }
-  /// From now on the holder may wait for memory that one of those who wait has to give (userfaultfd). Each of them looks every half
-  /// millisecond, and a holder that does is told by a signal.
+  /// From now on the holder may wait for memory that one of those who wait has to give (userfaultfd). Each of them
+  /// looks every half millisecond, and a holder that does is told by a signal.
   void look_for_waits_of_memory() { holder_may_wait_for_memory_.store(true); }
   /// Where the thread slept that is told so; 0: it is another signal.
   static std::uint64_t where_it_waited_for_memory(const siginfo_t& info);

@@ -15,7 +15,8 @@
 namespace zs::engine {
 namespace {
 
-/// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not (PTRACE_SEIZE).
+/// Whether another program traces this process, which it may have asked for itself (PTRACE_TRACEME) or not
+/// (PTRACE_SEIZE).
 bool is_traced() {
   const long fd = raw_syscall(SYS_open, "/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (is_error(fd)) return false;

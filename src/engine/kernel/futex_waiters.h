@@ -1,5 +1,6 @@
-// Threads that wait at a futex of the program, in the order in which they came. The engine keeps them itself where only threads of
-// the program can wake them, so that who is woken by whom follows from the program and not from how fast the kernel is.
+// Threads that wait at a futex of the program, in the order in which they came. The engine keeps them itself where only
+// threads of the program can wake them, so that who is woken by whom follows from the program and not from how fast the
+// kernel is.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@ struct Thread;
 
 class FutexWaiters {
  public:
-  /// The word at a linear address. The kernel keeps waiters of private futexes apart from those that other processes may
-  /// share, which is also what it does at the end of a thread.
+  /// The word at a linear address. The kernel keeps waiters of private futexes apart from those that other processes
+  /// may share, which is also what it does at the end of a thread.
   struct Key {
     std::uint64_t address = 0;
     bool shared = false;

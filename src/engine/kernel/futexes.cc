@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t kAnyBit = FUTEX_BITSET_MATCH_ANY, kNobody = 0;
 constexpr std::int64_t kBillion = 1'000'000'000;
-/// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times of samples.
+/// How long a turn takes under --virtual-time: the quantum of counted instructions, a nanosecond each, as for the times
+/// of samples.
 constexpr std::uint64_t kTurnNanoseconds = 262144;
 
 /// What FUTEX_WAKE_OP does to the second word, packed into its last argument.
@@ -176,7 +177,8 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
   return result;
 }
 
-// Lets the others run until this thread, which waits, is given its turn, or until the time is over. timeout: null: for ever
+// Lets the others run until this thread, which waits, is given its turn, or until the time is over. timeout: null: for
+// ever
 long Futexes::wait_for_turn(long operation, const std::array<std::int64_t, 2>* timeout) {
   Thread& thread = *run_.thread;
   thread.may_run.store(0);
@@ -189,7 +191,8 @@ long Futexes::wait_for_turn(long operation, const std::array<std::int64_t, 2>* t
 
 // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.
 long Futexes::sleep_until_turn(Thread& thread, const long (&a)[6]) {
-  // With --virtual-time the host's clock ends a wait only where nobody computes, so that nothing else can (turn_ended()).
+  // With --virtual-time the host's clock ends a wait only where nobody computes, so that nothing else can
+  // (turn_ended()).
   const auto others_compute = [this] { return run_.lock.owner() != nullptr || run_.lock.contended(); };
   while (true) {
     const long result = zs_interruptible_syscall(SYS_futex, a, &thread.pending);

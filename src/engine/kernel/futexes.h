@@ -1,8 +1,8 @@
-// Futexes of the program. Private ones, and the word that a thread's end clears (what pthread_join waits for), are kept here: a
-// waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the program's own call. Sleep is a wait
-// that nobody ends.
-// Left to the kernel: futexes that other processes may share, those with priority inheritance, robust lists of threads that are shown the
-// kernel's id.
+// Futexes of the program. Private ones, and the word that a thread's end clears (what pthread_join waits for), are kept
+// here: a waiter sleeps in the kernel for its turn alone, and a signal or a timeout ends that as it would end the
+// program's own call. Sleep is a wait that nobody ends.
+// Left to the kernel: futexes that other processes may share, those with priority inheritance, robust lists of threads
+// that are shown the kernel's id.
 #pragma once
 
 #include <array>
@@ -22,8 +22,9 @@ class Futexes {
 
   /// futex(2); nullopt: the kernel's business.
   std::optional<long> call(const long (&a)[6]);
-  /// nanosleep(2) as long as Thread::limit_of_wait says, with --virtual-time beside other threads: so many of their turns, so that where it
-  /// ends is a place in the program. left: where what is left of it is written if a signal ends it; 0: nowhere. nullopt: the kernel's business
+  /// nanosleep(2) as long as Thread::limit_of_wait says, with --virtual-time beside other threads: so many of their
+  /// turns, so that where it ends is a place in the program. left: where what is left of it is written if a signal ends
+  /// it; 0: nowhere. nullopt: the kernel's business
   std::optional<long> sleep(std::uint64_t left);
   /// The thread ends: its word is cleared as the kernel does it, but now, so that who waits for it gets a place now.
   void clear_word_of(Thread& thread);

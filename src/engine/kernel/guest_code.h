@@ -1,4 +1,5 @@
-// The program's code as the translator gets it, and what happens when it changes: the translations of what was there go.
+// The program's code as the translator gets it, and what happens when it changes: the translations of what was there
+// go.
 #pragma once
 
 #include <array>
@@ -29,7 +30,8 @@ class GuestCode final : public CodeSource, public CodeListener {
   void code_changed(std::uint64_t start, std::uint64_t end) override;
   void give_way() override;
 
-  /// A fault at `address`. returns whether it was a store into a page that has translations: they are dropped, and it is to run alone
+  /// A fault at `address`. returns whether it was a store into a page that has translations: they are dropped, and it
+  /// is to run alone
   bool handle_write(std::uint64_t address);
   /// A store into code runs alone next, with the page writable.
   bool page_is_open() const { return open_page_ != 0; }

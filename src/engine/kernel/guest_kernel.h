@@ -1,5 +1,5 @@
-// What the program takes for its kernel: signals, threads, processes, system calls, as far as the real one cannot do it. Handlers of
-// system calls (call_handlers.h) get this.
+// What the program takes for its kernel: signals, threads, processes, system calls, as far as the real one cannot do
+// it. Handlers of system calls (call_handlers.h) get this.
 #pragma once
 
 #include "engine/kernel/emulation.h"

@@ -23,8 +23,8 @@ bool is_quick(const Call& call, const long (&a)[6]) {
          operation == FUTEX_CMP_REQUEUE || operation == FUTEX_UNLOCK_PI || operation == FUTEX_WAKE_BITSET;
 }
 
-/// Whether it is over at once: of a regular file and of a memory device (/dev/null and its kin) always; a few bytes also go into a
-/// pipe or a socket that has room. What can be read there now may be gone to another process by then.
+/// Whether it is over at once: of a regular file and of a memory device (/dev/null and its kin) always; a few bytes
+/// also go into a pipe or a socket that has room. What can be read there now may be gone to another process by then.
 bool is_over_at_once(int fd, bool writes_few_bytes) {
   constexpr unsigned kMemoryDevices = 1;  // source: Linux, admin-guide/devices.txt
   struct stat about {};
@@ -42,8 +42,8 @@ bool may_wait(const Call& call, const long (&a)[6]) {
 
 }  // namespace
 
-// Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its turn away: then
-// the kernel decides who is next, and two runs may differ.
+// Whether other threads wait while the kernel does this. Only a call that may have to wait for one of them gives its
+// turn away: then the kernel decides who is next, and two runs may differ.
 bool HostKernel::keeps_turn(long number, const long (&a)[6]) const {
   const Call& call = call_of(number);
   if (is_quick(call, a)) return true;

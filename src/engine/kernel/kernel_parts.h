@@ -1,5 +1,5 @@
-// What the guest kernel is made of, each part of those before it. Threads, execve and system calls work on several at once, and stand
-// above them (guest_kernel.h).
+// What the guest kernel is made of, each part of those before it. Threads, execve and system calls work on several at
+// once, and stand above them (guest_kernel.h).
 #pragma once
 
 #include "engine/account/accountant.h"

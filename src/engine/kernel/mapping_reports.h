@@ -1,4 +1,5 @@
-// Tells whoever wants to know what the program has mapped: the recording, the code cache, the translations that are kept.
+// Tells whoever wants to know what the program has mapped: the recording, the code cache, the translations that are
+// kept.
 #pragma once
 
 #include <cstdint>

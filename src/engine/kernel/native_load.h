@@ -1,5 +1,5 @@
-// Config::native_load: the program runs untranslated on the image that a translated run sees, so that a ptrace oracle can
-// step both. What must be equal is answered here as the translated run answers it: memory calls, /proc, the virtual
+// Config::native_load: the program runs untranslated on the image that a translated run sees, so that a ptrace oracle
+// can step both. What must be equal is answered here as the translated run answers it: memory calls, /proc, the virtual
 // clock. System calls arrive by Syscall User Dispatch (SIGSYS), RDTSC and CPUID by their faults (SIGSEGV).
 // Not offered: threads, children that are followed.
 // source: Linux, Documentation/admin-guide/syscall-user-dispatch.rst.

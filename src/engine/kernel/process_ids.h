@@ -1,5 +1,5 @@
-// Under --virtual-time: the process ids that the program sees of its children. The kernel's depend on what else the host starts; these
-// follow from who forked whom, so that they are the same however processes run beside one another.
+// Under --virtual-time: the process ids that the program sees of its children. The kernel's depend on what else the
+// host starts; these follow from who forked whom, so that they are the same however processes run beside one another.
 //   * The table is memory that all processes of a recording share, also across execve; entries are only added.
 //   * The numbers lie above every number that a kernel gives, so neither can be taken for the other.
 //   * A process that finds no room in the table keeps the kernel's number.
@@ -29,8 +29,8 @@ class ProcessIds {
   /// Without a table all numbers are the kernel's.
   void attach(Table* table) { table_ = table; }
 
-  /// The number of the process that `parent`, as shown, is about to fork, its `child`-th, or later ones of those are taken. It is taken
-  /// once it is bound. 0: the table has no room, and bind() does nothing.
+  /// The number of the process that `parent`, as shown, is about to fork, its `child`-th, or later ones of those are
+  /// taken. It is taken once it is bound. 0: the table has no room, and bind() does nothing.
   std::int32_t next_child(std::int32_t parent, std::uint32_t& child) const;
   /// Both sides of a fork may say it.
   void bind(std::int32_t shown, std::int32_t real);

@@ -1,13 +1,17 @@
-// Under --virtual-time: of the processes of a recording one runs at a time, in an order that follows from what they do. Without it the
-// host decides how much a read from a pipe finds, which child ends first, and where in a program a child's signal comes.
-//   * Each process has a seat. One has the turn; the others wait for it in a queue. Whoever cannot go on (nothing to read, no room to
-//     write, no child has ended) goes to the end of the queue and looks again when it has the turn, and so does who has had it for long.
-//   * What waits for something else (time, a terminal, the network) is done outside: the process gives its turn away, and comes back
-//     when the host lets it. There, and only there, the host decides. Where nobody can go on, the order in which all look again has a
-//     beginning, and whoever comes back gets its place there, so that the moment does not matter.
-//   * The next one waits until a process that has ended is really gone: its files are closed and its parent has been signalled.
-//   * The turn is an order, not a lock on anything: if its holder is stopped, was killed, or does not come back from the kernel, it is
-//     taken from it, and only the order is lost.
+// Under --virtual-time: of the processes of a recording one runs at a time, in an order that follows from what they do.
+// Without it the host decides how much a read from a pipe finds, which child ends first, and where in a program a
+// child's signal comes.
+//   * Each process has a seat. One has the turn; the others wait for it in a queue. Whoever cannot go on (nothing to
+//     read, no room to write, no child has ended) goes to the end of the queue and looks again when it has the turn,
+//     and so does who has had it for long.
+//   * What waits for something else (time, a terminal, the network) is done outside: the process gives its turn away,
+//     and comes back when the host lets it. There, and only there, the host decides. Where nobody can go on, the order
+//     in which all look again has a beginning, and whoever comes back gets its place there, so that the moment does not
+//     matter.
+//   * The next one waits until a process that has ended is really gone: its files are closed and its parent has been
+//     signalled.
+//   * The turn is an order, not a lock on anything: if its holder is stopped, was killed, or does not come back from
+//     the kernel, it is taken from it, and only the order is lost.
 // The table is memory that all of them share, also across execve. No libc: a vfork child uses this beside its parent.
 #pragma once
 

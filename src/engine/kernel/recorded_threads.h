@@ -1,4 +1,5 @@
-// The threads of the program as the recording hears of them: each begins with PMUs and a core, and ends when all that it did is counted.
+// The threads of the program as the recording hears of them: each begins with PMUs and a core, and ends when all that
+// it did is counted.
 #pragma once
 
 #include "engine/account/accountant.h"

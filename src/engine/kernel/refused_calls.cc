@@ -25,8 +25,8 @@ constexpr int kSetSyscallUserDispatch = 59, kSyscallDispatchOff = 0, kArchSetCpu
 
 Outcome no_such_call(GuestKernel&, const CallArguments&) { return {-ENOSYS}; }
 
-// The kernel would send the engine to where the program's sequence is to begin anew. The C library asks once for each thread, and does
-// without; who asks again is the program.
+// The kernel would send the engine to where the program's sequence is to begin anew. The C library asks once for each
+// thread, and does without; who asks again is the program.
 Outcome rseq(GuestKernel& kernel, const CallArguments&) {
   if (std::exchange(kernel.run.thread->has_asked_for_rseq, true)) {
     kernel.run.observer().notice(
@@ -99,8 +99,8 @@ Outcome seccomp(GuestKernel& kernel, const CallArguments& made) {
   return {-EINVAL};
 }
 
-// The program measures itself. Events of hardware would count the engine's instructions too, so they are not there, as in a virtual machine
-// without a PMU; what the kernel counts is the program's.
+// The program measures itself. Events of hardware would count the engine's instructions too, so they are not there, as
+// in a virtual machine without a PMU; what the kernel counts is the program's.
 Outcome perf_event_open(GuestKernel& kernel, const CallArguments& made) {
   const auto type = read_guest_value<std::uint32_t>(made.u(0));
   const bool by_kernel = type && (*type == PERF_TYPE_SOFTWARE || *type == PERF_TYPE_TRACEPOINT);

@@ -5,8 +5,8 @@
 
 namespace zs::engine {
 
-/// A thread ends that is shown another id than the kernel's, which would look for its own in the words: as the kernel does it. Nothing to do
-/// for any other thread.
+/// A thread ends that is shown another id than the kernel's, which would look for its own in the words: as the kernel
+/// does it. Nothing to do for any other thread.
 void leave_robust_list(Run& run, const Thread& thread);
 
 }  // namespace zs::engine

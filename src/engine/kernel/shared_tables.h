@@ -1,4 +1,5 @@
-// What the processes of a recording know of one another under --virtual-time: memory that all of them share, also across execve.
+// What the processes of a recording know of one another under --virtual-time: memory that all of them share, also
+// across execve.
 #pragma once
 
 #include <fcntl.h>

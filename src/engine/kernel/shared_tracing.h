@@ -1,10 +1,11 @@
-// ptrace between processes that share the engine's memory (CLONE_VM): how leak checkers stop the threads of their program and look at their
-// registers (LeakSanitizer, and AddressSanitizer with it). The kernel would stop a thread wherever it is in the engine, with the lock perhaps,
-// and show the engine's registers. Here a traced thread does not get its turn, and what is shown are the program's registers.
+// ptrace between processes that share the engine's memory (CLONE_VM): how leak checkers stop the threads of their
+// program and look at their registers (LeakSanitizer, and AddressSanitizer with it). The kernel would stop a thread
+// wherever it is in the engine, with the lock perhaps, and show the engine's registers. Here a traced thread does not
+// get its turn, and what is shown are the program's registers.
 //
-// Answered: attach, seize and interrupt, detach, continue, kill, the register sets that can be read, memory, options, and the waits for
-// what was stopped. Everything else is told once and answered EIO. Not modelled: signals and system calls as stops of their own; a wait
-// for more than what has stopped already.
+// Answered: attach, seize and interrupt, detach, continue, kill, the register sets that can be read, memory, options,
+// and the waits for what was stopped. Everything else is told once and answered EIO. Not modelled: signals and system
+// calls as stops of their own; a wait for more than what has stopped already.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Process ids as the program and its recording see them under --virtual-time: the first process and its parent have numbers of their
-// own (kVirtualPid, kVirtualParent), other processes those of ProcessIds. Without virtual ids, the kernel's.
+// Process ids as the program and its recording see them under --virtual-time: the first process and its parent have
+// numbers of their own (kVirtualPid, kVirtualParent), other processes those of ProcessIds. Without virtual ids, the
+// kernel's.
 #pragma once
 
 #include <signal.h>

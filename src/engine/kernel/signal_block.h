@@ -1,5 +1,5 @@
-// Each thread's alternate signal stack. It is aligned to its size and begins with a pointer to the Thread, so that a handler finds the
-// thread from its stack pointer.
+// Each thread's alternate signal stack. It is aligned to its size and begins with a pointer to the Thread, so that a
+// handler finds the thread from its stack pointer.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,8 @@
 namespace zs::engine::calls {
 namespace {
 
-// The kernel swaps the mask for the time of the call; a handler's mask builds on the swapped one, which lies at `mask_at`; 0: none.
+// The kernel swaps the mask for the time of the call; a handler's mask builds on the swapped one, which lies at
+// `mask_at`; 0: none.
 Outcome wait_with_mask(GuestKernel& kernel, const CallArguments& made, std::uint64_t mask_at) {
   const auto mask = mask_at == 0 ? std::nullopt : read_guest_value<std::uint64_t>(mask_at);
   Thread& thread = *kernel.run.thread;

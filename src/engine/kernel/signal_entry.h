@@ -1,5 +1,5 @@
-// Where every signal arrives. Runs on the thread's signal block with everything asynchronous blocked. No libc and no thread-local
-// storage: it may have interrupted anything.
+// Where every signal arrives. Runs on the thread's signal block with everything asynchronous blocked. No libc and no
+// thread-local storage: it may have interrupted anything.
 #pragma once
 
 #include <ucontext.h>

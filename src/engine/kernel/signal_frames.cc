@@ -9,7 +9,8 @@ namespace {
 
 /// RF, which the processor sets in what it saves of a fault, and not of a trap.
 constexpr std::uint64_t kResumeFlag = 0x10000;
-/// source: SDM vol. 3A, table "Exceptions and Interrupts": all that reach a program are faults but debug traps, INT3 and INTO.
+/// source: SDM vol. 3A, table "Exceptions and Interrupts": all that reach a program are faults but debug traps, INT3
+/// and INTO.
 bool resumes_at_its_instruction(const Fault& fault) {
   return fault.trap_number != 1 && fault.trap_number != 3 && fault.trap_number != 4;
 }

@@ -1,4 +1,5 @@
-// Frames of signal handlers on the program's stack, as the kernel lays them out, and the alternate stack that the program asked for.
+// Frames of signal handlers on the program's stack, as the kernel lays them out, and the alternate stack that the
+// program asked for.
 #pragma once
 
 #include <cstddef>

@@ -1,21 +1,26 @@
-// The engine's handler (signal_entry.h) is installed for every signal that the program handles or would die of; it only notes what came
-// and makes translated code leave at its next append. The dispatcher then builds the frame that the kernel would have built.
+// The engine's handler (signal_entry.h) is installed for every signal that the program handles or would die of; it only
+// notes what came and makes translated code leave at its next append. The dispatcher then builds the frame that the
+// kernel would have built.
 //
-// Who holds an asynchronous signal: the kernel, then the thread's slot, then the program; never two of them and never none.
-//   kernel -> slot      SignalEntry only. It closes the kernel's gate on its way out (everything is blocked in the interrupted
-//                       context's mask), so the slot is full only while the gate is closed: order and queueing stay the kernel's.
+// Who holds an asynchronous signal: the kernel, then the thread's slot, then the program; never two of them and never
+// none.
+//   kernel -> slot      SignalEntry only. It closes the kernel's gate on its way out (everything is blocked in the
+//                       interrupted context's mask), so the slot is full only while the gate is closed: order and
+//                       queueing stay the kernel's.
 //   slot -> program     Signals::deliver_waiting() only: empties the slot, builds the frame or dies, settles the mask.
-//   slot -> kernel      SignalGate::give_back_signal(), where the program has come to block what is in the slot; and before execve, for
-//                       the slots of threads that end with it (queue_for_next_image).
-// The gate is opened by SignalGate::settle() only, and the system call that does so is made only while the slot is empty: both happen in one
-// interruptible window (syscall_window.h). What destroys or replaces a slot (the end of a thread, execve, return from a handler)
-// first closes the gate in the same way, by SignalGate::hold(): if the slot was not empty the call starts over behind the signal's
-// handler; if it was, all that comes later stays in the kernel, and execve carries it into the next image, which starts with the
-// gate closed and is told the program's mask (--signal-mask). fork and vfork happen in such a window with the gate open, because a signal
-// to the process group must come before them or to both processes; the slot that is copied is empty.
+//   slot -> kernel      SignalGate::give_back_signal(), where the program has come to block what is in the slot; and
+//                       before execve, for the slots of threads that end with it (queue_for_next_image).
+// The gate is opened by SignalGate::settle() only, and the system call that does so is made only while the slot is
+// empty: both happen in one interruptible window (syscall_window.h). What destroys or replaces a slot (the end of a
+// thread, execve, return from a handler) first closes the gate in the same way, by SignalGate::hold(): if the slot was
+// not empty the call starts over behind the signal's handler; if it was, all that comes later stays in the kernel, and
+// execve carries it into the next image, which starts with the gate closed and is told the program's mask
+// (--signal-mask). fork and vfork happen in such a window with the gate open, because a signal to the process group
+// must come before them or to both processes; the slot that is copied is empty.
 //
-// Synchronous signals are never really blocked, because the engine's own guard faults are such. One that somebody sent is kept
-// in Thread::sent, and merged with its like, until the program does not block it. The kernel's mask is the program's less these.
+// Synchronous signals are never really blocked, because the engine's own guard faults are such. One that somebody sent
+// is kept in Thread::sent, and merged with its like, until the program does not block it. The kernel's mask is the
+// program's less these.
 
 #include "engine/kernel/signals.h"
 
@@ -87,8 +92,8 @@ void Signals::install_handlers() {
   });
 }
 
-// Signals are held: they wait in the kernel for the followed image, which opens the gate itself. A native one needs the program's
-// mask now (Exec); nobody is here to take a signal any more, so it does what it would do to the new image.
+// Signals are held: they wait in the kernel for the followed image, which opens the gate itself. A native one needs the
+// program's mask now (Exec); nobody is here to take a signal any more, so it does what it would do to the new image.
 void Signals::install_for_next_image(bool followed) {
   for_each_handled([&](int signal) {
     KernelSigaction inherited;
@@ -226,9 +231,9 @@ long Signals::set_mask(int how, std::uint64_t set, std::uint64_t old, std::uint6
   return 0;
 }
 
-// Makes the kernel take `signal` where the program stands, so that a tracer and a core file see the program's registers. Comes back if that
-// is not the end: then Thread::shown holds what arrived. A tracer that takes the signal away lets the program go on, which ends at
-// once in SIGSEGV, since its pages are not executable.
+// Makes the kernel take `signal` where the program stands, so that a tracer and a core file see the program's
+// registers. Comes back if that is not the end: then Thread::shown holds what arrived. A tracer that takes the signal
+// away lets the program go on, which ends at once in SIGSEGV, since its pages are not executable.
 void Signals::let_kernel_deliver(int signal, const siginfo_t& info) {
   Thread& thread = *run_.thread;
   const std::uint64_t everything = ~std::uint64_t{0};

@@ -18,7 +18,8 @@ class Signals {
 
   /// The program begins: what was ignored is ignored.
   void install_handlers();
-  /// Before an execve: the new image inherits what the program ignores; one that is not followed also the rest as it is by default.
+  /// Before an execve: the new image inherits what the program ignores; one that is not followed also the rest as it is
+  /// by default.
   void install_for_next_image(bool followed);
   /// It failed.
   void install_again();

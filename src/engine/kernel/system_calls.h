@@ -1,6 +1,6 @@
-// System calls of the program. Nearly all pass to the kernel as they are; a row's handler (call_table.h) is of those that the engine must
-// answer or change: memory (guest_map.h), signals, threads and processes, its own view of /proc, its descriptors, and what would
-// break the engine (seccomp).
+// System calls of the program. Nearly all pass to the kernel as they are; a row's handler (call_table.h) is of those
+// that the engine must answer or change: memory (guest_map.h), signals, threads and processes, its own view of /proc,
+// its descriptors, and what would break the engine (seccomp).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class SystemCalls final : public AnswersCalls {
 
   /// Translated code has left at a SYSCALL instruction.
   void handle(const Exit& exit);
-  /// Programs linked before 2011 call three addresses that the kernel keeps for them and answers itself, without an instruction of the
-  /// program's. Not where the kernel has none. returns whether `pc` was one
+  /// Programs linked before 2011 call three addresses that the kernel keeps for them and answers itself, without an
+  /// instruction of the program's. Not where the kernel has none. returns whether `pc` was one
   bool call_vsyscall(std::uint64_t pc);
   /// From outside: in virtual time, if the run is.
   Outcome call(const CallArguments& made);

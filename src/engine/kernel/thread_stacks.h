@@ -1,4 +1,5 @@
-// Stacks of the engine's own for the threads of the program, used again when the kernel no longer knows who was on them.
+// Stacks of the engine's own for the threads of the program, used again when the kernel no longer knows who was on
+// them.
 #pragma once
 
 #include <cstddef>

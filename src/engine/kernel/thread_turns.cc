@@ -29,8 +29,8 @@ void ThreadTurns::load(Thread& thread) {
   if (run_.lock.owner_died()) forget_dead_processes();
 }
 
-// A process that shared this memory was killed in the middle of its program, or of the engine. What it was about is forgotten; the counts of its
-// last stretch are lost with it.
+// A process that shared this memory was killed in the middle of its program, or of the engine. What it was about is
+// forgotten; the counts of its last stretch are lost with it.
 void ThreadTurns::forget_dead_processes() {
   entry_.end();
   entry_.untrip();

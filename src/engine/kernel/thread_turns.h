@@ -1,4 +1,5 @@
-// Threads of the program in turn: the running one is in the Context, the others wait with their state kept in their Thread.
+// Threads of the program in turn: the running one is in the Context, the others wait with their state kept in their
+// Thread.
 #pragma once
 
 #include <cstdint>

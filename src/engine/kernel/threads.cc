@@ -154,8 +154,8 @@ long Threads::clone(const CloneRequest& request) {
   if (!parts_.stacks.give_to(child)) return -EAGAIN;
   run.threads.push_back(std::move(owned));
   if (waits && !same_process) {
-    // The gate stays open: a signal to the whole process group comes before the child is made, or to both of them, as the kernel
-    // promises. Until the child has its own alternate stack it is on ours; we do not run.
+    // The gate stays open: a signal to the whole process group comes before the child is made, or to both of them, as
+    // the kernel promises. Until the child has its own alternate stack it is on ours; we do not run.
     parent.vfork_child = &child;
   } else if (!parts_.gate.hold()) {  // none may find the child before its alternate stack is set
     parts_.stacks.take_from(child);
@@ -221,8 +221,8 @@ long Threads::fork(const CloneRequest& request) {
   Run& run = parts_.run;
   Thread& thread = *run.thread;
   run.observer().flush(run.shown());
-  // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises; and the
-  // child, whose slot is a copy of an empty one, takes its own from its first instruction on.
+  // The gate is open, so a signal to the whole process group comes before the fork or to both, as the kernel promises;
+  // and the child, whose slot is a copy of an empty one, takes its own from its first instruction on.
   const std::uint64_t sent_to_parent = thread.sent.load();
   const long arguments[6] = {static_cast<long>(request.flags & ~std::uint64_t{CLONE_SETTLS}),
                              0,

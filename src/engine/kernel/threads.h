@@ -1,6 +1,6 @@
-// Threads and processes of the program begin and end. A thread of the program is a kernel thread with the program's own clone flags, so
-// thread ids, robust lists and the clearing of the tid at exit are the kernel's work. All threads use the main thread's host TLS
-// block in turn: only the holder of the engine lock runs C++.
+// Threads and processes of the program begin and end. A thread of the program is a kernel thread with the program's own
+// clone flags, so thread ids, robust lists and the clearing of the tid at exit are the kernel's work. All threads use
+// the main thread's host TLS block in turn: only the holder of the engine lock runs C++.
 #pragma once
 
 #include <cstdint>

@@ -206,7 +206,8 @@ long TurnCalls::wait_for_child(Thread& thread, long number, const long (&a)[6]) 
   }
 }
 
-// With a limit of 0 all these look, and take a signal that their own mask lets through; but for epoll_pwait, which leaves it waiting then.
+// With a limit of 0 all these look, and take a signal that their own mask lets through; but for epoll_pwait, which
+// leaves it waiting then.
 long TurnCalls::poll(Thread& thread, long number, const long (&a)[6]) {
   const bool selects = number == SYS_select || number == SYS_pselect6;
   if ((number == SYS_epoll_pwait && a[4] != 0) || (selects && a[0] > FdSets::kMost))
@@ -248,8 +249,8 @@ long TurnCalls::suspend(Thread& thread, const long (&a)[6]) {
   }
 }
 
-// It computes, and calls nobody. Others can wait, unless it waits for them with its eyes on memory, and that may take its time: where a block
-// ends that is the last of a turn depends on what is counted, where a call is made does not.
+// It computes, and calls nobody. Others can wait, unless it waits for them with its eyes on memory, and that may take
+// its time: where a block ends that is the last of a turn depends on what is counted, where a call is made does not.
 void TurnCalls::compute(Thread& thread) {
   constexpr std::uint32_t kManyTurns = 200,
                           kManyModelled = 10'000;  // half a second or so; those of a modelled core are short

@@ -1,6 +1,8 @@
-// System calls in which a process waits for another one, while processes take turns (process_turns.h): the call is made when it need not
-// wait any more, and the turn goes round until then. What comes of it is what the kernel would answer whoever calls at that moment.
-//   * A write into a pipe is made in pieces that a pipe takes at once, if it takes anything (PIPE_BUF); so the kernel may, too.
+// System calls in which a process waits for another one, while processes take turns (process_turns.h): the call is made
+// when it need not wait any more, and the turn goes round until then. What comes of it is what the kernel would answer
+// whoever calls at that moment.
+//   * A write into a pipe is made in pieces that a pipe takes at once, if it takes anything (PIPE_BUF); so the kernel
+//     may, too.
 //   * Calls whose wait cannot be tried beforehand are made outside.
 #pragma once
 

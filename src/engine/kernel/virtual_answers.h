@@ -1,4 +1,5 @@
-// Under --virtual-time: calls that the run's own clock and random numbers answer. What is left out is told in virtual_calls.h.
+// Under --virtual-time: calls that the run's own clock and random numbers answer. What is left out is told in
+// virtual_calls.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class VirtualAnswers {
 
   /// nullopt: the kernel's business.
   std::optional<long> answer(long number, const long (&a)[6]);
-  /// The next bytes of the run's random numbers, as far as they can be written. returns how many, as read and getrandom do
+  /// The next bytes of the run's random numbers, as far as they can be written. returns how many, as read and getrandom
+  /// do
   long write_random(std::uint64_t address, std::uint64_t size);
 
  private:

@@ -1,10 +1,14 @@
-// --virtual-time: what system calls tell of the host's clocks, of its load and of chance is answered from what the program did.
-//   * Clocks show the run's own time (virtual_clock.h). A wait takes the host's time, and moves the clock on by what the program asked
-//     for; only one that a signal ended moves it by what it took, because nothing else says how long that was. At a futex it takes
-//     the time that the other threads compute, a turn being a quarter of a millisecond, as long as one of them does (futexes.cc).
-//   * A point in time that the program waits for is one of its own clock: the kernel is given the same distance from now.
+// --virtual-time: what system calls tell of the host's clocks, of its load and of chance is answered from what the
+// program did.
+//   * Clocks show the run's own time (virtual_clock.h). A wait takes the host's time, and moves the clock on by what
+//     the program asked for; only one that a signal ended moves it by what it took, because nothing else says how long
+//     that was. At a futex it takes the time that the other threads compute, a turn being a quarter of a millisecond,
+//     as long as one of them does (futexes.cc).
+//   * A point in time that the program waits for is one of its own clock: the kernel is given the same distance from
+//     now.
 //   * Random bytes are a stream of the run's.
-//   * Reading a file changes when it was last read, so the next run would see another time: access times are those of the last change.
+//   * Reading a file changes when it was last read, so the next run would see another time: access times are those of
+//     the last change.
 //     Other times of files, their numbers and their order in a folder are input, as their contents are.
 //   * What was used so far, and what is free, is the host's: nothing was used, everything is free.
 // Not done: what timers say of the time that is left, absolute times of timers, what /proc tells of the whole machine.

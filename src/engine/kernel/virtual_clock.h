@@ -1,6 +1,6 @@
-// --virtual-time: time as a function of what the program did, so that a run repeats exactly. Every look at a clock moves
-// it on a little; sleeping moves it by the time slept. Not modelled: time spent computing between two looks beyond a
-// fixed amount per look.
+// --virtual-time: time as a function of what the program did, so that a run repeats exactly. Every look at a clock
+// moves it on a little; sleeping moves it by the time slept. Not modelled: time spent computing between two looks
+// beyond a fixed amount per look.
 #pragma once
 
 #include <cstdint>

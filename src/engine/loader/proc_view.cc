@@ -34,7 +34,8 @@ bool is_pid(std::string_view name, int pid) {
   return is_number(name) && error == std::errc() && end == name.data() + name.size() && value == pid;
 }
 
-/// Takes what names this process from the front of `path`, and the name of a file or folder of it, which it returns; "" if it is of another.
+/// Takes what names this process from the front of `path`, and the name of a file or folder of it, which it returns; ""
+/// if it is of another.
 std::string_view name_of_own(std::string_view& path, int pid) {
   if (!path.starts_with('/') || next_name(path) != "proc") return {};
   const std::string_view process = next_name(path);

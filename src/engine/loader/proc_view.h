@@ -20,7 +20,8 @@ enum class ProcFile : std::uint8_t { Exe, Maps, Smaps, Mem, Auxv, Cmdline, Envir
 /// ".." and symbolic links are not. nullopt: none of our business.
 std::optional<ProcFile> own_proc_file(std::string_view path, int pid);
 
-/// The descriptor of ours that a path names: X of /proc/self/fd/X and /proc/self/fdinfo/X, and by the other names of own_proc_file().
+/// The descriptor of ours that a path names: X of /proc/self/fd/X and /proc/self/fdinfo/X, and by the other names of
+/// own_proc_file().
 std::optional<int> own_descriptor_file(std::string_view path, int pid);
 
 struct ProcAnswer {
@@ -36,7 +37,8 @@ struct ProcAnswer {
 /// For open and openat (and for readlink, stat when Kind::Path): what to do instead of the real system call.
 std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program, const GuestMap& map);
 
-/// A read-only descriptor (a memfd) that reads `content`. `flags`: the program's open flags, of which O_CLOEXEC is kept.
+/// A read-only descriptor (a memfd) that reads `content`. `flags`: the program's open flags, of which O_CLOEXEC is
+/// kept.
 /// Returns the lowest free descriptor, as open would, or -errno; -EACCES if `flags` ask for writing.
 long open_content(std::string_view content, int flags);
 

@@ -27,8 +27,8 @@ struct ProgramConfig {
   bool vdso = false;       // AT_SYSINFO_EHDR: the tool's own vdso, made visible where it is
 };
 
-/// A descriptor that closes itself; in the engine's high numbers (Config::first_private_fd), so the program's own numbers
-/// are not disturbed.
+/// A descriptor that closes itself; in the engine's high numbers (Config::first_private_fd), so the program's own
+/// numbers are not disturbed.
 class OwnedFd {
  public:
   OwnedFd() = default;
@@ -90,8 +90,8 @@ Result<LoadedProgram> load_program(const ProgramPlan& plan, GuestMap& map, int& 
 /// Both steps, for a caller that does not care where the engine lives (native load, tests).
 Result<LoadedProgram> load_program(const ProgramConfig& config, GuestMap& map, int& exit_status);
 
-/// Runs the loaded program untranslated in this thread: registers zero, rsp = stack_pointer, jump. The map must have been
-/// made with strip_exec = false.
+/// Runs the loaded program untranslated in this thread: registers zero, rsp = stack_pointer, jump. The map must have
+/// been made with strip_exec = false.
 [[noreturn]] void jump_to_entry(std::uint64_t entry, std::uint64_t stack_pointer);
 
 }  // namespace zs::engine

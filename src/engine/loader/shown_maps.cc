@@ -104,7 +104,8 @@ class ProgramsMaps {
            std::ranges::any_of(kHintRanges, [&](AddressRange each) { return each.contains(address); });
   }
 
-  /// Where something that is published begins or ends, or the main stack does, which the kernel makes one with the arguments behind it.
+  /// Where something that is published begins or ends, or the main stack does, which the kernel makes one with the
+  /// arguments behind it.
   std::uint64_t next_cut(std::uint64_t address, std::uint64_t end) const {
     if (const std::uint64_t top = Layout().stack_top(); top > address) end = std::min(end, top);
     for (const auto ranges : {shown_.code(), shown_.engine()}) {

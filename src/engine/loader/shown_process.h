@@ -1,7 +1,7 @@
-// What other processes see of this one under /proc: the program's command line, environment, auxiliary vector, code and stack, not those of
-// the tool that runs it (ps, pgrep -f, a shell that looks after its children).
-// Not shown: its executable, which the kernel keeps for what was executed; who is under zeroskid itself asks shown_executable(). What is
-// mapped.
+// What other processes see of this one under /proc: the program's command line, environment, auxiliary vector, code and
+// stack, not those of the tool that runs it (ps, pgrep -f, a shell that looks after its children).
+// Not shown: its executable, which the kernel keeps for what was executed; who is under zeroskid itself asks
+// shown_executable(). What is mapped.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ void show_process(const LoadedProgram& program, const OpenedImage& image, int ex
 /// Makes descriptors of [first, end) that are free copies of `last`, so that the program gets none of these numbers.
 void occupy_descriptors(int first, int end, int last);
 
-/// What readlink of /proc/PID/exe should say for another process that is under zeroskid; nullopt: it is not, or `path` is another file.
+/// What readlink of /proc/PID/exe should say for another process that is under zeroskid; nullopt: it is not, or `path`
+/// is another file.
 std::optional<std::string> shown_executable(std::string_view path, int executable_fd);
 
 }  // namespace zs::engine

@@ -1,5 +1,5 @@
-// The program's memory where it may not be there although it is mapped: behind the end of a file that has become shorter, or because
-// whoever answers for it (userfaultfd) has yet to put it there.
+// The program's memory where it may not be there although it is mapped: behind the end of a file that has become
+// shorter, or because whoever answers for it (userfaultfd) has yet to put it there.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,8 @@ constexpr std::size_t kArgumentStringLimit = 32 * kPageSize;
 
 enum class Direction : std::uint8_t { Read, Write };
 
-/// Some containers forbid process_vm_readv. A file takes its place: the kernel copies to or from it with the same checks.
+/// Some containers forbid process_vm_readv. A file takes its place: the kernel copies to or from it with the same
+/// checks.
 std::size_t transfer_through_file(Direction direction, std::uint64_t address, void* local, std::size_t length) {
   const long fd = raw_syscall(SYS_memfd_create, "", 1u /* MFD_CLOEXEC */);
   if (is_error(fd)) return 0;

@@ -31,8 +31,8 @@
 namespace zs::engine {
 
 /// Told before executable memory of the program changes in any way that may matter to its translations: unmapped,
-/// replaced, moved, discarded, made non-executable or made writable; and when memory has become executable, because somebody may have jumped
-/// there before.
+/// replaced, moved, discarded, made non-executable or made writable; and when memory has become executable, because
+/// somebody may have jumped there before.
 class CodeListener {
  public:
   virtual ~CodeListener() = default;
@@ -54,11 +54,11 @@ class GuestMap {
   void listen(CodeListener* listener) { listener_ = listener; }
   /// Tells other processes, from now on, what the kernel does not know of these mappings.
   void publish(ShownCode& shown);
-  /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's engine
-  /// window is reserved from the start. Does not map anything.
+  /// Keeps a range for the engine: never used for the program's mappings; MAP_FIXED over it is ENOMEM. The layout's
+  /// engine window is reserved from the start. Does not map anything.
   void reserve(AddressRange range);
-  /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for that very place
-  /// (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
+  /// Keeps a range for something that the engine can do without: nobody else is put there, until the program asks for
+  /// that very place (AddressSanitizer's shadow is where the direct table is). Replaces what was kept so before.
   void reserve_until_wanted(AddressRange range);
 
   // The program's system calls, with its own arguments. All return what the kernel would: a result or -errno.
@@ -78,8 +78,9 @@ class GuestMap {
   long shmdt(std::uint64_t address);
   long remap_file_pages(std::uint64_t address, std::uint64_t size, int prot, std::uint64_t page_offset, int flags);
 
-  /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call after
-  /// the real system call succeeded. Where the stack has not been touched below a lower limit, nothing is mapped any more.
+  /// The program changed RLIMIT_STACK (setrlimit, prlimit64 on itself): its main stack may now grow that far. Call
+  /// after the real system call succeeded. Where the stack has not been touched below a lower limit, nothing is mapped
+  /// any more.
   void set_stack_limit(std::uint64_t soft_limit);
   /// Those of the process that makes the next call; null: none but the kernel's.
   void limit(const MemoryLimits* limits) { limits_ = limits; }
@@ -107,7 +108,8 @@ class GuestMap {
   void unprotect_code_page(std::uint64_t page);  // no effect where not protected
   bool page_is_write_protected_for_code(std::uint64_t page) const { return code_pages_.contains(page); }
   std::size_t protected_code_pages() const { return code_pages_.size(); }
-  /// The kernel, or the engine on its behalf, is about to write in `range`: write protection there ends, after code_changed().
+  /// The kernel, or the engine on its behalf, is about to write in `range`: write protection there ends, after
+  /// code_changed().
   void open_code_pages(AddressRange range);
 
   /// /proc/self/maps as the program should see it, in the kernel's format.

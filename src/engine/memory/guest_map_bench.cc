@@ -1,4 +1,5 @@
-// What a memory system call of the program costs on top of the kernel's part, and the look-ups that the translator makes.
+// What a memory system call of the program costs on top of the kernel's part, and the look-ups that the translator
+// makes.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 

@@ -243,8 +243,8 @@ long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::
     const long result = munmap(old_address + new_length, old_length - new_length);
     return is_error(result) ? result : static_cast<long>(old_address);
   }
-  // Moving or growing works within one mapping. (Since 6.17 the kernel also moves several at once if their length stays,
-  // some kinds of mapping only, and fails halfway at others.)
+  // Moving or growing works within one mapping. (Since 6.17 the kernel also moves several at once if their length
+  // stays, some kinds of mapping only, and fails halfway at others.)
   if (old_address + std::min(old_length, new_length) > source.end) return -EFAULT;
   if (new_length > old_length && old_address + old_length > source.end) return -EFAULT;
 
@@ -426,7 +426,8 @@ long GuestMap::map_stack(std::uint64_t soft_limit_bytes, bool executable) {
                                .flags = kFlags,
                                .kind = MapKind::Arguments};
   if (const long result = map_exactly(arguments, kFlags | MAP_STACK, -1); is_error(result)) return result;
-  // As in the kernel's stacks: a touched page must not become 2 MiB. An error means that there are no huge pages at all.
+  // As in the kernel's stacks: a touched page must not become 2 MiB. An error means that there are no huge pages at
+  // all.
   raw_syscall(SYS_madvise, stack.start, layout_.stack.end - stack.start, MADV_NOHUGEPAGE);
   return 0;
 }

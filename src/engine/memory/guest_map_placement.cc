@@ -71,7 +71,8 @@ long GuestMap::map_exactly(const GuestMapping& wanted, int flags, int fd) {
   return result;
 }
 
-/// Some drivers choose the place themselves and refuse any other (the rings of io_uring). What they choose is not a function of the run.
+/// Some drivers choose the place themselves and refuse any other (the rings of io_uring). What they choose is not a
+/// function of the run.
 long GuestMap::map_where_the_kernel_wants(GuestMapping wanted, std::uint64_t length, int flags, int fd) {
   const long result =
       real_mmap({0, length}, real_prot(static_cast<int>(wanted.prot)), flags & ~kPlacementFlags, fd, wanted.offset);

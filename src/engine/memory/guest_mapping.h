@@ -18,7 +18,8 @@ struct MappedFile {
   std::uint64_t inode = 0;
   bool may_execute = true;              // false: the file system is mounted noexec
   std::uint64_t page_size = kPageSize;  // larger on hugetlbfs
-  /// As it was when it was mapped: another version of the file differs in one of these, unless it was written within the same tick.
+  /// As it was when it was mapped: another version of the file differs in one of these, unless it was written within
+  /// the same tick.
   std::uint64_t size = 0;
   std::int64_t changed_ns = 0, status_changed_ns = 0;
   std::int64_t seen_ns = 0;  // the time of day then, in whole ticks of the kernel

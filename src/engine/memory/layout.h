@@ -11,8 +11,8 @@
 //
 // Why these: the tool itself (position-independent, its libraries, its malloc, its stack) is put by the kernel above
 // 0x500000000000, or above 0x2aaaaaaab000 under `ulimit -s unlimited` (the legacy layout). AddressSanitizer's shadow
-// takes [0x7fff8000, 0x10007fff8000), and its heap 4 TiB from 0x600000000000. ThreadSanitizer and MemorySanitizer accept neither zone; programs built with them
-// are not supported.
+// takes [0x7fff8000, 0x10007fff8000), and its heap 4 TiB from 0x600000000000. ThreadSanitizer and MemorySanitizer
+// accept neither zone; programs built with them are not supported.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The kernel's own view of our address space, read from /proc/self/maps and smaps: the program's mappings and the
-// tool's together. Used where the kernel knows more than the shadow (current file names, stacks that grew) and by tests.
+// tool's together. Used where the kernel knows more than the shadow (current file names, stacks that grew) and by
+// tests.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
-// Which register values a path has to store so that all its addresses can be computed afterwards. A slot holds one register as it
-// was at one place of the path. What is a stored value plus a constant (the stack pointer behind a push, a pointer that was
-// advanced) is not stored again.
+// Which register values a path has to store so that all its addresses can be computed afterwards. A slot holds one
+// register as it was at one place of the path. What is a stored value plus a constant (the stack pointer behind a push,
+// a pointer that was advanced) is not stored again.
 //
-// In a log (clear(true)) they hold more: all general registers and the flags as they are in front of the path, and behind each
-// instruction what it changed, so that the thread's state after any of them is known although it has gone on since.
+// In a log (clear(true)) they hold more: all general registers and the flags as they are in front of the path, and
+// behind each instruction what it changed, so that the thread's state after any of them is known although it has gone
+// on since.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ struct InsnSlots {
   std::uint8_t stores_before = 0, stores_after = 0;
   std::uint8_t used = 0;                   // slots of the path up to and with this instruction
   std::vector<arch::PathAccess> accesses;  // as they are told, but for the number of the instruction
-  // In a log, what else changes on the way to the registers behind the instruction: as Effects has it, and the slot of the flags.
+  // In a log, what else changes on the way to the registers behind the instruction: as Effects has it, and the slot of
+  // the flags.
   std::int8_t target = -1, source = -1;
   std::int64_t delta = 0;
   std::uint8_t flags = AddressTerm::kNoSlot;

@@ -1,5 +1,5 @@
-// Translated code, described: blocks, the ways out of them, and what each translated instruction needs so that a fault in
-// it can be told in the program's terms.
+// Translated code, described: blocks, the ways out of them, and what each translated instruction needs so that a fault
+// in it can be told in the program's terms.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@ enum class Variant : std::uint8_t {
   Near,  // close to the event horizon, budget form: looks first whether all of it may run; linked to its like; appends no record
   Once,  // close to the event horizon: at most so many instructions, never linked, not kept
   Step,  // one instruction; appends nothing: the dispatcher retires it
-  // With a core model, where an overflow may be near: stores all registers on the way (AddressSlots::clear(true)), so that it may go
-  // beyond the overflow, which is found when the trace is read; linked to its like.
+  // With a core model, where an overflow may be near: stores all registers on the way (AddressSlots::clear(true)), so
+  // that it may go beyond the overflow, which is found when the trace is read; linked to its like.
   Logged,
-  // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the horizon
-  // closer (TranslationOptions::risks). Unlike what is made once, kept, because to describe it to the model costs more.
+  // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the
+  // horizon closer (TranslationOptions::risks). Unlike what is made once, kept, because to describe it to the model
+  // costs more.
   UpTo0,
   UpTo1,
   UpTo2,

@@ -14,7 +14,8 @@ namespace {
 /// Registers that may hold a far address: extension bit clear, and no special meaning as base.
 constexpr Gpr kFarBases[] = {kRcx, kRdx, kRbx, kRsi, kRdi, kRax};
 
-/// The base that takes the place of RIP is one of the first eight registers; with RIP the bit says nothing, and may be set.
+/// The base that takes the place of RIP is one of the first eight registers; with RIP the bit says nothing, and may be
+/// set.
 void clear_base_extension(const Insn& insn, std::uint8_t (&bytes)[16]) {
   constexpr std::uint8_t kVex3 = 0xC4, kEvex = 0x62;
   constexpr unsigned kInverted = 0x20;  // VEX.B, EVEX.B, between that byte and the one with vvvv

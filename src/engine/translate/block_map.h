@@ -1,6 +1,7 @@
-// From a guest pc and a variant to the block that translates it: open addressing, because it is asked for every branch target that is
-// translated and at every visit of the dispatcher. Blocks of the same 64 bytes of code stand side by side: what one translation asks for
-// lies close together, and in a large program each line of this map comes from memory.
+// From a guest pc and a variant to the block that translates it: open addressing, because it is asked for every branch
+// target that is translated and at every visit of the dispatcher. Blocks of the same 64 bytes of code stand side by
+// side: what one translation asks for lies close together, and in a large program each line of this map comes from
+// memory.
 #pragma once
 
 #include <algorithm>

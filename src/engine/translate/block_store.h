@@ -112,7 +112,8 @@ class BlockStore {
   /// The block is made, and is found from now on, unless it is of Variant::Once. The reference holds until the next
   /// call.
   const Block& add(const Block& block);
-  /// The metas and exits that come next have these numbers; nothing is known of those before them. For a block that is made again.
+  /// The metas and exits that come next have these numbers; nothing is known of those before them. For a block that is
+  /// made again.
   void begin_at(std::uint32_t first_meta, std::uint32_t first_exit);
   /// Ids that no exit will have, for paths of the caller's. returns the first
   std::uint32_t reserve_exits(std::uint32_t count);

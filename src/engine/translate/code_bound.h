@@ -1,5 +1,6 @@
-// How much a run under a core model may keep of code: translations, their descriptions and the model's plans together. A program may have
-// much code and use each part of it for a short time only, or make code for hours; what is forgotten and used again is made again.
+// How much a run under a core model may keep of code: translations, their descriptions and the model's plans together.
+// A program may have much code and use each part of it for a short time only, or make code for hours; what is forgotten
+// and used again is made again.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,8 @@ class CodeBound {
   /// So many paths ran.
   void ran(std::uint64_t paths) { ran_ += paths; }
 
-  /// Whether `held` bytes are too much. If they are, and nearly all of what is made is what was made before, and runs little, more may be
-  /// kept from now on.
+  /// Whether `held` bytes are too much. If they are, and nearly all of what is made is what was made before, and runs
+  /// little, more may be kept from now on.
   /// paths  that are described
   bool exceeded(std::size_t held, std::size_t paths) {
     if (held <= most_) return false;

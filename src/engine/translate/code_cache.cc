@@ -20,10 +20,12 @@ constexpr std::size_t kSlotBytes = 2 * Window::kTraceBytes + kPageSize;  // and 
 constexpr std::size_t kNoteBytes = sizeof(MarkNote) * Window::kMostBudget + kPageSize;  // likewise
 constexpr std::size_t kDirectPagesBytes = page_up(Window::kDirectEnd / Window::kDirectPage / 8);
 // What the budget view repeats. Larger: fewer mappings to make, unmap and trip. Smaller: less of the first-level cache
-// written over. Measured: 4 KiB to 16 KiB saves 0.27 of 10.7 ms for /bin/true, and again at each fork; a Python loop runs alike.
+// written over. Measured: 4 KiB to 16 KiB saves 0.27 of 10.7 ms for /bin/true, and again at each fork; a Python loop
+// runs alike.
 constexpr std::size_t kAliasUnit = 16 << 10;
 
-/// The unit at `unit` at another place too. source: mremap(2), of an old size of 0: it is not moved but mapped a second time
+/// The unit at `unit` at another place too. source: mremap(2), of an old size of 0: it is not moved but mapped a second
+/// time
 bool map_again(std::uint64_t unit, std::uint64_t at) {
   return raw_syscall(SYS_mremap, unit, 0, kAliasUnit, MREMAP_MAYMOVE | MREMAP_FIXED, at) == static_cast<long>(at);
 }
@@ -125,7 +127,8 @@ bool Window::map_untouched(std::uint64_t pc, std::uint64_t miss) {
   return mapped_.test(stretch);
 }
 
-// A page that nobody has written to is left alone where that will do: reading it would already make the kernel look for it.
+// A page that nobody has written to is left alone where that will do: reading it would already make the kernel look for
+// it.
 void Window::expect_direct(std::uint64_t pc, std::uint64_t miss) {
   if (direct_is_touched(pc) || map_untouched(pc, miss)) return;
   touch_direct(pc);

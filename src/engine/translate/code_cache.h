@@ -1,5 +1,5 @@
-// The engine's window below 2 GiB: context page, glue stubs, indirect-branch table, trace buffer with its guard page, and the
-// translated code. One anonymous mapping, so that fork copies it like everything else.
+// The engine's window below 2 GiB: context page, glue stubs, indirect-branch table, trace buffer with its guard page,
+// and the translated code. One anonymous mapping, so that fork copies it like everything else.
 #pragma once
 
 #include <bitset>
@@ -38,10 +38,11 @@ class Window {
   /// Every entry of the table at that address leads to `miss`.
   void clear_table(std::uint64_t address, std::uint64_t miss) const;
 
-  /// The direct table: for code below 2 GiB, the entry of `pc` lies at the address 8 * pc + bias, so that one instruction,
-  /// jmp [rcx*8 + bias], looks it up without hashing or checking. Address space only; pages come as they are used. `fixed_code`
-  /// is the code of a program linked below the low window, if any: its part of the table lies below the engine window. Returns the
-  /// range of that part, which nobody else may map; empty where there was no room, and then such code is hashed.
+  /// The direct table: for code below 2 GiB, the entry of `pc` lies at the address 8 * pc + bias, so that one
+  /// instruction, jmp [rcx*8 + bias], looks it up without hashing or checking. Address space only; pages come as they
+  /// are used. `fixed_code` is the code of a program linked below the low window, if any: its part of the table lies
+  /// below the engine window. Returns the range of that part, which nobody else may map; empty where there was no room,
+  /// and then such code is hashed.
   AddressRange map_direct_table(AddressRange fixed_code);
   /// Where the table is, but for that part; empty where there is none.
   AddressRange direct_table() const {
@@ -58,10 +59,12 @@ class Window {
   std::uint32_t direct_bias() const { return bias_; }
   /// Where the entry of `pc`, which the table covers, lies.
   std::uint64_t direct_entry(std::uint64_t pc) const { return 8 * pc + bias_; }
-  /// An indirect branch may soon go to `pc`, which the table covers: what lies around it answers "miss" from now on, so that no fault has to
-  /// say it. That is this program's file, mapped (untouched_entries.h); where it cannot be, a page is written.
+  /// An indirect branch may soon go to `pc`, which the table covers: what lies around it answers "miss" from now on, so
+  /// that no fault has to say it. That is this program's file, mapped (untouched_entries.h); where it cannot be, a page
+  /// is written.
   void expect_direct(std::uint64_t pc, std::uint64_t miss);
-  /// The same for all of a mapping that may be executed, as far as this program's file can be mapped there, and not for more than 32 MiB.
+  /// The same for all of a mapping that may be executed, as far as this program's file can be mapped there, and not for
+  /// more than 32 MiB.
   void expect_code(AddressRange code);
   /// The page of the entry of `pc` has been written to already.
   bool direct_is_touched(std::uint64_t pc) const { return (direct_pages(pc) & direct_page_bit(pc)) != 0; }
@@ -88,8 +91,9 @@ class Window {
   std::uint64_t trace_begin() const { return view_.trace; }
   std::uint64_t trace_end() const { return view_.trace_end; }  // the guard starts here
   std::uint64_t trace_room() const { return view_.trace_end - view_.trace; }
-  /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign says whether one is
-  /// due. From there to the guard, which is for what has no brake, a block's exit and the way to the next brake have to fit.
+  /// What the stolen register holds less than the trace pointer. 0, but in the budget form with brakes: there its sign
+  /// says whether one is due. From there to the guard, which is for what has no brake, a block's exit and the way to
+  /// the next brake have to fit.
   std::uint64_t pointer_bias() const { return view_.biased ? trace_end() - kBrakeBudget : 0; }
   static constexpr std::uint64_t kBrakeBudget = 20;
   /// Before any code is made.
@@ -97,8 +101,8 @@ class Window {
   bool in_trace_or_guard(std::uint64_t address) const {
     return address >= view_.trace && address < trace_end() + kGuardBytes;
   }
-  /// Where a block entered with the trace pointer at `pointer` stores the registers that addresses are made of: two words of
-  /// eight bytes for each two of the trace, so that it stays ahead of both.
+  /// Where a block entered with the trace pointer at `pointer` stores the registers that addresses are made of: two
+  /// words of eight bytes for each two of the trace, so that it stays ahead of both.
   std::uint64_t slots_at(std::uint64_t pointer) const { return 2 * pointer + slots_bias(); }
   std::uint64_t slots_bias() const { return view_.slots - 2 * view_.trace; }
   const std::uint64_t* slots() const { return reinterpret_cast<const std::uint64_t*>(view_.slots); }
@@ -106,7 +110,8 @@ class Window {
   std::uint32_t slot_number_at(std::uint64_t pointer) const {
     return static_cast<std::uint32_t>((slots_at(pointer) - view_.slots) / sizeof(std::uint64_t));
   }
-  /// Where a budget trace notes the marks it meets (MarkNote). Room for one at each of its instructions, so nothing guards it.
+  /// Where a budget trace notes the marks it meets (MarkNote). Room for one at each of its instructions, so nothing
+  /// guards it.
   std::uint64_t notes_begin() const { return view_.notes; }
 
   /// Makes the next append fault (async-signal-safe), and back.
@@ -127,10 +132,11 @@ class Window {
 
   static std::size_t bytes_needed(std::size_t code_bytes);
 
-  /// Maps a second view at `base`: stubs, code, trace and hashed tables of its own, with the same Context. It has no direct table, since its
-  /// code is another. It becomes the one that is shown with swap_views().
+  /// Maps a second view at `base`: stubs, code, trace and hashed tables of its own, with the same Context. It has no
+  /// direct table, since its code is another. It becomes the one that is shown with swap_views().
   void add_view(std::uint64_t base, std::size_t code_bytes);
-  /// Everything said of stubs, code, trace and tables is said of the other view from here on. Not while translated code runs.
+  /// Everything said of stubs, code, trace and tables is said of the other view from here on. Not while translated code
+  /// runs.
   void swap_views() { std::swap(view_, other_); }
   bool is_second_view() const { return !view_.first; }
 
@@ -140,7 +146,8 @@ class Window {
   void after_fork();
   /// Budget view: many addresses, few physical pages, for appends of which only the pointer counts.
   void use_budget_view();
-  /// The budget view reaches twice as far back from now on, up to kMostBudget: a run that goes on and on meets the guard less often.
+  /// The budget view reaches twice as far back from now on, up to kMostBudget: a run that goes on and on meets the
+  /// guard less often.
   /// Between two stretches.
   void grow_budget_view();
   /// Of the trace at first, and in the other forms.

@@ -1,5 +1,5 @@
-// A hash that tells damaged or different bytes from those that were stored: fast, and not made against people who look for two inputs alike. What
-// is hashed lies in files that the user alone may write.
+// A hash that tells damaged or different bytes from those that were stored: fast, and not made against people who look
+// for two inputs alike. What is hashed lies in files that the user alone may write.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 namespace zs::engine {
 
 /// Sixteen bytes a multiplication, four of them at a time.
-/// source: wyhash's mixing of two words by a product of 128 bits, with its constants; shorter rests are padded with zeros.
+/// source: wyhash's mixing of two words by a product of 128 bits, with its constants; shorter rests are padded with
+/// zeros.
 inline std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kSecrets[] = {0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3};
   constexpr std::size_t kLanes = 4, kWords = 2 * kLanes, kStep = kWords * sizeof(std::uint64_t);

@@ -1,5 +1,5 @@
-// Instructions that the observer has marked, and how translated code keeps them apart: a mark begins a block of its own, so
-// that every exit of that block in the trace says the thread was there (SuperblockBuilder, account/marks.h).
+// Instructions that the observer has marked, and how translated code keeps them apart: a mark begins a block of its
+// own, so that every exit of that block in the trace says the thread was there (SuperblockBuilder, account/marks.h).
 #pragma once
 
 #include <cstdint>

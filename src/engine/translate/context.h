@@ -53,7 +53,8 @@ struct Context {
   std::uint32_t stop_block;    // 120h
   std::uint16_t stop_index;    // 124h  instructions of the block before it
   StopKind stop_kind;          // 126h
-  /// 1: the rest of a block with a stop runs, with the trace pointer kPastStops farther; what follows may not run in Variant::Near.
+  /// 1: the rest of a block with a stop runs, with the trace pointer kPastStops farther; what follows may not run in
+  /// Variant::Near.
   std::uint8_t past_stop;      // 127h
   std::uint64_t mark_note;     // 128h  where a budget trace notes the next mark (MarkNote), or a line (LineWatch)
   std::uint64_t restart;       // 130h  trace pointer at which Variant::Full goes on behind that rest; 0: C++ sees to it

@@ -1,6 +1,6 @@
-// Writes the few instruction forms of the engine's glue in place, with isa::Assembler. None of them writes flags, except where its
-// name says so. Operands are rip-relative (the context, literals) or fixed, so most have one argument or two. Guest instructions are
-// copied as bytes by the translator.
+// Writes the few instruction forms of the engine's glue in place, with isa::Assembler. None of them writes flags,
+// except where its name says so. Operands are rip-relative (the context, literals) or fixed, so most have one argument
+// or two. Guest instructions are copied as bytes by the translator.
 #pragma once
 
 #include <cstdint>

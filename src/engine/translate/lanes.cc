@@ -163,7 +163,8 @@ void CountTable::sum_group(std::size_t group, std::span<const std::uint32_t> ids
   }
 }
 
-// Four at a time, the last of them masked: where a mark comes cannot be foreseen, so one branch asks for it and no loop ends there.
+// Four at a time, the last of them masked: where a mark comes cannot be foreseen, so one branch asks for it and no loop
+// ends there.
 // The first group of lanes finds where to stop, the others follow it there.
 std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
                                          std::span<std::uint32_t> running) const {
@@ -211,8 +212,8 @@ std::size_t CountTable::add_up_to_marked(std::span<const std::uint32_t> records,
   return count;
 }
 
-// Which records overflow nothing is found in the groups that have a lane close enough, one after the other: each looks no further than
-// the one before, so the sums of the last are what is wanted.
+// Which records overflow nothing is found in the groups that have a lane close enough, one after the other: each looks
+// no further than the one before, so the sums of the last are what is wanted.
 std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
                                    std::span<std::uint64_t> totals) const {
   CHECK(ids.size() <= kMostWithin, ids.size());
@@ -244,8 +245,8 @@ std::size_t CountTable::add_within(std::span<const std::uint32_t> ids, std::span
   return ids.size();
 }
 
-// Whole stretches, until the one before says that the next will pass what is left, or it does; then in small steps, and at last one by
-// one. So a search costs little more than the sum of what it passes.
+// Whole stretches, until the one before says that the next will pass what is left, or it does; then in small steps, and
+// at last one by one. So a search costs little more than the sum of what it passes.
 std::size_t CountTable::sum_within(std::size_t group, std::span<const std::uint32_t> ids, const Eight& left,
                                    Eight& sums) const {
   constexpr std::size_t kShortStretch = 128, kStep = 16;  // of the former sums are positive in 16 bits with a sign

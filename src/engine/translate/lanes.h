@@ -1,5 +1,5 @@
-// What is being counted, as the translator needs it: the union of the lanes of a thread's PMUs, and per exit the number of
-// occurrences on the path to it.
+// What is being counted, as the translator needs it: the union of the lanes of a thread's PMUs, and per exit the number
+// of occurrences on the path to it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ inline constexpr std::uint32_t kMarkedRecord = 1u << 31;
 
 class LaneSet {
  public:
-  /// models: a core model runs along, and tells of events that have a meaning in its signals; else they mean what they do without
+  /// models: a core model runs along, and tells of events that have a meaning in its signals; else they mean what they
+  /// do without
   explicit LaneSet(std::vector<arch::EventMeaning> meanings, bool models = false)
       : meanings_(std::move(meanings)), models_(models) {
     for (const auto& meaning : meanings_) {
@@ -55,7 +56,8 @@ class FactCounts {
   explicit FactCounts(const LaneSet& lanes) : lanes_(lanes), entries_(kEntries), counts_(kEntries * lanes.size()) {}
 
   std::size_t lanes() const { return lanes_.size(); }
-  /// One retirement of an instruction with `facts`; of a REP string, without its memory accesses. Holds until the next call.
+  /// One retirement of an instruction with `facts`; of a REP string, without its memory accesses. Holds until the next
+  /// call.
   std::span<const std::uint32_t> of(const arch::InsnFacts& facts, bool taken);
   /// into[lane] += them. `into` may be empty: where nobody asks for counts
   void add(const arch::InsnFacts& facts, bool taken, std::span<std::uint32_t> into) {
@@ -102,7 +104,8 @@ class CountTable {
   /// The most that any exit so far adds to `lane`.
   std::uint32_t most(std::size_t lane) const { return most_[lane]; }
 
-  /// Words of a spaced trace that `exit` takes: for no lane does it bring more occurrences than they stand for. At least 1.
+  /// Words of a spaced trace that `exit` takes: for no lane does it bring more occurrences than they stand for. At
+  /// least 1.
   std::uint32_t words(std::uint32_t exit) const { return words_[exit]; }
   std::uint32_t most_words() const { return most_words_; }
 
@@ -119,8 +122,8 @@ class CountTable {
   /// returns  how many were added
   std::size_t add_up_to_marked(std::span<const std::uint32_t> records, std::span<std::uint32_t> running) const;
 
-  /// totals[lane] += occurrences over the exits `ids`, of which there are at most kMostWithin, as long as all lanes stay within
-  /// room[lane].
+  /// totals[lane] += occurrences over the exits `ids`, of which there are at most kMostWithin, as long as all lanes
+  /// stay within room[lane].
   /// returns  how many exits were added: the next one would pass the room
   std::size_t add_within(std::span<const std::uint32_t> ids, std::span<const std::uint64_t> room,
                          std::span<std::uint64_t> totals) const;

@@ -90,8 +90,8 @@ TEST(CountTable, AddsExitsAsLongAsEveryLaneHasRoom) {
   }
 }
 
-// Rooms of every size, so that the search ends in whole stretches, in short ones, in their last steps and behind all of them; lanes
-// that are close in no group, in one and in several.
+// Rooms of every size, so that the search ends in whole stretches, in short ones, in their last steps and behind all of
+// them; lanes that are close in no group, in one and in several.
 TEST(CountTable, AddsExactlyAsManyExitsAsOneByOne) {
   std::mt19937 generator(1);
   const auto below = [&](std::size_t bound) { return static_cast<std::uint32_t>(generator() % bound); };

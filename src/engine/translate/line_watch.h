@@ -1,12 +1,13 @@
-// In code that nothing is modelled of: tells of accesses to one line in thirty-two (arch::LineSample), from which the core model learns
-// what lies in its last-level cache. In front of an instruction with a plain operand stands a test of its address that writes no flags;
-// the lines in question are noted where a budget trace notes marks, of which there are none then.
+// In code that nothing is modelled of: tells of accesses to one line in thirty-two (arch::LineSample), from which the
+// core model learns what lies in its last-level cache. In front of an instruction with a plain operand stands a test of
+// its address that writes no flags; the lines in question are noted where a budget trace notes marks, of which there
+// are none then.
 //
 // Only in front of instructions that were seen to ask beyond L2: what hits L2 changes nothing behind it. Most programs
 // have some dozens.
 //
-// Left out: operands by the stack pointer or rip, which lie in the first level nearly always; vector indices, segments, and strings, of
-// which only the first element would be met.
+// Left out: operands by the stack pointer or rip, which lie in the first level nearly always; vector indices, segments,
+// and strings, of which only the first element would be met.
 #pragma once
 
 #include <cstdint>

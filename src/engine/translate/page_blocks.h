@@ -1,5 +1,5 @@
-// Which blocks were made of the code of a page: lists, one behind the other in one array, because each new block is put into one and
-// hardly any is ever read.
+// Which blocks were made of the code of a page: lists, one behind the other in one array, because each new block is put
+// into one and hardly any is ever read.
 #pragma once
 
 #include <algorithm>

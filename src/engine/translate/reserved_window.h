@@ -1,4 +1,5 @@
-// For tests: a window where the engine has it. What the trace may grow into is reserved, as the program's addresses are.
+// For tests: a window where the engine has it. What the trace may grow into is reserved, as the program's addresses
+// are.
 #pragma once
 
 #include <gtest/gtest.h>

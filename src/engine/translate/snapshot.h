@@ -1,6 +1,7 @@
-// A file of translations, that later processes of the same program take over: a header of one page, and parts, each from the start of a page, so that
-// a part can be mapped over the place where it belongs. What a part is: a row of kParts. What the parts mean, their classes say (BlockStore, CodeSpace,
-// StoredCode). Nothing here is trusted: whoever reads learns of a file that is cut, damaged or of another kind before it uses a byte of it.
+// A file of translations, that later processes of the same program take over: a header of one page, and parts, each
+// from the start of a page, so that a part can be mapped over the place where it belongs. What a part is: a row of
+// kParts. What the parts mean, their classes say (BlockStore, CodeSpace, StoredCode). Nothing here is trusted: whoever
+// reads learns of a file that is cut, damaged or of another kind before it uses a byte of it.
 #pragma once
 
 #include <cstddef>
@@ -77,8 +78,9 @@ class SnapshotWriter {
 
 class Snapshot {
  public:
-  /// What the file behind `fd` holds, if it is whole, of this format, and its key is `key`. The descriptor has to stay open, and only an
-  /// unreadable, cut or foreign header is noticed here; parts tell when they are put into their places.
+  /// What the file behind `fd` holds, if it is whole, of this format, and its key is `key`. The descriptor has to stay
+  /// open, and only an unreadable, cut or foreign header is noticed here; parts tell when they are put into their
+  /// places.
   static std::optional<Snapshot> open(int fd, std::span<const std::uint64_t> key);
 
   std::size_t bytes(Part part) const { return places_[static_cast<std::size_t>(part)].bytes; }
@@ -91,7 +93,8 @@ class Snapshot {
   /// Puts the part into memory at `at`, in a copy of the caller's own.
   /// returns whether it is there, as it was written
   bool read(Part part, void* at) const;
-  /// The same, as a private mapping of the file over whole pages from `at` on: a page that nobody writes is shared with others.
+  /// The same, as a private mapping of the file over whole pages from `at` on: a page that nobody writes is shared with
+  /// others.
   /// how  what will happen to most of its pages
   bool map(Part part, void* at, int protection, Populate how = Populate::ForReading) const;
   template <typename T>

@@ -31,8 +31,8 @@ SnapshotCheck::SnapshotCheck(Window& window, const Stubs& stubs, const BlockStor
       records_(window, made_, options),
       emitter_(window, stubs, made_, space_, tables, fact_counts, records_, options) {}
 
-// How long the path was is known, but not whether it ended there by its own last instruction; nor which table its indirect
-// branches look in, since that depends on what they have met.
+// How long the path was is known, but not whether it ended there by its own last instruction; nor which table its
+// indirect branches look in, since that depends on what they have met.
 bool SnapshotCheck::is_good(std::uint32_t index) {
   const Block& block = store_.block(index);
   for (const unsigned more : {0u, 1u}) {

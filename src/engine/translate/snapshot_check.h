@@ -1,5 +1,6 @@
-// Checks a snapshot against the translator that would have made it: every block is translated anew, into its own place, and must come out as it was
-// stored, byte for byte, but for the jumps that link it to others. For tests, and for those who doubt (--check-cache): it costs what was saved.
+// Checks a snapshot against the translator that would have made it: every block is translated anew, into its own place,
+// and must come out as it was stored, byte for byte, but for the jumps that link it to others. For tests, and for those
+// who doubt (--check-cache): it costs what was saved.
 #pragma once
 
 #include <cstddef>

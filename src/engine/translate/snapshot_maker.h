@@ -1,6 +1,6 @@
-// Makes a snapshot of the translations of this process: of those that a later one may use. These were made of code that lies in files, as the files
-// have it, and cannot change unseen. All others are dropped on the way, and so is what leads from one module's blocks into another's, since it is
-// made when the process is about to end.
+// Makes a snapshot of the translations of this process: of those that a later one may use. These were made of code that
+// lies in files, as the files have it, and cannot change unseen. All others are dropped on the way, and so is what
+// leads from one module's blocks into another's, since it is made when the process is about to end.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ namespace zs::engine {
 class CodePages {
  public:
   virtual ~CodePages() = default;
-  /// The pages of the mapping that `page` is in, if it is of a file, executable, and only changes when the engine hears of it; else none.
+  /// The pages of the mapping that `page` is in, if it is of a file, executable, and only changes when the engine hears
+  /// of it; else none.
   virtual AddressRange mapping_of(std::uint64_t page) = 0;
   /// Whether the mapping at that page is what its file holds now, and will hold as far as anybody can tell.
   virtual bool is_settled(std::uint64_t page) = 0;

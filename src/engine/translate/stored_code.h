@@ -1,5 +1,6 @@
-// Which of the program's code the blocks of a snapshot were made of. Modules of it sleep: their blocks are there and linked among themselves, but
-// nobody finds one until its module has been proven to be the program's code as it is now. No link leads from one module into another.
+// Which of the program's code the blocks of a snapshot were made of. Modules of it sleep: their blocks are there and
+// linked among themselves, but nobody finds one until its module has been proven to be the program's code as it is now.
+// No link leads from one module into another.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 
 namespace zs::engine {
 
-/// Code that is mapped as a whole: what blocks were made of in one mapping of a file. Pages are numbers, address / 4096.
+/// Code that is mapped as a whole: what blocks were made of in one mapping of a file. Pages are numbers, address /
+/// 4096.
 struct StoredModule {
   std::uint64_t first_page = 0, end_page = 0;
   std::uint32_t first = 0, count = 0;  // its pages with code, among StoredPage

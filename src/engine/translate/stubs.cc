@@ -53,7 +53,8 @@ bool has_lahf() {
 }
 
 std::uint32_t xsave_bytes() {
-  // Asked once: in a virtual machine CPUID takes as long as a thousand instructions, and this is asked at every thread switch.
+  // Asked once: in a virtual machine CPUID takes as long as a thousand instructions, and this is asked at every thread
+  // switch.
   static const std::uint32_t bytes = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     CHECK(__get_cpuid_count(0xD, 0, &a, &b, &c, &d) != 0);

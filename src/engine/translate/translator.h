@@ -75,7 +75,8 @@ class Translator {
   SuperblockReplay& replay() { return replay_; }
 
   // ---- over the life of the process (snapshot.h)
-  /// What its code looks like, besides the program's: translations of another translator whose key is the same are as good as its own.
+  /// What its code looks like, besides the program's: translations of another translator whose key is the same are as
+  /// good as its own.
   std::vector<std::uint64_t> key() const;
   /// Before anything is translated. Modules sleep. returns false, and has nothing, if the snapshot is damaged
   bool restore(const Snapshot& from);

@@ -63,7 +63,8 @@ void Bios::install() {
   memory_.store<std::uint16_t>(kPageBytesField, 0x1000);
   vga_.set_mode(kTextMode);
 
-  // Devices. 8259 pair: IRQ 0, 1, 2 and 6 of the first chip open, 8, 12, 13 and 14 of the second; 8254: 18.2 times a second.
+  // Devices. 8259 pair: IRQ 0, 1, 2 and 6 of the first chip open, 8, 12, 13 and 14 of the second; 8254: 18.2 times a
+  // second.
   for (const auto& [port, value] : std::initializer_list<std::pair<std::uint16_t, std::uint8_t>>{
            {0x21, 0xB8}, {0xA1, 0x8E}, {0x43, 0x36}, {0x40, 0}, {0x40, 0}, {0x43, 0x54}, {0x41, 18}}) {
     ports_.out(port, 1, value);
@@ -78,7 +79,8 @@ void Bios::install_tables() {
   constexpr std::uint8_t kDiskette[] = {0xAF, 0x02, 0x25, 0x02, 18, 0x1B, 0xFF, 0x6C, 0xF6, 0x0F, 0x08};
   (void)memory_.write(kBios + kDisketteTable, std::as_bytes(std::span(kDiskette)));
   memory_.store<std::uint32_t>(4 * 0x1E, kOwnVectors | kDisketteTable);
-  // Its length; model FCH (AT), submodel 1; features: second 8259, real-time clock, INT 9 hooks; an extended BIOS data area.
+  // Its length; model FCH (AT), submodel 1; features: second 8259, real-time clock, INT 9 hooks; an extended BIOS data
+  // area.
   constexpr std::uint8_t kConfiguration[] = {8, 0, 0xFC, 1, 0, 0x74, 0, 0, 0, 0};
   (void)memory_.write(kBios + kConfigurationTable, std::as_bytes(std::span(kConfiguration)));
   memory_.store<std::uint8_t>(kBios + 0xFFFE, 0xFC);

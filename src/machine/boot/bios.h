@@ -9,8 +9,8 @@
 //   15H  system (bios_system.cc): memory map and sizes, A20, block move, wait, configuration
 //   18H 19H  nothing more to boot: the PC resets                  1AH  ticks since midnight, real-time clock
 //   F000:FFF0 after INIT             goes where the far pointer at 0040:0067 says
-// Everything else returns as it came, with carry set where the service is known to report errors so; the first call of each
-// such function is told to BiosHost::note.
+// Everything else returns as it came, with carry set where the service is known to report errors so; the first call of
+// each such function is told to BiosHost::note.
 // source: IBM PS/2 and PC BIOS Interface Technical Reference; Enhanced Disk Drive Specification 3.0; Ralf Brown's list.
 #pragma once
 

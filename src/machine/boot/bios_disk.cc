@@ -86,7 +86,8 @@ std::uint8_t Bios::extended_parameters(BiosCall& call) {
   return store(table, std::as_bytes(std::span(words)).first(26)) ? kDone : kBadCommand;
 }
 
-/// AH = 4BH: the specification packet at DS:SI. The emulation does not end, whatever is asked: nothing else would be there.
+/// AH = 4BH: the specification packet at DS:SI. The emulation does not end, whatever is asked: nothing else would be
+/// there.
 std::uint8_t Bios::cd_emulation(BiosCall& call) {
   if (!disk_->emulated() && disk_->kind() != DriveKind::Cd) return kBadCommand;
   const std::uint8_t media = disk_->kind() == DriveKind::Cd         ? 0

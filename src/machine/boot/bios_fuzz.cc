@@ -1,5 +1,5 @@
-// Any calls of any BIOS service, with any disk image behind INT 13H: no access outside memory, no CHECK fails, and every range
-// of memory that a service wrote was told to `written`, but for the BIOS data area.
+// Any calls of any BIOS service, with any disk image behind INT 13H: no access outside memory, no CHECK fails, and
+// every range of memory that a service wrote was told to `written`, but for the BIOS data area.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -59,8 +59,8 @@ struct Host : BiosHost {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;  // physical, bytes
 };
 
-/// A BIOS with one disk. Two megabytes are too many to make anew for each input: what one has written, as `written` says, is
-/// undone after it.
+/// A BIOS with one disk. Two megabytes are too many to make anew for each input: what one has written, as `written`
+/// says, is undone after it.
 struct Board {
   explicit Board(std::size_t disk_bytes) : image(disk(disk_bytes)) {
     for (PhysicalMemory* each : {&ram, &untouched}) Bios(*each, ports, vga, &image, host).install();

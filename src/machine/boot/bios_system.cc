@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint32_t kSmap = 0x534D4150;   // "SMAP"
 constexpr std::uint64_t kTickPeriod = 65536;  // of the 8254, between two ticks
 
-/// Chosen: a look for a key takes a millisecond, and one at the time a tenth of it, so that a loop that waits for a key or
-/// some seconds by them ends after thousands of looks, not after billions of instructions.
+/// Chosen: a look for a key takes a millisecond, and one at the time a tenth of it, so that a loop that waits for a key
+/// or some seconds by them ends after thousands of looks, not after billions of instructions.
 constexpr std::uint64_t kKeyLookTicks = kTscHz / 1'000, kTimeLookTicks = kTscHz / 10'000;
 constexpr std::uint64_t kTicksPerMicrosecond = kTscHz / 1'000'000;
 /// 200 seconds of looks for a key with nothing else asked but the time: it waits for one.

@@ -1,5 +1,5 @@
-// INT 10H. Text modes are 80 x 25 in colour; of graphics there is mode 13H, in which characters are not drawn: this BIOS has
-// no font. VBE is not there: AH=4FH comes back with AL other than 4FH.
+// INT 10H. Text modes are 80 x 25 in colour; of graphics there is mode 13H, in which characters are not drawn: this
+// BIOS has no font. VBE is not there: AH=4FH comes back with AL other than 4FH.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -97,7 +97,8 @@ void Bios::put_characters(BiosCall& call, bool with_attribute) {
   }
 }
 
-/// AH = 13H: CX characters at ES:BP from row DH, column DL. AL bit 0: the cursor follows; bit 1: attributes between them.
+/// AH = 13H: CX characters at ES:BP from row DH, column DL. AL bit 0: the cursor follows; bit 1: attributes between
+/// them.
 void Bios::put_string(BiosCall& call) {
   const auto before = memory_.load<std::uint16_t>(kCursor);
   const bool attributes = (call.al() & 2) != 0;

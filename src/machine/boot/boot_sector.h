@@ -23,8 +23,8 @@ struct Partition {
 
 using PartitionTable = std::array<Partition, 4>;
 
-/// The table, if these 512 bytes have one: each status is 00H or 80H, what is used has sectors, and one entry is active. Boot
-/// code of floppies that reaches into the place (GRUB's, for one) is none.
+/// The table, if these 512 bytes have one: each status is 00H or 80H, what is used has sectors, and one entry is
+/// active. Boot code of floppies that reaches into the place (GRUB's, for one) is none.
 std::optional<PartitionTable> partition_table(std::span<const std::byte, 512> sector);
 
 /// The parts of a BIOS parameter block that tell the drive.

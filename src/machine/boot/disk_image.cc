@@ -15,7 +15,8 @@ constexpr std::uint64_t kMostSectors = std::uint64_t{1024} * 16 * 63 * 4;  // 2 
 constexpr std::uint64_t kMostCylinders = 1024;
 constexpr unsigned kMostTrack = 63;
 
-/// The floppies that PCs had. An image without a parameter block is the first that holds it; the usual one before others.
+/// The floppies that PCs had. An image without a parameter block is the first that holds it; the usual one before
+/// others.
 struct FloppyFormat {
   std::uint64_t sectors;
   unsigned heads, track;
@@ -125,8 +126,8 @@ Result<DiskImage> DiskImage::of_cd(std::vector<std::byte> bytes, const std::stri
   return image;
 }
 
-/// Of a floppy: its parameter block's, else its size's. Of a hard disk: what its partition table was made with, else its
-/// parameter block's, else 63 sectors and as few of 16, 32, 64, 128, 255 heads as reach its end in 1024 cylinders.
+/// Of a floppy: its parameter block's, else its size's. Of a hard disk: what its partition table was made with, else
+/// its parameter block's, else 63 sectors and as few of 16, 32, 64, 128, 255 heads as reach its end in 1024 cylinders.
 void DiskImage::choose_geometry() {
   const auto block = parameter_block(first_sector(bytes_));
   const std::uint64_t sectors = bytes_.size() / kSectorBytes;
@@ -144,7 +145,8 @@ void DiskImage::choose_geometry() {
   if (const auto table = partition_table(first_sector(bytes_))) {
     for (const Partition& p : *table) {
       if (p.type == 0 || p.last_chs.sector == 0) continue;
-      // A partition ends with a cylinder, so its last head and sector are the last of all, if first and last say the same.
+      // A partition ends with a cylinder, so its last head and sector are the last of all, if first and last say the
+      // same.
       const Geometry maybe{p.last_chs.head + 1, p.last_chs.sector};
       const auto linear = [&](const DiskAddress& a) {
         return (std::uint64_t{a.cylinder} * maybe.heads + a.head) * maybe.sectors + a.sector - 1;

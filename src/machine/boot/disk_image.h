@@ -1,9 +1,10 @@
-// A floppy, a hard disk or a CD, in memory: what the guest writes changes this copy and no file. Which of them an image is, its
-// bytes tell, in this order, unless the user says:
+// A floppy, a hard disk or a CD, in memory: what the guest writes changes this copy and no file. Which of them an image
+// is, its bytes tell, in this order, unless the user says:
 //   an ISO 9660 file system with a boot record (El Torito)    a CD, or the floppy or hard disk that the CD carries
 //   a valid partition table with an active entry              hard disk 80H
 //   a BIOS parameter block                                    floppy 0, or hard disk 80H if its media descriptor is F8H
-//   the size                                                  floppy 0 up to 1.44 MB and at 2.88 MB, above that hard disk 80H
+//   the size                                                  floppy 0 up to 1.44 MB and at 2.88 MB, above that hard
+//   disk 80H
 // A last sector that is cut short ends in zeros; a floppy is whole even if its image is short.
 // source: El Torito, Bootable CD-ROM Format Specification 1.0; Microsoft FAT specification, "Boot Sector and BPB".
 #pragma once
@@ -46,7 +47,8 @@ class DiskImage {
   unsigned heads() const { return geometry_.heads; }
   unsigned cylinders() const;
   std::uint64_t sectors() const;
-  /// What INT 13H AH=08H and the CMOS call a floppy drive of this size: 1 360 KB, 2 1.2 MB, 3 720 KB, 4 1.44 MB, 5 2.88 MB.
+  /// What INT 13H AH=08H and the CMOS call a floppy drive of this size: 1 360 KB, 2 1.2 MB, 3 720 KB, 4 1.44 MB, 5 2.88
+  /// MB.
   std::uint8_t floppy_type() const;
 
   /// Sectors first .. first + count - 1; empty if the drive has not all of them.

@@ -1,4 +1,5 @@
-// What an ISO 9660 image says of how it boots: the boot record at sector 17 and the default entry of the catalog it names.
+// What an ISO 9660 image says of how it boots: the boot record at sector 17 and the default entry of the catalog it
+// names.
 // Sectors here have 2048 bytes.
 // source: El Torito, Bootable CD-ROM Format Specification 1.0, "Boot Record Volume Descriptor", "Validation Entry",
 // "Initial/Default Entry".

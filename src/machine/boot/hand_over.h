@@ -1,5 +1,6 @@
 // The processor's state where the firmware hands over to what it booted. What is not told here is as after RESET
-// (CpuState::after_reset); what devices and memory hold, Bios::install leaves. hand_over_test.cc has all of it as a table.
+// (CpuState::after_reset); what devices and memory hold, Bios::install leaves. hand_over_test.cc has all of it as a
+// table.
 #pragma once
 
 #include <cstdint>

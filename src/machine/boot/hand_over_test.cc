@@ -1,6 +1,7 @@
 // The PC's whole state after RESET and where the firmware hands over, as tables: each row is a test.
-// source: SDM vol. 3A, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT"; what a BIOS sets: IBM
-// PS/2 and PC BIOS Interface Technical Reference, "ROM BIOS Data Area", MultiProcessor Specification, "Virtual Wire Mode".
+// source: SDM vol. 3A, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT"; what a BIOS
+// sets: IBM PS/2 and PC BIOS Interface Technical Reference, "ROM BIOS Data Area", MultiProcessor Specification,
+// "Virtual Wire Mode".
 #include "machine/boot/hand_over.h"
 
 #include <gtest/gtest.h>

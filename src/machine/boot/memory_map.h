@@ -1,4 +1,5 @@
-// What lies where below 4 GiB, as the firmware tells it: INT 15H AX=E820H and the Multiboot information have it from here.
+// What lies where below 4 GiB, as the firmware tells it: INT 15H AX=E820H and the Multiboot information have it from
+// here.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The text screen as people and programs read it: 80 columns, as many rows as were written (the 32 KiB at B8000H hold 204;
-// bare-metal programs write below row 24 when there is much to say).
+// The text screen as people and programs read it: 80 columns, as many rows as were written (the 32 KiB at B8000H hold
+// 204; bare-metal programs write below row 24 when there is much to say).
 #pragma once
 
 #include <array>

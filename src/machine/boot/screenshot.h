@@ -12,7 +12,8 @@ namespace zs::machine {
 class PhysicalMemory;
 class Vga;
 
-/// The bytes of the file, or an error that says why there is no picture: the screen is text, or in a mode that is not drawn.
+/// The bytes of the file, or an error that says why there is no picture: the screen is text, or in a mode that is not
+/// drawn.
 Result<std::vector<std::byte>> screenshot(const PhysicalMemory& memory, const Vga& vga);
 
 }  // namespace zs::machine

@@ -1,5 +1,6 @@
-// CMOS memory and real-time clock at ports 70H/71H. The date is a fixed one at power-up and moves with the PC's own clock,
-// so that two runs read the same; a time of day that the guest sets goes on from there. Registers hold BCD, 24-hour form.
+// CMOS memory and real-time clock at ports 70H/71H. The date is a fixed one at power-up and moves with the PC's own
+// clock, so that two runs read the same; a time of day that the guest sets goes on from there. Registers hold BCD,
+// 24-hour form.
 // Interrupts of the chip are left out.
 // source: MC146818 data sheet, "Address Map"; memory sizes at the places where PC BIOSes put them.
 #pragma once

@@ -1,5 +1,5 @@
-// Any sequence of port accesses, APIC register and MSR accesses, interrupt lines, acknowledges and time: no CHECK fails, and
-// nothing goes on for ever.
+// Any sequence of port accesses, APIC register and MSR accesses, interrupt lines, acknowledges and time: no CHECK
+// fails, and nothing goes on for ever.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// The configuration device at ports 510H (selector) and 511H (data, byte by byte) that bare-metal test programs ask for the
-// number of processors and the size of memory. Unknown selectors read as zeros.
+// The configuration device at ports 510H (selector) and 511H (data, byte by byte) that bare-metal test programs ask for
+// the number of processors and the size of memory. Unknown selectors read as zeros.
 // source: QEMU's documented "fw_cfg" interface, legacy port form.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The primary IDE channel with one disk, programmed I/O only: IDENTIFY, reading and writing by CHS and LBA28. What is written
-// goes to the image's copy in memory. Everything is ready at once; there is no second drive and no DMA.
+// The primary IDE channel with one disk, programmed I/O only: IDENTIFY, reading and writing by CHS and LBA28. What is
+// written goes to the image's copy in memory. Everything is ready at once; there is no second drive and no DMA.
 // source: ATA-4 (T13/1153), "Command Block Registers", "Command Descriptions".
 #pragma once
 

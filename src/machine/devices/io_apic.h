@@ -1,5 +1,5 @@
-// The I/O APIC, so far as software that sets it up notices: its two registers and 24 redirection entries, edge-triggered.
-// source: 82093AA data sheet, "I/O APIC Registers".
+// The I/O APIC, so far as software that sets it up notices: its two registers and 24 redirection entries,
+// edge-triggered. source: 82093AA data sheet, "I/O APIC Registers".
 #pragma once
 
 #include <array>

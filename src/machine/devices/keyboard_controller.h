@@ -1,5 +1,5 @@
-// The 8042 at ports 60H and 64H, with a keyboard that answers commands and that nobody types on. It also holds the A20 gate
-// and the reset line, as PCs have it.
+// The 8042 at ports 60H and 64H, with a keyboard that answers commands and that nobody types on. It also holds the A20
+// gate and the reset line, as PCs have it.
 // source: Intel 8042 and IBM AT Technical Reference, "Keyboard Controller", "Keyboard: Commands from the System".
 #pragma once
 

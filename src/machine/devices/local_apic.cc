@@ -39,7 +39,8 @@ constexpr std::uint32_t kSendIllegalVector = 1u << 5, kReceivedIllegalVector = 1
 constexpr unsigned kFirstLegalVector = 16;
 constexpr std::uint32_t kTimerPeriodic = 1u << 17, kTimerDeadline = 1u << 18;
 
-/// The bits software sets in each LVT entry: vector, delivery mode, polarity, trigger, mask, timer mode without TSC-deadline.
+/// The bits software sets in each LVT entry: vector, delivery mode, polarity, trigger, mask, timer mode without
+/// TSC-deadline.
 constexpr std::array<std::uint32_t, 6> kLvtWritable = {0x300FF, 0x107FF, 0x107FF, 0x1A7FF, 0x1A7FF, 0x100FF};
 
 }  // namespace
@@ -172,8 +173,8 @@ void LocalApic::request_pmi() {
 }
 
 // ---- timer
-// TSC-deadline mode excludes the other two: while it is chosen the counts stand still, while it is not the deadline is 0.
-// source: SDM vol. 3A, "TSC-Deadline Mode".
+// TSC-deadline mode excludes the other two: while it is chosen the counts stand still, while it is not the deadline is
+// 0. source: SDM vol. 3A, "TSC-Deadline Mode".
 
 bool LocalApic::deadline_mode() const { return (lvt_[kTimer] & kTimerDeadline) != 0; }
 

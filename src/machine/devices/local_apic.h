@@ -1,5 +1,5 @@
-// The local APIC: takes interrupts, orders them by priority, and raises its own (timer, PMI, errors, self-IPIs). Reached as
-// memory (xAPIC) or as MSRs 800H-83FH (x2APIC); both look at the same registers.
+// The local APIC: takes interrupts, orders them by priority, and raises its own (timer, PMI, errors, self-IPIs).
+// Reached as memory (xAPIC) or as MSRs 800H-83FH (x2APIC); both look at the same registers.
 //
 // The 8259 pair's INTR reaches the CPU while the APIC is disabled, by hardware or by software ("PIC mode": the board's
 // switch has the 8259 bypass the APIC), and through LINT0 when that is unmasked in ExtINT mode ("virtual wire mode").

@@ -1,6 +1,6 @@
-// The pair of 8259 interrupt controllers, cascaded through IRQ2. Masked at power-up, with the vectors that a PC's BIOS gives
-// them (08H and 70H). Edge-triggered; fully nested, automatic end of interrupt, specific and non-specific EOI, rotation left
-// out.
+// The pair of 8259 interrupt controllers, cascaded through IRQ2. Masked at power-up, with the vectors that a PC's BIOS
+// gives them (08H and 70H). Edge-triggered; fully nested, automatic end of interrupt, specific and non-specific EOI,
+// rotation left out.
 // source: Intel 8259A data sheet, "Initialization Command Words" and "Operation Command Words".
 #pragma once
 

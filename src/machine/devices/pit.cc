@@ -5,7 +5,8 @@
 namespace zs::machine {
 namespace {
 
-/// Clock value at which the 8254 has counted `ticks` since `start`. Exact: kTscHz * 2^32 fits, ticks never get near that.
+/// Clock value at which the 8254 has counted `ticks` since `start`. Exact: kTscHz * 2^32 fits, ticks never get near
+/// that.
 std::uint64_t clock_after(std::uint64_t start, std::uint64_t ticks) {
   const std::uint64_t seconds = ticks / kPitHz, rest = ticks % kPitHz;
   return start + seconds * kTscHz + (rest * kTscHz + kPitHz - 1) / kPitHz;

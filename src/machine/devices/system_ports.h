@@ -1,5 +1,5 @@
-// The single ports of a PC that are hardly devices: 61H (speaker gate, 8254 output, refresh toggle), 92H (A20 and fast reset),
-// B2H/B3H (software SMI), 80H (POST code).
+// The single ports of a PC that are hardly devices: 61H (speaker gate, 8254 output, refresh toggle), 92H (A20 and fast
+// reset), B2H/B3H (software SMI), 80H (POST code).
 #pragma once
 
 #include <cstdint>

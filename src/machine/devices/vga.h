@@ -1,5 +1,5 @@
-// VGA's registers as far as they tell what the screen shows: text, mode 13H (320 x 200 in 256 colours), or graphics that this
-// PC does not draw; and the 256 colours. Registers of timing and fonts are kept and without effect.
+// VGA's registers as far as they tell what the screen shows: text, mode 13H (320 x 200 in 256 colours), or graphics
+// that this PC does not draw; and the 256 colours. Registers of timing and fonts are kept and without effect.
 // source: IBM VGA XGA Technical Reference, "VGA Function", "Register Descriptions", "Video BIOS Modes".
 #pragma once
 

@@ -1,4 +1,5 @@
-// Any bytes from a debugger, to a PC that runs a short program: each packet gets an answer or none, and nothing else happens.
+// Any bytes from a debugger, to a PC that runs a short program: each packet gets an answer or none, and nothing else
+// happens.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

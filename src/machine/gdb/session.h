@@ -1,9 +1,10 @@
 // What stock gdb asks of the virtual PC, packet by packet: registers, memory, step, continue, breakpoints, watchpoints.
 // No sockets here: packets in, packets out.
 //
-// The PC shows gdb the x86-64 register set ("set architecture i8086" or "i386" lets gdb disassemble 16- and 32-bit code).
-// Addresses are linear: breakpoints and memory are those that paging maps now. RIP is shown as a linear address too, so that
-// code in real mode can be found; writing it writes the offset.
+// The PC shows gdb the x86-64 register set ("set architecture i8086" or "i386" lets gdb disassemble 16- and 32-bit
+// code).
+// Addresses are linear: breakpoints and memory are those that paging maps now. RIP is shown as a linear address too, so
+// that code in real mode can be found; writing it writes the offset.
 // source: GDB manual, "Packets", "Stop Reply Packets", "Target Description Format".
 #pragma once
 

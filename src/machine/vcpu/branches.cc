@@ -1,5 +1,6 @@
-// Near control transfers: Jcc, JMP, CALL, RET, LOOP and its kin. A target outside CS or not canonical faults on the branch,
-// before it changed anything. In the record: imm is the displacement, disp the mask that the operand size puts on ip.
+// Near control transfers: Jcc, JMP, CALL, RET, LOOP and its kin. A target outside CS or not canonical faults on the
+// branch, before it changed anything. In the record: imm is the displacement, disp the mask that the operand size puts
+// on ip.
 #include "machine/vcpu/conditions.h"
 #include "machine/vcpu/operands.h"
 

@@ -1,4 +1,5 @@
-// 16-bit code, which a 64-bit host cannot run to compare with: a table of instructions with what the manual says comes out.
+// 16-bit code, which a 64-bit host cannot run to compare with: a table of instructions with what the manual says comes
+// out.
 // Registers are those of real mode after reset but for what a row sets; SP is 8000H, the code lies at 0:1000H.
 // source: SDM vol. 2, the instructions' "Operation" and "Flags Affected".
 #include <gtest/gtest.h>

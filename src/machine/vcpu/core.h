@@ -1,8 +1,9 @@
-// The interpreter's state and the few functions that are on every instruction's path. What the state means is here; each
-// group of functions lives in the file named above it.
+// The interpreter's state and the few functions that are on every instruction's path. What the state means is here;
+// each group of functions lives in the file named above it.
 //
 // Invariants at an instruction boundary: regs[kIp] is the next instruction; views, masks, mode and cpl follow from
-// segments, CR0, CR4, EFER and flags (refresh_mode); TLB entries allow what the page tables allowed when they were walked.
+// segments, CR0, CR4, EFER and flags (refresh_mode); TLB entries allow what the page tables allowed when they were
+// walked.
 #pragma once
 
 #include <array>
@@ -40,8 +41,8 @@ namespace efer {
 inline constexpr std::uint64_t sce = 1, lme = 1u << 8, lma = 1u << 10, nxe = 1u << 11;
 }
 
-/// What a load or store through a segment needs: its base, and the last address it may touch (signed: -1 for "ask the slow
-/// path", which knows expand-down segments, null selectors and faults). 64-bit mode has no limits.
+/// What a load or store through a segment needs: its base, and the last address it may touch (signed: -1 for "ask the
+/// slow path", which knows expand-down segments, null selectors and faults). 64-bit mode has no limits.
 struct SegmentView {
   std::uint64_t base = 0;
   std::int64_t last_read = -1, last_write = -1;
@@ -333,8 +334,8 @@ struct Core {
   };
   /// Faults with `vector` and the selector as error code if it lies outside its table.
   Descriptor read_descriptor(std::uint16_t selector, std::uint8_t vector = kGeneralProtection);
-  /// System descriptors of IA-32e mode are sixteen bytes. Faults with the selector if the second half lies outside the table, or
-  /// looks like a descriptor of its own.
+  /// System descriptors of IA-32e mode are sixteen bytes. Faults with the selector if the second half lies outside the
+  /// table, or looks like a descriptor of its own.
   void read_upper_half(Descriptor& descriptor, std::uint16_t selector);
   /// Of the table that a selector names.
   std::uint64_t table_limit(std::uint16_t selector) const;
@@ -349,7 +350,8 @@ struct Core {
   /// Data segments that the new privilege level may not use become null.
   void drop_inaccessible_segments();
 
-  // ================================================================================================ far.cc, delivery.cc
+  // ================================================================================================ far.cc,
+  // delivery.cc
   /// Interrupt or exception through IVT or IDT. Throws what goes wrong on the way, the state unchanged.
   enum class Origin : std::uint8_t { External, Exception, Software, Icebp };
   void deliver(std::uint8_t vector, bool has_error, std::uint32_t error, Origin origin, std::uint64_t return_ip);

@@ -77,8 +77,8 @@ struct CpuState {
   bool halted = false, in_smm = false, nmi_blocked = false;
   bool operator==(const CpuState&) const = default;
 
-  /// After RESET: real mode, CS = F000 with base FFFF0000H, IP = FFF0H. EDX, the processor's signature, Vcpu::reset fills in.
-  /// source: SDM vol. 3A, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT".
+  /// After RESET: real mode, CS = F000 with base FFFF0000H, IP = FFF0H. EDX, the processor's signature, Vcpu::reset
+  /// fills in. source: SDM vol. 3A, table "IA-32 and Intel 64 Processor States Following Power-up, Reset, or INIT".
   static CpuState after_reset();
 };
 

@@ -1,5 +1,6 @@
-// Instructions decoded from one physical page in one mode, found by the offset of their first byte. A store drops exactly
-// the instructions it overlaps. Records stay in place until the next decode, so an instruction may overwrite itself.
+// Instructions decoded from one physical page in one mode, found by the offset of their first byte. A store drops
+// exactly the instructions it overlaps. Records stay in place until the next decode, so an instruction may overwrite
+// itself.
 #pragma once
 
 #include <array>
@@ -43,7 +44,8 @@ class DecodedPages {
   bool written(std::uint64_t physical, unsigned bytes);
   bool full() const { return pages_.size() > kMostPages; }
   void clear() { pages_.clear(); }
-  /// As clear(), but what is decoded stays in memory until bury(): an instruction that is being executed may ask for this.
+  /// As clear(), but what is decoded stays in memory until bury(): an instruction that is being executed may ask for
+  /// this.
   void forget();
   void bury() {
     if (!forgotten_.empty()) forgotten_.clear();

@@ -1,7 +1,7 @@
-// Interrupts and exceptions: through the real-mode vector table, 16- and 32-bit gates with change of ring, 64-bit gates with
-// IST; and what becomes of an exception while one is delivered (double fault, shutdown).
-// source: SDM vol. 3A, "Interrupt and Exception Handling", "64-bit Mode Stack Frame", table "Conditions for Generating a
-// Double Fault".
+// Interrupts and exceptions: through the real-mode vector table, 16- and 32-bit gates with change of ring, 64-bit gates
+// with IST; and what becomes of an exception while one is delivered (double fault, shutdown).
+// source: SDM vol. 3A, "Interrupt and Exception Handling", "64-bit Mode Stack Frame", table "Conditions for Generating
+// a Double Fault".
 #include "arch/linear.h"
 #include "machine/vcpu/frame.h"
 

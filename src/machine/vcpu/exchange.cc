@@ -28,8 +28,8 @@ void lower_xchg(Decoded& d) {
 
 void pause(Core&, const Insn&) {}
 
-/// F3 90 is PAUSE; with REX.B it exchanges R8 as 90 alone does, and Zydis does not say so. Found by the host comparison; some
-/// processors pause there too.
+/// F3 90 is PAUSE; with REX.B it exchanges R8 as 90 alone does, and Zydis does not say so. Found by the host
+/// comparison; some processors pause there too.
 void lower_pause(Decoded& d) {
   if (d.raw.raw.rex.B == 0) {
     d.insn.run = pause;

@@ -1,8 +1,9 @@
-// What the PMU counts of an instruction, known from its bytes alone: branch kind, memory operands, floating-point class.
-// There are few distinct kinds, so each is a row of Core::facts and an instruction names its row; the tally of a million
-// instructions is one number a row.
-// source: SDM vol. 3B, performance-monitoring events: FP_ARITH_INST_RETIRED counts ADD SUB HADD HSUB ADDSUB MUL DIV MIN MAX
-// SQRT RCP RSQRT once.
+// What the PMU counts of an instruction, known from its bytes alone: branch kind, memory operands, floating-point
+// class.
+// There are few distinct kinds, so each is a row of Core::facts and an instruction names its row; the tally of a
+// million instructions is one number a row.
+// source: SDM vol. 3B, performance-monitoring events: FP_ARITH_INST_RETIRED counts ADD SUB HADD HSUB ADDSUB MUL DIV MIN
+// MAX SQRT RCP RSQRT once.
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -1,6 +1,7 @@
-// From an instruction pointer to a decoded instruction: the code page at hand, other decoded pages, and decoding itself.
-// An instruction that lies across a page boundary, or in memory that is not plain, is decoded each time it runs: its second
-// half may change without the first.
+// From an instruction pointer to a decoded instruction: the code page at hand, other decoded pages, and decoding
+// itself.
+// An instruction that lies across a page boundary, or in memory that is not plain, is decoded each time it runs: its
+// second half may change without the first.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,6 +1,6 @@
-// Arithmetic flags, and operations that set them. The operations execute the host's own instruction and keep the flags it
-// left, by LAHF and SETO: exact by construction, and cheaper than remembering operands for later. Flags that the manual
-// calls undefined are the host's, but after a multiplication (multiply.cc).
+// Arithmetic flags, and operations that set them. The operations execute the host's own instruction and keep the flags
+// it left, by LAHF and SETO: exact by construction, and cheaper than remembering operands for later. Flags that the
+// manual calls undefined are the host's, but after a multiplication (multiply.cc).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Values going onto a stack that need not be the current one: nothing is written before every place was found writable, so
-// a transfer that faults on its frame leaves no trace.
+// Values going onto a stack that need not be the current one: nothing is written before every place was found writable,
+// so a transfer that faults on its frame leaves no trace.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
-// The interpreter against the host CPU: one instruction at a time, with random and edge operands, in 64- and in 32-bit code;
-// registers, flags, x87, MMX and SSE state and memory must be equal, and so must the exception, if there is one.
-// ZEROSKID_CPU_CASES=1000000 for the nightly form. A failing case prints its bytes and its number; the same number fails
-// again. A virtual machine may run no 32-bit code: there its cases are skipped, by name.
+// The interpreter against the host CPU: one instruction at a time, with random and edge operands, in 64- and in 32-bit
+// code; registers, flags, x87, MMX and SSE state and memory must be equal, and so must the exception, if there is one.
+// ZEROSKID_CPU_CASES=1000000 for the nightly form. A failing case prints its bytes and its number; the same number
+// fails again. A virtual machine may run no 32-bit code: there its cases are skipped, by name.
 #include <Zydis/Zydis.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -265,8 +265,8 @@ class Comparison {
     return s;
   }
 
-  /// Makes memory operands lie in the data, by choosing registers or, without any, the displacement. returns false if that
-  /// cannot be
+  /// Makes memory operands lie in the data, by choosing registers or, without any, the displacement. returns false if
+  /// that cannot be
   bool aim(std::array<std::uint8_t, 16>& bytes, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands,
            NativeState& s) {
     const auto number = [](ZydisRegister reg) { return static_cast<unsigned>(ZydisRegisterGetId(reg)); };

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
-// Each stub is prefix, REX.W if there is one, 0F, opcode, ModRM C1 (register 0, register 1) and a RET, in eight bytes. A DS
-// override stands where there is no prefix; it means nothing. Entries that are no instruction are never called: the caller
-// has a decoded instruction in hand.
+// Each stub is prefix, REX.W if there is one, 0F, opcode, ModRM C1 (register 0, register 1) and a RET, in eight bytes.
+// A DS override stands where there is no prefix; it means nothing. Entries that are no instruction are never called:
+// the caller has a decoded instruction in hand.
 // clang-format off
 __asm__(R"(
   .pushsection .text

@@ -1,5 +1,6 @@
-// Executes one SSE or MMX instruction of register form on the host: XMM0 op= XMM1, MM0 op= MM1, or with EAX and ECX as the
-// general register of the ModRM fields reg and rm. Memory operands were loaded into a register before, stores follow after.
+// Executes one SSE or MMX instruction of register form on the host: XMM0 op= XMM1, MM0 op= MM1, or with EAX and ECX as
+// the general register of the ModRM fields reg and rm. Memory operands were loaded into a register before, stores
+// follow after.
 #pragma once
 
 #include <cstdint>

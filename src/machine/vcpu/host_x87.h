@@ -1,7 +1,7 @@
-// Executes one x87 instruction on the host, on the guest's state: FXRSTOR, the instruction, FXSAVE. Exact by construction in
-// all 80 bits, all rounding and precision modes and all exceptions; costs some hundred cycles, which guests that count PMU
-// events can bear. Unmasked exceptions stay pending in the saved state: the host never executes a waiting instruction with
-// one pending, because the caller raises #MF first.
+// Executes one x87 instruction on the host, on the guest's state: FXRSTOR, the instruction, FXSAVE. Exact by
+// construction in all 80 bits, all rounding and precision modes and all exceptions; costs some hundred cycles, which
+// guests that count PMU events can bear. Unmasked exceptions stay pending in the saved state: the host never executes a
+// waiting instruction with one pending, because the caller raises #MF first.
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
 // What the virtual CPU asks of the PC around it: a bus, an interrupt controller, model-specific registers, CPUID, and
 // someone who watches instructions retire. The CPU knows nothing else; the PMU reaches it only through these.
 //
-// Calls happen on the thread of Vcpu::run, at the moment of the access. Before any call that can look at time or counters
-// (ports, MMIO, MSRs, RDPMC, RDTSC, an acknowledged interrupt) the CPU has reported everything that retired before it.
+// Calls happen on the thread of Vcpu::run, at the moment of the access. Before any call that can look at time or
+// counters (ports, MMIO, MSRs, RDPMC, RDTSC, an acknowledged interrupt) the CPU has reported everything that retired
+// before it.
 #pragma once
 
 #include <cstddef>
@@ -101,7 +102,8 @@ struct Watch {
   std::uint64_t horizon = ~std::uint64_t{0};  // Count, Tally: after at most so many instructions watch() is asked again
 };
 
-/// How often one kind of instruction retired. `kind` has taken, cpl, load_count and store_count filled in, no addresses.
+/// How often one kind of instruction retired. `kind` has taken, cpl, load_count and store_count filled in, no
+/// addresses.
 /// REP string instructions are never tallied: they come one by one through retired().
 struct Tally {
   arch::Retired kind;
@@ -111,8 +113,8 @@ struct Tally {
 /// No event of arch/events counts more often than this in one tallied instruction.
 inline constexpr unsigned kMaxEventsPerTalliedInstruction = 4;
 
-/// Who watches retirement: the PMU, the clock, a trace. Per instruction, in this order: transferred() if it moved control
-/// (a branch that nobody watches is left out), then counted(), tallied() (both in bulk, late) or retired(). An
+/// Who watches retirement: the PMU, the clock, a trace. Per instruction, in this order: transferred() if it moved
+/// control (a branch that nobody watches is left out), then counted(), tallied() (both in bulk, late) or retired(). An
 /// instruction that faults reports nothing but the transfer to the handler, with TransferCause::Exception.
 class RetirementObserver {
  public:

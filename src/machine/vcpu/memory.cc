@@ -1,5 +1,5 @@
-// Loads and stores that the fast path of core.h leaves: TLB misses, page and line crossings, devices, pages with decoded
-// instructions, segments that are not flat, and everything while accesses are watched.
+// Loads and stores that the fast path of core.h leaves: TLB misses, page and line crossings, devices, pages with
+// decoded instructions, segments that are not flat, and everything while accesses are watched.
 #include <algorithm>
 #include <cstring>
 
@@ -118,8 +118,8 @@ void Core::probe_linear_store(std::uint64_t linear, unsigned bytes, bool user, s
 
 namespace {
 
-/// The Debug Store and system tables are read and written in words of 8 bytes, and soon after one another: copying in larger
-/// pieces would wait for the smaller stores before.
+/// The Debug Store and system tables are read and written in words of 8 bytes, and soon after one another: copying in
+/// larger pieces would wait for the smaller stores before.
 void copy_words(void* to, const void* from, unsigned bytes) {
   auto* out = static_cast<char*>(to);
   const auto* in = static_cast<const char*>(from);

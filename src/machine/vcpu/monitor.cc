@@ -1,5 +1,5 @@
-// What the monitor puts in front of single instructions: BIOS services at fixed real-mode addresses, and breakpoints. The
-// decoded record is replaced by one that first does the monitor's part; nothing else runs slower.
+// What the monitor puts in front of single instructions: BIOS services at fixed real-mode addresses, and breakpoints.
+// The decoded record is replaced by one that first does the monitor's part; nothing else runs slower.
 #include <algorithm>
 
 #include "machine/vcpu/lower.h"

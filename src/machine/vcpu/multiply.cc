@@ -1,5 +1,5 @@
-// MUL, IMUL, DIV, IDIV and the widenings of the accumulator. A quotient that does not fit is #DE, found before the host's
-// own division could trap.
+// MUL, IMUL, DIV, IDIV and the widenings of the accumulator. A quotient that does not fit is #DE, found before the
+// host's own division could trap.
 #include <limits>
 #include <type_traits>
 
@@ -19,8 +19,8 @@ constexpr unsigned kAx = 8 * kRax, kDx = 8 * kRdx;
 template <typename T>
 constexpr unsigned kHigh = sizeof(T) == 1 ? kAx + 1 : kDx;
 
-/// CF and OF say that the product does not fit its lower half. The other flags are undefined, and hosts differ: on some they
-/// depend on what was there before. chosen: sign and parity of the lower half, no zero, no adjust.
+/// CF and OF say that the product does not fit its lower half. The other flags are undefined, and hosts differ: on some
+/// they depend on what was there before. chosen: sign and parity of the lower half, no zero, no adjust.
 template <typename T>
 Status product_status(T low, std::uint8_t lost) {
   Status s;

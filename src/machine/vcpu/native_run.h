@@ -1,6 +1,7 @@
-// Runs one instruction on the host with every register, the flags and the vector and x87 state chosen, and brings back what
-// it left: the oracle of host_comparison_test. The instruction runs in a page of its own at a fixed low address, so that
-// 32-bit code can be tried too (through the kernel's flat 32-bit code segment); signals it raises are caught and told.
+// Runs one instruction on the host with every register, the flags and the vector and x87 state chosen, and brings back
+// what it left: the oracle of host_comparison_test. The instruction runs in a page of its own at a fixed low address,
+// so that 32-bit code can be tried too (through the kernel's flat 32-bit code segment); signals it raises are caught
+// and told.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Handlers over the usual operand forms. An operation is a type with a static apply(); a form says where its operands are.
+// Handlers over the usual operand forms. An operation is a type with a static apply(); a form says where its operands
+// are.
 #pragma once
 
 #include "machine/vcpu/lower.h"

@@ -1,5 +1,5 @@
-// Linear to physical: no paging, 32-bit, PAE and 4-level paging with 4 MiB, 2 MiB and 1 GiB pages, NX, WP, U/S, SMEP and
-// SMAP, and the accessed and dirty bits, set by the access that needs them and by no other.
+// Linear to physical: no paging, 32-bit, PAE and 4-level paging with 4 MiB, 2 MiB and 1 GiB pages, NX, WP, U/S, SMEP
+// and SMAP, and the accessed and dirty bits, set by the access that needs them and by no other.
 // source: SDM vol. 3A, chapter "Paging": tables of the entries' formats, "Access Rights", "Page-Fault Exceptions".
 // Not played: PCID, protection keys, 5-level paging, PAT (memory types have no effect here).
 #include "arch/linear.h"

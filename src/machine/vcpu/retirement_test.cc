@@ -1,5 +1,5 @@
-// What the observer is told: every instruction once, in order, with its accesses; nothing of those that fault; and code that
-// changes under the processor's feet.
+// What the observer is told: every instruction once, in order, with its accesses; nothing of those that fault; and code
+// that changes under the processor's feet.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

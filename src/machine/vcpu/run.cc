@@ -1,5 +1,5 @@
-// The run loop: what happens between instructions, in the processor's order, and the fast loop over instructions in which
-// nothing can happen.
+// The run loop: what happens between instructions, in the processor's order, and the fast loop over instructions in
+// which nothing can happen.
 // source: SDM vol. 3A, table "Priority Among Concurrent Events".
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // Segment registers and the tables behind them: descriptors, what each register may be loaded with, LDTR and TR.
-// source: SDM vol. 3A, "Segment Descriptors", "System Descriptor Types", "Privilege Checking When Accessing Data Segments".
+// source: SDM vol. 3A, "Segment Descriptors", "System Descriptor Types", "Privilege Checking When Accessing Data
+// Segments".
 #include "arch/linear.h"
 #include "machine/vcpu/operands.h"
 

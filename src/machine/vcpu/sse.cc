@@ -1,5 +1,5 @@
-// SSE, SSE2 and SSE3, and MMX, as compilers use them: moves, merges and shuffles by constant here, arithmetic on the host
-// (host_sse.h). Not played, and #UD as on a processor without them: SSSE3, SSE4, AES, everything with VEX or EVEX.
+// SSE, SSE2 and SSE3, and MMX, as compilers use them: moves, merges and shuffles by constant here, arithmetic on the
+// host (host_sse.h). Not played, and #UD as on a processor without them: SSSE3, SSE4, AES, everything with VEX or EVEX.
 #include <cstring>
 
 #include "machine/vcpu/host_sse.h"

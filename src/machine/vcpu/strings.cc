@@ -1,6 +1,6 @@
-// MOVS STOS LODS SCAS CMPS INS OUTS, alone and repeated. A repeated one retires once; between elements registers are those
-// of the elements done, so a fault or an interrupt there resumes where it stopped. MOVS and STOS that run upwards inside
-// plain pages go a page at a time.
+// MOVS STOS LODS SCAS CMPS INS OUTS, alone and repeated. A repeated one retires once; between elements registers are
+// those of the elements done, so a fault or an interrupt there resumes where it stopped. MOVS and STOS that run upwards
+// inside plain pages go a page at a time.
 #include <algorithm>
 #include <cstring>
 

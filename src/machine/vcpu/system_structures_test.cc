@@ -1,8 +1,8 @@
 // System structures anywhere in the linear address space, in every protected mode: the interpreter against a reference
 // that is written from the manual's operation sections and knows nothing of the interpreter. far_transfers_test.cc has
 // what moves CS.
-// source: SDM vol. 2, "Operation" of MOV to a segment register, LLDT, LTR, INT n, IN; vol. 3A, "Segment Descriptor Tables in
-// IA-32e Mode", "TSS Descriptor in 64-bit mode", "64-Bit Mode IDT", "I/O Permission Bit Map".
+// source: SDM vol. 2, "Operation" of MOV to a segment register, LLDT, LTR, INT n, IN; vol. 3A, "Segment Descriptor
+// Tables in IA-32e Mode", "TSS Descriptor in 64-bit mode", "64-Bit Mode IDT", "I/O Permission Bit Map".
 #include "machine/vcpu/placed_structures.h"
 
 namespace zs::machine {

@@ -1,5 +1,5 @@
-// What code asks of the processor around it: CR8, the I/O permission bitmap, FXSAVE images, instructions that it does not offer,
-// and what is refused by name.
+// What code asks of the processor around it: CR8, the I/O permission bitmap, FXSAVE images, instructions that it does
+// not offer, and what is refused by name.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -123,7 +123,8 @@ TEST(Fxsave, LaysTheStateOutAsTheManualSays) {
 
 TEST(Fxsave, WhatItSavedFxrstorBringsBack) {
   TestMachine m;
-  // fninit; fldpi; movq xmm0, rax; fxsave [2000h]; fninit; pxor xmm0, xmm0; fxrstor [2000h]; movq rbx, xmm0; fstp tword [2400h]; hlt
+  // fninit; fldpi; movq xmm0, rax; fxsave [2000h]; fninit; pxor xmm0, xmm0; fxrstor [2000h]; movq rbx, xmm0; fstp tword
+  // [2400h]; hlt
   m.long64({0xDB, 0xE3, 0xD9, 0xEB, 0x66, 0x48, 0x0F, 0x6E, 0xC0, 0x0F, 0xAE, 0x04, 0x25, 0x00, 0x20,
             0x00, 0x00, 0xDB, 0xE3, 0x66, 0x0F, 0xEF, 0xC0, 0x0F, 0xAE, 0x0C, 0x25, 0x00, 0x20, 0x00,
             0x00, 0x66, 0x48, 0x0F, 0x7E, 0xC3, 0xDB, 0x3C, 0x25, 0x00, 0x24, 0x00, 0x00, 0xF4});

@@ -1,5 +1,5 @@
-// A machine for tests and benchmarks of the CPU: RAM and nothing else, an interrupt controller that gives the vector a test
-// chose, MSRs in a map, and an observer that writes down what it is told.
+// A machine for tests and benchmarks of the CPU: RAM and nothing else, an interrupt controller that gives the vector a
+// test chose, MSRs in a map, and an observer that writes down what it is told.
 #pragma once
 
 #include <cstring>
@@ -183,7 +183,8 @@ class TestMachine {
   static Segment flat(std::uint16_t selector, unsigned attributes) {
     return {.selector = selector, .attributes = static_cast<std::uint16_t>(attributes), .limit = 0xFFFFFFFF, .base = 0};
   }
-  /// GDT: 8 code32, 10h data, 18h code64, 20h/28h the same data and code32 for ring 3, 30h code64 ring 3, 38h (16 bytes) TSS
+  /// GDT: 8 code32, 10h data, 18h code64, 20h/28h the same data and code32 for ring 3, 30h code64 ring 3, 38h (16
+  /// bytes) TSS
   void make_gdt() {
     const std::uint64_t entries[] = {0,
                                      0x00CF9B000000FFFF,

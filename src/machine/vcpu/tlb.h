@@ -1,6 +1,7 @@
-// Software translation look-aside buffers: direct-mapped, one for user and one for supervisor accesses, so that a change of
-// privilege flushes nothing. An entry carries a fast tag for loads and one for stores; they match only where a plain host
-// access does all there is to do: permission given, D set, ordinary memory, no decoded instructions on the page.
+// Software translation look-aside buffers: direct-mapped, one for user and one for supervisor accesses, so that a
+// change of privilege flushes nothing. An entry carries a fast tag for loads and one for stores; they match only where
+// a plain host access does all there is to do: permission given, D set, ordinary memory, no decoded instructions on the
+// page.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // The virtual PC's processor: an interpreter of x86 in all its modes (virtual-8086 and hardware task switches are
 // refused by name), exact about what retires, what faults and in which order.
 //
-// Fast because instructions are decoded once per physical page and mode (vcpu/decoded_page.h), because memory is reached
-// through software TLBs (vcpu/memory.h), and because nothing is checked per instruction but one countdown: whatever is
-// armed (an interrupt, a trap, the observer's horizon) ends it.
+// Fast because instructions are decoded once per physical page and mode (vcpu/decoded_page.h), because memory is
+// reached through software TLBs (vcpu/memory.h), and because nothing is checked per instruction but one countdown:
+// whatever is armed (an interrupt, a trap, the observer's horizon) ends it.
 #pragma once
 
 #include <cstddef>
@@ -88,12 +88,12 @@ class Vcpu {
   /// tables, sets A and D. returns false if any byte is not accessible; then nothing was transferred.
   bool read_linear(std::uint64_t linear, std::span<std::byte> into);
   bool write_linear(std::uint64_t linear, std::span<const std::byte> from);
-  /// As read_linear and write_linear, but of no consequence to the guest (no A, D; ROM and read-only pages are written):
-  /// for debuggers. returns false if any byte is not mapped to memory.
+  /// As read_linear and write_linear, but of no consequence to the guest (no A, D; ROM and read-only pages are
+  /// written): for debuggers. returns false if any byte is not mapped to memory.
   bool peek(std::uint64_t linear, std::span<std::byte> into);
   bool poke(std::uint64_t linear, std::span<const std::byte> from);
-  /// A store that the machine itself made for the current instruction (Debug Store) faulted: #PF (or #GP for an address that
-  /// is not canonical) is delivered before the next instruction, which therefore does not run yet.
+  /// A store that the machine itself made for the current instruction (Debug Store) faulted: #PF (or #GP for an address
+  /// that is not canonical) is delivered before the next instruction, which therefore does not run yet.
   void raise_linear_fault(std::uint64_t linear, bool write);
   /// Someone other than this CPU wrote memory: decoded instructions there are dropped.
   void memory_written(std::uint64_t physical, std::uint64_t bytes);

@@ -1,5 +1,5 @@
-// What an instruction of the virtual PC costs: a loop with a quarter branches and a third memory accesses, plain and with
-// what a live PMU asks for. Rates are per CPU second.
+// What an instruction of the virtual PC costs: a loop with a quarter branches and a third memory accesses, plain and
+// with what a live PMU asks for. Rates are per CPU second.
 #include <benchmark/benchmark.h>
 
 #include "machine/vcpu/test_machine.h"

@@ -1,5 +1,5 @@
-// Any bytes as code in any mode, with any registers, page tables and descriptor tables: no crash, no access outside guest
-// memory (the sanitizers watch the buffers), no hang beyond the limit, and counts that agree with each other.
+// Any bytes as code in any mode, with any registers, page tables and descriptor tables: no crash, no access outside
+// guest memory (the sanitizers watch the buffers), no hang beyond the limit, and counts that agree with each other.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ constexpr std::uint64_t kRam = 0x18000;
 
 using namespace zs::machine;
 
-/// One machine for all inputs: what one leaves behind is a start for the next, as reset() must not care. Its memory starts
-/// as one of three images: vectors, 32-bit or 64-bit tables, with handlers that halt or return.
+/// One machine for all inputs: what one leaves behind is a start for the next, as reset() must not care. Its memory
+/// starts as one of three images: vectors, 32-bit or 64-bit tables, with handlers that halt or return.
 struct Fuzzed {
   TestMachine m{kRam};
   std::vector<std::byte> images[3];

@@ -1,7 +1,7 @@
 // The x87 unit: checks, operands, and the environment formats; arithmetic is the host's (host_x87.h).
 // source: SDM vol. 1, "x87 FPU Environment"; figures of the FSTENV/FSAVE images in protected and real-address mode.
-// Simplification: FIP, FDP and FOP are those of the last non-control instruction whether or not it raised an exception, and
-// with CR0.NE clear an error is #MF all the same (there is no FERR# line to IRQ 13).
+// Simplification: FIP, FDP and FOP are those of the last non-control instruction whether or not it raised an exception,
+// and with CR0.NE clear an error is #MF all the same (there is no FERR# line to IRQ 13).
 #include <cstring>
 
 #include "machine/vcpu/lower.h"

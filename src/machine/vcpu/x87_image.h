@@ -1,5 +1,5 @@
-// The x87 state between its two shapes, an FXSAVE image to execute on and plain data to look at, and its second life as MMX
-// registers.
+// The x87 state between its two shapes, an FXSAVE image to execute on and plain data to look at, and its second life as
+// MMX registers.
 #pragma once
 
 #include "machine/vcpu/cpu_state.h"

@@ -24,7 +24,8 @@ const arch::Event* row_of_config(std::uint64_t config, const arch::CpuModel& cpu
 /// INST_RETIRED as a general-purpose counter counts it.
 const arch::Event* plain_instructions(const arch::CpuModel& cpu) { return arch::find_event(cpu, "inst_retired.any_p"); }
 
-/// The row by which a general-purpose counter counts what a fixed one does: instructions, or time. Null if there is none.
+/// The row by which a general-purpose counter counts what a fixed one does: instructions, or time. Null if there is
+/// none.
 const arch::Event* general_twin(const arch::Event& fixed, const arch::CpuModel& cpu) {
   if (fixed.meaning == &arch::kInstructions) return plain_instructions(cpu);
   for (const arch::Event& row : arch::events(cpu)) {
@@ -136,8 +137,8 @@ Error cannot_count(const Draft& draft, const ParsedEvent& event, const arch::Cpu
 
 void choose_counters(const arch::CpuModel& cpu, ParsedEvent& event) {
   event.counters = event.row != nullptr ? event.row->counters : arch::any_of(cpu.general_counters);
-  // INST_RETIRED.ANY is fixed counter 0, INST_RETIRED.ANY_P any general one: either name may have either counter. So with
-  // time.
+  // INST_RETIRED.ANY is fixed counter 0, INST_RETIRED.ANY_P any general one: either name may have either counter. So
+  // with time.
   for (unsigned i = 0; i < cpu.fixed_counters && event.row != nullptr; ++i) {
     const arch::Event* const fixed = arch::fixed_event(cpu, i);
     if (fixed == nullptr || !counts_as(*event.row, *fixed)) continue;

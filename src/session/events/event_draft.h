@@ -1,5 +1,5 @@
-// The steps from a piece of an event list to a ParsedEvent. Between them stands the Draft: what the piece says, before it
-// is decided whether and how the CPU model can count that.
+// The steps from a piece of an event list to a ParsedEvent. Between them stands the Draft: what the piece says, before
+// it is decided whether and how the CPU model can count that.
 #pragma once
 
 #include <cstdint>

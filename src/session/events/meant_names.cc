@@ -23,8 +23,8 @@ std::string bare(std::string_view name) {
   return letters;
 }
 
-/// Words that all occur in the bare name, and names of what is meant then. The first row that fits counts, so what is more
-/// particular stands first. source: papi_avail(1) for the presets that begin with "papi".
+/// Words that all occur in the bare name, and names of what is meant then. The first row that fits counts, so what is
+/// more particular stands first. source: papi_avail(1) for the presets that begin with "papi".
 struct Meaning {
   std::array<std::string_view, 3> words;
   std::string_view names;

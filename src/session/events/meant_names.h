@@ -1,5 +1,6 @@
-// What somebody may mean who writes an event's name as another tool or another habit has it: PAPI's presets, singular for plural,
-// words without what stands between them ("branchinstructions"), what is counted instead of a name ("LLC-miss").
+// What somebody may mean who writes an event's name as another tool or another habit has it: PAPI's presets, singular
+// for plural, words without what stands between them ("branchinstructions"), what is counted instead of a name
+// ("LLC-miss").
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// How far off modelled numbers were measured to be. docs/accuracy.md has the same sentences, and what they were measured
-// against.
+// How far off modelled numbers were measured to be. docs/accuracy.md has the same sentences, and what they were
+// measured against.
 #pragma once
 
 #include <string_view>

@@ -43,8 +43,8 @@ class Letters {
   void add(std::string_view text) {
     for (const char c : text) ++occurrences_[static_cast<unsigned char>(arch::lower(c)) & 63];
   }
-  /// A bound of typing_distance() that needs no table: what was typed and is not meant is wrong or too many, what is meant and
-  /// was not typed stands in the place of a wrong one or was left out.
+  /// A bound of typing_distance() that needs no table: what was typed and is not meant is wrong or too many, what is
+  /// meant and was not typed stands in the place of a wrong one or was left out.
   std::size_t least_distance_to(const Letters& meant) const {
     unsigned surplus = 0, missing = 0;
     for (std::size_t i = 0; i < occurrences_.size(); ++i) {
@@ -92,10 +92,10 @@ std::size_t distance_from(std::string_view name, std::string_view candidate, std
 
 }  // namespace
 
-// Optimal string alignment: rows of the classic table, the last three kept, and of each only what can lead to a distance within
-// the limit. Let k be how far right of the diagonal a path stands, and d the k of its end. From 0 to k and on to d it pays at
-// least 3k - 2d if k is beyond d, and at least d - 3k if k is below 0: nothing else moves it, at kLeftOut to the right and
-// kTooMany to the left.
+// Optimal string alignment: rows of the classic table, the last three kept, and of each only what can lead to a
+// distance within the limit. Let k be how far right of the diagonal a path stands, and d the k of its end. From 0 to k
+// and on to d it pays at least 3k - 2d if k is beyond d, and at least d - 3k if k is below 0: nothing else moves it, at
+// kLeftOut to the right and kTooMany to the left.
 std::size_t typing_distance(std::string_view typed, std::string_view meant, std::size_t limit) {
   static_assert(kLeftOut == 1 && kTooMany == 2);
   const auto rows = static_cast<std::ptrdiff_t>(typed.size()), columns = static_cast<std::ptrdiff_t>(meant.size());

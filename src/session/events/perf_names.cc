@@ -1,6 +1,6 @@
 // source: perf-list(1) of Linux 6.1; what each means on Skylake server: that kernel's generic and cache event tables
-// for Intel processors (L1D and dTLB accesses are MEM_INST_RETIRED, BPU accesses are BR_INST_RETIRED); on Zen 4: its tables for
-// AMD processors, but for accesses of L1D, for which it programs an event that Zen 4 does not list.
+// for Intel processors (L1D and dTLB accesses are MEM_INST_RETIRED, BPU accesses are BR_INST_RETIRED); on Zen 4: its
+// tables for AMD processors, but for accesses of L1D, for which it programs an event that Zen 4 does not list.
 #include "session/events/perf_names.h"
 
 #include <algorithm>

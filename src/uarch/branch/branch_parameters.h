@@ -1,5 +1,6 @@
-// What the branch prediction of a modelled core is made of, as numbers; those of each stand in cpus/. No vendor publishes its
-// predictors; structure and history lengths are what researchers inferred from measurements, and sizes are mostly chosen.
+// What the branch prediction of a modelled core is made of, as numbers; those of each stand in cpus/. No vendor
+// publishes its predictors; structure and history lengths are what researchers inferred from measurements, and sizes
+// are mostly chosen.
 #pragma once
 
 #include <array>
@@ -86,8 +87,8 @@ constexpr const char* inconsistency(const BranchParameters& p) {
   return nullptr;
 }
 
-/// The same unit at the depth `fast`, where nobody is told of mispredictions: small tables in place of the tagged ones, at a third of
-/// the time, and none that needs the path.
+/// The same unit at the depth `fast`, where nobody is told of mispredictions: small tables in place of the tagged ones,
+/// at a third of the time, and none that needs the path.
 constexpr BranchParameters without_path(BranchParameters p) {
   p.conditional = ConditionalKind::Tournament;
   p.indirect = IndirectKind::LastTargets;

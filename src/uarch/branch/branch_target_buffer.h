@@ -1,5 +1,6 @@
-// The branch target buffer: which addresses hold a branch that was taken. The front end follows a taken branch that it finds
-// here without a bubble; one that it does not find, the decoder must find (BACLEARS), which is a resteer, not a mispredict.
+// The branch target buffer: which addresses hold a branch that was taken. The front end follows a taken branch that it
+// finds here without a bubble; one that it does not find, the decoder must find (BACLEARS), which is a resteer, not a
+// mispredict.
 // Targets are not kept: a direct branch has but one, and indirect ones have their own predictor.
 // Invariant: the tags of a set stand in the order of their last use, newest first.
 #pragma once

@@ -22,7 +22,8 @@ namespace {
 
 using arch::BranchKind;
 
-// ---- the reference: lists and structs with one field for each fact, and nothing remembered that can be computed --------
+// ---- the reference: lists and structs with one field for each fact, and nothing remembered that can be computed
+// --------
 
 std::uint32_t plain_crc(std::uint32_t seed, std::uint64_t value) {
   std::uint32_t crc = seed;
@@ -357,8 +358,8 @@ TEST_P(EveryBranchUnit, LosesABranchFromTheBtbWhenOneMoreThanItsWaysShareASet) {
   }
 }
 
-/// A bytecode interpreter: one indirect jump per opcode out of a table of 12 handlers, around a program of `length` opcodes.
-/// returns mispredicted dispatches in 1000 instructions, after a warm-up
+/// A bytecode interpreter: one indirect jump per opcode out of a table of 12 handlers, around a program of `length`
+/// opcodes. returns mispredicted dispatches in 1000 instructions, after a warm-up
 double interpreter_mpki(const BranchParameters& parameters, std::size_t length) {
   constexpr unsigned per_opcode = 15;  // instructions of a handler and the dispatch
   BranchUnit unit(parameters);
@@ -382,8 +383,8 @@ double interpreter_mpki(const BranchParameters& parameters, std::size_t length) 
 }
 
 TEST_P(EveryBranchUnit, FollowsAnInterpreterOfTwelveOpcodes) {
-  // validation: below 0.1 in 1000 instructions after warm-up; a last-target table has 54.7. Westmere's short path does not
-  // reach it, which is what its successor was known for; nor do four targets.
+  // validation: below 0.1 in 1000 instructions after warm-up; a last-target table has 54.7. Westmere's short path does
+  // not reach it, which is what its successor was known for; nor do four targets.
   const bool short_path =
       GetParam().parameters.indirect == IndirectKind::LastTargets || GetParam().parameters.indirect_histories[1] == 0;
   EXPECT_LT(interpreter_mpki(GetParam().parameters, 60), short_path ? 5.0 : 0.1);

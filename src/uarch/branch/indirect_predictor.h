@@ -1,5 +1,6 @@
-// Targets of indirect jumps and calls: the last target by address, and tagged tables hashed with the path. The path is worth
-// more here than anywhere: an interpreter's dispatch is nearly always right with it and nearly always wrong without.
+// Targets of indirect jumps and calls: the last target by address, and tagged tables hashed with the path. The path is
+// worth more here than anywhere: an interpreter's dispatch is nearly always right with it and nearly always wrong
+// without.
 // Left out: targets are whole addresses, not offsets and regions.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The path register: which taken branches led here. Each one shifts it by two bits and adds a footprint of its address and
-// target, so a branch fades over as many taken branches as the register has bit pairs. Branches not taken leave it alone,
-// as on Intel's processors (source: the Half&Half and Pathfinder papers); the footprint's exact bits are chosen.
+// The path register: which taken branches led here. Each one shifts it by two bits and adds a footprint of its address
+// and target, so a branch fades over as many taken branches as the register has bit pairs. Branches not taken leave it
+// alone, as on Intel's processors (source: the Half&Half and Pathfinder papers); the footprint's exact bits are chosen.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace zs::uarch {
 
-/// 16 bits of a taken branch. All of the address's low bits and the target's, so that branches to one place from two, and
-/// from one place to two, differ.
+/// 16 bits of a taken branch. All of the address's low bits and the target's, so that branches to one place from two,
+/// and from one place to two, differ.
 constexpr std::uint16_t path_footprint(std::uint64_t pc, std::uint64_t target) {
   return static_cast<std::uint16_t>(pc ^ pc >> 16 ^ target << 3 ^ target >> 13);
 }
@@ -44,8 +44,8 @@ class PathHistory {
   std::array<std::uint64_t, kWords> bits_{};
 };
 
-/// The footprints of taken branches that the register has not seen yet: where only indirect branches ask for the path, most never
-/// reach it.
+/// The footprints of taken branches that the register has not seen yet: where only indirect branches ask for the path,
+/// most never reach it.
 class WaitingFootprints {
  public:
   /// What code that does the same inline works on.
@@ -57,8 +57,8 @@ class WaitingFootprints {
 
   void add(std::uint16_t footprint) { own_.ring[own_.count++ % own_.ring.size()] = footprint; }
   bool empty() const { return own_.count == 0; }
-  /// Those that still count reach the register, oldest first. A footprint is longer than the pair of bits by which it moves, so some
-  /// that have left the path's end are in its bits yet.
+  /// Those that still count reach the register, oldest first. A footprint is longer than the pair of bits by which it
+  /// moves, so some that have left the path's end are in its bits yet.
   void flush(PathHistory& path) {
     const std::size_t size = own_.ring.size();
     for (std::uint64_t i = own_.count > size ? own_.count - size : 0; i != own_.count; ++i)
@@ -71,8 +71,8 @@ class WaitingFootprints {
   Inline own_;
 };
 
-/// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so it
-/// is computed behind one, and once for all tables of one length.
+/// CRC-32C of the path's last n taken branches, for each n that any table sees. It changes with taken branches only, so
+/// it is computed behind one, and once for all tables of one length.
 class PathHashes {
  public:
   using Ladder = std::array<std::uint16_t, kMaxTaggedTables>;

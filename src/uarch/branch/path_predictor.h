@@ -1,9 +1,9 @@
-// Conditional branches predicted from the path of taken branches: a base table by address, and tagged tables that see ever
-// longer paths; the longest that knows the branch answers. What Intel's processors from Haswell on resemble.
+// Conditional branches predicted from the path of taken branches: a base table by address, and tagged tables that see
+// ever longer paths; the longest that knows the branch answers. What Intel's processors from Haswell on resemble.
 //
-// An entry that was just made is asked last when such entries have been wrong of late (`newcomers_`). A mispredict makes one
-// entry, in the first longer table whose entry there is not useful; where all are, they become less so. Usefulness is
-// halved now and then, or old entries would stay for ever.
+// An entry that was just made is asked last when such entries have been wrong of late (`newcomers_`). A mispredict
+// makes one entry, in the first longer table whose entry there is not useful; where all are, they become less so.
+// Usefulness is halved now and then, or old entries would stay for ever.
 // Left out: banks, the loop predictor and statistical corrector of research predictors; updates wait for retirement on
 // hardware and happen at once here.
 #pragma once
@@ -21,7 +21,8 @@ namespace zs::uarch {
 
 namespace path_entry {
 
-// An entry is one word: tag 11 bits, counter 3, useful 2. An empty one has tag 0 and may answer for a branch with that tag.
+// An entry is one word: tag 11 bits, counter 3, useful 2. An empty one has tag 0 and may answer for a branch with that
+// tag.
 inline constexpr unsigned kTagAt = 5, kCounterAt = 2;
 inline constexpr std::uint32_t kTagMask = 0xFFE0, kLowMask = 0x1F;
 inline constexpr std::uint32_t kTakenBit = 4U << kCounterAt;
@@ -31,8 +32,8 @@ constexpr std::uint16_t make_entry(std::uint32_t placed_tag, unsigned counter, u
   return static_cast<std::uint16_t>(placed_tag | counter << kCounterAt | useful);
 }
 
-/// Counter and usefulness behind an outcome, by what they were, whether the branch was taken, and whether the next shorter
-/// table that knows it had said otherwise.
+/// Counter and usefulness behind an outcome, by what they were, whether the branch was taken, and whether the next
+/// shorter table that knows it had said otherwise.
 inline constexpr std::array<std::uint8_t, 128> kLearned = [] {
   std::array<std::uint8_t, 128> learned{};
   for (unsigned i = 0; i < learned.size(); ++i) {

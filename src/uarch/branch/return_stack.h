@@ -1,6 +1,7 @@
-// The return stack: a ring of return addresses. A call beyond its size overwrites the oldest, and a return beyond what was
-// pushed finds what was left there: deep recursion, longjmp and switched stacks mispredict as on hardware.
-// Left out: recovery of entries that wrong-path calls overwrote; the indirect predictor that some cores ask when it is empty.
+// The return stack: a ring of return addresses. A call beyond its size overwrites the oldest, and a return beyond what
+// was pushed finds what was left there: deep recursion, longjmp and switched stacks mispredict as on hardware.
+// Left out: recovery of entries that wrong-path calls overwrote; the indirect predictor that some cores ask when it is
+// empty.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// Conditional branches predicted by two tables of 2-bit counters, one by address, one by address and the last outcomes, and
-// a third that says which of the two has been right here. Westmere's predictor is modelled by it, and the depth `fast` of
-// every core.
+// Conditional branches predicted by two tables of 2-bit counters, one by address, one by address and the last outcomes,
+// and a third that says which of the two has been right here. Westmere's predictor is modelled by it, and the depth
+// `fast` of every core.
 // Left out: local histories; the loop detector of Intel's Core generation.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace zs::uarch {
 
 class TournamentPredictor {
  public:
-  // The counter by address stands in bits 0 and 1, that by outcomes in 2 and 3, the chooser in 4 and 5. The chooser is found by the address,
-  // so it shares a byte with the first.
+  // The counter by address stands in bits 0 and 1, that by outcomes in 2 and 3, the chooser in 4 and 5. The chooser is
+  // found by the address, so it shares a byte with the first.
   static constexpr std::uint8_t kOfAddress = 0x33, kOfOutcomes = 0x0C, kTaken = 0x40, kWrong = 0x40;
   /// What code that does the same inline works on, and with.
   struct Inline {

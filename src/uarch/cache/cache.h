@@ -1,8 +1,9 @@
-// A set-associative cache: tags of 32 bits, four of them compared at once, and what else is known of a set in an array of its own.
+// A set-associative cache: tags of 32 bits, four of them compared at once, and what else is known of a set in an array
+// of its own.
 // It holds lines and their order; what a miss leads to, hierarchy.h knows.
 //
-// SSE2 and not AVX2: every x86-64 processor has it, so no choice has to be made, and eight tags at once save less than a tenth of a
-// hit that the inline path leaves out (BM_Cache_Compare16 against BM_Memory_L1Hit) and nothing of a miss.
+// SSE2 and not AVX2: every x86-64 processor has it, so no choice has to be made, and eight tags at once save less than
+// a tenth of a hit that the inline path leaves out (BM_Cache_Compare16 against BM_Memory_L1Hit) and nothing of a miss.
 #pragma once
 
 #include <emmintrin.h>
@@ -26,8 +27,8 @@
 
 namespace zs::uarch {
 
-/// What a cache keeps of 16 ways beside their tags: half a line of the host's memory, because that of a large cache is in none of the
-/// host's caches.
+/// What a cache keeps of 16 ways beside their tags: half a line of the host's memory, because that of a large cache is
+/// in none of the host's caches.
 struct alignas(32) CacheSet {
   static constexpr unsigned kWays = 16;
   using Quick = std::array<std::uint16_t, 2>;  // bit w: loads that hit way w; stores
@@ -41,7 +42,8 @@ struct alignas(32) CacheSet {
 };
 static_assert(sizeof(CacheSet) == 32);
 
-/// Which of 16 ways, or of 8 where they are not `wide`, hold the line: bit w for way w. Which it is nobody can predict, so that no branch
+/// Which of 16 ways, or of 8 where they are not `wide`, hold the line: bit w for way w. Which it is nobody can predict,
+/// so that no branch
 /// depends on it. tags  of way 0, aligned to 16 bytes
 [[gnu::always_inline]] inline unsigned ways_holding(const Line* tags, Line line, bool wide) {
   const auto* const at = reinterpret_cast<const __m128i*>(tags);
@@ -52,8 +54,8 @@ static_assert(sizeof(CacheSet) == 32);
   return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
 }
 
-/// What an inline path needs of a small cache: which lines are quick, that is, a hit of them does nothing but touch them. Who has
-/// the cache says so of each line, Cache::set_quick(); a line that comes in is not.
+/// What an inline path needs of a small cache: which lines are quick, that is, a hit of them does nothing but touch
+/// them. Who has the cache says so of each line, Cache::set_quick(); a line that comes in is not.
 struct QuickLines {
   static constexpr unsigned kMostWays = CacheSet::kWays;
 
@@ -66,8 +68,8 @@ struct QuickLines {
 
   const HotLine* hot_lines() const { return hot != nullptr ? hot->entries() : HotLines::none(); }
 
-  /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1; page: the slot of its
-  /// page in the TLB
+  /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1;
+  /// page: the slot of its page in the TLB
   bool hit(Line line, std::uint64_t linear, unsigned store, std::uint32_t page) const {
     const std::uint32_t set = line & set_mask;
     const unsigned quick_ones = ways_holding(tags + std::size_t{set} * kMostWays, line, wide) & sets[set].quick[store];
@@ -174,8 +176,8 @@ class Cache {
     set_quick(slot, false, false);
   }
 
-  /// The inline path of this cache, from now on; QuickLines::none() where its shape or policy has none. Lines that were hit that way are
-  /// hot, until they are no longer quick.
+  /// The inline path of this cache, from now on; QuickLines::none() where its shape or policy has none. Lines that were
+  /// hit that way are hot, until they are no longer quick.
   QuickLines quick_lines() {
     const auto masks = [this]() -> std::optional<TouchMasks> {
       if constexpr (requires {

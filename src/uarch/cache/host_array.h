@@ -1,5 +1,5 @@
-// An array whose parts are asked for in no order: aligned to lines of the host, and if it is large, in large pages where the host has some, as
-// else nearly every access would wait for its page tables too.
+// An array whose parts are asked for in no order: aligned to lines of the host, and if it is large, in large pages
+// where the host has some, as else nearly every access would wait for its page tables too.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
-// The lines of a small cache that were hit of late, by their linear address: a hit that is found here is one comparison and the
-// touches that replacement in the cache and in the TLB want, without a look at either's tags. Direct-mapped and of no meaning of its own: an
-// entry says no more than that the cache has the line, that it is quick, and where the TLB has its page; and whoever changes those drops it
-// (Cache::set_quick, drop_page).
+// The lines of a small cache that were hit of late, by their linear address: a hit that is found here is one comparison
+// and the touches that replacement in the cache and in the TLB want, without a look at either's tags. Direct-mapped and
+// of no meaning of its own: an entry says no more than that the cache has the line, that it is quick, and where the TLB
+// has its page; and whoever changes those drops it (Cache::set_quick, drop_page).
 //
 // Linear, because it stands before the translation. Translated code reads the entries (replay/path_routines.cc).
 #pragma once
@@ -49,7 +49,8 @@ static_assert(sizeof(HotLine) == 32 && std::endian::native == std::endian::littl
 
 class HotLines {
  public:
-  // measured: with 1024, perl and sqlite3 take 5 % more of the host's time, most in lines of instructions, and gzip 1 %.
+  // measured: with 1024, perl and sqlite3 take 5 % more of the host's time, most in lines of instructions, and gzip 1
+  // %.
   static constexpr std::size_t kEntries = 2048;
   using Slot = std::uint32_t;  // in the cache
 

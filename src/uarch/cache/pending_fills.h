@@ -1,11 +1,12 @@
-// Lines on their way: L1D's fill buffers, or the superqueue in front of LLC. A line is in the tags from the moment it is
-// asked for; until it is complete, this says when.
+// Lines on their way: L1D's fill buffers, or the superqueue in front of LLC. A line is in the tags from the moment it
+// is asked for; until it is complete, this says when.
 //
-// Requests are told in program order, and one that has waited for its translation may take a buffer later than one that is told
-// after it: so this keeps everything that is not complete yet, and at no time more than `entries` of it overlap.
+// Requests are told in program order, and one that has waited for its translation may take a buffer later than one that
+// is told after it: so this keeps everything that is not complete yet, and at no time more than `entries` of it
+// overlap.
 // What is complete stays until there is no room for another.
-// Invariant: what is there stands in the order of its completion, so that when an entry is free is one look. Until when a
-// line may be among it says a small table of times, because nearly always the answer is no.
+// Invariant: what is there stands in the order of its completion, so that when an entry is free is one look. Until when
+// a line may be among it says a small table of times, because nearly always the answer is no.
 #pragma once
 
 #include <algorithm>

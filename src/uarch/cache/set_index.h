@@ -1,6 +1,6 @@
-// Which set of a cache a line goes to. A plain index is the lowest bits. A hashed one folds higher bits into them; where the
-// sets are no power of two (a server's LLC: so many slices of 2^k sets) a hash of the higher bits chooses the slice.
-// chosen: the fold and the hash; the processors' own functions differ and are not published for these parts.
+// Which set of a cache a line goes to. A plain index is the lowest bits. A hashed one folds higher bits into them;
+// where the sets are no power of two (a server's LLC: so many slices of 2^k sets) a hash of the higher bits chooses the
+// slice. chosen: the fold and the hash; the processors' own functions differ and are not published for these parts.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,6 @@
-// The way between two levels, which one line takes at a time. Requests are told in program order, and one that has waited for
-// its address may come far behind one that is told after it: so this keeps what is queued, not when the way is free, and a request
-// that is earlier than the last finds the queue that the last found.
+// The way between two levels, which one line takes at a time. Requests are told in program order, and one that has
+// waited for its address may come far behind one that is told after it: so this keeps what is queued, not when the way
+// is free, and a request that is earlier than the last finds the queue that the last found.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // Who holds a line, as the last-level cache's directory or snoop filter knows it, and which lines cores fight over.
 //
-// Invariants: a core that holds a line is among its sharers. One that is among them may have dropped a clean line silently:
-// a snoop then finds nothing (XSNP_MISS). `exclusive` means one sharer, in E or M; which of them only its caches know.
+// Invariants: a core that holds a line is among its sharers. One that is among them may have dropped a clean line
+// silently: a snoop then finds nothing (XSNP_MISS). `exclusive` means one sharer, in E or M; which of them only its
+// caches know.
 // Not modelled: a snoop filter's own capacity (12 ways of 2048 sets per core on servers); sockets.
 #pragma once
 
@@ -49,8 +50,8 @@ class Directory {
 };
 
 /// A line that moved between cores because of a write. The cores that held it go on using it until the transfer reaches
-/// them (half of its latency after the request), and nobody gets it before the transfer is over: without both, false sharing
-/// counts several times too high.
+/// them (half of its latency after the request), and nobody gets it before the transfer is over: without both, false
+/// sharing counts several times too high.
 struct Contention {
   std::uint64_t last_transfer = 0;
   std::uint64_t busy_until = 0;   // the last transfer is complete
@@ -80,8 +81,8 @@ class ContendedLines {
     return found == nullptr ? 0 : found->transfers;
   }
 
-  /// When a request at `now` gets its turn. longest_queue: cycles that the requests of all cores take together; a transfer that is over later
-  /// is one that a core made whose clock is ahead, and this request was before it.
+  /// When a request at `now` gets its turn. longest_queue: cycles that the requests of all cores take together; a
+  /// transfer that is over later is one that a core made whose clock is ahead, and this request was before it.
   std::uint64_t free_at(Line line, std::uint64_t now, std::uint64_t longest_queue) {
     const Contention* const contention = find(line, now);
     if (contention == nullptr || contention->busy_until > now + longest_queue) return now;

@@ -1,5 +1,6 @@
-// What cores did to lines that they fought over, as the coherence model saw it: who used which bytes by which instruction, how often the
-// line changed hands and whether any byte was meant, and one after the other the stints in which a thread had it.
+// What cores did to lines that they fought over, as the coherence model saw it: who used which bytes by which
+// instruction, how often the line changed hands and whether any byte was meant, and one after the other the stints in
+// which a thread had it.
 //
 // All of it is modelled. What a core does to a line that nobody fights over is not in it.
 #pragma once

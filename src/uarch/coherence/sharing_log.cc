@@ -167,7 +167,8 @@ void SharingLog::end_stint(Kept& line, unsigned core) {
   holder.open = false;
 }
 
-/// Whether another thread did something to these bytes since this one had the line before that makes the access more than a neighbour's.
+/// Whether another thread did something to these bytes since this one had the line before that makes the access more
+/// than a neighbour's.
 void SharingLog::note_bytes(Kept& line, unsigned core, const SharedAccess& access) {
   Kept::Holder& holder = line.holder(core);
   const auto first = static_cast<unsigned>(access.linear % kBytes);

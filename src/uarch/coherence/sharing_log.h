@@ -1,5 +1,6 @@
-// Keeps what the coherence model sees of lines that cores fight over (line_log.h). Its memory is bounded: of the lines with the most
-// hand-overs, all is kept up to a number of stints; the lightest lines go when there are too many, and are only counted.
+// Keeps what the coherence model sees of lines that cores fight over (line_log.h). Its memory is bounded: of the lines
+// with the most hand-overs, all is kept up to a number of stints; the lightest lines go when there are too many, and
+// are only counted.
 #pragma once
 
 #include <array>
@@ -26,7 +27,8 @@ struct SharedAccess {
 };
 
 struct SharingLimits {
-  // chosen: some 25 MiB together; a line that is fought over all the time has as many stints after half a second of a processor
+  // chosen: some 25 MiB together; a line that is fought over all the time has as many stints after half a second of a
+  // processor
   std::size_t lines = 512, stints = 400'000, stints_of_line = 65'536, parts_of_stint = 64, uses_of_line = 512;
 };
 

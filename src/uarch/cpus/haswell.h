@@ -34,13 +34,15 @@ inline constexpr TimingParameters kHaswellTiming{
 static_assert(inconsistency(kHaswellBranch) == nullptr && inconsistency(kHaswellTiming) == nullptr);
 
 /// Haswell client (06_3CH), one thread per core.
-/// source:   geometry, LLC inclusive and hashed, TLBs: CPUID leaves 2 and 4 of a Core i7-4770. L1 policies: nanoBench papers.
+/// source:   geometry, LLC inclusive and hashed, TLBs: CPUID leaves 2 and 4 of a Core i7-4770. L1 policies: nanoBench
+///           papers.
 ///           Snoop and HITM cycles, STLB penalty: constants of the published top-down model. Buffers: Travis Downs.
-/// measured: latencies from published stride matrices of an i7-4770: LLC and DRAM are what the random chase of the modelled
-///           memory must have to reach 41 and 279 cycles. DRAM gap, row discount, streamer: fitted to the matrix.
+/// measured: latencies from published stride matrices of an i7-4770: LLC and DRAM are what the random chase of the
+///           modelled memory must have to reach 41 and 279 cycles. DRAM gap, row discount, streamer: fitted to the
+///           matrix.
 ///           Page splits: the 100 cycles that the Optimization manual says of those before Skylake.
-/// chosen:   L2 policy of the generation; the LLC's adaptive policy without its set duel; superqueue, PDE cache, gaps of L2
-///           and LLC, when a store retires, cycles of blocked forwarding, splits and aliases.
+/// chosen:   L2 policy of the generation; the LLC's adaptive policy without its set duel; superqueue, PDE cache, gaps
+///           of L2 and LLC, when a store retires, cycles of blocked forwarding, splits and aliases.
 inline constexpr CoreModel kHaswell1{
     .name = "haswell@1",
     .description = "Intel Core i7-4770, Haswell client",

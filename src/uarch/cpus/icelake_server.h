@@ -32,11 +32,13 @@ inline constexpr TimingParameters kIcelakeServerTiming{
 static_assert(inconsistency(kIcelakeServerBranch) == nullptr && inconsistency(kIcelakeServerTiming) == nullptr);
 
 /// Ice Lake server (06_6AH), one thread per core.
-/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon Gold 6336Y. L1 policy and latency:
-///           nanoBench papers, client part. LLC, snoop, HITM, DRAM: 23, 47.5, 48 and 66.5 ns of the published top-down model.
-/// chosen:   3.1 GHz to turn those into cycles; L2 and LLC policies as on the client part; STLB 2048/8 for pages of both
-///           sizes, where the part has a half that takes no 2 MiB pages; streamer as fitted for Skylake server; gaps and the time
-///           until a store retires as there; superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases.
+/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon Gold 6336Y. L1 policy and
+///           latency: nanoBench papers, client part. LLC, snoop, HITM, DRAM: 23, 47.5, 48 and 66.5 ns of the published
+///           top-down model.
+/// chosen:   3.1 GHz to turn those into cycles; L2 and LLC policies as on the client part; STLB 2048/8 for pages of
+///           both sizes, where the part has a half that takes no 2 MiB pages; streamer as fitted for Skylake server;
+///           gaps and the time until a store retires as there; superqueue, PDE cache, cycles of locks, blocked
+///           forwarding, splits and aliases.
 inline constexpr CoreModel kIcelakeServer1{
     .name = "icelake-server@1",
     .description = "Intel Xeon Gold 6336Y, Ice Lake server",

@@ -34,13 +34,13 @@ inline constexpr TimingParameters kSapphireRapidsTiming{
 static_assert(inconsistency(kSapphireRapidsBranch) == nullptr && inconsistency(kSapphireRapidsTiming) == nullptr);
 
 /// Sapphire Rapids (06_8FH), one thread per core.
-/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon w7-2475X. Buffers: optimisation
-///           manual, Golden Cove. Memory renaming: published measurements of Golden Cove.
-/// chosen:   LLC, snoop, HITM and DRAM of Ice Lake server, because published models carry the client part's for this one; L1D
-///           policy of Ice Lake's 12 ways, L2 and LLC policies as there; loads' TLB 96/6 as client parts report it; STLB as
-///           on Ice Lake server; streamer as fitted for Skylake server; gaps and the time until a store retires as there;
-///           superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases; that memory is renamed only where addresses
-///           are written alike.
+/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 4 and 18H of a Xeon w7-2475X. Buffers:
+///           optimisation manual, Golden Cove. Memory renaming: published measurements of Golden Cove.
+/// chosen:   LLC, snoop, HITM and DRAM of Ice Lake server, because published models carry the client part's for this
+///           one; L1D policy of Ice Lake's 12 ways, L2 and LLC policies as there; loads' TLB 96/6 as client parts
+///           report it; STLB as on Ice Lake server; streamer as fitted for Skylake server; gaps and the time until a
+///           store retires as there; superqueue, PDE cache, cycles of locks, blocked forwarding, splits and aliases;
+///           that memory is renamed only where addresses are written alike.
 /// The LLC and array-of-pointers prefetchers of this generation are not modelled.
 inline constexpr CoreModel kSapphireRapids1{
     .name = "sapphire-rapids@1",

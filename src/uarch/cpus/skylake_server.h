@@ -28,12 +28,13 @@ static_assert(inconsistency(kSkylakeServerBranch) == nullptr && inconsistency(kS
 static_assert(inconsistency(without_path(kSkylakeServerBranch)) == nullptr);
 
 /// Skylake server (06_55H stepping 4), one thread per core.
-/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 2 and 4 of a Xeon Platinum 8160. L1 policies: nanoBench
-///           papers. Snoop and HITM: 47.5 ns of the published top-down model at the 3.66 GHz at which its LLC and DRAM meet
-///           the matrices. Buffers: Travis Downs. STLB 12-way: measurements contradict CPUID's 6.
-/// measured: latencies from published stride matrices of an i9-7900X: LLC and DRAM are what the random chase of the modelled
-///           memory must have to reach 75 and 291 cycles. Row discount, streamer: fitted to the matrix. Gaps: published
-///           cycles of random 64-byte stores. When a store retires: published stalls of 57 stores a loop. Locks: Travis Downs.
+/// source:   geometry, LLC hashed and not inclusive, TLBs: CPUID leaves 2 and 4 of a Xeon Platinum 8160. L1 policies:
+///           nanoBench papers. Snoop and HITM: 47.5 ns of the published top-down model at the 3.66 GHz at which its LLC
+///           and DRAM meet the matrices. Buffers: Travis Downs. STLB 12-way: measurements contradict CPUID's 6.
+/// measured: latencies from published stride matrices of an i9-7900X: LLC and DRAM are what the random chase of the
+///           modelled memory must have to reach 75 and 291 cycles. Row discount, streamer: fitted to the matrix. Gaps:
+///           published cycles of random 64-byte stores. When a store retires: published stalls of 57 stores a loop.
+///           Locks: Travis Downs.
 ///           Page splits: Optimization manual, "Cache and Memory Subsystem" of Skylake: from 100 cycles down to 5.
 /// chosen:   L2 and LLC policies, which nobody published, as on the client part; superqueue, PDE cache,
 ///           cycles of blocked forwarding, splits and aliases.

@@ -34,10 +34,12 @@ inline constexpr TimingParameters kWestmereTiming{
 static_assert(inconsistency(kWestmereBranch) == nullptr && inconsistency(kWestmereTiming) == nullptr);
 
 /// Westmere client (06_25H), one thread per core.
-/// source:   geometry, LLC inclusive, TLBs: CPUID leaves 2 and 4 of a Core i5-650. L1 policies, MRU in the LLC: nanoBench
-///           papers. Snoop and HITM cycles, store buffer: Sniper's nehalem.cfg. Fill buffers: optimisation manual.
-/// measured: latencies from published stride matrices of an i5-650: LLC and DRAM are what the random chase of the modelled
-///           memory must have to reach 50 and 358 cycles. DRAM gap, row discount, streamer: fitted to the matrix.
+/// source:   geometry, LLC inclusive, TLBs: CPUID leaves 2 and 4 of a Core i5-650. L1 policies, MRU in the LLC:
+///           nanoBench papers. Snoop and HITM cycles, store buffer: Sniper's nehalem.cfg. Fill buffers: optimisation
+///           manual.
+/// measured: latencies from published stride matrices of an i5-650: LLC and DRAM are what the random chase of the
+///           modelled memory must have to reach 50 and 358 cycles. DRAM gap, row discount, streamer: fitted to the
+///           matrix.
 ///           Page splits: the 100 cycles that the Optimization manual says of those before Skylake.
 /// chosen:   L1I policy, L2 policy of the generation, superqueue, PDE cache, gaps of L2 and LLC, when a store retires,
 ///           forwarding, locks, splits and aliases as measured on later parts; ITLB 128/4 as one thread alone has it.

@@ -32,11 +32,14 @@ inline constexpr TimingParameters kZen4Timing{
 static_assert(inconsistency(kZen4Branch) == nullptr && inconsistency(kZen4Timing) == nullptr);
 
 /// Zen 4 (19_61H), one thread per core, the cores of one complex.
-/// source:   geometry, L2 inclusive of L1, LLC a victim cache, TLBs: CPUID leaves 8000'0005H, 8000'0006H and 8000'001DH of a Ryzen 9 7950X.
-/// measured: latencies from published memory-latency matrices of that part: 14, 50 to 54 and 404 to 423 cycles. Memory renaming: loops on an
-///           EPYC 7003 (Zen 3), 1 cycle for a load and a store of the same bytes on each other, however their addresses are written.
-/// chosen:   replacement (trees in L1 and L2, SRRIP in L3); snoop and HITM cycles; fill buffers, superqueue, store buffer's
-///           times, row discount, gaps; prefetch as next line, stride and a streamer like Intel's, where the part also has regional ones.
+/// source:   geometry, L2 inclusive of L1, LLC a victim cache, TLBs: CPUID leaves 8000'0005H, 8000'0006H and 8000'001DH
+///           of a Ryzen 9 7950X.
+/// measured: latencies from published memory-latency matrices of that part: 14, 50 to 54 and 404 to 423 cycles. Memory
+///           renaming: loops on an EPYC 7003 (Zen 3), 1 cycle for a load and a store of the same bytes on each other,
+///           however their addresses are written.
+/// chosen:   replacement (trees in L1 and L2, SRRIP in L3); snoop and HITM cycles; fill buffers, superqueue, store
+///           buffer's times, row discount, gaps; prefetch as next line, stride and a streamer like Intel's, where the
+///           part also has regional ones.
 inline constexpr CoreModel kZen4V1{
     .name = "zen4@1",
     .description = "AMD Ryzen 9 7950X, Zen 4, one core complex",

@@ -1,5 +1,5 @@
-// Which instructions ask beyond L2. Only what they access can change what lies in the last level, so between the units of
-// a run that is sampled nobody needs to tell of others (arch::CoreFeed::beyond_l2).
+// Which instructions ask beyond L2. Only what they access can change what lies in the last level, so between the units
+// of a run that is sampled nobody needs to tell of others (arch::CoreFeed::beyond_l2).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What all cores of a memory system share, and what each has: the last-level cache, memory, and the questions that cores ask each
-// other; and of a core's own levels what others may take from it. Internal to uarch; hierarchy.h says what `Parts` are.
+// What all cores of a memory system share, and what each has: the last-level cache, memory, and the questions that
+// cores ask each other; and of a core's own levels what others may take from it. Internal to uarch; hierarchy.h says
+// what `Parts` are.
 #pragma once
 
 #include <algorithm>
@@ -120,8 +121,8 @@ class CoherentLevels : public MemorySystem {
     std::array<Table, 3> walk_caches;
     std::vector<std::uint64_t> walkers;  // when each is free
     typename Parts::Pending fills;
-    // When the line in each slot of L1D is complete, as `fills` has it, so that nobody has to search there; kAsk: several requests for it
-    // are under way.
+    // When the line in each slot of L1D is complete, as `fills` has it, so that nobody has to search there; kAsk:
+    // several requests for it are under way.
     std::vector<std::uint64_t> arrives;
     static constexpr std::uint64_t kAsk = ~std::uint64_t{0};
     typename Parts::Pending requests;
@@ -137,8 +138,8 @@ class CoherentLevels : public MemorySystem {
     Line open_row = kNoLine;
   };
 
-  /// `core` does something that may reach beyond itself. As long as only one core ever has, nobody can ask what it holds, and no
-  /// directory is kept; it is made when a second one comes.
+  /// `core` does something that may reach beyond itself. As long as only one core ever has, nobody can ask what it
+  /// holds, and no directory is kept; it is made when a second one comes.
   void enter(unsigned core) {
     if ((used_ & core_bit(core)) == 0) [[unlikely]]
       enter_first(core);
@@ -197,8 +198,8 @@ class CoherentLevels : public MemorySystem {
     }
     own.fills.add(line, complete, own.dispatched);
   }
-  /// The same, of the line that was put in last. A request for it from when it was there before was forgotten when it left; one that fills
-  /// another buffer than that of a line of L1D is a streaming store's.
+  /// The same, of the line that was put in last. A request for it from when it was there before was forgotten when it
+  /// left; one that fills another buffer than that of a line of L1D is a streaming store's.
   static void add_fill(Core& own, Line line, std::uint64_t complete) {
     if constexpr (Parts::kInlinePath) {
       if (own.streaming_until > own.dispatched) [[unlikely]]
@@ -230,7 +231,8 @@ class CoherentLevels : public MemorySystem {
       own.l1d.set_quick(slot, quick, quick && (flags & kDirty) != 0);
     }
   }
-  /// The line of instructions was put in just now, and its page is in the TLB: most are fetched again before they leave.
+  /// The line of instructions was put in just now, and its page is in the TLB: most are fetched again before they
+  /// leave.
   void expect_code(unsigned core, std::uint64_t linear_line) {
     if constexpr (Parts::kInlinePath) {
       if (!second_touch_is_idle(parameters_.l1i.policy.kind)) return;
@@ -358,7 +360,8 @@ class CoherentLevels : public MemorySystem {
     return snooped.found ? snooped.complete : start + parameters_.llc.load_to_use_cycles;
   }
 
-  /// A line from memory. Lines of the row that was opened last are faster: the latency of a burst, not of an activation.
+  /// A line from memory. Lines of the row that was opened last are faster: the latency of a burst, not of an
+  /// activation.
   std::uint64_t memory_line(unsigned core, Line line, std::uint64_t now) {
     Core& own = *cores_[core];
     const std::uint64_t start = own.to_memory.take(now, parameters_.dram_gap_cycles);
@@ -400,7 +403,8 @@ class CoherentLevels : public MemorySystem {
     return own.l1d.find(line) != L1::kNoSlot || own.l2.find(line) != L2::kNoSlot || own.l1i.find(line) != L1i::kNoSlot;
   }
 
-  /// The directory of a victim LLC hears when a core has lost a line; an inclusive one does not, and asks in vain later.
+  /// The directory of a victim LLC hears when a core has lost a line; an inclusive one does not, and asks in vain
+  /// later.
   void left_silently(unsigned core, Line line) {
     if (several_ && parameters_.llc_role == LlcRole::Victim && !holds(core, line)) directory_.left(line, core);
   }

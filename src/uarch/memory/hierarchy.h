@@ -1,14 +1,15 @@
-// What happens when the inline path of MemorySystem does not answer: the walk through TLBs, L1, L2, LLC, other cores and
-// memory, with everything that a miss sets off. Internal to uarch.
+// What happens when the inline path of MemorySystem does not answer: the walk through TLBs, L1, L2, LLC, other cores
+// and memory, with everything that a miss sets off. Internal to uarch.
 //
-// `Parts` names the structures it is built of: the fast ones (memory_system.cc), or plain ones that tests compare them with,
-// access by access. The rules are the same then, and only here.
+// `Parts` names the structures it is built of: the fast ones (memory_system.cc), or plain ones that tests compare them
+// with, access by access. The rules are the same then, and only here.
 //
-// Time: every access comes with its cycle. A line is in the tags from its request on; fill buffers and superqueue say until when
-// it is under way. Bandwidth is a least distance between two lines, per core: queues that cores share are not modelled, because
-// cores are told in stretches and a core that is behind would wait for one that is ahead.
+// Time: every access comes with its cycle. A line is in the tags from its request on; fill buffers and superqueue say
+// until when it is under way. Bandwidth is a least distance between two lines, per core: queues that cores share are
+// not modelled, because cores are told in stretches and a core that is behind would wait for one that is ahead.
 //
-// It is built in floors, one class on the other: CoherentLevels, PrivateLevels, Paging, and here what an access is made of them.
+// It is built in floors, one class on the other: CoherentLevels, PrivateLevels, Paging, and here what an access is made
+// of them.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,14 @@
-// What lies in the last-level cache of a program of which only units are modelled. Between units the model is told of the accesses to
-// one line in thirty-two (arch::LineSample). The sets of L2 and LLC that these lines go to see nothing else, so a cache of as many sets
-// fewer, which is told of them alone, has the same contents: it is never stale.
+// What lies in the last-level cache of a program of which only units are modelled. Between units the model is told of
+// the accesses to one line in thirty-two (arch::LineSample). The sets of L2 and LLC that these lines go to see nothing
+// else, so a cache of as many sets fewer, which is told of them alone, has the same contents: it is never stale.
 //
 // In a unit, a line that L2 does not have is looked up there if it is of the class. Of the others nobody knows; such a
 // line is in L2, or in LLC, as often as those of the class for which the same instruction asked, and where that has not
 // asked for enough of them, any instruction. Nobody knows either of a line of the class that was never told of, if an
 // instruction asks whose accesses are not told of in between.
 // Left out: the policies of the caches, which are LRU here; prefetchers in between; how cores share lines.
-// source: sampled sets, as in Qureshi et al., "Adaptive insertion policies" (ISCA 2007), set dueling; measured in docs/accuracy.md.
+// source: sampled sets, as in Qureshi et al., "Adaptive insertion policies" (ISCA 2007), set dueling; measured in
+// docs/accuracy.md.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Chases and store streams against measurements of the parts that the rows play. The tolerances were set before the model was
-// built and stay. ZEROSKID_FULL=1 prints the tables that docs/models/memory.md shows.
+// Chases and store streams against measurements of the parts that the rows play. The tolerances were set before the
+// model was built and stay. ZEROSKID_FULL=1 prints the tables that docs/models/memory.md shows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,8 +75,8 @@ TEST(MemoryLatency, TheChaseCrossesTheMiddleBetweenTwoLevelsNearTheCapacity) {
     const char* model;
     std::uint64_t capacity;
     double inner, outer;  // published cycles
-    // The adjacent-line prefetcher makes half of a random chase beyond LLC hits, as long as the second line of a pair survives:
-    // with it the middle is at 1.56 and 1.38 times LLC, which docs/accuracy.md lists as outside.
+    // The adjacent-line prefetcher makes half of a random chase beyond LLC hits, as long as the second line of a pair
+    // survives: with it the middle is at 1.56 and 1.38 times LLC, which docs/accuracy.md lists as outside.
     bool prefetch;
   };
   constexpr Knee kKnees[] = {

@@ -1,15 +1,16 @@
 // The memory side of all modelled cores: caches, TLBs, prefetchers, store buffers, coherence. Whoever knows a program's
-// accesses (a batch of the engine's trace) tells them one by one, in program order per core, and gets for each where the data
-// was, what the translation cost and when it arrives.
+// accesses (a batch of the engine's trace) tells them one by one, in program order per core, and gets for each where
+// the data was, what the translation cost and when it arrives.
 //
-// Order between cores: accesses may be told core by core in stretches as long as no contended line is among them; before an
-// access to one (is_contended) the caller goes on with the core whose clock is lowest. Clocks are the caller's: `now` never
-// runs back on a core.
+// Order between cores: accesses may be told core by core in stretches as long as no contended line is among them;
+// before an access to one (is_contended) the caller goes on with the core whose clock is lowest. Clocks are the
+// caller's: `now` never runs back on a core.
 //
-// The path for a hit is inline: it touches the page in the TLB and the line in L1D, where that line is *quick*: nothing but the touch
-// would happen. It stops being so when it leaves, stops being writable or modified (for stores), or something is awaited of it.
-// For instructions it is shorter: the line that was touched last in each set of L1I, the page in each set of the TLB. A second
-// touch of either changes no replacement state, so leaving it out is not an approximation.
+// The path for a hit is inline: it touches the page in the TLB and the line in L1D, where that line is *quick*: nothing
+// but the touch would happen. It stops being so when it leaves, stops being writable or modified (for stores), or
+// something is awaited of it.
+// For instructions it is shorter: the line that was touched last in each set of L1I, the page in each set of the TLB. A
+// second touch of either changes no replacement state, so leaving it out is not an approximation.
 #pragma once
 
 #include <algorithm>
@@ -110,7 +111,8 @@ struct MemoryOptions {
   bool directory_from_start = false;
 };
 
-/// A plain load or store of one to kLineBytes bytes that is looked at together with others; or a software prefetch among them.
+/// A plain load or store of one to kLineBytes bytes that is looked at together with others; or a software prefetch
+/// among them.
 class Look {
  public:
   constexpr Look() = default;
@@ -147,8 +149,8 @@ class MemorySystem {
     const Outcome forwarded = forwarded_load(core, access.linear, access.bytes, access.now, access.place);
     return forwarded.latency != 0 ? forwarded : slow_load(core, access, LoadKind::Plain);
   }
-  /// The load, if the inline path answers for it whenever it is dispatched. Returns its cycles; 0: nothing happened yet, and
-  /// plain_load() is to be asked.
+  /// The load, if the inline path answers for it whenever it is dispatched. Returns its cycles; 0: nothing happened
+  /// yet, and plain_load() is to be asked.
   std::uint32_t timeless_load(unsigned core, std::uint64_t linear, std::uint32_t bytes) {
     Filter& filter = filters_[core];
     if (store_buffer_ && filter.stores.may_ever_meet(linear, bytes)) return 0;
@@ -156,8 +158,8 @@ class MemorySystem {
     ++filter.loads;
     return l1_cycles_;
   }
-  /// The load, if the inline path answers for it: an L1 hit without further ado. Returns its cycles; 0: nothing happened yet, and
-  /// other_load() is to be asked.
+  /// The load, if the inline path answers for it: an L1 hit without further ado. Returns its cycles; 0: nothing
+  /// happened yet, and other_load() is to be asked.
   std::uint32_t plain_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t now) {
     Filter& filter = filters_[core];
     if (store_buffer_ && filter.stores.may_meet(linear, bytes, now)) return 0;
@@ -186,7 +188,8 @@ class MemorySystem {
     ++own.loads;
     return l1_cycles_;
   }
-  /// The load, if it is a plain or a quiet hit whenever it is dispatched from cycle `since` on, 1 to kLineBytes bytes. It is not counted.
+  /// The load, if it is a plain or a quiet hit whenever it is dispatched from cycle `since` on, 1 to kLineBytes bytes.
+  /// It is not counted.
   bool early_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t since) {
     Filter& own = filters_[core];
     return !own.stores.may_meet_from(linear, bytes, since) &&
@@ -208,8 +211,8 @@ class MemorySystem {
     }
     return slow_store(core, access);
   }
-  /// The store, if the inline path answers for it. waited: as Outcome has it; false: nothing happened yet, and other_store() is
-  /// to be asked.
+  /// The store, if the inline path answers for it. waited: as Outcome has it; false: nothing happened yet, and
+  /// other_store() is to be asked.
   bool plain_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                    std::uint32_t& waited) {
     Filter& filter = filters_[core];
@@ -223,11 +226,12 @@ class MemorySystem {
   }
   Outcome other_store(unsigned core, const Access& access) { return slow_store(core, access); }
 
-  /// A locked read-modify-write, load and store in one: it waits until the store buffer is empty and leaves nothing in it.
+  /// A locked read-modify-write, load and store in one: it waits until the store buffer is empty and leaves nothing in
+  /// it.
   Outcome locked(unsigned core, const Access& access) { return slow_load(core, access, LoadKind::Locked); }
 
-  /// Instructions of the line of `linear` are fetched; latency: how long the front end waits, 0 for a hit. Sequential fetches
-  /// from one line are one.
+  /// Instructions of the line of `linear` are fetched; latency: how long the front end waits, 0 for a hit. Sequential
+  /// fetches from one line are one.
   Outcome fetch(unsigned core, std::uint64_t linear, std::uint64_t now) {
     Filter& filter = filters_[core];
     const std::uint64_t line = linear >> kLineBits;
@@ -248,8 +252,8 @@ class MemorySystem {
   /// since  no access from now on is dispatched before that cycle
   virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;
 
-  /// A plain hit, quiet_hit(), or else other_load(), other_store(), of 1 to kLineBytes bytes; `access.earliest` is since when. Returns
-  /// Outcome::latency, or 0: it was a hit that is not counted.
+  /// A plain hit, quiet_hit(), or else other_load(), other_store(), of 1 to kLineBytes bytes; `access.earliest` is
+  /// since when. Returns Outcome::latency, or 0: it was a hit that is not counted.
   virtual std::uint32_t quiet_or_other_load(unsigned core, const Access& access) = 0;
   virtual std::uint32_t quiet_or_other_store(unsigned core, const Access& access) = 0;
 
@@ -314,8 +318,8 @@ class MemorySystem {
       fetches -= count - (before == first ? 1U : 0U);
       fetched = before;
     }
-    /// Whether an access of a block may throw out one of its `lines` that is fetched behind it: then, where one is not the newest, the
-    /// block is to be played step by step.
+    /// Whether an access of a block may throw out one of its `lines` that is fetched behind it: then, where one is not
+    /// the newest, the block is to be played step by step.
     bool in_turn(std::uint8_t lines) const { return code_may_leave && lines != 1; }
     /// Whether the line of instructions is the newest of its set of L1I, and its page of its set of the TLB.
     bool is_newest(std::uint64_t line) const {
@@ -347,8 +351,8 @@ class MemorySystem {
       code[line % kLinesPerPage] = line;
       return true;
     }
-    /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise nothing has
-    /// happened that the access will not do again. store: 0 or 1
+    /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise
+    /// nothing has happened that the access will not do again. store: 0 or 1
     [[gnu::always_inline]] bool hits(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
       const HotLine& hot = hot_lines[(linear >> kLineBits) % HotLines::kEntries];
       // An access of two lines is not that of a line which has its place in the table.
@@ -388,8 +392,8 @@ class MemorySystem {
   unsigned cores() const { return static_cast<unsigned>(filters_.size()); }
   /// Everything that `core` has counted since it began, or since it counts elsewhere.
   const CoreSignals& counts(unsigned core);
-  /// From now on `core` adds what it counts to `signals`, which are up to date whenever counts(core) was asked for. null: to
-  /// its own again.
+  /// From now on `core` adds what it counts to `signals`, which are up to date whenever counts(core) was asked for.
+  /// null: to its own again.
   void count_into(unsigned core, CoreSignals* signals);
 
  protected:

@@ -1,7 +1,8 @@
-// The memory system against the same rules on plain structures: every outcome of every access, and all counts at the end.
+// The memory system against the same rules on plain structures: every outcome of every access, and all counts at the
+// end.
 //
-// The streams are synthetic: kernels that programs consist of (walks, chases, stacks, random stores, shared lines), mixed by
-// chance. ZEROSKID_FULL=1 in the environment makes them 10^8 accesses per CPU model instead of 10^6 / 4.
+// The streams are synthetic: kernels that programs consist of (walks, chases, stacks, random stores, shared lines),
+// mixed by chance. ZEROSKID_FULL=1 in the environment makes them 10^8 accesses per CPU model instead of 10^6 / 4.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -144,7 +145,8 @@ bool full() {
   return value != nullptr && std::string(value) == "1";
 }
 
-/// How many accesses of one kind there were, and how many of them the inline path answered; `hot`: without a look at tags.
+/// How many accesses of one kind there were, and how many of them the inline path answered; `hot`: without a look at
+/// tags.
 struct Answered {
   std::uint64_t all = 0, inline_path = 0, hot = 0;
 };

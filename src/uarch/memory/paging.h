@@ -1,5 +1,5 @@
-// From linear pages to frames: the TLBs of a core, and the walks through paging entries, which lie in the caches like data. Internal to
-// uarch; hierarchy.h says what `Parts` are.
+// From linear pages to frames: the TLBs of a core, and the walks through paging entries, which lie in the caches like
+// data. Internal to uarch; hierarchy.h says what `Parts` are.
 #pragma once
 
 #include <algorithm>
@@ -119,7 +119,8 @@ class Paging : public PrivateLevels<Parts> {
   }
 
   /// Reads the paging entries that no cache of them holds, one after the other. Returns cycles.
-  /// source: paging-structure caches, SDM vol. 3A, "Caching Translation Information"; 2 cycles beside the reads are chosen.
+  /// source: paging-structure caches, SDM vol. 3A, "Caching Translation Information"; 2 cycles beside the reads are
+  /// chosen.
   std::uint32_t walk(unsigned core, std::uint64_t page, std::uint64_t now, bool large) {
     Core& own = *cores_[core];
     const auto walker = std::ranges::min_element(own.walkers);

@@ -1,4 +1,5 @@
-// A core's L1D and L2: hits, misses and what the prefetchers make of them. Internal to uarch; hierarchy.h says what `Parts` are.
+// A core's L1D and L2: hits, misses and what the prefetchers make of them. Internal to uarch; hierarchy.h says what
+// `Parts` are.
 #pragma once
 
 #include <algorithm>
@@ -267,7 +268,8 @@ class PrivateLevels : public CoherentLevels<Parts> {
   [[gnu::always_inline]] void prefetch_behind_l2(unsigned core, Line line, std::uint64_t now, bool demand_miss) {
     if (!prefetch_) return;
     Core& own = *cores_[core];
-    // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own bandwidth.
+    // The other line of a pair only while the way to memory is free: otherwise random stores would halve their own
+    // bandwidth.
     if (demand_miss && parameters_.prefetch.adjacent && own.to_memory.queue(now) <= parameters_.dram_gap_cycles) {
       prefetch_into_l2(core, line ^ 1, now);
     }

@@ -1,7 +1,7 @@
 // Several cores on one line: what the order of their accesses must not change, and what sharing must cost.
 //
-// The scheduler is the one that the consumer of a trace needs: the core with the lowest clock runs for a quantum, and any core
-// gives way before an access to a contended line.
+// The scheduler is the one that the consumer of a trace needs: the core with the lowest clock runs for a quantum, and
+// any core gives way before an access to a contended line.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -145,7 +145,8 @@ TEST(Sharing, AHitmUnderContentionTakesLongerTheMoreCoresWrite) {
   }
 }
 
-// One core alone: about 7 ns at 2.6 GHz, which is the lock's own cost. Two: the line is handed over, at 70 cycles at least.
+// One core alone: about 7 ns at 2.6 GHz, which is the lock's own cost. Two: the line is handed over, at 70 cycles at
+// least.
 TEST(Sharing, AnAtomicAddCostsALockAloneAndATransferInCompany) {
   const auto adds = [](std::uint64_t) { return Operation{Operation::Exchange, kShared, 0}; };
   constexpr std::uint64_t kEnd = 1'000'000;

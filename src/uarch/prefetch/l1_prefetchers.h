@@ -1,9 +1,9 @@
-// The two prefetchers of L1D. Both look only at loads that miss L1D or use a prefetched line for the first time (and next
-// line at the first access after such a one), never at hits that a filter may skip: so the filter stays exact.
+// The two prefetchers of L1D. Both look only at loads that miss L1D or use a prefetched line for the first time (and
+// next line at the first access after such a one), never at hits that a filter may skip: so the filter stays exact.
 //   next line   an ascending second access to the line that missed last
 //   IP stride   two equal strides of one load instruction, at most 2 KiB, within the page
-// source: optimisation manual, "Data Prefetching"; that a stream of one access per line does not trigger the first agrees with
-// published matrices, where a dependent walk in L2 takes the whole L2 latency per line.
+// source: optimisation manual, "Data Prefetching"; that a stream of one access per line does not trigger the first
+// agrees with published matrices, where a dependent walk in L2 takes the whole L2 latency per line.
 #pragma once
 
 #include <array>

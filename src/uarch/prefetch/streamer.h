@@ -1,6 +1,8 @@
 // The L2 streamer: follows accesses within a page in one direction, and from a few on keeps running ahead of them.
-// It sees what L1D and L1I ask of L2, hits too: without those nothing measured comes out (fitted, docs/models/prefetch.md).
-// Not modelled: prefetch into LLC only, which the manual describes for times of many L2 misses; a forward and a backward stream in one page at the same time; the newest turn of direction wins.
+// It sees what L1D and L1I ask of L2, hits too: without those nothing measured comes out (fitted,
+// docs/models/prefetch.md).
+// Not modelled: prefetch into LLC only, which the manual describes for times of many L2 misses; a forward and a
+// backward stream in one page at the same time; the newest turn of direction wins.
 #pragma once
 
 #include <emmintrin.h>
@@ -19,8 +21,8 @@ class Streamer {
  public:
   explicit Streamer(const PrefetchParameters& parameters) : parameters_(parameters) {}
 
-  /// An access of L2. Calls fetch(line) for each line to be prefetched now, nearest first, until one returns false: there is no
-  /// room for it, and it will be tried again.
+  /// An access of L2. Calls fetch(line) for each line to be prefetched now, nearest first, until one returns false:
+  /// there is no room for it, and it will be tried again.
   template <typename Fetch>
   void access(Line line, Fetch fetch) {
     if (parameters_.streamer_lines == 0) return;

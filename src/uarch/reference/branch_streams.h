@@ -1,5 +1,5 @@
-// Streams of branches to try predictors on, for tests and benchmarks: a made-up program with loops, correlated and random
-// conditions, calls of any depth, and indirect jumps. The same seed gives the same stream.
+// Streams of branches to try predictors on, for tests and benchmarks: a made-up program with loops, correlated and
+// random conditions, calls of any depth, and indirect jumps. The same seed gives the same stream.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A program that never was: blocks of the C library, run in an order, with outcomes and with addresses that are drawn, and a
-// runner that cuts what ran into paths. For tests and benchmarks. The same seeds give the same stream.
+// A program that never was: blocks of the C library, run in an order, with outcomes and with addresses that are drawn,
+// and a runner that cuts what ran into paths. For tests and benchmarks. The same seeds give the same stream.
 #pragma once
 
 #include <algorithm>
@@ -52,8 +52,8 @@ inline std::vector<arch::PathAccess> accesses_of(const InstructionShape& shape) 
 class MadeUpProgram {
  public:
   /// with_strings  whether REP string instructions are among its instructions
-  /// mild          whether nearly all of its accesses hit L1D and its loops are long, as programs are on average; otherwise much
-  ///               of everything happens
+  /// mild          whether nearly all of its accesses hit L1D and its loops are long, as programs are on average;
+  ///               otherwise much of everything happens
   explicit MadeUpProgram(std::uint64_t seed, std::size_t blocks = 600, bool with_strings = true, bool mild = false)
       : seed_(seed), mild_(mild) {
     // What stands first in the library is hardly code of its functions.

@@ -1,5 +1,5 @@
-// Address streams whose cost is known from measurements of real parts: dependent chases and streams of stores. For tests and
-// benchmarks. Each returns core cycles per access, after everything that fits has come in.
+// Address streams whose cost is known from measurements of real parts: dependent chases and streams of stores. For
+// tests and benchmarks. Each returns core cycles per access, after everything that fits has come in.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@ namespace zs::uarch {
 
 inline constexpr std::uint64_t kKernelBase = 0x10'0000'0000;
 
-/// Every line of `bytes` once, one `stride` after the other: first those at 0, stride, 2 x stride, ..., then the lines between them,
-/// pass after pass. chosen: passes in a scattered order, so that what one brings for the next is long gone.
+/// Every line of `bytes` once, one `stride` after the other: first those at 0, stride, 2 x stride, ..., then the lines
+/// between them, pass after pass. chosen: passes in a scattered order, so that what one brings for the next is long
+/// gone.
 inline std::vector<std::uint64_t> strided_lines(std::uint64_t bytes, std::uint64_t stride) {
   std::vector<std::uint64_t> offsets;
   offsets.reserve(bytes / kLineBytes);
@@ -35,7 +36,8 @@ inline std::vector<std::uint64_t> shuffled_lines(std::uint64_t bytes, std::uint6
   return offsets;
 }
 
-/// Loads whose address is the last one's data, through `offsets` round and round. Unrolled: no two near loads are one instruction.
+/// Loads whose address is the last one's data, through `offsets` round and round. Unrolled: no two near loads are one
+/// instruction.
 /// warm, loads  loads before and while measuring
 inline double chase(MemorySystem& memory, const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
                     std::uint64_t loads) {

@@ -1,5 +1,5 @@
-// The core's clock once more, plainly: every instruction has its times in a map of registers; no matrix, no relative time, no
-// cause in low bits, no block known before it ends. For tests, which hold that CoreClock says the same.
+// The core's clock once more, plainly: every instruction has its times in a map of registers; no matrix, no relative
+// time, no cause in low bits, no block known before it ends. For tests, which hold that CoreClock says the same.
 #pragma once
 
 #include <algorithm>
@@ -147,8 +147,8 @@ class PlainClock {
   std::map<unsigned, Late> registers;
 
  private:
-  /// A time within the block: what follows from the block's start, in units from there, and what does not. A delay moves the
-  /// start as seen by all behind it.
+  /// A time within the block: what follows from the block's start, in units from there, and what does not. A delay
+  /// moves the start as seen by all behind it.
   struct Value {
     bool known = false;  // from_start means something
     std::uint64_t from_start = 0;

@@ -1,5 +1,5 @@
-// A machine of one core and one thread once more, plainly: instruction by instruction, without paths or plans, on structures
-// that are searched from end to end. For tests, which hold that ModelledMachine counts the same.
+// A machine of one core and one thread once more, plainly: instruction by instruction, without paths or plans, on
+// structures that are searched from end to end. For tests, which hold that ModelledMachine counts the same.
 #pragma once
 
 #include <algorithm>

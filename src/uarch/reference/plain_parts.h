@@ -1,5 +1,6 @@
-// The structures of the memory side once more, plainly: lists that are searched from one end to the other. For tests only. A
-// hierarchy built of them has no inline path, no packed state and no tables, and must give the same outcome at every access.
+// The structures of the memory side once more, plainly: lists that are searched from one end to the other. For tests
+// only. A hierarchy built of them has no inline path, no packed state and no tables, and must give the same outcome at
+// every access.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The replacement policies once more, plainly: lists, vectors and loops instead of words and bit tricks. For tests only; the
-// fast ones must choose the same way at every access.
+// The replacement policies once more, plainly: lists, vectors and loops instead of words and bit tricks. For tests
+// only; the fast ones must choose the same way at every access.
 #pragma once
 
 #include <algorithm>

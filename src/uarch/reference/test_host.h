@@ -1,5 +1,5 @@
-// What the host of a test lacks for specialised code, found out apart from the code that asks the same: a test that finds nothing missing
-// insists on the code.
+// What the host of a test lacks for specialised code, found out apart from the code that asks the same: a test that
+// finds nothing missing insists on the code.
 #pragma once
 
 #include <sys/mman.h>

@@ -21,8 +21,8 @@ constexpr void set(PolicyState& state, unsigned way, unsigned age) {
 /// Those of `among` whose age is 3, as low bits.
 constexpr PolicyState threes(PolicyState state, PolicyState among) { return state & state >> 1 & among; }
 
-/// Adds to all of `among` what the greatest of them lacks to 3; no age overflows. Nobody can predict how much that is, so that no branch
-/// depends on it.
+/// Adds to all of `among` what the greatest of them lacks to 3; no age overflows. Nobody can predict how much that is,
+/// so that no branch depends on it.
 constexpr void raise_to_three(PolicyState& state, PolicyState among) {
   const PolicyState high = state >> 1 & among, low = state & among;
   const PolicyState lacks = PolicyState{(high & low) == 0} + PolicyState{high == 0} + PolicyState{(high | low) == 0};

@@ -1,5 +1,5 @@
-// A policy that is chosen at run time: for caches behind L1D, where a branch that is always predicted costs nothing beside
-// the miss that led there, and for L1D policies that only a what-if asks for.
+// A policy that is chosen at run time: for caches behind L1D, where a branch that is always predicted costs nothing
+// beside the miss that led there, and for L1D policies that only a what-if asks for.
 #pragma once
 
 #include <optional>

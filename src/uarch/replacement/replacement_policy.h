@@ -1,10 +1,10 @@
-// What a replacement policy is: a small value that knows a rule and keeps nothing. What it must remember of a set is a word
-// that the cache stores beside the set's tags, so any policy fits any cache and one set is one load.
+// What a replacement policy is: a small value that knows a rule and keeps nothing. What it must remember of a set is a
+// word that the cache stores beside the set's tags, so any policy fits any cache and one set is one load.
 //   victim()    where a new line goes, among all ways; `filled` says which hold a line now
 //   inserted()  a new line came into `way`
 //   hit()       the line in `way` was used
-// Invalidated lines need no call: but for the tree (tree_plru.h), every policy here takes a way that is not filled first,
-// whatever its bits say.
+// Invalidated lines need no call: but for the tree (tree_plru.h), every policy here takes a way that is not filled
+// first, whatever its bits say.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// The contract that every policy keeps, the published vectors and steady states, and the plain policies as a second opinion.
+// The contract that every policy keeps, the published vectors and steady states, and the plain policies as a second
+// opinion.
 #include <gtest/gtest.h>
 
 #include <cstdint>

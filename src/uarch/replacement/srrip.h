@@ -1,5 +1,5 @@
-// Static re-reference interval prediction with two bits: a new line is expected late (2), a line that hits soon (0), and
-// the lowest way that is expected last is evicted; if none has age 3, all grow older until one has.
+// Static re-reference interval prediction with two bits: a new line is expected late (2), a line that hits soon (0),
+// and the lowest way that is expected last is evicted; if none has age 3, all grow older until one has.
 // chosen: the nearest published rule to what AMD says of its L3, which is little.
 #pragma once
 

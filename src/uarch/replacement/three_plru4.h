@@ -16,8 +16,8 @@ class ThreePlru4Policy {
   explicit constexpr ThreePlru4Policy(unsigned /*ways*/) {}
 
   constexpr unsigned ways() const { return kWays; }
-  /// Bits 2..0, 5..3, 8..6: root, lower and upper node of each tree. Bits 9, 10, 11: the first tree was used after the second, the
-  /// first after the third, the second after the third.
+  /// Bits 2..0, 5..3, 8..6: root, lower and upper node of each tree. Bits 9, 10, 11: the first tree was used after the
+  /// second, the first after the third, the second after the third.
   constexpr PolicyState initial() const { return kFirstAfterSecond | kFirstAfterThird | kSecondAfterThird; }
 
   constexpr unsigned victim(PolicyState state, WayMask filled) const {

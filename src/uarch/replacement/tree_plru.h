@@ -1,5 +1,5 @@
-// Tree pseudo-LRU: one bit per inner node of a binary tree over the ways, which points at the half to evict. A touch makes
-// the nodes on its way point elsewhere.
+// Tree pseudo-LRU: one bit per inner node of a binary tree over the ways, which points at the half to evict. A touch
+// makes the nodes on its way point elsewhere.
 // Empty ways are not preferred: the tree alone decides (nanoBench's measured behaviour; its vector does not come out
 // otherwise).
 // Not modelled: ways shared unequally between hyper-threads.
@@ -31,7 +31,8 @@ class TreePlruPolicy {
   constexpr unsigned ways() const { return ways_; }
   constexpr PolicyState initial() const { return 0; }
 
-  /// Bit n of the state is node n; node 1 is the root, the children of n are 2n and 2n + 1, and leaf `ways` + w is way w.
+  /// Bit n of the state is node n; node 1 is the root, the children of n are 2n and 2n + 1, and leaf `ways` + w is way
+  /// w.
   constexpr unsigned victim(PolicyState state, WayMask /*filled*/) const {
     return ways_ <= kMostInTable ? victims_[state / 2] : led_to(state);
   }

@@ -46,7 +46,8 @@ inline std::uint64_t* write_words(const PathAddresses& addresses, const std::uin
   if (!addresses.plain) return write_any_words(addresses.terms(), slots, values, out);
   const AddressTerm* const terms = addresses.first;
   const std::size_t count = addresses.count;
-  // Mostly one register and a constant; a path with others says so, and the rest of a group is overwritten by what follows.
+  // Mostly one register and a constant; a path with others says so, and the rest of a group is overwritten by what
+  // follows.
   if (addresses.single) {
     for (std::size_t i = 0; i < count; i += PathAddresses::kTogether) {
       for (std::size_t k = i; k < i + PathAddresses::kTogether; ++k)

@@ -11,8 +11,8 @@ template <typename Clock>
   return filter_.hits(linear, look.bytes(), look.store());
 }
 
-/// An access of the block under way which the filter does not answer for. Nobody asks for what became of it. started: when the block
-/// began. Returns whether it was a quiet hit, which is to be counted.
+/// An access of the block under way which the filter does not answer for. Nobody asks for what became of it. started:
+/// when the block began. Returns whether it was a quiet hit, which is to be counted.
 template <typename Clock>
 template <typename Core>
 [[gnu::always_inline]] inline bool BlockSimulator<Clock>::play_miss(const Step& step, std::uint64_t linear,
@@ -56,8 +56,8 @@ template <typename Core>
   core.clock.end();
 }
 
-/// The accesses of a simple block of a plan from the `done`th on, which no inline path answers for; those before it were hits that
-/// are not counted yet, and all its lines were fetched. Nobody asks for what became of them.
+/// The accesses of a simple block of a plan from the `done`th on, which no inline path answers for; those before it
+/// were hits that are not counted yet, and all its lines were fetched. Nobody asks for what became of them.
 template <typename Clock>
 template <typename Core>
 [[gnu::always_inline]] inline const std::uint64_t* BlockSimulator<Clock>::play_rest(
@@ -89,8 +89,8 @@ template <typename Core>
   return words;
 }
 
-/// One whole simple block of a plan, of which something may have happened: its lines below `line` were fetched, and its first
-/// `done` accesses were hits that are not counted yet; where all lines were fetched, the one behind them is none.
+/// One whole simple block of a plan, of which something may have happened: its lines below `line` were fetched, and its
+/// first `done` accesses were hits that are not counted yet; where all lines were fetched, the one behind them is none.
 template <typename Clock>
 [[gnu::noinline]] const std::uint64_t* BlockSimulator<Clock>::play_part(const Plan& plan, std::size_t which,
                                                                         std::uint64_t line, std::size_t done,

@@ -1,5 +1,5 @@
-// Simulates blocks of nothing but plain accesses, each as a whole: where all its lines and accesses are hits that lead nowhere they are
-// only counted. What is more than a hit goes step by step.
+// Simulates blocks of nothing but plain accesses, each as a whole: where all its lines and accesses are hits that lead
+// nowhere they are only counted. What is more than a hit goes step by step.
 #pragma once
 
 #include <cstddef>

@@ -303,7 +303,8 @@ const Plan* CodeBook::make(const Path& path, const KnownBlock* open) {
         continue;
       }
       const bool paired = told.form == arch::AccessForm::Repeated && access + 1 < accesses.size();
-      // An instruction may load more often than its shape says (XSAVE and its kin are one load there): the last stands for the rest.
+      // An instruction may load more often than its shape says (XSAVE and its kin are one load there): the last stands
+      // for the rest.
       const bool has_lane = shape.loads != 0 && reads(told.kind);
       const std::size_t lane = has_lane ? loads + std::min<std::size_t>(read++, shape.loads - 1U) : kNoLane;
       const bool one = told.form == arch::AccessForm::One;

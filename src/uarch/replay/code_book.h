@@ -1,10 +1,10 @@
-// What is known of a program's code before it runs: its timing blocks, and for each path what running it consists of. Made
-// when a path first runs where it does; then a run only follows the plan.
+// What is known of a program's code before it runs: its timing blocks, and for each path what running it consists of.
+// Made when a path first runs where it does; then a run only follows the plan.
 //
-// A timing block begins behind the end of another and goes on up to and including the next branch, serialising instruction
-// or string instruction, and no further than kBlockInstructions. So blocks are the program's, not the runner's. A path that
-// ends inside a block leaves it open, and the next path goes on with it: which plan a path has depends on the block that is
-// open before it.
+// A timing block begins behind the end of another and goes on up to and including the next branch, serialising
+// instruction or string instruction, and no further than kBlockInstructions. So blocks are the program's, not the
+// runner's. A path that ends inside a block leaves it open, and the next path goes on with it: which plan a path has
+// depends on the block that is open before it.
 #pragma once
 
 #include <array>
@@ -98,9 +98,9 @@ struct Plan {
   }
 };
 
-/// A whole block that does nothing but plain loads and stores, and at depth `fast` software prefetches, and ends with a branch or because
-/// it is as long as blocks get: what a run of it needs in which all of them hit. One line of the host's memory, because code that runs now
-/// and then is what its caches have forgotten.
+/// A whole block that does nothing but plain loads and stores, and at depth `fast` software prefetches, and ends with a
+/// branch or because it is as long as blocks get: what a run of it needs in which all of them hit. One line of the
+/// host's memory, because code that runs now and then is what its caches have forgotten.
 struct alignas(64) SimpleBlock {
   static constexpr std::size_t kMostLooks = 17, kMostLines = 6;
 
@@ -140,8 +140,8 @@ struct SimplePath {
   std::uint64_t identity = ~std::uint64_t{0};  // paths that have the same have the same blocks and addresses
 };
 
-/// Different numbers may name paths that are the same (side exits of two forms of a block, paths of code that was translated anew):
-/// what is known of such a path is known once.
+/// Different numbers may name paths that are the same (side exits of two forms of a block, paths of code that was
+/// translated anew): what is known of such a path is known once.
 class CodeBook {
  public:
   /// detail  what the clocks that play its plans ask for
@@ -189,8 +189,8 @@ class CodeBook {
     }
     return find_or_make(path, open);
   }
-  /// The blocks of a path that was run from the start of a block before and consists of such alone; null: otherwise. The last
-  /// says that it is.
+  /// The blocks of a path that was run from the start of a block before and consists of such alone; null: otherwise.
+  /// The last says that it is.
   const SimpleBlock* simple(std::uint32_t path) const { return paths_[numbered_[path].path].simple; }
   /// The same of a path that has such, and its plan.
   struct SimpleRun {

@@ -64,7 +64,8 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
   return words;
 }
 
-/// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were all counted.
+/// The block's instruction of that number is over, the steps behind it are to come; fetches of lines below `line` were
+/// all counted.
 template <typename Clock>
 void CodeSimulator<Clock>::tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
                                         std::span<const Step> behind) {
@@ -226,7 +227,8 @@ void CodeSimulator<Clock>::answer_step(PlayState& state, const SimpleBlock* bloc
   this->template play_step<false>(step, &state.linear);
 }
 
-/// Those of the path's first blocks, which are over, and of all paths before. The code counts them all where the path ends.
+/// Those of the path's first blocks, which are over, and of all paths before. The code counts them all where the path
+/// ends.
 template <typename Clock>
 void CodeSimulator<Clock>::count_uops(PlayState& state, const Plan& plan, std::size_t segments) {
   std::uint64_t uops = 0, fused = 0;
@@ -238,8 +240,8 @@ void CodeSimulator<Clock>::count_uops(PlayState& state, const Plan& plan, std::s
   counts_.fused += std::exchange(state.fused, 0 - fused) + fused;
 }
 
-/// What is left of the block under way, one step after the other. The code counts its accesses, lines and uops where its path ends, so what is
-/// counted here is taken away.
+/// What is left of the block under way, one step after the other. The code counts its accesses, lines and uops where
+/// its path ends, so what is counted here is taken away.
 template <typename Clock>
 void CodeSimulator<Clock>::watch_rest(PlayState& state, const SimpleBlock* blocks, const Plan& plan,
                                       Question question) {
@@ -385,7 +387,8 @@ std::uint64_t CodeSimulator<Clock>::answer(PlayState& state, std::uint32_t what)
   }
 }
 
-/// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away first.
+/// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away
+/// first.
 template <typename Clock>
 bool CodeSimulator<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, Question question) {
   const SimpleBlock& block = blocks[question.block];

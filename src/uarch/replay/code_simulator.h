@@ -1,5 +1,5 @@
-// Simulates runs by specialised code (path_code.h), and answers what the code asks: the same as BlockSimulator does for any path. And tells
-// who watches a run which instructions changed what is watched, by code or step by step.
+// Simulates runs by specialised code (path_code.h), and answers what the code asks: the same as BlockSimulator does for
+// any path. And tells who watches a run which instructions changed what is watched, by code or step by step.
 #pragma once
 
 #include <cstddef>

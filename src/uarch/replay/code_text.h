@@ -1,6 +1,6 @@
-// Instructions of a program, each different one kept once: what it is (its bytes, and the shape that follows from them) and, where a
-// path has it, its accesses. Paths and blocks are lists of their numbers, so that code of which there are many paths (its side exits,
-// its forms close to an overflow) costs four bytes an instruction in each.
+// Instructions of a program, each different one kept once: what it is (its bytes, and the shape that follows from them)
+// and, where a path has it, its accesses. Paths and blocks are lists of their numbers, so that code of which there are
+// many paths (its side exits, its forms close to an overflow) costs four bytes an instruction in each.
 #pragma once
 
 #include <algorithm>

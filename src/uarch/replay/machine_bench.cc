@@ -1,4 +1,5 @@
-// What the whole model costs for each instruction that ran: who asks for modelled events pays it, beside the engine's translation.
+// What the whole model costs for each instruction that ran: who asks for modelled events pays it, beside the engine's
+// translation.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -11,8 +12,8 @@
 namespace zs::uarch {
 namespace {
 
-/// A program that is kind to its caches, told as the engine tells it. range(0): blocks of code; range(1): 1 full, 0 fast; range(2): 1 with
-/// code for paths that are often run, 0 without
+/// A program that is kind to its caches, told as the engine tells it. range(0): blocks of code; range(1): 1 full, 0
+/// fast; range(2): 1 with code for paths that are often run, 0 without
 void BM_Machine_Run(benchmark::State& state) {
   const MadeUpProgram program(1, static_cast<std::size_t>(state.range(0)), false, true);
   const auto stream = program.run(200'000, 7);

@@ -108,7 +108,8 @@ TEST(MachineKernels, ChasesAtTheLatencyOfEachLevelOnSkylake) {
     const std::uint64_t before = loop[CoreSignal::Cycles];
     loop.run(kernels::kChase, 20'000, next);
     const double cycles = static_cast<double>(loop[CoreSignal::Cycles] - before) / 20'000;
-    // Pages are random too: most loads of the larger walks miss the TLB as well, which the published chase counts apart.
+    // Pages are random too: most loads of the larger walks miss the TLB as well, which the published chase counts
+    // apart.
     EXPECT_GE(cycles, plateau.cycles * (1 - plateau.tolerance)) << plateau.bytes;
     EXPECT_LE(cycles, plateau.cycles * (1 + plateau.tolerance) + 30) << plateau.bytes;
   }
@@ -354,7 +355,8 @@ TEST(MachineKernels, HalfOfRandomDecisionsAreMispredicted) {
   EXPECT_NEAR(mispredicted, decisions / 2.0, decisions / 2.0 * 0.01);
 }
 
-// ---- what holds of every program ---------------------------------------------------------------------------------------
+// ---- what holds of every program
+// ---------------------------------------------------------------------------------------
 
 class EveryMachineKernel : public testing::TestWithParam<CoreModel> {};
 

@@ -1,5 +1,5 @@
-// The whole machine: that how a program is cut into paths does not matter, that it counts what structures searched from end to
-// end count, and that kernels take the time that is known of them.
+// The whole machine: that how a program is cut into paths does not matter, that it counts what structures searched from
+// end to end count, and that kernels take the time that is known of them.
 #include "uarch/replay/modelled_machine.h"
 
 #include <gtest/gtest.h>
@@ -157,7 +157,8 @@ class Comparer final : public arch::RunWatcher {
   Comparer(const arch::CoreFeed& thread, const arch::SignalSet& watched, const Runner& runner)
       : thread_(thread), watched_(watched), runner_(runner) {}
 
-  /// Of each instruction of the stream: the signals behind it, its last load's source, whether its branch was mispredicted.
+  /// Of each instruction of the stream: the signals behind it, its last load's source, whether its branch was
+  /// mispredicted.
   struct Known {
     CoreSignals signals;
     arch::AccessOutcome load, store;

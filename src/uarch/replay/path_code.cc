@@ -19,7 +19,8 @@ constexpr Gpr kSaved[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 
 /// Bytes of code for a block, for each of its lines and accesses, for a path besides, and of write_entry(), at most.
 constexpr std::size_t kBlockBytes = 512, kFetchBytes = 64, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 4096;
-/// Paths that are made before this part of the room is full have copies of routines. chosen: so much stays in the host's second-level cache.
+/// Paths that are made before this part of the room is full have copies of routines. chosen: so much stays in the
+/// host's second-level cache.
 constexpr std::size_t kSpaciousPart = 256;
 
 }  // namespace

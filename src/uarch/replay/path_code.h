@@ -1,9 +1,10 @@
-// Paths of simple blocks as code of the host: what ThreadPlayer::play_simple() and play_timed() do for any path, written out for one
-// (path_writer.h). Where an access is no hit of a hot line, or anything else is not the usual case, the code asks the player, which does
-// that access, line or branch, or what is left of the block, as it would have done without this code.
+// Paths of simple blocks as code of the host: what ThreadPlayer::play_simple() and play_timed() do for any path,
+// written out for one (path_writer.h). Where an access is no hit of a hot line, or anything else is not the usual case,
+// the code asks the player, which does that access, line or branch, or what is left of the block, as it would have done
+// without this code.
 //
-// The code belongs to one core: addresses of its structures are in it. It is made when a path has been played a few times, and
-// forgotten as a whole when its room is full.
+// The code belongs to one core: addresses of its structures are in it. It is made when a path has been played a few
+// times, and forgotten as a whole when its room is full.
 #pragma once
 
 #include <algorithm>

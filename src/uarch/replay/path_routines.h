@@ -1,8 +1,10 @@
-// What the code of paths consists of (path_code.h): for each access, branch and line of instructions what MemorySystem::Filter and
-// BranchUnit do with it. All paths call the same routines, because what programs with much code wait for here is that code comes
-// into the host's caches; a few paths, those of small programs, have copies of the two that are needed most.
+// What the code of paths consists of (path_code.h): for each access, branch and line of instructions what
+// MemorySystem::Filter and BranchUnit do with it. All paths call the same routines, because what programs with much
+// code wait for here is that code comes into the host's caches; a few paths, those of small programs, have copies of
+// the two that are needed most.
 //
-// Arguments are in registers. kRax, kRcx, kRdx, kRsi and kRdi are lost, all others stay as they are, but for what is said.
+// Arguments are in registers. kRax, kRcx, kRdx, kRsi and kRdi are lost, all others stay as they are, but for what is
+// said.
 #pragma once
 
 #include <array>
@@ -53,7 +55,8 @@ class PathRoutines {
   const std::uint8_t* touch =
       nullptr;  // the same in the BTB, if it is not its set's newest; kRsi: where it is. Not equal: it was not there
   const std::uint8_t* call = nullptr;  // kRdx: the address behind it
-  // A return to where the run goes on; kRdx: path_footprint() of it and 0. Not equal: mispredicted, and nothing has happened.
+  // A return to where the run goes on; kRdx: path_footprint() of it and 0. Not equal: mispredicted, and nothing has
+  // happened.
   const std::uint8_t* returned = nullptr;
   /// Which lines of instructions a routine answers for.
   enum Lines : std::uint8_t {
@@ -61,11 +64,11 @@ class PathRoutines {
     kNewestLine,  // that are the newest of their sets: nothing happens to these
     kHotLine,     // that are that, or hot
   };
-  // The line kRsi of instructions; by whether the path before may have fetched it (if not, it is counted), and by Lines. Not equal: it is none
-  // of those.
+  // The line kRsi of instructions; by whether the path before may have fetched it (if not, it is counted), and by
+  // Lines. Not equal: it is none of those.
   std::array<std::array<const std::uint8_t*, 3>, 2> fetch{};
-  // Where the tournament predicts, a conditional branch that it predicted wrong, by whether it is taken; then kRsi: where it is, kRdx: its
-  // footprint. Not equal: somebody wants to know, and nothing has happened.
+  // Where the tournament predicts, a conditional branch that it predicted wrong, by whether it is taken; then kRsi:
+  // where it is, kRdx: its footprint. Not equal: somebody wants to know, and nothing has happened.
   std::array<const std::uint8_t*, 2> wrong{};
   const std::uint8_t* room = nullptr;  // there, waits for room in the reorder buffer
 
@@ -78,7 +81,8 @@ class PathRoutines {
   static void write_stamp(Assembler& code);
   /// From within a routine. Its arguments are in their places.
   static void write_call_out(Assembler& code, Memory function);
-  /// The same of a function that says whether it did it; behind it the flags say: not equal, it did not. Ends the routine.
+  /// The same of a function that says whether it did it; behind it the flags say: not equal, it did not. Ends the
+  /// routine.
   static void write_try(Assembler& code, Memory function);
 
  private:

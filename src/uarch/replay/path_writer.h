@@ -1,4 +1,5 @@
-// Writes the code of one path (path_code.h): what is the same at both depths. A depth's own writer says what a block's code is.
+// Writes the code of one path (path_code.h): what is the same at both depths. A depth's own writer says what a block's
+// code is.
 #pragma once
 
 #include <array>
@@ -23,8 +24,8 @@ struct PathPlaces {
   const PathRoutines& routines;
   const std::uint8_t* exit;  // where runs end
   const std::uint8_t* ask;   // kRax: a Question. Behind it the flags say whether the block is over: not equal
-  // The same with a Question in kRcx: of an access at kRsi that is not hot, by whether it is a store, kRdx: its PlainLook, and the Question
-  // has its bytes; and of a line kRsi that is not, kRdx: as PlayState::lines has it.
+  // The same with a Question in kRcx: of an access at kRsi that is not hot, by whether it is a store, kRdx: its
+  // PlainLook, and the Question has its bytes; and of a line kRsi that is not, kRdx: as PlayState::lines has it.
   std::array<const std::uint8_t*, 2> ask_look;
   const std::uint8_t* ask_prefetch;  // likewise, and the Question has its AccessKind
   const std::uint8_t* ask_line;
@@ -75,8 +76,8 @@ class PathWriter {
   static bool same_line(const SimpleBlock& block, const SimpleBlock* before) {
     return before != nullptr && fetches_of(block, before) != block.lines;
   }
-  /// Fetches a line unless it is fetched already: that of the block before is known here, that of the path before is not. Behind it the
-  /// flags say: not equal, it is none of `lines`. Returns whether there was anything to write.
+  /// Fetches a line unless it is fetched already: that of the block before is known here, that of the path before is
+  /// not. Behind it the flags say: not equal, it is none of `lines`. Returns whether there was anything to write.
   /// number  of it in the block
   bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, PathRoutines::Lines lines);
   /// What jumps over the line that was written last goes on here.

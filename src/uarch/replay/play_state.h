@@ -27,8 +27,8 @@ struct PlayState {
   const std::uint64_t* values = nullptr;
   std::uint64_t fs = 0, gs = 0;
   std::uint64_t linear = 0;  // of the access that is asked about
-  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainLook; what: its Question,
-  /// with the bytes. Returns whether the whole block is over.
+  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainLook; what:
+  /// its Question, with the bytes. Returns whether the whole block is over.
   std::array<std::uint64_t (*)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what), 2>
       looks{};
   /// A software prefetch; what: its Question, with the AccessKind. Returns whether the whole block is over.
@@ -74,7 +74,8 @@ struct PlayState {
   std::uint64_t (*pass_store)(PlayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
   BlockTiming::Latency ready =
       0;  // when its data is, behind CoreClock::Inline::base, if nothing has happened in its block
-  /// BranchUnit::predict_path() and follow(). what: the footprint, and bit 16: taken. Returns whether it is mispredicted.
+  /// BranchUnit::predict_path() and follow(). what: the footprint, and bit 16: taken. Returns whether it is
+  /// mispredicted.
   bool (*predicts)(BranchUnit& branches, std::uint32_t hash, std::uint32_t what) = nullptr;
   void (*follow)(BranchUnit& branches, std::uint32_t footprint) = nullptr;
   BranchUnit* branches = nullptr;
@@ -135,8 +136,8 @@ struct Question {
   }
 };
 
-/// What pass() of a block adds to the fetches, behind the block before it on its path; without one, the first line is left out, as
-/// the path before may have fetched it.
+/// What pass() of a block adds to the fetches, behind the block before it on its path; without one, the first line is
+/// left out, as the path before may have fetched it.
 constexpr std::uint64_t fetches_of(const SimpleBlock& block, const SimpleBlock* before) {
   const bool same = before == nullptr || before->first_line + before->lines - 1 == block.first_line;
   return block.lines - (same ? 1U : 0U);

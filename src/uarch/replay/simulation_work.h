@@ -1,5 +1,5 @@
-// In which way the runs of a program were simulated. All ways count the same, so nothing that is reported depends on it; tests and
-// benchmarks ask, because a fast way that is never taken looks like one that is.
+// In which way the runs of a program were simulated. All ways count the same, so nothing that is reported depends on
+// it; tests and benchmarks ask, because a fast way that is never taken looks like one that is.
 #pragma once
 
 #include <cstdint>

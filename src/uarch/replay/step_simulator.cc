@@ -12,16 +12,17 @@ using arch::AccessKind;
 using arch::BranchKind;
 using arch::CoreSignal;
 
-/// By how a REP string instruction accesses memory: cycles that an element takes at least, and bytes that one can move in a cycle.
-/// chosen: 32 bytes a cycle for MOVS and STOS, which microcode does in large pieces; 2 cycles an element of LODS and SCAS, 3 of
-/// CMPS, which it does one by one. source for the order of magnitude: Optimization manual, "REP string enhancement".
+/// By how a REP string instruction accesses memory: cycles that an element takes at least, and bytes that one can move
+/// in a cycle. chosen: 32 bytes a cycle for MOVS and STOS, which microcode does in large pieces; 2 cycles an element of
+/// LODS and SCAS, 3 of CMPS, which it does one by one. source for the order of magnitude: Optimization manual, "REP
+/// string enhancement".
 constexpr std::uint32_t kPieceBytes = 32;
 constexpr std::uint32_t kLoadElementCycles = 2, kCompareElementCycles = 3;
 /// Lines that a string instruction has under way at most. chosen: as many as the smallest L1D has fill buffers.
 constexpr std::size_t kLinesAhead = 10;
 
-/// One access of a REP string instruction, element after element. Elements that lie wholly in the line that was touched last
-/// hit L1D whatever came between, so they are counted and not looked up.
+/// One access of a REP string instruction, element after element. Elements that lie wholly in the line that was touched
+/// last hit L1D whatever came between, so they are counted and not looked up.
 class Elements {
  public:
   Elements(std::uint64_t first, std::uint64_t count, std::uint32_t bytes)
@@ -68,7 +69,8 @@ class OneRetirement {
   std::array<std::uint64_t, kRetired.size()> before_;
 };
 
-/// Of the loads or the stores of such an instruction: where the slowest was, and whether any was split or needed a walk.
+/// Of the loads or the stores of such an instruction: where the slowest was, and whether any was split or needed a
+/// walk.
 struct Together {
   Outcome slowest;
   bool any = false, split = false, walked = false;
@@ -159,8 +161,9 @@ SlotCause StepSimulator<Clock>::level_of(const Outcome& outcome) const {
   return outcome.latency <= model_.memory.llc.load_to_use_cycles ? SlotCause::L3 : SlotCause::Dram;
 }
 
-/// A load that the load-latency facility does not pass over. Which loads it tags depends on chance alone, not on how long they take: hardware
-/// follows one at a time, but one that followed the next load behind a slow one would for ever meet the same load of a loop.
+/// A load that the load-latency facility does not pass over. Which loads it tags depends on chance alone, not on how
+/// long they take: hardware follows one at a time, but one that followed the next load behind a slow one would for ever
+/// meet the same load of a loop.
 template <typename Clock>
 void StepSimulator<Clock>::tag(std::uint32_t latency) {
   // chosen; always as many, and a loop could hide one of its loads for ever.
@@ -196,7 +199,8 @@ const std::uint64_t* StepSimulator<Clock>::other(const Step& step, const std::ui
   return words + 1;
 }
 
-/// Another access of the load or store that retires with the one before: CMPS where instructions are counted, XSAVE and its kin everywhere.
+/// Another access of the load or store that retires with the one before: CMPS where instructions are counted, XSAVE and
+/// its kin everywhere.
 template <typename Clock>
 const std::uint64_t* StepSimulator<Clock>::continued(const Step& step, const std::uint64_t* words) {
   const unsigned core = core_.number;
@@ -224,8 +228,8 @@ void StepSimulator<Clock>::prefetch(AccessKind kind, const Access& access) {
   memory_.software_prefetch(core_.number, access, hint);
 }
 
-/// Elements of a gather or a scatter. One load retires, whatever it gathers, and its slowest element is where it was; the
-/// stores of a scatter likewise.
+/// Elements of a gather or a scatter. One load retires, whatever it gathers, and its slowest element is where it was;
+/// the stores of a scatter likewise.
 template <typename Clock>
 const std::uint64_t* StepSimulator<Clock>::gather(const Step& step, const std::uint64_t* words) {
   const unsigned core = core_.number;
@@ -250,8 +254,8 @@ const std::uint64_t* StepSimulator<Clock>::gather(const Step& step, const std::u
   return words;
 }
 
-/// A REP string instruction: its lines one after the other. Where processors count instructions it is one load, from where its slowest
-/// element was, and one store. Memory may lag behind by kLinesAhead of them; all of its time
+/// A REP string instruction: its lines one after the other. Where processors count instructions it is one load, from
+/// where its slowest element was, and one store. Memory may lag behind by kLinesAhead of them; all of its time
 /// passes before the next instruction.
 template <typename Clock>
 const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::uint64_t* words) {

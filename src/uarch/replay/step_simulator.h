@@ -1,5 +1,6 @@
-// Simulates the steps of a plan one after the other: asks the memory system and the branch unit in program order, and tells the clock
-// what they said. Every other way to simulate a block comes back to these steps for what it does not do itself.
+// Simulates the steps of a plan one after the other: asks the memory system and the branch unit in program order, and
+// tells the clock what they said. Every other way to simulate a block comes back to these steps for what it does not do
+// itself.
 //
 // `Clock`: CoreClock, or BoundClock where nobody asks for time.
 #pragma once
@@ -59,8 +60,8 @@ class StepSimulator {
       : model_(model), book_(book), memory_(memory), core_(core), random_(seed) {}
   ~StepSimulator() = default;
 
-  /// One step, and its partner if it has one. kLast: whether somebody may ask for what became of this run's last load, store and branch
-  /// returns the words behind its own
+  /// One step, and its partner if it has one. kLast: whether somebody may ask for what became of this run's last load,
+  /// store and branch returns the words behind its own
   template <bool kLast>
   const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
   void play_fetch(const Step& step);
@@ -100,8 +101,8 @@ class StepSimulator {
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
-  /// Whether the load-latency facility does not pass over the load that comes next. Code plays those that it does without asking, as long as
-  /// there are enough (PlayState::untagged).
+  /// Whether the load-latency facility does not pass over the load that comes next. Code plays those that it does
+  /// without asking, as long as there are enough (PlayState::untagged).
   bool may_be_tagged() {
     if (!tags_ || passed_over_ == 0) return tags_;
     --passed_over_;

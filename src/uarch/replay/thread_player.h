@@ -1,5 +1,5 @@
-// Plays what a thread did on a core of the machine: follows the plans of the code book, by code, by block or by step, in the order in
-// which the runner or the weaver says.
+// Plays what a thread did on a core of the machine: follows the plans of the code book, by code, by block or by step,
+// in the order in which the runner or the weaver says.
 //
 // `Clock`: CoreClock, or BoundClock where nobody asks for time.
 #pragma once
@@ -88,8 +88,8 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   }
   /// Slots that a run of the path has.
   std::size_t slots_of(std::uint32_t path) const { return book_.addresses(path).slots; }
-  /// Plays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or to the end of
-  /// a block in cycle `until` or later.
+  /// Plays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or to
+  /// the end of a block in cycle `until` or later.
   /// returns whether it is over
   bool play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place, std::uint64_t limit,
                   std::uint64_t until);

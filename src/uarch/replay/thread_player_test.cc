@@ -1,5 +1,5 @@
-// One player on a core of its own, told of paths that are a few instructions long: in which way it simulates their runs, how blocks go on
-// from one path to the next, and what it tells of single instructions.
+// One player on a core of its own, told of paths that are a few instructions long: in which way it simulates their
+// runs, how blocks go on from one path to the next, and what it tells of single instructions.
 #include "uarch/replay/thread_player.h"
 
 #include <gtest/gtest.h>
@@ -97,8 +97,8 @@ using Clocks = testing::Types<BoundClock, CoreClock>;
 TYPED_TEST_SUITE(ThreadPlayerTest, Clocks, ClockNames);
 using FullThreadPlayerTest = ThreadPlayerTest<CoreClock>;
 
-// Step by step are played: the first run of a path, of which nothing is known before, and the last of each batch, because somebody may ask
-// what became of its instruction.
+// Step by step are played: the first run of a path, of which nothing is known before, and the last of each batch,
+// because somebody may ask what became of its instruction.
 
 TYPED_TEST(ThreadPlayerTest, RunsCodeAfterTwelveRunsByHand) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
@@ -140,7 +140,8 @@ TYPED_TEST(ThreadPlayerTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
   EXPECT_GE(this->work().callouts, before + 50);
 }
 
-/// MemorySystem::early_load(): two lines that take turns at one place in the table of hot lines, one of them at a time in it.
+/// MemorySystem::early_load(): two lines that take turns at one place in the table of hot lines, one of them at a time
+/// in it.
 TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
   if (const std::string missing = missing_for_code(kDepth); !missing.empty()) GTEST_SKIP() << missing;
   make(kRoom);

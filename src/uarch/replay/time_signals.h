@@ -1,5 +1,5 @@
-// The signals of time, out of what a thread's account says: whole cycles and slots of units, and the sums that events of
-// stalled cycles are. All are functions of the account alone, and grow with it.
+// The signals of time, out of what a thread's account says: whole cycles and slots of units, and the sums that events
+// of stalled cycles are. All are functions of the account alone, and grow with it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace zs::uarch {
 
-/// Cycles in which at least one load was under way, as loads come in program order: one that is dispatched before an older one
-/// adds what lies behind that one's end.
+/// Cycles in which at least one load was under way, as loads come in program order: one that is dispatched before an
+/// older one adds what lies behind that one's end.
 struct PendingLoads {
-  // Of loads that missed L1D, L2, LLC. What missed a level missed those before it, so they do not grow from left to right.
+  // Of loads that missed L1D, L2, LLC. What missed a level missed those before it, so they do not grow from left to
+  // right.
   std::uint64_t cycles[3] = {};
   std::uint64_t until[3] = {};
 
@@ -37,7 +38,8 @@ struct TimeCounts {
 /// width  issue slots of a cycle
 void set_time_signals(arch::CoreSignals& signals, const SlotAccount& account, const TimeCounts& counts, unsigned width);
 
-/// See arch::CoreFeed::most_per_instruction: of instructions with up to four accesses of 64 bytes. Others are told alone.
+/// See arch::CoreFeed::most_per_instruction: of instructions with up to four accesses of 64 bytes. Others are told
+/// alone.
 /// width  issue slots of a cycle
 std::uint32_t most_per_instruction(arch::CoreSignal signal, unsigned width);
 

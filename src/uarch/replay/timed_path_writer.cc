@@ -128,7 +128,8 @@ void TimedPathWriter::write_passing(const BlockTiming& timing) {
   add(ZS_CLOCK(slots), timing.slots());
 }
 
-/// Time passes by what delivers the block. As CoreClock::bound() does it: which block came before is known but for the path's first.
+/// Time passes by what delivers the block. As CoreClock::bound() does it: which block came before is known but for the
+/// path's first.
 void TimedPathWriter::write_bound(const BlockTiming& timing) {
   if (which_ != 0 && plan_.segments[which_ - 1].timing->id() == timing.id()) {
     write_time(timing, timing.looped());

@@ -1,5 +1,6 @@
-// The code of paths at depth `full`: what ThreadPlayer::play_timed() and CoreClock do for any path, written out for one in which all
-// accesses hit and no store is met. Each block's map is a few vector instructions then, without a look at which registers it reads.
+// The code of paths at depth `full`: what ThreadPlayer::play_timed() and CoreClock do for any path, written out for one
+// in which all accesses hit and no store is met. Each block's map is a few vector instructions then, without a look at
+// which registers it reads.
 #pragma once
 
 #include "uarch/replay/path_writer.h"

@@ -1,5 +1,5 @@
-// What the code of timed paths calls beside PathRoutines (timed_path_writer.h): loads and stores with the store buffer, the branch
-// unit, and what of CoreClock is the same for all blocks. Registers are lost and kept as there.
+// What the code of timed paths calls beside PathRoutines (timed_path_writer.h): loads and stores with the store buffer,
+// the branch unit, and what of CoreClock is the same for all blocks. Registers are lost and kept as there.
 #pragma once
 
 #include <array>
@@ -29,7 +29,8 @@ class TimedRoutines {
   const std::uint8_t* begin = nullptr;  // a block
   /// A load of at most 8, 16, 32 or 64 bytes, from kRax to kRdx. Not equal: it does not hit, or meets a store.
   std::array<const std::uint8_t*, 4> load{};
-  /// A store, likewise; kArgument: as PlayState::pass_store has it. Not equal: it does not hit; or it did, and waited for an entry.
+  /// A store, likewise; kArgument: as PlayState::pass_store has it. Not equal: it does not hit; or it did, and waited
+  /// for an entry.
   const std::uint8_t* store = nullptr;
   /// A conditional branch. kRsi: its hash; kRdx: as PlayState::predicts has it. Not equal: mispredicted.
   const std::uint8_t* conditional = nullptr;

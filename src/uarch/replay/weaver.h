@@ -1,10 +1,10 @@
-// Plays the cores of a machine side by side. The runner tells one thread's turn after the other; here each core has what it was
-// told in a queue, and the core with the lowest clock plays next: up to a quantum ahead of the others, because what cores do
-// to lines of their own does not depend on the order, and not past an access to a line that cores fight over unless its clock is the
-// lowest. Ties go to the lower number, so the order is a function of what was told.
+// Plays the cores of a machine side by side. The runner tells one thread's turn after the other; here each core has
+// what it was told in a queue, and the core with the lowest clock plays next: up to a quantum ahead of the others,
+// because what cores do to lines of their own does not depend on the order, and not past an access to a line that cores
+// fight over unless its clock is the lowest. Ties go to the lower number, so the order is a function of what was told.
 //
-// Whoever tells them decides how far they are told; it had better tell that thread next whose core has nothing left to play, because what
-// one core has told beyond what the others have is played without them.
+// Whoever tells them decides how far they are told; it had better tell that thread next whose core has nothing left to
+// play, because what one core has told beyond what the others have is played without them.
 #pragma once
 
 #include <algorithm>

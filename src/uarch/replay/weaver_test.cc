@@ -1,4 +1,5 @@
-// Several threads on several cores, told one turn after the other: what comes out is what cores side by side would have done.
+// Several threads on several cores, told one turn after the other: what comes out is what cores side by side would have
+// done.
 #include "uarch/replay/weaver.h"
 
 #include <gtest/gtest.h>

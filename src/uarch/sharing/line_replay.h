@@ -1,6 +1,6 @@
-// Plays what threads did to a line once more, with its bytes laid out in another way: how often would it still change hands? Each thread
-// has a core of its own in a memory system like the one that was recorded, comes back to the line after as much work as it had then, and
-// waits as long as it now has to.
+// Plays what threads did to a line once more, with its bytes laid out in another way: how often would it still change
+// hands? Each thread has a core of its own in a memory system like the one that was recorded, comes back to the line
+// after as much work as it had then, and waits as long as it now has to.
 //
 // Not played: that a thread waits for what another one writes. One that spins on a lock spins as often as it did.
 #pragma once
@@ -21,12 +21,12 @@ struct SharingCounts {
   bool operator==(const SharingCounts&) const = default;
 };
 
-/// The counts if the stints of the log came to lines of that layout; of all the new lines together. An access of bytes that lie apart goes
-/// where its first byte lies.
+/// The counts if the stints of the log came to lines of that layout; of all the new lines together. An access of bytes
+/// that lie apart goes where its first byte lies.
 SharingCounts replay(const LineLog& log, const LineLayout& layout, const MemoryParameters& parameters);
 
-/// The counts of the log, if its bytes were laid out so: what was counted, times what the replay says of the new layout in terms of what it
-/// says of the old one. All 0 where the replay has none.
+/// The counts of the log, if its bytes were laid out so: what was counted, times what the replay says of the new layout
+/// in terms of what it says of the old one. All 0 where the replay has none.
 SharingCounts predicted(const LineLog& log, const LineLayout& layout, const MemoryParameters& parameters);
 
 }  // namespace zs::uarch

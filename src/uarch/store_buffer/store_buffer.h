@@ -1,8 +1,9 @@
-// Stores that have executed and not yet reached L1D. They commit in order, one a cycle, one of two lines in two, each when it has retired and
-// its line is owned; until then loads look at them.
-//   forwarded   the youngest older store with the load's bits 11..0 covers the load, which has that store's data when that is ready
-//   blocked     it overlaps the load and does not cover it: the load waits until it could have committed; and stores behind that load
-//               commit behind it, so that blocked loads wait for each other
+// Stores that have executed and not yet reached L1D. They commit in order, one a cycle, one of two lines in two, each
+// when it has retired and its line is owned; until then loads look at them.
+//   forwarded   the youngest older store with the load's bits 11..0 covers the load, which has that store's data when
+//               that is ready
+//   blocked     it overlaps the load and does not cover it: the load waits until it could have committed; and stores
+//               behind that load commit behind it, so that blocked loads wait for each other
 //   alias       it only has the same bits 11..0: the load is tried again
 // Not modelled: forwarding of parts.
 #pragma once
@@ -89,8 +90,9 @@ class StoreBuffer {
 
   const Inline& inline_part() const { return own_; }
 
-  /// A locked instruction waits from `now` on until nothing is in it. Returns until when. Its stores do not wait for `retire_cycles` then:
-  /// they are dispatched here behind the locked instruction before, but on hardware long before that is over.
+  /// A locked instruction waits from `now` on until nothing is in it. Returns until when. Its stores do not wait for
+  /// `retire_cycles` then: they are dispatched here behind the locked instruction before, but on hardware long before
+  /// that is over.
   std::uint64_t drain(std::uint64_t now) {
     const std::uint64_t empty = std::max(now, drained_);
     last_commit_ = std::min(last_commit_, empty);
@@ -142,7 +144,8 @@ class StoreBuffer {
 
  private:
   static constexpr std::uint64_t kLine = 64;
-  /// It is written line by line. source: Intel's top-down formulas give each split store one cycle of its own (Split_Stores).
+  /// It is written line by line. source: Intel's top-down formulas give each split store one cycle of its own
+  /// (Split_Stores).
   static constexpr bool crosses_line(const BufferedStore& store) {
     return (store.linear & (kLine - 1)) + store.bytes > kLine;
   }

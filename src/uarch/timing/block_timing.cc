@@ -19,7 +19,8 @@ constexpr double cycles(std::uint32_t units) { return static_cast<double>(units)
 
 std::uint32_t round_up(std::uint32_t value, std::uint32_t step) { return (value + step - 1) / step; }
 
-// ---- what an instruction costs here -----------------------------------------------------------------------------------
+// ---- what an instruction costs here
+// -----------------------------------------------------------------------------------
 
 /// Conditions (low opcode nibbles) with which each kind of head fuses, one bit each.
 /// source: Optimization manual, "Macro-Fusion", table of Sandy Bridge and later.
@@ -61,7 +62,8 @@ InstructionCost cost_of(const TimingParameters& core, const MemoryLimits& memory
     cost.latency = 0;
     cost.slots = 1;
   }
-  // What a locked read-modify-write takes from its load to its store is in what memory says of it: MemoryParameters::lock_cycles.
+  // What a locked read-modify-write takes from its load to its store is in what memory says of it:
+  // MemoryParameters::lock_cycles.
   if (shape.serialising && shape.loads != 0 && shape.stores != 0) cost.latency = 0;
   if (core.splits_indexed_operands && shape.indexed && shape.three_operands && shape.loads != 0 &&
       row.uops > row.slots) {

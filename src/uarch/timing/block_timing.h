@@ -1,14 +1,14 @@
-// What is known of a block's time before it runs: how many slots it takes, how fast it can be fetched, issued and executed
-// at best, and how late each of its results is when its operands are. Computed once, at translation.
+// What is known of a block's time before it runs: how many slots it takes, how fast it can be fetched, issued and
+// executed at best, and how late each of its results is when its operands are. Computed once, at translation.
 //
 // The bounds are analytical and hold for any schedule: of dispatch, by predecoder, decoders, uop cache, loop buffer and
-// issue; of execution, by the divider and the ports (over every union of port sets: its uops by its ports). The two meet in the
-// clock, because the scheduler lets dispatch run ahead of the ports. Latency is in neither; it is the map, a
-// matrix in max-plus algebra from the registers that come in (and the start, and each load) to what comes out, and
+// issue; of execution, by the divider and the ports (over every union of port sets: its uops by its ports). The two
+// meet in the clock, because the scheduler lets dispatch run ahead of the ports. Latency is in neither; it is the map,
+// a matrix in max-plus algebra from the registers that come in (and the start, and each load) to what comes out, and
 // core_clock.h multiplies the blocks' matrices as they run.
 //
-// Left out: how the scheduler assigns ports and so the bubbles of an unlucky order; the slots that a taken branch leaves
-// empty in the uop cache beyond rounding; bypass delays between domains.
+// Left out: how the scheduler assigns ports and so the bubbles of an unlucky order; the slots that a taken branch
+// leaves empty in the uop cache beyond rounding; bypass delays between domains.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace zs::uarch {
 
-/// Time is counted in units. 120 are divisible by every issue width, so slots are whole; times 8, because the lowest bits of
-/// a late time name its cause.
+/// Time is counted in units. 120 are divisible by every issue width, so slots are whole; times 8, because the lowest
+/// bits of a late time name its cause.
 inline constexpr std::uint32_t kUnitsPerCycle = 960;
 inline constexpr std::uint32_t kCauseBits = 7;  // mask
 
@@ -89,9 +89,10 @@ class BlockTiming {
   /// How far execution may lie behind dispatch until uops of this block fill the scheduler.
   std::uint32_t scheduler_units() const { return scheduler_units_; }
 
-  // The map. Lanes are what comes out: lane 0 is the completion of the whole block, then come the registers written, and from
-  // result_lanes() on the addresses of loads, the branches, and what instructions store. Rows are what it comes from: row 0 the start of the block, row
-  // 1 + i the register live_in()[i]. Results and events lie apart, because a block without an event reads results only.
+  // The map. Lanes are what comes out: lane 0 is the completion of the whole block, then come the registers written,
+  // and from result_lanes() on the addresses of loads, the branches, and what instructions store. Rows are what it
+  // comes from: row 0 the start of the block, row 1 + i the register live_in()[i]. Results and events lie apart,
+  // because a block without an event reads results only.
   // Latencies are units; kNever: no path.
   using Latency = std::int32_t;
   static constexpr Latency kNever = -(1 << 30);
@@ -105,7 +106,8 @@ class BlockTiming {
   std::size_t lanes() const { return lanes_; }                // likewise
   std::size_t load_lane(std::size_t load) const { return result_lanes_ + load; }
   std::size_t branch_lane(std::size_t branch) const { return result_lanes_ + loads_ + branch; }
-  /// Of the instruction of that number among those that store: when a load can have its data and address, but for forwarding itself.
+  /// Of the instruction of that number among those that store: when a load can have its data and address, but for
+  /// forwarding itself.
   std::size_t store_lane(std::size_t store) const { return result_lanes_ + loads_ + branches_ + store; }
   const Latency* results_of(std::size_t row) const { return &cells_[row * result_lanes_]; }
   const Latency* events_of(std::size_t row) const { return &cells_[events_at_ + row * (lanes_ - result_lanes_)]; }
@@ -144,8 +146,8 @@ class BlockTiming {
   std::uint8_t live_ins_ = 0, writtens_ = 0;
   bool serialises_ = false;
   std::uint8_t instructions_ = 0, loads_ = 0, branches_ = 0, stores_ = 0;
-  // In one piece of memory: the results' rows, from here on the names of registers, the events' rows, the loads', the offsets, and
-  // behind these in bytes the instructions of loads, branches and lanes.
+  // In one piece of memory: the results' rows, from here on the names of registers, the events' rows, the loads', the
+  // offsets, and behind these in bytes the instructions of loads, branches and lanes.
   std::uint32_t names_at_ = 0, events_at_ = 0, from_loads_at_ = 0, offsets_at_ = 0;
   std::unique_ptr<Latency[]> cells_;
 
@@ -164,8 +166,8 @@ struct InstructionCost {
   bool unknown = false;
 };
 
-/// Cycles from the operands, or the loaded value, to the data that an instruction stores. What a store takes by itself is a part of
-/// MemoryParameters::forward_cycles.
+/// Cycles from the operands, or the loaded value, to the data that an instruction stores. What a store takes by itself
+/// is a part of MemoryParameters::forward_cycles.
 constexpr std::uint32_t data_cycles(const InstructionCost& cost) { return cost.load != 0 ? cost.latency : 0; }
 
 /// The costs of `block`, one each.

@@ -65,7 +65,8 @@ TEST_P(EveryBlockTiming, AnswersAClockWithoutRegistersAlikeAtEitherDetail) {
   }
 }
 
-// ---- bounds -----------------------------------------------------------------------------------------------------------------
+// ---- bounds
+// -----------------------------------------------------------------------------------------------------------------
 
 TEST_P(EveryBlockTiming, BoundsPortsAsASearchOverAllSetsOfPortsDoes) {
   for (const Block& block : libc_blocks(600)) {

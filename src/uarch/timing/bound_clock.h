@@ -1,6 +1,7 @@
-// A clock without registers, for the depth `fast`, where time is asked for only so that the caches know what is still on its way:
-// every load is dispatched with its instruction, and a miss holds nothing up until the reorder buffer is full; nor do stores
-// that miss, until there are as many as the store buffer has entries. It answers to the same calls as CoreClock. Its time is no estimate of a program's: nothing reports it.
+// A clock without registers, for the depth `fast`, where time is asked for only so that the caches know what is still
+// on its way: every load is dispatched with its instruction, and a miss holds nothing up until the reorder buffer is
+// full; nor do stores that miss, until there are as many as the store buffer has entries. It answers to the same calls
+// as CoreClock. Its time is no estimate of a program's: nothing reports it.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +37,14 @@ class BoundClock {
     if (slots_ + 1 >= full_at_) [[unlikely]]
       leave();
   }
-  /// A whole block to which nothing happens but what happens at its branch, behind wait_for_room(). units, slots: as its timing
-  /// has them
+  /// A whole block to which nothing happens but what happens at its branch, behind wait_for_room(). units, slots: as
+  /// its timing has them
   void pass(std::uint32_t units, std::uint32_t slots) {
     now_ += units;
     slots_ += slots;
   }
-  /// For code that does inline what those two do: where the clock is, and with how many slots there is no room; and where it has
-  /// got to.
+  /// For code that does inline what those two do: where the clock is, and with how many slots there is no room; and
+  /// where it has got to.
   std::uint64_t now() const { return now_; }
   std::uint64_t slots() const { return slots_; }
   std::uint64_t room_until() const { return full_at_ - 1; }
@@ -120,8 +121,8 @@ class BoundClock {
   void switch_to(SlotAccount&) {}
 
  private:
-  /// Whether a load of the block that starts now may hold up a later block. One that needs its place in the reorder buffer
-  /// starts no earlier than it takes to fill that.
+  /// Whether a load of the block that starts now may hold up a later block. One that needs its place in the reorder
+  /// buffer starts no earlier than it takes to fill that.
   bool is_late(std::uint64_t complete) const { return complete > now_ + reorder_units_; }
 
   [[gnu::noinline]] void leave() {
@@ -154,7 +155,8 @@ class BoundClock {
   std::uint64_t reorder_units_;  // that many slots take at least
   std::uint32_t store_buffer_, mispredict_units_, resteer_units_, hidden_units_;
   const BlockTiming* block_ = nullptr;
-  // `now_` and `slots_` are not side by side, or move_to() would read the two as one vector, which must wait for two stores.
+  // `now_` and `slots_` are not side by side, or move_to() would read the two as one vector, which must wait for two
+  // stores.
   std::uint64_t now_ = 0, shift_ = 0, slots_ = 0, complete_ = 0;
   std::array<Miss, kRing> misses_{};
   std::size_t oldest_ = 0, newest_ = 0;

@@ -19,8 +19,8 @@ CoreClock::CoreClock(const TimingParameters& core) : core_(core), units_of_slot_
   own_.filled = core.uop_cache_slots;
 }
 
-/// The first uop of the next block needs the place of the one that is a reorder buffer's size older. Each block on the way there holds
-/// it up for its own cause.
+/// The first uop of the next block needs the place of the one that is a reorder buffer's size older. Each block on the
+/// way there holds it up for its own cause.
 void CoreClock::leave() {
   while (own_.oldest != own_.newest &&
          own_.in_flight[own_.oldest % kRing].first_slot + core_.reorder_buffer <= own_.slots + 1) {
@@ -132,7 +132,8 @@ void CoreClock::mispredict(std::size_t branch) {
   const std::uint64_t resolved = own_.base + static_cast<std::uint64_t>(lane_[own_.block->branch_lane(branch)]);
   const std::uint64_t next = next_dispatch(instruction);
   if (time_of(resolved) > next) {
-    // The wrong path is dispatched until the reorder buffer is full; then the slots are lost to what the branch waits for.
+    // The wrong path is dispatched until the reorder buffer is full; then the slots are lost to what the branch waits
+    // for.
     const auto wait = static_cast<std::uint32_t>(time_of(resolved) - next);
     const std::uint32_t wrong_path = std::min(wait, core_.reorder_buffer * units_of_slot_);
     delay_from(instruction + 1, wrong_path, SlotCause::Mispredict);

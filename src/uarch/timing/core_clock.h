@@ -1,23 +1,25 @@
-// The clock of one modelled core. Blocks run through it in program order, each with the events that the caches, the TLBs and
-// the branch unit saw in it; the clock says when each load was dispatched, how long everything took, and what every issue
-// slot of that time was lost to.
+// The clock of one modelled core. Blocks run through it in program order, each with the events that the caches, the
+// TLBs and the branch unit saw in it; the clock says when each load was dispatched, how long everything took, and what
+// every issue slot of that time was lost to.
 //
-// An interval model: the front end delivers a block in its bound, registers become ready by the block's map (max-plus), and
-// what is late holds nothing up until the reorder buffer is full, the store buffer is, or a mispredicted branch waits for it.
+// An interval model: the front end delivers a block in its bound, registers become ready by the block's map (max-plus),
+// and what is late holds nothing up until the reorder buffer is full, the store buffer is, or a mispredicted branch
+// waits for it.
 //
 //   clock.begin(block);
 //   at = clock.load_dispatch(k);  clock.load_done(k, latency, level);     only for loads that are not plain L1D hits,
 //   clock.mispredict(j); ...                                             and all events in program order
 //   clock.end();
 //
-// A block need not be known to its end when it begins: begin() with what is known of it, continue_with() each time that more is.
+// A block need not be known to its end when it begins: begin() with what is known of it, continue_with() each time that
+// more is.
 // Nothing that happens before an instruction depends on what follows it, so the result is that of the whole block.
 //
-// Time is in units (block_timing.h). A late time names in its lowest bits what made it late, and because times are joined by
-// maximum and grow by multiples of the mask, the cause comes along without a look.
+// Time is in units (block_timing.h). A late time names in its lowest bits what made it late, and because times are
+// joined by maximum and grow by multiples of the mask, the cause comes along without a look.
 // Ports lag behind dispatch by as much as the scheduler holds; all blocks are taken to lag on the same port.
-// Left out: uops that fill the scheduler while they wait for operands; the load buffer. Fill buffers and the store buffer are
-// the memory system's: a load's latency has the wait for one in it, and a store tells how long it waited.
+// Left out: uops that fill the scheduler while they wait for operands; the load buffer. Fill buffers and the store
+// buffer are the memory system's: a load's latency has the wait for one in it, and a store tells how long it waited.
 #pragma once
 
 #include <algorithm>
@@ -94,13 +96,14 @@ class CoreClock {
     std::uint64_t retired = 0;  // when all of them are
     std::uint64_t full_at = 0;  // a slot of a lower number has room beside the oldest in flight; it may have at others
 
-    // When the ports have done all they were given, and how far behind dispatch they may be: as the last block says that gave
-    // them more than its dispatch took.
+    // When the ports have done all they were given, and how far behind dispatch they may be: as the last block says
+    // that gave them more than its dispatch took.
     std::uint64_t executed = 0;
     std::uint64_t executed_behind = 0;
     SlotCause executed_cause = SlotCause::Ports;
 
-    // The uop cache as a queue of slots: a block is in it until as many slots as it has room for were filled after the block.
+    // The uop cache as a queue of slots: a block is in it until as many slots as it has room for were filled after the
+    // block.
     std::uint32_t last_block = UINT32_MAX;
     std::uint64_t filled = 0;            // plus the slots that it has, so that 0 is long ago
     std::uint64_t* filled_at = nullptr;  // by block id; 0: never
@@ -185,7 +188,8 @@ class CoreClock {
   std::uint64_t cycle_of(BlockTiming::Latency at) const {
     return (own_.base + static_cast<std::uint64_t>(at)) / kUnitsPerCycle;
   }
-  /// Cycle in which the data of a store of the block is known; of the instruction of that number among those that store.
+  /// Cycle in which the data of a store of the block is known; of the instruction of that number among those that
+  /// store.
   std::uint64_t store_ready(std::size_t store) const {
     return cycle_of((joined_ & kEvents) != 0 ? lane_[own_.block->store_lane(store)] : store_ready(*own_.block, store));
   }
@@ -263,7 +267,8 @@ class CoreClock {
   std::uint64_t drained_cycles() const;
   /// Sums to units() if nobody else's time was counted.
   const SlotAccount& account() const { return *own_.account; }
-  /// Unit in which a register's last value is ready, its cause in the lowest bits; older than units() once it is no longer late.
+  /// Unit in which a register's last value is ready, its cause in the lowest bits; older than units() once it is no
+  /// longer late.
   std::uint64_t ready(unsigned number) const;
 
  private:
@@ -295,8 +300,8 @@ class CoreClock {
     return *bound_;
   }
 
-  /// `count` lanes from the block's rows, which lie one behind the other. A register that is ready when the block starts adds
-  /// nothing to row 0, which waits for dispatch and has every path of the register's row.
+  /// `count` lanes from the block's rows, which lie one behind the other. A register that is ready when the block
+  /// starts adds nothing to row 0, which waits for dispatch and has every path of the register's row.
   void join_rows(Latency* lane, const Latency* rows, std::size_t count) {
     const auto start = static_cast<Latency>(own_.now - own_.base);
     detail::begin_row(lane, rows, start, count);

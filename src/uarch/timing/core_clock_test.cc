@@ -173,7 +173,8 @@ TEST_P(EveryCoreClock, SplitsEverySlotIntoOneNodeOfEachTopDownLevel) {
   EXPECT_EQ(account.of(TopDown::Retiring) % (kUnitsPerCycle / core.issue_width), 0U);
 }
 
-// ---- loops whose time is known -----------------------------------------------------------------------------------------
+// ---- loops whose time is known
+// -----------------------------------------------------------------------------------------
 
 double cycles_per_iteration(const Row& row, const kernels::Bytes& code, const auto& event) {
   const BlockTiming timing(row.core, row.memory, kernels::block_of(code), 0);

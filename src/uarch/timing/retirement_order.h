@@ -1,9 +1,10 @@
-// Which instruction a cycle belongs to: the oldest that has not retired by then, which is what retirement waits for. The clock knows blocks
-// and what delayed them; here the instructions of a block that has passed get a time each, so that a sample of time can name one. Only
-// for the stretch before such a sample, because each instruction is looked at.
+// Which instruction a cycle belongs to: the oldest that has not retired by then, which is what retirement waits for.
+// The clock knows blocks and what delayed them; here the instructions of a block that has passed get a time each, so
+// that a sample of time can name one. Only for the stretch before such a sample, because each instruction is looked at.
 //
-// An instruction is complete when its operands, its loaded data and its share of ports and divider are there, by the clock's own times
-// and costs, and retires when all older ones have. Left out: the width of retirement; which port the scheduler picks.
+// An instruction is complete when its operands, its loaded data and its share of ports and divider are there, by the
+// clock's own times and costs, and retires when all older ones have. Left out: the width of retirement; which port the
+// scheduler picks.
 #pragma once
 
 #include <array>

@@ -78,7 +78,8 @@ struct TraitRow {
   Trait trait;
 };
 
-// source: Optimization manual, "Macro-Fusion", "Zero idioms", "Move elimination"; SDM vol. 2 for the scalars that merge.
+// source: Optimization manual, "Macro-Fusion", "Zero idioms", "Move elimination"; SDM vol. 2 for the scalars that
+// merge.
 constexpr TraitRow kTraits[] = {
     {ZYDIS_MNEMONIC_TEST, {.fusion = FusionHead::Test}},
     {ZYDIS_MNEMONIC_AND, {.fusion = FusionHead::Test}},

@@ -58,8 +58,8 @@ struct InstructionShape {
   bool repeats = false;         // REP string instruction
   bool serialising = false;     // CPUID, fences, LOCK: what is after it waits for what is before it
   bool nop = false;
-  // How the address of general registers' 32 or 64 bits is written, where it has a base register, and of PUSH and POP; 0: otherwise. Two of
-  // the same nearly always mean the same place while these registers do not change.
+  // How the address of general registers' 32 or 64 bits is written, where it has a base register, and of PUSH and POP;
+  // 0: otherwise. Two of the same nearly always mean the same place while these registers do not change.
   std::uint16_t place = 0;
   RegisterSet reads = 0;    // but for those that make an address
   RegisterSet address = 0;  // those that make an address
@@ -86,8 +86,8 @@ enum class OperandKind : std::uint8_t {
   Other
 };
 
-/// The first three visible operands, and in the top bits 1 + log2 of the memory operand's bytes, or for LEA the number of
-/// parts of the address.
+/// The first three visible operands, and in the top bits 1 + log2 of the memory operand's bytes, or for LEA the number
+/// of parts of the address.
 constexpr std::uint16_t signature_of(OperandKind first, OperandKind second, OperandKind third, unsigned top) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(first) | static_cast<unsigned>(second) << 4 |
                                     static_cast<unsigned>(third) << 8 | top << 12);

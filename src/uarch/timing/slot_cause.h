@@ -1,5 +1,5 @@
-// What became of an issue slot. Every slot of every cycle has exactly one of these causes, so the levels of the top-down
-// tree sum to 100 % by construction.
+// What became of an issue slot. Every slot of every cycle has exactly one of these causes, so the levels of the
+// top-down tree sum to 100 % by construction.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace zs::uarch {
 
-/// The first eight are why a register or a reorder buffer entry is late; a late time carries its cause in its lowest bits
-/// (core_clock.h), so where two are equally late the larger number is named.
+/// The first eight are why a register or a reorder buffer entry is late; a late time carries its cause in its lowest
+/// bits (core_clock.h), so where two are equally late the larger number is named.
 enum class SlotCause : std::uint8_t {
   Latency,  // a dependency between instructions
   L1,       // a load that hit L1D and still waited: forwarding blocked, a split, a TLB walk

@@ -1,5 +1,6 @@
-// How a modelled core fetches, decodes, issues and retires, as numbers; the numbers of each stand in cpus/. What concerns caches
-// and buffers of the memory side (latency of a load, fill buffers, store buffer) stands with it and comes in as MemoryLimits.
+// How a modelled core fetches, decodes, issues and retires, as numbers; the numbers of each stand in cpus/. What
+// concerns caches and buffers of the memory side (latency of a load, fill buffers, store buffer) stands with it and
+// comes in as MemoryLimits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What each instruction form costs on a modelled core: issue slots, uops, ports, latency, divider. The rows are made offline
-// from LLVM's scheduling models and corrections (tools/uop_tables); every class of costs says which.
+// What each instruction form costs on a modelled core: issue slots, uops, ports, latency, divider. The rows are made
+// offline from LLVM's scheduling models and corrections (tools/uop_tables); every class of costs says which.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class UopTable {
  public:
   explicit UopTable(UopColumn column);
 
-  /// The cost of an instruction of this form. A form without a row has the cost of the same mnemonic with other operands, if
-  /// there is one of as many memory accesses; otherwise the class whose source is Unknown.
+  /// The cost of an instruction of this form. A form without a row has the cost of the same mnemonic with other
+  /// operands, if there is one of as many memory accesses; otherwise the class whose source is Unknown.
   const UopClass& of(const InstructionShape& shape) const;
 
  private:

@@ -81,7 +81,8 @@ TEST(InstructionShape, RefusesWhatIsNoInstruction) {
   EXPECT_FALSE(shape_of({}).has_value());
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------------
+// ---- the table
+// ------------------------------------------------------------------------------------------------------------
 
 TEST(UopTable, HasConsistentRows) {
   for (const data::FormRow& row : data::forms()) {

@@ -1,4 +1,5 @@
-// A set-associative table of translations in LRU order, by stamps: a hit is one store, and only a miss looks for the oldest.
+// A set-associative table of translations in LRU order, by stamps: a hit is one store, and only a miss looks for the
+// oldest.
 // Which slot it was the last time for a key like this is remembered, so nearly every hit is one comparison.
 // For TLBs (up to 96 ways fully associative) and for the caches of paging structures.
 #pragma once
@@ -48,8 +49,8 @@ class LruTable {
     return &hint.frame;
   }
 
-  /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others. Returns the key that left,
-  /// or kNoKey.
+  /// Puts in a key that is not there, for the oldest of its set; empty ways are older than all others. Returns the key
+  /// that left, or kNoKey.
   std::uint64_t insert(std::uint64_t key, Frame frame) {
     absent_ = kNoKey;
     if (ways_ == 0) return kNoKey;

@@ -14,7 +14,8 @@ constexpr std::uint64_t table_key(std::uint64_t table, TableLevel level) {
   return table | (std::uint64_t{static_cast<std::uint8_t>(level)} + 2) << 60;
 }
 
-/// The n-th element of a pseudo-random order of all numbers of `bits` bits: each step can be undone, so none comes twice.
+/// The n-th element of a pseudo-random order of all numbers of `bits` bits: each step can be undone, so none comes
+/// twice.
 constexpr std::uint32_t shuffled(std::uint32_t n, unsigned bits, std::uint64_t seed) {
   const std::uint32_t mask = (1U << bits) - 1;
   std::uint32_t x = n & mask;

@@ -1,6 +1,6 @@
-// Where the modelled kernel put each page. Frames are a seeded pseudo-random order of first touches, so that conflicts in
-// physically indexed caches look like a real system's, and repeat exactly. The page tables have frames too: a page walk reads
-// lines that compete for the caches like any others.
+// Where the modelled kernel put each page. Frames are a seeded pseudo-random order of first touches, so that conflicts
+// in physically indexed caches look like a real system's, and repeat exactly. The page tables have frames too: a page
+// walk reads lines that compete for the caches like any others.
 // Not modelled: several address spaces; 1 GiB pages; a kernel that colours pages.
 #pragma once
 
