@@ -141,25 +141,17 @@ long Futexes::wait_at(FutexWaiters::Key key, const long (&a)[6]) {
   if (!now) return -EFAULT;
   if (*now != static_cast<std::uint32_t>(a[2])) return -EAGAIN;
 
-  Thread& thread = *run_.thread;
-  if (thread.limit_of_wait >= 0) return wait_for_limit(key, bits);
-  run_.observer().flush(run_.ids.shown(thread.id));
-  waiters_.add(thread, key, bits);
-  const long result = wait_for_turn(a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME), a[3] == 0 ? nullptr : &timeout);
-  if (!waiters_.remove(thread)) return 0;
-  return result == -EAGAIN ? 0 : result;
+  if (run_.thread->limit_of_wait >= 0) return wait_for_limit(key, bits);
+  return wait(key, bits, FutexWaiters::kForEver, a[1] & (FUTEX_CMD_MASK | FUTEX_CLOCK_REALTIME),
+              a[3] == 0 ? nullptr : &timeout);
 }
 
 // With --virtual-time, as long as Thread::limit_of_wait says.
 long Futexes::wait_for_limit(FutexWaiters::Key key, std::uint32_t bits) {
-  Thread& thread = *run_.thread;
-  run_.observer().flush(run_.ids.shown(thread.id));
-  const std::uint64_t turns = static_cast<std::uint64_t>(thread.limit_of_wait) / kTurnNanoseconds;
-  waiters_.add(thread, key, bits, turns_ended_ + turns + 1);
-  const std::array<std::int64_t, 2> timeout = {thread.limit_of_wait / kBillion, thread.limit_of_wait % kBillion};
-  const long result = wait_for_turn(FUTEX_WAIT, &timeout);
-  if (!waiters_.remove(thread)) return waiters_.take_expired(thread) ? -ETIMEDOUT : 0;
-  return result == -EAGAIN ? 0 : result;
+  const std::int64_t limit = run_.thread->limit_of_wait;
+  const std::uint64_t turns = static_cast<std::uint64_t>(limit) / kTurnNanoseconds;
+  const std::array<std::int64_t, 2> timeout = {limit / kBillion, limit % kBillion};
+  return wait(key, bits, turns_ended_ + turns + 1, FUTEX_WAIT, &timeout);
 }
 
 std::optional<long> Futexes::sleep(std::uint64_t left) {
@@ -177,16 +169,20 @@ std::optional<long> Futexes::sleep(std::uint64_t left) {
   return result;
 }
 
-// Lets the others run until this thread, which waits, is given its turn, or until the time is over. timeout: null: for
-// ever
-long Futexes::wait_for_turn(long operation, const std::array<std::int64_t, 2>* timeout) {
+// Lets the others run until somebody wakes this thread, until turns_ended_ is `until`, or until the host's clock is at
+// `timeout` (null: for ever), as `operation` reads it.
+long Futexes::wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation,
+                   const std::array<std::int64_t, 2>* timeout) {
   Thread& thread = *run_.thread;
+  run_.observer().flush(run_.ids.shown(thread.id));
+  waiters_.add(thread, key, bits, until);
   thread.may_run.store(0);
   turns_.give_up_to_wait();
   const long result = sleep_until_turn(thread, {reinterpret_cast<long>(&thread.may_run), operation | FUTEX_PRIVATE_FLAG,
                                                 0, reinterpret_cast<long>(timeout), 0, static_cast<long>(kAnyBit)});
   turns_.come_back(thread);
-  return result;
+  if (!waiters_.remove(thread)) return waiters_.take_expired(thread) ? -ETIMEDOUT : 0;
+  return result == -EAGAIN ? 0 : result;
 }
 
 // This thread's own variables only, until the lock is back. Its turn ends the wait, as would a change of the word.

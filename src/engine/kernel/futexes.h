@@ -36,7 +36,8 @@ class Futexes {
  private:
   long wait_at(FutexWaiters::Key key, const long (&a)[6]);
   long wait_for_limit(FutexWaiters::Key key, std::uint32_t bits);
-  long wait_for_turn(long operation, const std::array<std::int64_t, 2>* timeout);
+  long wait(FutexWaiters::Key key, std::uint32_t bits, std::uint64_t until, long operation,
+            const std::array<std::int64_t, 2>* timeout);
   long sleep_until_turn(Thread& thread, const long (&a)[6]);
   std::uint32_t wake_at(FutexWaiters::Key key, std::uint32_t most, std::uint32_t bits);
 
