@@ -237,7 +237,7 @@ void effects_of(const Insn& insn, Effects& effects) {
   // State areas are alone so that all that is not has few accesses, which bounds what one instruction can do to a
   // model.
   constexpr std::size_t kMostAmongOthers = 4;
-  effects.alone = insn.facts.rep_string || effects.accesses.size() > kMostAmongOthers ||
+  effects.alone = insn.facts.rep_string || insn.flow == Flow::FarReturn || effects.accesses.size() > kMostAmongOthers ||
                   (!effects.accesses.empty() && effects.accesses[0].form == AccessForm::Listed);
 }
 

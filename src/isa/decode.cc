@@ -286,7 +286,9 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_CALL:
       if (far_form || word_form) return Flow::Refused;
       return immediate ? Flow::Call : Flow::IndirectCall;
-    case ZYDIS_MNEMONIC_RET: return far_form || word_form ? Flow::Refused : Flow::Return;
+    case ZYDIS_MNEMONIC_RET:
+      if (far_form) return raw.operand_width == 64 ? Flow::FarReturn : Flow::Refused;
+      return word_form ? Flow::Refused : Flow::Return;
     case ZYDIS_MNEMONIC_JRCXZ:
     case ZYDIS_MNEMONIC_JECXZ:
     case ZYDIS_MNEMONIC_LOOP:
@@ -306,8 +308,8 @@ Flow classify_flow(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand
     case ZYDIS_MNEMONIC_SYSRET: return Flow::Stop;  // privileged: copied, and faults
     case ZYDIS_MNEMONIC_SYSENTER:
     case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ: return Flow::Refused;
+    case ZYDIS_MNEMONIC_IRETD: return Flow::Refused;
+    case ZYDIS_MNEMONIC_IRETQ: return Flow::FarReturn;
     case ZYDIS_MNEMONIC_UD0:
     case ZYDIS_MNEMONIC_UD1:
     case ZYDIS_MNEMONIC_UD2:
@@ -345,7 +347,8 @@ BranchKind branch_kind(Flow flow) {
     case Flow::IndirectJump: return BranchKind::IndirectJump;
     case Flow::IndirectCall: return BranchKind::IndirectCall;
     case Flow::Return: return BranchKind::Return;
-    case Flow::Syscall: return BranchKind::Far;
+    case Flow::Syscall:
+    case Flow::FarReturn: return BranchKind::Far;
     default: return BranchKind::None;
   }
 }
@@ -431,6 +434,7 @@ std::optional<Insn> decode_with_zydis(std::uint64_t pc, std::span<const std::uin
       insn.condition = raw.opcode & 15u;
       break;
     case Flow::Return:
+    case Flow::FarReturn:
       if (raw.operand_count_visible == 1) insn.return_pop = static_cast<std::uint16_t>(operands[0].imm.value.u);
       break;
     case Flow::IndirectJump:

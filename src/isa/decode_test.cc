@@ -100,6 +100,21 @@ TEST(Decode, CountsStringInstructionsPerElement) {
   EXPECT_FALSE(of({0xA4}).facts.rep_string);
 }
 
+TEST(Decode, AFarReturnIsTheEnginesAndReadsItsFrameAtOnce) {
+  const Insn iretq = of({0x48, 0xCF}), retfq = of({0x48, 0xCB});
+  for (const Insn& insn : {iretq, retfq, of({0x48, 0xCA, 0x10, 0x00})}) {
+    EXPECT_EQ(insn.flow, Flow::FarReturn);
+    EXPECT_EQ(insn.facts.branch, BranchKind::Far);
+    EXPECT_EQ(insn.facts.loads, 1);
+    EXPECT_EQ(insn.memory[0].base, kRsp);
+  }
+  EXPECT_EQ(iretq.memory[0].bytes, 40);
+  EXPECT_EQ(retfq.memory[0].bytes, 16);
+  EXPECT_EQ(of({0x48, 0xCA, 0x10, 0x00}).return_pop, 16);
+  EXPECT_EQ(of({0xCF}).flow, Flow::Refused);  // iretd
+  EXPECT_EQ(of({0xCB}).flow, Flow::Refused);  // retf, of 32 bits
+}
+
 TEST(Decode, TellsBranchesApart) {
   EXPECT_EQ(of({0x74, 0x00}).facts.branch, BranchKind::Conditional);
   EXPECT_EQ(of({0xE2, 0x00}).facts.branch, BranchKind::Conditional);

@@ -8,7 +8,7 @@ GUESTS = [
     ["{guests}/rep_strings"], ["{guests}/prefetches"], ["{guests}/r11_forms"], ["{guests}/flags_across_blocks"],
     ["{guests}/indirect_branches"], ["{guests}/stack_pointer_forms"], ["{guests}/loops_and_jrcxz"],
     ["{guests}/computed_goto"], ["{guests}/setjmp_longjmp"], ["{guests}/qsort_static"], ["{guests}/fp_kernels"],
-    ["{guests}/static_pie"], ["{guests}/avx2_kernels"], ["{guests}/avx512_kernels"],
+    ["{guests}/far_returns", "quietly"], ["{guests}/static_pie"], ["{guests}/avx2_kernels"], ["{guests}/avx512_kernels"],
 ]
 
 #: Installed programs, all dynamically linked, none above two million instructions.
@@ -27,7 +27,7 @@ INSTALLED = [
 #: What `make test` compares: every kind once, few steps each.
 QUICK = {"small_rep_movsb", "small_loop_cmpsw", "prefetches", "r11_forms", "flags_across_blocks", "indirect_branches",
          "stack_pointer_forms", "loops_and_jrcxz", "computed_goto", "setjmp_longjmp", "fp_kernels", "static_pie",
-         "avx2_kernels", "avx512_kernels", "true", "echo", "dash"}
+         "avx2_kernels", "avx512_kernels", "far_returns", "true", "echo", "dash"}
 
 #: What `make test` compares the oracle with itself on: the hardware's trap flag is slow.
 QUICK_SELF = {"small_rep_movsb", "small_loop_cmpsw", "r11_forms", "flags_across_blocks", "stack_pointer_forms",

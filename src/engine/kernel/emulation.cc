@@ -1,13 +1,32 @@
 #include "engine/kernel/emulation.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 
+#include "arch/linear.h"
 #include "base/check.h"
 #include "engine/segment_bases.h"
 
 namespace zs::engine {
+namespace {
+
+constexpr std::uint64_t kInvalidOpcode = 6, kGeneralProtection = 13, kPageFault = 14;
+
+/// What IRETQ pops; RETFQ pops the first two.
+struct FarFrame {
+  std::uint64_t rip, cs, flags, rsp, ss;
+};
+/// The selectors of 64-bit programs. source: Linux, arch/x86/include/asm/segment.h: __USER_CS, __USER_DS
+constexpr std::uint64_t kUserCode = 0x33, kUserData = 0x2B, kSelector = 0xFFFF;
+constexpr std::uint8_t kIret = 0xCF;
+constexpr std::uint64_t kNestedTask = 0x4000;
+/// What IRETQ sets for programs: CF PF AF ZF SF DF OF NT AC ID. source: SDM vol. 2A, IRET: IOPL 0, CPL 3
+constexpr std::uint64_t kSetByIret = 0x244CD5;
+
+}  // namespace
 
 Emulation::Form::Form(const Insn& insn) : opcode(insn.bytes[insn.opcode_at]) {
   const std::uint8_t modrm = insn.modrm_at != 0 ? insn.bytes[insn.modrm_at] : 0;
@@ -35,14 +54,7 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
       run.context.gs_base = base_behind_null_selector(run.context.gs_base);
     return true;
   }
-  const auto faults = [&](int signal, int code, std::uint64_t address, std::uint64_t trap) {
-    run.thread->step.active = false;
-    run.thread->pc = pc;
-    parts_.signals.raise_fault(signal, code, address, trap);
-    return false;
-  };
-  constexpr std::uint64_t kInvalidOpcode = 6, kGeneralProtection = 13;
-  if (!base_instructions_execute()) return faults(SIGILL, ILL_ILLOPN, pc, kInvalidOpcode);
+  if (!base_instructions_execute()) return raise_fault(pc, SIGILL, ILL_ILLOPN, pc, kInvalidOpcode);
   const bool writes = (form.extension & 2u) != 0, gs = (form.extension & 1u) != 0;
   const std::uint64_t value = form.wide ? reg : reg & UINT32_MAX;
   if (!writes) {
@@ -50,9 +62,7 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
     if (!form.wide) reg &= UINT32_MAX;
     return true;
   }
-  constexpr unsigned kUnused = 64 - 48;
-  if (static_cast<std::uint64_t>(static_cast<std::int64_t>(value << kUnused) >> kUnused) != value)  // not canonical
-    return faults(SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+  if (!arch::is_canonical(value)) return raise_fault(pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
   if (gs)
     run.context.gs_base = value;
   else
@@ -60,10 +70,58 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
   return true;
 }
 
+bool Emulation::raise_fault(std::uint64_t pc, int signal, int code, std::uint64_t address, std::uint64_t trap,
+                            std::uint64_t error_code) {
+  Thread& thread = *parts_.run.thread;
+  thread.step.active = thread.step_traps = false;
+  thread.pc = pc;
+  parts_.signals.raise_fault(signal, code, address, trap, error_code);
+  return false;
+}
+
+// The instruction at `pc` reads `address`, and cannot.
+bool Emulation::raise_page_fault(std::uint64_t pc, std::uint64_t address) {
+  constexpr std::uint64_t kPresent = 1, kUser = 4;  // page-fault error code
+  const GuestMap& map = parts_.run.map;
+  if (!arch::is_canonical(address)) return raise_fault(pc, SIGBUS, SI_KERNEL, 0, 12);  // #SS
+  if (!map.is_mapped(address)) return raise_fault(pc, SIGSEGV, SEGV_MAPERR, address, kPageFault, kUser);
+  if ((map.prot_at(address) & PROT_READ) != 0)  // behind the end of its file
+    return raise_fault(pc, SIGBUS, BUS_ADRERR, address, kPageFault, kUser);
+  return raise_fault(pc, SIGSEGV, SEGV_ACCERR, address, kPageFault, kUser | kPresent);
+}
+
+// IRETQ, RETFQ, RETFQ imm16. returns false if it has raised a fault
+bool Emulation::emulate_far_return(const Insn& insn) {
+  Run& run = parts_.run;
+  Thread& thread = *run.thread;
+  const bool iret = insn.bytes[insn.opcode_at] == kIret;
+  std::uint64_t& rsp = run.gpr(kRsp);
+  if (iret && (run.context.flags & kNestedTask) != 0)
+    return raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+  FarFrame frame{};
+  const std::size_t size = iret ? sizeof frame : sizeof frame.rip + sizeof frame.cs;
+  if (const std::size_t got = run.read(rsp, &frame, size); got != size) return raise_page_fault(insn.pc, rsp + got);
+  if ((frame.cs & kSelector) != kUserCode || (iret && (frame.ss & kSelector) != kUserData)) refuse(insn.pc);
+  if (!arch::is_canonical(frame.rip)) return raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
+  if (iret) {
+    run.context.flags = (run.context.flags & ~kSetByIret) | (frame.flags & kSetByIret);
+    thread.traps = (frame.flags & kTrapFlag) != 0;
+    rsp = frame.rsp;
+  } else {
+    rsp += size + insn.return_pop;
+  }
+  thread.pc = frame.rip;
+  return true;
+}
+
 void Emulation::emulate(const Exit& exit) {
   Run& run = parts_.run;
   const std::optional<Insn> insn = decode(exit.pc, run.code->fetch(exit.pc), run.config.virtual_time);
-  CHECK(insn && insn->flow == Flow::Emulated, exit.pc);
+  CHECK(insn && (insn->flow == Flow::Emulated || insn->flow == Flow::FarReturn), exit.pc);
+  if (insn->flow == Flow::FarReturn) {
+    if (emulate_far_return(*insn)) parts_.accountant.steps.retire(true);
+    return;
+  }
   const Form form(*insn);
   const auto set_edx_eax = [&](std::uint64_t value) {
     run.gpr(kRax) = value & UINT32_MAX;

@@ -1,5 +1,6 @@
 // Instructions that do not run in translated code because what they tell or set is the engine's: bases of FS and GS,
-// and under --virtual-time the processor's clock, its random numbers and its name.
+// and under --virtual-time the processor's clock, its random numbers and its name; and far returns, which set RIP, CS
+// and more at once.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,11 @@ class Emulation {
     bool wide = false, repeat = false;  // REX.W, F3H
   };
   bool emulate_segment_base(const Form& form, std::uint64_t pc);
+  bool emulate_far_return(const Insn& insn);
+  /// returns false, as those that raise one do
+  bool raise_fault(std::uint64_t pc, int signal, int code, std::uint64_t address, std::uint64_t trap,
+                   std::uint64_t error_code = 0);
+  bool raise_page_fault(std::uint64_t pc, std::uint64_t address);
 
   KernelParts& parts_;
   Threads& threads_;

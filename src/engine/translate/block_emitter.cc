@@ -98,8 +98,8 @@ void BlockEmitter::emit_step(const Path& path, std::size_t index) {
     return emit_special_exit(ExitKind::Breakpoint, insn.pc, insn.next());
   }
   ++state_.instructions;
-  if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated) {
-    count(insn, insn.flow == Flow::Syscall);
+  if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated || insn.flow == Flow::FarReturn) {
+    count(insn, insn.flow != Flow::Emulated);
     note_meta(insn, 0);
     return emit_special_exit(insn.flow == Flow::Syscall ? ExitKind::Syscall : ExitKind::Emulated, insn.pc, insn.next());
   }

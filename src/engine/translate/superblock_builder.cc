@@ -139,8 +139,9 @@ std::optional<ExitKind> SuperblockBuilder::refusal_of_addresses(PathStep& step) 
 inline bool SuperblockBuilder::needs_step(const Insn& insn) const {
   const bool uncounted_rep = insn.facts.rep_string && lanes_.any_memory() &&
                              (!options_.count_elements || insn.memory_count == 0 || insn.memory[0].address32);
-  // POPF may set the trap flag, which the dispatcher then keeps for the program (Thread::traps).
-  return insn.gs || is_popf(insn) || uncounted_rep || (insn.touches_memory() && lanes_.any_addresses());
+  // POPF and IRETQ may set the trap flag, which the dispatcher then keeps for the program (Thread::traps).
+  return insn.gs || is_popf(insn) || insn.flow == Flow::FarReturn || uncounted_rep ||
+         (insn.touches_memory() && lanes_.any_addresses());
 }
 
 bool SuperblockBuilder::is_risky(const Insn& insn) {
@@ -197,6 +198,7 @@ inline bool SuperblockBuilder::go_on(std::uint64_t& at) {
     case Flow::IndirectCall:
     case Flow::Syscall:
     case Flow::Emulated:
+    case Flow::FarReturn:
     case Flow::Breakpoint:
     case Flow::Refused: break;
   }

@@ -175,6 +175,13 @@ TEST_F(SuperblockBuilderTest, WithACoreModelAFullPathEndsBehindABranch) {
   EXPECT_THAT(pcs(collect(Variant::Full, kPc + 4)), ElementsAre(4, 6, 8, 10));
 }
 
+TEST_F(SuperblockBuilderTest, WhatMaySetTheTrapFlagRunsAlone) {
+  for (const Bytes& bytes : {Bytes{0x9D}, Bytes{0x48, 0xCF}}) {  // popfq, iretq
+    code_.put(kPc, {kInc, bytes});
+    expect_end(collect(), ExitKind::NeedsStep, 2);
+  }
+}
+
 TEST_F(SuperblockBuilderTest, SaysWhyAPathCannotGoOn) {
   code_.put(kPc, {kInc, {0xCD, 0x80}});  // int 80h
   expect_end(collect(), ExitKind::Refused, 2);
