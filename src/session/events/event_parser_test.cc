@@ -8,6 +8,7 @@
 #include "arch/events/tables.h"
 #include "session/core_choice.h"
 #include "session/events/perf_names.h"
+#include "uarch/core_model.h"
 
 namespace zs::session {
 namespace {
@@ -333,9 +334,10 @@ TEST(EventParser, SaysWhichCpuModelsHaveACoreWhereThisOneHasNone) {
   EXPECT_EQ(groups.error().message,
             "event list, column 14: not modelled: cache-misses (longest_lat_cache.miss) needs a model of the core "
             "(caches), which nehalem@1 does not have");
-  EXPECT_EQ(
-      groups.error().hint,
-      "CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, skylake-server@1, westmere@1, zen4@1");
+  std::string cores;
+  for (const uarch::CoreModel& core : uarch::core_models()) cores.append(cores.empty() ? "" : ", ").append(core.name);
+  EXPECT_THAT(cores, StartsWith("haswell@1, icelake-server@1, "));
+  EXPECT_EQ(groups.error().hint, "CPU models with one are " + cores);
 }
 
 TEST(EventParser, RefusesMoreEventsThanARecordingTakes) {
