@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "arch/cpu_model.h"
@@ -25,6 +24,7 @@
 #include "machine/pc.h"
 #include "machine/state_text.h"
 #include "machine/vcpu/vcpu.h"
+#include "report/json.h"
 
 namespace zs::cli {
 namespace {
@@ -149,23 +149,23 @@ bool shows_state(PcStopKind kind) {
 }
 
 std::string screen_json(const PcStop& stop, machine::Pc& pc, const arch::CpuModel& cpu) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  report::Json rows = report::Json::array();
   for (const machine::ScreenRow& row : machine::screen_rows(pc.memory())) {
     std::string attributes;
     for (const std::uint8_t attribute : row.attributes) attributes += fmt::format("{:02x}", attribute);
     rows.push_back({{"text", row.text()}, {"attributes", attributes}});
   }
-  nlohmann::ordered_json page = {{"cpu", cpu.name},
-                                 {"stop", name_of(stop.kind)},
-                                 {"detail", stop.detail},
-                                 {"exit_status", exit_status_of(stop)},
-                                 {"instructions", pc.retired()},
-                                 {"columns", machine::kColumns},
-                                 {"screen", rows}};
+  report::Json page = {{"cpu", cpu.name},
+                       {"stop", name_of(stop.kind)},
+                       {"detail", stop.detail},
+                       {"exit_status", exit_status_of(stop)},
+                       {"instructions", pc.retired()},
+                       {"columns", machine::kColumns},
+                       {"screen", rows}};
   if (pc.disk() != nullptr) page["drive"] = pc.disk()->description();
   page["graphics"] = pc.vga().shows() != machine::Vga::Shows::Text;
   if (shows_state(stop.kind)) page["state"] = machine::state_text(pc.cpu().state());
-  return page.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return page.dump(2) + "\n";
 }
 
 Result<void> load(const BootWords& words, const BootPlan& plan, machine::Pc& pc) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "report/json.h"
 #include "uarch/core_model.h"
 
 namespace zs::cli {
@@ -52,12 +52,12 @@ std::string lines(std::string_view title, const Finding& finding) {
   return page;
 }
 
-nlohmann::ordered_json json_of(const Finding& finding) {
+report::Json json_of(const Finding& finding) {
   return {{"state", host::name_of(finding.state)}, {"why", finding.why}, {"remedies", finding.remedies}};
 }
 
 /// null where it worked, else the name of the errno.
-nlohmann::ordered_json json_of(const Attempt& attempt) {
+report::Json json_of(const Attempt& attempt) {
   if (attempt.worked()) return nullptr;
   return host::errno_name(attempt.error);
 }
@@ -82,8 +82,8 @@ std::string modelled_lines() {
   return line("modelled core", "sw", kModelled) + line("", "", kNotModelled) + line("", "", "of " + names);
 }
 
-nlohmann::ordered_json modelled_json() {
-  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+report::Json modelled_json() {
+  report::Json names = report::Json::array();
   for (const uarch::CoreModel& core : uarch::core_models()) names.push_back(short_name(core));
   return {{"what", kModelled}, {"without", kNotModelled}, {"cpus", names}};
 }
@@ -100,9 +100,9 @@ std::string translation_lines(const KeptTranslations& kept) {
                           (kept.bytes + kMebibyte - 1) / kMebibyte));
 }
 
-nlohmann::ordered_json json_of(const KeptTranslations& kept) {
+report::Json json_of(const KeptTranslations& kept) {
   return {{"folder", kept.folder},
-          {"unusable", kept.unusable.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(kept.unusable)},
+          {"unusable", kept.unusable.empty() ? report::Json(nullptr) : report::Json(kept.unusable)},
           {"files", kept.files},
           {"bytes", kept.bytes}};
 }
@@ -116,9 +116,9 @@ std::string cost_lines(const Costs& costs) {
                      fmt::format("to start a process; CPU time, of a program of {:.0f} ms", costs.native_ms));
 }
 
-nlohmann::ordered_json json_of(const std::optional<Costs>& costs) {
+report::Json json_of(const std::optional<Costs>& costs) {
   if (!costs) return nullptr;
-  nlohmann::ordered_json times = nlohmann::ordered_json::object();
+  report::Json times = report::Json::object();
   for (const Cost& row : costs->rows) times[row.name] = row.times_native;
   return {{"times_native", times}, {"start_ms", costs->start_ms}, {"native_ms", costs->native_ms}};
 }
@@ -143,7 +143,7 @@ std::string doctor_page(const MachineFacts& facts, const Diagnosis& diagnosis, c
 
 std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, const KeptTranslations& kept,
                         const std::optional<Costs>& costs) {
-  using Json = nlohmann::ordered_json;
+  using report::Json;
   const host::CpuidFacts& cpuid = facts.cpuid;
   Json json;
   json["schema"] = "zeroskid-doctor";
@@ -199,7 +199,7 @@ std::string doctor_json(const MachineFacts& facts, const Diagnosis& diagnosis, c
   };
   json["translations"] = json_of(kept);
   json["costs"] = json_of(costs);
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, true) + "\n";
 }
 
 }  // namespace zs::cli

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "arch/events/tables.h"
 #include "base/check.h"
+#include "report/json.h"
 #include "session/core_choice.h"
 #include "session/events/core_model_needs.h"
 #include "session/events/event_parser.h"
@@ -308,7 +308,7 @@ std::string list_page(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
 }
 
 std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>& events) {
-  using Json = nlohmann::ordered_json;
+  using report::Json;
   Json list = Json::array();
   for (const ListedEvent& event : events) {
     Json json = {{"name", event.name}, {"class", name_of(event.kind)}, {"aliases", event.aliases}};
@@ -335,7 +335,7 @@ std::string list_json(const arch::CpuModel& cpu, const std::vector<ListedEvent>&
     list.push_back(std::move(json));
   }
   const Json json = {{"schema", "zeroskid-list"}, {"version", 1}, {"cpu", cpu.name}, {"events", std::move(list)}};
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, true) + "\n";
 }
 
 std::string select_page(std::string_view word, const arch::CpuModel& cpu) {
@@ -361,7 +361,7 @@ std::string select_page(std::string_view word, const arch::CpuModel& cpu) {
 }
 
 std::string select_json(std::string_view word, const arch::CpuModel& cpu) {
-  using Json = nlohmann::ordered_json;
+  using report::Json;
   const std::uint64_t value = std::strtoull(std::string(word).c_str(), nullptr, 16);
   Json fields = Json::object();
   const SelectRegister select = select_register(cpu);
@@ -374,7 +374,7 @@ std::string select_json(std::string_view word, const arch::CpuModel& cpu) {
   json["counted"] = parsed.has_value();
   json["counts"] = row != nullptr ? Json(row->name) : Json(nullptr);
   if (!parsed) json["why"] = reason_of(parsed.error());
-  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, true) + "\n";
 }
 
 }  // namespace zs::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/cpu_model.h"
 #include "cli/verb.h"
 
 namespace zs::cli {
@@ -84,11 +85,10 @@ TEST(ListVerb, EndsWith129WhereTheOptionsAreWrong) {
   EXPECT_THAT(run({"--model", "z80"}).err, StartsWith("zeroskid: --model z80: no such CPU model\n"));
   const Ran ran = run({"--cpu", "z80"});
   EXPECT_EQ(ran.status, 129);
-  EXPECT_EQ(
-      ran.err,
-      "zeroskid: --cpu z80: no such CPU model\nhint: models: core2@1, goldmont@1, haswell@1, "
-      "icelake-server@1, ivybridge@1, nehalem@1, sapphire-rapids@1, skylake-client@1, skylake-server@1, westmere@1, "
-      "zen4@1\n");
+  std::string models;
+  for (const arch::CpuModel& model : arch::cpu_models()) models.append(models.empty() ? "" : ", ").append(model.name);
+  EXPECT_THAT(models, StartsWith("core2@1, goldmont@1, "));
+  EXPECT_EQ(ran.err, "zeroskid: --cpu z80: no such CPU model\nhint: models: " + models + "\n");
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "arch/metrics/metric.h"
+#include "report/json.h"
 
 namespace zs::cli {
 
@@ -26,12 +25,12 @@ std::vector<std::string> metric_names(const arch::CpuModel& model) {
 }
 
 std::string metric_list_json(const arch::CpuModel& model) {
-  nlohmann::ordered_json page;
+  report::Json page;
   page["cpu-model"] = model.name;
-  page["metrics"] = nlohmann::ordered_json::array();
+  page["metrics"] = report::Json::array();
   for (const arch::Metric& row : arch::metric_rows()) {
     if (!arch::has_metric(model, row)) continue;
-    nlohmann::ordered_json line;
+    report::Json line;
     line["name"] = row.name;
     line["groups"] = row.groups;
     line["unit"] = row.unit;

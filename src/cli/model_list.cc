@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "arch/cpu_model.h"
+#include "report/json.h"
 
 namespace zs::cli {
 
@@ -25,8 +24,8 @@ std::string model_list_page() {
 }
 
 std::string model_list_json() {
-  nlohmann::ordered_json page;
-  page["models"] = nlohmann::ordered_json::array();
+  report::Json page;
+  page["models"] = report::Json::array();
   for (const arch::CpuModel& model : arch::cpu_models()) {
     page["models"].push_back({{"name", model.name},
                               {"pebs", model.has_pebs()},

@@ -300,7 +300,7 @@ Result<std::vector<std::string>> memory_events(const std::string& types, std::ui
     return Error{cpu + " cannot sample accesses by latency: it has no load-latency facility", "take another CPU model"};
   }
   // Before Sandy Bridge no event samples stores with their addresses.
-  const bool has_stores = model.pebs_format() >= arch::PebsFormat::V2 || model.precise_store;
+  const bool has_stores = arch::traits(model.pebs_format()).has_plain_addresses || model.precise_store;
   if (stores && !loads && !has_stores) {
     return Error{cpu + " has no event that samples stores with their addresses", "-t load, or take another CPU model"};
   }

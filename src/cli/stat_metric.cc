@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "report/json.h"
 #include "report/plot_figure.h"
 
 namespace zs::cli {
@@ -27,7 +27,7 @@ std::string metric_unit(const StatMetric& metric) {
   return (scaled ? "%  " : "") + std::string(metric.name());
 }
 
-void put_metric(const StatMetric& metric, double value, nlohmann::ordered_json& line) {
+void put_metric(const StatMetric& metric, double value, report::Json& line) {
   const bool number = metric.has_number() && std::isfinite(value);
   line["metric-value"] = nullptr;
   if (number) line["metric-value"] = metric.counted.metric().is_share() ? 100 * value : value;

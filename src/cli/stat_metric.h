@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "profile/counted_metric.h"
 #include "profile/window_table.h"
+#include "report/json.h"
 
 namespace zs::cli {
 
@@ -30,6 +30,6 @@ std::string metric_number(const StatMetric& metric, double value);
 std::string metric_unit(const StatMetric& metric);
 /// perf's two keys of a JSON object, and ours: the metric's class, and what it lacks. The value is null where there is
 /// none.
-void put_metric(const StatMetric& metric, double value, nlohmann::ordered_json& line);
+void put_metric(const StatMetric& metric, double value, report::Json& line);
 
 }  // namespace zs::cli

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/say.h"
+#include "report/json.h"
 
 namespace zs::cli {
 namespace {
@@ -253,9 +253,7 @@ std::string line_of(const std::vector<std::string>& columns, const MetricColumns
   return line + "\n";
 }
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return report::Json(text).dump(-1); }
 
 /// perf's two keys, and the metric's class and interval.
 std::string metric_json(const Row& row, const StatMetric& metric) {

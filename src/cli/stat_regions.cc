@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/say.h"
+#include "report/json.h"
 
 namespace zs::cli {
 namespace {
@@ -155,18 +155,16 @@ std::string regions_columns(const std::vector<RegionTotals>& regions, const Regi
 std::string regions_json(const std::vector<RegionTotals>& regions, const RegionColumns& columns) {
   std::string out;
   for (const RegionTotals& region : regions) {
-    nlohmann::ordered_json what;
+    report::Json what;
     what["region"] = region.name;
     what["entries"] = region.entries;
     what["cut-short"] = region.cut;
     what["ends-without-begin"] = region.ends_alone;
-    const auto add = [&out](const nlohmann::ordered_json& line) {
-      out += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-    };
+    const auto add = [&out](const report::Json& line) { out += line.dump(-1) + "\n"; };
     for (std::size_t i = 0; i < columns.events.size(); ++i) {
       const StatEvent& shown = columns.events[i];
       if (!is_shown(shown)) continue;
-      nlohmann::ordered_json line = what;
+      report::Json line = what;
       line["event"] = shown.name;
       if (shown.number_class != ValueClass::NotModelled && region.entries != 0) {
         const std::size_t event = columns.counted_as[i];
@@ -179,7 +177,7 @@ std::string regions_json(const std::vector<RegionTotals>& regions, const RegionC
       add(line);
     }
     for (const StatMetric& metric : columns.metrics) {
-      nlohmann::ordered_json line = what;
+      report::Json line = what;
       put_metric(metric, region.entries == 0 ? std::nan("") : value_of(metric, region, columns), line);
       add(line);
     }

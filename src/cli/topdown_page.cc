@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "arch/metrics/metric.h"
 #include "cli/pfm_names.h"
 #include "cli/say.h"
+#include "report/json.h"
 
 namespace zs::cli {
 namespace {
@@ -202,7 +202,7 @@ std::string topdown_csv(const TopdownReport& report, const std::string& separato
 }
 
 std::string topdown_json(const TopdownReport& report) {
-  nlohmann::ordered_json page;
+  report::Json page;
   page["program"] = report.program;
   page["cpu-model"] = report.cpu_model;
   page["slots"] = static_cast<std::uint64_t>(std::llround(report.slots.value));
@@ -211,10 +211,10 @@ std::string topdown_json(const TopdownReport& report) {
     if (report.slots.half_width) page["slots-half-width"] = std::llround(*report.slots.half_width);
     page["detail-percent"] = *report.percent_in_detail;
   }
-  page["nodes"] = nlohmann::ordered_json::array();
+  page["nodes"] = report::Json::array();
   for (const TopdownNode& node : report.nodes) {
     const arch::Metric& metric = node.metric->counted.metric();
-    nlohmann::ordered_json line;
+    report::Json line;
     line["node"] = metric.name;
     line["level"] = node.level;
     if (!metric.parent.empty()) line["parent"] = metric.parent;
@@ -229,7 +229,7 @@ std::string topdown_json(const TopdownReport& report) {
     if (node.marked && !node.next.empty()) line["next"] = node.next;
     page["nodes"].push_back(line);
   }
-  return page.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return page.dump(2) + "\n";
 }
 
 }  // namespace zs::cli

@@ -6,10 +6,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/say.h"
+#include "report/json.h"
 #include "session/adaptive_period.h"
 
 namespace zs::cli {
@@ -97,9 +97,7 @@ double value_of(const StatMetric& metric, const Window& window) {
 
 std::string thread_name(const Window& window) { return window.comm + "-" + std::to_string(window.tid); }
 
-std::string one_line(const nlohmann::ordered_json& line) {
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string one_line(const report::Json& line) { return line.dump(-1) + "\n"; }
 
 /// Where a window ends on the nominal clock, in seconds.
 std::string seconds(const Window& window) {
@@ -214,10 +212,10 @@ std::string WindowPage::json_row(const Window& window) const {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
     const std::vector<const StatMetric*> metrics = metrics_behind(i);
-    nlohmann::ordered_json where;
+    report::Json where;
     where["interval"] = static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
     if (threads_) where["thread"] = thread_name(window);
-    nlohmann::ordered_json line = where;
+    report::Json line = where;
     line["counter-value"] = number ? std::to_string(window.values[i]) + ".000000" : "<not supported>";
     line["unit"] = "";
     line["event"] = event.name;
@@ -235,7 +233,7 @@ std::string WindowPage::json_row(const Window& window) const {
     line["ended-by"] = window.reason;
     text += one_line(line);
     for (std::size_t k = 1; k < metrics.size(); ++k) {
-      nlohmann::ordered_json further = where;
+      report::Json further = where;
       put_metric(*metrics[k], value_of(*metrics[k], window), further);
       further["window"] = window.number;
       further["pid"] = window.pid;

@@ -57,12 +57,13 @@ void BlockExits::handle_unfetchable(std::uint64_t pc) {
   if (kernel_.awaited.contains(pc)) return kernel_.awaited.touch_without_lock({pc, pc + kLongestInstruction}, false);
   // The byte that could not be fetched may be on the page after the instruction's first.
   std::uint64_t address = pc;
-  while (address < pc + kLongestInstruction && run.map.is_executable(address) && can_be_read(address)) ++address;
-  if (run.map.is_executable(address))  // behind the end of its file
+  while (address < pc + kLongestInstruction && run.map.mappings().is_executable(address) && can_be_read(address))
+    ++address;
+  if (run.map.mappings().is_executable(address))  // behind the end of its file
     return kernel_.signals.raise_fault(SIGBUS, BUS_ADRERR, address, 14, 4);
   constexpr std::uint64_t kPresent = 1, kUser = 4, kFetch = 16;  // page-fault error code
-  const bool mapped = run.map.is_mapped(address);
-  const bool accessible = run.map.prot_at(address) != 0;
+  const bool mapped = run.map.mappings().is_mapped(address);
+  const bool accessible = run.map.mappings().prot_at(address) != 0;
   kernel_.signals.raise_fault(SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14,
                               kUser | kFetch | (accessible ? kPresent : 0));
 }

@@ -132,7 +132,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   for (const GuestMapping& mapping : run_.program.mappings)
     kernel_.mappings.report(mapping.start, mapping.end - mapping.start);
   accountant_.phases.begin([](Window& window) { return generate_stubs(window, &dispatch_entry); });
-  run_.map.listen(&kernel_.code);
+  run_.map.code().listen(&kernel_.code);
   kernel_.cache.begin();
   for (const GuestMapping& mapping : run_.program.mappings) kernel_.cache.mapped(mapping.range());
   accountant_.marks.drop_marked();

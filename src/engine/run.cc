@@ -47,7 +47,7 @@ void Run::set_fs_base(std::uint64_t base) {
 }
 
 std::size_t Run::write(std::uint64_t address, const void* data, std::size_t size) {
-  if (map.protected_code_pages() != 0) map.open_code_pages({address, address + size});
+  if (map.code().protected_pages() != 0) map.code().open({address, address + size});
   const std::size_t copied =
       copy(address, reinterpret_cast<void*>(address), reinterpret_cast<std::uint64_t>(data), size);
   return copied + write_guest(address + copied, static_cast<const std::byte*>(data) + copied, size - copied);

@@ -3,9 +3,6 @@
 //   * A PEBS counter with INT set asks for its overflow PMI after the record, when its status bit may already be clear;
 //     a threshold PMI of the same record goes first, and several counters that overflow together ask once.
 //     source: SDM vol. 3B, "Performance Counter Prioritization" in the Nehalem part.
-//   * A record that finds no room is skipped entirely: no reload, no status bit cleared, OvfBuf left alone. source: the
-//     Sandy Bridge part on bounds checks. That the counter is disarmed by it is our choice; the manual is silent.
-//   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.
 //   * BTS_OFF_OS and BTS_OFF_USR judge the ring that the branch ends in: measured; the manual does not say.
 //   * #DB clears LBR and BTF. The Debug Store is off in SMM and after a machine check. INIT clears DEBUGCTL and
 //     PEBS_ENABLE and keeps the rest. source: SDM vol. 3B, "Monitoring Branches, Exceptions, and Interrupts", "DS Save
@@ -20,12 +17,11 @@
 #include "arch/cpu_model.h"
 #include "arch/msr_map.h"
 #include "arch/msrs.h"
-#include "arch/records/pebs.h"
 #include "base/check.h"
 #include "pmu/counters.h"
 #include "pmu/debug_store.h"
 #include "pmu/lbr_stack.h"
-#include "pmu/pebs_record.h"
+#include "pmu/pebs_assist.h"
 #include "pmu/perf_metrics.h"
 
 namespace zs::pmu {
@@ -53,7 +49,7 @@ class Pmu::Impl {
         metrics_(model_.fixed_width, model_.metrics_fields) {
     CHECK(arch::is_consistent(model_));
   }
-  Impl(const Impl&) = delete;  // the counters refer to model_
+  Impl(const Impl&) = delete;  // its parts refer to one another
   Impl& operator=(const Impl&) = delete;
 
   bool rdmsr(std::uint32_t address, std::uint64_t& value) const;
@@ -72,7 +68,10 @@ class Pmu::Impl {
     }
   }
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
-  Repeating repeating(std::size_t lane, Ring ring);
+  // Branches have records of their own, which lie between.
+  Repeating repeating(std::size_t lane, Ring ring) const {
+    return records_branches() || in_smm_ || pebs_stopped_ ? Repeating{} : pebs_.repeating(lane, ring);
+  }
   void advance(const Elapsed& elapsed, Ring ring);
   void pass(std::size_t lane, std::uint64_t events, Ring ring);
   void pass(std::span<const std::uint64_t> events, Ring ring) { wrapped(counters_.pass(events, ring)); }
@@ -92,7 +91,7 @@ class Pmu::Impl {
   std::optional<DsFault> take_ds_fault() { return store_.take_fault(); }
   void set_mode(Mode mode);
   Mode mode() const { return mode_; }
-  void set_vector_registers(VectorRegisters* registers) { vector_registers_ = registers; }
+  void set_vector_registers(VectorRegisters* registers) { pebs_.set_vector_registers(registers); }
   arch::QuirkSet quirks() const { return model_.quirks; }
   DebugCtl debugctl() const { return debugctl_; }
 
@@ -115,13 +114,6 @@ class Pmu::Impl {
   void enter_any_branch(const arch::TakenBranch& branch);
   void enter_interruption(const arch::TakenBranch& branch);
   void take(const Counters::Step& step, const arch::Retired& retired, const arch::RegisterFile& after);
-  CounterSet record(CounterSet triggered, const arch::Retired& retired, const arch::RegisterFile& after,
-                    bool& reached_threshold);
-  arch::PebsDataCfg groups_of(CounterSet triggered) const;
-  void reload(CounterSet counters);
-  std::uint64_t limit_of(unsigned counter) const {
-    return std::uint64_t{1} << (counter < arch::kFirstFixedBit ? model_.general_width : model_.fixed_width);
-  }
   void request_pmi();
 
   arch::CpuModel model_;
@@ -130,13 +122,11 @@ class Pmu::Impl {
   Counters counters_;
   LbrStack lbr_;
   DebugStore store_;
-  PebsRecord record_;
+  PebsAssist pebs_{model_, counters_, store_, lbr_, clock_};
   Mode mode_;
-  VectorRegisters* vector_registers_ = nullptr;
 
   DebugCtl debugctl_;
   std::uint64_t pebs_enable_ = 0;
-  arch::PebsDataCfg data_cfg_;
   arch::LoadLatency latency_;
   std::uint64_t frontend_ = 0;
   PerfMetrics metrics_;
@@ -154,8 +144,6 @@ class Pmu::Impl {
   bool lbr_on_ = false, bts_on_ = false;
   bool bts_stopped_ = false, pebs_stopped_ = false;  // by a machine check, until software writes the enable again
   bool in_smm_ = false;
-  CounterSet reloaded_;                   // counters of time that wrapped, whose records are due,
-  std::array<std::uint64_t, 64> owed_{};  // and how many more each, because more than a period has passed
   DebugCtl debugctl_before_smm_;
   arch::GlobalCtrl control_before_smm_;
   bool debug_exception_next_ = false;  // the transfer to come delivers a #DB
@@ -208,7 +196,7 @@ bool Pmu::Impl::rdmsr(std::uint32_t address, std::uint64_t& value) const {
     case Msr::PerfCapabilities:
     case Msr::MiscEnable: value = found->msr.fact->reset(model_); break;
     case Msr::PebsEnable: value = pebs_enable_; break;
-    case Msr::PebsDataCfg: value = data_cfg_.raw(); break;
+    case Msr::PebsDataCfg: value = pebs_.groups().raw(); break;
     case Msr::LoadLatency: value = latency_.raw(); break;
     case Msr::PebsFrontend: value = frontend_; break;
     case Msr::OffcoreResponse: value = offcore_[i]; break;
@@ -258,7 +246,7 @@ bool Pmu::Impl::wrmsr(std::uint32_t address, std::uint64_t value) {
       choose_branches();
       break;
     case Msr::PebsEnable: set_pebs_enable(value); break;
-    case Msr::PebsDataCfg: data_cfg_ = arch::PebsDataCfg{value}; break;
+    case Msr::PebsDataCfg: pebs_.set_groups(arch::PebsDataCfg{value}); break;
     case Msr::LoadLatency: latency_ = arch::LoadLatency{value}; break;
     case Msr::PebsFrontend: frontend_ = value; break;
     case Msr::OffcoreResponse: offcore_[i] = value; break;
@@ -414,16 +402,7 @@ void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) { wrappe
 void Pmu::Impl::wrapped(const Counters::Step& step) {
   if (step.wrapped.empty()) return;
   counters_.set_status(step.wrapped.bits);
-  for (CounterSet rest = step.wrapped & counters_.pebs(); !rest.empty(); rest.bits &= rest.bits - 1) {
-    const unsigned counter = rest.first();
-    const auto value = store_.reset_value(counter);
-    if (!value) continue;
-    const std::uint64_t limit = limit_of(counter), period = limit - (*value & (limit - 1));
-    const std::uint64_t since = counters_.value(counter);
-    counters_.set_value(counter, *value + since % period);
-    owed_[counter] += since / period + (reloaded_.has(counter) ? 1 : 0);
-    reloaded_ = reloaded_ | arch::only(counter);
-  }
+  pebs_.reload_wrapped(step.wrapped & counters_.pebs());
   if ((step.wrapped.bits & ~counters_.pebs().bits & counters_.interrupting().bits) != 0) request_pmi();
 }
 
@@ -438,104 +417,15 @@ void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, c
   counters_.set_status(step.wrapped.bits);
   std::uint64_t overflow_pmi = step.wrapped.bits & ~counters_.pebs().bits;
   bool reached_threshold = false;
-  if (!step.triggered.empty()) overflow_pmi |= record(step.triggered, retired, after, reached_threshold).bits;
+  if (in_smm_ || pebs_stopped_) {
+    counters_.disarm(step.triggered);
+    overflow_pmi |= step.triggered.bits;
+  } else if (!step.triggered.empty()) {
+    overflow_pmi |= pebs_.record(step.triggered, retired, after, mode_.code64, reached_threshold).bits;
+  }
   overflow_pmi &= counters_.interrupting().bits;
   if (reached_threshold) request_pmi();
   if (overflow_pmi != 0) request_pmi();
-}
-
-// What record() asks for and writes must be the same later: so no branches, whose records lie between, and no vector
-// registers.
-Pmu::Repeating Pmu::Impl::repeating(std::size_t lane, Ring ring) {
-  if (records_branches() || in_smm_ || pebs_stopped_ || vector_registers_ != nullptr) return {};
-  const auto nearest = counters_.nearest(lane, ring);
-  if (!nearest || !counters_.records_the_overflow(nearest->counter)) return {};
-  const CounterSet counter = arch::only(nearest->counter);
-  if ((counters_.pebs() & counter).empty() || !(counters_.interrupting() & counter).empty()) return {};
-  const auto value = store_.reset_value(nearest->counter);
-  if (!value) return {};
-  const arch::PebsFormat format = model_.pebs_format();
-  arch::PebsShape shape{.format = format, .layout = store_.layout()};
-  if (arch::is_adaptive(format)) shape.groups = groups_of(counter);
-  const std::uint64_t limit = limit_of(nearest->counter);
-  Repeating found{.events = limit - (*value & (limit - 1)), .times = 0};
-  const std::uint64_t first = counters_.headroom(lane, ring) + 1;
-  if (nearest->others_room < first) return {};
-  found.times = std::min(1 + (nearest->others_room - first) / found.events,
-                         store_.room_below_threshold(arch::record_size(shape)));
-  return found;
-}
-
-/// The groups of a record: what PEBS_DATA_CFG asks for if one of its counters is adaptive, else the basic one.
-arch::PebsDataCfg Pmu::Impl::groups_of(CounterSet triggered) const {
-  for (CounterSet rest = triggered; !rest.empty(); rest.bits &= rest.bits - 1) {
-    const unsigned counter = rest.first();
-    const bool adaptive = counter < arch::kFirstFixedBit
-                              ? counters_.select(counter).has(PerfEvtSel::adaptive)
-                              : counters_.fixed_control().has(FixedCtrCtrl::adaptive, counter - arch::kFirstFixedBit);
-    if (adaptive) return data_cfg_;
-  }
-  return {};
-}
-
-/// One PEBS assist. Returns the counters it has served.
-CounterSet Pmu::Impl::record(CounterSet triggered, const arch::Retired& retired, const arch::RegisterFile& after,
-                             bool& reached_threshold) {
-  if (in_smm_ || pebs_stopped_) {
-    counters_.disarm(triggered);
-    return triggered;
-  }
-  const arch::PebsFormat format = model_.pebs_format();
-  arch::PebsShape shape{.format = format, .layout = store_.layout()};
-  if (arch::is_adaptive(format)) shape.groups = groups_of(triggered);
-  PebsContent content{
-      .after = after, .eventing_ip = retired.ip, .status = counters_.status().raw(), .counters = triggered.bits};
-  content.data_address = counters_.address(triggered, retired);
-  const arch::SourceWord word = counters_.source_word(triggered);
-  const arch::AccessOutcome& access = word == arch::SourceWord::LoadLatency ? retired.load : retired.store;
-  if (access.present) {
-    content.data_source = arch::encode_source(model_.data_source, word, access.source);
-    content.latency = arch::encode_latency(model_.data_source, word, access.latency);
-  }
-  if (arch::traits(format).has_tsc) content.tsc = clock_.tsc();
-
-  const Bytes bytes = record_.lay_out(shape, content, mode_.code64, lbr_, vector_registers_);
-  const DebugStore::Outcome outcome = store_.store_pebs(bytes);
-  CounterSet served = triggered;
-  switch (outcome) {
-    case DebugStore::Outcome::ReachedThreshold:
-    case DebugStore::Outcome::Stored:
-      if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.armed();
-      reload({served.bits & ~reloaded_.bits});
-      counters_.clear_status(served.bits);
-      break;
-    case DebugStore::Outcome::OutOfBounds:
-      if (!model_.quirks.has(Quirk::OutOfBoundsSetsOvfBuf)) break;
-      counters_.clear_status(served.bits);
-      reached_threshold = true;
-      break;
-    case DebugStore::Outcome::Full:
-    case DebugStore::Outcome::Faulted: break;
-  }
-  counters_.disarm(served);
-  reloaded_.bits &= ~served.bits;
-  for (CounterSet rest = served; !rest.empty(); rest.bits &= rest.bits - 1) {
-    std::uint64_t& owed = owed_[rest.first()];
-    if (owed == 0) continue;
-    --owed;
-    counters_.pend(arch::only(rest.first()));
-    reloaded_ = reloaded_ | arch::only(rest.first());
-  }
-  if (outcome == DebugStore::Outcome::ReachedThreshold) reached_threshold = true;
-  if (reached_threshold) counters_.set_status(GlobalStatus::buffer.mask);
-  return served;
-}
-
-void Pmu::Impl::reload(CounterSet counters) {
-  for (CounterSet rest = counters; !rest.empty(); rest.bits &= rest.bits - 1) {
-    const unsigned counter = rest.first();
-    if (const auto value = store_.reset_value(counter)) counters_.set_value(counter, *value);
-  }
 }
 
 void Pmu::Impl::request_pmi() {
@@ -592,8 +482,7 @@ void Pmu::Impl::machine_check() {
 
 void Pmu::Impl::init() {
   in_smm_ = bts_stopped_ = debug_exception_next_ = false;
-  reloaded_ = {};
-  owed_ = {};
+  pebs_.forget_due();
   set_pebs_enable(0);
   set_debugctl(DebugCtl{});
   if (model_.quirks.has(Quirk::InitClearsDsArea)) store_.set_address(0);
@@ -604,7 +493,7 @@ void Pmu::Impl::reset(bool warm) {
   store_.set_address(0);
   counters_.reset();
   lbr_.reset(warm);
-  data_cfg_ = {};
+  pebs_.set_groups({});
   latency_ = {};
   frontend_ = 0;
   metrics_.set_value(0, 0);

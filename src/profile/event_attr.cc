@@ -46,4 +46,14 @@ perf::EventAttr attr_of(const RecordingDescription& description, std::size_t ind
   return attr;
 }
 
+std::vector<std::uint64_t> record_ids_of(const RecordingDescription& description, std::size_t index) {
+  const auto& ids = description.events[index].ids;
+  return ids.empty() ? std::vector{record_id_of(description, index)} : ids;
+}
+
+std::uint64_t record_id_of(const RecordingDescription& description, std::size_t index) {
+  const auto& ids = description.events[index].ids;
+  return ids.empty() ? std::uint64_t{index} + 1 : ids.front();
+}
+
 }  // namespace zs::profile

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "profile/perf_data.h"
 #include "profile/recording.h"
@@ -15,5 +16,10 @@ std::uint64_t sample_type_of(const RecordingDescription& description);
 
 /// The attr of event `index`. Records that a kernel writes for it fit the file.
 perf::EventAttr attr_of(const RecordingDescription& description, std::size_t index);
+
+/// The ids of an event's records: the kernel's, or its number from 1.
+std::vector<std::uint64_t> record_ids_of(const RecordingDescription& description, std::size_t index);
+/// The first of them.
+std::uint64_t record_id_of(const RecordingDescription& description, std::size_t index);
 
 }  // namespace zs::profile

@@ -132,7 +132,7 @@ void PerfDataReader::read_build_id(const perf::RecordHeader& head, ByteReader& r
 void PerfDataReader::describe() {
   namespace flag = perf::attr_flag;
   namespace field = perf::sample_field;
-  for (const Event& event : events_) {
+  for (const Event& event : events_.all()) {
     const perf::EventAttr& attr = event.attr;
     const auto is = [&attr](perf::Flag bit) { return (attr.flags & bit) != 0; };
     description_.events.push_back({.name = event.name,
@@ -151,7 +151,7 @@ void PerfDataReader::describe() {
   std::uint64_t fields = 0, branch_filter = 0;
   description_.interrupt_registers = 0;
   description_.inherit = false;
-  for (const Event& event : events_) {
+  for (const Event& event : events_.all()) {
     const perf::EventAttr& attr = event.attr;
     const bool branches = (attr.sample_type & field::branch_stack) != 0;
     const bool call_stack = branches && (attr.branch_sample_type & perf::branch_filter::call_stack) != 0;

@@ -1,7 +1,6 @@
 #include "profile/perf_data_reader.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include "base/check.h"
 #include "profile/compressed_records.h"
 #include "profile/file_bytes.h"
+#include "profile/record_decoder.h"
 
 namespace zs::profile {
 namespace {
@@ -19,43 +19,6 @@ namespace {
 using perf::RecordType;
 
 constexpr std::size_t kMostEvents = 65536;
-
-/// The event names that perf would make up for a file without EVENT_DESC.
-std::string made_up_name(const perf::EventAttr& attr) {
-  static constexpr std::string_view hardware[] = {
-      "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
-      "branch-misses", "bus-cycles",   "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"};
-  static constexpr std::string_view software[] = {
-      "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
-      "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
-      "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
-  std::string name = fmt::format("raw {:#x}", attr.config);
-  if (attr.type == static_cast<std::uint32_t>(perf::EventType::Hardware) && attr.config < std::size(hardware)) {
-    name = hardware[attr.config];
-  } else if (attr.type == static_cast<std::uint32_t>(perf::EventType::Software) && attr.config < std::size(software)) {
-    name = software[attr.config];
-  }
-  const auto precise = static_cast<std::size_t>(attr.flags >> perf::attr_flag::precise_shift & 3);
-  if (precise != 0) name += ":" + std::string(precise, 'p');
-  return name;
-}
-
-std::string_view record_name(std::uint32_t type) {
-  switch (static_cast<RecordType>(type)) {
-    case RecordType::Mmap: return "MMAP record";
-    case RecordType::Lost: return "LOST record";
-    case RecordType::Comm: return "COMM record";
-    case RecordType::Exit: return "EXIT record";
-    case RecordType::Fork: return "FORK record";
-    case RecordType::Sample: return "sample";
-    case RecordType::Mmap2: return "MMAP2 record";
-    case RecordType::LostSamples: return "LOST_SAMPLES record";
-    case RecordType::EventType: return "note";
-    case RecordType::EventUpdate: return "EVENT_UPDATE record";
-    case RecordType::Auxtrace: return "AUXTRACE record";
-    default: return "record";
-  }
-}
 
 std::string bytes_of(std::uint64_t count) { return fmt::format("{} byte{}", count, count == 1 ? "" : "s"); }
 
@@ -70,171 +33,6 @@ std::uint64_t time_of(const Record& record) {
 }
 
 }  // namespace
-
-/// Turns the bytes of one record into a Record. Used on every record once by open(), and then by for_each.
-class PerfDataReader::Scan {
- public:
-  explicit Scan(const PerfDataReader& reader) : reader_(reader) {}
-
-  enum class Kind { Given, PassedOver };  // Given: `record` holds what for_each gives
-
-  /// `offset` and `header` are of a whole record in the file.
-  Result<Kind> decode(std::uint64_t offset, const perf::RecordHeader& header, Record& record) {
-    const Bytes body = reader_.records_.subspan(offset + sizeof header, header.size - sizeof header);
-    ByteReader in(body, {}, offset + sizeof header);
-    const auto type = static_cast<RecordType>(header.type);
-    if (type == RecordType::Sample) return sample(in, header, record);
-    if (type != RecordType::Comm && type != RecordType::Mmap && type != RecordType::Mmap2 && type != RecordType::Fork &&
-        type != RecordType::Exit && type != RecordType::Lost && type != RecordType::LostSamples) {
-      return Kind::PassedOver;
-    }
-
-    auto event = event_of_trailer(body, offset + sizeof header);
-    if (!event) return event.error();
-    const SampleLayout& layout = reader_.events_[*event].layout;
-    const std::size_t trailer_bytes = layout.trailer_bytes();
-    if (body.size() < trailer_bytes) {
-      in.skip(trailer_bytes);
-      return failure(in, fmt::format("trailer of a {}", record_name(header.type)));
-    }
-    ByteReader fields(body.first(body.size() - trailer_bytes), {}, offset + sizeof header);
-    ByteReader end(body.last(trailer_bytes), {}, offset + header.size - trailer_bytes);
-    const Trailer trailer = layout.read_trailer(end);
-
-    switch (type) {
-      case RecordType::Comm: record = comm(fields, header, trailer); break;
-      case RecordType::Mmap: record = mmap(fields, header, trailer); break;
-      case RecordType::Mmap2: record = mmap2(fields, header, trailer); break;
-      case RecordType::Fork: record = task<Fork>(fields.read<perf::TaskBody>()); break;
-      case RecordType::Exit: record = task<Exit>(fields.read<perf::TaskBody>()); break;
-      default: {
-        Lost lost{.event = *event, .pid = trailer.pid, .tid = trailer.tid, .time_ns = trailer.time_ns};
-        if (type == RecordType::Lost) {
-          const auto found = reader_.event_of_id_.find(fields.read<std::uint64_t>());
-          if (found != reader_.event_of_id_.end()) lost.event = found->second;
-        }
-        lost.count = fields.read<std::uint64_t>();
-        record = lost;
-      }
-    }
-    if (!fields.ok()) return failure(fields, record_name(header.type));
-    return Kind::Given;
-  }
-
-  std::optional<std::uint32_t> event_of_id(std::uint64_t id) const {
-    const auto found = reader_.event_of_id_.find(id);
-    if (found != reader_.event_of_id_.end()) return found->second;
-    if (id == 0 || reader_.events_.size() == 1) return 0;  // as perf: 0 is written where no event has a part in it
-    return std::nullopt;
-  }
-
-  /// The event of the sample whose body begins with `body`, as far as that is there.
-  Result<std::uint32_t> event_of_sample(Bytes body, std::uint64_t at) const {
-    const auto place = reader_.events_[0].layout.id_offset_in_sample();
-    if (!place) return std::uint32_t{0};
-    ByteReader in(body, {}, at);
-    in.skip(*place);
-    const auto id = in.read<std::uint64_t>();
-    if (!in.ok()) return failure(in, "sample");
-    return event_or_error(id, at + *place, "sample");
-  }
-
- private:
-  Result<std::uint32_t> event_of_trailer(Bytes body, std::uint64_t at) const {
-    const auto place = reader_.events_[0].layout.id_offset_from_end();
-    if (!place || body.size() < *place) return std::uint32_t{0};
-    ByteReader in(body.last(*place), {}, at + body.size() - *place);
-    return event_or_error(in.read<std::uint64_t>(), at + body.size() - *place, "record");
-  }
-
-  Result<std::uint32_t> event_or_error(std::uint64_t id, std::uint64_t at, std::string_view thing) const {
-    if (const auto event = event_of_id(id)) return *event;
-    return Error{fmt::format("{}: at {:#x}: {} has the event id {}, which none of the {} events has",
-                             reader_.records_name_, at, thing, id, reader_.events_.size()),
-                 ""};
-  }
-
-  Error failure(const ByteReader& in, std::string_view thing) const {
-    Error error = in.error(thing);
-    error.message = reader_.records_name_ + ": " + error.message;
-    return error;
-  }
-
-  Result<Kind> sample(ByteReader& in, const perf::RecordHeader& header, Record& record) const {
-    const Bytes body = reader_.records_.subspan(in.offset(), header.size - sizeof header);
-    const auto event = event_of_sample(body, in.offset());
-    if (!event) return event.error();
-    auto* out = std::get_if<SampleRecord>(&record);
-    if (out == nullptr) out = &record.emplace<SampleRecord>();
-    out->sample.event = *event;
-    const Event& of = reader_.events_[*event];
-    if (const char* where = of.layout.read_sample(in, header.misc, *out); where != nullptr) {
-      return failure(in, fmt::format("{} of a sample of event {} ({})", where, *event + 1, of.name));
-    }
-    return Kind::Given;
-  }
-
-  static Comm comm(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
-    Comm comm{.time_ns = trailer.time_ns, .exec = (header.misc & perf::misc::comm_exec) != 0};
-    comm.pid = in.read<std::int32_t>();
-    comm.tid = in.read<std::int32_t>();
-    comm.name = in.take_padded_string(in.remaining());
-    return comm;
-  }
-
-  static Mmap mmap(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
-    const auto place = in.read<perf::Mmap2Place>();
-    Mmap mmap = at(place, trailer);
-    // The record says no more; perf itself takes what is not marked as data for executable.
-    mmap.protection = (header.misc & perf::misc::mmap_data) != 0 ? PROT_READ : PROT_READ | PROT_EXEC;
-    mmap.path = in.take_padded_string(in.remaining());
-    return mmap;
-  }
-
-  static Mmap mmap2(ByteReader& in, const perf::RecordHeader& header, const Trailer& trailer) {
-    const auto place = in.read<perf::Mmap2Place>();
-    Mmap mmap = at(place, trailer);
-    if ((header.misc & perf::misc::mmap_build_id) != 0) {
-      const auto id = in.read<perf::Mmap2BuildId>();
-      mmap.build_id = BuildId::of(id.bytes, id.size);
-    } else {
-      const auto inode = in.read<perf::Mmap2Inode>();
-      mmap.device_major = inode.major;
-      mmap.device_minor = inode.minor;
-      mmap.inode = inode.inode;
-      mmap.inode_generation = inode.generation;
-    }
-    const auto access = in.read<perf::Mmap2Access>();
-    mmap.protection = access.protection;
-    mmap.flags = access.flags;
-    mmap.path = in.take_padded_string(in.remaining());
-    return mmap;
-  }
-
-  static Mmap at(const perf::Mmap2Place& place, const Trailer& trailer) {
-    Mmap mmap;
-    mmap.pid = static_cast<std::int32_t>(place.pid);
-    mmap.tid = static_cast<std::int32_t>(place.tid);
-    mmap.time_ns = trailer.time_ns;
-    mmap.start = place.address;
-    mmap.length = place.length;
-    mmap.file_offset = place.page_offset;
-    return mmap;
-  }
-
-  template <typename Task>
-  static Task task(const perf::TaskBody& body) {
-    Task task;
-    task.pid = static_cast<std::int32_t>(body.pid);
-    task.parent_pid = static_cast<std::int32_t>(body.ppid);
-    task.tid = static_cast<std::int32_t>(body.tid);
-    task.parent_tid = static_cast<std::int32_t>(body.ptid);
-    task.time_ns = body.time;
-    return task;
-  }
-
-  const PerfDataReader& reader_;
-};
 
 // ---- opening -----------------------------------------------------------------------------------------------------
 
@@ -310,6 +108,8 @@ Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptio
   }
   if (claimed == available && data.size != 0 && !reader.is_pipe_format()) reader.read_features();
   reader.describe();
+  reader.description_.notes = reader.notes_.of_beginning();
+  reader.summary_.notes = reader.notes_.of_end();
   reader.remark_on_unread();
   return reader;
 }
@@ -384,7 +184,7 @@ Error PerfDataReader::cut_record(std::uint64_t offset, const perf::RecordHeader&
   std::string what = fmt::format("needs {}, {} remain", bytes_of(head.size), remain);
   if (static_cast<RecordType>(head.type) == RecordType::Sample && !events_.empty()) {
     const Bytes body = records_.subspan(offset + sizeof head, remain - sizeof head);
-    if (const auto event = Scan(*this).event_of_sample(body, offset)) {
+    if (const auto event = RecordDecoder(records_name_, records_, events_).event_of_sample(body, offset)) {
       what = fmt::format("event {} ({}) {}", *event + 1, events_[*event].name, what);
     }
   }
@@ -395,7 +195,6 @@ Error PerfDataReader::cut_record(std::uint64_t offset, const perf::RecordHeader&
 
 std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const perf::RecordHeader& head) {
   ByteReader body(records_.subspan(offset + sizeof head, head.size - sizeof head), records_name_, offset + sizeof head);
-  Scan scan(*this);
   switch (static_cast<RecordType>(head.type)) {
     case RecordType::HeaderAttr: return read_attr(body);
     case RecordType::HeaderFeature: {
@@ -409,10 +208,10 @@ std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const per
     case RecordType::BuildId: read_build_id(head, body); return std::nullopt;
     case RecordType::AuxtraceInfo: read_trace_info(body); return std::nullopt;
     case RecordType::Auxtrace: trace_bytes_ += body.read<std::uint64_t>(); return std::nullopt;
-    case RecordType::EventType: return read_note(body);
+    case RecordType::EventType: return notes_.read(body, samples_);
     case RecordType::EventUpdate: {
       const auto kind = body.read<std::uint64_t>();
-      const auto event = scan.event_of_id(body.read<std::uint64_t>());
+      const auto event = events_.of_record(body.read<std::uint64_t>());
       const std::string_view text = body.take_padded_string(body.remaining());
       if (body.ok() && kind == 2 && event && !text.empty()) events_[*event].name = text;
       return std::nullopt;
@@ -426,9 +225,9 @@ std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const per
                  ""};
   }
   if (!perf::is_known_record(head.type)) ++unknown_types_[head.type];
-  const auto kind = scan.decode(offset, head, scratch_);
+  const auto kind = RecordDecoder(records_name_, records_, events_).decode(offset, head, scratch_);
   if (!kind) return kind.error();
-  if (*kind == Scan::Kind::Given) index(scratch_, offset);
+  if (*kind == RecordDecoder::Kind::Given) index(scratch_, offset);
   return std::nullopt;
 }
 
@@ -447,7 +246,7 @@ std::optional<Error> PerfDataReader::read_attr(ByteReader& body) {
   if (index > kMostEvents) {
     return Error{fmt::format("{}: at {:#x}: more than {} events", records_name_, at, kMostEvents), ""};
   }
-  return add_event(attr_bytes, body.read_array<std::uint64_t>(body.remaining() / sizeof(std::uint64_t)), at);
+  return events_.add(attr_bytes, body.read_array<std::uint64_t>(body.remaining() / sizeof(std::uint64_t)), name_, at);
 }
 
 void PerfDataReader::read_trace_info(ByteReader& body) {
@@ -468,60 +267,6 @@ void PerfDataReader::remark_on_unread() {
     remarks_.push_back(fmt::format("{}: {} record{} of type {} passed over, which {} not known here", name_, count,
                                    count == 1 ? "" : "s", type, count == 1 ? "is" : "are"));
   }
-}
-
-std::optional<Error> PerfDataReader::read_note(ByteReader& body) {
-  const auto head = body.read_if<perf::NoteBody>(body.remaining() >= sizeof(perf::NoteBody));
-  if (!head || head->magic != perf::NoteBody::kNoteMagic) return std::nullopt;  // an event type of an old perf
-  if (head->stage == perf::NoteBody::kHeapBlock) return read_heap_block(body);
-  if (head->stage == perf::NoteBody::kBlocksOfSamples) return read_blocks_of_samples(body);
-  if (head->stage == perf::NoteBody::kSharing) return read_sharing(body);
-  ByteReader text = body.sub(head->text_bytes);
-  Note note;
-  note.key = text.take_c_string();
-  note.value = text.take_padded_string(text.remaining());
-  if (!text.ok()) return text.error("note");
-  (head->stage == 0 ? description_.notes : summary_.notes).push_back(std::move(note));
-  return std::nullopt;
-}
-
-std::optional<Error> PerfDataReader::read_sharing(ByteReader& body) {
-  const auto head = body.read<perf::SharingBody>();
-  const Bytes bytes = body.take(head.bytes);
-  if (!body.ok()) return body.error("log of shared lines");
-  const auto pid = static_cast<std::int32_t>(head.pid);
-  if (head.part == 0) sharing_.push_back({.pid = pid});
-  const auto all =
-      std::find_if(sharing_.rbegin(), sharing_.rend(), [&](const SharingBytes& one) { return one.pid == pid; });
-  if (all == sharing_.rend() || all->complete) {
-    body.fail("a part without the one before");
-    return body.error("log of shared lines");
-  }
-  all->bytes.insert(all->bytes.end(), bytes.begin(), bytes.end());
-  all->complete = head.part + 1 == head.parts;
-  return std::nullopt;
-}
-
-std::optional<Error> PerfDataReader::read_heap_block(ByteReader& body) {
-  const auto head = body.read<perf::HeapBlockBody>();
-  session::HeapBlock block{.number = head.number, .start = head.start, .size = head.size};
-  block.site = body.read_array<std::uint64_t>(head.site);
-  if (!body.ok()) return body.error("block of the heap");
-  heap_blocks_.push_back(std::make_shared<const session::HeapBlock>(std::move(block)));
-  return std::nullopt;
-}
-
-std::optional<Error> PerfDataReader::read_blocks_of_samples(ByteReader& body) {
-  const auto head = body.read<perf::BlocksOfSamplesBody>();
-  const std::vector<std::uint32_t> numbers = body.read_array<std::uint32_t>(head.count);
-  if (body.ok() && (head.first > samples_ || numbers.size() > samples_ - head.first))
-    body.fail("samples that do not exist");
-  const auto is_known = [this](std::uint32_t number) { return number <= heap_blocks_.size(); };
-  if (body.ok() && !std::ranges::all_of(numbers, is_known)) body.fail("a block that is not described");
-  if (!body.ok()) return body.error("blocks of samples");
-  blocks_of_samples_.resize(std::max<std::size_t>(blocks_of_samples_.size(), head.first + numbers.size()));
-  std::ranges::copy(numbers, blocks_of_samples_.begin() + static_cast<std::ptrdiff_t>(head.first));
-  return std::nullopt;
 }
 
 void PerfDataReader::index(const Record& record, std::uint64_t offset) {
@@ -570,56 +315,29 @@ Result<void> PerfDataReader::read_events() {
     std::vector<std::uint64_t> known = list.read_array<std::uint64_t>(id_count);
     if (!list.ok() && id_count != 0) return list.error(fmt::format("list of the ids of event {}", index + 1));
     ids_left -= std::min(ids_left, id_count);
-    if (auto error = add_event(attr_bytes, std::move(known), in.offset() - entry)) return *error;
+    if (auto error = events_.add(attr_bytes, std::move(known), name_, in.offset() - entry)) return *error;
   }
   return {};
-}
-
-/// at  the place of the attributes
-std::optional<Error> PerfDataReader::add_event(Bytes attr_bytes, std::vector<std::uint64_t> ids, std::uint64_t at) {
-  const auto index = static_cast<std::uint32_t>(events_.size());
-  perf::EventAttr attr;
-  std::memcpy(&attr, attr_bytes.data(), std::min(sizeof attr, attr_bytes.size()));
-  const auto unknown = [&](std::string_view what, std::string_view word, std::uint64_t value, std::uint64_t known) {
-    return Error{fmt::format("{}: at {:#x}: event {} has {} of an unknown kind: {} {:#x}, of which {:#x} is not known "
-                             "here",
-                             name_, at, index + 1, what, word, value, value & ~known),
-                 "a newer perf wrote it: perf of that version reads it"};
-  };
-  if ((attr.sample_type & ~perf::sample_field::defined) != 0) {
-    return unknown("samples", "sample_type", attr.sample_type, perf::sample_field::defined);
-  }
-  if ((attr.branch_sample_type & ~perf::branch_filter::defined) != 0) {
-    return unknown("branch stacks", "branch_sample_type", attr.branch_sample_type, perf::branch_filter::defined);
-  }
-  if ((attr.read_format & ~perf::read_format::defined) != 0) {
-    return unknown("counter values", "read_format", attr.read_format, perf::read_format::defined);
-  }
-  Event event{.name = made_up_name(attr), .attr = attr, .ids = std::move(ids), .layout = SampleLayout{attr}};
-  for (const std::uint64_t id : event.ids) event_of_id_.try_emplace(id, index);
-  events_.push_back(std::move(event));
-  return std::nullopt;
 }
 
 // ---- reading -----------------------------------------------------------------------------------------------------
 
 void PerfDataReader::for_each(Order order, const std::function<void(const Record&)>& take) const {
-  Scan scan(*this);
+  RecordDecoder decoder(records_name_, records_, events_);
   Record record;
   const auto add_heap_block = [&](Record& one, std::uint64_t offset) {
     auto* const sample = std::get_if<SampleRecord>(&one);
     if (sample == nullptr) return;
     const auto at =
         static_cast<std::size_t>(std::ranges::lower_bound(sample_offsets_, offset) - sample_offsets_.begin());
-    const std::uint32_t number = at < blocks_of_samples_.size() ? blocks_of_samples_[at] : 0;
-    sample->sample.heap_block = number == 0 ? nullptr : heap_blocks_[number - 1];
+    sample->sample.heap_block = notes_.heap_block_of(at);
   };
   const auto give = [&](const Place& place) {
     perf::RecordHeader head;
     std::memcpy(&head, records_.data() + place.offset, sizeof head);
-    const auto kind = scan.decode(place.offset, head, record);
+    const auto kind = decoder.decode(place.offset, head, record);
     CHECK(kind.has_value(), place.offset);
-    if (!blocks_of_samples_.empty()) add_heap_block(record, place.offset);
+    if (notes_.has_heap_blocks()) add_heap_block(record, place.offset);
     take(record);
   };
   if (order == Order::File || in_time_order_) {

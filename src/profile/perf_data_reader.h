@@ -17,15 +17,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "profile/file_events.h"
+#include "profile/file_notes.h"
 #include "profile/perf_data.h"
 #include "profile/recording.h"
 #include "profile/records.h"
-#include "profile/sample_layout.h"
 
 namespace zs::profile {
 
@@ -35,14 +35,7 @@ struct PerfDataOptions {
 
 class PerfDataReader {
  public:
-  struct Event {
-    std::string name;
-    perf::EventAttr attr;
-    std::vector<std::uint64_t> ids;
-    SampleLayout layout;
-    std::uint64_t samples = 0;
-    std::uint64_t lost = 0;
-  };
+  using Event = FileEvent;
 
   /// A row of the BUILD_ID feature.
   struct KnownBuildId {
@@ -58,7 +51,7 @@ class PerfDataReader {
   static Result<PerfDataReader> from_bytes(std::string name, Bytes bytes, PerfDataOptions options = {});
 
   const std::string& name() const { return name_; }
-  const std::vector<Event>& events() const { return events_; }
+  const std::vector<Event>& events() const { return events_.all(); }
   /// What the file says of itself: written by us, all that the writer was given.
   const RecordingDescription& description() const { return description_; }
   const Summary& summary() const { return summary_; }
@@ -72,7 +65,7 @@ class PerfDataReader {
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   /// Of each process that shared lines, in the order in which they ended.
-  const std::vector<SharingBytes>& sharing() const { return sharing_; }
+  const std::vector<SharingBytes>& sharing() const { return notes_.sharing(); }
 
   std::uint64_t sample_count() const { return samples_; }
   std::uint64_t lost_count() const;
@@ -96,24 +89,18 @@ class PerfDataReader {
     std::uint64_t time_ns;
     std::uint64_t offset;
   };
-  class Scan;
 
   PerfDataReader() = default;
   static Result<PerfDataReader> read(PerfDataReader reader, PerfDataOptions options,
                                      std::optional<Error> packed_damage);
   Result<void> check_kind() const;
   Result<void> read_events();
-  std::optional<Error> add_event(Bytes attr_bytes, std::vector<std::uint64_t> ids, std::uint64_t at);
   std::optional<Error> unpack();
   std::optional<Error> walk();
   std::optional<Error> take_record(std::uint64_t offset, const perf::RecordHeader& head);
   Error cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const;
   std::optional<Error> read_attr(ByteReader& body);
   void read_trace_info(ByteReader& body);
-  std::optional<Error> read_note(ByteReader& body);
-  std::optional<Error> read_heap_block(ByteReader& body);
-  std::optional<Error> read_blocks_of_samples(ByteReader& body);
-  std::optional<Error> read_sharing(ByteReader& body);
   void index(const Record& record, std::uint64_t offset);
   void remark_on_unread();
 
@@ -131,8 +118,8 @@ class PerfDataReader {
   std::uint64_t first_record_ = 0, records_end_ = 0;
   perf::FileHeader header_;
   std::int64_t captured_at_ = 0;
-  std::vector<Event> events_;
-  std::unordered_map<std::uint64_t, std::uint32_t> event_of_id_;
+  FileEvents events_;
+  FileNotes notes_;
   RecordingDescription description_;
   Summary summary_;
   std::vector<KnownBuildId> build_ids_;
@@ -140,9 +127,6 @@ class PerfDataReader {
   std::vector<std::string> remarks_;
   std::vector<Place> places_;  // of every record that for_each gives, in the file's order
   bool in_time_order_ = true;
-  std::vector<std::shared_ptr<const session::HeapBlock>> heap_blocks_;  // number n is at n - 1
-  std::vector<std::uint32_t> blocks_of_samples_;  // in the file's order; shorter if the rest has none
-  std::vector<SharingBytes> sharing_;
   std::vector<std::uint64_t> sample_offsets_;  // ascending
   Record scratch_;
   std::uint64_t samples_ = 0, lost_ = 0, first_sample_ns_ = 0, last_sample_ns_ = 0;

@@ -1,133 +1,39 @@
 #include "profile/perf_data_writer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/units.h"
 #include "profile/address_space.h"
 #include "profile/build_id.h"
 #include "profile/event_attr.h"
+#include "profile/perf_feature_table.h"
+#include "profile/perf_sample_body.h"
+#include "profile/recording_file.h"
 
 namespace zs::profile {
 namespace {
 
-using perf::Feature;
 using perf::RecordType;
 
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 
-/// A string as features hold them: u32 length, the bytes, NULs up to a multiple of 64, at least one.
-void write_feature_string(ByteWriter& out, std::string_view text) {
-  const std::size_t padded = align_up(text.size() + 1, perf::kStringAlignment);
-  out.write(static_cast<std::uint32_t>(padded));
-  out.write_c_string(text, perf::kStringAlignment);
-}
-
-void write_words(ByteWriter& out, const std::uint64_t* words, std::size_t count) {
-  out.write_bytes(std::as_bytes(std::span(words, count)));
-}
-
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
-
-/// The fields that every sample has, in their order.
-struct SampleStart {
-  std::uint64_t id, ip;
-  std::uint32_t pid, tid;
-  std::uint64_t time_ns, address;
-  std::uint32_t cpu, zero;
-  std::uint64_t period;
-};
-static_assert(WireLayout<SampleStart>);
-
-/// By perf::Register.
-constexpr std::array<std::uint64_t, perf::kNamedRegisters> values_of(const arch::RegisterFile& file) {
-  std::array<std::uint64_t, perf::kNamedRegisters> values{};
-  const auto set = [&values](perf::Register name, std::uint64_t value) {
-    values[static_cast<std::size_t>(name)] = value;
-  };
-  using enum perf::Register;
-  set(Ax, file.ax);
-  set(Cx, file.cx);
-  set(Bx, file.bx);
-  set(Dx, file.dx);
-  set(Si, file.si);
-  set(Di, file.di);
-  set(Bp, file.bp);
-  set(Sp, file.sp);
-  set(Ip, file.ip);
-  set(Flags, file.flags);
-  set(R8, file.r8);
-  set(R9, file.r9);
-  set(R10, file.r10);
-  set(R11, file.r11);
-  set(R12, file.r12);
-  set(R13, file.r13);
-  set(R14, file.r14);
-  set(R15, file.r15);
-  set(Cs, 0x33);  // the segments of every 64-bit Linux program; the others are 0
-  set(Ss, 0x2B);
-  return values;
-}
-
-void put_registers(ByteWriter& out, const arch::RegisterFile& file, std::uint64_t mask) {
-  const auto values = values_of(file);
-  std::array<std::uint64_t, 1 + perf::kNamedRegisters> words;
-  words[0] = static_cast<std::uint64_t>(perf::RegisterAbi::Bits64);
-  std::size_t count = 1;
-  constexpr std::uint64_t kNamed = (std::uint64_t{1} << perf::kNamedRegisters) - 1;
-  for (std::uint64_t rest = mask & kNamed; rest != 0; rest &= rest - 1)
-    words[count++] = values[static_cast<std::size_t>(std::countr_zero(rest))];
-  write_words(out, words.data(), count);
-}
-
-perf::BranchType branch_type_of(arch::BranchKind kind) {
-  switch (kind) {
-    case arch::BranchKind::Conditional: return perf::BranchType::Conditional;
-    case arch::BranchKind::RelativeJump: return perf::BranchType::Unconditional;
-    case arch::BranchKind::IndirectJump: return perf::BranchType::Indirect;
-    case arch::BranchKind::RelativeCall: return perf::BranchType::Call;
-    case arch::BranchKind::IndirectCall: return perf::BranchType::IndirectCall;
-    case arch::BranchKind::Return: return perf::BranchType::Return;
-    case arch::BranchKind::Far: return perf::BranchType::Syscall;
-    case arch::BranchKind::None: break;
-  }
-  return perf::BranchType::Unknown;
-}
 
 std::string count_of(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
-/// errno of a failed write as words, and what to do about it.
-std::string remedy_of(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT: return "make room, or choose another file system with -o FILE";
-    case EFBIG: return "a limit on file sizes is set (ulimit -f): raise it, or record fewer samples with a larger -c";
-    case EACCES:
-    case EPERM:
-    case EROFS: return "choose a place that can be written with -o FILE";
-    case ENOENT:
-    case ENOTDIR: return "create the directory first, or choose another with -o FILE";
-    case EISDIR: return "name a file, not a directory, with -o FILE";
-    case ESPIPE: return "a recording is written at several places of its file: a pipe will not do";
-    default: return "";
-  }
 }
 
 }  // namespace
@@ -135,26 +41,16 @@ std::string remedy_of(int error) {
 class PerfDataWriter::Impl {
  public:
   Impl(std::string path, RecordingDescription description)
-      : path_(std::move(path)), description_(std::move(description)), sample_type_(sample_type_of(description_)) {}
+      : file_(std::move(path)), description_(std::move(description)) {}
   ~Impl() {
-    if (fd_ < 0) return;
-    if (!closed_) (void)flush();
-    ::close(fd_);
+    if (file_.is_open() && !closed_) (void)flush();
   }
 
   Result<void> create();
   void append_description();
 
-  /// The ids of an event's records: the kernel's, or its number from 1.
-  std::vector<std::uint64_t> ids_of(std::uint32_t event) const {
-    const auto& ids = description_.events[event].ids;
-    return ids.empty() ? std::vector{id_of(event)} : ids;
-  }
-  /// The first of them; asked for each record.
-  std::uint64_t id_of(std::uint32_t event) const {
-    const auto& ids = description_.events[event].ids;
-    return ids.empty() ? std::uint64_t{event} + 1 : ids.front();
-  }
+  /// Of an event's records; asked for each.
+  std::uint64_t id_of(std::uint32_t event) const { return record_id_of(description_, event); }
 
   // Each record: begin(), body, end().
   std::size_t begin(RecordType type, std::uint16_t misc) {
@@ -196,18 +92,14 @@ class PerfDataWriter::Impl {
   Result<void> close(const Summary& summary);
 
   void mark_used(std::int32_t pid, std::uint64_t address) {
-    if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_[mapping->image] = true;
+    if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_.insert(mapping->image);
   }
 
-  ByteWriter features(std::uint64_t table_at, perf::FileHeader& header) const;
   Error failure(std::string_view what, int error) const;
-  int write_at(std::uint64_t offset, Bytes bytes, std::size_t& done) const;
 
-  std::string path_;
+  RecordingFile file_;
   RecordingDescription description_;
-  std::uint64_t sample_type_;
-  int fd_ = -1;
-  bool regular_ = true;
+  SampleBody sample_body_{description_};
   bool closed_ = false;
   perf::FileHeader header_;
   ByteWriter buffer_;  // whole records that are not in the file yet
@@ -218,7 +110,7 @@ class PerfDataWriter::Impl {
   std::uint64_t latest_at_last_round_ = 0;
   std::optional<Error> error_;
   AddressSpaces spaces_;
-  std::map<const Image*, bool> used_;                                            // images that a sample hit
+  std::set<const Image*> used_;                                                  // images that a sample hit
   std::map<std::pair<std::int32_t, std::uint64_t>, std::uint32_t> heap_blocks_;  // by process and number there
   std::uint32_t last_heap_block_ = 0;
   std::uint64_t samples_appended_ = 0;
@@ -228,7 +120,7 @@ class PerfDataWriter::Impl {
 
 Error PerfDataWriter::Impl::failure(std::string_view what, int error) const {
   const std::uint64_t missing = samples_seen_ - samples_written_;
-  std::string kept = fmt::format("{}: {}: {}", path_, what, std::strerror(error));
+  std::string kept = fmt::format("{}: {}: {}", file_.path(), what, std::strerror(error));
   if (samples_seen_ != 0 || header_.data.size != 0) {
     kept += fmt::format("; {} in the file and readable, {} and the summary missing",
                         samples_written_ == 0 ? "no sample is" : count_of(samples_written_, "sample") + " are",
@@ -237,42 +129,17 @@ Error PerfDataWriter::Impl::failure(std::string_view what, int error) const {
   return Error{std::move(kept), remedy_of(error)};
 }
 
-/// returns 0 or errno; `done` bytes were written in any case
-int PerfDataWriter::Impl::write_at(std::uint64_t offset, Bytes bytes, std::size_t& done) const {
-  done = 0;
-  while (done < bytes.size()) {
-    const ssize_t wrote = ::pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return errno;
-    if (wrote == 0) return ENOSPC;
-    done += static_cast<std::size_t>(wrote);
-  }
-  return 0;
-}
-
 Result<void> PerfDataWriter::Impl::create() {
-  struct stat status {};
-  if (lstat(path_.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    const std::string old = path_ + ".old";
-    if (rename(path_.c_str(), old.c_str()) != 0) {
-      return failure(fmt::format("cannot keep the old recording as {}", old), errno);
-    }
-  }
-  fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
-  if (fd_ < 0) return failure("cannot create", errno == ENXIO ? ESPIPE : errno);
-  if (fstat(fd_, &status) == 0) {
-    regular_ = S_ISREG(status.st_mode);
-    if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) return failure("cannot create", ESPIPE);
-  }
+  if (const auto failed = file_.create()) return failure(failed->what, failed->error);
 
   ByteWriter start;
   start.write(header_);
   const auto events = static_cast<std::uint32_t>(description_.events.size());
   std::vector<perf::Section> ids;
   for (std::uint32_t event = 0; event < events; ++event) {
-    const std::vector<std::uint64_t> here = ids_of(event);
+    const std::vector<std::uint64_t> here = record_ids_of(description_, event);
     ids.push_back({start.size(), here.size() * sizeof(std::uint64_t)});
-    write_words(start, here.data(), here.size());
+    start.write_bytes(std::as_bytes(std::span(here)));
   }
   header_.attr_entry_bytes = sizeof(perf::EventAttr) + sizeof(perf::Section);
   header_.attrs = {start.size(), events * header_.attr_entry_bytes};
@@ -286,13 +153,13 @@ Result<void> PerfDataWriter::Impl::create() {
   // perf warn, and a file of a run that was killed at once still says what it was.
   append_description();
   std::size_t done = 0;
-  if (const int error = write_at(header_.data.offset, buffer_.bytes(), done); error != 0) {
+  if (const int error = file_.write_at(header_.data.offset, buffer_.bytes(), done); error != 0) {
     return failure("cannot write", error);
   }
   header_.data.size = buffer_.size();
   buffer_.clear();
   start.patch(0, header_);
-  if (const int error = write_at(0, start.bytes(), done); error != 0) return failure("cannot write", error);
+  if (const int error = file_.write_at(0, start.bytes(), done); error != 0) return failure("cannot write", error);
   return {};
 }
 
@@ -338,8 +205,7 @@ Result<void> PerfDataWriter::Impl::mmap(Mmap mmap) {
   if (error_) return *error_;
   const bool executable = (mmap.protection & PROT_EXEC) != 0;
   // One file has one identity in all records: readers take a build-id and an inode for two files, and find no unwind
-  // tables for
-  // code that the other one has.
+  // tables for code that the other one has.
   if (!mmap.build_id && mmap.path.starts_with('/')) {
     const auto key = std::tuple{mmap.path, mmap.device_major, mmap.device_minor, mmap.inode};
     const auto [found, added] = build_ids_.try_emplace(key);
@@ -392,100 +258,13 @@ Result<void> PerfDataWriter::Impl::sample(const session::Sample& sample) {
   CHECK(sample.event < description_.events.size());
   ++samples_seen_;
   if (error_) return *error_;
-  const std::uint64_t fields = sample_type_;
   note_heap_block(sample);
 
   std::uint16_t misc = perf::misc::user;
   if (sample.exact_ip) misc |= perf::misc::exact_ip;
   const std::size_t at = begin(RecordType::Sample, misc);
-  buffer_.write(SampleStart{.id = id_of(sample.event),
-                            .ip = sample.ip,
-                            .pid = u32(sample.pid),
-                            .tid = u32(sample.tid),
-                            .time_ns = sample.time_ns,
-                            .address = sample.address,
-                            .cpu = sample.cpu,
-                            .zero = 0,
-                            .period = sample.period});
-
-  // What remains for the parts of variable length: call chain, branches and stack are cut to fit, in this order.
-  std::size_t room = perf::kMaxRecordBytes - (buffer_.size() - at);
-  const auto need = [&room](std::size_t bytes) { room -= std::min(room, bytes); };
-  // Its length and the bytes themselves fill whole words together.
-  const std::size_t raw_bytes = align_up(sizeof(std::uint32_t) + sample.raw.size(), 8) - sizeof(std::uint32_t);
-  const std::size_t register_bytes = 8 + 8 * std::size_t{perf::kNamedRegisters};
-  if ((fields & perf::sample_field::callchain) != 0) need(16);
-  if ((fields & perf::sample_field::raw) != 0) need(sizeof(std::uint32_t) + raw_bytes);
-  if ((fields & perf::sample_field::branch_stack) != 0) need(8);
-  if ((fields & perf::sample_field::regs_user) != 0) need(register_bytes + 16);
-  if ((fields & perf::sample_field::regs_intr) != 0) need(register_bytes);
-  need(sizeof(perf::Weight) + sizeof(sample.data_source));
-
-  if ((fields & perf::sample_field::callchain) != 0) {
-    const bool unwound_later = description_.callchain == CallchainMode::Dwarf;
-    const std::size_t entries = unwound_later ? 0 : std::min(sample.callchain.size(), room / 2 / 8);
-    need(8 * entries);
-    buffer_.write(std::uint64_t{entries == 0 ? 0 : entries + 1});
-    if (entries != 0) buffer_.write(perf::kContextUser);
-    write_words(buffer_, sample.callchain.data(), entries);
-    for (std::size_t i = 0; i < entries; ++i) mark_used(sample.pid, sample.callchain[i]);
-  }
-  if ((fields & perf::sample_field::raw) != 0) {
-    buffer_.write(static_cast<std::uint32_t>(raw_bytes));
-    buffer_.write_bytes(sample.raw);
-    buffer_.write_zeros(raw_bytes - sample.raw.size());
-  }
-  if ((fields & perf::sample_field::branch_stack) != 0) {
-    const std::size_t entries = std::min(sample.branches.size(), room / sizeof(perf::BranchEntry));
-    need(sizeof(perf::BranchEntry) * entries);
-    buffer_.write(std::uint64_t{entries});
-    for (std::size_t i = 0; i < entries; ++i) {
-      const session::SampledBranch& branch = sample.branches[i];
-      std::uint64_t flags = std::uint64_t{branch.cycles} << perf::branch_flag::cycles_shift;
-      if (description_.branch_prediction_known) {
-        flags |= branch.mispredicted ? perf::branch_flag::mispredicted : perf::branch_flag::predicted;
-      }
-      if ((description_.branch_filter & perf::branch_filter::type_save) != 0) {
-        flags |= static_cast<std::uint64_t>(branch_type_of(branch.kind)) << perf::branch_flag::type_shift;
-      }
-      buffer_.write(perf::BranchEntry{branch.from, branch.to, flags});
-      mark_used(sample.pid, branch.from);
-      mark_used(sample.pid, branch.to);
-    }
-  }
-  if ((fields & perf::sample_field::regs_user) != 0) {
-    if (sample.has_registers) {
-      put_registers(buffer_, sample.registers, perf::kAllGeneralRegisters);
-    } else {
-      buffer_.write(perf::RegisterAbi::None);
-    }
-  }
-  if ((fields & perf::sample_field::stack_user) != 0) {
-    const std::size_t copied = std::min<std::size_t>({sample.user_stack.size(), description_.stack_bytes, room});
-    const std::size_t padded = std::min((copied + 7) / 8 * 8, room / 8 * 8);
-    buffer_.write(std::uint64_t{padded});
-    if (padded != 0) {
-      const std::size_t real = std::min(copied, padded);
-      buffer_.write_bytes(Bytes(sample.user_stack).first(real));
-      buffer_.write_zeros(padded - real);
-      buffer_.write(std::uint64_t{real});
-    }
-  }
-  if ((fields & perf::sample_field::weight_struct) != 0) {
-    buffer_.write(
-        perf::Weight{.access = static_cast<std::uint32_t>(std::min<std::uint64_t>(sample.latency, UINT32_MAX)),
-                     .instruction = sample.instruction_latency});
-  }
-  if ((fields & perf::sample_field::data_source) != 0) buffer_.write(sample.data_source);
-  if ((fields & perf::sample_field::regs_intr) != 0) {
-    if (sample.has_registers) {
-      put_registers(buffer_, sample.registers, description_.interrupt_registers);
-    } else {
-      buffer_.write(perf::RegisterAbi::None);
-    }
-  }
-
-  mark_used(sample.pid, sample.ip);
+  sample_body_.write(buffer_, at, sample, id_of(sample.event),
+                     [&](std::uint64_t address) { mark_used(sample.pid, address); });
   first_sample_ns_ = std::min(first_sample_ns_.value_or(sample.time_ns), sample.time_ns);
   last_sample_ns_ = std::max(last_sample_ns_, sample.time_ns);
   latest_ns_ = std::max(latest_ns_, sample.time_ns);
@@ -562,7 +341,7 @@ void PerfDataWriter::Impl::append_heap_block(std::int32_t pid, const session::He
                                     .size = block.size,
                                     .pid = u32(pid),
                                     .site = static_cast<std::uint32_t>(block.site.size())});
-  write_words(buffer_, block.site.data(), block.site.size());
+  buffer_.write_bytes(std::as_bytes(std::span(block.site)));
   complete(at);
   for (const std::uint64_t address : block.site) mark_used(pid, address);
 }
@@ -584,7 +363,7 @@ Result<void> PerfDataWriter::Impl::flush() {
   if (error_) return *error_;
   if (buffer_.size() == 0) return {};
   std::size_t done = 0;
-  const int error = write_at(header_.data.end(), buffer_.bytes(), done);
+  const int error = file_.write_at(header_.data.end(), buffer_.bytes(), done);
 
   // Whole records that reached the file become part of it, even if the rest did not.
   std::size_t whole = 0;
@@ -598,8 +377,8 @@ Result<void> PerfDataWriter::Impl::flush() {
   }
   std::uint64_t size = header_.data.size + whole;
   std::size_t ignored = 0;
-  const int size_error = write_at(offsetof(perf::FileHeader, data) + offsetof(perf::Section, size),
-                                  std::as_bytes(std::span(&size, 1)), ignored);
+  const int size_error = file_.write_at(offsetof(perf::FileHeader, data) + offsetof(perf::Section, size),
+                                        std::as_bytes(std::span(&size, 1)), ignored);
   if (size_error == 0) {
     header_.data.size = size;
     samples_written_ += samples;
@@ -607,126 +386,8 @@ Result<void> PerfDataWriter::Impl::flush() {
   buffer_.clear();
   if (error == 0 && size_error == 0) return {};
   error_ = failure("cannot write", error != 0 ? error : size_error);
-  if (regular_) (void)!ftruncate(fd_, static_cast<off_t>(header_.data.end()));
+  file_.cut_to(header_.data.end());
   return *error_;
-}
-
-/// The feature table, to be placed at `table_at`, with the payloads behind it. Sets the header's bitmap.
-ByteWriter PerfDataWriter::Impl::features(std::uint64_t table_at, perf::FileHeader& header) const {
-  const Machine& machine = description_.machine;
-  const std::uint32_t cpus = std::max(1u, machine.cpus);
-  const std::string all_cpus = cpus == 1 ? "0" : fmt::format("0-{}", cpus - 1);
-  std::map<Feature, ByteWriter> parts;  // ascending, as the table has to be
-
-  const auto text = [&parts](Feature feature, const std::string& value) {
-    if (!value.empty()) write_feature_string(parts[feature], value);
-  };
-  text(Feature::Hostname, machine.hostname);
-  text(Feature::OsRelease, machine.os_release);
-  text(Feature::Version, description_.version);
-  text(Feature::Arch, machine.architecture);
-  text(Feature::CpuDescription, machine.cpu_description);
-  text(Feature::CpuId, machine.cpu_id);
-
-  parts[Feature::CpuCount].write(cpus);
-  parts[Feature::CpuCount].write(cpus);
-  if (machine.memory_kb != 0) parts[Feature::TotalMemory].write(machine.memory_kb);
-
-  if (!description_.command_line.empty()) {
-    ByteWriter& out = parts[Feature::CommandLine];
-    out.write(static_cast<std::uint32_t>(description_.command_line.size()));
-    for (const std::string& argument : description_.command_line) write_feature_string(out, argument);
-  }
-
-  ByteWriter& events = parts[Feature::EventDescription];
-  events.write(static_cast<std::uint32_t>(description_.events.size()));
-  events.write(static_cast<std::uint32_t>(sizeof(perf::EventAttr)));
-  for (std::uint32_t event = 0; event < description_.events.size(); ++event) {
-    events.write(attr_of(description_, event));
-    const std::vector<std::uint64_t> ids = ids_of(event);
-    events.write(static_cast<std::uint32_t>(ids.size()));
-    write_feature_string(events, description_.events[event].name);
-    write_words(events, ids.data(), ids.size());
-  }
-
-  // One socket, one node, a core per CPU: what a software PMU plays.
-  ByteWriter& topology = parts[Feature::CpuTopology];
-  topology.write(std::uint32_t{1});
-  write_feature_string(topology, all_cpus);
-  topology.write(cpus);
-  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) write_feature_string(topology, fmt::format("{}", cpu));
-  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {
-    topology.write(cpu);
-    topology.write(std::uint32_t{0});
-  }
-  topology.write(std::uint32_t{1});
-  write_feature_string(topology, all_cpus);
-  for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) topology.write(std::uint32_t{0});
-
-  ByteWriter& numa = parts[Feature::NumaTopology];
-  numa.write(std::uint32_t{1});
-  numa.write(std::uint32_t{0});
-  numa.write(machine.memory_kb);
-  numa.write(machine.memory_kb);
-  write_feature_string(numa, all_cpus);
-
-  if (description_.branch_filter != 0) (void)parts[Feature::BranchStack];
-
-  ByteWriter& mappings = parts[Feature::PmuMappings];
-  mappings.write(std::uint32_t{2});
-  mappings.write(static_cast<std::uint32_t>(perf::EventType::Raw));
-  write_feature_string(mappings, "cpu");
-  mappings.write(static_cast<std::uint32_t>(perf::EventType::Software));
-  write_feature_string(mappings, "software");
-
-  if (!description_.groups.empty()) {
-    ByteWriter& out = parts[Feature::GroupDescription];
-    out.write(static_cast<std::uint32_t>(description_.groups.size()));
-    for (const EventGroup& group : description_.groups) {
-      write_feature_string(out, group.name.empty() ? "{anon_group}" : group.name);
-      out.write(group.leader);
-      out.write(group.members);
-    }
-  }
-
-  if (first_sample_ns_) {
-    parts[Feature::SampleTime].write(*first_sample_ns_);
-    parts[Feature::SampleTime].write(last_sample_ns_);
-  }
-
-  for (const auto& image : spaces_.images()) {
-    if (!image->build_id || !used_.contains(image.get())) continue;
-    ByteWriter& out = parts[Feature::BuildId];
-    const std::size_t at = out.size();
-    out.write(perf::RecordHeader{0, perf::misc::user | perf::misc::build_id_size, 0});
-    perf::BuildIdBody body;
-    body.size = image->build_id->size;
-    std::copy(image->build_id->bytes.begin(), image->build_id->bytes.end(), body.bytes);
-    out.write(body);
-    out.write_c_string(std::string_view{image->path}.substr(0, 4096));
-    out.align(8);
-    out.patch(at + offsetof(perf::RecordHeader, size), static_cast<std::uint16_t>(out.size() - at));
-  }
-
-  if (!machine.pmu_capabilities.empty()) {
-    ByteWriter& out = parts[Feature::CpuPmuCaps];
-    out.write(static_cast<std::uint32_t>(machine.pmu_capabilities.size()));
-    for (const Note& capability : machine.pmu_capabilities) {
-      write_feature_string(out, capability.key);
-      write_feature_string(out, capability.value);
-    }
-  }
-
-  ByteWriter all;
-  std::uint64_t payload_at = table_at + parts.size() * sizeof(perf::Section);
-  for (const auto& [feature, payload] : parts) {
-    const auto bit = static_cast<std::uint32_t>(feature);
-    header.features[bit / 64] |= std::uint64_t{1} << (bit % 64);
-    all.write(perf::Section{payload_at, payload.size()});
-    payload_at += payload.size();
-  }
-  for (const auto& [feature, payload] : parts) all.write_bytes(payload.bytes());
-  return all;
 }
 
 Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
@@ -739,26 +400,24 @@ Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   }
 
   perf::FileHeader ended = header_;
-  const ByteWriter table = features(header_.data.end(), ended);
+  const ByteWriter table = feature_table({.description = description_,
+                                          .spaces = spaces_,
+                                          .used = used_,
+                                          .first_sample_ns = first_sample_ns_,
+                                          .last_sample_ns = last_sample_ns_},
+                                         header_.data.end(), ended);
   std::size_t done = 0;
-  int error = write_at(header_.data.end(), table.bytes(), done);
-  if (error == 0) error = write_at(0, std::as_bytes(std::span(&ended, 1)), done);
+  int error = file_.write_at(header_.data.end(), table.bytes(), done);
+  if (error == 0) error = file_.write_at(0, std::as_bytes(std::span(&ended, 1)), done);
   closed_ = true;
 
-  struct stat ours {
-  }, named{};
-  const bool reachable = !regular_ || (fstat(fd_, &ours) == 0 && stat(path_.c_str(), &named) == 0 &&
-                                       ours.st_dev == named.st_dev && ours.st_ino == named.st_ino);
-  if (::close(fd_) != 0 && error == 0) error = errno;
-  fd_ = -1;
+  const bool reachable = file_.is_reachable();
+  if (const int failed = file_.close(); error == 0) error = failed;
 
   if (error_) return *error_;
-  if (error != 0) {
-    Error whole = failure("cannot write the features", error);
-    return whole;
-  }
+  if (error != 0) return failure("cannot write the features", error);
   if (!reachable) {
-    return Error{fmt::format("{}: the file was removed or replaced while it was written; {} went with it", path_,
+    return Error{fmt::format("{}: the file was removed or replaced while it was written; {} went with it", file_.path(),
                              samples_written_ == 0 ? "the recording" : "all " + count_of(samples_written_, "sample")),
                  "choose a place that stays with -o FILE"};
   }
@@ -799,6 +458,6 @@ Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }
 std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
 std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
-const std::string& PerfDataWriter::path() const { return impl_->path_; }
+const std::string& PerfDataWriter::path() const { return impl_->file_.path(); }
 
 }  // namespace zs::profile

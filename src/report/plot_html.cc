@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/units.h"
+#include "report/json.h"
 #include "report/markup.h"
 #include "report/plot_svg.h"
 #include "report/plot_text.h"
@@ -20,7 +20,6 @@ namespace {
 
 using profile::Curve;
 using profile::Metric;
-using Json = nlohmann::ordered_json;
 
 /// chosen: more points than a wide screen has pixels, so that zooming still shows more; a page stays below some
 /// megabytes.
@@ -99,7 +98,7 @@ std::string phase_table(const Figure& figure) {
 
 /// JSON inside a script element: no "</script" and no "<!--" can stand in it.
 std::string script_json(const Json& data) {
-  std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = data.dump(-1);
   for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6) text.replace(at, 1, "\\u003c");
   return text;
 }

@@ -82,11 +82,11 @@ class Arguments(unittest.TestCase):
                          "than its models have\nhint: `zeroskid list` shows what is counted\n")
 
     def test_a_cpu_model_without_a_core_names_those_with_one(self):
-        self.assertEqual(self.refused("stat", "--cpu", "nehalem", "-e", "cycles", "true"),
-                         "zeroskid: event list, column 1: not modelled: cycles (cpu_clk_unhalted.thread) needs a model "
-                         "of the core (cycles), which nehalem@1 does not have\n"
-                         "hint: CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, "
-                         "skylake-server@1, westmere@1, zen4@1\n")
+        self.assertRegex(self.refused("stat", "--cpu", "nehalem", "-e", "cycles", "true"),
+                         r"\Azeroskid: event list, column 1: not modelled: cycles \(cpu_clk_unhalted.thread\) needs a "
+                         r"model of the core \(cycles\), which nehalem@1 does not have\n"
+                         r"hint: CPU models with one are haswell@1, icelake-server@1, sapphire-rapids@1, "
+                         r"(?:[a-z0-9-]+@\d+(?:, |\n\Z))+")
 
     def test_a_depth_that_does_not_cover_an_event_refuses_it_by_name(self):
         self.assertEqual(self.refused("stat", "--detail", "fast", "-e", "cache-misses,cycles", "true"),

@@ -44,7 +44,7 @@ void TranslationCache::begin() {
 
 void TranslationCache::mapped(AddressRange range) {
   if (!run_.translator || !run_.translator->any_sleeps()) return;
-  run_.map.for_each([&](const GuestMapping& mapping) {
+  run_.map.mappings().for_each([&](const GuestMapping& mapping) {
     if (mapping.range().overlaps(range) && stable_code_at(mapping.start) != nullptr)
       run_.translator->wake(mapping.range(), *this, run_.config.check_cache);
   });
@@ -80,7 +80,7 @@ void TranslationCache::tell() const {
 // ---- the program's code ---------------------------------------------------------------------------------------
 
 const GuestMapping* TranslationCache::stable_code_at(std::uint64_t address) const {
-  const GuestMapping* const mapping = run_.map.find(address);
+  const GuestMapping* const mapping = run_.map.mappings().find(address);
   const bool stable = mapping != nullptr && mapping->kind == MapKind::File && mapping->file && !mapping->shared() &&
                       (mapping->prot & PROT_EXEC) != 0 && (mapping->prot & PROT_WRITE) == 0;
   return stable ? mapping : nullptr;

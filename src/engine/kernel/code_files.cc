@@ -35,7 +35,7 @@ void CodeFiles::note_write_to_own_memory(long number, const long (&a)[6], long w
                               : static_cast<std::uint64_t>(raw_syscall(SYS_lseek, a[0], 0, SEEK_CUR));
   const std::uint64_t start = end - static_cast<std::uint64_t>(written);
   code_.code_changed(start, end);
-  run_.map.open_code_pages({start, end});
+  run_.map.code().open({start, end});
 }
 
 // The program made a file shorter, or empty, that is mapped as code perhaps: what lies behind its end is SIGBUS from
@@ -78,7 +78,7 @@ void CodeFiles::note_file_opened_for_writing(long number, const long (&a)[6], lo
 
 void CodeFiles::code_of_file_changes(const struct stat& file) {
   std::vector<AddressRange> code;
-  run_.map.for_each([&](const GuestMapping& mapping) {
+  run_.map.mappings().for_each([&](const GuestMapping& mapping) {
     if ((mapping.prot & PROT_EXEC) == 0 || !mapping.file || mapping.file->inode != file.st_ino) return;
     if (mapping.file->device_major == major(file.st_dev) && mapping.file->device_minor == minor(file.st_dev))
       code.push_back(mapping.range());

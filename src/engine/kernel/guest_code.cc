@@ -10,14 +10,14 @@ namespace zs::engine {
 
 std::span<const std::uint8_t> GuestCode::fetch(std::uint64_t pc) {
   if (!fetch_range_.contains(pc)) {
-    const GuestMapping* mapping = run_.map.find(pc);
+    const GuestMapping* mapping = run_.map.mappings().find(pc);
     if (mapping == nullptr || (mapping->prot & 4u) == 0) return {};
     fetch_range_ = mapping->range();
     // A file that nobody can write any more is as good as private; of shared mappings that is not looked into.
     fetch_shared_ = mapping->shared() || (mapping->file && written_.may_be_written(*mapping->file));
   }
   std::uint64_t end = fetch_range_.end;
-  if (end - pc < kLongestInstruction && run_.map.is_executable(end)) end = pc + kLongestInstruction;
+  if (end - pc < kLongestInstruction && run_.map.mappings().is_executable(end)) end = pc + kLongestInstruction;
   const std::size_t size = std::min(end - pc, kLongestInstruction);
   const bool in_one_page = (pc & (kPageSize - 1)) <= kPageSize - fetched_.size();
   if (in_one_page && zs_copy_code16(fetched_.data(), pc)) return {fetched_.data(), size};
@@ -33,9 +33,8 @@ void GuestCode::translated(std::uint64_t page) {
   const std::uint64_t address = page * kPageSize;
   if (address == open_page_) return;
   constexpr std::uint32_t kWritableCode = PROT_WRITE | PROT_EXEC;
-  if ((run_.map.prot_at(address) & kWritableCode) == kWritableCode &&
-      !run_.map.page_is_write_protected_for_code(address))
-    run_.map.protect_code_page(address);
+  if ((run_.map.mappings().prot_at(address) & kWritableCode) == kWritableCode && !run_.map.code().is_protected(address))
+    run_.map.code().protect(address);
 }
 
 void GuestCode::code_changed(std::uint64_t start, std::uint64_t end) {
@@ -55,11 +54,11 @@ bool GuestCode::handle_write(std::uint64_t address) {
   const std::uint64_t first = page_down(address);
   // A store may straddle two pages; the faulting address is in one of them.
   for (const std::uint64_t page : {first, first + kPageSize}) {
-    if (!run_.map.page_is_write_protected_for_code(page)) continue;
+    if (!run_.map.code().is_protected(page)) continue;
     if (page != first && address + 64 <= page) continue;
     marks_.code_changed();
     run_.invalidate(page, page + kPageSize);
-    run_.map.unprotect_code_page(page);
+    run_.map.code().unprotect(page);
     if (page == first) {
       ours = true;
       open_page_ = page;

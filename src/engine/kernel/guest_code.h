@@ -9,7 +9,7 @@
 
 #include "engine/account/marks.h"
 #include "engine/kernel/written_files.h"
-#include "engine/memory/guest_map.h"
+#include "engine/memory/code_protection.h"
 #include "engine/run.h"
 
 namespace zs::engine {

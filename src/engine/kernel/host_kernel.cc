@@ -62,8 +62,8 @@ long HostKernel::call(long number, const long (&a)[6]) {
   Thread& thread = *run_.thread;
   const bool stays = run_.threads.size() == 1 || (!awaited_.any() && keeps_turn(number, a));
   // The kernel would stop at a page that is write-protected only because it has translations.
-  if (run_.map.protected_code_pages() != 0) {
-    for (const AddressRange& written : written_by(call_of(number), a)) run_.map.open_code_pages(written);
+  if (run_.map.code().protected_pages() != 0) {
+    for (const AddressRange& written : written_by(call_of(number), a)) run_.map.code().open(written);
   }
   if (may_wait(call_of(number), a)) run_.observer().flush(run_.shown());
   if (!stays) turns_.give_up();

@@ -36,7 +36,7 @@ struct KernelParts {
   VirtualClock clock;
   ProcessTurns process_turns;
   TranslationCache cache{run};
-  WrittenFiles written_files{run.map};
+  WrittenFiles written_files{run.map.mappings()};
   GuestCode code{run, accountant.marks, written_files};
   CodeFiles code_files{run, code, written_files};
   MappingReports mappings{run, accountant.marks, cache, written_files};

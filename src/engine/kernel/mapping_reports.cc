@@ -9,9 +9,9 @@ namespace zs::engine {
 void MappingReports::report(std::uint64_t address, std::uint64_t length) {
   const std::uint64_t end = address + length;
   while (address < end) {
-    const GuestMapping* found = run_.map.find(address);
+    const GuestMapping* found = run_.map.mappings().find(address);
     if (found == nullptr) {
-      address = run_.map.next_boundary(address);
+      address = run_.map.mappings().next_boundary(address);
       continue;
     }
     if ((found->prot & PROT_EXEC) != 0) {

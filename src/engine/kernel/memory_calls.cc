@@ -80,7 +80,7 @@ Outcome shmat(GuestKernel& kernel, const CallArguments& made) {
 }
 
 Outcome shmdt(GuestKernel& kernel, const CallArguments& made) {
-  const GuestMapping* const attached = kernel.run.map.find(made.u(0));
+  const GuestMapping* const attached = kernel.run.map.mappings().find(made.u(0));
   const AddressRange range = attached == nullptr ? AddressRange{} : attached->range();
   const long result = kernel.run.map.shmdt(made.u(0));
   if (result == 0) kernel.accountant.core.unmapped(range.start, range.size());

@@ -41,7 +41,7 @@ WrittenFiles::Key WrittenFiles::key_of(const struct stat& file) {
 
 bool WrittenFiles::is_mapped_writable(const Key& key) const {
   bool is = false;
-  map_.for_each([&](const GuestMapping& mapping) {
+  mappings_.for_each([&](const GuestMapping& mapping) {
     if (!mapping.file || !mapping.shared()) return;
     is = is || key == Key{mapping.file->device_major, mapping.file->device_minor, mapping.file->inode};
   });

@@ -10,13 +10,13 @@
 #include <set>
 #include <tuple>
 
-#include "engine/memory/guest_map.h"
+#include "engine/memory/mappings.h"
 
 namespace zs::engine {
 
 class WrittenFiles {
  public:
-  explicit WrittenFiles(const GuestMap& map) : map_(map) {}
+  explicit WrittenFiles(const Mappings& mappings) : mappings_(mappings) {}
 
   /// The program has opened it for writing.
   void opened(const struct stat& file) { files_.insert(key_of(file)); }
@@ -29,7 +29,7 @@ class WrittenFiles {
   static Key key_of(const struct stat& file);
   bool is_mapped_writable(const Key& key) const;
 
-  const GuestMap& map_;
+  const Mappings& mappings_;
   std::set<Key> files_;
 };
 

@@ -264,7 +264,7 @@ Result<LoadedProgram> load_program(const ProgramPlan& plan, GuestMap& map, int& 
   program.envp = plan.envp;
   program.cmdline = joined(plan.argv);
   program.environ = joined(plan.envp);
-  map.for_each([&](const GuestMapping& mapping) { program.mappings.push_back(mapping); });
+  map.mappings().for_each([&](const GuestMapping& mapping) { program.mappings.push_back(mapping); });
   return program;
 }
 

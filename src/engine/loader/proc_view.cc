@@ -10,7 +10,8 @@
 
 #include "engine/loader/program.h"
 #include "engine/memory/guest_access.h"
-#include "engine/memory/guest_map.h"
+#include "engine/memory/mappings.h"
+#include "engine/memory/proc_maps.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
@@ -95,7 +96,8 @@ std::optional<ProcFile> own_proc_file(std::string_view path, int pid) {
   return std::nullopt;
 }
 
-std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program, const GuestMap& map) {
+std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program,
+                                    const Mappings& mappings) {
   const auto file = own_proc_file(path, pid);
   if (!file) return std::nullopt;
   const auto content = [](std::string text) {
@@ -103,8 +105,8 @@ std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const Loaded
   };
   switch (*file) {
     case ProcFile::Exe: return ProcAnswer{.kind = ProcAnswer::Kind::Path, .text = program.exe_path};
-    case ProcFile::Maps: return content(map.proc_maps());
-    case ProcFile::Smaps: return content(map.proc_smaps());
+    case ProcFile::Maps: return content(proc_maps(mappings));
+    case ProcFile::Smaps: return content(proc_smaps(mappings));
     case ProcFile::Mem: return ProcAnswer{.kind = ProcAnswer::Kind::Memory};
     case ProcFile::Auxv: return content(program.auxv);
     case ProcFile::Cmdline: return content(command_line(program));

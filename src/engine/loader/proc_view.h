@@ -10,7 +10,7 @@
 
 namespace zs::engine {
 
-class GuestMap;
+class Mappings;
 struct LoadedProgram;
 
 enum class ProcFile : std::uint8_t { Exe, Maps, Smaps, Mem, Auxv, Cmdline, Environ };
@@ -35,7 +35,8 @@ struct ProcAnswer {
 };
 
 /// For open and openat (and for readlink, stat when Kind::Path): what to do instead of the real system call.
-std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program, const GuestMap& map);
+std::optional<ProcAnswer> proc_path(std::string_view path, int pid, const LoadedProgram& program,
+                                    const Mappings& mappings);
 
 /// A read-only descriptor (a memfd) that reads `content`. `flags`: the program's open flags, of which O_CLOEXEC is
 /// kept.

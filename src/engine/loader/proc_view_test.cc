@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "engine/loader/program.h"
-#include "engine/memory/guest_map.h"
+#include "engine/memory/mappings.h"
 
 namespace zs::engine {
 namespace {
@@ -43,16 +43,16 @@ TEST(ProcView, ShowsTheArgumentsAsTheProgramHasOverwrittenThem) {
   program.exe_path = "/usr/bin/name";
   program.arguments = {at, at + 9};
   program.environment = {at + 9, at + sizeof area};
-  GuestMap map{Layout{}};
-  const auto content = [&](const char* path) { return proc_path(path, 5, program, map)->text; };
+  const Mappings mappings;
+  const auto content = [&](const char* path) { return proc_path(path, 5, program, mappings)->text; };
   EXPECT_EQ(content("/proc/5/cmdline"), std::string("name\0arg\0", 9));
   EXPECT_EQ(content("/proc/5/environ"), std::string("A=1\0B=2\0", 8));
   std::memcpy(area, "a new title", 12);  // over the end of the arguments
   EXPECT_EQ(content("/proc/5/cmdline"), "a new title");
   EXPECT_EQ(content("/proc/5/exe"), "/usr/bin/name");
-  EXPECT_EQ(proc_path("/proc/5/exe", 5, program, map)->kind, ProcAnswer::Kind::Path);
-  EXPECT_EQ(proc_path("/proc/5/mem", 5, program, map)->kind, ProcAnswer::Kind::Memory);
-  EXPECT_FALSE(proc_path("/proc/6/exe", 5, program, map));
+  EXPECT_EQ(proc_path("/proc/5/exe", 5, program, mappings)->kind, ProcAnswer::Kind::Path);
+  EXPECT_EQ(proc_path("/proc/5/mem", 5, program, mappings)->kind, ProcAnswer::Kind::Memory);
+  EXPECT_FALSE(proc_path("/proc/6/exe", 5, program, mappings));
 }
 
 TEST(ProcView, KnowsTheDescriptorThatAPathNames) {

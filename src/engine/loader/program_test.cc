@@ -17,6 +17,7 @@
 #include <functional>
 
 #include "engine/memory/guest_map.h"
+#include "engine/memory/proc_maps.h"
 
 namespace zs::engine {
 namespace {
@@ -256,7 +257,7 @@ std::string ask(const ProgramConfig& config,
 std::string addresses(const LoadedProgram& program, GuestMap& map) {
   std::string text = std::to_string(program.entry) + " " + std::to_string(program.stack_pointer) + " " +
                      std::to_string(map.brk(0)) + "\n";
-  const std::string maps = map.proc_maps();
+  const std::string maps = proc_maps(map.mappings());
   return text + maps + std::string(program.auxv.begin(), program.auxv.end());
 }
 
@@ -290,9 +291,9 @@ TEST_F(Program, SeesTheVdsoOnlyWhenAskedFor) {
   const auto vdso = [](const LoadedProgram& program, GuestMap& map) {
     const auto* entries = reinterpret_cast<const std::uint64_t*>(program.auxv.data());
     for (; *entries != AT_NULL; entries += 2) {
-      if (*entries == AT_SYSINFO_EHDR) return map.find(entries[1])->name();
+      if (*entries == AT_SYSINFO_EHDR) return map.mappings().find(entries[1])->name();
     }
-    return map.proc_maps().find("[vdso]") == std::string::npos ? std::string("none") : std::string("mapped");
+    return proc_maps(map.mappings()).find("[vdso]") == std::string::npos ? std::string("none") : std::string("mapped");
   };
   ProgramConfig config{.path = "/bin/true", .argv = {"/bin/true"}};
   EXPECT_EQ(ask(config, vdso), "none");
@@ -312,7 +313,7 @@ TEST_F(Program, SaysWhichPlaceIsTaken) {
 
 TEST_F(Program, HasAStackOfTheLimitsSize) {
   const auto stack = [](const LoadedProgram& program, GuestMap& map) {
-    const GuestMapping* mapping = map.find(program.stack_pointer);
+    const GuestMapping* mapping = map.mappings().find(program.stack_pointer);
     return mapping->name() + " " + std::to_string((map.layout().stack_top() - mapping->start) >> 20);
   };
   const ProgramConfig config{.path = "/bin/true", .argv = {"/bin/true"}};
@@ -340,7 +341,7 @@ TEST_F(Program, TellsWhatItLoaded) {
                         program.cmdline
                     ? " cmdline"
                     : " no cmdline";
-        text += program.mappings.size() == map.size() ? " all" : " some";
+        text += program.mappings.size() == map.mappings().size() ? " all" : " some";
         text += program.program_bias % kPageSize == 0 && program.entry < 0x80000000u ? " low" : " elsewhere";
         return text;
       });

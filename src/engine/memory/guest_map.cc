@@ -1,309 +1,268 @@
+// In the order of checks that the kernel makes (Linux 6.1 to 6.18: mm/mmap.c, mm/mprotect.c, mm/madvise.c).
 #include "engine/memory/guest_map.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 
-#include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
-#include "engine/memory/real_maps.h"
+#include "engine/memory/populate.h"
+#include "engine/memory/remap.h"
+#include "engine/memory/shared_memory.h"
 #include "engine/raw_syscall.h"
 
 namespace zs::engine {
+namespace {
 
-GuestMap::GuestMap(const Layout& layout, bool strip_exec)
-    : layout_(layout),
-      strip_exec_(strip_exec),
-      low_(layout.low),
-      high_(layout.high),
-      spare_(layout.spare),
-      vast_(layout.vast) {
-  reserve(layout.engine);
-  set_brk_start(layout.heap.start);
-}
+constexpr int kProtections = PROT_READ | PROT_WRITE | PROT_EXEC;
+/// The flags that the kernel remembers in a mapping.
+constexpr int kKeptFlags = MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_NORESERVE | MAP_LOCKED | MAP_HUGETLB;
+constexpr int kProtSem = 0x8;                   // PROT_SEM: accepted, without meaning on x86
+constexpr std::uint64_t kLowestHint = 0x10000;  // vm.mmap_min_addr as every distribution sets it
+/// Executable memory and shared objects go below 2 GiB; a larger piece would leave no room for the others.
+constexpr std::uint64_t kLargestLowMapping = std::uint64_t{256} << 20;
 
-void GuestMap::reserve(AddressRange range) {
-  if (range.empty()) return;
-  engine_.push_back(range);
-  if (shown_ != nullptr) shown_->add_engine(range);
-  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
-}
-
-void GuestMap::reserve_until_wanted(AddressRange range) {
-  if (shown_ != nullptr) {
-    shown_->drop_engine(yielding_);
-    shown_->add_engine(range);
-  }
-  yielding_ = range;
-}
-
-void GuestMap::publish(ShownCode& shown) {
-  shown_ = &shown;
-  for (const AddressRange range : engine_) shown.add_engine(range);
-  shown.add_engine(yielding_);
-  for (const auto& [start, mapping] : mappings_) shown.set(mapping.range(), mapping.prot);
-}
-
-// --- The shadow alone ------------------------------------------------------------------------------------------------
-
-GuestMap::Mappings::const_iterator GuestMap::at_or_after(std::uint64_t address) const {
-  auto next = mappings_.upper_bound(address);
-  if (next != mappings_.begin()) {
-    const auto before = std::prev(next);
-    if (before->second.end > address) return before;
-  }
-  return next;
-}
-
-GuestMap::Mappings::iterator GuestMap::at_or_after(std::uint64_t address) {
-  auto next = mappings_.upper_bound(address);
-  if (next != mappings_.begin()) {
-    const auto before = std::prev(next);
-    if (before->second.end > address) return before;
-  }
-  return next;
-}
-
-void GuestMap::add(GuestMapping mapping) {
-  CHECK(mapping.start < mapping.end && untouched(mapping.range()));
-  const AddressRange range = mapping.range();
-  if (mapping.flags & MAP_GROWSDOWN) ++growing_down_;
-  if ((mapping.prot & PROT_EXEC) != 0 && listener_ != nullptr) listener_->code_changed(range.start, range.end);
-  for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) zone->take(range);
-  if (shown_ != nullptr) shown_->set(range, mapping.prot);
-  mappings_.emplace(range.start, std::move(mapping));
-  merge_around(range);
-}
-
-GuestMap::Mappings::iterator GuestMap::drop(Mappings::iterator mapping) {
-  if (mapping->second.flags & MAP_GROWSDOWN) --growing_down_;
-  return mappings_.erase(mapping);
-}
-
-void GuestMap::split(std::uint64_t address) {
-  const auto found = at_or_after(address);
-  if (found == mappings_.end() || found->second.start >= address) return;
-  GuestMapping right = found->second;
-  right.start = address;
-  if (right.file) right.offset += address - found->second.start;
-  found->second.end = address;
-  if (right.flags & MAP_GROWSDOWN) ++growing_down_;
-  mappings_.emplace_hint(std::next(found), address, std::move(right));
-}
-
-void GuestMap::erase(AddressRange range) {
-  if (range.empty()) return;
-  split(range.start);
-  split(range.end);
-  if (shown_ != nullptr) shown_->set(range, PROT_NONE);
-  for (auto each = mappings_.lower_bound(range.start); each != mappings_.end() && each->first < range.end;) {
-    for (FreeSpace* zone : {&low_, &high_, &spare_, &vast_}) {
-      zone->give(each->second.range());
-      for (const AddressRange engine : engine_) zone->take(engine);
-    }
-    each = drop(each);
+/// Advice that takes contents away (or, POPULATE_WRITE, needs the real page writable).
+bool advice_changes_contents(int advice) {
+  constexpr int kDontneedLocked = 24, kGuardInstall = 102, kGuardRemove = 103, kPopulateWrite = 23;
+  switch (advice) {
+    case MADV_DONTNEED:
+    case MADV_FREE:
+    case MADV_REMOVE:
+    case kDontneedLocked:
+    case kGuardInstall:
+    case kGuardRemove:
+    case kPopulateWrite: return true;
+    default: return false;
   }
 }
 
-void GuestMap::merge_around(AddressRange range) {
-  auto left = mappings_.lower_bound(range.start);
-  if (left != mappings_.begin()) --left;
-  while (left != mappings_.end() && left->first < range.end) {
-    const auto right = std::next(left);
-    if (right == mappings_.end()) break;
-    if (mergeable(left->second, right->second)) {
-      left->second.end = right->second.end;
-      drop(right);
-    } else {
-      left = right;
-    }
+/// As a dynamic loader maps the variables of a library or program, nearly all of which it relocates at once.
+bool is_segment_of_data(const GuestMapping& mapping) {
+  constexpr std::uint64_t kLargest = 64 * kPageSize;
+  return mapping.kind == MapKind::File && !mapping.shared() && mapping.end - mapping.start <= kLargest &&
+         (mapping.prot & kProtections) == (PROT_READ | PROT_WRITE);
+}
+
+/// Memory without a file of the program's. Shared, it is a nameless file to the kernel: two mappings of it never merge.
+std::shared_ptr<const MappedFile> anonymous_file(int flags) {
+  if ((flags & (MAP_HUGETLB | MAP_SHARED)) == 0) return nullptr;
+  auto file = std::make_shared<MappedFile>();
+  file->path = "/dev/zero (deleted)";
+  if ((flags & MAP_HUGETLB) != 0) {
+    file->path = "/anon_hugepage (deleted)";
+    const unsigned shift = static_cast<unsigned>(flags) >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+    file->page_size = shift >= 12 && shift < 40 ? std::uint64_t{1} << shift : kHugePageSize;
   }
+  return file;
 }
 
-void GuestMap::update(AddressRange range, const std::function<void(GuestMapping&)>& change) {
-  split(range.start);
-  split(range.end);
-  for (auto each = mappings_.lower_bound(range.start); each != mappings_.end() && each->first < range.end; ++each) {
-    change(each->second);
-    if (shown_ != nullptr) shown_->set(each->second.range(), each->second.prot);
+}  // namespace
+
+// --- mmap ------------------------------------------------------------------------------------------------------------
+
+long GuestMap::mmap(std::uint64_t address, std::uint64_t length, int prot, int flags, int fd, std::uint64_t offset) {
+  space_.follow_grown_stacks();
+  const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
+  std::shared_ptr<const MappedFile> file = anonymous ? nullptr : describe_file(fd);
+  if (offset % kPageSize != 0 || length == 0 || page_up(length) == 0 || page_up(length) > kTaskSize ||
+      (!anonymous && !file)) {
+    // Cannot succeed; the kernel knows the error.
+    const long result = raw_syscall(SYS_mmap, 0, length, PROT_NONE, flags & ~kPlacementFlags, fd, offset);
+    CHECK(is_error(result));
+    return result;
   }
-  merge_around(range);
-}
+  if (anonymous) file = anonymous_file(flags);
+  const std::uint64_t unit = file ? file->page_size : kPageSize;
+  length = (length + unit - 1) & ~(unit - 1);
 
-bool GuestMap::covered(AddressRange range) const { return gaps(range).empty(); }
-
-bool GuestMap::untouched(AddressRange range) const {
-  const auto first = at_or_after(range.start);
-  return first == mappings_.end() || first->first >= range.end;
-}
-
-bool GuestMap::is_engine_range(AddressRange range) const {
-  return std::any_of(engine_.begin(), engine_.end(), [range](AddressRange each) { return each.overlaps(range); });
-}
-
-bool GuestMap::touches_tool_memory(AddressRange range) const {
-  if (is_engine_range(range)) return true;
-  for (auto each = at_or_after(range.start); each != mappings_.end() && each->first < range.end; ++each) {
-    if (each->second.shown_only()) return true;
+  if ((prot & PROT_EXEC) && file && !file->may_execute) {
+    const long mode = raw_syscall(SYS_fcntl, fd, F_GETFL);
+    return !is_error(mode) && (mode & O_ACCMODE) == O_WRONLY ? -EACCES : -EPERM;
   }
-  return false;
+
+  GuestMapping wanted;
+  wanted.prot = static_cast<std::uint32_t>(prot & kProtections);
+  wanted.flags = static_cast<std::uint32_t>((flags & kKeptFlags) | (flags & MAP_SHARED ? MAP_SHARED : MAP_PRIVATE));
+  wanted.offset = anonymous ? 0 : offset;
+  wanted.kind = anonymous ? MapKind::Anonymous : MapKind::File;
+  wanted.file = std::move(file);
+  wanted.charge_if_writable();
+
+  if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+    if (length > kTaskSize || address > kTaskSize - length) return -ENOMEM;
+    if (address & (unit - 1)) return -EINVAL;
+    wanted.start = address;
+    wanted.end = address + length;
+    return map_at(wanted, flags, fd);
+  }
+
+  if (!limits_.may_expand(wanted, length)) return -ENOMEM;
+  std::uint64_t hint = page_down(address);
+  if (hint != 0 && hint < kLowestHint) hint = kLowestHint;
+  Zone zone = Zone::High;
+  if (flags & MAP_32BIT) {
+    zone = Zone::LowOnly;
+    if (hint + length > layout().low.end) hint = 0;
+  } else if (length <= kLargestLowMapping && ((prot & PROT_EXEC) || (!anonymous && (flags & MAP_DENYWRITE)))) {
+    zone = Zone::Low;
+  }
+  return space_.map_somewhere(std::move(wanted), length, hint, zone, unit, flags, fd);
 }
 
-std::vector<AddressRange> GuestMap::gaps(AddressRange range) const {
-  std::vector<AddressRange> result;
+/// Where the program says: MAP_FIXED, MAP_FIXED_NOREPLACE.
+long GuestMap::map_at(const GuestMapping& wanted, int flags, int fd) {
+  const AddressRange range = wanted.range();
+  space_.make_way(range);
+  if ((flags & MAP_FIXED_NOREPLACE) != 0) {
+    if (!mappings().none_in(range) || space_.placement().is_reserved(range)) return -EEXIST;
+    if (!limits_.may_expand(wanted, range.size())) return -ENOMEM;
+    return space_.map_exactly(wanted, flags, fd);
+  }
+  if (!limits_.may_expand(wanted, range.size() - mappings().owned_bytes(range))) return -ENOMEM;
+  const bool used_soon = is_segment_of_data(wanted);
+  const long result = space_.map_over(wanted, flags, fd);
+  if (!is_error(result) && used_soon) populate(range, Populate::ForWriting);
+  return result;
+}
+
+// --- Protection ------------------------------------------------------------------------------------------------------
+
+long GuestMap::mprotect(std::uint64_t address, std::uint64_t length, int prot) {
+  return change_protection(address, length, prot, -1);
+}
+
+long GuestMap::pkey_mprotect(std::uint64_t address, std::uint64_t length, int prot, int pkey) {
+  return change_protection(address, length, prot, pkey);
+}
+
+long GuestMap::change_protection(std::uint64_t address, std::uint64_t length, int prot, int pkey) {
+  space_.follow_grown_stacks();
+  const int grows = prot & (PROT_GROWSDOWN | PROT_GROWSUP);
+  prot &= ~grows;
+  if (grows == (PROT_GROWSDOWN | PROT_GROWSUP) || address % kPageSize != 0) return -EINVAL;
+  if (length == 0) return 0;
+  AddressRange range{address, address + page_up(length)};
+  if (range.empty()) return -ENOMEM;
+  if (prot & ~(kProtections | kProtSem)) return -EINVAL;
+  const GuestMapping* const first = mappings().at_or_after(range.start);
+  if (first == nullptr) return -ENOMEM;
+  if (grows == PROT_GROWSDOWN) {
+    if (first->start >= range.end) return -ENOMEM;
+    if (first->kind != MapKind::Stack && (first->flags & MAP_GROWSDOWN) == 0) return -EINVAL;
+    range.start = first->start;
+  } else if (first->start > range.start) {
+    return -ENOMEM;
+  } else if (grows == PROT_GROWSUP) {
+    return -EINVAL;  // no such mappings on x86
+  }
+
+  for (const GuestMapping& each : mappings().pieces(range)) {
+    if (each.start != range.start) return -ENOMEM;  // a gap; what lies before it is done
+    if (const long result = change_piece(each, prot, pkey); is_error(result)) return result;
+    range.start = each.end;
+  }
+  return range.start == range.end ? 0 : -ENOMEM;
+}
+
+/// `piece` lies in one mapping. pkey: -1 for none
+long GuestMap::change_piece(const GuestMapping& piece, int prot, int pkey) {
+  const auto wanted = static_cast<std::uint32_t>(prot & kProtections);
+  const AddressRange range = piece.range();
+  CodeProtection& code = space_.code();
+  if (piece.shown_only()) return -EACCES;
+  if (!limits_.may_become(piece, wanted)) return -ENOMEM;
+  if ((prot & PROT_EXEC) && piece.file && !piece.file->may_execute) return -EACCES;
+  const bool loses_exec = (piece.prot & PROT_EXEC) && !(wanted & PROT_EXEC);
+  const bool gains_exec = (wanted & PROT_EXEC) && !(piece.prot & PROT_EXEC);
+  const bool gains_write = (wanted & PROT_WRITE) && !(piece.prot & PROT_WRITE);
+  const bool unchanged = wanted == piece.prot && pkey == -1;
+  const bool keeps_code_pages = unchanged || !(wanted & PROT_WRITE);
+  if ((piece.prot & PROT_EXEC) && (loses_exec || gains_write || (!keeps_code_pages && code.any_protected_in(range))))
+    code.will_change(range);
+  if (unchanged && code.any_protected_in(range)) return 0;
+
+  const int real = space_.real().of(static_cast<std::uint32_t>(prot));
+  const long result = pkey == -1 ? raw_syscall(SYS_mprotect, range.start, range.size(), real)
+                                 : raw_syscall(SYS_pkey_mprotect, range.start, range.size(), real, pkey);
+  if (is_error(result)) return result;
+  if (gains_exec) code.became_executable(range);
+  space_.update(range, [wanted](GuestMapping& mapping) {
+    mapping.prot = wanted;
+    mapping.charge_if_writable();
+  });
+  if (!(wanted & PROT_WRITE)) code.forget(range);
+  return 0;
+}
+
+// --- mremap, madvise, msync, shared memory ---------------------------------------------------------------------------
+
+long GuestMap::mremap(std::uint64_t old_address, std::uint64_t old_length, std::uint64_t new_length, int flags,
+                      std::uint64_t new_address) {
+  return remap(space_, limits_, {old_address, old_length, new_length, flags, new_address});
+}
+
+long GuestMap::remap_file_pages(std::uint64_t, std::uint64_t, int, std::uint64_t, int) { return -ENOSYS; }
+
+long GuestMap::madvise(std::uint64_t address, std::uint64_t length, int advice) {
+  space_.follow_grown_stacks();
+  const AddressRange range{address, address + page_up(length)};
+  if (address % kPageSize != 0 || range.empty() || range.end > kTaskSize) {
+    if (range.end > kTaskSize && !range.empty() && address % kPageSize == 0) return -ENOMEM;
+    return raw_syscall(SYS_madvise, address, length, advice);  // EINVAL, or 0 for an empty range
+  }
+  if (const long result = raw_syscall(SYS_madvise, address, 0, advice); is_error(result)) return result;
   std::uint64_t at = range.start;
-  for (auto each = at_or_after(range.start); each != mappings_.end() && each->first < range.end; ++each) {
-    if (each->first > at) result.push_back({at, each->first});
-    at = each->second.end;
-  }
-  if (at < range.end) result.push_back({at, range.end});
-  return result;
-}
-
-/// The parts of `range` that are the program's to change, neighbours joined.
-std::vector<AddressRange> GuestMap::owned(AddressRange range) const {
-  std::vector<AddressRange> result;
-  for (auto each = at_or_after(range.start); each != mappings_.end() && each->first < range.end; ++each) {
-    if (each->second.shown_only()) continue;
-    const AddressRange part{std::max(range.start, each->second.start), std::min(range.end, each->second.end)};
-    if (!result.empty() && result.back().end == part.start) {
-      result.back().end = part.end;
-    } else {
-      result.push_back(part);
+  for (const AddressRange part : mappings().owned(range)) {
+    if (advice_changes_contents(advice)) space_.code().will_change(part);
+    const long result = raw_syscall(SYS_madvise, part.start, part.size(), advice);
+    if (is_error(result)) return result;
+    if (advice == MADV_DONTFORK || advice == MADV_DOFORK) {
+      space_.update(part, [advice](GuestMapping& mapping) { mapping.inherited = advice == MADV_DOFORK; });
     }
+    if (part.start == at) at = part.end;
   }
-  return result;
+  return at == range.end ? 0 : -ENOMEM;
 }
 
-/// Copies of the mappings in `range`, cut to it.
-std::vector<GuestMapping> GuestMap::pieces(AddressRange range) const {
-  std::vector<GuestMapping> result;
-  for (auto each = at_or_after(range.start); each != mappings_.end() && each->first < range.end; ++each) {
-    GuestMapping piece = each->second;
-    if (piece.start < range.start) {
-      if (piece.file) piece.offset += range.start - piece.start;
-      piece.start = range.start;
-    }
-    piece.end = std::min(piece.end, range.end);
-    result.push_back(std::move(piece));
+long GuestMap::msync(std::uint64_t address, std::uint64_t length, int flags) {
+  return raw_syscall(SYS_msync, address, length, flags);
+}
+
+long GuestMap::shmat(int id, std::uint64_t address, int flags) {
+  return attach_shared_memory(space_, limits_, id, address, flags);
+}
+
+long GuestMap::shmdt(std::uint64_t address) { return detach_shared_memory(space_, address); }
+
+// --- The loader, children --------------------------------------------------------------------------------------------
+
+std::optional<std::uint64_t> GuestMap::find_low(std::uint64_t length, std::uint64_t alignment) const {
+  return space_.placement().place(Zone::Low, length, alignment);
+}
+
+void GuestMap::adopt(AddressRange range, int prot, MapKind kind) {
+  space_.forget(range);
+  space_.add({.start = range.start,
+              .end = range.end,
+              .prot = static_cast<std::uint32_t>(prot),
+              .flags = MAP_PRIVATE,
+              .kind = kind});
+}
+
+void GuestMap::in_forked_child() {
+  std::vector<AddressRange> gone;
+  mappings().for_each([&](const GuestMapping& mapping) {
+    if (!mapping.inherited) gone.push_back(mapping.range());
+  });
+  for (const AddressRange range : gone) {
+    space_.code().will_change(range);
+    space_.forget(range);
   }
-  return result;
-}
-
-// --- Queries ---------------------------------------------------------------------------------------------------------
-
-const GuestMapping* GuestMap::find(std::uint64_t address) const {
-  const auto found = at_or_after(address);
-  return found != mappings_.end() && found->first <= address ? &found->second : nullptr;
-}
-
-std::uint32_t GuestMap::prot_at(std::uint64_t address) const {
-  const GuestMapping* mapping = find(address);
-  return mapping ? mapping->prot : PROT_NONE;
-}
-
-bool GuestMap::is_executable(std::uint64_t address) const { return (prot_at(address) & PROT_EXEC) != 0; }
-
-std::uint64_t GuestMap::next_boundary(std::uint64_t address) const {
-  const auto found = at_or_after(address);
-  if (found == mappings_.end()) return kTaskSize;
-  return found->first > address ? found->first : found->second.end;
-}
-
-// --- Self-modifying code ---------------------------------------------------------------------------------------------
-
-bool GuestMap::protect_code_page(std::uint64_t page) {
-  CHECK(page % kPageSize == 0);
-  const GuestMapping* mapping = find(page);
-  CHECK(mapping != nullptr);
-  if (!(mapping->prot & PROT_WRITE) || code_pages_.contains(page)) return true;
-  const int prot = real_prot(static_cast<int>(mapping->prot)) & ~PROT_WRITE;
-  if (is_error(raw_syscall(SYS_mprotect, page, kPageSize, prot))) return false;
-  code_pages_.insert(page);
-  return true;
-}
-
-void GuestMap::unprotect_code_page(std::uint64_t page) { restore_code_pages({page, page + kPageSize}); }
-
-void GuestMap::open_code_pages(AddressRange range) {
-  const std::uint64_t end = page_up(range.end);
-  for (auto at = code_pages_.lower_bound(page_down(range.start)); at != code_pages_.end() && *at < end;
-       at = code_pages_.lower_bound(page_down(range.start)))
-    code_will_change({*at, *at + kPageSize});
-}
-
-bool GuestMap::has_code_pages(AddressRange range) const {
-  const auto first = code_pages_.lower_bound(range.start);
-  return first != code_pages_.end() && *first < range.end;
-}
-
-void GuestMap::restore_code_pages(AddressRange range) {
-  const auto first = code_pages_.lower_bound(range.start), last = code_pages_.lower_bound(range.end);
-  const std::vector<std::uint64_t> pages(first, last);
-  code_pages_.erase(first, last);
-  for (std::size_t i = 0; i < pages.size();) {
-    const GuestMapping* mapping = find(pages[i]);
-    CHECK(mapping != nullptr);
-    AddressRange run{pages[i], pages[i] + kPageSize};
-    for (++i; i < pages.size() && pages[i] == run.end && run.end < mapping->end; ++i) run.end += kPageSize;
-    raw_syscall(SYS_mprotect, run.start, run.size(), real_prot(static_cast<int>(mapping->prot)));
-  }
-}
-
-void GuestMap::code_will_change(AddressRange range) {
-  if (range.empty()) return;
-  if (listener_) {
-    for (auto each = at_or_after(range.start); each != mappings_.end() && each->first < range.end; ++each) {
-      if (!(each->second.prot & PROT_EXEC)) continue;
-      listener_->code_changed(std::max(range.start, each->second.start), std::min(range.end, each->second.end));
-    }
-  }
-  restore_code_pages(range);
-}
-
-// --- /proc views -----------------------------------------------------------------------------------------------------
-
-std::string GuestMap::proc_maps() const {
-  const std::vector<RealMapping> real = read_real_maps();
-  std::string text;
-  auto kernels = real.begin();
-  for (const auto& [start, mapping] : mappings_) {
-    while (kernels != real.end() && kernels->end <= start) ++kernels;
-    RealMapping line{.start = start,
-                     .end = mapping.end,
-                     .prot = mapping.prot,
-                     .shared = mapping.shared(),
-                     .offset = mapping.offset,
-                     .path = mapping.name()};
-    if (mapping.file) {
-      line.device_major = mapping.file->device_major;
-      line.device_minor = mapping.file->device_minor;
-      line.inode = mapping.file->inode;
-      // The file may have been renamed or deleted since; the kernel knows.
-      const bool is_file = kernels != real.end() && kernels->start <= start && kernels->path.starts_with('/');
-      if (is_file) {  // the first shared memory of System V has the inode 0
-        line.device_major = kernels->device_major;
-        line.device_minor = kernels->device_minor;
-        line.inode = kernels->inode;
-        line.path = kernels->path;
-      }
-    }
-    text += maps_line(line);
-  }
-  return text;
-}
-
-std::string GuestMap::proc_smaps() const {
-  std::string text;
-  for (RealMapping& real : read_real_smaps()) {
-    const auto found = at_or_after(real.start);
-    if (found == mappings_.end() || found->first >= real.end) continue;
-    const GuestMapping& mapping = found->second;
-    real.prot = mapping.prot;
-    if (real.path.empty() || real.path.front() == '[') real.path = mapping.name();
-    text += maps_line(real) + real.tail;
-  }
-  return text;
 }
 
 }  // namespace zs::engine

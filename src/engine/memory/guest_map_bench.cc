@@ -57,7 +57,7 @@ void BM_GuestMap_IsExecutable(benchmark::State& state) {
   const std::uint64_t base = map.layout().low.start;
   std::uint64_t address = base;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(map.is_executable(address));
+    benchmark::DoNotOptimize(map.mappings().is_executable(address));
     address = base + (address * 7 + 4096) % (500 * kPageSize);
   }
   map.munmap(0, kTaskSize);

@@ -1,6 +1,6 @@
 // RLIMIT_AS and RLIMIT_DATA as the program has them. The kernel would count the engine's reservations too, hundreds of
 // megabytes; so it is given the highest limits that it allows, and the program's own are kept here, answered and
-// enforced (GuestMap::may_expand).
+// enforced (memory/map_limits.h).
 #pragma once
 
 #include <sys/resource.h>

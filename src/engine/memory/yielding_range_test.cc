@@ -29,7 +29,7 @@ class Owner final : public CodeListener {
 class YieldingRange : public testing::Test {
  protected:
   YieldingRange() {
-    map_.listen(&owner_);
+    map_.code().listen(&owner_);
     map_.reserve_until_wanted(kKept);
   }
   ~YieldingRange() override {

@@ -1,0 +1,25 @@
+// mremap, in the order of checks that the kernel makes. source: Linux 6.1 to 6.16, mm/mremap.c
+//
+// Not modelled: a mapping that the kernel has split by mlock, memory policy or advice gets the kernel's own answer;
+// several mappings are never moved at once (since 6.17 the kernel moves some kinds of them, if their length stays, and
+// fails halfway at others).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/memory/address_space.h"
+#include "engine/memory/map_limits.h"
+
+namespace zs::engine {
+
+/// The arguments of mremap(2), as the program gives them.
+struct RemapCall {
+  std::uint64_t old_address, old_length, new_length;
+  int flags;
+  std::uint64_t new_address;
+};
+
+/// returns the new address or -errno
+long remap(AddressSpace& space, const MapLimits& limits, RemapCall call);
+
+}  // namespace zs::engine

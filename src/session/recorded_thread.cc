@@ -1,0 +1,368 @@
+#include "session/recorded_thread.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "arch/records/data_source.h"
+#include "arch/records/perf_mem.h"
+#include "base/check.h"
+#include "base/splitmix.h"
+#include "session/callchain.h"
+#include "session/core_choice.h"
+
+namespace zs::session {
+namespace {
+
+using engine::ThreadIdentity;
+
+bool wants_usage(const RecordingConfig& config) {
+  return std::any_of(config.events.begin(), config.events.end(),
+                     [](const EventSpec& e) { return e.kind != EventKind::Hardware; });
+}
+
+std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
+  switch (kind) {
+    case EventKind::TaskClock: return usage.task_clock_ns;
+    case EventKind::ContextSwitches: return usage.context_switches;
+    case EventKind::PageFaults: return usage.minor_faults + usage.major_faults;
+    case EventKind::MinorFaults: return usage.minor_faults;
+    case EventKind::MajorFaults: return usage.major_faults;
+    case EventKind::Hardware: break;  // counted by a PMU
+  }
+  return 0;
+}
+
+}  // namespace
+
+RecordingParts::RecordingParts(const RecordingConfig& wanted, const arch::CpuModel& cpu, std::vector<BankPlan> plans,
+                               uarch::ModelledMachine* modelled, Channel& channel, RecordingClock& time,
+                               ProgramMemory& program)
+    : config(wanted),
+      model(cpu),
+      banks(std::move(plans)),
+      machine(modelled),
+      clock(time),
+      memory(program),
+      host_pid(getpid()),
+      out(channel, host_pid),
+      marks(config, memory),
+      estimated(config.estimated_events()) {
+  if (config.heap_blocks) heap.emplace(memory);
+  if (config.callchain == Callchain::Exact) stacks.emplace(memory);
+  if (machine != nullptr && machine->sharing() != nullptr) sharing.emplace(*machine->sharing());
+  if (config.in_units) units.emplace(model, config, clock);
+}
+
+RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who)
+    : who_(who), host_tid_(gettid()), shared_(shared), adaptive_(shared.config.events.size()) {
+  const RecordingConfig& config = shared.config;
+  for (const BankPlan& plan : shared.banks) {
+    drivers_.push_back(std::make_unique<PmuDriver>(shared.model, config, plan, shared.clock, pmi_requested_));
+    pmus_.push_back(&drivers_.back()->pmu());
+  }
+  for (std::size_t i = 0; i < config.events.size(); ++i) {
+    if (config.events[i].frequency != 0) adaptive_[i].emplace(config.events[i].frequency);
+  }
+  if (shared.machine != nullptr) core_ = shared.machine->attach_thread();
+  if (shared.sharing) shared.sharing->attached(who.tid);
+  if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
+  counters_.emplace(drivers_, config.events.size());
+  if (shared.units) {
+    pmus_.push_back(&shared.units->pmu());
+    units_.emplace(shared.estimated.size());
+    begin_unit();
+  }
+  if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
+  if (shared.heap) heap_.emplace(*shared.heap);
+  if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
+}
+
+bool RecordedThread::is_due(std::uint64_t now_ns, std::uint64_t every_ns) {
+  constexpr std::uint64_t kSaved = 7;
+  next_due_ns_ = std::max(next_due_ns_, now_ns - std::min(now_ns, kSaved * every_ns));
+  if (next_due_ns_ > now_ns) return false;
+  next_due_ns_ += every_ns;
+  return true;
+}
+
+engine::VirtualCpu RecordedThread::virtual_cpu() const {
+  return {.pmus = pmus_,
+          .pmi_requested = &pmi_requested_,
+          .core = core_.get(),
+          .late_interrupts = windows_.has_value() && !shared_.config.samples(),
+          .pmi_reads_memory = shared_.config.callchain != Callchain::None,
+          .marks = regions_.has_value() || heap_.has_value(),
+          .phase = shared_.units ? &shared_.units->phase() : nullptr,
+          .phase_over = shared_.units ? &shared_.units->over() : nullptr};
+}
+
+void RecordedThread::begin_unit() {
+  if (shared_.units->phase() != engine::Phase::Unit) return;
+  follow_weight();
+  unit_start_ = estimated_counts();
+  unit_start_instructions_ = progress();
+}
+
+void RecordedThread::end_unit() {
+  if (shared_.units->phase() != engine::Phase::Unit) return;
+  drain();
+  add_unit_to(*units_);
+}
+
+UnitSums RecordedThread::unit_sums() {
+  UnitSums sums = *units_;
+  if (shared_.units->phase() == engine::Phase::Unit) add_unit_to(sums);
+  sums.set_instructions(progress());
+  return sums;
+}
+
+void RecordedThread::take_pmi(const arch::RegisterFile& registers) {
+  interrupted_ = &registers;
+  for (auto& driver : drivers_) {
+    driver_ = driver.get();
+    driver_->take_pmi(*this);
+    forget_drained();
+  }
+  pmi_requested_ = false;
+  interrupted_ = nullptr;
+  if (windows_) write(windows_->served());
+}
+
+void RecordedThread::reached(std::span<const engine::MarkVisit> visits, const arch::RegisterFile* registers,
+                             const std::function<void()>& before_heap_changes) {
+  if (heap_ && registers != nullptr) {
+    heap_->reached(visits.front().pc, *registers, before_heap_changes);
+  }
+  if (!regions_) return;
+  regions_->reached(visits, registers, spans_);
+  if (!spans_.empty()) write_spans();
+}
+
+void RecordedThread::close() {
+  if (regions_) regions_->end(spans_);
+  write_spans();
+  if (windows_) write(windows_->rest());
+}
+
+void RecordedThread::find_heap_blocks_of_records() {
+  for (auto& driver : drivers_) {
+    driver->look_ahead([&](const PebsFacts& facts) {
+      found_ahead_[driver.get()].emplace(facts.record.data(), shared_.heap->find(facts.data_address));
+    });
+  }
+}
+
+void RecordedThread::wait_until(std::uint64_t cycle) {
+  if (core_ != nullptr) core_->wait_until(cycle);
+}
+
+void RecordedThread::settle() {
+  if (core_ != nullptr) core_->settle();
+}
+
+void RecordedThread::drain() {
+  for (auto& driver : drivers_) {
+    driver_ = driver.get();
+    driver_->drain(*this);
+    forget_drained();
+  }
+}
+
+std::vector<std::uint64_t> RecordedThread::counts() {
+  const auto& events = shared_.config.events;
+  std::vector<std::uint64_t> values(events.size(), 0);
+  counters_->totals(values);
+  if (wants_usage(shared_.config)) {
+    const ThreadUsage now = thread_usage(host_tid_);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events[i].kind == EventKind::Hardware) continue;
+      const std::uint64_t before = measured(events[i].kind, started_with_);
+      values[i] = std::max(measured(events[i].kind, now), before) - before;
+    }
+  }
+  if (units_) {
+    const UnitSums sums = unit_sums();
+    for (std::size_t i = 0; i < shared_.estimated.size(); ++i)
+      values[shared_.estimated[i]] = static_cast<std::uint64_t>(std::llround(sums.total(i)));
+  }
+  values.resize(reported_events(shared_.config));
+  return values;
+}
+
+std::uint64_t RecordedThread::progress() {
+  CHECK(reported_events(shared_.config) < shared_.config.events.size());
+  return counters_->total(shared_.config.events.size() - 1) + (in_call_ ? 1 : 0);
+}
+
+DriverStatistics RecordedThread::statistics() const {
+  DriverStatistics sum;
+  for (const auto& driver : drivers_) {
+    sum.pmis += driver->statistics().pmis;
+    sum.records += driver->statistics().records;
+    sum.lost += driver->statistics().lost;
+  }
+  return sum;
+}
+
+void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) {
+  const EventSpec& event = shared_.config.events[counter.event];
+  Sample sample = sample_of(counter, period, facts.registers);
+  sample.time_ns = facts.tsc ? shared_.clock.ns_at(*facts.tsc) : shared_.clock.now_ns();
+  // precise 1 is the record's own instruction pointer, past the instruction; more asks for the instruction itself,
+  // which formats 0 and 1 do not have.
+  sample.exact_ip = event.precise >= 2 && facts.eventing_ip.has_value();
+  if (sample.exact_ip) sample.ip = *facts.eventing_ip;
+  sample.address = facts.data_address;
+  sample.data_source = arch::perf_mem::kNothingKnown.bits;
+  if (core_ != nullptr) tell_access(sample, event, facts);
+  if (shared_.heap) sample.heap_block = heap_block_of(facts);
+  if (shared_.config.raw_records) sample.raw = driver_->excerpt(facts);
+  finish(sample, counter, facts.registers);
+}
+
+void RecordedThread::overflow(const PlannedCounter& counter, std::uint64_t period) {
+  CHECK(interrupted_ != nullptr);
+  if (shared_.config.events[counter.event].closes_window || counter.event == shared_.config.skid_event) {
+    windows_->overflowed(counter.event);
+    return;
+  }
+  Sample sample = sample_of(counter, period, *interrupted_);
+  sample.data_source = arch::perf_mem::kNothingKnown.bits;
+  sample.time_ns = shared_.clock.now_ns();
+  finish(sample, counter, *interrupted_);
+}
+
+void RecordedThread::lost(const PlannedCounter& counter) {
+  shared_.out.write(Lost{.origin = shared_.origin(who_), .event = counter.event, .samples = 1});
+}
+
+std::shared_ptr<const HeapBlock> RecordedThread::heap_block_of(const PebsFacts& facts) {
+  const auto found = found_ahead_.find(driver_);
+  if (found != found_ahead_.end()) {
+    const auto ahead = found->second.find(facts.record.data());
+    if (ahead != found->second.end()) return ahead->second;
+  }
+  return shared_.heap->find(facts.data_address);
+}
+
+void RecordedThread::forget_drained() {
+  if (!found_ahead_.empty() && driver_->looked_ahead() == 0) found_ahead_.erase(driver_);
+}
+
+void RecordedThread::write(Window* window) {
+  if (window == nullptr) return;
+  window->origin = {.pid = who_.pid, .tid = who_.tid, .time_ns = 0};  // its time is in instructions
+  shared_.out.write(*window);
+}
+
+void RecordedThread::write_spans() {
+  for (RegionSpan& span : spans_) {
+    span.origin = shared_.origin(who_);
+    shared_.out.write(std::move(span));
+  }
+  spans_.clear();
+}
+
+Sample RecordedThread::sample_of(const PlannedCounter& counter, std::uint64_t period,
+                                 const arch::RegisterFile& registers) const {
+  Sample sample;
+  sample.event = counter.event;
+  sample.pid = who_.pid;
+  sample.tid = who_.tid;
+  if (core_ != nullptr) sample.cpu = core_->core_number();
+  sample.period = period * weight_of(counter);
+  sample.ip = registers.ip;
+  return sample;
+}
+
+void RecordedThread::tell_access(Sample& sample, const EventSpec& event, const PebsFacts& facts) const {
+  // Of an event that is counted exactly, between two units: the core was not told of it.
+  if (shared_.units && shared_.units->phase() == engine::Phase::FastForward) return;
+  const arch::CpuModel& model = shared_.model;
+  const arch::SourceWord word = source_word_of(event, model);
+  sample.data_source = arch::perf_data_src(model.data_source, word, facts.data_source);
+  const arch::AccessLatency latency = arch::decode_latency(model.data_source, word, facts.latency);
+  sample.latency = latency.cycles;
+  sample.instruction_latency = static_cast<std::uint16_t>(latency.instruction_cycles);
+}
+
+void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const arch::RegisterFile& registers) {
+  const RecordingConfig& config = shared_.config;
+  sample.has_registers = config.registers || config.callchain == Callchain::Dwarf;
+  if (sample.has_registers) sample.registers = registers;
+  if (config.branch_stack || config.callchain == Callchain::LbrCallStack) driver_->read_lbr(sample.branches);
+  if (config.callchain == Callchain::FramePointers || config.callchain == Callchain::LbrCallStack) {
+    sample.callchain = walk_frame_pointers(sample.ip, registers, shared_.memory, config.max_stack);
+  }
+  if (config.callchain == Callchain::Dwarf) copy_stack(sample, registers.sp);
+  if (shared_.stacks) sample.callchain = shared_.stacks->walk(sample.ip, registers, config.max_stack);
+  shared_.out.write(sample);
+  if (adaptive_[counter.event]) adapt(counter);
+}
+
+void RecordedThread::add_unit_to(UnitSums& sums) {
+  const UnitClock& clock = *shared_.units;
+  std::vector<std::uint64_t> brought = estimated_counts();
+  for (std::size_t i = 0; i < brought.size(); ++i) brought[i] -= unit_start_[i];
+  const std::uint64_t instructions = progress() - unit_start_instructions_;
+  if (instructions == 0) return;
+  if (clock.complete())
+    sums.add_complete(instructions, brought);
+  else
+    sums.add_unit(clock.unit() + first_group(), clock.weight(), instructions, brought);
+}
+
+std::uint64_t RecordedThread::first_group() const {
+  std::uint64_t state = shared_.config.units.seed;
+  return splitmix64(state) % UnitSums::kGroups;
+}
+
+std::vector<std::uint64_t> RecordedThread::estimated_counts() const {
+  std::vector<std::uint64_t> counts;
+  for (const std::uint32_t event : shared_.estimated) counts.push_back(counters_->total(event));
+  return counts;
+}
+
+std::uint64_t RecordedThread::weight_of(const PlannedCounter& counter) const {
+  return shared_.units && shared_.config.events[counter.event].detail != Detail::Exact ? weight_ : 1;
+}
+
+std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::uint64_t period) const {
+  return std::max<std::uint64_t>(period / weight_of(counter), 1);
+}
+
+void RecordedThread::follow_weight() {
+  const std::uint64_t weight = shared_.units->weight();
+  if (weight == std::exchange(weight_, weight)) return;
+  for (const auto& driver : drivers_) {
+    for (std::size_t i = 0; i < driver->plan().size(); ++i) {
+      const PlannedCounter& counter = driver->plan()[i];
+      const EventSpec& event = shared_.config.events[counter.event];
+      if (event.detail == Detail::Exact || !event.samples()) continue;
+      const std::uint64_t wanted = adaptive_[counter.event] ? adaptive_[counter.event]->period() : event.period;
+      if (counter.pebs)
+        driver->set_period(i, seen_period(counter, wanted));
+      else
+        driver->restart(i, seen_period(counter, wanted));
+    }
+  }
+  drain();
+}
+
+void RecordedThread::copy_stack(Sample& sample, std::uint64_t sp) {
+  sample.user_stack.resize(shared_.config.stack_bytes);
+  const std::size_t copied = shared_.memory.read(sp, sample.user_stack);
+  sample.user_stack.resize(copied / 8 * 8);
+}
+
+void RecordedThread::adapt(const PlannedCounter& counter) {
+  const std::uint64_t period = adaptive_[counter.event]->sampled_at(progress());
+  for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
+    if (driver_->plan()[i] == counter) driver_->set_period(i, seen_period(counter, period));
+  }
+}
+
+}  // namespace zs::session

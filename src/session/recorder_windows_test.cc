@@ -1,0 +1,133 @@
+// Windows of a recording: where they end, and what they hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "session/fake_program.h"
+#include "session/recorder.h"
+#include "session/test_recorder.h"
+
+namespace zs::session {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A recording whose windows end by what `closers` say; events are placed by the first one.
+RecordingConfig windowed(std::vector<EventSpec> events, std::vector<std::size_t> closers) {
+  RecordingConfig config = recording(std::move(events));
+  for (const std::size_t closer : closers) config.events[closer].closes_window = true;
+  config.position_event = 0;
+  return config;
+}
+
+std::vector<std::uint64_t> lengths(const std::vector<Window>& windows) {
+  std::vector<std::uint64_t> out;
+  for (const Window& w : windows) out.push_back(w.end - w.begin);
+  return out;
+}
+
+TEST(Windows, HoldExactlyTheirInstructionsAndTheRestComesLast) {
+  for (const std::uint64_t length : {1, 2, 7, 999}) {
+    Recorded out{windowed({instructions(length, 0), loads(0, 0)}, {0})};
+    FakeThread thread{out.recorder, kMain};
+    thread.count(2000, 1);
+    thread.exit();
+    const auto windows = out.all<Window>();
+    ASSERT_THAT(windows, SizeIs((2000 + length - 1) / length));
+    std::uint64_t at = 0;
+    for (const Window& w : windows) {
+      const bool rest = &w == &windows.back() && 2000 % length != 0;
+      EXPECT_EQ(w.begin, at);
+      EXPECT_EQ(w.end - w.begin, rest ? 2000 % length : length);
+      EXPECT_EQ(w.values[0], w.end - w.begin);
+      EXPECT_EQ(w.ended_by, rest ? 0 : 1);
+      at = w.end;
+    }
+    EXPECT_THAT(out.all<Sample>(), IsEmpty());
+  }
+}
+
+TEST(Windows, AreLongerThanACounterIsWide) {
+  const std::uint64_t length = (std::uint64_t{1} << 47) + 5;  // a counter counts up to 2^47 before its sign changes
+  Recorded out{windowed({instructions(length, 0)}, {0})};
+  FakeThread thread{out.recorder, kMain};
+  thread.count(2 * length + 1, 0);
+  thread.exit();
+  EXPECT_THAT(lengths(out.all<Window>()), ElementsAre(length, length, 1));
+}
+
+TEST(Windows, EndByWhicheverEventComesFirstAndAllStartAnew) {
+  Recorded out{windowed({instructions(10, 0), loads(3, 0)}, {0, 1})};
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 4; ++i) thread.run({.ip = kText, .loads = 1, .address = 0x2000});  // three loads end the first
+  thread.run_straight(kText, 9);  // the second has ten instructions
+  for (int i = 0; i < 2; ++i) thread.run({.ip = kText, .loads = 1, .address = 0x2000});
+  thread.run_straight(kText, 7);
+  thread.run({.ip = kText, .loads = 1, .address = 0x2000});  // the tenth, and the third load
+  thread.exit();
+  const auto windows = out.all<Window>();
+  EXPECT_THAT(lengths(windows), ElementsAre(3, 10, 10));
+  EXPECT_EQ(windows[0].ended_by, 2);
+  EXPECT_EQ(windows[1].ended_by, 1);
+  EXPECT_EQ(windows[2].ended_by, 3);
+  EXPECT_THAT(windows[1].values, ElementsAre(10, 1));
+}
+
+TEST(Windows, AnInstructionThatPassesTheEndByIsNotSplitNorChargedToTheNext) {
+  RecordingConfig config = windowed({instructions(0, 0), loads(3, 0)}, {1});
+  config.cpu_model = "haswell@1";  // whose event counts each load of an instruction
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 4; ++i) thread.run({.ip = kText, .loads = 2, .address = 0x2000});
+  thread.exit();
+  const auto windows = out.all<Window>();
+  EXPECT_THAT(lengths(windows), ElementsAre(2, 2));
+  EXPECT_THAT(windows[1].values, ElementsAre(2, 4));
+}
+
+TEST(Windows, WithASkidRunOnByItAndTheNextBeginsThere) {
+  RecordingConfig config = windowed({instructions(100, 0), instructions(0, 0)}, {0});
+  config.skid = Skid::Fixed;
+  config.skid_instructions = 7;
+  config.skid_event = 1;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  thread.count(250, 0);
+  thread.exit();
+  EXPECT_THAT(lengths(out.all<Window>()), ElementsAre(107, 107, 36));
+}
+
+TEST(Windows, WithTheSeenSkidDifferBySeedAlone) {
+  const auto run = [](std::uint64_t seed) {
+    RecordingConfig config = windowed({instructions(1000, 0), instructions(0, 0)}, {0});
+    config.skid = Skid::Distribution;
+    config.skid_event = 1;
+    config.seed = seed;
+    Recorded out{config};
+    FakeThread thread{out.recorder, kMain};
+    thread.count(400'000, 0);
+    thread.exit();
+    return lengths(out.all<Window>());
+  };
+  auto first = run(1);
+  EXPECT_EQ(first, run(1));
+  EXPECT_NE(first, run(2));
+  first.pop_back();
+  std::uint64_t sum = 0;
+  for (const std::uint64_t length : first) {
+    EXPECT_GE(length, 1005);
+    EXPECT_LE(length, 1205);
+    sum += length - 1000;
+  }
+  const double mean = static_cast<double>(sum) / static_cast<double>(first.size());
+  EXPECT_NEAR(mean, 85, 8);  // the source's mean; 370 windows of a spread of 53 have one of 2.8
+}
+
+}  // namespace
+}  // namespace zs::session
