@@ -104,9 +104,9 @@ void Dispatcher::leave_at_exit(std::uint32_t& link_from) {
 }
 
 void Dispatcher::leave_at_guard() {
-  if (run_.counting.form == TraceForm::Budget &&
-      run_.trace_start == run_.window.trace_end() - run_.window.trace_room() && run_.threads.size() == 1)
-    run_.window.grow_budget_view();
+  if (run_.counting.form == TraceForm::Budget && run_.trace_start == run_.trace().end() - run_.trace().room() &&
+      run_.threads.size() == 1)
+    run_.trace().grow_budget_view();
   const std::uint32_t id = exit_at(record_of_append(run_.context.guard_pc));
   const Exit exit = run_.translator->exit(id);
   if (exit.kind == ExitKind::Indirect) take_indirect_target();
@@ -249,7 +249,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
 std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t link_from) {
   if (accountant_.logged.possible()) return accountant_.logged.enter(link_from);
   if (const std::uint64_t at = stops_.approach(allowed.instructions, link_from); at != 0) return at;
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_begin();
+  run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const std::uint64_t pc = run_.thread->pc;
   if (run_.counting.models) {
     const Block& some = run_.translator->get(pc, up_to(allowed.instructions));
@@ -262,7 +262,7 @@ std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t lin
 
 std::uint64_t Dispatcher::enter_step() {
   Thread& thread = *run_.thread;
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_begin();
+  run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const Block& single = run_.translator->get(thread.pc, Variant::Step);
   thread.step.first_exit = single.first_exit;
   if (single.instructions != 0) accountant_.steps.begin(true);

@@ -22,14 +22,14 @@ std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t lin
   if (block.instructions == 0) return 0;
   if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, block);
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(run_.translator->index_of(block));
-  const std::uint64_t most = run_.window.trace_room();
+  const std::uint64_t most = run_.trace().room();
   if (distance <= most) stretches_.allow_passes();
   run_.context.trace_pointer = run_.trace_start = run_.translator->near_end() - std::min(distance, most);
   return block.entry;
 }
 
 void OverflowPoints::retell() {
-  const std::span<const PassedStop> stops = run_.window.passed_stops();
+  const std::span<const PassedStop> stops = passed_stops(run_.context);
   for (std::size_t i = 0; i < stops.size(); ++i) {
     run_.translator->prefetch_stops(stops, i);
     const PassedStop& stop = stops[i];

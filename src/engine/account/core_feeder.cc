@@ -90,7 +90,7 @@ bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to,
                          [this](const arch::PathRun& run) { return paths_[run.path].kind != CorePaths::Path::Empty; });
     runs = told_runs_;
   }
-  return runs.empty() || play(runs, slot_values(run_.window.slots()));
+  return runs.empty() || play(runs, slot_values(run_.trace().slots()));
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
@@ -101,8 +101,8 @@ void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::u
   arch::CoreFeed& core = *run_.thread->cpu.core;
   paths_.describe(BlockStore::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
-      .path = BlockStore::kPathLeft, .slots = run_.window.slot_number_at(run_.context.trace_pointer), .next = next};
-  core.run({&run, 1}, slot_values(run_.window.slots()));
+      .path = BlockStore::kPathLeft, .slots = run_.trace().slot_number_at(run_.context.trace_pointer), .next = next};
+  core.run({&run, 1}, slot_values(run_.trace().slots()));
 }
 
 // Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads'

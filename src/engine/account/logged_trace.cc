@@ -234,7 +234,7 @@ LoggedPath LoggedTrace::path(std::span<const std::uint32_t> ids, std::size_t at)
       .instructions = exit.instructions,
       .leaves = exit.leaves_by_branch(),
       .leaves_taken = exit.taken,
-      .slots = run_.window.slots() + core_.run_of(ids.size(), at).slots,
+      .slots = run_.trace().slots() + core_.run_of(ids.size(), at).slots,
       .next = exit.kind != ExitKind::Indirect ? exit.target
               : at + 1 < ids.size()           ? run_.translator->block(run_.translator->exit(ids[at + 1]).block).pc
                                               : run_.indirect_target,
@@ -296,7 +296,7 @@ void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::ui
   step_through({.block = block(index),
                 .index = index,
                 .instructions = instructions,
-                .slots = run_.window.slots() + run_.window.slot_number_at(run_.context.trace_pointer),
+                .slots = run_.trace().slots() + run_.trace().slot_number_at(run_.context.trace_pointer),
                 .next = next});
 }
 
@@ -310,7 +310,7 @@ std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
   if (block.instructions == 0 || !possible()) return 0;  // perhaps a mark was found just now
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(index);
   // How far away the overflow is nobody knows: little where there is one event for a few instructions.
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_end() - bytes_;
+  run_.context.trace_pointer = run_.trace_start = run_.trace().end() - bytes_;
   bytes_ = std::min(2 * bytes_, kMost);
   running_ = true;
   return run_.translator->block(index).entry;
