@@ -27,7 +27,7 @@ Records Accountant::recorded(std::uint64_t start, std::uint64_t end, std::option
   std::size_t first = ids_.size();
   const auto read = [&](auto note) {
     if (extra) {
-      end -= 4 * run_.translator->counts().words(*extra);
+      end -= 4 * run_.translator->blocks().counts().words(*extra);
       ids_[--first] = *extra;
       note(*extra);
     }
@@ -100,7 +100,7 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
 
 void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uint64_t pc) {
   Translator& translator = *run_.translator;
-  const Block block = translator.block(index);
+  const Block block = translator.blocks().block(index);
   if (run_.counting.cuts) {
     tally.look_at_room();
     tally.clear();

@@ -46,10 +46,10 @@ void CoreFeeder::bound_memory(CorePaths::Path path) {
 
 CorePaths::Path CoreFeeder::path(std::uint32_t exit_id) {
   if (const CorePaths::Path known = paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
-  const Exit& exit = run_.translator->exit(exit_id);
+  const Exit& exit = run_.translator->blocks().exit(exit_id);
   const auto insns = run_.translator->replay().path_to(exit_id);
   const CorePaths::Path path =
-      paths_.describe(exit_id, run_.translator->block(exit.block).pc, insns,
+      paths_.describe(exit_id, run_.translator->blocks().block(exit.block).pc, insns,
                       exit.kind == ExitKind::Indirect ? 0 : exit.target, *run_.thread->cpu.core);
   bound_memory(path);
   return path;
@@ -70,7 +70,7 @@ void CoreFeeder::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slot
     if (path.kind == CorePaths::Path::Unknown) path = this->path(exit);
     any_empty_run_ |= path.kind == CorePaths::Path::Empty;
     if (path.kind == CorePaths::Path::Followed)
-      next = run_.translator->exit(exit).target;
+      next = run_.translator->blocks().exit(exit).target;
     else if (path.kind == CorePaths::Path::Indirect)
       next = behind_run_;
   }

@@ -154,7 +154,7 @@ bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& i
 // waits_for_memory: it is no fault yet, and perhaps will be none
 void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs, bool waits_for_memory) {
   const std::uint64_t pc = pc_of(regs);
-  const BlockStore::Place place = in_code(thread, pc) ? run_.translator->locate(pc) : BlockStore::Place{};
+  const BlockStore::Place place = in_code(thread, pc) ? run_.translator->blocks().locate(pc) : BlockStore::Place{};
   if (place.block == kNone) {
     if (waits_for_memory) return;
     end_in_engine(pc, info);

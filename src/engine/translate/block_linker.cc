@@ -260,7 +260,7 @@ void BlockLinker::invalidate(std::uint64_t start, std::uint64_t end) {
 }
 
 void BlockLinker::kill_all_with(std::uint64_t pc) {
-  store_.for_each_on_page(pc >> kPageShift, [this, pc](std::uint32_t index) {
+  store_.pages().for_each_on(pc >> kPageShift, [this, pc](std::uint32_t index) {
     const Block& block = store_.block(index);
     const auto is_it = [&block, pc](const InsnMeta& meta) { return block.pc_of(meta) == pc; };
     if (!block.dead && std::ranges::any_of(store_.metas(block), is_it)) kill(index);

@@ -47,11 +47,11 @@ const Bytes kJumpOn{0xE9, 0xFB, 0x0F, 0x00, 0x00}, kBranchOn{0x85, 0xC0, 0x0F, 0
 class BlockLinkerTest : public testing::Test {
  protected:
   std::uint32_t get(std::uint64_t page, std::uint32_t from = kNone) {
-    return translator_->index_of(translator_->get(Pages::pc(page), Variant::Full, from));
+    return translator_->blocks().index_of(translator_->get(Pages::pc(page), Variant::Full, from));
   }
   void kill(std::uint64_t page) { translator_->invalidate(Pages::pc(page), Pages::pc(page) + 1); }
-  const Block& block(std::uint32_t index) const { return translator_->block(index); }
-  const Exit& exit(std::uint32_t id) const { return translator_->exit(id); }
+  const Block& block(std::uint32_t index) const { return translator_->blocks().block(index); }
+  const Exit& exit(std::uint32_t id) const { return translator_->blocks().exit(id); }
   /// The end of the path, and its one side exit.
   std::uint32_t end_of(std::uint32_t index) const { return block(index).first_exit; }
   std::uint32_t side_exit_of(std::uint32_t index) const { return block(index).first_exit + 1; }
@@ -150,13 +150,15 @@ TEST_F(BlockLinkerTest, WhatIsKilledLeavesTheListsOfWhatItLedTo) {
   kill(0);
   EXPECT_EQ(block(to).incoming, kNone);
   EXPECT_TRUE(block(from).dead);
-  EXPECT_EQ(translator_->find(Pages::pc(0), Variant::Full), nullptr);
+  EXPECT_EQ(translator_->blocks().find(Pages::pc(0), Variant::Full), nullptr);
 }
 
 TEST_F(BlockLinkerTest, OfAPageOnlyBlocksWithTheInstructionAreKilled) {
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);
-  const auto index_at = [this](std::uint64_t pc) { return translator_->index_of(translator_->get(pc, Variant::Full)); };
+  const auto index_at = [this](std::uint64_t pc) {
+    return translator_->blocks().index_of(translator_->get(pc, Variant::Full));
+  };
   const std::uint32_t whole = get(0), rest = index_at(Pages::pc(0) + 2), other = get(1);
   translator_->drop_with(Pages::pc(0));
   EXPECT_TRUE(block(whole).dead);

@@ -36,7 +36,6 @@ void BlockStore::clear() {
   by_pc_.clear();
   by_page_.clear();
   stored_.clear();
-  noted_page_ = kNoPage;
   dead_ = 0;
 }
 

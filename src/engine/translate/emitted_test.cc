@@ -336,7 +336,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     static constexpr const char* kKinds[] = {"Direct",     "Indirect",  "Syscall",     "Emulated",
                                              "Breakpoint", "Refused",   "Undecodable", "Unfetchable",
                                              "Stale",      "NeedsStep", "Horizon"};
-    const Exit& exit = translator_->exit(id);
+    const Exit& exit = translator_->blocks().exit(id);
     std::array<char, 128> text{};
     std::snprintf(text.data(), text.size(), "exit 0x%X: %s %s, %u retired\n", id,
                   kKinds[static_cast<std::size_t>(exit.kind)],

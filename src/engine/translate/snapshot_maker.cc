@@ -31,7 +31,7 @@ void SnapshotMaker::collect_uses() {
     if (!store_.block(block).dead) uses_.push_back({page, block});
   };
   uses_.clear();
-  store_.for_each_on_pages(use);
+  store_.pages().for_each(use);
   const StoredCode& stored = store_.stored();
   for (std::size_t number = 1; number <= stored.modules(); ++number) {
     for (const StoredPage& page : stored.pages_of(number)) {

@@ -101,13 +101,13 @@ void Translator::note_pages(const Path& path, std::uint32_t block) {
   std::uint64_t listed = ~std::uint64_t{0};  // no page
   path.for_each_page([&](std::uint64_t page) {
     note_page(page);
-    if (page != std::exchange(listed, page)) store_.add_to_page(page, block);
+    if (page != std::exchange(listed, page)) store_.pages().add(page, block);
   });
 }
 
 // There is code of that page, which is watched from now on.
 void Translator::note_page(std::uint64_t page) {
-  if (store_.note_page(page)) source_.translated(page);
+  if (store_.pages().add_page(page)) source_.translated(page);
 }
 
 void Translator::stop_counting_elements() {

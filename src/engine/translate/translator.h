@@ -60,16 +60,9 @@ class Translator {
   std::size_t bytes() const { return store_.bytes() + space_.bytes() + cache_.direct_table().bytes(); }
   bool nearly_full() const { return space_.nearly_full() || store_.nearly_full(); }
 
-  // ---- what is known of them (BlockStore)
-  const Block* find(std::uint64_t pc, Variant variant) const { return store_.find(pc, variant); }
-  void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const { store_.prefetch_stops(stops, at); }
-  std::uint32_t index_of(const Block& block) const { return store_.index_of(block); }
-  const Block& block(std::uint32_t index) const { return store_.block(index); }
-  const InsnMeta& meta(const Block& block, std::uint64_t at) const { return store_.meta(block, at); }
-  const Exit& exit(std::uint32_t id) const { return store_.exit(id); }
-  MarkTime mark_of(std::uint32_t exit_id) const { return store_.mark_of(exit_id); }
-  const CountTable& counts() const { return store_.counts(); }
-  BlockStore::Place locate(std::uint64_t cache_pc) const { return store_.locate(cache_pc); }
+  // ---- what is known of them
+  const BlockStore& blocks() const { return store_; }
+  /// Ids that no exit will have, for paths of the caller's. returns the first
   std::uint32_t reserve_exits(std::uint32_t count) { return store_.reserve_exits(count); }
   /// What their instructions retire.
   SuperblockReplay& replay() { return replay_; }
