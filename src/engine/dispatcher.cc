@@ -90,7 +90,7 @@ void Dispatcher::take_indirect_target() {
 void Dispatcher::leave_at_exit(std::uint32_t& link_from) {
   Thread& thread = *run_.thread;
   const std::uint32_t id = run_.context.reason == ExitReason::StepDone ? run_.context.exit_id : last_appended();
-  const Exit exit = run_.translator->exit(id);
+  const Exit exit = run_.translator->blocks().exit(id);
   if (exit.kind == ExitKind::Stale) run_.indirect_target = exit.target;  // in case an indirect branch led there
   if (exit.kind == ExitKind::Horizon) link_from = id;
   accountant_.drain({});
@@ -104,11 +104,11 @@ void Dispatcher::leave_at_exit(std::uint32_t& link_from) {
 }
 
 void Dispatcher::leave_at_guard() {
-  if (run_.counting.form == TraceForm::Budget &&
-      run_.trace_start == run_.window.trace_end() - run_.window.trace_room() && run_.threads.size() == 1)
-    run_.window.grow_budget_view();
+  if (run_.counting.form == TraceForm::Budget && run_.trace_start == run_.trace().end() - run_.trace().room() &&
+      run_.threads.size() == 1)
+    run_.trace().grow_budget_view();
   const std::uint32_t id = exit_at(record_of_append(run_.context.guard_pc));
-  const Exit exit = run_.translator->exit(id);
+  const Exit exit = run_.translator->blocks().exit(id);
   if (exit.kind == ExitKind::Indirect) take_indirect_target();
   if (run_.counting.form == TraceForm::Budget)
     accountant_.drain({});
@@ -122,10 +122,10 @@ void Dispatcher::leave_at_guard() {
 
 void Dispatcher::leave_at_fault() {
   Thread& thread = *run_.thread;
-  const BlockStore::Place place = run_.translator->locate(thread.fault.cache_pc);
+  const BlockStore::Place place = run_.translator->blocks().locate(thread.fault.cache_pc);
   CHECK(place.block != kNone);
   thread.pc = place.pc;
-  const Block block = run_.translator->block(place.block);
+  const Block block = run_.translator->blocks().block(place.block);
   const bool budget = run_.counting.form == TraceForm::Budget && block.variant != Variant::Step;
   run_.indirect_target = block.pc;  // in case an indirect branch led there
   // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in
@@ -227,9 +227,9 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
       }
       if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, *block);
       if (run_.wants_indirect_entry) {
-        const std::uint32_t index = run_.translator->index_of(*block);
+        const std::uint32_t index = run_.translator->blocks().index_of(*block);
         run_.translator->add_indirect_entry(index);
-        block = &run_.translator->block(index);
+        block = &run_.translator->blocks().block(index);
       }
       if (block->instructions == 0) break;      // its first instruction needs to run alone, or cannot run
       allowed = accountant_.tally.allowance();  // the block may have raised the most that one record can mean
@@ -249,7 +249,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
 std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t link_from) {
   if (accountant_.logged.possible()) return accountant_.logged.enter(link_from);
   if (const std::uint64_t at = stops_.approach(allowed.instructions, link_from); at != 0) return at;
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_begin();
+  run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const std::uint64_t pc = run_.thread->pc;
   if (run_.counting.models) {
     const Block& some = run_.translator->get(pc, up_to(allowed.instructions));
@@ -262,7 +262,7 @@ std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t lin
 
 std::uint64_t Dispatcher::enter_step() {
   Thread& thread = *run_.thread;
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_begin();
+  run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const Block& single = run_.translator->get(thread.pc, Variant::Step);
   thread.step.first_exit = single.first_exit;
   if (single.instructions != 0) accountant_.steps.begin(true);

@@ -76,8 +76,10 @@ void Runtime::load(ProgramPlan plan) {
                      ? mapping.range()
                      : AddressRange{std::min(fixed_code.start, mapping.start), std::max(fixed_code.end, mapping.end)};
   }
-  if (const AddressRange table = run_.window.map_direct_table(fixed_code); !table.empty()) run_.map.reserve(table);
-  run_.map.reserve_until_wanted(run_.window.direct_table());
+  DirectTable& table = run_.code_cache->direct_table();
+  if (const AddressRange part = table.map(fixed_code, run_.map.layout().engine.start); !part.empty())
+    run_.map.reserve(part);
+  run_.map.reserve_until_wanted(table.range());
 }
 
 void Runtime::begin_first_thread(const MemoryLimits& limits) {
@@ -111,7 +113,7 @@ void Runtime::begin_context() {
   CHECK(kXsaveOffset + xsave_bytes() <= kPassedOffset, xsave_bytes());
   run_.context.waits = run_.lock.first_waiting();
   run_.context.flags = 0x202;
-  run_.context.mark_note = run_.window.notes_begin();
+  run_.context.mark_note = run_.trace().notes_begin();
   run_.context.gpr[kRsp] = run_.program.stack_pointer;
   constexpr std::uint32_t kDefaultMxcsr = 0x1F80;
   run_.context.host_mxcsr = kDefaultMxcsr;
@@ -131,7 +133,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   run_.observer().renamed(run_.ids.shown(thread.id), run_.program.comm, true);
   for (const GuestMapping& mapping : run_.program.mappings)
     kernel_.mappings.report(mapping.start, mapping.end - mapping.start);
-  accountant_.phases.begin([](Window& window) { return generate_stubs(window, &dispatch_entry); });
+  accountant_.phases.begin([](const CodeCache& of) { return generate_stubs(of, &dispatch_entry); });
   run_.map.code().listen(&kernel_.code);
   kernel_.cache.begin();
   for (const GuestMapping& mapping : run_.program.mappings) kernel_.cache.mapped(mapping.range());
@@ -163,7 +165,7 @@ void run(const Config& config, Observer& observer) {
   MemoryLimits limits;
   limits.lift();
   if (auto room = check_room(
-          {plan->layout.engine.start, plan->layout.engine.start + Window::bytes_needed(config.code_cache_bytes)});
+          {plan->layout.engine.start, plan->layout.engine.start + CodeCache::bytes_needed(config.code_cache_bytes)});
       !room)
     give_up(room.error(), kToolFailed);
   auto* runtime = new Runtime(config, observer, *plan);  // lives as long as the process

@@ -13,6 +13,20 @@ void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t sl
   if (meta.map_register != 0) gprs[kTracePointer] = std::exchange(gprs[meta.map_register], slot_map);
 }
 
+/// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and each
+/// step below needs what the one before it asked for two stops ago.
+void prefetch_stops(const BlockStore& blocks, std::span<const PassedStop> stops, std::size_t at) {
+  const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
+  const auto block_of = [&](const PassedStop& stop) -> const Block& { return blocks.block(stop.block); };
+  const auto meta_of = [&](const PassedStop& stop) -> const InsnMeta& {
+    return blocks.meta(block_of(stop), stop.index);
+  };
+  if (const PassedStop* const stop = ahead(6)) __builtin_prefetch(&block_of(*stop));
+  if (const PassedStop* const stop = ahead(4)) __builtin_prefetch(&meta_of(*stop));
+  if (const PassedStop* const stop = ahead(2))
+    __builtin_prefetch(reinterpret_cast<const void*>(block_of(*stop).pc_of(meta_of(*stop))));
+}
+
 }  // namespace
 
 std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t link_from) {
@@ -21,28 +35,28 @@ std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t lin
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Near);
   if (block.instructions == 0) return 0;
   if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, block);
-  if (run_.wants_indirect_entry) run_.translator->add_near_entry(run_.translator->index_of(block));
-  const std::uint64_t most = run_.window.trace_room();
+  if (run_.wants_indirect_entry) run_.translator->add_near_entry(run_.translator->blocks().index_of(block));
+  const std::uint64_t most = run_.trace().room();
   if (distance <= most) stretches_.allow_passes();
   run_.context.trace_pointer = run_.trace_start = run_.translator->near_end() - std::min(distance, most);
   return block.entry;
 }
 
 void OverflowPoints::retell() {
-  const std::span<const PassedStop> stops = run_.window.passed_stops();
+  const std::span<const PassedStop> stops = passed_stops(run_.context);
   for (std::size_t i = 0; i < stops.size(); ++i) {
-    run_.translator->prefetch_stops(stops, i);
+    prefetch_stops(run_.translator->blocks(), stops, i);
     const PassedStop& stop = stops[i];
     run_.observer().told_late(stop.host_ticks);
     accountant_.tally.count_up_to_overflow();
-    const Block& block = run_.translator->block(stop.block);
-    const InsnMeta& meta = run_.translator->meta(block, stop.index);
+    const Block& block = run_.translator->blocks().block(stop.block);
+    const InsnMeta& meta = run_.translator->blocks().meta(block, stop.index);
     std::uint64_t gprs[16];
     std::ranges::copy(stop.gpr, gprs);
     give_back(meta, gprs, stop.slot_map, stop.slot_far);
     if (stop.kind == StopKind::Behind)
-      accountant_.steps.retire_behind(block.pc_of(run_.translator->meta(block, stop.index - 1u)), block.pc_of(meta),
-                                      gprs, stop.flags);
+      accountant_.steps.retire_behind(block.pc_of(run_.translator->blocks().meta(block, stop.index - 1u)),
+                                      block.pc_of(meta), gprs, stop.flags);
     else
       accountant_.steps.retire_branch(block.pc_of(meta), gprs, stop.flags);
   }
@@ -59,10 +73,10 @@ void OverflowPoints::retell() {
 std::uint64_t OverflowPoints::leave_near(const Allowance& allowed) {
   const auto stopped = std::exchange(stopped_, {});
   if (stopped.block == kNone || stopped.pc != run_.thread->pc) return 0;
-  const Block& block = run_.translator->block(stopped.block);
-  const InsnMeta& meta = run_.translator->meta(block, stopped.index);
+  const Block& block = run_.translator->blocks().block(stopped.block);
+  const InsnMeta& meta = run_.translator->blocks().meta(block, stopped.index);
   const bool addressed = meta.far_register != 0 && meta.far_register != kRcxSpilled;
-  if (block.dead || addressed || run_.translator->find(run_.thread->pc, Variant::Full) != nullptr) return 0;
+  if (block.dead || addressed || run_.translator->blocks().find(run_.thread->pc, Variant::Full) != nullptr) return 0;
   if (meta.map_register != 0)
     run_.context.slot_map = std::exchange(run_.gpr(static_cast<Gpr>(meta.map_register)), run_.gpr(kTracePointer));
   run_.trace_start = run_.translator->near_end();  // nothing fits behind the block
@@ -84,8 +98,8 @@ void OverflowPoints::link_behind_stop(std::uint32_t& link_from) {
 }
 
 void OverflowPoints::leave_stop() {
-  const Block& block = run_.translator->block(run_.context.stop_block);
-  const InsnMeta& meta = run_.translator->meta(block, run_.context.stop_index);
+  const Block& block = run_.translator->blocks().block(run_.context.stop_block);
+  const InsnMeta& meta = run_.translator->blocks().meta(block, run_.context.stop_index);
   give_back(meta, run_.context.gpr, run_.context.slot_map, run_.context.slot_far);
   run_.thread->pc = block.pc_of(meta);
   stopped_ = {run_.context.stop_block, run_.context.stop_index, run_.thread->pc};
@@ -93,7 +107,7 @@ void OverflowPoints::leave_stop() {
   run_.context.trace_pointer += run_.context.stop_index - (behind ? 1U : 0U);
   accountant_.drain({});
   if (behind)
-    accountant_.steps.retire_behind(block.pc_of(run_.translator->meta(block, run_.context.stop_index - 1u)),
+    accountant_.steps.retire_behind(block.pc_of(run_.translator->blocks().meta(block, run_.context.stop_index - 1u)),
                                     run_.thread->pc, run_.context.gpr, run_.context.flags);
 }
 

@@ -30,10 +30,11 @@ class Nobody final : public Observer {
 Run::Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan)
     : config(wanted),
       recording(recorder),
-      window(plan.layout.engine.start, config.code_cache_bytes, config.first_private_fd),
-      context(window.context()),
+      untouched_entries(config.first_private_fd),
+      code_cache(std::make_unique<CodeCache>(plan.layout.engine.start, config.code_cache_bytes, untouched_entries)),
+      context(code_cache->context()),
       map(plan.layout, !config.native_load) {
-  CHECK(Window::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
+  CHECK(CodeCache::bytes_needed(config.code_cache_bytes) <= plan.layout.engine.size());
 }
 
 Observer& Run::observer() const {
@@ -65,23 +66,29 @@ std::size_t Run::copy(std::uint64_t guest, void* to, std::uint64_t from, std::si
 }
 
 void Run::make_other() {
-  CHECK(!other_.made);
-  const std::uint64_t first = Window::bytes_needed(config.code_cache_bytes);
+  CHECK(!has_other());
+  const std::uint64_t first = CodeCache::bytes_needed(config.code_cache_bytes);
   // What is left of the engine's addresses, a mebibyte aligned; units run little code.
   constexpr std::size_t kMost = std::size_t{64} << 20, kUnit = std::size_t{1} << 20;
   const std::uint64_t start = page_up(map.layout().engine.start + first);
-  const std::uint64_t room = map.layout().engine.end - start, fixed = Window::bytes_needed(0);
+  const std::uint64_t room = map.layout().engine.end - start, fixed = CodeCache::bytes_needed(0);
   CHECK(room > fixed + 4 * kUnit, room, fixed);
-  window.add_view(start, std::min<std::uint64_t>(kMost, (room - fixed) & ~(kUnit - 1)));
-  other_.made = true;
+  other_.code_cache = std::make_unique<CodeCache>(start, std::min<std::uint64_t>(kMost, (room - fixed) & ~(kUnit - 1)),
+                                                  untouched_entries, code_cache.get());
   swap_translations();
 }
 
 void Run::swap_translations() {
-  window.swap_views();
+  std::swap(code_cache, other_.code_cache);
   std::swap(stubs, other_.stubs);
   std::swap(counting, other_.counting);
   std::swap(translator, other_.translator);
+}
+
+void Run::for_each_code_cache(const std::function<void(CodeCache&)>& tell) const {
+  for (const auto* each : {&code_cache, &other_.code_cache}) {
+    if (*each) tell(**each);
+  }
 }
 
 void Run::for_each_translator(const std::function<void(Translator&)>& tell) {

@@ -59,7 +59,11 @@ struct Run {
   /// One beside the one that runs, which is empty yet and is what runs from here on: `counting`, `stubs` and
   /// `translator` are to be filled.
   void make_other();
-  bool has_other() const { return other_.made; }
+  bool has_other() const { return other_.code_cache != nullptr; }
+  /// Of the code cache.
+  TraceBuffer& trace() const { return code_cache->trace(); }
+  /// Calls `tell` with that of each translation, whichever runs.
+  void for_each_code_cache(const std::function<void(CodeCache&)>& tell) const;
 
   /// Of the running thread, in the program's terms.
   arch::RegisterFile registers() const;
@@ -67,7 +71,8 @@ struct Run {
 
   Config config;
   Observer& recording;  // see observer()
-  Window window;
+  UntouchedEntries untouched_entries;
+  std::unique_ptr<CodeCache> code_cache;  // of the translation that runs
   Context& context;
   GuestMap map;
   LoadedProgram program;
@@ -98,10 +103,10 @@ struct Run {
   void for_each_translator(const std::function<void(Translator&)>& tell);
 
   struct Other {
+    std::unique_ptr<CodeCache> code_cache;
     Stubs stubs;
     CountingMode counting;
     std::unique_ptr<Translator> translator;
-    bool made = false;
   };
   Other other_;
 };

@@ -14,7 +14,7 @@ constexpr std::uint64_t kFewestRecords = 8;
 constexpr std::uint64_t kFewestBeforeLog = 64;
 constexpr std::uint64_t kFewestBudget = 128;
 // A brake lets pass what was entered so far away, and is not so far away where it does not.
-static_assert(kFewestBudget > TranslationOptions::kMostBraked + Window::kBrakeBudget);
+static_assert(kFewestBudget > TranslationOptions::kMostBraked + TraceBuffer::kBrakeBudget);
 
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
@@ -52,18 +52,18 @@ bool Stretches::call_ends_turn() {
 
 std::uint64_t Stretches::begin(const Allowance& allowed) {
   const std::uint64_t quantum = turn_bytes();
-  std::uint64_t bytes = run_.window.trace_room();
+  std::uint64_t bytes = run_.trace().room();
   // Another thread may come to wait for its turn meanwhile, and nobody hears of it before the guard.
-  if (run_.threads.size() != 1) bytes = std::min<std::uint64_t>(bytes, Window::kTraceBytes);
+  if (run_.threads.size() != 1) bytes = std::min<std::uint64_t>(bytes, TraceBuffer::kBytes);
   if (run_.lock.contended())
     bytes = std::min(bytes, run_.ran + kFewestBudget < quantum ? quantum - run_.ran : kFewestBudget);
   if (run_.counting.form != TraceForm::Budget) {
     bytes = std::min(bytes + run_.translator->brake_bytes(),
-                     run_.window.trace_room());  // a turn ends at a brake, and not twice
-    return run_.window.trace_end() - std::min(bytes / 4, allowed.records) * 4;
+                     run_.trace().room());  // a turn ends at a brake, and not twice
+    return run_.trace().end() - std::min(bytes / 4, allowed.records) * 4;
   }
   if (allowed.budget <= bytes) allow_passes();
-  return run_.window.trace_end() - std::min(bytes, allowed.budget);
+  return run_.trace().end() - std::min(bytes, allowed.budget);
 }
 
 void Stretches::allow_passes() {
@@ -73,7 +73,7 @@ void Stretches::allow_passes() {
     const pmu::Pmu::Repeating repeating = pmu->repeating(0);
     if (repeating.times == 0) return;
     const std::uint64_t events = repeating.events - 1;  // up to the overflow, without it
-    const std::uint64_t most = run_.window.trace_room();
+    const std::uint64_t most = run_.trace().room();
     if (events < kFewestBudget + run_.config.max_block_instructions || events > most) return;
     run_.context.period_start = run_.translator->near_end() - events;
     run_.context.passes_left =

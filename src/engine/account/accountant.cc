@@ -27,7 +27,7 @@ Records Accountant::recorded(std::uint64_t start, std::uint64_t end, std::option
   std::size_t first = ids_.size();
   const auto read = [&](auto note) {
     if (extra) {
-      end -= 4 * run_.translator->counts().words(*extra);
+      end -= 4 * run_.translator->blocks().counts().words(*extra);
       ids_[--first] = *extra;
       note(*extra);
     }
@@ -45,7 +45,7 @@ Records Accountant::recorded(std::uint64_t start, std::uint64_t end, std::option
   } else {
     core.begin_runs(ids_.size());
     // In the same pass: the chain of records leaves the processor time for it.
-    read([&](std::uint32_t exit) { core.note_run(first, exit, run_.window.slot_number_at(end)); });
+    read([&](std::uint32_t exit) { core.note_run(first, exit, run_.trace().slot_number_at(end)); });
   }
   CHECK(end == start, end, start);
   return {.stored = std::span(ids_).subspan(first), .extra = {}};
@@ -81,7 +81,7 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   const std::uint64_t start = run_.trace_start;
   run_.trace_start = end;
   if (!logged.running()) run_.ran += end - start;
-  const std::uint64_t noted = run_.window.notes_begin(), noted_end = std::exchange(run_.context.mark_note, noted);
+  const std::uint64_t noted = run_.trace().notes_begin(), noted_end = std::exchange(run_.context.mark_note, noted);
   if (run_.counting.watches_lines && noted != noted_end && run_.thread->core != nullptr)
     run_.thread->core->accessed(span_of<std::uint64_t>(noted, noted_end));
   const bool models = run_.thread->cpu.core != nullptr;
@@ -100,7 +100,7 @@ void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
 
 void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uint64_t pc) {
   Translator& translator = *run_.translator;
-  const Block block = translator.block(index);
+  const Block block = translator.blocks().block(index);
   if (run_.counting.cuts) {
     tally.look_at_room();
     tally.clear();

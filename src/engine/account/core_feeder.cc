@@ -46,10 +46,10 @@ void CoreFeeder::bound_memory(CorePaths::Path path) {
 
 CorePaths::Path CoreFeeder::path(std::uint32_t exit_id) {
   if (const CorePaths::Path known = paths_[exit_id]; known.kind != CorePaths::Path::Unknown) return known;
-  const Exit& exit = run_.translator->exit(exit_id);
+  const Exit& exit = run_.translator->blocks().exit(exit_id);
   const auto insns = run_.translator->replay().path_to(exit_id);
   const CorePaths::Path path =
-      paths_.describe(exit_id, run_.translator->block(exit.block).pc, insns,
+      paths_.describe(exit_id, run_.translator->blocks().block(exit.block).pc, insns,
                       exit.kind == ExitKind::Indirect ? 0 : exit.target, *run_.thread->cpu.core);
   bound_memory(path);
   return path;
@@ -70,7 +70,7 @@ void CoreFeeder::note_run(std::size_t at, std::uint32_t exit, std::uint32_t slot
     if (path.kind == CorePaths::Path::Unknown) path = this->path(exit);
     any_empty_run_ |= path.kind == CorePaths::Path::Empty;
     if (path.kind == CorePaths::Path::Followed)
-      next = run_.translator->exit(exit).target;
+      next = run_.translator->blocks().exit(exit).target;
     else if (path.kind == CorePaths::Path::Indirect)
       next = behind_run_;
   }
@@ -90,7 +90,7 @@ bool CoreFeeder::run_core(std::size_t records, std::size_t from, std::size_t to,
                          [this](const arch::PathRun& run) { return paths_[run.path].kind != CorePaths::Path::Empty; });
     runs = told_runs_;
   }
-  return runs.empty() || play(runs, slot_values(run_.window.slots()));
+  return runs.empty() || play(runs, slot_values(run_.trace().slots()));
 }
 
 // The first instructions of a block that was left in its middle; they have stored what they need, but no record.
@@ -101,8 +101,8 @@ void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::u
   arch::CoreFeed& core = *run_.thread->cpu.core;
   paths_.describe(BlockStore::kPathLeft, block.pc, insns, next, core);
   const arch::PathRun run{
-      .path = BlockStore::kPathLeft, .slots = run_.window.slot_number_at(run_.context.trace_pointer), .next = next};
-  core.run({&run, 1}, slot_values(run_.window.slots()));
+      .path = BlockStore::kPathLeft, .slots = run_.trace().slot_number_at(run_.context.trace_pointer), .next = next};
+  core.run({&run, 1}, slot_values(run_.trace().slots()));
 }
 
 // Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads'

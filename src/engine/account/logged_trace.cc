@@ -164,7 +164,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
   void add_records(std::size_t to) {
     if (at_ == to) return;
     owner_.run_.ran += sizeof(std::uint32_t) * (to - at_);
-    owner_.run_.translator->counts().sum(ids_.subspan(at_, to - at_), owner_.tally_.totals());
+    owner_.run_.translator->blocks().counts().sum(ids_.subspan(at_, to - at_), owner_.tally_.totals());
     at_ = to;
   }
 
@@ -189,7 +189,7 @@ const LoggedBlock& LoggedTrace::block(std::uint32_t index) {
   const auto [at, fresh] = blocks_.try_emplace(index);
   LoggedBlock& logged = at->second;
   if (!fresh) return logged;
-  const Block& block = run_.translator->block(index);
+  const Block& block = run_.translator->blocks().block(index);
   for (const PathInsn& insn : run_.translator->replay().path_into(block, block.instructions)) {
     const InsnSlots& slots = *insn.slots;
     logged.insns.push_back({.pc = insn.insn->pc,
@@ -227,17 +227,18 @@ void LoggedTrace::step_through(const LoggedPath& path) {
 }
 
 LoggedPath LoggedTrace::path(std::span<const std::uint32_t> ids, std::size_t at) {
-  const Exit exit = run_.translator->exit(ids[at]);
+  const Exit exit = run_.translator->blocks().exit(ids[at]);
   return {
       .block = block(exit.block),
       .index = exit.block,
       .instructions = exit.instructions,
       .leaves = exit.leaves_by_branch(),
       .leaves_taken = exit.taken,
-      .slots = run_.window.slots() + core_.run_of(ids.size(), at).slots,
+      .slots = run_.trace().slots() + core_.run_of(ids.size(), at).slots,
       .next = exit.kind != ExitKind::Indirect ? exit.target
-              : at + 1 < ids.size()           ? run_.translator->block(run_.translator->exit(ids[at + 1]).block).pc
-                                              : run_.indirect_target,
+              : at + 1 < ids.size()
+                  ? run_.translator->blocks().block(run_.translator->blocks().exit(ids[at + 1]).block).pc
+                  : run_.indirect_target,
   };
 }
 
@@ -265,11 +266,11 @@ std::size_t LoggedTrace::seldom_up_to(std::span<const std::uint32_t> ids, std::s
   tally_.look_at_room();
   tally_.clear();
   const auto rest = ids.subspan(at, std::min(ids.size() - at, CountTable::kMostWithin));
-  return at + run_.translator->counts().add_within(rest, tally_.room(), tally_.totals());
+  return at + run_.translator->blocks().counts().add_within(rest, tally_.room(), tally_.totals());
 }
 
 void LoggedTrace::count(std::span<std::uint32_t> ids) {
-  const auto risky = [&](std::size_t at) { return run_.translator->exit(ids[at]).risky; };
+  const auto risky = [&](std::size_t at) { return run_.translator->blocks().exit(ids[at]).risky; };
   for (std::size_t at = 0; at < ids.size();) {
     if (const std::size_t end = seldom_up_to(ids, at); end != at && watch(ids, at, end, run_.counting.seldom)) {
       at = end;
@@ -296,7 +297,7 @@ void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::ui
   step_through({.block = block(index),
                 .index = index,
                 .instructions = instructions,
-                .slots = run_.window.slots() + run_.window.slot_number_at(run_.context.trace_pointer),
+                .slots = run_.trace().slots() + run_.trace().slot_number_at(run_.context.trace_pointer),
                 .next = next});
 }
 
@@ -305,15 +306,15 @@ void LoggedTrace::count_into(std::uint32_t index, unsigned instructions, std::ui
 std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
   const std::uint64_t generation = run_.code_generation();
   const Block& block = run_.translator->get(run_.thread->pc, Variant::Logged, link_from);
-  const std::uint32_t index = run_.translator->index_of(block);
+  const std::uint32_t index = run_.translator->blocks().index_of(block);
   if (link_from != kNone && generation == run_.code_generation()) run_.translator->link(link_from, block);
   if (block.instructions == 0 || !possible()) return 0;  // perhaps a mark was found just now
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(index);
   // How far away the overflow is nobody knows: little where there is one event for a few instructions.
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_end() - bytes_;
+  run_.context.trace_pointer = run_.trace_start = run_.trace().end() - bytes_;
   bytes_ = std::min(2 * bytes_, kMost);
   running_ = true;
-  return run_.translator->block(index).entry;
+  return run_.translator->blocks().block(index).entry;
 }
 
 }  // namespace zs::engine

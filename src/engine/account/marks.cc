@@ -80,7 +80,7 @@ bool Marks::stop_counting_elements() {
 std::size_t Marks::next_mark(std::span<const std::uint32_t> ids, std::size_t from) const {
   if (!any_) return ids.size();
   if (run_.counting.form == TraceForm::Records) return next_marked(ids, from);
-  while (from < ids.size() && run_.translator->mark_of(ids[from]) == MarkTime::None) ++from;
+  while (from < ids.size() && run_.translator->blocks().mark_of(ids[from]) == MarkTime::None) ++from;
   return from;
 }
 
@@ -91,10 +91,10 @@ void Marks::find_marks(const Records& records, Tell tell) {
   const auto [ids, extra] = records;
   for (std::size_t i = next_mark(ids, 0); i < ids.size(); i = next_mark(ids, i + 1)) {
     if (run_.counting.form == TraceForm::Records) ids[i] &= ~kMarkedRecord;
-    tell(ids[i], run_.translator->mark_of(ids[i]) == MarkTime::Before ? i : i + 1, false);
+    tell(ids[i], run_.translator->blocks().mark_of(ids[i]) == MarkTime::Before ? i : i + 1, false);
   }
   if (!extra) return;
-  const MarkTime time = run_.translator->mark_of(*extra);
+  const MarkTime time = run_.translator->blocks().mark_of(*extra);
   if (time != MarkTime::None) tell(*extra, ids.size(), time == MarkTime::After);
 }
 
@@ -108,7 +108,7 @@ void Marks::count_records(const Records& records) {
 // Like next_mark, and sums what lies before it.
 std::size_t Marks::sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_t from,
                                   std::span<std::uint32_t> running) const {
-  const CountTable& counts = run_.translator->counts();
+  const CountTable& counts = run_.translator->blocks().counts();
   if (run_.counting.form == TraceForm::Records) return from + counts.add_up_to_marked(ids.subspan(from), running);
   const std::size_t mark = next_mark(ids, from);
   counts.add_up_to_marked(ids.subspan(from, mark - from), running);
@@ -119,7 +119,7 @@ std::size_t Marks::sum_up_to_mark(std::span<const std::uint32_t> ids, std::size_
 void Marks::count_with_visits(const Records& records) {
   const auto [ids, extra] = records;
   constexpr std::size_t kTogether = 256;
-  const CountTable& counts = run_.translator->counts();
+  const CountTable& counts = run_.translator->blocks().counts();
   const std::size_t lanes = run_.counting.lanes->size(), padded = counts.padded_lanes();
   visits_.resize(kTogether);
   uncounted_.resize((kTogether + 1) * padded);
@@ -131,12 +131,12 @@ void Marks::count_with_visits(const Records& records) {
     visits = 0;
   };
   const auto visit = [&](const std::uint32_t& id) {
-    const MarkTime time = run_.translator->mark_of(id);
+    const MarkTime time = run_.translator->blocks().mark_of(id);
     if (time != MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (time == MarkTime::None) return;
     std::uint32_t* const before = uncounted_.data() + visits * padded;
     for (std::size_t lane = 0; lane < lanes; ++lane) before[lane] = running[lane];
-    visits_[visits++] = {.pc = run_.translator->block(run_.translator->exit(id).block).pc,
+    visits_[visits++] = {.pc = run_.translator->blocks().block(run_.translator->blocks().exit(id).block).pc,
                          .uncounted = {before, lanes}};
     if (time == MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (visits == kTogether) tell();
@@ -171,7 +171,7 @@ void Marks::count_between_marks(const Records& records) {
     count_up_to(counted, before, with_extra ? extra : std::nullopt);
     counted = before;
     counted_extra = with_extra;
-    reached(run_.translator->block(run_.translator->exit(id).block).pc, nullptr);
+    reached(run_.translator->blocks().block(run_.translator->blocks().exit(id).block).pc, nullptr);
   });
   if (!counted_extra) count_up_to(counted, ids.size(), extra);
 }
@@ -179,11 +179,11 @@ void Marks::count_between_marks(const Records& records) {
 // The pointer of a budget trace says how much has retired, and its notes at which values of it marks were met.
 void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes) {
   const auto place = [&](const MarkNote& note) {
-    const bool after = run_.translator->mark_of(note.exit) == MarkTime::After;
-    return note.pointer + (after ? run_.translator->exit(note.exit).instructions : 0U);
+    const bool after = run_.translator->blocks().mark_of(note.exit) == MarkTime::After;
+    return note.pointer + (after ? run_.translator->blocks().exit(note.exit).instructions : 0U);
   };
   const auto pc = [&](const MarkNote& note) {
-    return run_.translator->block(run_.translator->exit(note.exit).block).pc;
+    return run_.translator->blocks().block(run_.translator->blocks().exit(note.exit).block).pc;
   };
   if (run_.counting.cuts) {
     for (const MarkNote& note : notes) {

@@ -5,7 +5,7 @@
 
 namespace zs::engine {
 
-void Phases::begin(Stubs (*stubs)(Window&)) {
+void Phases::begin(Stubs (*stubs)(const CodeCache&)) {
   stubs_ = stubs;
   const VirtualCpu& cpu = run_.thread->cpu;
   run_.phased = cpu.phase != nullptr;
@@ -24,10 +24,10 @@ void Phases::translate_anew() {
   TranslationOptions options = run_.counting.translator_options(run_.config);
   if (run_.counting.watches_lines) options.watched = &run_.watched;
   const bool budget = run_.counting.form == TraceForm::Budget;
-  if (budget && options.brakes) run_.window.bias_pointer();
-  run_.stubs = stubs_(run_.window);
-  if (budget) run_.window.use_budget_view();
-  run_.translator = std::make_unique<Translator>(run_.window, run_.stubs, *run_.code, *run_.counting.lanes,
+  if (budget && options.brakes) run_.trace().bias_pointer();
+  run_.stubs = stubs_(*run_.code_cache);
+  if (budget) run_.trace().use_budget_view();
+  run_.translator = std::make_unique<Translator>(*run_.code_cache, run_.stubs, *run_.code, *run_.counting.lanes,
                                                  run_.counting.units, options);
 }
 
@@ -48,8 +48,8 @@ bool Phases::follow() {
     translate_anew();
   }
   run_.context.watch_mask = arch::LineSample::kMask;
-  run_.context.mark_note = run_.window.notes_begin();
-  run_.context.trace_pointer = run_.trace_start = run_.window.trace_end();
+  run_.context.mark_note = run_.trace().notes_begin();
+  run_.context.trace_pointer = run_.trace_start = run_.trace().end();
   for (const auto& thread : run_.threads) place(*thread);
   if (run_.counting.watches_lines) watch_more();
   return true;

@@ -14,8 +14,8 @@ class Phases {
   Phases(Run& run, Tally& tally) : run_(run), tally_(tally) {}
 
   /// The first thread is known: what it begins with is translated for that.
-  /// stubs: makes those of a translation, for the window as it is then
-  void begin(Stubs (*stubs)(Window&));
+  /// stubs: makes those of a translation, for the code cache as it is then
+  void begin(Stubs (*stubs)(const CodeCache&));
   /// Between two stretches of translated code. returns whether another translation runs from here on
   bool follow();
   /// Gives a thread its core, or takes it away, as the phase wants it.
@@ -27,7 +27,7 @@ class Phases {
 
   Run& run_;
   Tally& tally_;
-  Stubs (*stubs_)(Window&) = nullptr;
+  Stubs (*stubs_)(const CodeCache&) = nullptr;
 };
 
 }  // namespace zs::engine

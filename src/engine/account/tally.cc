@@ -20,11 +20,11 @@ Allowance Tally::allowance() const {
       if (run_.phase != Phase::Unit && run_.counting.lanes->modelled(lane)) continue;
       const std::uint64_t headroom = pmu->headroom(own);
       const std::uint64_t most =
-          std::max<std::uint64_t>(run_.translator->counts().most(lane), run_.counting.per_instruction[lane]);
+          std::max<std::uint64_t>(run_.translator->blocks().counts().most(lane), run_.counting.per_instruction[lane]);
       // One block more than planned may complete before the append that faults, or fault in its middle.
       const bool spaced = run_.counting.form == TraceForm::Spaced && run_.counting.units[lane] != 0;
       const std::uint64_t words = headroom / (spaced ? run_.counting.units[lane] : most);
-      const std::uint64_t last = spaced ? run_.translator->counts().most_words() : 1;
+      const std::uint64_t last = spaced ? run_.translator->blocks().counts().most_words() : 1;
       allowed.records = std::min(allowed.records, words < last ? 0 : words - last);
       // The same for all, so that the pointer alone tells the distance (near_end(), engine/translate/near_code.h).
       const std::uint64_t unseen = run_.translator->most_unbraked();
@@ -36,7 +36,7 @@ Allowance Tally::allowance() const {
       // Nobody knows how long an instruction takes until it has run. So a part of the way, and once more.
       constexpr std::uint64_t kCyclesPerInstruction = 16;
       const std::uint64_t instructions = std::max<std::uint64_t>(1, nearest_time(*pmu) / kCyclesPerInstruction);
-      const std::uint64_t last = run_.translator->counts().most_words();
+      const std::uint64_t last = run_.translator->blocks().counts().most_words();
       allowed.records = std::min(allowed.records, instructions < last ? 0 : instructions - last);
       allowed.instructions = std::min(allowed.instructions, instructions);
     }
@@ -106,8 +106,9 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
     for (const auto& branch : run_.translator->replay().branches_to(records[i])) {
       std::uint64_t target = branch.to;
       if (target == 0)
-        target = i + 1 < records.size() ? run_.translator->block(run_.translator->exit(records[i + 1]).block).pc
-                                        : run_.indirect_target;
+        target = i + 1 < records.size()
+                     ? run_.translator->blocks().block(run_.translator->blocks().exit(records[i + 1]).block).pc
+                     : run_.indirect_target;
       arch::TakenBranch taken;
       taken.from = branch.from;
       taken.to = target;
@@ -130,10 +131,10 @@ void Tally::enter_branch(const arch::TakenBranch& branch) {
 void Tally::sum_records(std::span<const std::uint32_t> ids, std::optional<std::uint32_t> more) {
   std::fill(totals_.begin(), totals_.end(), 0);
   if (!run_.counting.lanes->any_counted()) return;
-  run_.translator->counts().sum(ids, totals_);
+  run_.translator->blocks().counts().sum(ids, totals_);
   if (!more) return;
   for (std::size_t lane = 0; lane < run_.counting.lanes->size(); ++lane)
-    totals_[lane] += run_.translator->counts().at(*more, lane);
+    totals_[lane] += run_.translator->blocks().counts().at(*more, lane);
 }
 
 // Adds what the modelled lanes have counted since they were last asked.
@@ -171,7 +172,7 @@ void Tally::count_and_cut(std::span<const std::uint32_t> ids) {
   std::fill(totals_.begin(), totals_.end(), 0);
   while (!ids.empty()) {
     const auto now = ids.first(std::min(ids.size(), CountTable::kMostWithin));
-    const std::size_t within = run_.translator->counts().add_within(now, room_, totals_);
+    const std::size_t within = run_.translator->blocks().counts().add_within(now, room_, totals_);
     ids = ids.subspan(within);
     if (within == now.size()) continue;
     add_path(run_.translator->replay().sums_to(ids[0]));

@@ -22,13 +22,13 @@ class CodeEntry {
   /// In a handler: the next append leaves translated code.
   void trip() {
     if (tripped_.exchange(true)) return;
-    run_.window.trip();
+    run_.trace().trip();
     run_.context.tripped = 1;
   }
   /// returns whether it was tripped
   bool untrip() {
     if (!tripped_.exchange(false)) return false;
-    run_.window.untrip();
+    run_.trace().untrip();
     return true;
   }
 

@@ -82,7 +82,7 @@ bool Emulation::raise_fault(std::uint64_t pc, int signal, int code, std::uint64_
 // The instruction at `pc` reads `address`, and cannot.
 bool Emulation::raise_page_fault(std::uint64_t pc, std::uint64_t address) {
   constexpr std::uint64_t kPresent = 1, kUser = 4;  // page-fault error code
-  const GuestMap& map = parts_.run.map;
+  const Mappings& map = parts_.run.map.mappings();
   if (!arch::is_canonical(address)) return raise_fault(pc, SIGBUS, SI_KERNEL, 0, 12);  // #SS
   if (!map.is_mapped(address)) return raise_fault(pc, SIGSEGV, SEGV_MAPERR, address, kPageFault, kUser);
   if ((map.prot_at(address) & PROT_READ) != 0)  // behind the end of its file

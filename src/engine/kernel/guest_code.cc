@@ -44,7 +44,7 @@ void GuestCode::code_changed(std::uint64_t start, std::uint64_t end) {
 }
 
 void GuestCode::give_way() {
-  run_.window.unmap_direct_table();
+  run_.for_each_code_cache([](CodeCache& each) { each.direct_table().unmap(); });
   translates_anew_ = true;
 }
 

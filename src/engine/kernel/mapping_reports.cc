@@ -15,7 +15,7 @@ void MappingReports::report(std::uint64_t address, std::uint64_t length) {
       continue;
     }
     if ((found->prot & PROT_EXEC) != 0) {
-      run_.window.expect_code(found->range());
+      run_.code_cache->direct_table().expect_code(found->range());
       if (!found->file || !written_.may_be_written(*found->file)) cache_.mapped(found->range());
     }
     Mapping mapping;

@@ -94,7 +94,7 @@ void SignalEntry::on_signal(int signal, siginfo_t& info, ucontext_t& context) {
 }
 
 bool SignalEntry::in_code(const Thread& thread, std::uint64_t pc) const {
-  return run_.window.in_code(pc) && run_.lock.owner() == &thread;
+  return run_.code_cache->executes(pc) && run_.lock.owner() == &thread;
 }
 
 // What the kernel took once more in the program's registers has arrived.
@@ -130,8 +130,8 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   if (!in_code(thread, pc)) return false;
   // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
   const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN && record_of_append(pc) != 0;
-  const bool at_guard = signal == SIGSEGV && info.si_code > 0 &&
-                        run_.window.in_trace_or_guard(reinterpret_cast<std::uint64_t>(info.si_addr));
+  const bool at_guard =
+      signal == SIGSEGV && info.si_code > 0 && run_.trace().faults_at(reinterpret_cast<std::uint64_t>(info.si_addr));
   if (!misaligned_append && !at_guard) return false;
   run_.context.guard_pc = pc;
   leave_code_for(run_.stubs.guard, regs);
@@ -154,7 +154,7 @@ bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& i
 // waits_for_memory: it is no fault yet, and perhaps will be none
 void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs, bool waits_for_memory) {
   const std::uint64_t pc = pc_of(regs);
-  const BlockStore::Place place = in_code(thread, pc) ? run_.translator->locate(pc) : BlockStore::Place{};
+  const BlockStore::Place place = in_code(thread, pc) ? run_.translator->blocks().locate(pc) : BlockStore::Place{};
   if (place.block == kNone) {
     if (waits_for_memory) return;
     end_in_engine(pc, info);

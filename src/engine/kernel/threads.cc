@@ -272,7 +272,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
     if (other.get() != &thread) parts_.stacks.take_from(*other);
   }
   std::erase_if(run.threads, [&](const auto& other) { return other.get() != &thread; });
-  run.window.after_fork();
+  run.for_each_code_cache([](CodeCache& each) { each.trace().after_fork(); });
   run.map.in_forked_child();
   thread.id.parent_pid = thread.id.pid;
   thread.id.parent_tid = thread.id.tid;
@@ -306,7 +306,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
 void Threads::be_unrecorded() {
   Run& run = parts_.run;
   run.thread->process->recorded = false;
-  run.window.close_descriptors();
+  run.untouched_entries.close();
   parts_.cache.stop();
   raw_syscall(SYS_close_range, run.config.first_private_fd, run.config.first_private_fd + kPrivateDescriptors - 1, 0);
 }

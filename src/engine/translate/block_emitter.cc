@@ -32,10 +32,10 @@ void clear_base_extension(const Insn& insn, std::uint8_t (&bytes)[16]) {
 
 }  // namespace
 
-BlockEmitter::BlockEmitter(Window& window, const Stubs& stubs, BlockStore& store, CodeSpace& space,
+BlockEmitter::BlockEmitter(CodeCache& cache, const Stubs& stubs, BlockStore& store, CodeSpace& space,
                            HashedTables& tables, FactCounts& fact_counts, const RecordEmitter& records,
                            const TranslationOptions& options)
-    : window_(window),
+    : cache_(cache),
       stubs_(stubs),
       store_(store),
       space_(space),
@@ -45,8 +45,8 @@ BlockEmitter::BlockEmitter(Window& window, const Stubs& stubs, BlockStore& store
       options_(options),
       out_(space.open_once()),
       cold_(space.open_cold()),
-      horizon_check_(window, options),
-      near_code_(window, stubs, options) {}
+      horizon_check_(cache.trace(), options),
+      near_code_(cache.trace(), stubs, options) {}
 
 void BlockEmitter::emit(const Path& path, Block& block, std::uint32_t index, bool looks_up_directly, Emitter& out) {
   out_ = out;
@@ -268,22 +268,22 @@ void BlockEmitter::emit_push_return(std::uint64_t pc) {
     out_.push_literal(out_.here() + 6);  // patched when the literal has its place
     literals_.emplace_back(out_.here(), pc);
   }
-  if (block_->variant != Variant::Full || !window_.direct_covers(pc)) return;
-  window_.expect_direct(pc, stubs_.direct_miss);
-  out_.prefetch_if_near(window_.direct_entry(pc));
+  if (block_->variant != Variant::Full || !cache_.direct_table().covers(pc)) return;
+  cache_.direct_table().expect(pc);
+  out_.prefetch_if_near(cache_.direct_table().entry_of(pc));
 }
 
 // ---- registers for addresses ----------------------------------------------------------------------------------
 
 void BlockEmitter::emit_slots(std::span<const InsnSlots::Store> stores) {
   for (const InsnSlots::Store& store : stores) {
-    out_.store_scaled(kTracePointer, static_cast<std::int32_t>(window_.slots_bias() + 8 * store.slot),
+    out_.store_scaled(kTracePointer, static_cast<std::int32_t>(cache_.trace().slots_bias() + 8 * store.slot),
                       state_.stand_in.of(store.reg));
   }
 }
 
 void BlockEmitter::emit_flags_slot(unsigned slot) {
-  out_.store_flags_scaled(kTracePointer, static_cast<std::int32_t>(window_.slots_bias() + 8 * slot),
+  out_.store_flags_scaled(kTracePointer, static_cast<std::int32_t>(cache_.trace().slots_bias() + 8 * slot),
                           offsetof(Context, slot_scratch));
 }
 
@@ -344,7 +344,7 @@ void BlockEmitter::emit_leave(std::uint32_t exit_id, bool linkable) {
     if (linkable) exit.patch_after = static_cast<std::uint32_t>(out_.here());
     return;
   }
-  const bool apart = exit.quiet && out_.here() < window_.cold_begin();
+  const bool apart = exit.quiet && out_.here() < cache_.cold_begin();
   if (linkable && block_->variant != Variant::Step) {
     out_.jmp(apart ? cold_.here() : out_.here() + 5);
     exit.patch_after = static_cast<std::uint32_t>(out_.here());
@@ -442,7 +442,7 @@ void BlockEmitter::emit_indirect_tail(std::uint64_t pc) {
     out_.jmp(stubs_.indirect_miss);
   } else {
     for (const unsigned byte : {0xFF, 0x24, 0xCD}) out_.u8(byte);  // jmp [rcx*8 + bias]
-    out_.u32(window_.direct_bias());
+    out_.u32(cache_.direct_table().bias());
   }
 }
 

@@ -27,7 +27,7 @@ namespace zs::engine {
 
 class BlockEmitter {
  public:
-  BlockEmitter(Window& window, const Stubs& stubs, BlockStore& store, CodeSpace& space, HashedTables& tables,
+  BlockEmitter(CodeCache& cache, const Stubs& stubs, BlockStore& store, CodeSpace& space, HashedTables& tables,
                FactCounts& fact_counts, const RecordEmitter& records, const TranslationOptions& options);
 
   /// Code for `path` behind `out`, which then ends where it does; side exits of Variant::Full go to the cold part of
@@ -95,7 +95,7 @@ class BlockEmitter {
   void emit_side_exit(const SideExit& side, bool apart);
   void emit_literals();
 
-  Window& window_;
+  CodeCache& cache_;
   const Stubs& stubs_;
   BlockStore& store_;
   CodeSpace& space_;

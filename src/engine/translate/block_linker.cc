@@ -36,7 +36,7 @@ void emit_add_to_rcx(Emitter& out, std::uint64_t value, bool directly) {
 // ---- a block that is about to be made -------------------------------------------------------------------------
 
 bool BlockLinker::looks_up_directly(std::uint64_t pc) {
-  const bool directly = window_.direct_covers(pc) && !far_callers_.contains(pc);
+  const bool directly = direct_.covers(pc) && !far_callers_.contains(pc);
   if (!directly) hashed_lookups_ = true;
   return directly;
 }
@@ -142,10 +142,10 @@ std::uint64_t BlockLinker::unlinked(const Exit& exit) const {
 
 void BlockLinker::add_indirect_entry(std::uint32_t index) {
   Block& block = store_.block(index);
-  if (window_.direct_covers(block.pc)) {
+  if (direct_.covers(block.pc)) {
     // Most code runs once or twice, and to touch a page of the table costs as much as some visits.
     constexpr unsigned kFewestMeetings = 5;
-    if (!window_.direct_is_touched(block.pc) && ++block.met_indirectly < kFewestMeetings) return;
+    if (!direct_.is_touched(block.pc) && ++block.met_indirectly < kFewestMeetings) return;
     if (block.direct_entry == 0) {
       if (nearly_full()) return;
       Emitter out = space_.open(block.variant);
@@ -154,23 +154,23 @@ void BlockLinker::add_indirect_entry(std::uint32_t index) {
       out.jmp(block.entry);
       space_.close(block.variant, out);
     }
-    window_.set_direct(block.pc, block.direct_entry, stubs_.direct_miss);
+    direct_.set(block.pc, block.direct_entry);
   }
-  if (block.hashed_entry != 0 || (window_.has_direct_table() && !hashed_lookups_)) return;
+  if (block.hashed_entry != 0 || (direct_.is_mapped() && !hashed_lookups_)) return;
   emit_hashed_entry(block);
 }
 
 void BlockLinker::restore_entries(AddressRange code) {
   const auto targets = store_.stored().targets();
   const auto pc_of = [this](std::uint32_t index) { return store_.block(index).pc; };
-  std::vector<Window::DirectEntry> entries;
+  std::vector<DirectTable::Entry> entries;
   for (auto at = std::ranges::lower_bound(targets, code.start, {}, pc_of); at != targets.end() && pc_of(*at) < code.end;
        ++at) {
     const Block& block = store_.block(*at);
-    if (block.direct_entry != 0 && window_.direct_covers(block.pc) && store_.at(block.pc, Variant::Full) == *at)
+    if (block.direct_entry != 0 && direct_.covers(block.pc) && store_.at(block.pc, Variant::Full) == *at)
       entries.push_back({block.pc, block.direct_entry});
   }
-  window_.set_direct(entries, stubs_.direct_miss);
+  direct_.set(entries);
 }
 
 void BlockLinker::add_near_entry(std::uint32_t index) {
@@ -179,8 +179,7 @@ void BlockLinker::add_near_entry(std::uint32_t index) {
 
 // rcx = the wanted pc. Ours: rcx - pc == 0. Not ours: restore it and ask the next block of this table entry.
 void BlockLinker::emit_hashed_entry(Block& block) {
-  auto* const table = reinterpret_cast<std::uint64_t*>(tables_.of(block.variant));
-  std::uint64_t& head = table[block.pc & 0xFFFF];
+  std::uint64_t& head = tables_.head(block.variant, block.pc);
   constexpr std::uint64_t kAlignment = 16;
   Emitter out = space_.open(block.variant, kAlignment);
   block.hashed_entry = out.here();
@@ -251,8 +250,7 @@ void BlockLinker::kill(std::uint32_t index) {
   if (block.dead) return;
   store_.bury(index);
   unlink_incoming(block);
-  if (block.variant == Variant::Full && window_.direct_covers(block.pc))
-    window_.clear_direct(block.pc, stubs_.direct_miss);
+  if (block.variant == Variant::Full && direct_.covers(block.pc)) direct_.clear(block.pc);
   if (block.hashed_entry != 0) disable_hashed_entry(block);
   unlink_exits(block);
 }
@@ -262,7 +260,7 @@ void BlockLinker::invalidate(std::uint64_t start, std::uint64_t end) {
 }
 
 void BlockLinker::kill_all_with(std::uint64_t pc) {
-  store_.for_each_on_page(pc >> kPageShift, [this, pc](std::uint32_t index) {
+  store_.pages().for_each_on(pc >> kPageShift, [this, pc](std::uint32_t index) {
     const Block& block = store_.block(index);
     const auto is_it = [&block, pc](const InsnMeta& meta) { return block.pc_of(meta) == pc; };
     if (!block.dead && std::ranges::any_of(store_.metas(block), is_it)) kill(index);
@@ -271,7 +269,7 @@ void BlockLinker::kill_all_with(std::uint64_t pc) {
 
 void BlockLinker::clear() {
   tables_.clear();
-  window_.forget_direct();
+  direct_.forget();
 }
 
 // ---- over the life of the process -----------------------------------------------------------------------------

@@ -7,8 +7,8 @@
 
 #include "engine/translate/block.h"
 #include "engine/translate/block_store.h"
-#include "engine/translate/code_cache.h"
 #include "engine/translate/code_space.h"
+#include "engine/translate/direct_table.h"
 #include "engine/translate/emitter.h"
 #include "engine/translate/hashed_tables.h"
 #include "engine/translate/record_emitter.h"
@@ -19,9 +19,9 @@ namespace zs::engine {
 
 class BlockLinker {
  public:
-  BlockLinker(Window& window, const Stubs& stubs, BlockStore& store, CodeSpace& space, HashedTables& tables,
+  BlockLinker(DirectTable& direct, const Stubs& stubs, BlockStore& store, CodeSpace& space, HashedTables& tables,
               const RecordEmitter& records)
-      : window_(window), stubs_(stubs), store_(store), space_(space), tables_(tables), records_(records) {}
+      : direct_(direct), stubs_(stubs), store_(store), space_(space), tables_(tables), records_(records) {}
 
   // ---- a block that is about to be made
   /// Whether indirect branches of code at `pc`, in Variant::Full, look in the direct table.
@@ -83,7 +83,7 @@ class BlockLinker {
   void emit_hashed_entry(Block& block);
   static void disable_hashed_entry(const Block& block);
 
-  Window& window_;
+  DirectTable& direct_;
   const Stubs& stubs_;
   BlockStore& store_;
   CodeSpace& space_;

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/translate/reserved_window.h"
+#include "engine/translate/reserved_addresses.h"
 #include "engine/translate/translator.h"
 
 namespace zs::engine {
@@ -47,11 +47,11 @@ const Bytes kJumpOn{0xE9, 0xFB, 0x0F, 0x00, 0x00}, kBranchOn{0x85, 0xC0, 0x0F, 0
 class BlockLinkerTest : public testing::Test {
  protected:
   std::uint32_t get(std::uint64_t page, std::uint32_t from = kNone) {
-    return translator_->index_of(translator_->get(Pages::pc(page), Variant::Full, from));
+    return translator_->blocks().index_of(translator_->get(Pages::pc(page), Variant::Full, from));
   }
   void kill(std::uint64_t page) { translator_->invalidate(Pages::pc(page), Pages::pc(page) + 1); }
-  const Block& block(std::uint32_t index) const { return translator_->block(index); }
-  const Exit& exit(std::uint32_t id) const { return translator_->exit(id); }
+  const Block& block(std::uint32_t index) const { return translator_->blocks().block(index); }
+  const Exit& exit(std::uint32_t id) const { return translator_->blocks().exit(id); }
   /// The end of the path, and its one side exit.
   std::uint32_t end_of(std::uint32_t index) const { return block(index).first_exit; }
   std::uint32_t side_exit_of(std::uint32_t index) const { return block(index).first_exit + 1; }
@@ -62,20 +62,23 @@ class BlockLinkerTest : public testing::Test {
     return after + static_cast<std::uint64_t>(std::int64_t{distance});
   }
   static std::uint8_t byte(std::uint64_t at) { return *reinterpret_cast<const std::uint8_t*>(at); }
-  std::uint64_t& hashed(std::uint64_t pc) const { return window_.jump_table()[pc & 0xFFFF]; }
+  std::uint64_t& hashed(std::uint64_t pc) const {
+    return reinterpret_cast<std::uint64_t*>(cache_.layout().hashed_tables)[pc & 0xFFFF];
+  }
 
   /// Of an exit that counts so many instructions as records do: a store and an addition to the pointer.
   static constexpr std::uint64_t kRecordBytes = 11;
 
-  const ReservedWindow reserved_;
-  Window window_{ReservedWindow::kBase, ReservedWindow::kCodeBytes, ReservedWindow::kFirstPrivateFd};
-  Stubs stubs_ = generate_stubs(window_, [](Context* /*context*/) { return std::uint64_t{0}; });
+  const ReservedAddresses reserved_;
+  const UntouchedEntries untouched_{ReservedAddresses::kFirstPrivateFd};
+  CodeCache cache_{ReservedAddresses::kBase, ReservedAddresses::kCodeBytes, untouched_};
+  Stubs stubs_ = generate_stubs(cache_, [](Context* /*context*/) { return std::uint64_t{0}; });
   Pages code_;
   const LaneSet lanes_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
   const std::vector<std::uint32_t> units_{0};
   std::unique_ptr<Translator> translator_ =
-      std::make_unique<Translator>(window_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 1});
+      std::make_unique<Translator>(cache_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 1});
 };
 
 TEST_F(BlockLinkerTest, AnExitLeadsToTheDispatcherButWhileItIsLinked) {
@@ -116,7 +119,7 @@ TEST_F(BlockLinkerTest, TheRecordOfASideExitStandsAgainInFrontOfTheBlockMadeForI
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);
   translator_ =
-      std::make_unique<Translator>(window_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
+      std::make_unique<Translator>(cache_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
   const std::uint32_t from = get(0), side = side_exit_of(from);
   ASSERT_NE(exit(side).branch_after, 0u);
   EXPECT_EQ(target(exit(side).branch_after), exit(side).stub);
@@ -131,7 +134,7 @@ TEST_F(BlockLinkerTest, ASideExitToABlockThatIsThereGetsACopyBehindTheLast) {
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);
   translator_ =
-      std::make_unique<Translator>(window_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
+      std::make_unique<Translator>(cache_, stubs_, code_, lanes_, units_, TranslationOptions{.max_instructions = 2});
   const std::uint32_t to = get(1), from = get(0), side = side_exit_of(from);
   translator_->link(side, block(to));
   const std::uint64_t copy = target(exit(side).branch_after);
@@ -147,13 +150,15 @@ TEST_F(BlockLinkerTest, WhatIsKilledLeavesTheListsOfWhatItLedTo) {
   kill(0);
   EXPECT_EQ(block(to).incoming, kNone);
   EXPECT_TRUE(block(from).dead);
-  EXPECT_EQ(translator_->find(Pages::pc(0), Variant::Full), nullptr);
+  EXPECT_EQ(translator_->blocks().find(Pages::pc(0), Variant::Full), nullptr);
 }
 
 TEST_F(BlockLinkerTest, OfAPageOnlyBlocksWithTheInstructionAreKilled) {
   code_.put(0, kBranchOn);
   code_.put(1, kReturn);
-  const auto index_at = [this](std::uint64_t pc) { return translator_->index_of(translator_->get(pc, Variant::Full)); };
+  const auto index_at = [this](std::uint64_t pc) {
+    return translator_->blocks().index_of(translator_->get(pc, Variant::Full));
+  };
   const std::uint32_t whole = get(0), rest = index_at(Pages::pc(0) + 2), other = get(1);
   translator_->drop_with(Pages::pc(0));
   EXPECT_TRUE(block(whole).dead);
@@ -192,10 +197,11 @@ TEST_F(BlockLinkerTest, ATargetOfTheDirectTableIsEnteredThereWhenItWasMetFiveTim
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer's shadow lies where the table would";
 #endif
-  window_.map_direct_table({});
+  DirectTable& table = cache_.direct_table();
+  table.map({}, ReservedAddresses::kBase);
   code_.put(0, kReturn);
   const std::uint32_t index = get(0);
-  const auto& entry = *reinterpret_cast<const std::uint64_t*>(window_.direct_entry(Pages::pc(0)));
+  const auto& entry = *reinterpret_cast<const std::uint64_t*>(table.entry_of(Pages::pc(0)));
   for (int meeting = 1; meeting < 5; ++meeting) translator_->add_indirect_entry(index);
   EXPECT_NE(entry, block(index).direct_entry);
   translator_->add_indirect_entry(index);
@@ -203,8 +209,7 @@ TEST_F(BlockLinkerTest, ATargetOfTheDirectTableIsEnteredThereWhenItWasMetFiveTim
   EXPECT_EQ(block(index).hashed_entry, 0u);
   kill(0);
   EXPECT_EQ(entry, stubs_.direct_miss);
-  munmap(reinterpret_cast<void*>(window_.direct_entry(Window::kDirectFirst)),
-         window_.direct_entry(Window::kDirectEnd) - window_.direct_entry(Window::kDirectFirst));
+  table.unmap();
 }
 
 }  // namespace

@@ -36,7 +36,6 @@ void BlockStore::clear() {
   by_pc_.clear();
   by_page_.clear();
   stored_.clear();
-  noted_page_ = kNoPage;
   dead_ = 0;
 }
 
@@ -193,7 +192,7 @@ bool BlockStore::is_consistent(const Block& block, const FilledCode& code) const
          lies_in(block.first_exit, block.exits, exits_.size()) && block.mark == MarkTime::None && !block.unseen_changes;
 }
 
-// What is patched, and what is jumped to, lies in the window's code. That the lists of exits end is not looked at here,
+// What is patched, and what is jumped to, lies in the code cache. That the lists of exits end is not looked at here,
 // since they lead through all of them: who goes through one stops in time.
 bool BlockStore::is_consistent(const Exit& exit, const FilledCode& code) const {
   const auto is_one_of = [](std::uint32_t index, std::size_t size) { return index == kNone || index < size; };

@@ -73,18 +73,6 @@ class BlockStore {
     const std::uint32_t index = at(pc, variant);
     return index == kNone ? nullptr : &blocks_[index];
   }
-  /// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and
-  /// each step below needs what the one before it asked for two stops ago.
-  void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const {
-    const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
-    const auto meta_of = [&](const PassedStop& stop) -> const InsnMeta& {
-      return meta(blocks_[stop.block], stop.index);
-    };
-    if (const PassedStop* const stop = ahead(6)) __builtin_prefetch(&blocks_[stop->block]);
-    if (const PassedStop* const stop = ahead(4)) __builtin_prefetch(&meta_of(*stop));
-    if (const PassedStop* const stop = ahead(2))
-      __builtin_prefetch(reinterpret_cast<const void*>(blocks_[stop->block].pc_of(meta_of(*stop))));
-  }
   /// Where in a block a cache address lies: the instruction being executed there.
   struct Place {
     std::uint32_t block = kNone;
@@ -119,27 +107,15 @@ class BlockStore {
   std::uint32_t reserve_exits(std::uint32_t count);
 
   // ---- pages (address / 4096)
-  /// There is code of that page. returns whether there was none before
-  bool note_page(std::uint64_t page) { return std::exchange(noted_page_, page) != page && by_page_.add_page(page); }
-  /// `block` was made of code of a page that was noted.
-  void add_to_page(std::uint64_t page, std::uint32_t block) { by_page_.add(page, block); }
+  /// Which blocks were made of the code of each since the last clear(), with those that are dead perhaps.
+  const PageBlocks& pages() const { return by_page_; }
+  PageBlocks& pages() { return by_page_; }
   /// No code of the pages from `first` to `last` is there any more; drop(block) is called for each block that was made
   /// of it.
   template <typename Drop>
   void take_pages(std::uint64_t first, std::uint64_t last, Drop drop) {
-    noted_page_ = kNoPage;
     by_page_.take(first, last, drop);
     stored_.take_pages(first, last, drop);
-  }
-  /// visit(block) for each block that was made of code of the page, since the last clear().
-  template <typename Visit>
-  void for_each_on_page(std::uint64_t page, Visit visit) const {
-    by_page_.for_each_on(page, visit);
-  }
-  /// visit(page, block) for each block made since the last clear(), and those dropped with them perhaps.
-  template <typename Visit>
-  void for_each_on_pages(Visit visit) const {
-    by_page_.for_each(visit);
   }
 
   // ---- dropping it
@@ -171,7 +147,6 @@ class BlockStore {
 
  private:
   static constexpr std::size_t kOnceMetas = 40;
-  static constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 
   InsnMeta& next_once_meta();
   bool is_consistent(const Block& block, const FilledCode& code) const;
@@ -189,8 +164,7 @@ class BlockStore {
   BlockMap by_pc_;
   PageBlocks by_page_;
   StoredCode stored_;
-  std::uint64_t noted_page_ = kNoPage;  // the page noted last
-  std::size_t dead_ = 0;                // blocks
+  std::size_t dead_ = 0;  // blocks
   std::uint16_t once_metas_ = 0;
 };
 

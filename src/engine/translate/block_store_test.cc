@@ -140,32 +140,29 @@ TEST_F(BlockStoreTest, ReservedExitsCountNothingAndAreNoBlocks) {
   EXPECT_EQ(store_.block(add(kPc, Variant::Full, kBegin + 64)).first_exit, first + 3);
 }
 
-TEST_F(BlockStoreTest, APageIsNewOnceUntilItIsTaken) {
+TEST_F(BlockStoreTest, TakesTheBlocksOfPagesThatAreNewThenAgain) {
   const std::uint32_t first = add(kPc, Variant::Full, kBegin + 64), second = add(kPc + 8, Variant::Full, kBegin + 128);
-  EXPECT_TRUE(store_.note_page(7));
-  EXPECT_FALSE(store_.note_page(7));
-  EXPECT_TRUE(store_.note_page(8));
-  EXPECT_FALSE(store_.note_page(7));
-  store_.add_to_page(7, first);
-  store_.add_to_page(7, second);
-  store_.add_to_page(8, second);
+  for (const std::uint64_t page : {7u, 8u}) EXPECT_TRUE(store_.pages().add_page(page));
+  store_.pages().add(7, first);
+  store_.pages().add(7, second);
+  store_.pages().add(8, second);
   EXPECT_THAT(take(7, 7), ElementsAre(second, first));
   EXPECT_THAT(take(7, 7), IsEmpty());
-  EXPECT_TRUE(store_.note_page(7));
+  EXPECT_TRUE(store_.pages().add_page(7));
   EXPECT_THAT(take(0, 100), ElementsAre(second));
 }
 
 TEST_F(BlockStoreTest, ClearedItIsAsItWasAtFirst) {
   const std::size_t empty = store_.bytes();
   const std::uint32_t first_exit = store_.block(add(kPc, Variant::Full, kBegin + 64, {1, 2, 3})).first_exit;
-  store_.note_page(7);
+  store_.pages().add_page(7);
   store_.bury(1);
   EXPECT_GT(store_.bytes(), empty);
   store_.clear();
   EXPECT_EQ(store_.bytes(), empty);
   EXPECT_EQ(store_.find(kPc, Variant::Full), nullptr);
   EXPECT_EQ(store_.locate(kBegin + 64).block, kNone);
-  EXPECT_TRUE(store_.note_page(7));
+  EXPECT_TRUE(store_.pages().add_page(7));
   EXPECT_EQ(store_.block(add(kPc, Variant::Full, kBegin + 64)).first_exit, first_exit);
 }
 

@@ -16,12 +16,11 @@ void CodeSpace::save(SnapshotWriter& out) const {
   add(Part::NearCode, code.near);
 }
 
-// What runs often is copied, into the large pages that the window has for it; the rest is mapped, since most of it will
-// not be looked at.
+// What runs often is copied, into the large pages that the code cache has for it; the rest is mapped, since most of it
+// will not be looked at.
 bool CodeSpace::restore(const Snapshot& from) {
-  const FilledCode room{{first(), window_.cold_begin()},
-                        {window_.cold_begin(), near_begin_},
-                        {near_begin_, has_near_ ? window_.code_end() : near_begin_}};
+  const FilledCode room{
+      {first(), cold_begin_}, {cold_begin_, near_begin_}, {near_begin_, has_near_ ? end_ : near_begin_}};
   const auto fits = [&from](Part part, AddressRange range) { return from.bytes(part) <= range.size(); };
   if (!fits(Part::HotCode, room.hot) || !fits(Part::ColdCode, room.cold) || !fits(Part::NearCode, room.near))
     return false;

@@ -1,7 +1,7 @@
-// The part of the window that code is written into, and how far it is filled. Code grows in up to three places: that of
-// blocks; their side exits, which are seldom run, in the upper half; and blocks of Variant::Near in the last quarter:
-// between those of Variant::Full, which they are as many as where most samples are taken in new places, they would make
-// the program's code twice as long. In front of all lies the block that is made once.
+// The part of the code cache that code is written into, and how far it is filled. Code grows in up to three places:
+// that of blocks; their side exits, which are seldom run, in the upper half; and blocks of Variant::Near in the last
+// quarter: between those of Variant::Full, which they are as many as where most samples are taken in new places, they
+// would make the program's code twice as long. In front of all lies the block that is made once.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,13 @@ namespace zs::engine {
 
 class CodeSpace {
  public:
-  CodeSpace(const Window& window, bool has_near)
-      : window_(window),
-        near_begin_(window.code_end() - (has_near ? page_down((window.code_end() - window.cold_begin()) / 2) : 0)),
+  CodeSpace(const CodeCache& cache, bool has_near)
+      : context_(cache.context_address()),
+        begin_(cache.layout().code),
+        cold_begin_(cache.cold_begin()),
+        near_begin_(cache.layout().code_end -
+                    (has_near ? page_down((cache.layout().code_end - cache.cold_begin()) / 2) : 0)),
+        end_(cache.layout().code_end),
         has_near_(has_near) {
     clear();
   }
@@ -27,50 +31,48 @@ class CodeSpace {
   /// Bound on the code for one instruction, comparison or exit; there is room for it in what open() gives.
   static constexpr std::size_t kMostPerStep = 256;
 
-  std::uint64_t begin() const { return window_.code_begin(); }
+  std::uint64_t begin() const { return begin_; }
   std::uint64_t near_begin() const { return near_begin_; }
-  bool is_cold(std::uint64_t cache_pc) const { return cache_pc >= window_.cold_begin() && cache_pc < near_begin_; }
+  bool is_cold(std::uint64_t cache_pc) const { return cache_pc >= cold_begin_ && cache_pc < near_begin_; }
 
   /// Writes behind what there is of code of that kind. What was written counts when close() is told.
   Emitter open(Variant variant, std::uint64_t alignment = 1) const {
     const bool near = variant == Variant::Near;
     const std::uint64_t at = ((near ? near_at_ : at_) + alignment - 1) & ~(alignment - 1);
-    const Emitter out(at, near ? window_.code_end() : window_.cold_begin(), window_.context_address());
+    const Emitter out(at, near ? end_ : cold_begin_, context_);
     out.need(kMostPerStep);
     return out;
   }
   void close(Variant variant, const Emitter& out) { (variant == Variant::Near ? near_at_ : at_) = out.here(); }
   /// The same of side exits.
-  Emitter open_cold() const { return {cold_at_, near_begin_, window_.context_address()}; }
+  Emitter open_cold() const { return {cold_at_, near_begin_, context_}; }
   void close_cold(const Emitter& out) { cold_at_ = out.here(); }
   /// Over the block that was made once before.
-  Emitter open_once() const { return {begin(), begin() + kOnceBytes, window_.context_address()}; }
+  Emitter open_once() const { return {begin(), begin() + kOnceBytes, context_}; }
 
   bool nearly_full() const {
     constexpr std::uint64_t kSpare = 128 << 10;
-    return at_ + kSpare > window_.cold_begin() || cold_at_ + kSpare > near_begin_ ||
-           (has_near_ && near_at_ + kSpare > window_.code_end());
+    return at_ + kSpare > cold_begin_ || cold_at_ + kSpare > near_begin_ || (has_near_ && near_at_ + kSpare > end_);
   }
   void clear() {
     at_ = first();
-    cold_at_ = window_.cold_begin();
+    cold_at_ = cold_begin_;
     near_at_ = near_begin_;
   }
   /// The side exits that come next lie there.
   void begin_cold_at(std::uint64_t address) { cold_at_ = address; }
-  FilledCode filled() const { return {{first(), at_}, {window_.cold_begin(), cold_at_}, {near_begin_, near_at_}}; }
+  FilledCode filled() const { return {{first(), at_}, {cold_begin_, cold_at_}, {near_begin_, near_at_}}; }
   void save(SnapshotWriter& out) const;
   /// Takes over the code of a snapshot instead of what there is. returns whether it is there
   bool restore(const Snapshot& from);
   /// That are filled.
-  std::size_t bytes() const { return (at_ - begin()) + (cold_at_ - window_.cold_begin()) + (near_at_ - near_begin_); }
+  std::size_t bytes() const { return (at_ - begin()) + (cold_at_ - cold_begin_) + (near_at_ - near_begin_); }
 
  private:
   static constexpr std::size_t kOnceBytes = 8192;
   std::uint64_t first() const { return begin() + kOnceBytes; }
 
-  const Window& window_;
-  std::uint64_t near_begin_;
+  std::uint64_t context_, begin_, cold_begin_, near_begin_, end_;
   bool has_near_;
   std::uint64_t at_ = 0, cold_at_ = 0, near_at_ = 0;
 };

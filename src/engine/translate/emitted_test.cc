@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "engine/translate/emitted_cases.h"
-#include "engine/translate/reserved_window.h"
+#include "engine/translate/reserved_addresses.h"
 #include "engine/translate/translator.h"
 
 namespace zs::engine {
@@ -39,7 +39,7 @@ std::vector<std::uint8_t> bytes_of(std::string_view hex) {
 class CaseSource final : public CodeSource {
  public:
   explicit CaseSource(const EmittedCase& of)
-      : pc((of.setup & kFar) != 0 ? 0x7A00'0000'0000 : Window::kDirectFirst + 0x1000),
+      : pc((of.setup & kFar) != 0 ? 0x7A00'0000'0000 : DirectTable::kFirst + 0x1000),
         bytes(bytes_of(of.guest)),
         setup_(of.setup) {}
 
@@ -71,8 +71,8 @@ struct Emitted {
 /// beginning it lies; the block's own, by labels in the order of its lines.
 class Names {
  public:
-  Names(const Window& window, const Stubs& stubs, std::uint64_t guest, std::uint64_t entry)
-      : window_(window), guest_(guest) {
+  Names(const CodeCache& cache, const Stubs& stubs, std::uint64_t guest, std::uint64_t entry)
+      : cache_(cache), guest_(guest) {
     const std::pair<std::size_t, const char*> fields[] = {{offsetof(Context, slot_rcx), "slot_rcx"},
                                                           {offsetof(Context, slot_rax), "slot_rax"},
                                                           {offsetof(Context, slot_map), "slot_map"},
@@ -86,7 +86,7 @@ class Names {
                                                           {offsetof(Context, near_table), "near_table"},
                                                           {offsetof(Context, gpr) + 8 * kR11, "slot_r11"},
                                                           {offsetof(Context, elements) + 8 * kRepMoves, "elements"}};
-    for (const auto& [offset, name] : fields) names_[window.context_address() + offset] = name;
+    for (const auto& [offset, name] : fields) names_[cache.context_address() + offset] = name;
     const std::pair<std::uint64_t, const char*> stub_names[] = {
         {stubs.unlinked, "unlinked"},       {stubs.step_done, "step_done"},     {stubs.indirect_miss, "indirect_miss"},
         {stubs.choose_stop, "choose_stop"}, {stubs.hashed_miss, "hashed_miss"}, {stubs.at_stop, "at_stop"}};
@@ -110,25 +110,25 @@ class Names {
     if (auto known = label(address)) return known;
     if (const auto found = names_.find(address); found != names_.end()) return found->second;
     if (auto known = guest(address)) return known;
-    if (window_.has_direct_table() && address % 8 == 0) {
-      if (auto of = guest((address - window_.direct_bias()) / 8)) return "direct_table of " + *of;
+    if (cache_.direct_table().is_mapped() && address % 8 == 0) {
+      if (auto of = guest((address - cache_.direct_table().bias()) / 8)) return "direct_table of " + *of;
     }
     return std::nullopt;
   }
   /// Of what an operand adds to registers.
   std::optional<std::string> displacement(std::uint64_t value) const {
     if (value == 0) return std::nullopt;
-    if (value - window_.slots_bias() < 8 * std::uint64_t{AddressSlots::kMost + 2})
-      return "slots[" + std::to_string((value - window_.slots_bias()) / 8) + "]";
-    if (value == window_.pointer_bias()) return "bias";
-    if (value == window_.table_address()) return "hashed_table";
-    if (value == window_.near_table_address()) return "hashed_table_of_near";
-    if (window_.has_direct_table() && value == window_.direct_bias()) return "direct_table";
+    if (value - cache_.trace().slots_bias() < 8 * std::uint64_t{AddressSlots::kMost + 2})
+      return "slots[" + std::to_string((value - cache_.trace().slots_bias()) / 8) + "]";
+    if (value == cache_.trace().pointer_bias()) return "bias";
+    if (value == cache_.layout().hashed_tables) return "hashed_table";
+    if (value == cache_.layout().hashed_tables + HashedTables::kTableBytes) return "hashed_table_of_near";
+    if (cache_.direct_table().is_mapped() && value == cache_.direct_table().bias()) return "direct_table";
     if (auto negative = guest(0 - value)) return "-(" + *negative + ")";
     return guest(value);
   }
   std::optional<std::string> immediate(std::uint64_t value) const {
-    if (window_.trace_end() - value < 4096) return "guard-" + std::to_string(window_.trace_end() - value);
+    if (cache_.trace().end() - value < 4096) return "guard-" + std::to_string(cache_.trace().end() - value);
     if (const auto found = names_.find(value); found != names_.end()) return found->second;
     return guest(value);
   }
@@ -139,7 +139,7 @@ class Names {
     return address == guest_ ? "guest" : "guest+" + std::to_string(address - guest_);
   }
 
-  const Window& window_;
+  const CodeCache& cache_;
   std::uint64_t guest_;
   std::map<std::uint64_t, std::string> names_, labels_;
   std::set<std::uint64_t> referred_;
@@ -246,12 +246,12 @@ constexpr bool without_direct_table() {
 #endif
 }
 
-/// Translates a case, in a window where the engine has it.
+/// Translates a case, in a code cache where the engine has it.
 class EmittedCode : public testing::TestWithParam<EmittedCase> {
  protected:
   EmittedCode() = default;
   ~EmittedCode() override {
-    if (!direct_table_.empty()) munmap(reinterpret_cast<void*>(direct_table_.start), direct_table_.size());
+    if (cache_) cache_->direct_table().unmap();
   }
   EmittedCode(const EmittedCode&) = delete;
   EmittedCode& operator=(const EmittedCode&) = delete;
@@ -259,12 +259,10 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
   bool has(unsigned setup) const { return (GetParam().setup & setup) != 0; }
 
   void translate() {
-    window_ =
-        std::make_unique<Window>(ReservedWindow::kBase, ReservedWindow::kCodeBytes, ReservedWindow::kFirstPrivateFd);
+    cache_ = std::make_unique<CodeCache>(ReservedAddresses::kBase, ReservedAddresses::kCodeBytes, untouched_);
     if (has(kDirect)) {
-      window_->map_direct_table({});
-      ASSERT_TRUE(window_->has_direct_table());
-      direct_table_ = {window_->direct_entry(Window::kDirectFirst), window_->direct_entry(Window::kDirectEnd)};
+      cache_->direct_table().map({}, ReservedAddresses::kBase);
+      ASSERT_TRUE(cache_->direct_table().is_mapped());
     }
     TranslationOptions options;
     options.max_instructions = GetParam().most;
@@ -276,13 +274,13 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     for (std::uint64_t at = 0; at < kWatchedBytes; ++at) watched_.insert(source_.pc + at);
     if (has(kWatched)) options.watched = &watched_;
     options.risks = static_cast<std::uint8_t>(has(kRisky) ? kRiskAny : 0);
-    if (options.has_near()) window_->bias_pointer();
-    stubs_ = generate_stubs(*window_, [](Context* /*context*/) { return std::uint64_t{0}; });
+    if (options.has_near()) cache_->trace().bias_pointer();
+    stubs_ = generate_stubs(*cache_, [](Context* /*context*/) { return std::uint64_t{0}; });
     const std::vector<std::uint32_t> units{options.form == TraceForm::Spaced ? 1u : 0u};
-    translator_ = std::make_unique<Translator>(*window_, stubs_, source_, lanes_, units, options);
+    translator_ = std::make_unique<Translator>(*cache_, stubs_, source_, lanes_, units, options);
     block_ = GetParam().variant == Variant::Once ? translator_->once(source_.pc, GetParam().most)
                                                  : translator_->get(source_.pc, GetParam().variant);
-    names_ = std::make_unique<Names>(*window_, stubs_, source_.pc, block_.entry);
+    names_ = std::make_unique<Names>(*cache_, stubs_, source_.pc, block_.entry);
     list_all();
     names_->number_labels(lines_);
   }
@@ -338,7 +336,7 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     static constexpr const char* kKinds[] = {"Direct",     "Indirect",  "Syscall",     "Emulated",
                                              "Breakpoint", "Refused",   "Undecodable", "Unfetchable",
                                              "Stale",      "NeedsStep", "Horizon"};
-    const Exit& exit = translator_->exit(id);
+    const Exit& exit = translator_->blocks().exit(id);
     std::array<char, 128> text{};
     std::snprintf(text.data(), text.size(), "exit 0x%X: %s %s, %u retired\n", id,
                   kKinds[static_cast<std::size_t>(exit.kind)],
@@ -347,14 +345,14 @@ class EmittedCode : public testing::TestWithParam<EmittedCase> {
     return text.data();
   }
 
-  const ReservedWindow reserved_;
+  const ReservedAddresses reserved_;
+  const UntouchedEntries untouched_{ReservedAddresses::kFirstPrivateFd};
   CaseSource source_{GetParam()};
   WatchedInsns watched_;
   const LaneSet lanes_{
       std::vector<arch::EventMeaning>{{.count = [](const arch::Retired& /*insn*/) { return 1u; }}}};  // instructions
-  std::unique_ptr<Window> window_;
+  std::unique_ptr<CodeCache> cache_;
   Stubs stubs_;
-  AddressRange direct_table_{};
   std::unique_ptr<Translator> translator_;
   Block block_;
   std::unique_ptr<Names> names_;

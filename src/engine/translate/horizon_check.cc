@@ -8,7 +8,7 @@ std::uint64_t brake_bytes(const TranslationOptions& options) {
   // A spaced trace has few words to give away, since each stands for many instructions. With a core model it stands for
   // one and a path takes several; measured there: with 8 words perl takes 9 % and python3 6 % longer, because most
   // stretches run into the guard; with 32 zstd takes 8 % longer, whose last misses before a sample are logged. For the
-  // budget form, Window::kBrakeBudget.
+  // budget form, TraceBuffer::kBrakeBudget.
   constexpr std::uint64_t kBytes = 4 * 8, kModelledBytes = 4 * 16;
   if (!options.brakes || options.has_near()) return 0;
   return options.addresses ? kModelledBytes : kBytes;
@@ -27,7 +27,7 @@ void HorizonCheck::emit(Emitter& out) {
     adds_ = kUnknown;
     out.jcc(kGreaterOrEqual, out.here());
   } else {
-    out.compare32(kTracePointer, static_cast<std::uint32_t>(window_.trace_end() - brake_bytes(options_)));
+    out.compare32(kTracePointer, static_cast<std::uint32_t>(trace_.end() - brake_bytes(options_)));
     out.jcc(kAboveOrEqual, out.here());
   }
 }

@@ -11,9 +11,9 @@
 #include <cstdint>
 
 #include "engine/translate/block.h"
-#include "engine/translate/code_cache.h"
 #include "engine/translate/emitter.h"
 #include "engine/translate/superblock.h"
+#include "engine/translate/trace_buffer.h"
 
 namespace zs::engine {
 
@@ -22,7 +22,7 @@ std::uint64_t brake_bytes(const TranslationOptions& options);
 
 class HorizonCheck {
  public:
-  HorizonCheck(const Window& window, const TranslationOptions& options) : window_(window), options_(options) {}
+  HorizonCheck(const TraceBuffer& trace, const TranslationOptions& options) : trace_(trace), options_(options) {}
 
   /// Whether it is to stand before instruction `index` of `path`, where there are brakes and it does not stand already.
   bool is_wanted(const Path& path, std::size_t index, const Block& block) const;
@@ -42,7 +42,7 @@ class HorizonCheck {
  private:
   static constexpr std::int32_t kUnknown = -1;
 
-  const Window& window_;
+  const TraceBuffer& trace_;
   const TranslationOptions& options_;
   std::uint64_t adds_after_ = 0;  // end of the addition in it, in the budget form
   std::int32_t adds_ = kUnknown;  // and what it adds

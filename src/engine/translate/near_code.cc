@@ -44,7 +44,7 @@ void NearCode::emit_stop_check(Emitter& out, std::size_t index, bool plain_befor
     stop_jump_ = out.here();
     out.jmp(stubs_.at_stop);
   }
-  const auto end = static_cast<std::int32_t>(near_end(window_, options_) - window_.pointer_bias());
+  const auto end = static_cast<std::int32_t>(near_end(trace_, options_) - trace_.pointer_bias());
   std::int32_t added = static_cast<std::int32_t>(index) - (behind ? 1 : 0) - end;
   out.exchange(kRcx, kTracePointer);
   out.add_disp(kRcx, added);
@@ -59,7 +59,7 @@ void NearCode::emit_stop_check(Emitter& out, std::size_t index, bool plain_befor
 }
 
 void NearCode::emit_choice(Emitter& out, unsigned instructions) {
-  const auto limit = static_cast<std::uint32_t>(near_end(window_, options_) - instructions - window_.pointer_bias());
+  const auto limit = static_cast<std::uint32_t>(near_end(trace_, options_) - instructions - trace_.pointer_bias());
   std::memcpy(reinterpret_cast<void*>(limit_after_ - sizeof limit), &limit, sizeof limit);
   out.need(CodeSpace::kMostPerStep);
   Emitter::patch_rel32(entry_jump_after_, out.here());
@@ -83,7 +83,7 @@ void NearCode::emit_table(Emitter& out, const Block& block, std::uint32_t index,
   table_.block = index;
   table_.entry = static_cast<std::uint32_t>(block.entry);
   table_.resume = static_cast<std::uint32_t>(entry_jump_after_);
-  table_.end = static_cast<std::uint32_t>(near_end(window_, options_));
+  table_.end = static_cast<std::uint32_t>(near_end(trace_, options_));
   table_.instructions = static_cast<std::uint32_t>(metas.size());
   out.bytes(&table_, sizeof table_);
   out.need(sizeof(std::uint32_t) * metas.size());

@@ -8,24 +8,24 @@
 #include <span>
 
 #include "engine/translate/block.h"
-#include "engine/translate/code_cache.h"
 #include "engine/translate/emitter.h"
 #include "engine/translate/near_stop.h"
 #include "engine/translate/stubs.h"
 #include "engine/translate/superblock.h"
+#include "engine/translate/trace_buffer.h"
 
 namespace zs::engine {
 
 /// The value of the trace pointer at which nothing more may run in Variant::Near. Behind the guard by what a block may
 /// do unseen, because the guard stands that much too early.
-inline std::uint64_t near_end(const Window& window, const TranslationOptions& options) {
-  return window.trace_end() + options.most_unbraked();
+inline std::uint64_t near_end(const TraceBuffer& trace, const TranslationOptions& options) {
+  return trace.end() + options.most_unbraked();
 }
 
 class NearCode {
  public:
-  NearCode(const Window& window, const Stubs& stubs, const TranslationOptions& options)
-      : window_(window), stubs_(stubs), options_(options) {}
+  NearCode(const TraceBuffer& trace, const Stubs& stubs, const TranslationOptions& options)
+      : trace_(trace), stubs_(stubs), options_(options) {}
 
   /// At the entry: falls through if all of the block may run.
   void emit_entry_check(Emitter& out, const Path& path);
@@ -45,7 +45,7 @@ class NearCode {
  private:
   void emit_flags_back(Emitter& out) const;
 
-  const Window& window_;
+  const TraceBuffer& trace_;
   const Stubs& stubs_;
   const TranslationOptions& options_;
   std::uint64_t entry_jump_after_ = 0;  // the jump of the entry's check,

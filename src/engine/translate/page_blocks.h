@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "engine/translate/block.h"
@@ -17,15 +18,8 @@ class PageBlocks {
 
   /// returns whether the page (address / 4096) has a list only now
   bool add_page(std::uint64_t page) {
-    Slot& slot = slots_[place(page)];
-    if (slot.page == page) return false;
-    if (2 * (used_ + 1) > slots_.size()) {
-      grow();
-      return add_page(page);
-    }
-    slot = {page, kEnd};
-    ++used_;
-    return true;
+    if (std::exchange(newest_page_, page) == page) return false;
+    return add_slot(page);
   }
 
   /// Behind the others of a page that has a list; not again if it came last.
@@ -56,6 +50,7 @@ class PageBlocks {
   /// Ends the lists of the pages from `first` to `last` and calls drop(block) for each block in them.
   template <typename Drop>
   void take(std::uint64_t first, std::uint64_t last, Drop drop) {
+    newest_page_ = kFree;
     const auto take_slot = [&](Slot& slot) {
       for (std::uint32_t at = slot.newest; at != kEnd; at = entries_[at].older) drop(entries_[at].block);
       slot = {kGone, kEnd};
@@ -75,6 +70,7 @@ class PageBlocks {
     slots_.assign(kSmallest, Slot{});
     entries_.clear();
     used_ = 0;
+    newest_page_ = kFree;
   }
 
  private:
@@ -98,6 +94,18 @@ class PageBlocks {
     return at;
   }
 
+  bool add_slot(std::uint64_t page) {
+    Slot& slot = slots_[place(page)];
+    if (slot.page == page) return false;
+    if (2 * (used_ + 1) > slots_.size()) {
+      grow();
+      return add_slot(page);
+    }
+    slot = {page, kEnd};
+    ++used_;
+    return true;
+  }
+
   void grow() {
     const auto live =
         static_cast<std::size_t>(std::ranges::count_if(slots_, [](const Slot& slot) { return slot.page < kGone; }));
@@ -113,7 +121,8 @@ class PageBlocks {
 
   std::vector<Slot> slots_;
   std::vector<Entry> entries_;
-  std::size_t used_ = 0;  // slots, with those that are gone
+  std::size_t used_ = 0;               // slots, with those that are gone
+  std::uint64_t newest_page_ = kFree;  // the page that add_page() was told last
 };
 
 }  // namespace zs::engine

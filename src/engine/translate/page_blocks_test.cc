@@ -19,6 +19,8 @@ TEST(PageBlocks, APageIsNewOnceAndAgainWhenItsBlocksWereTaken) {
   PageBlocks pages;
   EXPECT_TRUE(pages.add_page(0x401));
   EXPECT_FALSE(pages.add_page(0x401));
+  EXPECT_TRUE(pages.add_page(0x402));
+  EXPECT_FALSE(pages.add_page(0x401));
   EXPECT_TRUE(taken(pages, 0x401, 0x401).empty());
   EXPECT_TRUE(pages.add_page(0x401));
 }

@@ -30,7 +30,7 @@ void RecordEmitter::emit(Emitter& out, std::uint32_t exit_id) const {
 }
 
 void RecordEmitter::emit_store(Emitter& out, std::uint32_t record) const {
-  const auto bias = static_cast<std::uint32_t>(window_.pointer_bias());
+  const auto bias = static_cast<std::uint32_t>(trace_.pointer_bias());
   for (const std::uint8_t byte : bias != 0 ? kBiasedAppend : kAppend) out.u8(byte);
   if (bias != 0) out.u32(bias);
   out.u32(record);

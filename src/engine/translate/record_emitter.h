@@ -4,16 +4,16 @@
 #include <cstdint>
 
 #include "engine/translate/block_store.h"
-#include "engine/translate/code_cache.h"
 #include "engine/translate/emitter.h"
 #include "engine/translate/superblock.h"
+#include "engine/translate/trace_buffer.h"
 
 namespace zs::engine {
 
 class RecordEmitter {
  public:
-  RecordEmitter(const Window& window, const BlockStore& store, const TranslationOptions& options)
-      : window_(window), store_(store), options_(options) {}
+  RecordEmitter(const TraceBuffer& trace, const BlockStore& store, const TranslationOptions& options)
+      : trace_(trace), store_(store), options_(options) {}
 
   void emit(Emitter& out, std::uint32_t exit_id) const;
 
@@ -21,7 +21,7 @@ class RecordEmitter {
   void emit_store(Emitter& out, std::uint32_t record) const;
   static void emit_mark_note(Emitter& out, std::uint32_t exit_id);
 
-  const Window& window_;
+  const TraceBuffer& trace_;
   const BlockStore& store_;
   const TranslationOptions& options_;
 };

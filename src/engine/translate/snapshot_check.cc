@@ -18,18 +18,18 @@ std::vector<std::byte> copy_of(std::uint64_t start, std::size_t size) {
 
 }  // namespace
 
-SnapshotCheck::SnapshotCheck(Window& window, const Stubs& stubs, const BlockStore& store, HashedTables& tables,
+SnapshotCheck::SnapshotCheck(CodeCache& cache, const Stubs& stubs, const BlockStore& store, HashedTables& tables,
                              SuperblockBuilder& builder, const LaneSet& lanes, std::span<const std::uint32_t> units,
                              FactCounts& fact_counts, const TranslationOptions& options)
-    : window_(window),
+    : cache_(cache),
       store_(store),
       builder_(builder),
       lanes_(lanes),
       options_(options),
-      space_(window, options.has_near()),
+      space_(cache, options.has_near()),
       made_(lanes, units, options.tallies(), space_.begin(), space_.near_begin()),
-      records_(window, made_, options),
-      emitter_(window, stubs, made_, space_, tables, fact_counts, records_, options) {}
+      records_(cache.trace(), made_, options),
+      emitter_(cache, stubs, made_, space_, tables, fact_counts, records_, options) {}
 
 // How long the path was is known, but not whether it ended there by its own last instruction; nor which table its
 // indirect branches look in, since that depends on what they have met.
@@ -37,7 +37,7 @@ bool SnapshotCheck::is_good(std::uint32_t index) {
   const Block& block = store_.block(index);
   for (const unsigned more : {0u, 1u}) {
     for (const bool directly : {true, false}) {
-      if (directly && (block.variant != Variant::Full || !window_.direct_covers(block.pc))) continue;
+      if (directly && (block.variant != Variant::Full || !cache_.direct_table().covers(block.pc))) continue;
       if (comes_out(builder_.replay(block, block.instructions + more), index, directly)) return true;
     }
   }
@@ -46,7 +46,7 @@ bool SnapshotCheck::is_good(std::uint32_t index) {
 
 bool SnapshotCheck::comes_out(const Path& path, std::uint32_t index, bool looks_up_directly) {
   const Block& block = store_.block(index);
-  const std::uint64_t end = block.variant == Variant::Near ? window_.code_end() : window_.cold_begin();
+  const std::uint64_t end = block.variant == Variant::Near ? cache_.layout().code_end : cache_.cold_begin();
   const std::size_t room = std::min<std::size_t>(block.code_bytes + kSpare, end - block.entry);
   const std::size_t cold_room = std::min<std::size_t>(kSpare, space_.near_begin() - block.cold_entry);
   Bytes code = copy_of(block.entry, room), cold = copy_of(block.cold_entry, cold_room);
@@ -58,7 +58,7 @@ bool SnapshotCheck::comes_out(const Path& path, std::uint32_t index, bool looks_
   made.variant = block.variant;
   made.first_meta = block.first_meta;
   made.first_exit = block.first_exit;
-  Emitter out(block.entry, end, window_.context_address());
+  Emitter out(block.entry, end, cache_.context_address());
   emitter_.emit(path, made, index, looks_up_directly, out);
   Bytes new_code = copy_of(block.entry, room), new_cold = copy_of(block.cold_entry, cold_room);
   std::memcpy(reinterpret_cast<void*>(block.entry), code.data(), room);

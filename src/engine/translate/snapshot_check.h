@@ -24,7 +24,7 @@ namespace zs::engine {
 class SnapshotCheck {
  public:
   /// store  what is checked
-  SnapshotCheck(Window& window, const Stubs& stubs, const BlockStore& store, HashedTables& tables,
+  SnapshotCheck(CodeCache& cache, const Stubs& stubs, const BlockStore& store, HashedTables& tables,
                 SuperblockBuilder& builder, const LaneSet& lanes, std::span<const std::uint32_t> units,
                 FactCounts& fact_counts, const TranslationOptions& options);
 
@@ -38,7 +38,7 @@ class SnapshotCheck {
   bool same_exit(std::uint32_t id) const;
   void blank_links(const Block& block, Bytes& code, std::uint64_t start) const;
 
-  Window& window_;
+  CodeCache& cache_;
   const BlockStore& store_;
   SuperblockBuilder& builder_;
   const LaneSet& lanes_;

@@ -31,7 +31,7 @@ void SnapshotMaker::collect_uses() {
     if (!store_.block(block).dead) uses_.push_back({page, block});
   };
   uses_.clear();
-  store_.for_each_on_pages(use);
+  store_.pages().for_each(use);
   const StoredCode& stored = store_.stored();
   for (std::size_t number = 1; number <= stored.modules(); ++number) {
     for (const StoredPage& page : stored.pages_of(number)) {
@@ -162,8 +162,8 @@ void SnapshotMaker::add_targets(SnapshotWriter& out) {
   std::vector<std::uint32_t> targets(store_.stored().targets().begin(), store_.stored().targets().end());
   for (std::uint32_t index = 1; index < store_.size(); ++index) {
     const Block& block = store_.block(index);
-    if (block.variant == Variant::Full && !block.dead && block.direct_entry != 0 && window_.direct_covers(block.pc) &&
-        window_.direct_leads_to(block.pc, block.direct_entry))
+    if (block.variant == Variant::Full && !block.dead && block.direct_entry != 0 && direct_.covers(block.pc) &&
+        direct_.leads_to(block.pc, block.direct_entry))
       targets.push_back(index);
   }
   std::erase_if(targets, [this](std::uint32_t index) { return store_.block(index).dead; });

@@ -13,8 +13,8 @@
 #include "engine/memory/layout.h"
 #include "engine/translate/block_linker.h"
 #include "engine/translate/block_store.h"
-#include "engine/translate/code_cache.h"
 #include "engine/translate/code_space.h"
+#include "engine/translate/direct_table.h"
 #include "engine/translate/snapshot.h"
 #include "engine/translate/stored_code.h"
 
@@ -35,8 +35,8 @@ class CodePages {
 
 class SnapshotMaker {
  public:
-  SnapshotMaker(const Window& window, BlockStore& store, CodeSpace& space, BlockLinker& linker, CodePages& pages)
-      : window_(window), store_(store), space_(space), linker_(linker), pages_(pages) {}
+  SnapshotMaker(const DirectTable& direct, BlockStore& store, CodeSpace& space, BlockLinker& linker, CodePages& pages)
+      : direct_(direct), store_(store), space_(space), linker_(linker), pages_(pages) {}
 
   /// Finds out what can be stored. Drops nothing yet.
   /// inherited  blocks that are not this process's own: the first ones
@@ -70,7 +70,7 @@ class SnapshotMaker {
   void add_code(SnapshotWriter& out);
   void add_targets(SnapshotWriter& out);
 
-  const Window& window_;
+  const DirectTable& direct_;
   BlockStore& store_;
   CodeSpace& space_;
   BlockLinker& linker_;

@@ -69,10 +69,10 @@ std::uint64_t xsave_mask() {
   return (std::uint64_t{high} << 32) | low;
 }
 
-Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
-  const std::uint64_t context = window.context_address();
+Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*)) {
+  const std::uint64_t context = cache.context_address();
   const std::uint64_t area = context + kXsaveOffset;
-  Emitter out(window.stubs_begin(), window.code_begin(), context);
+  Emitter out(cache.layout().stubs, cache.layout().code, context);
   Stubs stubs;
   const auto align = [&] {
     while (out.here() % 16 != 0) out.u8(0xCC);
@@ -84,11 +84,10 @@ Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*)) {
     return out.here();
   };
   const std::uint64_t direct_miss_after = pad(stubs.direct_miss), hashed_miss_after = pad(stubs.hashed_miss);
-  CHECK(window.is_second_view() ||
-        (stubs.direct_miss == Window::direct_miss_at(context) && stubs.hashed_miss == Window::hashed_miss_at(context)));
+  CHECK(stubs.direct_miss == cache.layout().direct_miss() && stubs.hashed_miss == cache.layout().hashed_miss());
 
   // The program's to and from the Context; the stack is the engine's in between.
-  const auto bias = static_cast<std::int32_t>(window.pointer_bias());
+  const auto bias = static_cast<std::int32_t>(cache.trace().pointer_bias());
   const auto save_pointer = [&] {
     if (bias != 0) out.add_disp(kTracePointer, bias);
     out.store(offsetof(Context, trace_pointer), kTracePointer);

@@ -1,4 +1,4 @@
-// The glue between translated code and C++, generated once at the start of the window.
+// The glue between translated code and C++, generated once at the start of the code cache.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct Stubs {
   std::uint64_t unlinked = 0;       // the last append says which exit
   std::uint64_t step_done = 0;      // exit_id is set
   std::uint64_t indirect_miss = 0;  // target in rcx
-  std::uint64_t direct_miss = 0;    // the same, first of all (Window::direct_miss_at)
-  std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot; Window::hashed_miss_at
+  std::uint64_t direct_miss = 0;    // the same, first of all (CodeCacheLayout::direct_miss)
+  std::uint64_t hashed_miss = 0;    // target in rcx, the program's rax in its slot; CodeCacheLayout::hashed_miss
   std::uint64_t guard = 0;
   std::uint64_t fault = 0;
   std::uint64_t at_stop = 0;      // the program's rcx in the stolen register
@@ -22,7 +22,7 @@ struct Stubs {
 };
 
 /// `dispatch` gets the Context and returns the cache address to go on at. Uses the XSAVE form the CPU has.
-Stubs generate_stubs(Window& window, std::uint64_t (*dispatch)(Context*));
+Stubs generate_stubs(const CodeCache& cache, std::uint64_t (*dispatch)(Context*));
 
 /// Bytes of the XSAVE area (standard form) with all enabled state; and the enabled state bits.
 std::uint32_t xsave_bytes();

@@ -22,23 +22,23 @@ void populate_code(std::span<const StoredPage> pages) {
 
 }  // namespace
 
-Translator::Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
+Translator::Translator(CodeCache& cache, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
                        std::span<const std::uint32_t> units, const TranslationOptions& options)
-    : window_(window),
+    : cache_(cache),
       stubs_(stubs),
       source_(source),
       lanes_(lanes),
       units_(units.begin(), units.end()),
       options_(options),
-      space_(window, options.has_near()),
+      space_(cache, options.has_near()),
       store_(lanes, units, options.tallies(), space_.begin(), space_.near_begin()),
       fact_counts_(lanes),
-      tables_(window, stubs.hashed_miss),
-      records_(window, store_, options_),
+      tables_(cache.untouched(), cache.layout().hashed_tables, stubs.hashed_miss),
+      records_(cache.trace(), store_, options_),
       builder_(source, lanes, options_, store_, fact_counts_),
       replay_(store_, builder_, lanes, fact_counts_),
-      emitter_(window, stubs, store_, space_, tables_, fact_counts_, records_, options_),
-      linker_(window, stubs, store_, space_, tables_, records_) {}
+      emitter_(cache, stubs, store_, space_, tables_, fact_counts_, records_, options_),
+      linker_(cache.direct_table(), stubs, store_, space_, tables_, records_) {}
 
 const Block& Translator::get(std::uint64_t pc, Variant variant, std::uint32_t from) {
   if (const Block* block = store_.find(pc, variant)) {
@@ -101,13 +101,13 @@ void Translator::note_pages(const Path& path, std::uint32_t block) {
   std::uint64_t listed = ~std::uint64_t{0};  // no page
   path.for_each_page([&](std::uint64_t page) {
     note_page(page);
-    if (page != std::exchange(listed, page)) store_.add_to_page(page, block);
+    if (page != std::exchange(listed, page)) store_.pages().add(page, block);
   });
 }
 
 // There is code of that page, which is watched from now on.
 void Translator::note_page(std::uint64_t page) {
-  if (store_.note_page(page)) source_.translated(page);
+  if (store_.pages().add_page(page)) source_.translated(page);
 }
 
 void Translator::stop_counting_elements() {
@@ -128,14 +128,15 @@ void Translator::flush() {
 
 std::vector<std::uint64_t> Translator::key() const {
   const TranslationOptions& o = options_;
+  const DirectTable& direct = cache_.direct_table();
   std::vector<std::uint64_t> key = {
       o.max_instructions, o.virtual_time, o.wants_retirements, o.count_elements, o.brakes, std::uint64_t(o.form),
       o.addresses, o.risks, o.logs, lanes_.size(),
       // where everything lies
-      window_.context_address(), window_.trace_end(), window_.code_begin(), window_.code_end(), window_.pointer_bias(),
-      window_.direct_bias(), window_.has_direct_table(), window_.fixed_code().start, window_.fixed_code().end,
-      stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss, stubs_.direct_miss, stubs_.hashed_miss,
-      stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
+      cache_.context_address(), cache_.trace().end(), cache_.layout().code, cache_.layout().code_end,
+      cache_.trace().pointer_bias(), direct.bias(), direct.is_mapped(), direct.fixed_code().start,
+      direct.fixed_code().end, stubs_.enter, stubs_.unlinked, stubs_.step_done, stubs_.indirect_miss,
+      stubs_.direct_miss, stubs_.hashed_miss, stubs_.guard, stubs_.fault, stubs_.at_stop, stubs_.choose_stop};
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     const arch::EventMeaning& meaning = lanes_[lane];
     // Functions of this program, wherever it lies.
@@ -180,7 +181,7 @@ void Translator::wake(AddressRange code, CodePages& pages, bool checks) {
 }
 
 void Translator::check(std::uint16_t module) {
-  SnapshotCheck check(window_, stubs_, store_, tables_, builder_, lanes_, units_, fact_counts_, options_);
+  SnapshotCheck check(cache_, stubs_, store_, tables_, builder_, lanes_, units_, fact_counts_, options_);
   for (std::uint32_t index = 1; index < store_.size(); ++index) {
     const Block& block = store_.block(index);
     if (!block.dead && block.module == module)

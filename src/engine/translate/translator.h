@@ -34,7 +34,7 @@ namespace zs::engine {
 class Translator {
  public:
   /// units: occurrences of each lane that one word of a spaced trace stands for; 0 where no overflow can be near.
-  Translator(Window& window, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
+  Translator(CodeCache& cache, const Stubs& stubs, CodeSource& source, const LaneSet& lanes,
              std::span<const std::uint32_t> units, const TranslationOptions& options);
   Translator(const Translator&) = delete;
   Translator& operator=(const Translator&) = delete;
@@ -57,19 +57,12 @@ class Translator {
   /// REP strings run alone from now on. Drops all translations.
   void stop_counting_elements();
   /// Of memory that translations take, roughly: the code, what is known of it, and the pages of the direct table.
-  std::size_t bytes() const { return store_.bytes() + space_.bytes() + window_.direct_bytes(); }
+  std::size_t bytes() const { return store_.bytes() + space_.bytes() + cache_.direct_table().bytes(); }
   bool nearly_full() const { return space_.nearly_full() || store_.nearly_full(); }
 
-  // ---- what is known of them (BlockStore)
-  const Block* find(std::uint64_t pc, Variant variant) const { return store_.find(pc, variant); }
-  void prefetch_stops(std::span<const PassedStop> stops, std::size_t at) const { store_.prefetch_stops(stops, at); }
-  std::uint32_t index_of(const Block& block) const { return store_.index_of(block); }
-  const Block& block(std::uint32_t index) const { return store_.block(index); }
-  const InsnMeta& meta(const Block& block, std::uint64_t at) const { return store_.meta(block, at); }
-  const Exit& exit(std::uint32_t id) const { return store_.exit(id); }
-  MarkTime mark_of(std::uint32_t exit_id) const { return store_.mark_of(exit_id); }
-  const CountTable& counts() const { return store_.counts(); }
-  BlockStore::Place locate(std::uint64_t cache_pc) const { return store_.locate(cache_pc); }
+  // ---- what is known of them
+  const BlockStore& blocks() const { return store_; }
+  /// Ids that no exit will have, for paths of the caller's. returns the first
   std::uint32_t reserve_exits(std::uint32_t count) { return store_.reserve_exits(count); }
   /// What their instructions retire.
   SuperblockReplay& replay() { return replay_; }
@@ -86,7 +79,7 @@ class Translator {
   bool any_sleeps() const { return store_.stored().any_sleeps(); }
   /// Blocks made so far, dead ones too, with those of a snapshot.
   std::size_t made() const { return store_.size(); }
-  SnapshotMaker snapshot(CodePages& pages) { return {window_, store_, space_, linker_, pages}; }
+  SnapshotMaker snapshot(CodePages& pages) { return {cache_.direct_table(), store_, space_, linker_, pages}; }
 
   // ---- links (BlockLinker)
   void link(std::uint32_t exit, const Block& target) { linker_.link(exit, target); }
@@ -99,7 +92,7 @@ class Translator {
   std::uint64_t brake_bytes() const { return engine::brake_bytes(options_); }
   bool has_near() const { return options_.has_near(); }
   unsigned most_unbraked() const { return options_.most_unbraked(); }
-  std::uint64_t near_end() const { return engine::near_end(window_, options_); }
+  std::uint64_t near_end() const { return engine::near_end(cache_.trace(), options_); }
 
  private:
   const Block& translate(std::uint64_t pc, Variant variant, std::uint32_t from);
@@ -108,7 +101,7 @@ class Translator {
   bool take_over(const Snapshot& from);
   void check(std::uint16_t module);
 
-  Window& window_;
+  CodeCache& cache_;
   const Stubs& stubs_;
   CodeSource& source_;
   const LaneSet& lanes_;

@@ -10,7 +10,7 @@
 
 #include "base/own_image.h"
 #include "engine/raw_syscall.h"
-#include "engine/translate/code_cache.h"
+#include "engine/translate/code_cache_layout.h"
 
 namespace zs::engine {
 namespace {
@@ -27,12 +27,12 @@ struct Kind {
   const std::uint64_t* entries;
   std::size_t bytes;
 };
-/// In the engine window that nearly every program gets.
-constexpr std::uint64_t kWindow = kEngineWindows[0].start;
-constexpr std::uint64_t kDirectMiss = Window::direct_miss_at(kWindow), kHashedMiss = Window::hashed_miss_at(kWindow);
+/// Of the code cache in the engine window that nearly every program gets.
+constexpr CodeCacheLayout kFirst(kEngineWindows[0].start);
+constexpr std::uint64_t kDirectMiss = kFirst.direct_miss(), kHashedMiss = kFirst.hashed_miss();
 constexpr Kind kKinds[] = {
     {kDirectMiss, kEntries<kUntouchedBytes, kDirectMiss>.data(), kUntouchedBytes},
-    {kHashedMiss, kEntries<Window::kTableEntries * 8, kHashedMiss>.data(), Window::kTableEntries * 8},
+    {kHashedMiss, kEntries<HashedTables::kTableBytes, kHashedMiss>.data(), HashedTables::kTableBytes},
 };
 
 /// Where `address`, which belongs to this program's image, is in its file; -1: nowhere.

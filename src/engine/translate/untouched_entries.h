@@ -1,6 +1,6 @@
-// Tables of the window (code_cache.h) as they are before any target is known: every entry leads to C++. They lie in
-// this program's file, so a process maps them instead of writing them: a page costs memory and a fault only when a
-// first target is put into it.
+// Tables of the code cache (direct_table.h, hashed_tables.h) as they are before any target is known: every entry leads
+// to C++. They lie in this program's file, so a process maps them instead of writing them: a page costs memory and a
+// fault only when a first target is put into it.
 #pragma once
 
 #include <cstddef>

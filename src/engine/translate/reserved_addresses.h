@@ -1,0 +1,31 @@
+// For tests: the addresses of a code cache where the engine has it. They are reserved, as the program's are, because
+// the trace may grow into what is free in front of it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/translate/code_cache.h"
+
+namespace zs::engine {
+
+class ReservedAddresses {
+ public:
+  ReservedAddresses() {
+    void* const at = mmap(reinterpret_cast<void*>(kBase), CodeCache::bytes_needed(kCodeBytes), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    EXPECT_EQ(at, reinterpret_cast<void*>(kBase));
+  }
+  ReservedAddresses(const ReservedAddresses&) = delete;
+  ReservedAddresses& operator=(const ReservedAddresses&) = delete;
+  ~ReservedAddresses() { munmap(reinterpret_cast<void*>(kBase), CodeCache::bytes_needed(kCodeBytes)); }
+
+  static constexpr std::uint64_t kBase = 0x6000'0000;
+  static constexpr std::size_t kCodeBytes = 1 << 20;
+  static constexpr int kFirstPrivateFd = 100;
+};
+
+}  // namespace zs::engine
