@@ -56,6 +56,7 @@ void Threads::begin(Thread& thread) {
   } else {
     run.ids.others().forget(thread.id.tid);
   }
+  run.lock.holder_is(thread);
   run.observer().forked(run.ids.shown(thread.id), same_process);
   parts_.recorded.announce(thread);
   run_thread();
@@ -283,6 +284,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   thread.process->pid = thread.id.pid;
   thread.process->children = 0;
   thread.process->seat = seat;
+  run.lock.holder_is(thread);
   run.ids.others().bind(shown, thread.id.pid);
   if ((request.flags & CLONE_CHILD_SETTID) != 0 && shown != 0) run.write(request.child_tid, &shown, sizeof shown);
   thread.process->vfork_child = false;

@@ -70,6 +70,9 @@ class Translator {
   MarkTime mark_of(std::uint32_t exit_id) const { return store_.mark_of(exit_id); }
   const CountTable& counts() const { return store_.counts(); }
   BlockStore::Place locate(std::uint64_t cache_pc) const { return store_.locate(cache_pc); }
+  bool is_in_front(const BlockStore::Place& place, std::uint64_t cache_pc) const {
+    return store_.is_in_front(place, cache_pc);
+  }
   std::uint32_t reserve_exits(std::uint32_t count) { return store_.reserve_exits(count); }
   /// What their instructions retire.
   SuperblockReplay& replay() { return replay_; }
