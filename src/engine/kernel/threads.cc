@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/room_for_descriptors.h"
 #include "base/start_up.h"
 #include "engine/kernel/robust_list.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
@@ -310,7 +312,10 @@ void Threads::be_unrecorded() {
   run.thread->process->recorded = false;
   run.window.close_descriptors();
   parts_.cache.stop();
-  raw_syscall(SYS_close_range, run.config.first_private_fd, run.config.first_private_fd + kPrivateDescriptors - 1, 0);
+  // The numbers stay ours: what the program does with one of them is refused.
+  raw_syscall(SYS_close_range, run.config.first_private_fd, run.executable_fd() - 1, 0);
+  const RoomForDescriptors room;
+  occupy_descriptors(run.config.first_private_fd, run.executable_fd(), run.executable_fd());
 }
 
 void Threads::exit_thread(int status) {
