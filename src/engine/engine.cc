@@ -103,7 +103,6 @@ void Runtime::begin_first_thread(const MemoryLimits& limits) {
   thread.process->seat = kernel_.process_turns.sit(thread.id.pid);
   thread.pc = run_.program.entry;
   run_.lock.acquire(thread);
-  raw_syscall(SYS_prctl, PR_SET_NAME, run_.program.comm.c_str());
 }
 
 void Runtime::begin_context() {
