@@ -75,7 +75,7 @@ int main(int count, char** words) {
     _exit(1);
   }
   close(ends[1]);
-  GUEST_CHECK(read(ends[0], text, 1) == 0);  // closed by execve
+  GUEST_CHECK(read(ends[0], text, 1) == 0);              // closed by execve
   while (read_file(executed, "cmdline") == 0) continue;  // what the kernel shows of it comes a little later
   usleep(1000);
   show("executed", executed);

@@ -54,9 +54,9 @@ ShortText proc_text(std::int32_t pid, std::int32_t tid, const char* name) {
 }
 
 /// Where a thread sleeps for memory that the program is to put there. 0: it does not.
-/// source: Linux, Documentation/filesystems/proc.rst: /proc/PID/syscall is "-1 SP PC" of who sleeps in a page fault, and
-/// /proc/PID/wchan names the kernel's function, or is 0 where it may not be known. A page fault that waits for a disk,
-/// the lock of the address space or the hypervisor is over soon, and not the program's business.
+/// source: Linux, Documentation/filesystems/proc.rst: /proc/PID/syscall is "-1 SP PC" of who sleeps in a page fault,
+/// and /proc/PID/wchan names the kernel's function, or is 0 where it may not be known. A page fault that waits for a
+/// disk, the lock of the address space or the hypervisor is over soon, and not the program's business.
 std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
   const ShortText text = proc_text(pid, tid, "syscall");
   if (text[0] != '-' || text[1] != '1') return 0;
