@@ -105,7 +105,6 @@ void Runtime::begin_first_thread(const MemoryLimits& limits) {
   thread.process->seat = kernel_.process_turns.sit(thread.id.pid);
   thread.pc = run_.program.entry;
   run_.lock.acquire(thread);
-  raw_syscall(SYS_prctl, PR_SET_NAME, run_.program.comm.c_str());
 }
 
 void Runtime::begin_context() {
@@ -151,8 +150,7 @@ void Runtime::start(ProgramPlan plan, const MemoryLimits& limits, RoomForDescrip
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, &thread.mask, 8);
   if (run_.config.signal_mask) thread.mask = *run_.config.signal_mask;
   kernel_.signals.install_handlers();
-  // One number is left for who may need it later (session/program_memory.h).
-  occupy_descriptors(run_.config.first_private_fd, run_.executable_fd() - 1, run_.executable_fd());
+  occupy_descriptors(run_.config.first_private_fd, run_.executable_fd(), run_.executable_fd());
   descriptors.lower();
   kernel_.threads.run_thread();
 }

@@ -13,6 +13,10 @@
 namespace zs::engine {
 
 /// How a program is to be run. Everything that may change what is counted is here.
+/// Descriptors [Config::first_private_fd, +8) are the tool's. The last one is the program's file. The one before is the
+/// recorder's to put something there when it needs to; until then it only keeps the program from the number.
+inline constexpr int kPrivateDescriptors = 8, kSpareDescriptor = 6;
+
 struct Config {
   std::string program;            // path to execute, already searched in PATH
   std::string exec_name;          // what execve was called with (AT_EXECFN); "" = program

@@ -21,9 +21,6 @@
 
 namespace zs::engine {
 
-/// Descriptors [Config::first_private_fd, +8) are the tool's. The last one is the program's file.
-inline constexpr int kPrivateDescriptors = 8;
-
 struct Run {
   Run(const Config& wanted, Observer& recorder, const ProgramPlan& plan);
 

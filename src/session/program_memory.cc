@@ -59,7 +59,7 @@ std::size_t OwnProcessMemory::read_by_file(std::uint64_t address, std::span<std:
     const int low = memfd_create("zeroskid", MFD_CLOEXEC);
     if (low < 0) return 0;
     const RoomForDescriptors room;
-    file_ = fcntl(low, F_DUPFD_CLOEXEC, first_private_fd_);
+    file_ = descriptor_ >= 0 ? dup3(low, descriptor_, O_CLOEXEC) : -1;
     if (file_ < 0) {
       file_ = low;
     } else {

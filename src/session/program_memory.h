@@ -18,20 +18,19 @@ class ProgramMemory {
 /// The memory of this process, through process_vm_readv, or through a memfd where a sandbox refuses that.
 class OwnProcessMemory final : public ProgramMemory {
  public:
-  OwnProcessMemory() = default;
   ~OwnProcessMemory() override;
   OwnProcessMemory(const OwnProcessMemory&) = delete;
   OwnProcessMemory& operator=(const OwnProcessMemory&) = delete;
 
-  /// first_private_fd  the descriptor of the fallback is at least this
-  explicit OwnProcessMemory(int first_private_fd) : first_private_fd_(first_private_fd) {}
+  /// descriptor  the number of the fallback's, whatever is there until then; -1: any
+  explicit OwnProcessMemory(int descriptor = -1) : descriptor_(descriptor) {}
 
   std::size_t read(std::uint64_t address, std::span<std::byte> into) override;
 
  private:
   std::size_t read_by_file(std::uint64_t address, std::span<std::byte> into);
 
-  int first_private_fd_ = 2040;
+  int descriptor_;
   bool refused_ = false;
   int file_ = -1;
 };

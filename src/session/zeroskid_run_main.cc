@@ -203,7 +203,7 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   if (!banks) fail(banks.error());
 
   SocketChannel channel(arguments->session_fd);
-  OwnProcessMemory memory(recording.first_private_fd);
+  OwnProcessMemory memory(recording.first_private_fd + engine::kSpareDescriptor);
   SteadyClock steady;
   ProgressClock virtual_time;
   RecordingClock& clock = recording.virtual_time ? static_cast<RecordingClock&>(virtual_time) : steady;

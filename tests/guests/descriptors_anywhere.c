@@ -3,6 +3,7 @@
 // build: dynamic
 // run: as set
 // run: low
+// run: many
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -28,12 +29,33 @@ static int listed(void) {
   return count;
 }
 
+// More than zeroskid's numbers are high, where the limit allows it: each that the program gets is its own.
+static void use_many(const char* who) {
+  static int made[3000];
+  int count = 0, unusable = 0;
+  while (count < 3000 && (made[count] = dup(0)) >= 0) ++count;
+  for (int i = 0; i < count; ++i) unusable += fcntl(made[i], F_GETFD) < 0 || close(made[i]) < 0;
+  printf("%s: made %d, unusable %d\n", who, count, unusable);
+  fflush(stdout);
+}
+
 int main(int argc, char** argv) {
   // With the limits as they are, or lowered.
   struct rlimit limit = {1024, 1024};
   const char* const how = argc > 1 ? argv[1] : "";
   if (strcmp(how, "low") == 0) GUEST_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
   getrlimit(RLIMIT_NOFILE, &limit);
+  if (strcmp(how, "many") == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    GUEST_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    use_many("parent");
+    const pid_t child = fork();
+    if (child == 0) {
+      use_many("child");
+      _exit(0);
+    }
+    return waitpid(child, 0, 0) != child;
+  }
   const int end = limit.rlim_cur < 1200 ? (int)limit.rlim_cur - 8 : 1200;  // some are left for what is done here
   int refused = 0;
   for (int fd = 3; fd < end; ++fd) {

@@ -1,4 +1,5 @@
-// What a program reads under /proc of its children, forked ones and others: their command line, environment, executable, name, auxiliary vector.
+// What a program reads under /proc of its children, forked ones and others, right after execve: their command line,
+// environment, executable, name, auxiliary vector.
 // build: dynamic
 #define _GNU_SOURCE
 #include <elf.h>
@@ -74,8 +75,9 @@ int main(int count, char** words) {
     _exit(1);
   }
   close(ends[1]);
-  GUEST_CHECK(read(ends[0], text, 1) == 0);  // closed by execve
-  usleep(100000);
+  GUEST_CHECK(read(ends[0], text, 1) == 0);              // closed by execve
+  while (read_file(executed, "cmdline") == 0) continue;  // what the kernel shows of it comes a little later
+  usleep(1000);
   show("executed", executed);
   kill(forked, SIGTERM);
   kill(executed, SIGTERM);

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "engine/raw_syscall.h"
 
@@ -15,9 +17,16 @@ namespace {
 
 constexpr int kTellsOfMemory = 0x7A73;  // siginfo_t::si_errno, which sigqueue() leaves 0
 
-/// Where a thread sleeps outside of a system call: in a page fault. 0: it does not.
-/// source: Linux, Documentation/filesystems/proc.rst: /proc/PID/syscall is "-1 SP PC" then
-std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
+std::uint64_t ids_of(const Thread& thread) {
+  return static_cast<std::uint64_t>(thread.process->pid) << 32 | static_cast<std::uint32_t>(thread.id.tid);
+}
+std::int32_t pid_of(std::uint64_t ids) { return static_cast<std::int32_t>(ids >> 32); }
+std::int32_t tid_of(std::uint64_t ids) { return static_cast<std::int32_t>(ids & UINT32_MAX); }
+
+using ShortText = std::array<char, 128>;
+
+/// What /proc/PID/task/TID/NAME says, as much as fits; nothing where it cannot be read.
+ShortText proc_text(std::int32_t pid, std::int32_t tid, const char* name) {
   char path[64];
   char* at = path;
   const auto put = [&at](const char* text) {
@@ -33,16 +42,29 @@ std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
   put_number(pid);
   put("/task/");
   put_number(tid);
-  put("/syscall");
+  put("/");
+  put(name);
   *at = 0;
+  ShortText text{};
   const long fd = raw_syscall(SYS_open, path, O_RDONLY | O_CLOEXEC);
-  if (is_error(fd)) return 0;
-  char text[128] = "";
-  raw_syscall(SYS_read, fd, text, sizeof text - 1);
+  if (is_error(fd)) return text;
+  raw_syscall(SYS_read, fd, text.data(), text.size() - 1);
   raw_syscall(SYS_close, fd);
+  return text;
+}
+
+/// Where a thread sleeps for memory that the program is to put there. 0: it does not.
+/// source: Linux, Documentation/filesystems/proc.rst: /proc/PID/syscall is "-1 SP PC" of who sleeps in a page fault,
+/// and /proc/PID/wchan names the kernel's function, or is 0 where it may not be known. A page fault that waits for a
+/// disk, the lock of the address space or the hypervisor is over soon, and not the program's business.
+std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
+  const ShortText text = proc_text(pid, tid, "syscall");
   if (text[0] != '-' || text[1] != '1') return 0;
-  const char* last = text;
-  for (const char* each = text; *each != 0; ++each) last = *each == 'x' ? each + 1 : last;
+  const ShortText waits_in = proc_text(pid, tid, "wchan");
+  const bool known = waits_in[0] != 0 && waits_in[0] != '0';
+  if (known && std::string_view(waits_in.data()) != "handle_userfault") return 0;
+  const char* last = text.data();
+  for (const char* each = text.data(); *each != 0; ++each) last = *each == 'x' ? each + 1 : last;
   std::uint64_t pc = 0;
   for (; (*last >= '0' && *last <= '9') || (*last >= 'a' && *last <= 'f'); ++last)
     pc = pc << 4 | static_cast<unsigned>(*last <= '9' ? *last - '0' : *last - 'a' + 10);
@@ -53,9 +75,9 @@ std::uint64_t where_it_waits_for_memory(std::int32_t pid, std::int32_t tid) {
 
 // Of all signals these are never blocked, and their handler is always the engine's.
 void EngineLock::tell_holder_that_waits() const {
-  const Thread* const holder = owner();
-  if (holder == nullptr || holder->id.tid == 0) return;
-  const std::int32_t pid = holder->process->pid, tid = holder->id.tid;
+  const std::uint64_t ids = owner_ids_.load();
+  const std::int32_t pid = pid_of(ids), tid = tid_of(ids);
+  if (tid == 0) return;
   const std::uint64_t pc = where_it_waits_for_memory(pid, tid);
   if (pc == 0) return;
   siginfo_t info{};
@@ -80,6 +102,13 @@ void EngineLock::spin(Thread* thread) {
 }
 
 void EngineLock::unspin() { spinning_.store(nullptr, std::memory_order_release); }
+
+void EngineLock::give_to(Thread* thread) {
+  owner_.store(thread, std::memory_order_relaxed);
+  owner_ids_.store(thread == nullptr ? 0 : ids_of(*thread));
+}
+
+void EngineLock::holder_is(const Thread& thread) { owner_ids_.store(ids_of(thread)); }
 
 void EngineLock::append(Thread& thread) {
   thread.has_place = true;
@@ -130,7 +159,9 @@ bool EngineLock::is_gone(std::int32_t pid) {
 
 void EngineLock::recover_from_dead_owner() {
   Thread* const holder = owner();
-  if (holder == nullptr || !is_gone(holder->process->pid)) return;
+  const std::uint64_t ids = owner_ids_.load();
+  if (holder == nullptr || !is_gone(pid_of(ids))) return;
+  if (owner() != holder || owner_ids_.load() != ids) return;  // it gave the lock away before it ended
   owner_died_.store(true);
   abandon(*holder);
 }
@@ -143,7 +174,7 @@ void EngineLock::recover_from_dead_tracer(Thread& thread) {
   thread.traced.by = 0;
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     remove(thread);
-    owner_.store(&thread, std::memory_order_relaxed);
+    give_to(&thread);
     thread.may_run.store(1, std::memory_order_release);
   }
   unspin();
@@ -159,7 +190,7 @@ void EngineLock::acquire(Thread& thread) {
   spin(&thread);
   if (!thread.has_place) {
     if (owner_.load(std::memory_order_relaxed) == nullptr && !thread.traced.stopped.load()) {
-      owner_.store(&thread, std::memory_order_relaxed);
+      give_to(&thread);
       unspin();
       return;
     }
@@ -200,7 +231,7 @@ void EngineLock::take_turns(Thread& self, Thread* next) {
 // Ends the spinning, too. waits_now: who gives the lock away and needs no processor from now on; null if it does.
 void EngineLock::hand_over(const Thread* waits_now) {
   Thread* const next = first_that_may_run();
-  owner_.store(next, std::memory_order_relaxed);
+  give_to(next);
   if (next != nullptr) remove(*next);
   unspin();
   if (next != nullptr) {
@@ -226,7 +257,7 @@ void EngineLock::abandon(Thread& gone) {
 
 void EngineLock::reset(Thread& thread) {
   spinning_.store(nullptr);
-  owner_.store(&thread);
+  give_to(&thread);
   head_.store(nullptr);
   tail_ = nullptr;
 }

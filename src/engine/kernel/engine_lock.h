@@ -43,6 +43,8 @@ class EngineLock {
   static std::uint64_t where_it_waited_for_memory(const siginfo_t& info);
   /// Whether a process has ended, perhaps not yet waited for.
   static bool is_gone(std::int32_t pid);
+  /// The holder has another pid or tid than when it got the lock.
+  void holder_is(const Thread& thread);
   /// After fork only `thread` exists, and holds the lock.
   void reset(Thread& thread);
 
@@ -65,6 +67,7 @@ class EngineLock {
   void remove(Thread& thread);
   void hand_over(const Thread* waits_now);
   void await(Thread& thread);
+  void give_to(Thread* thread);
   void recover_from_dead_owner();
   void recover_from_dead_tracer(Thread& thread);
   void tell_holder_that_waits() const;
@@ -72,6 +75,8 @@ class EngineLock {
 
   std::atomic<Thread*> spinning_{nullptr};
   std::atomic<Thread*> owner_{nullptr};
+  /// Of the owner: pid << 32 | tid. For those who wait: the Thread may be gone when they look at it.
+  std::atomic<std::uint64_t> owner_ids_{0};
   std::atomic<Thread*> head_{nullptr};
   Thread* tail_ = nullptr;
   std::atomic<bool> owner_died_{false};

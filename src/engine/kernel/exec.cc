@@ -45,11 +45,21 @@ long start_runner(const std::vector<const char*>& arguments, const std::vector<c
 
 }  // namespace
 
-// What a program that is not followed must not inherit.
-void Exec::close_own_descriptors(bool close) const {
-  const int first = parts_.run.config.first_private_fd;
-  for (int fd = first; fd < first + kPrivateDescriptors; ++fd)
-    raw_syscall(SYS_fcntl, fd, F_SETFD, close ? FD_CLOEXEC : 0);
+// A program that is not followed must not inherit any. returns those that another image would, as bits from the first
+unsigned Exec::keep_own_descriptors() const {
+  unsigned inherited = 0;
+  for (int i = 0; i < kPrivateDescriptors; ++i) {
+    const int fd = parts_.run.config.first_private_fd + i;
+    if (raw_syscall(SYS_fcntl, fd, F_GETFD) == 0 && raw_syscall(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC) == 0)
+      inherited |= 1u << i;
+  }
+  return inherited;
+}
+
+void Exec::pass_on_own_descriptors(unsigned which) const {
+  for (int i = 0; i < kPrivateDescriptors; ++i) {
+    if ((which >> i & 1u) != 0) raw_syscall(SYS_fcntl, parts_.run.config.first_private_fd + i, F_SETFD, 0);
+  }
 }
 
 // How the engine is called for a new image that is followed, in front of the program's own arguments.
@@ -101,10 +111,11 @@ long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t
   parts_.recorded.end_all();
   parts_.gate.queue_for_next_image();
   parts_.signals.install_for_next_image(follow);
+  unsigned kept = 0;
   if (!follow) {
     parts_.process_turns.end(std::exchange(thread.process->seat, 0), 0);
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &thread.mask, nullptr, 8);
-    close_own_descriptors(true);
+    kept = keep_own_descriptors();
   }
   thread.process->limits.put_back();
   // A vfork child takes the lock with it into the new image unless it gives it up.
@@ -120,7 +131,7 @@ long Exec::call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t
   thread.process->limits.lift();
   const std::uint64_t everything = ~std::uint64_t{0};
   if (!follow) {
-    close_own_descriptors(false);
+    pass_on_own_descriptors(kept);
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &everything, nullptr, 8);
   }
   if (borrowed) parts_.turns.come_back(thread);

@@ -18,7 +18,8 @@ class Exec {
   long call(int dirfd, std::uint64_t path, std::uint64_t argv, std::uint64_t envp, int flags);
 
  private:
-  void close_own_descriptors(bool close) const;
+  unsigned keep_own_descriptors() const;
+  void pass_on_own_descriptors(unsigned which) const;
   std::vector<std::string> words_for(const ExecDecision& decision);
 
   KernelParts& parts_;

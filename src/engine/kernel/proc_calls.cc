@@ -44,6 +44,7 @@ std::optional<long> ProcCalls::call_on_path(long number, const long (&a)[6]) {
   }
   if (const auto fd = own_descriptor_file(path, run_.ids.shown(run_.thread->process->pid)); fd && is_private(*fd))
     return -ENOENT;
+  wait_until_shown(run_.ids.real_proc_path(path).value_or(path), run_.executable_fd());
   auto answer = proc_path(path, run_.ids.shown(run_.thread->process->pid), run_.program, run_.map.mappings());
   if (!answer) {
     if (auto target = shown_executable(path, run_.executable_fd()))

@@ -155,10 +155,10 @@ bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& i
 void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs, bool waits_for_memory) {
   const std::uint64_t pc = pc_of(regs);
   const BlockStore::Place place = in_code(thread, pc) ? run_.translator->blocks().locate(pc) : BlockStore::Place{};
-  if (place.block == kNone) {
-    if (waits_for_memory) return;
-    end_in_engine(pc, info);
-  }
+  // Whatever page the kernel has to see to first, it sleeps for it: also the trace's, and that of the code. Who slept
+  // there is not in front of an instruction, and goes on where it was.
+  if (waits_for_memory && (place.block == kNone || !run_.translator->blocks().is_in_front(place, pc))) return;
+  if (place.block == kNone) end_in_engine(pc, info);
   // Undo what the translation did to the registers around this instruction.
   if (place.meta.far_register == kRcxSpilled) {
     regs[REG_RCX] = static_cast<greg_t>(run_.context.slot_rcx);

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/room_for_descriptors.h"
 #include "base/start_up.h"
 #include "engine/kernel/robust_list.h"
 #include "engine/kernel/signal_block.h"
 #include "engine/kernel/syscall_window.h"
+#include "engine/loader/shown_process.h"
 #include "engine/memory/guest_access.h"
 #include "engine/raw_syscall.h"
 
@@ -56,6 +58,7 @@ void Threads::begin(Thread& thread) {
   } else {
     run.ids.others().forget(thread.id.tid);
   }
+  run.lock.holder_is(thread);
   run.observer().forked(run.ids.shown(thread.id), same_process);
   parts_.recorded.announce(thread);
   run_thread();
@@ -283,6 +286,7 @@ void Threads::begin_forked(std::int32_t shown, int seat, const CloneRequest& req
   thread.process->pid = thread.id.pid;
   thread.process->children = 0;
   thread.process->seat = seat;
+  run.lock.holder_is(thread);
   run.ids.others().bind(shown, thread.id.pid);
   if ((request.flags & CLONE_CHILD_SETTID) != 0 && shown != 0) run.write(request.child_tid, &shown, sizeof shown);
   thread.process->vfork_child = false;
@@ -308,7 +312,10 @@ void Threads::be_unrecorded() {
   run.thread->process->recorded = false;
   run.untouched_entries.close();
   parts_.cache.stop();
-  raw_syscall(SYS_close_range, run.config.first_private_fd, run.config.first_private_fd + kPrivateDescriptors - 1, 0);
+  // The numbers stay ours: what the program does with one of them is refused.
+  raw_syscall(SYS_close_range, run.config.first_private_fd, run.executable_fd() - 1, 0);
+  const RoomForDescriptors room;
+  occupy_descriptors(run.config.first_private_fd, run.executable_fd(), run.executable_fd());
 }
 
 void Threads::exit_thread(int status) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,8 +44,7 @@ AddressRange extent_of(const LoadedProgram& program, const OpenedImage& image, i
 }  // namespace
 
 void show_process(const LoadedProgram& program, const OpenedImage& image, int executable_fd) {
-  raw_syscall(SYS_dup3, image.fd.get(), executable_fd, O_CLOEXEC);
-
+  raw_syscall(SYS_prctl, PR_SET_NAME, program.comm.c_str());
   const std::string stat = read_whole_file("/proc/self/stat");
   constexpr unsigned kStartBrk = 47;
   const AddressRange code = extent_of(program, image, PROT_EXEC), data = extent_of(program, image, PROT_WRITE);
@@ -64,6 +64,23 @@ void show_process(const LoadedProgram& program, const OpenedImage& image, int ex
   shown.auxv_size = static_cast<__u32>(program.auxv.size());
   shown.exe_fd = ~0U;
   raw_syscall(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &shown, sizeof shown, 0);
+  raw_syscall(SYS_dup3, image.fd.get(), executable_fd, O_CLOEXEC);  // the last: wait_until_shown()
+}
+
+void wait_until_shown(std::string_view path, int executable_fd) {
+  constexpr std::string_view kProc = "/proc/";
+  if (!path.starts_with(kProc) || path.size() == kProc.size() || path[kProc.size()] < '1' || path[kProc.size()] > '9')
+    return;
+  const std::string process(path.substr(0, std::min(path.find('/', kProc.size()), path.size())));
+  const std::string ours = link_target("/proc/self/exe");
+  const auto begins = [&] {
+    if (link_target(process + "/exe") != ours) return false;
+    if (!link_target(process + "/fd/" + std::to_string(executable_fd)).empty()) return false;
+    // One that has its descriptors elsewhere is shown with the words of its program.
+    return read_whole_file((process + "/cmdline").c_str()).starts_with(ours + std::string(1, '\0'));
+  };
+  constexpr timespec kShort{.tv_sec = 0, .tv_nsec = 1'000'000};
+  for (int i = 0; i < 1000 && begins(); ++i) raw_syscall(SYS_nanosleep, &kShort, nullptr);
 }
 
 void occupy_descriptors(int first, int end, int last) {

@@ -16,6 +16,10 @@ namespace zs::engine {
 /// executable_fd  a descriptor that others find the program's file by, in every process under zeroskid the same
 void show_process(const LoadedProgram& program, const OpenedImage& image, int executable_fd);
 
+/// `path` is what somebody wants to know of a process under /proc. If that has just been executed and its program is
+/// not shown yet, which for the kernel is in the middle of the execve: waits until it is, a second at most.
+void wait_until_shown(std::string_view path, int executable_fd);
+
 /// Makes descriptors of [first, end) that are free copies of `last`, so that the program gets none of these numbers.
 void occupy_descriptors(int first, int end, int last);
 

@@ -82,6 +82,11 @@ class BlockStore {
   };
   /// Async-signal-safe. block == kNone if `cache_pc` is in no block.
   Place locate(std::uint64_t cache_pc) const;
+  /// Whether who is at `cache_pc`, which is in `place`, can be brought in front of its instruction: it is about to
+  /// access what the instruction accesses, and is not in the glue around it, behind which something has been done
+  /// already.
+  /// Async-signal-safe.
+  bool is_in_front(const Place& place, std::uint64_t cache_pc) const;
   /// The block whose side exits, which lie apart, `cache_pc` is among; kNone: of none.
   std::uint32_t locate_side_exit(std::uint64_t cache_pc) const;
 

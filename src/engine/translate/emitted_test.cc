@@ -238,6 +238,11 @@ bool writes_flags(const ZydisDecodedInstruction& insn) {
   return flags != nullptr && (flags->modified | flags->set_0 | flags->set_1 | flags->undefined) != 0;
 }
 
+bool accesses_memory(const Insn& insn) {
+  return insn.memory_count != 0 || insn.flow == Flow::Call || insn.flow == Flow::IndirectCall ||
+         insn.flow == Flow::Return;
+}
+
 constexpr bool without_direct_table() {
 #ifdef __SANITIZE_ADDRESS__
   return true;
@@ -364,6 +369,32 @@ TEST_P(EmittedCode, IsAsTheCaseSays) {
   if (has(kDirect) && without_direct_table()) GTEST_SKIP() << "AddressSanitizer's shadow lies where the table would";
   translate();
   EXPECT_EQ(text(), GetParam().emitted);
+}
+
+// Who sleeps for memory is brought in front of the instruction only from there: in the glue around it an instruction
+// would be done again, or a record counted twice.
+TEST_P(EmittedCode, AnInstructionIsAheadOnlyWhereItAccessesMemory) {
+  if (has(kDirect) && without_direct_table()) GTEST_SKIP() << "AddressSanitizer's shadow lies where the table would";
+  translate();
+  const Disassembler disassembler(*names_);
+  const auto path = translator_->replay().path_into(block_, block_.instructions);
+  std::vector<unsigned> places(path.size(), 0);
+  for (std::uint64_t at = block_.entry; at < lines_.at(hot_ - 1).at + lines_.at(hot_ - 1).length; ++at) {
+    const BlockStore::Place place = translator_->locate(at);
+    if (place.block == kNone || place.instruction >= path.size() || !translator_->is_in_front(place, at)) continue;
+    ++places[place.instruction];
+    const auto line = std::ranges::find(lines_, at, &Emitted::at);
+    ASSERT_NE(line, lines_.end()) << std::hex << at << text();
+    if (!accesses_memory(*path[place.instruction].insn)) continue;
+    const std::string shown = disassembler.line(reinterpret_cast<const void*>(at), line->length, at).text;
+    for (const char* glue : {"slot", "watch", "bias", "elements", "guard"})
+      EXPECT_EQ(shown.find(glue), std::string::npos) << shown << text();
+  }
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const Insn& insn = *path[i].insn;
+    EXPECT_LE(places[i], insn.flow == Flow::IndirectCall || insn.flow == Flow::IndirectJump ? 2u : 1u) << i << text();
+    EXPECT_GE(places[i], accesses_memory(insn) ? 1u : 0u) << i << text();
+  }
 }
 
 // Where there is no check for the horizon, which stands where flags may be written, or saves them.
