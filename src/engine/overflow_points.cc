@@ -13,8 +13,8 @@ void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t sl
   if (meta.map_register != 0) gprs[kTracePointer] = std::exchange(gprs[meta.map_register], slot_map);
 }
 
-/// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and each
-/// step below needs what the one before it asked for two stops ago.
+/// Of stops that are looked at one after the other, `at` now: what is known of those behind it comes from afar, and
+/// each step below needs what the one before it asked for two stops ago.
 void prefetch_stops(const BlockStore& blocks, std::span<const PassedStop> stops, std::size_t at) {
   const auto ahead = [&](std::size_t by) { return at + by < stops.size() ? &stops[at + by] : nullptr; };
   const auto block_of = [&](const PassedStop& stop) -> const Block& { return blocks.block(stop.block); };

@@ -1,5 +1,5 @@
-// opcode_table.h as the quick decoder looks it up, made while compiling: each line resolved for one column and, for VEX,
-// one W and L (a row), and tables from opcode bytes to a row. For fast_decode.cc alone.
+// opcode_table.h as the quick decoder looks it up, made while compiling: each line resolved for one column and, for
+// VEX, one W and L (a row), and tables from opcode bytes to a row. For fast_decode.cc alone.
 #pragma once
 
 #include <array>

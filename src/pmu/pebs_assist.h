@@ -1,5 +1,5 @@
-// What the processor does when a PEBS counter wants its record: lays the record out, stores it, loads the counter anew and
-// disarms it.
+// What the processor does when a PEBS counter wants its record: lays the record out, stores it, loads the counter anew
+// and disarms it.
 //   * A record that finds no room is skipped entirely: no reload, no status bit cleared, OvfBuf left alone. source: the
 //     Sandy Bridge part on bounds checks. That the counter is disarmed by it is our choice; the manual is silent.
 //   * Which counters a record serves (reload, status bit) differs by format: CpuModel::pebs_serves.

@@ -1,5 +1,5 @@
-// What a recording of ours has between perf's records: notes, blocks of the heap that samples lie in, and logs of shared
-// lines. They are records of a type that perf passes over.
+// What a recording of ours has between perf's records: notes, blocks of the heap that samples lie in, and logs of
+// shared lines. They are records of a type that perf passes over.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// One thread of a recorded program: its PMUs, and what recording them needs. Samples are made here, of what PEBS records
-// and overflow interrupts say.
+// One thread of a recorded program: its PMUs, and what recording them needs. Samples are made here, of what PEBS
+// records and overflow interrupts say.
 #pragma once
 
 #include <sys/types.h>
