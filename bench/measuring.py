@@ -93,8 +93,12 @@ class Machine:
             self.shell(command.before, command.folder)
         report, output = os.path.join(self.scratch, "report"), os.path.join(self.scratch, "output")
         with open(output, "wb") as out, open(os.path.join(self.scratch, "errors"), "wb") as errors:
-            subprocess.run([self.measure, report, *prefix, *command.words], cwd=command.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                           stdout=out, stderr=errors, check=True)
+            words = [self.measure, report, *prefix, *command.words]
+            done = subprocess.run(words, cwd=command.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=errors)
+        if done.returncode == STILL_RUNNING:
+            raise TimeUnknown(self.errors())
+        done.check_returncode()
         with open(report) as file:
             wall, user, system, peak, status = file.read().split()
         with open(output, "rb") as file:
@@ -106,6 +110,14 @@ class Machine:
         """The end of what the last run wrote to standard error."""
         with open(os.path.join(self.scratch, "errors"), errors="replace") as file:
             return " | ".join(file.read().strip().splitlines()[-2:])
+
+
+#: What bench/measure ends with when processes of the command still run long after it.
+STILL_RUNNING = 124
+
+
+class TimeUnknown(Exception):
+    """Processes of the command still ran ten seconds after it, so what they took is not known."""
 
 
 def digest(path):
@@ -141,6 +153,14 @@ class Result:
 def pairs(machine, prefix, command, runs, before_tool=None):
     """Runs natively and under the tool in turn. before_tool: called before each run under the tool."""
     result = Result()
+    try:
+        add_pairs(result, machine, prefix, command, runs, before_tool)
+    except TimeUnknown as reason:
+        result.failure = str(reason)
+    return result
+
+
+def add_pairs(result, machine, prefix, command, runs, before_tool):
     for _ in range(runs):
         native = machine.run(command)
         if native.status != command.status:
@@ -154,7 +174,6 @@ def pairs(machine, prefix, command, runs, before_tool=None):
             result.failure = f"{difference}: {machine.errors()}"
             break
         result.add(native, tool)
-    return result
 
 
 def geometric_mean(values):
