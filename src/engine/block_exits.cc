@@ -59,13 +59,7 @@ void BlockExits::handle_unfetchable(std::uint64_t pc) {
   std::uint64_t address = pc;
   while (address < pc + kLongestInstruction && run.map.mappings().is_executable(address) && can_be_read(address))
     ++address;
-  if (run.map.mappings().is_executable(address))  // behind the end of its file
-    return kernel_.signals.raise_fault(SIGBUS, BUS_ADRERR, address, 14, 4);
-  constexpr std::uint64_t kPresent = 1, kUser = 4, kFetch = 16;  // page-fault error code
-  const bool mapped = run.map.mappings().is_mapped(address);
-  const bool accessible = run.map.mappings().prot_at(address) != 0;
-  kernel_.signals.raise_fault(SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, address, 14,
-                              kUser | kFetch | (accessible ? kPresent : 0));
+  kernel_.signals.raise_page_fault(address, true);
 }
 
 // What INT3 and its kin are to the program, which stands behind them.

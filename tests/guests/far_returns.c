@@ -17,7 +17,8 @@ static uint64_t elsewhere[64];
 
 static void on_fault(int signal, siginfo_t* info, void* context) {
   const ucontext_t* const at = context;
-  printf("signal %d code %d trap %d", signal, info->si_code, (int)at->uc_mcontext.gregs[REG_TRAPNO]);
+  const greg_t* const regs = at->uc_mcontext.gregs;
+  printf("signal %d code %d trap %d error %x", signal, info->si_code, (int)regs[REG_TRAPNO], (int)regs[REG_ERR]);
   // Which word of a frame is read first is the processor's affair.
   printf(" at %lx\n", (unsigned long)info->si_addr & ~UINT64_C(0x1F));
   siglongjmp(back, 1);
@@ -113,6 +114,7 @@ int main(int argc, char** argv) {
   go((uint64_t)nothing + 4096 - 8 * 2, 0, 2);  // its third word
   GUEST_CHECK(munmap(nothing, 8192) == 0);
   go(0x700000000, 0, 2);
+  go(0x8000000000000000, 0, 2);
   go(0, 0x700000040, 2 | kNested);
   return 0;
 }

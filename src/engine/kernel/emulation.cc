@@ -13,7 +13,7 @@
 namespace zs::engine {
 namespace {
 
-constexpr std::uint64_t kInvalidOpcode = 6, kGeneralProtection = 13, kPageFault = 14;
+constexpr std::uint64_t kInvalidOpcode = 6, kStackFault = 12, kGeneralProtection = 13;
 
 /// What IRETQ pops; RETFQ pops the first two.
 struct FarFrame {
@@ -70,24 +70,27 @@ bool Emulation::emulate_segment_base(const Form& form, std::uint64_t pc) {
   return true;
 }
 
-bool Emulation::raise_fault(std::uint64_t pc, int signal, int code, std::uint64_t address, std::uint64_t trap,
-                            std::uint64_t error_code) {
+void Emulation::go_back_to(std::uint64_t pc) {
   Thread& thread = *parts_.run.thread;
   thread.step.active = thread.step_traps = false;
   thread.pc = pc;
-  parts_.signals.raise_fault(signal, code, address, trap, error_code);
+}
+
+bool Emulation::raise_fault(std::uint64_t pc, int signal, int code, std::uint64_t address, std::uint64_t trap) {
+  go_back_to(pc);
+  parts_.signals.raise_fault(signal, code, address, trap);
   return false;
 }
 
-// The instruction at `pc` reads `address`, and cannot.
-bool Emulation::raise_page_fault(std::uint64_t pc, std::uint64_t address) {
-  constexpr std::uint64_t kPresent = 1, kUser = 4;  // page-fault error code
-  const Mappings& map = parts_.run.map.mappings();
-  if (!arch::is_canonical(address)) return raise_fault(pc, SIGBUS, SI_KERNEL, 0, 12);  // #SS
-  if (!map.is_mapped(address)) return raise_fault(pc, SIGSEGV, SEGV_MAPERR, address, kPageFault, kUser);
-  if ((map.prot_at(address) & PROT_READ) != 0)  // behind the end of its file
-    return raise_fault(pc, SIGBUS, BUS_ADRERR, address, kPageFault, kUser);
-  return raise_fault(pc, SIGSEGV, SEGV_ACCERR, address, kPageFault, kUser | kPresent);
+// The instruction at `pc` reads the stack at `address`, and cannot.
+bool Emulation::raise_stack_fault(std::uint64_t pc, std::uint64_t address) {
+  if (!arch::is_canonical(address)) return raise_fault(pc, SIGBUS, SI_KERNEL, 0, kStackFault);
+  go_back_to(pc);
+  if (parts_.run.map.mappings().prot_at(address) != PROT_NONE && parts_.awaited.contains(address))
+    parts_.awaited.touch_without_lock({address, address + 1}, false);
+  else
+    parts_.signals.raise_page_fault(address, false);
+  return false;
 }
 
 // IRETQ, RETFQ, RETFQ imm16. returns false if it has raised a fault
@@ -100,7 +103,7 @@ bool Emulation::emulate_far_return(const Insn& insn) {
     return raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
   FarFrame frame{};
   const std::size_t size = iret ? sizeof frame : sizeof frame.rip + sizeof frame.cs;
-  if (const std::size_t got = run.read(rsp, &frame, size); got != size) return raise_page_fault(insn.pc, rsp + got);
+  if (const std::size_t got = run.read(rsp, &frame, size); got != size) return raise_stack_fault(insn.pc, rsp + got);
   if ((frame.cs & kSelector) != kUserCode || (iret && (frame.ss & kSelector) != kUserData)) refuse(insn.pc);
   if (!arch::is_canonical(frame.rip)) return raise_fault(insn.pc, SIGSEGV, SI_KERNEL, 0, kGeneralProtection);
   if (iret) {

@@ -31,9 +31,9 @@ class Emulation {
   bool emulate_segment_base(const Form& form, std::uint64_t pc);
   bool emulate_far_return(const Insn& insn);
   /// returns false, as those that raise one do
-  bool raise_fault(std::uint64_t pc, int signal, int code, std::uint64_t address, std::uint64_t trap,
-                   std::uint64_t error_code = 0);
-  bool raise_page_fault(std::uint64_t pc, std::uint64_t address);
+  bool raise_fault(std::uint64_t pc, int signal, int code, std::uint64_t address, std::uint64_t trap);
+  bool raise_stack_fault(std::uint64_t pc, std::uint64_t address);
+  void go_back_to(std::uint64_t pc);
 
   KernelParts& parts_;
   Threads& threads_;

@@ -154,6 +154,16 @@ void Signals::raise_fault(int signal, int code, std::uint64_t address, std::uint
   deliver(signal, fault.info, &fault);
 }
 
+void Signals::raise_page_fault(std::uint64_t address, bool fetches) {
+  constexpr std::uint64_t kPageFault = 14, kPresent = 1, kUser = 4, kFetch = 16;  // the last three: of its error code
+  const std::uint32_t prot = run_.map.mappings().prot_at(address);
+  // What is mapped at all, but for PROT_NONE, can be read.
+  if (fetches ? (prot & PROT_EXEC) != 0 : prot != PROT_NONE)  // behind the end of its file
+    return raise_fault(SIGBUS, BUS_ADRERR, address, kPageFault, kUser);
+  const int code = run_.map.mappings().is_mapped(address) ? SEGV_ACCERR : SEGV_MAPERR;
+  raise_fault(SIGSEGV, code, address, kPageFault, kUser | (fetches ? kFetch : 0) | (prot != PROT_NONE ? kPresent : 0));
+}
+
 void Signals::deliver(int signal, const siginfo_t& info, const Fault* fault) {
   Thread& thread = *run_.thread;
   KernelSigaction& action = (*thread.process->actions)[signal];

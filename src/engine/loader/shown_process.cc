@@ -71,7 +71,7 @@ void wait_until_shown(std::string_view path, int executable_fd) {
   constexpr std::string_view kProc = "/proc/";
   if (!path.starts_with(kProc) || path.size() == kProc.size() || path[kProc.size()] < '1' || path[kProc.size()] > '9')
     return;
-  const std::string process(path.substr(0, std::min(path.find('/', kProc.size()), path.size())));
+  const std::string process(path.substr(0, path.find('/', kProc.size())));
   const std::string ours = link_target("/proc/self/exe");
   const auto begins = [&] {
     if (link_target(process + "/exe") != ours) return false;

@@ -381,7 +381,8 @@ TEST_P(EmittedCode, AnInstructionIsAheadOnlyWhereItAccessesMemory) {
   std::vector<unsigned> places(path.size(), 0);
   for (std::uint64_t at = block_.entry; at < lines_.at(hot_ - 1).at + lines_.at(hot_ - 1).length; ++at) {
     const BlockStore::Place place = translator_->blocks().locate(at);
-    if (place.block == kNone || place.instruction >= path.size() || !translator_->blocks().is_in_front(place, at)) continue;
+    if (place.block == kNone || place.instruction >= path.size() || !translator_->blocks().is_in_front(place, at))
+      continue;
     ++places[place.instruction];
     const auto line = std::ranges::find(lines_, at, &Emitted::at);
     ASSERT_NE(line, lines_.end()) << std::hex << at << text();
