@@ -7,6 +7,12 @@
 namespace zs::engine {
 namespace {
 
+/// Since C++ was left last.
+std::span<const PassedStop> passed_stops(const Context& context) {
+  const std::uint64_t first = reinterpret_cast<std::uint64_t>(&context) + kPassedOffset;
+  return {reinterpret_cast<const PassedStop*>(first), context.passed};
+}
+
 /// The glue in front of an instruction has run: its registers go back. What an indirect branch spills, it spills later.
 void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map, std::uint64_t slot_far) {
   if (meta.far_register != 0 && meta.far_register != kRcxSpilled) gprs[meta.far_register - 1] = slot_far;
@@ -43,20 +49,21 @@ std::uint64_t OverflowPoints::approach(std::uint64_t distance, std::uint32_t lin
 }
 
 void OverflowPoints::retell() {
+  const BlockStore& blocks = run_.translator->blocks();
   const std::span<const PassedStop> stops = passed_stops(run_.context);
   for (std::size_t i = 0; i < stops.size(); ++i) {
-    prefetch_stops(run_.translator->blocks(), stops, i);
+    prefetch_stops(blocks, stops, i);
     const PassedStop& stop = stops[i];
     run_.observer().told_late(stop.host_ticks);
     accountant_.tally.count_up_to_overflow();
-    const Block& block = run_.translator->blocks().block(stop.block);
-    const InsnMeta& meta = run_.translator->blocks().meta(block, stop.index);
+    const Block& block = blocks.block(stop.block);
+    const InsnMeta& meta = blocks.meta(block, stop.index);
     std::uint64_t gprs[16];
     std::ranges::copy(stop.gpr, gprs);
     give_back(meta, gprs, stop.slot_map, stop.slot_far);
     if (stop.kind == StopKind::Behind)
-      accountant_.steps.retire_behind(block.pc_of(run_.translator->blocks().meta(block, stop.index - 1u)),
-                                      block.pc_of(meta), gprs, stop.flags);
+      accountant_.steps.retire_behind(block.pc_of(blocks.meta(block, stop.index - 1u)), block.pc_of(meta), gprs,
+                                      stop.flags);
     else
       accountant_.steps.retire_branch(block.pc_of(meta), gprs, stop.flags);
   }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "engine/isa_names.h"
 #include "isa/registers.h"
@@ -103,11 +102,5 @@ inline constexpr std::size_t kXsaveOffset = 0x200;
 inline constexpr std::size_t kPassedOffset = 0x8000;
 inline constexpr std::uint32_t kMostPasses = 128;
 static_assert(sizeof(Context) <= kXsaveOffset && kPassedOffset + kMostPasses * sizeof(PassedStop) <= 0x10000);
-
-/// Since C++ was left last.
-inline std::span<const PassedStop> passed_stops(const Context& context) {
-  const std::uint64_t first = reinterpret_cast<std::uint64_t>(&context) + kPassedOffset;
-  return {reinterpret_cast<const PassedStop*>(first), context.passed};
-}
 
 }  // namespace zs::engine
