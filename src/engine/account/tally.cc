@@ -75,8 +75,8 @@ void Tally::count_up_to_overflow() {
   }
 }
 
-// LBR: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can
-// survive in the stack, so older records need not be looked at; in call-stack mode every one matters.
+// LBR and BTS: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can
+// survive in the stack, so older records need not be looked at; in call-stack mode, and with BTS, every one matters.
 void Tally::enter_branches(const Records& records, std::size_t from, std::size_t to) {
   constexpr std::size_t kDeepestStack = 32;
   std::vector<arch::LbrSelect> selects;
@@ -84,7 +84,7 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     if (!pmu->wants_branches()) continue;
     const arch::LbrSelect select = pmu->branch_filter();
-    all |= select.has(arch::LbrSelect::call_stack);
+    all |= select.has(arch::LbrSelect::call_stack) || pmu->stores_branches();
     selects.push_back(select);
   }
   if (selects.empty()) return;

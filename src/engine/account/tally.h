@@ -60,7 +60,7 @@ class Tally {
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   void take_pmi(const arch::RegisterFile& after);
   void enter_branch(const arch::TakenBranch& branch);
-  /// LBR: branches of drained records [from, to), oldest first.
+  /// LBR and BTS: branches of drained records [from, to), oldest first.
   void enter_branches(const Records& records, std::size_t from, std::size_t to);
   /// Of a block that was left behind so many instructions, by a fault.
   void enter_branches_into(const Block& block, unsigned instructions);
