@@ -10,6 +10,7 @@
 #include <csignal>
 #include <utility>
 
+#include "arch/records/bts.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
 #include "session/unit_sums.h"
@@ -47,6 +48,7 @@ Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config
     : sink_(sink),
       events_(config.events.size()),
       estimated_(config.estimated_events().size()),
+      traces_(config.traces_branches()),
       virtual_ids_(config.virtual_time),
       instruction_event_(instruction_event),
       watch_(std::move(watch)),
@@ -101,6 +103,8 @@ bool Collector::makes_sense(const Message& message) const {
   if (const auto* region = std::get_if<session::Region>(&message)) {
     return region->sum.size() == events_ && region->least.size() == events_ && region->most.size() == events_;
   }
+  if (const auto* branches = std::get_if<session::Branches>(&message))
+    return traces_ && branches->records.size() % sizeof(arch::BtsRecord) == 0;
   return true;
 }
 

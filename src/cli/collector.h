@@ -78,6 +78,7 @@ class Collector {
 
   RecordingSink& sink_;
   std::size_t events_, estimated_;
+  bool traces_;       // branches are asked for
   bool virtual_ids_;  // process ids are the run's, not the kernel's
   int instruction_event_;
   std::function<void(const Progress&)> watch_;

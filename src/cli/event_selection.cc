@@ -18,6 +18,7 @@ using session::ParsedEvent;
 
 Result<void> set_sampling(EventSpec& spec, const ParsedEvent& event, const SamplingDefaults& defaults,
                           const arch::CpuModel& model) {
+  if (event.kind == EventKind::BranchTrace) return {};
   if (event.kind != EventKind::Hardware) {
     return Error{event.spelling + ": the kernel counts it, and no PMU can sample it", "zeroskid stat counts it"};
   }
@@ -68,6 +69,9 @@ Result<EventSelection> select_events(const std::vector<std::string>& lists, cons
                        .detail = event.detail,
                        .latency_threshold = event.latency_threshold,
                        .leader = leader};
+        if (event.kind == EventKind::BranchTrace && !sampling.sample)
+          return Error{event.spelling + ": traces branches, and counts nothing",
+                       "zeroskid record takes it; -e branches counts"};
         if (sampling.sample) {
           if (auto set = set_sampling(spec, event, sampling, model); !set) return set.error();
         }

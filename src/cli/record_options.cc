@@ -117,6 +117,8 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   auto selection = select_events(names, model, sampling);
   if (!selection) return selection.error();
   out.config.events = selection->events;
+  if (out.config.traces_branches() && out.config.events.size() != 1)
+    return Error{"intel_bts//: is recorded alone, without other events", "record them one after the other"};
   out.instruction_event = instruction_event(*selection);
   for (const EventGroup& group : selection->groups) {
     out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});
@@ -124,6 +126,10 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   for (const session::EventSpec& event : selection->events) {
     using arch::PerfEvtSel;
     const std::uint64_t config = PerfEvtSel{event.select}.with(PerfEvtSel::user, 0).with(PerfEvtSel::kernel, 0).raw();
+    if (event.kind == session::EventKind::BranchTrace) {
+      out.description.events.push_back({.name = event.name, .type = profile::perf::kBranchTraceType, .period = 1});
+      continue;
+    }
     out.description.events.push_back({.name = event.name,
                                       .config = config,
                                       .config1 = event.latency_threshold,

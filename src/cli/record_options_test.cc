@@ -73,6 +73,19 @@ TEST(RecordOptions, EventsOfSeveralListsAndGroupsKeepTheirPlaces) {
   EXPECT_EQ(p.options.config.events[2].leader, 1U);
 }
 
+TEST(RecordOptions, ATraceOfBranchesIsRecordedAloneAndOnIntelsModels) {
+  const Parsed p = parse({"-e", "intel_bts//u", "ls"});
+  ASSERT_FALSE(p.status) << p.said;
+  EXPECT_TRUE(p.options.config.traces_branches());
+  EXPECT_FALSE(p.options.config.samples());
+  ASSERT_THAT(p.options.description.events, SizeIs(1));
+  EXPECT_EQ(p.options.description.events[0].type, profile::perf::kBranchTraceType);
+  EXPECT_EQ(p.options.description.events[0].period, 1U);
+  EXPECT_THAT(refused({"-e", "intel_bts//u,branches", "ls"}), testing::HasSubstr("is recorded alone"));
+  EXPECT_THAT(refused({"--model", "zen4", "-e", "intel_bts//u", "ls"}),
+              testing::HasSubstr("zen4@1 has no Branch Trace Store"));
+}
+
 TEST(RecordOptions, CallChainsComeInFourWays) {
   EXPECT_EQ(parse({"-g", "ls"}).options.config.callchain, session::Callchain::Exact);
   EXPECT_EQ(parse({"--call-graph", "fp", "ls"}).options.config.callchain, session::Callchain::FramePointers);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "arch/records/bts.h"
 #include "cli/detail_choice.h"
 #include "cli/say.h"
 
@@ -121,6 +122,12 @@ void RecordSink::take(session::Sharing& sharing) {
   keep(writer_.sharing({.pid = sharing.origin.pid, .part = sharing.part, .parts = sharing.parts}, sharing.bytes));
 }
 
+void RecordSink::take(session::Branches& branches) {
+  const Origin& o = branches.origin;
+  branches_ += branches.records.size() / sizeof(arch::BtsRecord);
+  keep(writer_.branches({.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}, branches.records));
+}
+
 bool RecordSink::close() {
   if (order_ != nullptr) keep(order_->finish());
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
@@ -141,6 +148,10 @@ bool RecordSink::close() {
   if (error_) {
     say(with_separators(samples_ - samples_in_file()) + " of " + with_separators(samples_) + " samples are not in " +
         path());
+    if (branches_ != 0) {
+      say(with_separators(branches_ - branches_in_file()) + " of " + with_separators(branches_) +
+          " branches are not in " + path());
+    }
   }
   return !error_;
 }

@@ -33,6 +33,9 @@ class RecordSink final : public RecordingSink {
   std::uint64_t samples() const { return samples_; }
   /// Of these, once closed.
   std::uint64_t samples_in_file() const { return writer_.samples_written(); }
+  /// Of traces: that arrived, and of these, once closed.
+  std::uint64_t branches() const { return branches_; }
+  std::uint64_t branches_in_file() const { return writer_.branches_written(); }
   std::uint64_t bytes() const override { return writer_.bytes_written(); }
   const std::string& path() const { return writer_.path(); }
   /// Of all threads, once closed; origin means nothing.
@@ -52,6 +55,7 @@ class RecordSink final : public RecordingSink {
   void take(session::Units& units);
   void take(session::Counts& counts);
   void take(session::Sharing& sharing);
+  void take(session::Branches& branches);
   void take(session::Notice&) {}
   void take(session::Window&) {}  // this and what follows: of stat alone
   void take(session::Region&) {}
@@ -62,7 +66,7 @@ class RecordSink final : public RecordingSink {
   profile::PerfDataWriter writer_;
   std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
-  std::uint64_t samples_ = 0;
+  std::uint64_t samples_ = 0, branches_ = 0;
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
   std::map<std::int64_t, session::Statistics> running_;  // by thread
   session::Statistics ended_;

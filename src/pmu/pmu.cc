@@ -60,6 +60,7 @@ class Pmu::Impl {
   std::uint64_t latency_threshold() const { return latency_.get(arch::LoadLatency::threshold); }
   std::uint32_t generation(Ring ring);
   bool records_branches() const { return lbr_on_ || bts_on_; }
+  bool stores_branches() const { return bts_on_; }
   void enter_branch(const arch::TakenBranch& branch) {
     if (lbr_on_ && !bts_on_ && branch.cause == arch::TransferCause::Instruction) [[likely]] {
       lbr_.enter(branch);
@@ -532,6 +533,8 @@ void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) 
 
 bool Pmu::wants_branches() const { return impl_->records_branches(); }
 void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(branch); }
+bool Pmu::stores_branches() const { return impl_->stores_branches(); }
+
 arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
 std::uint64_t Pmu::latency_threshold() const { return impl_->latency_threshold(); }
 bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().records_the_overflow(counter); }

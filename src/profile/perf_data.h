@@ -41,6 +41,10 @@ static_assert(offsetof(FileHeader, data) == 0x28 && offsetof(FileHeader, feature
 
 enum class EventType : std::uint32_t { Hardware, Software, Tracepoint, HardwareCache, Raw, Breakpoint };
 
+/// Of the PMU intel_bts. chosen: the kernel deals out the numbers behind its own types as PMUs register; a file says
+/// which is whose in PMU_MAPPINGS and, of a trace, in AUXTRACE_INFO.
+inline constexpr std::uint32_t kBranchTraceType = 6;
+
 /// A bit, or some, of a word that a recording carries, with the name perf prints for it.
 struct Flag {
   std::uint64_t bits;
@@ -335,6 +339,34 @@ static_assert(static_cast<int>(Feature::SampleTime) == 21 && static_cast<int>(Fe
 inline constexpr std::size_t kStringAlignment = 64;  // a feature's string: u32 length, then NUL-padded to this
 
 // ---- what zeroskid adds ------------------------------------------------------------------------------------------
+
+/// AUXTRACE_INFO of a branch trace. source: perf's intel_bts decoder: what it takes from the words, and that times are
+/// told to be clock ticks by shift, multiplier and zero; here they are nanoseconds already.
+struct BranchTraceInfo {
+  std::uint32_t kind = kIntelBts, reserved = 0;
+  std::uint64_t pmu_type = kBranchTraceType;
+  std::uint64_t time_shift = 0, time_multiplier = 1, time_zero = 0, has_time_zero = 1;
+  std::uint64_t snapshot = 0;
+
+  static constexpr std::uint32_t kIntelBts = 2;
+};
+static_assert(WireLayout<BranchTraceInfo> && sizeof(BranchTraceInfo) == 56);
+
+/// AUXTRACE: the bytes of the trace follow the record, and are not in its size.
+struct AuxtraceBody {
+  std::uint64_t bytes = 0, offset = 0;  // offset: of these in all bytes of their queue
+  std::uint64_t reference = 0;          // when, in ticks
+  std::uint32_t queue = 0, tid = 0, cpu = 0, reserved = 0;
+
+  static constexpr std::uint32_t kNoCpu = 0xFFFF'FFFF;
+};
+static_assert(WireLayout<AuxtraceBody> && sizeof(AuxtraceBody) == 40);
+
+/// AUX: that so much was traced, among the other records of its time.
+struct AuxBody {
+  std::uint64_t offset = 0, bytes = 0, flags = 0;
+};
+static_assert(WireLayout<AuxBody> && sizeof(AuxBody) == 24);
 
 /// A note: a key and a value, for people. It travels as record type 65 (EVENT_TYPE), obsolete, which perf
 /// accepts for the sake of old files and ignores without a word. Its first word was an event id; here it is a magic.

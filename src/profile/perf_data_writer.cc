@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "arch/records/bts.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "profile/address_space.h"
 #include "profile/build_id.h"
+#include "profile/compressed_records.h"
 #include "profile/event_attr.h"
 #include "profile/perf_feature_table.h"
 #include "profile/perf_sample_body.h"
@@ -31,6 +33,8 @@ using perf::RecordType;
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
+
+bool is_branch_trace(const EventDescription& event) { return event.type == perf::kBranchTraceType; }
 
 std::string count_of(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
@@ -82,6 +86,7 @@ class PerfDataWriter::Impl {
   Result<void> lost(const Lost& lost);
   Result<void> sample(const session::Sample& sample);
   Result<void> kernel_record(Bytes record);
+  Result<void> branches(const TracePiece& piece, Bytes records);
   Result<void> sharing(const SharingPart& part, Bytes bytes);
   Result<void> note(const Note& note, std::uint32_t stage);
   void note_heap_block(const session::Sample& sample);
@@ -97,6 +102,12 @@ class PerfDataWriter::Impl {
 
   Error failure(std::string_view what, int error) const;
 
+  /// Of a thread: perf decodes each queue by itself.
+  struct TraceQueue {
+    std::uint32_t number = 0;
+    std::uint64_t bytes = 0;  // so far
+  };
+
   RecordingFile file_;
   RecordingDescription description_;
   SampleBody sample_body_{description_};
@@ -108,6 +119,9 @@ class PerfDataWriter::Impl {
   std::uint64_t last_sample_ns_ = 0;
   std::uint64_t latest_ns_ = 0;  // of any record
   std::uint64_t latest_at_last_round_ = 0;
+  std::map<std::pair<std::int32_t, std::int32_t>, TraceQueue> trace_queues_;  // by pid and tid
+  std::vector<AuxtracePlace> traces_;                                         // of the file, in their order
+  std::uint64_t branches_written_ = 0;
   std::optional<Error> error_;
   AddressSpaces spaces_;
   std::set<const Image*> used_;                                                  // images that a sample hit
@@ -164,6 +178,11 @@ Result<void> PerfDataWriter::Impl::create() {
 }
 
 void PerfDataWriter::Impl::append_description() {
+  if (const auto& events = description_.events; std::ranges::any_of(events, is_branch_trace)) {
+    const std::size_t at = begin(RecordType::AuxtraceInfo, 0);
+    buffer_.write(perf::BranchTraceInfo{});
+    (void)end(at);
+  }
   // The name of each event, for readers of a file whose features were never written (EVENT_UPDATE, kind NAME).
   for (std::uint32_t event = 0; event < description_.events.size(); ++event) {
     const std::size_t at = begin(RecordType::EventUpdate, 0);
@@ -332,6 +351,34 @@ Result<void> PerfDataWriter::Impl::sharing(const SharingPart& part, Bytes bytes)
   return end(at);
 }
 
+Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes records) {
+  const auto event = std::ranges::find_if(description_.events, is_branch_trace) - description_.events.begin();
+  CHECK(static_cast<std::size_t>(event) < description_.events.size());
+  CHECK(records.size() % sizeof(arch::BtsRecord) == 0, records.size());
+  if (error_) return *error_;
+  TraceQueue& queue =
+      trace_queues_.try_emplace({piece.pid, piece.tid}, TraceQueue{static_cast<std::uint32_t>(trace_queues_.size())})
+          .first->second;
+  // perf leaves the last record of a piece out, and passes over a record of zeros: one is put behind each piece.
+  const std::uint64_t bytes = records.size() + sizeof(arch::BtsRecord);
+  const std::size_t aux = begin(RecordType::Aux, 0);
+  buffer_.write(perf::AuxBody{.offset = queue.bytes, .bytes = bytes});
+  trailer(piece.pid, piece.tid, piece.time_ns, static_cast<std::uint32_t>(event));
+  complete(aux);
+  const std::size_t at = begin(RecordType::Auxtrace, 0);
+  buffer_.write(perf::AuxtraceBody{.bytes = bytes,
+                                   .offset = queue.bytes,
+                                   .reference = piece.time_ns,
+                                   .queue = queue.number,
+                                   .tid = u32(piece.tid),
+                                   .cpu = perf::AuxtraceBody::kNoCpu});
+  complete(at);
+  buffer_.write_bytes(records);
+  buffer_.write(arch::BtsRecord{});
+  queue.bytes += bytes;
+  return buffer_.size() >= kFlushBytes ? flush() : Result<void>{};
+}
+
 void PerfDataWriter::Impl::append_heap_block(std::int32_t pid, const session::HeapBlock& block) {
   ++last_heap_block_;
   const std::size_t at = begin(RecordType::EventType, 0);
@@ -371,8 +418,13 @@ Result<void> PerfDataWriter::Impl::flush() {
   while (whole < buffer_.size()) {
     perf::RecordHeader record;
     std::memcpy(&record, buffer_.bytes().data() + whole, sizeof record);
-    if (whole + record.size > done) break;
-    whole += record.size;
+    const std::uint64_t behind = bytes_behind_record(buffer_.bytes().subspan(whole, record.size));
+    if (whole + record.size + behind > done) break;
+    if (record.type == static_cast<std::uint32_t>(RecordType::Auxtrace)) {
+      traces_.push_back({.offset = header_.data.end() + whole, .bytes = record.size});
+      branches_written_ += behind / sizeof(arch::BtsRecord) - 1;
+    }
+    whole += record.size + behind;
     if (record.type == static_cast<std::uint32_t>(RecordType::Sample)) ++samples;
   }
   std::uint64_t size = header_.data.size + whole;
@@ -404,7 +456,8 @@ Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
                                           .spaces = spaces_,
                                           .used = used_,
                                           .first_sample_ns = first_sample_ns_,
-                                          .last_sample_ns = last_sample_ns_},
+                                          .last_sample_ns = last_sample_ns_,
+                                          .traces = traces_},
                                          header_.data.end(), ended);
   std::size_t done = 0;
   int error = file_.write_at(header_.data.end(), table.bytes(), done);
@@ -452,12 +505,17 @@ Result<void> PerfDataWriter::lost(const Lost& lost) { return impl_->lost(lost); 
 Result<void> PerfDataWriter::sample(const session::Sample& sample) { return impl_->sample(sample); }
 Result<void> PerfDataWriter::kernel_record(Bytes record) { return impl_->kernel_record(record); }
 std::uint64_t PerfDataWriter::latest_ns() const { return impl_->latest_ns_; }
+Result<void> PerfDataWriter::branches(const TracePiece& piece, Bytes records) {
+  return impl_->branches(piece, records);
+}
+
 Result<void> PerfDataWriter::sharing(const SharingPart& part, Bytes bytes) { return impl_->sharing(part, bytes); }
 Result<void> PerfDataWriter::round(std::uint64_t no_earlier_than_ns) { return impl_->round(no_earlier_than_ns); }
 Result<void> PerfDataWriter::flush() { return impl_->flush(); }
 Result<void> PerfDataWriter::close(const Summary& summary) { return impl_->close(summary); }
 std::uint64_t PerfDataWriter::samples_written() const { return impl_->samples_written_; }
 std::uint64_t PerfDataWriter::bytes_written() const { return impl_->header_.data.end(); }
+std::uint64_t PerfDataWriter::branches_written() const { return impl_->branches_written_; }
 const std::string& PerfDataWriter::path() const { return impl_->file_.path(); }
 
 }  // namespace zs::profile

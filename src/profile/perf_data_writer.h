@@ -49,6 +49,9 @@ class PerfDataWriter {
   Result<void> kernel_record(Bytes record);
   /// The latest time of a record so far.
   std::uint64_t latest_ns() const;
+  /// Branches of one thread, the next ones: BTS records of 24 bytes, as perf finds them in the AUX area of intel_bts.
+  /// CHECKs that the description has an event of that PMU.
+  Result<void> branches(const TracePiece& piece, Bytes records);
   /// At most 56 KiB of `bytes`.
   Result<void> sharing(const SharingPart& part, Bytes bytes);
 
@@ -63,8 +66,9 @@ class PerfDataWriter {
   /// An Error also if the file can no longer be reached under its name.
   Result<void> close(const Summary& summary);
 
-  std::uint64_t samples_written() const;  // part of the file now
-  std::uint64_t bytes_written() const;    // size of the file, without features
+  std::uint64_t samples_written() const;   // part of the file now
+  std::uint64_t bytes_written() const;     // size of the file, without features
+  std::uint64_t branches_written() const;  // likewise, of traces
   const std::string& path() const;
 
  private:

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 
+#include "arch/records/bts.h"
 #include "profile/build_id.h"
 #include "profile/perf_data_reader.h"
 #include "profile/test_recordings.h"
@@ -437,6 +439,49 @@ TEST(PerfDataWriter, SaysThatTheFileWasRemovedMeanwhile) {
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().message, here / "file" + std::string(": the file was removed or replaced while it was "
                                                                 "written; all 10 samples went with it"));
+}
+
+/// Pieces of two threads: a queue for each, whose pieces follow one another.
+TEST(PerfDataWriter, BranchesLieBehindTheirRecordsInAQueueForEachThread) {
+  const TemporaryDirectory here;
+  RecordingDescription description = two_events();
+  description.events = {{.name = "intel_bts//u", .type = perf::kBranchTraceType, .period = 1}};
+  auto writer = PerfDataWriter::create(here / "perf.data", description);
+  ASSERT_TRUE(writer) << writer.error().message;
+  const std::vector<std::byte> two(2 * sizeof(arch::BtsRecord), std::byte{7});
+  ASSERT_TRUE(writer->branches({.pid = 5, .tid = 5, .time_ns = 10}, two));
+  ASSERT_TRUE(writer->branches({.pid = 5, .tid = 6, .time_ns = 11}, two));
+  ASSERT_TRUE(writer->branches({.pid = 5, .tid = 5, .time_ns = 12}, two));
+  ASSERT_TRUE(writer->close({}));
+  EXPECT_EQ(writer->branches_written(), 6U);
+
+  const auto reader = PerfDataReader::open(here / "perf.data");
+  ASSERT_TRUE(reader) << reader.error().message;
+  constexpr std::uint64_t kPiece = 3 * sizeof(arch::BtsRecord);  // the last of zeros
+  EXPECT_EQ(reader->trace_bytes(), 3 * kPiece);
+  ASSERT_FALSE(reader->remarks().empty());
+  EXPECT_THAT(reader->remarks()[0], HasSubstr("by Intel BTS"));
+
+  const std::vector<std::byte> file = read_file(here / "perf.data");
+  const auto all_are = [&](std::size_t at, std::size_t count, std::byte value) {
+    return std::all_of(file.begin() + std::ptrdiff_t(at), file.begin() + std::ptrdiff_t(at + count),
+                       [value](std::byte one) { return one == value; });
+  };
+  std::vector<perf::AuxtraceBody> pieces;
+  for (std::size_t at = 0; at + 48 + kPiece <= file.size(); at += 8) {
+    perf::RecordHeader head;
+    std::memcpy(&head, file.data() + at, sizeof head);
+    if (head.type != static_cast<std::uint32_t>(perf::RecordType::Auxtrace) || head.size != 48) continue;
+    std::memcpy(&pieces.emplace_back(), file.data() + at + sizeof head, sizeof(perf::AuxtraceBody));
+    EXPECT_TRUE(all_are(at + 48, two.size(), std::byte{7}));
+    EXPECT_TRUE(all_are(at + 48 + two.size(), sizeof(arch::BtsRecord), std::byte{0}));
+  }
+  ASSERT_EQ(pieces.size(), 3U);
+  EXPECT_EQ(pieces[0].queue, pieces[2].queue);
+  EXPECT_NE(pieces[0].queue, pieces[1].queue);
+  EXPECT_EQ(pieces[2].offset, kPiece);
+  EXPECT_EQ(pieces[1].tid, 6U);
+  EXPECT_EQ(pieces[2].reference, 12U);
 }
 
 }  // namespace

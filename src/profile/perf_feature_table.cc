@@ -92,11 +92,17 @@ void add_events(Parts& parts, const RecordingDescription& description) {
   if (description.branch_filter != 0) (void)parts[Feature::BranchStack];
 
   ByteWriter& mappings = parts[Feature::PmuMappings];
-  mappings.write(std::uint32_t{2});
+  const bool traces = std::ranges::any_of(
+      description.events, [](const EventDescription& event) { return event.type == perf::kBranchTraceType; });
+  mappings.write(std::uint32_t{traces ? 3u : 2u});
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Raw));
   write_feature_string(mappings, "cpu");
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Software));
   write_feature_string(mappings, "software");
+  if (traces) {
+    mappings.write(perf::kBranchTraceType);
+    write_feature_string(mappings, "intel_bts");
+  }
 
   if (!description.groups.empty()) {
     ByteWriter& out = parts[Feature::GroupDescription];
@@ -142,6 +148,14 @@ ByteWriter feature_table(const FeatureSource& source, std::uint64_t table_at, pe
   add_events(parts, source.description);
   add_command_line(parts, source.description);
   add_build_ids(parts, source);
+  if (!source.traces.empty()) {
+    ByteWriter& index = parts[Feature::Auxtrace];
+    index.write(std::uint64_t{source.traces.size()});
+    for (const AuxtracePlace& place : source.traces) {
+      index.write(place.offset);
+      index.write(place.bytes);
+    }
+  }
   if (source.first_sample_ns) {
     parts[Feature::SampleTime].write(*source.first_sample_ns);
     parts[Feature::SampleTime].write(source.last_sample_ns);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/bytes.h"
 #include "profile/address_space.h"
@@ -12,12 +13,18 @@
 
 namespace zs::profile {
 
+/// An AUXTRACE record, without the trace behind it.
+struct AuxtracePlace {
+  std::uint64_t offset = 0, bytes = 0;  // in the file
+};
+
 struct FeatureSource {
   const RecordingDescription& description;
   const AddressSpaces& spaces;
   const std::set<const Image*>& used;  // images that a sample hit: their build-ids are told
   std::optional<std::uint64_t> first_sample_ns;
   std::uint64_t last_sample_ns;
+  std::span<const AuxtracePlace> traces;
 };
 
 /// The feature table, to be placed at `table_at`, with the payloads behind it. Sets the header's bitmap.

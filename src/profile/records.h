@@ -63,6 +63,12 @@ struct Lost {
   std::uint64_t time_ns = 0;
 };
 
+/// Whose branches a piece of a trace has, and when the last of them was.
+struct TracePiece {
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t time_ns = 0;
+};
+
 /// Where a part of what is known of the lines that a process's threads fought over belongs.
 struct SharingPart {
   std::int32_t pid = 0;

@@ -165,7 +165,7 @@ bool is_consistent(const RecordingConfig& c) {
   if ((c.has_windows() || c.region_spans) && c.position_event == kNoEvent) return false;
   if ((c.skid != Skid::None) != (c.skid_event != kNoEvent)) return false;
   return std::all_of(c.events.begin(), c.events.end(), [&](const EventSpec& e) {
-    return e.kind <= EventKind::MajorFaults && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
+    return e.kind <= EventKind::BranchTrace && e.precise <= 3 && e.leader < c.events.size() && e.detail <= c.detail;
   });
 }
 
@@ -177,6 +177,10 @@ Error damaged(const char* what) {
 
 bool RecordingConfig::samples() const {
   return std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.samples(); });
+}
+
+bool RecordingConfig::traces_branches() const {
+  return std::ranges::any_of(events, [](const EventSpec& e) { return e.kind == EventKind::BranchTrace; });
 }
 
 bool RecordingConfig::has_windows() const {

@@ -22,6 +22,7 @@ enum class EventKind : std::uint8_t {
   PageFaults,
   MinorFaults,
   MajorFaults,
+  BranchTrace,  // no number: every taken branch, through the Branch Trace Store
 };
 
 /// How much of a processor is played beside what follows from the architecture.
@@ -133,6 +134,7 @@ struct RecordingConfig {
   bool cache_statistics = false;
 
   bool samples() const;
+  bool traces_branches() const;
   bool has_windows() const;
   /// Of the events, those whose numbers are estimates: what UnitSums has, in this order.
   std::vector<std::uint32_t> estimated_events() const;

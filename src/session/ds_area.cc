@@ -18,15 +18,16 @@ static_assert(arch::ds_reset_slot_offset(kSlots) <= kAreaBytes);
 
 }  // namespace
 
-DsArea::DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve)
-    : size_(kAreaBytes + record_bytes * (std::size_t{threshold} + reserve)),
+DsArea::DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve, Buffer buffer)
+    : buffer_(buffer),
+      size_(kAreaBytes + record_bytes * (std::size_t{threshold} + reserve)),
       memory_(new Line[(size_ + sizeof(Line) - 1) / sizeof(Line)]()) {
   DsManagementArea area{};
   const std::uint64_t base = kAddress + kAreaBytes;
-  area.pebs = {.base = base,
-               .index = base,
-               .maximum = base + record_bytes * (std::uint64_t{threshold} + reserve),
-               .threshold = base + record_bytes * std::uint64_t{threshold}};
+  area.*buffer_ = {.base = base,
+                   .index = base,
+                   .maximum = base + record_bytes * (std::uint64_t{threshold} + reserve),
+                   .threshold = base + record_bytes * std::uint64_t{threshold}};
   std::memcpy(begin(), &area, sizeof area);
 }
 
@@ -49,16 +50,16 @@ std::uint64_t DsArea::address_of(std::span<const std::byte> bytes) const {
 std::span<const std::byte> DsArea::records() const {
   DsManagementArea area;
   std::memcpy(&area, begin(), sizeof area);
-  const DsBuffer pebs = area.pebs;
-  CHECK(pebs.base <= pebs.index && pebs.index <= pebs.maximum, pebs.base, pebs.index, pebs.maximum);
-  return {begin() + kAreaBytes, pebs.index - pebs.base};
+  const DsBuffer used = area.*buffer_;
+  CHECK(used.base <= used.index && used.index <= used.maximum, used.base, used.index, used.maximum);
+  return {begin() + kAreaBytes, used.index - used.base};
 }
 
 std::span<const std::byte> DsArea::drain() {
   const std::span<const std::byte> drained = records();
   DsManagementArea area;
   std::memcpy(&area, begin(), sizeof area);
-  area.pebs.index = area.pebs.base;
+  (area.*buffer_).index = (area.*buffer_).base;
   std::memcpy(begin(), &area, sizeof area);
   return drained;
 }

@@ -1,4 +1,5 @@
-// A Debug Store area in the tool's own memory: management words, then one PEBS buffer. The PMU reaches it through
+// A Debug Store area in the tool's own memory: management words, then one buffer, of PEBS or
+// of BTS. The PMU reaches it through
 // LinearMemory, at an address of the kernel's half, which is the same in every run: raw records show it. Anything
 // outside the area is not accessible to the PMU.
 #pragma once
@@ -15,9 +16,13 @@ namespace zs::session {
 
 class DsArea final : public pmu::LinearMemory {
  public:
+  /// Which of the two buffers it has.
+  using Buffer = arch::DsBuffer arch::DsManagementArea::*;
+
   /// threshold  records after which the PMU raises its interrupt
   /// reserve    records that still fit above the threshold: several counters may fire in one instruction
-  DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve);
+  DsArea(std::size_t record_bytes, std::uint32_t threshold, std::uint32_t reserve,
+         Buffer buffer = &arch::DsManagementArea::pebs);
 
   /// What IA32_DS_AREA is to hold.
   /// chosen: where Linux has the Debug Store of its first CPU's entry area, give or take.
@@ -46,6 +51,7 @@ class DsArea final : public pmu::LinearMemory {
   std::byte* at(std::uint64_t address, std::size_t length);
   std::byte* begin() const { return reinterpret_cast<std::byte*>(memory_.get()); }
 
+  Buffer buffer_;
   std::size_t size_;
   std::unique_ptr<Line[]> memory_;
 };

@@ -144,7 +144,8 @@ Result<std::vector<BankPlan>> plan_banks(std::span<const EventSpec> events, cons
 RecordingConfig with_progress_event(RecordingConfig config) {
   const bool adaptive =
       std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) { return e.frequency != 0; });
-  if (!adaptive && !config.virtual_time && !config.in_units) return config;
+  // A trace of branches alone counts nothing, and what counts nothing is told nothing.
+  if (!adaptive && !config.virtual_time && !config.in_units && !config.traces_branches()) return config;
   constexpr std::uint64_t kInstRetired = 0xC0;
   const auto alone = static_cast<std::uint32_t>(config.events.size());
   config.events.push_back(

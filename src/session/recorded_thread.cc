@@ -30,7 +30,8 @@ std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
     case EventKind::PageFaults: return usage.minor_faults + usage.major_faults;
     case EventKind::MinorFaults: return usage.minor_faults;
     case EventKind::MajorFaults: return usage.major_faults;
-    case EventKind::Hardware: break;  // counted by a PMU
+    case EventKind::Hardware:  // counted by a PMU
+    case EventKind::BranchTrace: break;
   }
   return 0;
 }
@@ -70,6 +71,11 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (shared.sharing) shared.sharing->attached(who.tid);
   if (wants_usage(config)) started_with_ = thread_usage(host_tid_);
   counters_.emplace(drivers_, config.events.size());
+  if (config.traces_branches()) {
+    branches_.emplace(shared.model, shared.clock,
+                      [this](std::span<const std::byte> records) { write_branches(records); });
+    pmus_.push_back(&branches_->pmu());
+  }
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
@@ -169,6 +175,11 @@ void RecordedThread::drain() {
     driver_->drain(*this);
     forget_drained();
   }
+  if (branches_) branches_->drain();
+}
+
+void RecordedThread::write_branches(std::span<const std::byte> records) {
+  shared_.out.write(Branches{.origin = shared_.origin(who_), .records = {records.begin(), records.end()}});
 }
 
 std::vector<std::uint64_t> RecordedThread::counts() {

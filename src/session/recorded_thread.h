@@ -17,6 +17,7 @@
 #include "arch/cpu_model.h"
 #include "engine/observer.h"
 #include "session/adaptive_period.h"
+#include "session/branch_trace.h"
 #include "session/clock.h"
 #include "session/config.h"
 #include "session/event_counters.h"
@@ -159,12 +160,15 @@ class RecordedThread final : public PmuClient {
 
   void adapt(const PlannedCounter& counter);
 
+  void write_branches(std::span<const std::byte> records);
+
   const engine::ThreadIdentity who_;
   const pid_t host_tid_;  // who_ may be virtual
   RecordingParts& shared_;
   bool pmi_requested_ = false;
   bool in_call_ = false;  // in one that has not retired
   std::vector<std::unique_ptr<PmuDriver>> drivers_;
+  std::optional<BranchTrace> branches_;  // RecordingConfig::traces_branches
   std::vector<pmu::Pmu*> pmus_;
   std::unique_ptr<arch::CoreFeed> core_;
   std::optional<EventCounters> counters_;

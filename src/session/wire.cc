@@ -245,6 +245,13 @@ void body(ByteWriter& out, const Sharing& m) {
   out.write_bytes(bytes_of(m.bytes, count));
 }
 
+void body(ByteWriter& out, const Branches& m) {
+  put(out, m.origin);
+  const std::size_t count = std::min<std::size_t>(m.records.size(), kMaxBranchTrace);
+  out.write(static_cast<std::uint32_t>(count));
+  out.write_bytes(bytes_of(m.records, count));
+}
+
 Origin get_origin(ByteReader& in) { return in.read<Origin>(); }
 
 bool get_flag(ByteReader& in) {
@@ -387,6 +394,11 @@ void read_body(ByteReader& in, Sharing& m) {
   m.origin = get_origin(in);
   for (std::uint32_t* v : {&m.part, &m.parts}) *v = in.read<std::uint32_t>();
   in.read_array(in.read<std::uint32_t>(), m.bytes);
+}
+
+void read_body(ByteReader& in, Branches& m) {
+  m.origin = get_origin(in);
+  in.read_array(in.read<std::uint32_t>(), m.records);
 }
 
 /// Of which there may be many, one after the other.

@@ -30,6 +30,7 @@ inline constexpr std::uint32_t kMaxCallchain = 127;
 inline constexpr std::uint32_t kMaxBranches = 32;
 inline constexpr std::uint32_t kMaxRaw = arch::kMaxDsExcerpt;
 inline constexpr std::uint32_t kMaxHeapSite = 16;
+inline constexpr std::uint32_t kMaxBranchTrace = 56 * 1024;
 inline constexpr std::uint32_t kMaxSharingPart = 56 * 1024;
 
 /// A thread of the program and when, in nanoseconds of the recording's clock.
@@ -146,6 +147,13 @@ struct Sharing {
   bool operator==(const Sharing&) const = default;
 };
 
+/// Taken branches of one thread since the last such message, all of them, as the Branch Trace Store stored them.
+struct Branches {
+  Origin origin;                   // of the last one
+  std::vector<std::byte> records;  // arch/records/bts.h; at most kMaxBranchTrace
+  bool operator==(const Branches&) const = default;
+};
+
 /// One line for the user.
 struct Notice {
   Origin origin;
@@ -154,7 +162,7 @@ struct Notice {
 };
 
 using Message = std::variant<Hello, Comm, Mmap, Fork, Exit, Sample, Counts, Lost, Statistics, Notice, Window, Region,
-                             RegionSpan, Units, Sharing>;
+                             RegionSpan, Units, Sharing, Branches>;
 
 /// Takes whole datagrams away. A datagram that nobody receives any more is dropped: the program must not notice.
 class Channel {

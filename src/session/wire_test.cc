@@ -85,6 +85,7 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
              .least = {9, 0},
              .most = {11, 1}},
       RegionSpan{.origin = who, .name = "sort", .begin = 10, .end = 21},
+      Branches{.origin = who, .records = std::vector<std::byte>(3 * 24, std::byte{5})},
   };
   Datagrams channel;
   MessageWriter writer{channel, 7};

@@ -1,16 +1,18 @@
 """The program under zeroskid is not disturbed, its end is passed on, and its numbers come in every layout."""
 import json
 import os
-import pty
+import pathlib
 import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 import tool
-
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import terminal
 
 class ExitStatus(tool.InFolder):
     def test_is_the_programs_own(self):
@@ -408,18 +410,8 @@ class ProgressLine(tool.InFolder):
     """On a terminal, whose other side this is."""
 
     def on_terminal(self, script):
-        ours, theirs = pty.openpty()
-        with subprocess.Popen([tool.ZEROSKID, "stat", "-e", "instructions", "--", "sh", "-c", script], stdin=theirs,
-                              stdout=theirs, stderr=theirs, env={**tool.ENVIRONMENT, "TERM": "xterm"}):
-            os.close(theirs)
-            text = b""
-            try:
-                while more := os.read(ours, 65536):
-                    text += more
-            except OSError:  # the terminal's other side is gone
-                pass
-        os.close(ours)
-        return text.decode()
+        return terminal.run([tool.ZEROSKID, "stat", "-e", "instructions", "--", "sh", "-c", script],
+                            {**tool.ENVIRONMENT, "TERM": "xterm"})[1]
 
     def test_is_drawn_for_programs_that_print_lines(self):
         self.assertRegex(self.on_terminal("sleep 3"), r"\r\x1b\[K\[ \d+ s")

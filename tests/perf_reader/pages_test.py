@@ -1,17 +1,15 @@
 """What reading verbs show on a terminal: widths, colours, the pager; names and source lines.   pages_test.py ZEROSKID"""
-import errno
-import fcntl
 import os
 import pathlib
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import terminal
 
 ZEROSKID = None
 
@@ -49,27 +47,9 @@ int main(void) { return work(2000000) == 1; }
 
 def on_terminal(words, columns, environment=None, cwd=None):
     """What a program writes on a terminal so wide, all of it."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     full = {"PATH": os.environ["PATH"], "HOME": "/", "TERM": "xterm", "LC_ALL": "C", **(environment or {})}
-    child = subprocess.Popen([str(word) for word in words], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=full,
-                             cwd=cwd)
-    os.close(theirs)
-    out = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            break
-        if not piece:
-            break
-        out += piece
-    os.close(ours)
-    errors = child.stderr.read()
-    child.stderr.close()
-    return child.wait(), out.decode(errors="replace").replace("\r\n", "\n"), errors.decode(errors="replace")
+    status, out, errors = terminal.run(words, full, columns, cwd, stderr=False)
+    return status, out.replace("\r\n", "\n"), errors
 
 
 def plain(text):

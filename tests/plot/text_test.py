@@ -4,13 +4,14 @@ After a change that is meant, --update writes the golden plots anew: the change 
 """
 import os
 import pathlib
-import pty
 import sys
 import tempfile
 import unittest
 
 import plotting
 from plotting import TABLE, run
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import terminal
 
 GOLDEN = plotting.HERE / "golden"
 PLOTS = {
@@ -64,24 +65,8 @@ class Plot(unittest.TestCase):
 
     @staticmethod
     def in_a_terminal(columns):
-        import fcntl
-        import struct
-        import subprocess
-        import termios
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        child = subprocess.Popen([plotting.ZEROSKID, "plot", TABLE, "--color", "never"], stdout=theirs,
-                                 env=plotting.ENVIRONMENT)
-        os.close(theirs)
-        text = b""
-        try:
-            while more := os.read(ours, 65536):
-                text += more
-        except OSError:  # the terminal's other side is gone
-            pass
-        child.wait()
-        os.close(ours)
-        return text.decode().replace("\r\n", "\n")
+        words = [plotting.ZEROSKID, "plot", TABLE, "--color", "never"]
+        return terminal.run(words, plotting.ENVIRONMENT, columns, stderr=False)[1].replace("\r\n", "\n")
 
     def test_files_are_written_instead_and_the_same_every_time(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,18 +6,17 @@
 
 A program whose compiler is not installed is left out by name.
 """
-import fcntl
 import os
 import pathlib
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import terminal
 
 HERE = pathlib.Path(__file__).parent
 WIDTHS = (80, 120, 200)
@@ -51,23 +50,9 @@ def missing(program):
 
 def on_terminal(columns, words, folder):
     """What a terminal of that width was sent."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "xterm-256color", "PAGER": "cat", "LC_ALL": "C.UTF-8"}
-    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment)
-    os.close(theirs)
-    sent = b""
-    while True:
-        try:
-            piece = os.read(ours, 1 << 16)
-        except OSError:  # nobody has the other side open
-            break
-        if not piece:
-            break
-        sent += piece
-    os.close(ours)
-    text = sent.decode("utf-8")
-    assert process.wait() == 0, (words, text)
+    status, text, _ = terminal.run(words, environment, columns, folder)
+    assert status == 0, (words, text)
     return text
 
 

@@ -118,6 +118,7 @@ void Accountant::count_into(std::uint32_t index, unsigned instructions, std::uin
   std::vector<std::uint32_t> prefix(run_.counting.lanes->size(), 0);
   translator.replay().count_prefix(block, instructions, prefix);
   for (std::size_t lane = 0; lane < prefix.size(); ++lane) tally.totals()[lane] += prefix[lane];
+  tally.enter_branches_into(block, instructions);
   tally.count();
 }
 

@@ -75,8 +75,8 @@ void Tally::count_up_to_overflow() {
   }
 }
 
-// LBR: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can survive in
-// the stack, so older records need not be looked at; in call-stack mode every one matters.
+// LBR and BTS: branches of drained records [from, to), oldest first. Only the newest that a filter lets through can
+// survive in the stack, so older records need not be looked at; in call-stack mode, and with BTS, every one matters.
 void Tally::enter_branches(const Records& records, std::size_t from, std::size_t to) {
   constexpr std::size_t kDeepestStack = 32;
   std::vector<arch::LbrSelect> selects;
@@ -84,7 +84,7 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
   for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
     if (!pmu->wants_branches()) continue;
     const arch::LbrSelect select = pmu->branch_filter();
-    all |= select.has(arch::LbrSelect::call_stack);
+    all |= select.has(arch::LbrSelect::call_stack) || pmu->stores_branches();
     selects.push_back(select);
   }
   if (selects.empty()) return;
@@ -109,17 +109,26 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
         target = i + 1 < records.size()
                      ? run_.translator->blocks().block(run_.translator->blocks().exit(records[i + 1]).block).pc
                      : run_.indirect_target;
-      arch::TakenBranch taken;
-      taken.from = branch.from;
-      taken.to = target;
-      taken.kind = branch.kind;
-      if (core != nullptr) {
-        taken.mispredicted = core->was_mispredicted(--left, branch.from);
-        taken.cycle = core->cycle_of_branch(left, branch.from);
-      }
-      enter_branch(taken);
+      enter_branch(taken(branch, target, core != nullptr ? --left : 0));
     }
   }
+}
+
+void Tally::enter_branches_into(const Block& block, unsigned instructions) {
+  if (std::ranges::none_of(run_.thread->cpu.pmus, [](const pmu::Pmu* pmu) { return pmu->wants_branches(); })) return;
+  const std::vector<PathBranch> branches = run_.translator->replay().branches_into(block, instructions);
+  for (std::size_t i = 0; i < branches.size(); ++i)
+    enter_branch(taken(branches[i], branches[i].to, branches.size() - 1 - i));
+}
+
+/// behind  how many taken branches the core has been told of since
+arch::TakenBranch Tally::taken(const PathBranch& branch, std::uint64_t target, std::size_t behind) const {
+  arch::TakenBranch taken{.from = branch.from, .to = target, .kind = branch.kind};
+  if (const arch::CoreFeed* const core = run_.thread->cpu.core; core != nullptr) {
+    taken.mispredicted = core->was_mispredicted(behind, branch.from);
+    taken.cycle = core->cycle_of_branch(behind, branch.from);
+  }
+  return taken;
 }
 
 void Tally::enter_branch(const arch::TakenBranch& branch) {

@@ -60,11 +60,14 @@ class Tally {
   void retire(const arch::Retired& retired, const arch::RegisterFile& after);
   void take_pmi(const arch::RegisterFile& after);
   void enter_branch(const arch::TakenBranch& branch);
-  /// LBR: branches of drained records [from, to), oldest first.
+  /// LBR and BTS: branches of drained records [from, to), oldest first.
   void enter_branches(const Records& records, std::size_t from, std::size_t to);
+  /// Of a block that was left behind so many instructions, by a fault.
+  void enter_branches_into(const Block& block, unsigned instructions);
 
  private:
   void cut();
+  arch::TakenBranch taken(const PathBranch& branch, std::uint64_t target, std::size_t behind) const;
 
   Run& run_;
   std::vector<std::uint64_t> totals_, room_, more_;  // by lane

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "engine/kernel/call_table.h"
 #include "engine/kernel/clock_calls.h"
@@ -49,7 +50,18 @@ void SystemCalls::handle(const Exit& exit) {
   accountant.core.take_time_pmi();
   // Before the call: another thread may run during it, and it may take memory away.
   if (thread.step.active && thread.cpu.core != nullptr) accountant.core.run_step(true, exit.target);
-  if (holds) accountant.steps.retire(true);  // it may not come back
+  bool retired = false;
+  const std::int32_t caller = thread.id.pid;
+  const auto retire = [&] {
+    if (std::exchange(retired, true)) return;
+    const bool stepped = thread.step.active;
+    accountant.steps.retire(true);
+    // Its record has been drained, and where its branch leads is known only here. The child of a fork comes here too,
+    // and has not made the call.
+    if (!stepped && thread.id.pid == caller)
+      accountant.tally.enter_branch({.from = exit.pc, .to = exit.target, .kind = arch::BranchKind::Far});
+  };
+  if (holds) retire();        // it may not come back
   thread.step_traps = false;  // SYSRET gives the trap flag back, and the instruction behind it is the next to trap
   const bool retires_later = thread.step.active;
   kernel_.awaited.wait_for_arguments(number, arguments);
@@ -63,7 +75,7 @@ void SystemCalls::handle(const Exit& exit) {
     return;
   }
   if (outcome.set_result) run.gpr(kRax) = static_cast<std::uint64_t>(outcome.result);
-  accountant.steps.retire(true);
+  retire();
 }
 
 Outcome SystemCalls::call(const CallArguments& made) {

@@ -151,24 +151,33 @@ std::vector<PathBranch> SuperblockReplay::find_branches_to(const Exit& exit) {
   std::vector<PathBranch> branches;
   if (exit.instructions == 0) return branches;
   const Path& path = builder_.replay(store_.block(exit.block), exit.instructions);
-  for (std::size_t i = 0; i < path.steps.size(); ++i) {
-    const PathStep& step = path.steps[i];
-    const bool last = i + 1 == exit.instructions;
-    const auto add = [&](std::uint64_t to) { branches.push_back({step.insn.pc, to, step.insn.facts.branch}); };
-    switch (step.insn.flow) {
-      case Flow::Jump:
-      case Flow::Call: add(step.insn.target); break;
-      case Flow::ConditionalJump:
-      case Flow::CounterJump:
-        if (last ? exit.taken : step.follow_taken) add(step.insn.target);
-        break;
-      case Flow::Return: add(last && exit.kind == ExitKind::Indirect ? 0 : step.follow_return); break;
-      case Flow::IndirectJump:
-      case Flow::IndirectCall: add(0); break;  // to: where the next record starts
-      default: break;
-    }
-  }
+  for (std::size_t i = 0; i < path.steps.size(); ++i)
+    add_branch(path.steps[i], i + 1 == exit.instructions ? &exit : nullptr, branches);
   return branches;
+}
+
+std::vector<PathBranch> SuperblockReplay::branches_into(const Block& block, unsigned instructions) {
+  std::vector<PathBranch> branches;
+  if (instructions == 0) return branches;
+  for (const PathStep& step : builder_.replay(block, instructions).steps) add_branch(step, nullptr, branches);
+  return branches;
+}
+
+/// exit  where the path was left behind this instruction; null: it went on as the block follows it
+void SuperblockReplay::add_branch(const PathStep& step, const Exit* exit, std::vector<PathBranch>& branches) {
+  const auto add = [&](std::uint64_t to) { branches.push_back({step.insn.pc, to, step.insn.facts.branch}); };
+  switch (step.insn.flow) {
+    case Flow::Jump:
+    case Flow::Call: add(step.insn.target); break;
+    case Flow::ConditionalJump:
+    case Flow::CounterJump:
+      if (exit != nullptr ? exit->taken : step.follow_taken) add(step.insn.target);
+      break;
+    case Flow::Return: add(exit != nullptr && exit->kind == ExitKind::Indirect ? 0 : step.follow_return); break;
+    case Flow::IndirectJump:
+    case Flow::IndirectCall: add(0); break;  // to: where the next record starts
+    default: break;
+  }
 }
 
 }  // namespace zs::engine

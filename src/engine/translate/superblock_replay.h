@@ -29,6 +29,8 @@ class SuperblockReplay {
   void count_prefix(const Block& block, unsigned instructions, std::span<std::uint32_t> counts);
   /// The taken branches on the path to an exit, oldest first (the last may be the exit's own).
   const std::vector<PathBranch>& branches_to(std::uint32_t exit_id);
+  /// Those among the first `instructions` of a block that is left between two instructions, by a fault.
+  std::vector<PathBranch> branches_into(const Block& block, unsigned instructions);
 
   /// At least `instructions` of the block's. Holds until the next call. CHECKs that they bring what the block's exits
   /// are said to.
@@ -57,6 +59,7 @@ class SuperblockReplay {
   void check_exits(const Block& block, const Retirements& path);
   void put_sums_to(std::uint32_t exit_id, std::vector<std::uint16_t>& sums);
   std::vector<PathBranch> find_branches_to(const Exit& exit);
+  static void add_branch(const PathStep& step, const Exit* exit, std::vector<PathBranch>& branches);
   std::span<const PathInsn> describe(const Path& path, const Exit* exit);
 
   const BlockStore& store_;

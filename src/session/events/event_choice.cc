@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "arch/events/tables.h"
+#include "session/branch_trace.h"
 #include "session/core_choice.h"
 #include "session/events/core_model_needs.h"
 #include "session/events/event_draft.h"
@@ -49,6 +50,16 @@ Result<ParsedEvent> choose_software(const Draft& draft, ParsedEvent event) {
     return at(draft.modifiers.added_column,
               std::string(draft.typed.bytes) + " is counted by the kernel, which has no counter mask, edge or invert");
   event.kind = draft.named.perf->kind;
+  return event;
+}
+
+Result<ParsedEvent> choose_branch_trace(const Draft& draft, const arch::CpuModel& cpu, ParsedEvent event) {
+  if (!has_branch_trace(cpu))
+    return at(draft.typed.column, std::string(cpu.name) + " has no Branch Trace Store",
+              "take --model " + std::string(arch::kDefaultCpuModel));
+  if (event.precise > 0 || draft.modifiers.most_precise || draft.modifiers.added_column != 0)
+    return at(draft.typed.column, std::string(draft.typed.bytes) + " takes no modifier but u: it has every branch");
+  event.kind = EventKind::BranchTrace;
   return event;
 }
 
@@ -167,6 +178,7 @@ Result<ParsedEvent> choose(const Draft& draft, Text text, const arch::CpuModel& 
   if (auto checked = check_modifiers(draft, cpu); !checked) return checked.error();
   if (!modifiers.user.value_or(true))
     return at(text.column, quoted(text.bytes) + " counts in no ring", "ring 3 (:u) is what is counted");
+  if (draft.named.perf == &kBranchTrace) return choose_branch_trace(draft, cpu, std::move(event));
   if (draft.named.perf != nullptr && draft.named.perf->kind != EventKind::Hardware)
     return choose_software(draft, std::move(event));
 

@@ -80,7 +80,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "event list, column 1: 'icl' names no processor whose events skylake-server@1 has",
                 "leave the prefix out, or choose another --model"},
         Refusal{"uncore_imc/cas_count_read/", "event list, column 1: unknown PMU 'uncore_imc'",
-                "only cpu/.../ is modelled"}));
+                "cpu/.../ and intel_bts// are modelled"},
+        Refusal{"intel_bts/x/u", "event list, column 11: 'intel_bts/x/u': intel_bts has no terms", "intel_bts//u"},
+        Refusal{"intel_bts//pp", "event list, column 1: intel_bts// takes no modifier but u: it has every branch",
+                ""}));
 
 INSTANTIATE_TEST_SUITE_P(
     NotModelled, EveryRefusal,

@@ -179,13 +179,37 @@ Result<void> read_term(Text term, const Vocabulary& vocabulary, Terms& terms, Dr
   return apply_term(*known, key, number, vocabulary.cpu, terms, draft);
 }
 
+/// "/" TERMS "/" is over.
+Result<Draft> read_modifiers_behind(Text after, Draft draft) {
+  if (after.empty()) return draft;
+  if (after.bytes.front() == ':') after = after.from(1);
+  for (const Text segment : split(after, ':')) {
+    if (const auto read = read_modifiers(segment, false, draft.modifiers); !read) return read.error();
+  }
+  return draft;
+}
+
+/// intel_bts//u: it has no terms.
+Result<Draft> read_branch_trace(Text text, std::size_t slash) {
+  const std::size_t close = text.bytes.rfind('/');
+  const Text inside = text.from(slash + 1).first(close - slash - 1);
+  if (close == slash || !trimmed(inside).empty())
+    return at(inside.column, quoted(text.bytes) + ": intel_bts has no terms", "intel_bts//u");
+  Draft draft;
+  draft.typed = text.first(close + 1);
+  draft.named.perf = &kBranchTrace;
+  return read_modifiers_behind(text.from(close + 1), std::move(draft));
+}
+
 }  // namespace
 
 Result<Draft> read_terms(Text text, const Vocabulary& vocabulary) {
   const std::size_t slash = text.bytes.find('/');
   const Text pmu = text.first(slash);
+  if (arch::equal_case_blind(pmu.bytes, kBranchTrace.name.substr(0, kBranchTrace.name.find('/'))))
+    return read_branch_trace(text, slash);
   if (!arch::equal_case_blind(pmu.bytes, "cpu"))
-    return at(pmu.column, "unknown PMU " + quoted(pmu.bytes), "only cpu/.../ is modelled");
+    return at(pmu.column, "unknown PMU " + quoted(pmu.bytes), "cpu/.../ and intel_bts// are modelled");
   // A quoted name may hold slashes: the last one is the closing one.
   const std::size_t close = text.bytes.rfind('/');
   const Text inside = text.from(slash + 1).first(close - slash - 1);
@@ -200,13 +224,7 @@ Result<Draft> read_terms(Text text, const Vocabulary& vocabulary) {
     return at(terms.named_column, "an event's name beside event=, umask= or config=", "give one or the other");
   if (terms.named_column == 0) draft.named.select = terms.select;
 
-  Text after = text.from(close + 1);
-  if (after.empty()) return draft;
-  if (after.bytes.front() == ':') after = after.from(1);
-  for (const Text segment : split(after, ':')) {
-    if (const auto read = read_modifiers(segment, false, draft.modifiers); !read) return read.error();
-  }
-  return draft;
+  return read_modifiers_behind(text.from(close + 1), std::move(draft));
 }
 
 }  // namespace zs::session::event_list

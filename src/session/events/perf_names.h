@@ -21,6 +21,10 @@ struct PerfName {
   std::uint16_t latency_threshold = 0;  // of mem-loads, core cycles
 };
 
+/// intel_bts//, a PMU of its own in the kernel.
+inline constexpr PerfName kBranchTrace{
+    "intel_bts//", "", "", EventKind::BranchTrace, "", "every taken branch, through the Branch Trace Store"};
+
 /// The row of this CPU model that it means; null if the model has none.
 const arch::Event* row_of(const PerfName& name, const arch::CpuModel& cpu);
 
