@@ -50,10 +50,12 @@ class Moments(tool.InFolder):
 
     def shown(self):
         """What the terminal has got since the last call."""
+        text = b""
         try:
-            return os.read(self.ours, 1 << 20).decode()
+            while True:
+                text += os.read(self.ours, 1 << 16)  # gives a page at most
         except BlockingIOError:
-            return ""
+            return text.decode()
 
     def whole(self):
         begin = time.monotonic()
