@@ -1,11 +1,14 @@
-"""A signal that ends zeroskid, at many moments of a short recording: what is in the file can be read, and nothing is left running.
+"""A signal that ends zeroskid, at many moments of a short recording: what is in the file can be read, nothing is left
+running, and the terminal is as it was. A program whose zeroskid was killed outright runs on to its end, as under perf.
 
 Each signal comes at four moments; ZEROSKID_MOMENTS=200 makes it 200.
 """
 import os
 import pathlib
+import pty
 import signal
 import subprocess
+import termios
 import time
 import unittest
 
@@ -14,7 +17,7 @@ import tool
 MOMENTS = int(os.environ.get("ZEROSKID_MOMENTS", "4"))
 #: A shell, a program that it starts, and threads of the kernel's kind: a pipeline.
 PROGRAM = ["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; seq 1 2000 | sort -n | tail -1"]
-RECORD = ["record", "-q", "-e", "instructions:ppp", "-c", "10007", "-o", "moments.data"]
+RECORD = ["record", "-e", "instructions:ppp", "-c", "10007", "-o", "moments.data"]
 
 
 def processes_of(session):
@@ -32,15 +35,41 @@ def processes_of(session):
 
 
 class Moments(tool.InFolder):
+    def setUp(self):
+        super().setUp()
+        self.ours, self.theirs = pty.openpty()
+        os.set_blocking(self.ours, False)
+        self.addCleanup(os.close, self.ours)
+        self.addCleanup(os.close, self.theirs)
+        self.modes = termios.tcgetattr(self.theirs)
+
     def start(self):
-        return subprocess.Popen([tool.ZEROSKID, *RECORD, *PROGRAM], cwd=self.folder, env=tool.ENVIRONMENT,
-                                start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+        terminal = {"stdin": self.theirs, "stdout": self.theirs, "stderr": self.theirs}
+        return subprocess.Popen([tool.ZEROSKID, *RECORD, *PROGRAM], cwd=self.folder, start_new_session=True, **terminal,
+                                env={**tool.ENVIRONMENT, "TERM": "xterm"})
+
+    def shown(self):
+        """What the terminal has got since the last call."""
+        text = b""
+        try:
+            while True:
+                text += os.read(self.ours, 1 << 16)  # gives a page at most
+        except BlockingIOError:
+            return text.decode()
 
     def whole(self):
         begin = time.monotonic()
         self.assertEqual(self.start().wait(60), 0)
+        self.shown()
         return time.monotonic() - begin
+
+    def wait_until_nothing_is_left(self, session):
+        for _ in range(600):
+            left = processes_of(session)
+            if not left:
+                break
+            time.sleep(0.1)
+        self.assertEqual(left, [])
 
     def ends_at_every_moment(self, number):
         length = self.whole()
@@ -51,12 +80,11 @@ class Moments(tool.InFolder):
                 time.sleep(length * moment / MOMENTS)
                 process.send_signal(number)
                 process.wait(60)
-                for _ in range(600):
-                    left = processes_of(process.pid)
-                    if not left:
-                        break
-                    time.sleep(0.1)
-                self.assertEqual(left, [])
+                self.wait_until_nothing_is_left(process.pid)
+                self.assertEqual(termios.tcgetattr(self.theirs), self.modes)
+                shown = self.shown()
+                if number != signal.SIGKILL:  # which leaves a progress line where it is
+                    self.assertNotRegex(shown, r"\x1b\[K\[[^\r\n]*$")
                 if recording.exists() and recording.stat().st_size != 0:
                     outcome = self.run_here("script", "-i", recording.name, "-F", "ip")
                     self.assertEqual(outcome.status, 0, outcome.err)

@@ -105,6 +105,7 @@ def perl(folder):
 # ---- Go ------------------------------------------------------------------------------------------------------
 
 GO_PACKAGES = "runtime os os/signal os/exec syscall sync sync/atomic time net io bufio context".split()
+GO_TESTS_TOGETHER = 20
 
 
 def go_results(text):
@@ -122,8 +123,12 @@ def go(folder):
         binary = os.path.join(built, package.replace("/", "_") + ".test")
         if not os.path.exists(binary):
             make([compiler, "test", "-c", "-vet=off", "-o", binary, package], built, "build.log")
-        yield Test(package, [binary, "-test.short", "-test.v", "-test.timeout=1500s"],
-                   os.path.realpath(os.path.join(root, "src", package)), go_results, 1500)
+        listed = subprocess.run([binary, "-test.list", "^Test"], capture_output=True, text=True, check=True).stdout
+        names = re.findall(r"^Test\w+", listed, re.M)
+        for first in range(0, len(names), GO_TESTS_TOGETHER):
+            some = names[first:first + GO_TESTS_TOGETHER]
+            yield Test(f"{package}/{some[0]}", [binary, "-test.short", "-test.v", "-test.timeout=1500s", f"-test.run=^({'|'.join(some)})$"],
+                       os.path.realpath(os.path.join(root, "src", package)), go_results, 300)
 
 
 # ---- liburing ------------------------------------------------------------------------------------------------
@@ -225,6 +230,32 @@ def sqlite(folder):
             yield Test(name, [os.path.join(top, "testfixture"), path], top, sqlite_results, 600)
 
 
+# ---- PostgreSQL ----------------------------------------------------------------------------------------------
+
+def postgres_results(text):
+    """`test NAME ... ok 12 ms`, and what differs from the expected output but for the times in it."""
+    results = dict(re.findall(r"^test (\S+) +\.\.\. (ok|FAILED)", text, re.M))
+    results["differences"] = re.sub(r"^(?:---|\+\+\+|diff) .*\n", "", text.partition("\n=== differences\n")[2], flags=re.M)
+    return results
+
+
+def postgres(folder):
+    """Each group of the schedule on a server of its own, which all its processes serve under zeroskid. Not as root."""
+    tests = os.path.join(source(folder, "postgresql-"), "src/test/regress")
+    installed = sorted(glob.glob("/usr/lib/postgresql/*/lib/pgxs/src/test/regress/pg_regress"))
+    if not installed:
+        raise Missing("no pg_regress: apt-get install postgresql")
+    programs = os.path.join(installed[-1].partition("/lib/pgxs")[0], "bin")
+    with open(os.path.join(tests, "parallel_schedule")) as schedule:
+        groups = [line.split()[1:] for line in schedule if line.startswith("test:")]
+    for group in groups:
+        names = group if group == ["test_setup"] else ["test_setup", *group]
+        script = (f"mkdir out; {installed[-1]} --temp-instance=$PWD/server --bindir={programs} --inputdir={tests} --outputdir=$PWD/out "
+                  f"--dlpath=$PWD --no-locale --encoding=UTF8 {' '.join(names)}; status=$?; "
+                  "echo; echo === differences; cat out/regression.diffs; exit $status")
+        yield Test("+".join(group)[:60], ["/bin/sh", "-c", script], None, postgres_results, 600)
+
+
 # ---- node ----------------------------------------------------------------------------------------------------
 
 NODE_TESTS = re.compile(r"test-(assert|async|buffer|child-process|cluster|crypto|dgram|event|fs|gc|http-|memory|module|net|next-tick|"
@@ -268,4 +299,4 @@ def stress_ng(folder):
 
 
 ALL = {"cpython": cpython, "perl": perl, "go": go, "liburing": liburing, "posix": posix, "tcl": tcl, "bash": bash,
-       "sqlite": sqlite, "node": node, "stress-ng": stress_ng}
+       "sqlite": sqlite, "postgres": postgres, "node": node, "stress-ng": stress_ng}
