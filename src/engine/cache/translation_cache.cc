@@ -51,12 +51,21 @@ void TranslationCache::mapped(AddressRange range) {
 }
 
 void TranslationCache::end() {
+  hashed_pages_ = 0;
+  keep_what_is_new();
   if (run_.config.cache_statistics) tell();
+}
+
+void TranslationCache::keep_what_is_new() {
   if (!folder_ || run_.translator->made() - inherited_ < kFewestFresh) return;
   if (run_.translator->nearly_full() || key_ != key()) return;
   if (restored_ && run_.translator->flushes() != flushes_) return;  // what it began with is gone, and worth more
   settled_files_.clear();
   SnapshotMaker maker = run_.translator->snapshot(*this);
+  // A look over a browser's blocks takes a second, and it has many processes, most of which have little that is new.
+  // Nothing is kept of which less than half could be, so a share of all is at least half that share of what is kept.
+  const std::size_t least = run_.translator->made() / (2 * kFreshShare);
+  if (maker.may_be_fresh(inherited_) < std::max(kFewestFresh, least)) return;
   maker.look(inherited_);
   if (maker.fresh() < std::max(kFewestFresh, maker.kept() / kFreshShare)) return;
   if (2 * maker.kept() < run_.translator->made()) return;  // most of the file would be of code that nobody finds
@@ -74,7 +83,8 @@ void TranslationCache::end() {
 void TranslationCache::tell() const {
   const std::size_t made = run_.translator->made(), new_ones = made - std::min(made, begun_blocks_);
   run_.observer().notice(run_.program.exe_path + ": " + std::to_string(new_ones) + " blocks translated, " +
-                         std::to_string(restored_ ? begun_blocks_ : 0) + " taken from the cache");
+                         std::to_string(restored_ ? begun_blocks_ : 0) + " taken from the cache, " +
+                         std::to_string(hashed_pages_) + " pages hashed at its end");
 }
 
 // ---- the program's code ---------------------------------------------------------------------------------------
@@ -102,6 +112,7 @@ bool TranslationCache::is_settled(std::uint64_t page) {
 
 std::optional<std::uint64_t> TranslationCache::hash(std::uint64_t page) {
   alignas(64) std::array<std::byte, kPageSize> bytes;
+  ++hashed_pages_;
   if (zs_copy_code(bytes.data(), page * kPageSize, kPageSize) != kPageSize) return std::nullopt;
   return hash_bytes(bytes);
 }

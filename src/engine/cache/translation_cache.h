@@ -47,6 +47,7 @@ class TranslationCache final : public CodePages {
   const GuestMapping* stable_code_at(std::uint64_t address) const;
   std::vector<std::uint64_t> key() const;
   std::string name_of_file() const;
+  void keep_what_is_new();
   void tell() const;
 
   Run& run_;
@@ -57,6 +58,7 @@ class TranslationCache final : public CodePages {
   std::size_t begun_blocks_ = 0;                     // that there were then
   std::size_t inherited_ = 0;                        // blocks that there were already
   std::uint64_t flushes_ = 0;                        // of the translator, at begin()
+  std::size_t hashed_pages_ = 0;                     // at the end
   bool restored_ = false;                            // from a snapshot
   std::map<const MappedFile*, bool> settled_files_;  // asked once
 };

@@ -4,6 +4,13 @@
 
 namespace zs::engine {
 
+std::size_t SnapshotMaker::may_be_fresh(std::size_t inherited) const {
+  const std::span<const Block> all = store_.blocks(), own = all.subspan(std::min(inherited, all.size()));
+  return static_cast<std::size_t>(std::ranges::count_if(own, [this](const Block& block) {
+    return can_be_stored(block) && !pages_.mapping_of(block.pc / kPageSize).empty();
+  }));
+}
+
 void SnapshotMaker::look(std::size_t inherited) {
   collect_uses();
   module_of_.assign(store_.size(), kNoModule);

@@ -38,6 +38,9 @@ class SnapshotMaker {
   SnapshotMaker(const DirectTable& direct, BlockStore& store, CodeSpace& space, BlockLinker& linker, CodePages& pages)
       : direct_(direct), store_(store), space_(space), linker_(linker), pages_(pages) {}
 
+  /// How many of the process's own blocks can be stored at most. Quick: it reads no code, and asks only where each
+  /// began.
+  std::size_t may_be_fresh(std::size_t inherited) const;
   /// Finds out what can be stored. Drops nothing yet.
   /// inherited  blocks that are not this process's own: the first ones
   void look(std::size_t inherited);
