@@ -236,9 +236,8 @@ LoggedPath LoggedTrace::path(std::span<const std::uint32_t> ids, std::size_t at)
       .leaves_taken = exit.taken,
       .slots = run_.trace().slots() + core_.run_of(ids.size(), at).slots,
       .next = exit.kind != ExitKind::Indirect ? exit.target
-              : at + 1 < ids.size()
-                  ? run_.translator->blocks().block(run_.translator->blocks().exit(ids[at + 1]).block).pc
-                  : run_.indirect_target,
+              : at + 1 < ids.size()           ? run_.translator->blocks().block_of(ids[at + 1]).pc
+                                              : run_.indirect_target,
   };
 }
 
