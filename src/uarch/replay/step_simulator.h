@@ -249,7 +249,7 @@ inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_
     note_retirement(segment.timing->id());
   core_.clock.end();
   if constexpr (kTimed) {
-    if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.cycles();
+    if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.start_cycle();
   }
 }
 
