@@ -1,8 +1,8 @@
-// The local APIC's timer: it counts down once or again and again, or waits for a value of the time-stamp counter. What its
-// LVT entry says of vector and mask is the APIC's.
+// The local APIC's timer: it counts down once or again and again, or waits for a value of the time-stamp counter. What
+// its LVT entry says of vector and mask is the APIC's.
 //
-// TSC-deadline mode excludes the other two: while it is chosen the counts stand still, while it is not the deadline is 0.
-// source: SDM vol. 3A, "TSC-Deadline Mode".
+// TSC-deadline mode excludes the other two: while it is chosen the counts stand still, while it is not the deadline is
+// 0. source: SDM vol. 3A, "TSC-Deadline Mode".
 #pragma once
 
 #include <cstdint>

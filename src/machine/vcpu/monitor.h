@@ -1,5 +1,5 @@
-// What the monitor puts in front of single instructions: BIOS services at fixed real-mode addresses, and breakpoints. And
-// its watchpoints, which stop behind an access.
+// What the monitor puts in front of single instructions: BIOS services at fixed real-mode addresses, and breakpoints.
+// And its watchpoints, which stop behind an access.
 #pragma once
 
 #include <cstdint>

@@ -274,8 +274,8 @@ Stop Core::run(std::uint64_t instructions) {
     } catch (const Refusal& refusal) {
       stop = {StopKind::Unsupported, false, linear_ip(), refusal.what};
       refused = true;
-    } catch (const MonitorStop& monitor) {
-      stop = {StopKind::Breakpoint, (system_flags & flag::interrupt) != 0, monitor.linear, ""};
+    } catch (const MonitorStop& stopped) {
+      stop = {StopKind::Breakpoint, (system_flags & flag::interrupt) != 0, stopped.linear, ""};
       finished = true;
     }
     if (finished || refused) {
