@@ -1,5 +1,5 @@
-// The lanes of the block that is under way in a core's clock: when its results, loads, branches and stores are ready, joined
-// from its map's rows (block_timing.h) as soon as somebody asks.
+// The lanes of the block that is under way in a core's clock: when its results, loads, branches and stores are ready,
+// joined from its map's rows (block_timing.h) as soon as somebody asks.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ constexpr std::uint64_t time_of(std::uint64_t late_time) { return late_time & ~s
 
 }  // namespace detail
 
-/// What code works on that passes blocks inline, those to which nothing happens (replay/timed_path_writer.cc).
+/// What code works on that passes blocks inline, those to which nothing happens (replay/timed_code_writer.cc).
 struct InlineClock {
   static constexpr std::size_t kRing = 1024;
 

@@ -78,7 +78,7 @@ class CoreClock {
     events_.clear();
   }
   /// The block under way has not begun if nothing has happened in it that its time depends on.
-  void take_back_uneventful() {
+  void undo_uneventful() {
     if (events_.empty()) own_.block = nullptr;
   }
   static constexpr std::uint64_t kRebaseAfter = 1U << 28;  // units
