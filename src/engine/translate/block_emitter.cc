@@ -167,6 +167,7 @@ InsnMeta& BlockEmitter::note_meta(const Insn& insn, unsigned far_register) {
   meta.map_register = static_cast<std::uint8_t>(state_.stand_in.is_there() ? state_.stand_in.reg() : 0) & 0xF;
   meta.foreseen = foreseen;
   meta.plain = plain;
+  meta.rcx_spilled = false;  // of a block that is made again and again the last one's is there
   meta.far_or_access = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - block_->pc);
   return meta;
