@@ -23,6 +23,7 @@
 #include "machine/gdb/server.h"
 #include "machine/pc.h"
 #include "machine/state_text.h"
+#include "machine/vcpu/monitor.h"
 #include "machine/vcpu/vcpu.h"
 #include "report/json.h"
 
@@ -228,7 +229,7 @@ int run_boot(const Arguments& arguments) {
     say(loaded.error());
     return kToolFailed;
   }
-  for (const std::uint64_t address : plan->breakpoints) pc.cpu().add_breakpoint(address);
+  for (const std::uint64_t address : plan->breakpoints) pc.cpu().monitor().add_breakpoint(address);
 
   PcStop stop;
   if (plan->gdb_port) {

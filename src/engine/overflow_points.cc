@@ -15,7 +15,7 @@ std::span<const PassedStop> passed_stops(const Context& context) {
 
 /// The glue in front of an instruction has run: its registers go back. What an indirect branch spills, it spills later.
 void give_back(const InsnMeta& meta, std::uint64_t (&gprs)[16], std::uint64_t slot_map, std::uint64_t slot_far) {
-  if (meta.far_register != 0 && meta.far_register != kRcxSpilled) gprs[meta.far_register - 1] = slot_far;
+  if (const unsigned number = meta.far_register(); number != 0) gprs[number - 1] = slot_far;
   if (meta.map_register != 0) gprs[kTracePointer] = std::exchange(gprs[meta.map_register], slot_map);
 }
 
@@ -82,7 +82,7 @@ std::uint64_t OverflowPoints::leave_near(const Allowance& allowed) {
   if (stopped.block == kNone || stopped.pc != run_.thread->pc) return 0;
   const Block& block = run_.translator->blocks().block(stopped.block);
   const InsnMeta& meta = run_.translator->blocks().meta(block, stopped.index);
-  const bool addressed = meta.far_register != 0 && meta.far_register != kRcxSpilled;
+  const bool addressed = meta.far_register() != 0;
   if (block.dead || addressed || run_.translator->blocks().find(run_.thread->pc, Variant::Full) != nullptr) return 0;
   if (meta.map_register != 0)
     run_.context.slot_map = std::exchange(run_.gpr(static_cast<Gpr>(meta.map_register)), run_.gpr(kTracePointer));

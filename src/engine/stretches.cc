@@ -22,9 +22,9 @@ constexpr std::uint64_t kQuantumBudget = 262144;
 /// So many system calls are a turn, too: each takes as long as some two thousand instructions. Who does hardly anything
 /// else would not let the others in before that, and never among its calls, where it has left its locks.
 constexpr std::uint64_t kCallsInTurn = 128;
-/// With a core model: what one thread did beyond the others' turns is played without them when it ends or waits.
+/// With a core model: what one thread did beyond the others' turns is replayed without them when it ends or waits.
 constexpr std::uint64_t kQuantumModelled = 1024 * 4;
-/// Where it plays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of
+/// Where it replays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of
 /// their accesses: some 100 instructions. source: docs/models/machine.md, HITM by turn.
 constexpr std::uint64_t kQuantumContended = 64 * 4;
 /// Events that may pass without a visit here: a millisecond or so.

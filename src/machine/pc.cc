@@ -29,6 +29,7 @@
 #include "machine/pc_identity.h"
 #include "machine/pc_wiring.h"
 #include "machine/port_map.h"
+#include "machine/vcpu/monitor.h"
 #include "machine/vcpu/vcpu.h"
 #include "pmu/pmu.h"
 
@@ -104,7 +105,7 @@ class Pc::Impl : public InterruptSource,
   void install_firmware() {
     bios_.emplace(memory_, ports_, vga_, disk_ ? &*disk_ : nullptr, *this);
     bios_->install();
-    cpu_->set_service_range(kBios, Bios::kServices, this);
+    cpu_->monitor().set_service_range(kBios, Bios::kServices, this);
     local_apic_.enter_virtual_wire();
   }
 
@@ -149,7 +150,7 @@ class Pc::Impl : public InterruptSource,
         if (const auto ended = look_for_endless_loop(instructions)) return *ended;
         continue;
       }
-      const bool looks = !cpu_->has_breakpoints();  // run() passes one where it begins
+      const bool looks = !cpu_->monitor().has_points();  // run() passes one where it begins
       const std::uint64_t room = instructions - passed - before;
       const std::uint64_t asked = looks ? std::min(room, next_look_ - before) : room;
       const Stop stop = cpu_->run(asked);

@@ -35,9 +35,34 @@ constexpr const arch::EventMeaning* with_fences(const arch::EventMeaning* meanin
 
 constexpr void put(CounterSet& set, std::uint64_t bit, bool in) { set.bits = in ? set.bits | bit : set.bits & ~bit; }
 
+/// Whether PEBS records the overflowing instruction of this counter. EDGE, INV, ANY and CMASK give up the exact kind of
+/// precision.
+bool is_recorded_at_overflow(const arch::CpuModel& model, unsigned counter, PerfEvtSel select, const arch::Event* row) {
+  if (row != nullptr && row->tick != arch::Tick::None) return true;  // loaded anew when it wraps
+  const bool precise = row != nullptr && row->precise != arch::Precise::No;
+  if (!precise) return model.pebs_of_any_event;
+  if (row->precise == arch::Precise::Distribution && model.distribution_counters.has(counter)) return true;
+  if (!model.exact_counters.has(counter)) return false;
+  constexpr std::uint64_t kReducing =
+      PerfEvtSel::edge.mask | PerfEvtSel::invert.mask | PerfEvtSel::any.mask | PerfEvtSel::cmask.mask;
+  return counter >= arch::kFirstFixedBit || (select.raw() & kReducing) == 0;
+}
+
+/// Which of the clocks it is.
+std::uint64_t Elapsed::*clock_of(arch::Tick tick) {
+  switch (tick) {
+    case arch::Tick::Reference: return &Elapsed::reference;
+    case arch::Tick::Bus: return &Elapsed::bus;
+    case arch::Tick::Slots: return &Elapsed::slots;
+    case arch::Tick::Core:
+    case arch::Tick::None: break;
+  }
+  return &Elapsed::core;
+}
+
 }  // namespace
 
-Counters::Counters(const arch::CpuModel& model) : model_(model) {
+Counters::Counters(const arch::CpuModel& model) : model_(model), accesses_(model) {
   for (unsigned n = 0; n < model.general_counters; ++n) {
     slots_[n].limit = std::uint64_t{1} << model.general_width;
     slots_[n].bit = arch::only(n).bits;
@@ -51,7 +76,7 @@ Counters::Counters(const arch::CpuModel& model) : model_(model) {
       counter.meaning = row->meaning;
       counter.tick = row->tick;
     }
-    put(at_overflow_, counter.bit, records_the_overflow(arch::kFirstFixedBit + i, row));
+    put(at_overflow_, counter.bit, is_recorded_at_overflow(model, arch::kFirstFixedBit + i, {}, row));
   }
   reset();
 }
@@ -62,9 +87,8 @@ void Counters::reset() {
   set_fixed_control(FixedCtrCtrl{});
   control_ = arch::GlobalCtrl{model_.enabled_at_reset().bits};
   status_ = GlobalStatus{};
-  pebs_ = latency_ = precise_stores_ = armed_ = pending_ = {};
-  named_ = false;
-  awaited_ = 0;
+  arming_.enable({});
+  accesses_.enable({}, {});
   stale_ = true;
 }
 
@@ -88,61 +112,21 @@ void Counters::set_select(unsigned n, PerfEvtSel select) {
   counter.condition_held = false;
   choose_meaning(n);
 
-  put(with_address_, counter.bit, row != nullptr && row->data_address);
-  put(of_stores_, counter.bit, row != nullptr && row->of_store);
-  put(facility_stores_, counter.bit, arch::is_precise_store(model_, select));
-  source_words_[n] = arch::source_word(model_, row);
-  put(at_overflow_, counter.bit, records_the_overflow(n, row));
+  accesses_.set_event(n, select, row);
+  put(at_overflow_, counter.bit, is_recorded_at_overflow(model_, n, select, row));
   put(interrupting_, counter.bit, select.has(PerfEvtSel::interrupt));
-}
-
-arch::SourceWord Counters::source_word(CounterSet counters) const {
-  using arch::SourceWord;
-  SourceWord store = SourceWord::None;
-  bool only_stores = true;
-  for (CounterSet rest = counters; !rest.empty(); rest.bits &= rest.bits - 1) {
-    const unsigned n = rest.first();
-    const SourceWord word = n < kMaxGeneral ? source_words_[n] : SourceWord::None;
-    switch (word) {
-      case SourceWord::LoadLatency:
-        if (latency_.has(n)) return word;
-        only_stores = false;
-        break;
-      case SourceWord::PreciseStore:
-        only_stores = only_stores && precise_stores_.has(n);
-        store = word;
-        break;
-      case SourceWord::StoreHit:
-      case SourceWord::StoreLatency: store = word; break;
-      case SourceWord::None:
-      case SourceWord::PlainLoad: only_stores = false; break;
-    }
-  }
-  return only_stores ? store : SourceWord::None;
 }
 
 /// What PMCn counts, which for load latency depends on PEBS too.
 void Counters::choose_meaning(unsigned n) {
   Counter& counter = slots_[n];
   const PerfEvtSel select = selects_[n];
-  const bool load_latency = arch::is_load_latency(model_, select) && latency_.has(n);
+  const bool load_latency = arch::is_load_latency(model_, select) && accesses_.latency().has(n);
   const arch::Event* const whole = arch::find_whole_event(model_, select);
   counter.meaning = load_latency       ? &arch::kLatencyLoads
                     : whole != nullptr ? whole->meaning
                                        : arch::meaning_of(model_, select);
   if (model_.quirks.has(arch::Quirk::FencesCountAsStores)) counter.meaning = with_fences(counter.meaning);
-}
-
-/// EDGE, INV, ANY and CMASK give up the exact kind of precision.
-bool Counters::records_the_overflow(unsigned counter, const arch::Event* row) const {
-  if (row != nullptr && row->tick != arch::Tick::None) return true;  // loaded anew when it wraps
-  const bool precise = row != nullptr && row->precise != arch::Precise::No;
-  if (!precise) return model_.pebs_of_any_event;
-  if (row->precise == arch::Precise::Distribution && model_.distribution_counters.has(counter)) return true;
-  if (!model_.exact_counters.has(counter)) return false;
-  constexpr std::uint64_t kReducing =
-      PerfEvtSel::edge.mask | PerfEvtSel::invert.mask | PerfEvtSel::any.mask | PerfEvtSel::cmask.mask;
-  return counter >= arch::kFirstFixedBit || (selects_[counter].raw() & kReducing) == 0;
 }
 
 void Counters::set_fixed_control(FixedCtrCtrl control) {
@@ -167,22 +151,16 @@ void Counters::clear_status(std::uint64_t bits) {
 }
 
 void Counters::set_pebs(CounterSet enabled, CounterSet latency, CounterSet stores) {
-  pebs_ = enabled;
-  armed_ = armed_ & enabled;
-  pending_ = pending_ & enabled;
-  if (pending_.empty()) {
-    named_ = false;
-    awaited_ = 0;
-  }
-  precise_stores_ = stores;
-  if (latency_ == latency) return;
-  latency_ = latency;
+  arming_.enable(enabled);
+  const bool same = accesses_.latency() == latency;
+  accesses_.enable(latency, stores);
+  if (same) return;
   stale_ = true;
   for (unsigned n = 0; n < model_.general_counters; ++n) choose_meaning(n);
 }
 
 void Counters::overflow_by_software(CounterSet counters) {
-  if (model_.pebs_of_any_event) pending_ = pending_ | (counters & pebs_ & at_overflow_);
+  if (model_.pebs_of_any_event) arming_.set_due(counters & at_overflow_);
 }
 
 std::size_t Counters::Lanes::lane_of(const arch::EventMeaning& meaning) {
@@ -233,8 +211,8 @@ void Counters::resolve() {
         user = fixed_control_.has(FixedCtrCtrl::user, index - kMaxGeneral);
         kernel = fixed_control_.has(FixedCtrCtrl::kernel, index - kMaxGeneral);
       }
-      if (user) of(Ring::User).add(counter);
-      if (kernel) of(Ring::Kernel).add(counter);
+      if (user) rings_[static_cast<std::size_t>(Ring::User)].add(counter);
+      if (kernel) rings_[static_cast<std::size_t>(Ring::Kernel)].add(counter);
     }
   }
   for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
@@ -243,18 +221,17 @@ void Counters::resolve() {
 }
 
 std::span<const arch::EventMeaning> Counters::lanes(Ring ring) {
-  refresh();
-  return std::span{of(ring).meanings}.first(of(ring).count);
+  const Lanes& lanes = running(ring);
+  return std::span{lanes.meanings}.first(lanes.count);
 }
 
 std::uint32_t Counters::generation(Ring ring) {
-  refresh();
+  running(ring);
   return generations_[static_cast<std::size_t>(ring)];
 }
 
 std::optional<std::size_t> Counters::lane_of(unsigned counter, Ring ring) {
-  refresh();
-  const Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   for (std::size_t lane = 0; lane < lanes.count; ++lane) {
     const auto members = std::span{lanes.members[lane]}.first(lanes.member_count[lane]);
     if (std::ranges::find(members, &slot(counter)) != members.end()) return lane;
@@ -263,24 +240,23 @@ std::optional<std::size_t> Counters::lane_of(unsigned counter, Ring ring) {
 }
 
 std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
-  refresh();
-  const Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   CHECK(lane < lanes.count);
   if ((lanes.stepwise >> lane & 1) != 0) return 0;
   std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     const Counter& counter = *lanes.members[lane][i];
-    if ((armed_.bits & counter.bit) != 0) return 0;
+    if (arming_.armed(counter.bit)) return 0;
     room = std::min(room, counter.limit - counter.value - 1);
   }
   return room;
 }
 
 std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) {
-  refresh();
-  const Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   CHECK(lane < lanes.count);
-  if (lanes.stepwise != 0 || lanes.conditional_count != 0 || !armed_.empty() || !pending_.empty()) return std::nullopt;
+  if (lanes.stepwise != 0 || lanes.conditional_count != 0 || !arming_.armed().empty() || arming_.any_due())
+    return std::nullopt;
   const Counter* first = nullptr;
   std::uint64_t room = 0, others_room = std::numeric_limits<std::uint64_t>::max();
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
@@ -299,20 +275,19 @@ std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) 
 }
 
 void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
-  refresh();
-  const Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   CHECK(lane < lanes.count && (lanes.stepwise >> lane & 1) * events == 0);
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     Counter& counter = *lanes.members[lane][i];
-    CHECK(events < counter.limit - counter.value && ((armed_.bits & counter.bit) == 0 || events == 0));
+    CHECK(events < counter.limit - counter.value && (!arming_.armed(counter.bit) || events == 0));
     counter.value += events;
   }
 }
 
 void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
   const std::uint64_t to_wrap = counter.limit - counter.value;
-  const bool pebs = (pebs_.bits & counter.bit) != 0;
-  if (pebs && (armed_.bits & counter.bit) != 0) step.triggered.bits |= counter.bit;
+  const bool pebs = arming_.enabled(counter.bit);
+  if (pebs && arming_.armed(counter.bit)) step.triggered.bits |= counter.bit;
   if (events < to_wrap) [[likely]] {
     counter.value += events;
     return;
@@ -321,7 +296,11 @@ void Counters::add(Counter& counter, std::uint64_t events, Step& step) {
   step.wrapped.bits |= counter.bit;
   if (!pebs) return;
   const bool now = events > to_wrap || (at_overflow_.bits & counter.bit) != 0;
-  (now ? step.triggered : armed_).bits |= counter.bit;
+  if (now) {
+    step.triggered.bits |= counter.bit;
+  } else {
+    arming_.arm(counter.bit);
+  }
 }
 
 void Counters::add_conditionally(Counter& counter, const arch::Retired& retired, Step& step) {
@@ -333,8 +312,7 @@ void Counters::add_conditionally(Counter& counter, const arch::Retired& retired,
 }
 
 Counters::Step Counters::retire(const arch::Retired& retired) {
-  refresh();
-  Lanes& ring = of(ring_of(retired.cpl));
+  const Lanes& ring = running(ring_of(retired.cpl));
   Step step;
   for (std::size_t lane = 0; lane < ring.count; ++lane) {
     if (ring.member_count[lane] == 0) continue;
@@ -343,23 +321,8 @@ Counters::Step Counters::retire(const arch::Retired& retired) {
     for (unsigned i = 0; i < ring.member_count[lane]; ++i) add(*ring.members[lane][i], events, step);
   }
   for (unsigned i = 0; i < ring.conditional_count; ++i) add_conditionally(*ring.conditional[i], retired, step);
-  if (!pending_.empty() && (awaited_ == 0 || retired.ip == awaited_ || patience_-- == 0)) [[unlikely]] {
-    step.triggered = step.triggered | std::exchange(pending_, {});
-    named_ = false;
-    awaited_ = 0;
-  }
+  step.triggered = step.triggered | arming_.take_due(retired.ip);
   return step;
-}
-
-std::uint64_t Elapsed::*Counters::ticks(arch::Tick tick) {
-  switch (tick) {
-    case arch::Tick::Reference: return &Elapsed::reference;
-    case arch::Tick::Bus: return &Elapsed::bus;
-    case arch::Tick::Slots: return &Elapsed::slots;
-    case arch::Tick::Core:
-    case arch::Tick::None: break;
-  }
-  return &Elapsed::core;
 }
 
 void Counters::tick(Counter& counter, std::uint64_t events, Step& step) {
@@ -367,21 +330,19 @@ void Counters::tick(Counter& counter, std::uint64_t events, Step& step) {
   counter.value = (counter.value + events) & (counter.limit - 1);
   if (events < to_wrap) return;
   step.wrapped.bits |= counter.bit;
-  pending_.bits |= pebs_.bits & counter.bit;
+  arming_.set_due({counter.bit});
 }
 
 Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
-  refresh();
-  Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   Step step;
   for (unsigned i = 0; i < lanes.ticking_count; ++i)
-    tick(*lanes.ticking[i], elapsed.*ticks(lanes.ticking[i]->tick), step);
+    tick(*lanes.ticking[i], elapsed.*clock_of(lanes.ticking[i]->tick), step);
   return step;
 }
 
 Counters::Step Counters::pass(std::size_t lane, std::uint64_t events, Ring ring) {
-  refresh();
-  Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   CHECK(lane < lanes.count);
   Step step;
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) tick(*lanes.members[lane][i], events, step);
@@ -389,8 +350,7 @@ Counters::Step Counters::pass(std::size_t lane, std::uint64_t events, Ring ring)
 }
 
 Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) {
-  refresh();
-  Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   CHECK(events.size() == lanes.count, events.size(), lanes.count);
   Step step;
   for (std::size_t lane = 0; lane < lanes.count; ++lane) {
@@ -400,32 +360,28 @@ Counters::Step Counters::pass(std::span<const std::uint64_t> events, Ring ring) 
 }
 
 bool Counters::only_adds(Ring ring) {
-  refresh();
-  return of(ring).conditional_count == 0 && pebs_.empty() && pending_.empty();
+  return running(ring).conditional_count == 0 && arming_.enabled().empty() && !arming_.any_due();
 }
 
 bool Counters::records_time(Ring ring) {
-  refresh();
-  const Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   return std::ranges::any_of(std::span{lanes.ticking}.first(lanes.ticking_count),
-                             [this](const Counter* counter) { return (pebs_.bits & counter->bit) != 0; });
+                             [this](const Counter* counter) { return arming_.enabled(counter->bit); });
 }
 
 bool Counters::ticks_in(unsigned counter, Ring ring) {
-  refresh();
-  const Lanes& lanes = of(ring);
+  const Lanes& lanes = running(ring);
   const auto ticking = std::span{lanes.ticking}.first(lanes.ticking_count);
   return std::ranges::any_of(ticking, [&](const Counter* c) { return c == &slot(counter); });
 }
 
 Elapsed Counters::time_headroom(Ring ring) {
-  refresh();
+  const Lanes& lanes = running(ring);
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   Elapsed room{kNever, kNever, kNever, kNever};
-  const Lanes& lanes = of(ring);
   for (unsigned i = 0; i < lanes.ticking_count; ++i) {
     const Counter& counter = *lanes.ticking[i];
-    std::uint64_t& least = room.*ticks(counter.tick);
+    std::uint64_t& least = room.*clock_of(counter.tick);
     least = std::min(least, counter.limit - counter.value - 1);
   }
   return room;

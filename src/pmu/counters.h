@@ -24,7 +24,9 @@
 #include "arch/cpu_model.h"
 #include "arch/msrs.h"
 #include "arch/retired.h"
+#include "pmu/pebs_arming.h"
 #include "pmu/pmu.h"
+#include "pmu/recorded_access.h"
 
 namespace zs::pmu {
 
@@ -55,41 +57,15 @@ class Counters {
   /// The counters whose overflow asks for a PMI.
   arch::CounterSet interrupting() const { return interrupting_; }
 
-  /// Counters that PEBS is enabled for, and those of them with load latency. One that leaves the set is disarmed.
+  /// Counters that PEBS is enabled for, those of them with load latency, and those with the precise-store facility.
   void set_pebs(arch::CounterSet enabled, arch::CounterSet latency, arch::CounterSet stores);
-  arch::CounterSet pebs() const { return pebs_; }
-  arch::CounterSet armed() const { return armed_; }
-  void disarm(arch::CounterSet counters) { armed_.bits &= ~counters.bits; }
-  /// Whether the next retirement is to be recorded, whatever it is.
-  bool has_pending() const { return !pending_.empty(); }
+  PebsArming& arming() { return arming_; }
+  const RecordedAccess& accesses() const { return accesses_; }
   bool records_time(Ring ring);
-  /// A record of this counter of time is to be written, too.
-  void pend(arch::CounterSet counter) { pending_.bits |= pebs_.bits & counter.bits; }
-  /// Whether records are pending and nobody has said of which instruction they are.
-  bool has_unnamed() const { return !pending_.empty() && !named_; }
-  /// Of this one, if it retires among so many; 0: of any. Nothing where there are none such.
-  void await(std::uint64_t ip, std::uint32_t instructions) {
-    if (!has_unnamed()) return;
-    named_ = true;
-    awaited_ = ip;
-    patience_ = instructions;
-  }
   /// Software set their overflow bits: where an event that is not precise is recorded, that makes a record.
   void overflow_by_software(arch::CounterSet counters);
   /// Whether PEBS records the overflowing instruction of this counter, named by its bit.
   bool records_the_overflow(unsigned counter) const { return at_overflow_.has(counter); }
-  /// The data address of a PEBS record for these counters: the store's if only events of stores are among them, 0 if
-  /// none of their events has one.
-  std::uint64_t address(arch::CounterSet counters, const arch::Retired& retired) const {
-    const arch::CounterSet unprepared{facility_stores_.bits & ~precise_stores_.bits};
-    const arch::CounterSet addressed{(counters & with_address_).bits & ~unprepared.bits};
-    if (addressed.empty()) return 0;
-    return addressed.subset_of(of_stores_) && retired.store_address != 0 ? retired.store_address : retired.data_address;
-  }
-
-  /// What the data-source word of a record for these counters describes: for load latency the load, whatever else is
-  /// among them; a store if only events of stores are; else nothing.
-  arch::SourceWord source_word(arch::CounterSet counters) const;
 
   // What retires: the meaning of these is pmu.h's.
   std::span<const arch::EventMeaning> lanes(Ring ring);
@@ -163,40 +139,31 @@ class Counters {
   }
   Counter& slot(unsigned counter) { return const_cast<Counter&>(std::as_const(*this).slot(counter)); }
 
-  void refresh() {
+  const Lanes& running(Ring ring) {
     if (stale_ || control_ != resolved_control_) [[unlikely]] {
       resolve();
     }
+    return rings_[static_cast<std::size_t>(ring)];
   }
   void resolve();
   void add(Counter& counter, std::uint64_t events, Step& step);
   void tick(Counter& counter, std::uint64_t events, Step& step);  // the same without an instruction
   void add_conditionally(Counter& counter, const arch::Retired& retired, Step& step);
   void choose_meaning(unsigned n);
-  bool records_the_overflow(unsigned counter, const arch::Event* row) const;
-
-  static std::uint64_t Elapsed::*ticks(arch::Tick tick);  // which of the clocks it is
 
   const arch::CpuModel& model_;
   std::array<Counter, kSlots> slots_;
   std::array<arch::PerfEvtSel, kMaxGeneral> selects_;
-  std::array<arch::SourceWord, kMaxGeneral> source_words_{};
   arch::FixedCtrCtrl fixed_control_;
   arch::GlobalCtrl control_;
   arch::GlobalStatus status_;
-  arch::CounterSet interrupting_, with_address_, of_stores_;
-  arch::CounterSet facility_stores_;  // count the event of the precise-store facility
-  arch::CounterSet precise_stores_;   // are enabled for it
-  arch::CounterSet at_overflow_;      // PEBS records the overflowing instruction itself, or at the overflow
-  arch::CounterSet pebs_, latency_, armed_;
-  arch::CounterSet pending_;    // to be recorded at the next retirement,
-  bool named_ = false;          // await() was called for them
-  std::uint64_t awaited_ = 0;   // or that of this instruction; 0: any
-  std::uint32_t patience_ = 0;  // for so many instructions
+  arch::CounterSet interrupting_;
+  arch::CounterSet at_overflow_;  // PEBS records the overflowing instruction itself, or at the overflow
+  PebsArming arming_;
+  RecordedAccess accesses_;
 
   bool stale_ = true;  // a register that decides which counters run, other than control_, has changed since resolve()
   arch::GlobalCtrl resolved_control_;
-  Lanes& of(Ring ring) { return rings_[static_cast<std::size_t>(ring)]; }
   std::array<Lanes, 2> rings_;  // by Ring
   std::array<std::uint32_t, 2> generations_{};
 };

@@ -19,8 +19,8 @@ CounterSet PebsAssist::record(CounterSet triggered, const arch::Retired& retired
   if (arch::is_adaptive(format)) shape.groups = groups_of(triggered);
   PebsContent content{
       .after = after, .eventing_ip = retired.ip, .status = counters_.status().raw(), .counters = triggered.bits};
-  content.data_address = counters_.address(triggered, retired);
-  const arch::SourceWord word = counters_.source_word(triggered);
+  content.data_address = counters_.accesses().address(triggered, retired);
+  const arch::SourceWord word = counters_.accesses().source_word(triggered);
   const arch::AccessOutcome& access = word == arch::SourceWord::LoadLatency ? retired.load : retired.store;
   if (access.present) {
     content.data_source = arch::encode_source(model_.data_source, word, access.source);
@@ -34,7 +34,7 @@ CounterSet PebsAssist::record(CounterSet triggered, const arch::Retired& retired
   switch (outcome) {
     case DebugStore::Outcome::ReachedThreshold:
     case DebugStore::Outcome::Stored:
-      if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.armed();
+      if (model_.pebs_serves == arch::PebsServes::Overflowed) served = served | counters_.arming().armed();
       reload({served.bits & ~reloaded_.bits});
       counters_.clear_status(served.bits);
       break;
@@ -46,13 +46,13 @@ CounterSet PebsAssist::record(CounterSet triggered, const arch::Retired& retired
     case DebugStore::Outcome::Full:
     case DebugStore::Outcome::Faulted: break;
   }
-  counters_.disarm(served);
+  counters_.arming().disarm(served);
   reloaded_.bits &= ~served.bits;
   for (CounterSet rest = served; !rest.empty(); rest.bits &= rest.bits - 1) {
     std::uint64_t& owed = owed_[rest.first()];
     if (owed == 0) continue;
     --owed;
-    counters_.pend(arch::only(rest.first()));
+    counters_.arming().set_due(arch::only(rest.first()));
     reloaded_ = reloaded_ | arch::only(rest.first());
   }
   if (outcome == DebugStore::Outcome::ReachedThreshold) reached_threshold = true;
@@ -103,7 +103,7 @@ Pmu::Repeating PebsAssist::repeating(std::size_t lane, Ring ring) const {
   const auto nearest = counters_.nearest(lane, ring);
   if (!nearest || !counters_.records_the_overflow(nearest->counter)) return {};
   const CounterSet counter = arch::only(nearest->counter);
-  if ((counters_.pebs() & counter).empty() || !(counters_.interrupting() & counter).empty()) return {};
+  if ((counters_.arming().enabled() & counter).empty() || !(counters_.interrupting() & counter).empty()) return {};
   const auto value = store_.reset_value(nearest->counter);
   if (!value) return {};
   const arch::PebsFormat format = model_.pebs_format();

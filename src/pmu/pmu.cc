@@ -84,7 +84,7 @@ class Pmu::Impl {
     return model_.lbr_kind == arch::LbrKind::Architectural ? arch::lbr_select_of(lbr_.control()) : lbr_.select();
   }
   bool needs_each() {
-    if (counters_.has_pending()) return true;
+    if (counters_.arming().any_due()) return true;
     const bool may_freeze = bts_on_ && debugctl_.has(DebugCtl::freeze_perfmon);
     if (!may_freeze && !model_.quirks.has(Quirk::InterruptsCountOnce)) return false;
     return !counters_.lanes(Ring::User).empty() || !counters_.lanes(Ring::Kernel).empty();
@@ -403,8 +403,8 @@ void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) { wrappe
 void Pmu::Impl::wrapped(const Counters::Step& step) {
   if (step.wrapped.empty()) return;
   counters_.set_status(step.wrapped.bits);
-  pebs_.reload_wrapped(step.wrapped & counters_.pebs());
-  if ((step.wrapped.bits & ~counters_.pebs().bits & counters_.interrupting().bits) != 0) request_pmi();
+  pebs_.reload_wrapped(step.wrapped & counters_.arming().enabled());
+  if ((step.wrapped.bits & ~counters_.arming().enabled().bits & counters_.interrupting().bits) != 0) request_pmi();
 }
 
 void Pmu::Impl::issue(const IssuedSlots& issued, Ring ring) {
@@ -416,10 +416,10 @@ void Pmu::Impl::issue(const IssuedSlots& issued, Ring ring) {
 
 void Pmu::Impl::take(const Counters::Step& step, const arch::Retired& retired, const arch::RegisterFile& after) {
   counters_.set_status(step.wrapped.bits);
-  std::uint64_t overflow_pmi = step.wrapped.bits & ~counters_.pebs().bits;
+  std::uint64_t overflow_pmi = step.wrapped.bits & ~counters_.arming().enabled().bits;
   bool reached_threshold = false;
   if (in_smm_ || pebs_stopped_) {
-    counters_.disarm(step.triggered);
+    counters_.arming().disarm(step.triggered);
     overflow_pmi |= step.triggered.bits;
   } else if (!step.triggered.empty()) {
     overflow_pmi |= pebs_.record(step.triggered, retired, after, mode_.code64, reached_threshold).bits;
@@ -539,8 +539,8 @@ arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
 std::uint64_t Pmu::latency_threshold() const { return impl_->latency_threshold(); }
 bool Pmu::records_the_overflow(unsigned counter) const { return impl_->counters().records_the_overflow(counter); }
 bool Pmu::records_time(Ring ring) const { return impl_->counters().records_time(ring); }
-void Pmu::await(std::uint64_t ip, std::uint32_t instructions) { impl_->counters().await(ip, instructions); }
-bool Pmu::record_is_due() const { return impl_->counters().has_unnamed(); }
+void Pmu::await(std::uint64_t ip, std::uint32_t instructions) { impl_->counters().arming().await(ip, instructions); }
+bool Pmu::record_is_due() const { return impl_->counters().arming().is_unnamed(); }
 bool Pmu::needs_each() const { return impl_->needs_each(); }
 std::optional<DsFault> Pmu::take_ds_fault() { return impl_->take_ds_fault(); }
 

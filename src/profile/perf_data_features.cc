@@ -26,7 +26,7 @@ bool PerfDataReader::finished() const {
   return std::any_of(std::begin(header_.features), std::end(header_.features), [](auto word) { return word != 0; });
 }
 
-std::uint64_t PerfDataReader::lost_count() const { return lost_; }
+std::uint64_t PerfDataReader::lost_count() const { return found_.lost; }
 
 void PerfDataReader::read_features() {
   ByteReader table(bytes_, name_);

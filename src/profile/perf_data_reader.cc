@@ -100,8 +100,9 @@ Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptio
     if (reader.events_.empty()) return *damage;
     if (damage->hint.empty()) {
       const bool cut = claimed > available || data.size == 0 || reader.is_pipe_format();
-      damage->hint = fmt::format("the recording was {}; --truncated reads the {} sample{} before this point",
-                                 cut ? "cut short" : "damaged", reader.samples_, reader.samples_ == 1 ? "" : "s");
+      damage->hint =
+          fmt::format("the recording was {}; --truncated reads the {} sample{} before this point",
+                      cut ? "cut short" : "damaged", reader.found_.samples, reader.found_.samples == 1 ? "" : "s");
     }
     if (!options.truncated) return *damage;
     reader.damage_ = std::move(damage);
@@ -207,8 +208,8 @@ std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const per
     }
     case RecordType::BuildId: read_build_id(head, body); return std::nullopt;
     case RecordType::AuxtraceInfo: read_trace_info(body); return std::nullopt;
-    case RecordType::Auxtrace: trace_bytes_ += body.read<std::uint64_t>(); return std::nullopt;
-    case RecordType::EventType: return notes_.read(body, samples_);
+    case RecordType::Auxtrace: traces_.bytes += body.read<std::uint64_t>(); return std::nullopt;
+    case RecordType::EventType: return notes_.read(body, found_.samples);
     case RecordType::EventUpdate: {
       const auto kind = body.read<std::uint64_t>();
       const auto event = events_.of_record(body.read<std::uint64_t>());
@@ -253,15 +254,15 @@ void PerfDataReader::read_trace_info(ByteReader& body) {
   static constexpr std::string_view kinds[] = {"an unknown unit", "Intel PT",    "Intel BTS",    "ARM CoreSight",
                                                "ARM SPE",         "s390 cpumsf", "HiSilicon PTT"};
   const auto kind = body.read<std::uint32_t>();
-  trace_kind_ = kinds[kind < std::size(kinds) ? kind : 0];
+  traces_.kind = kinds[kind < std::size(kinds) ? kind : 0];
 }
 
 /// Nothing is passed over in silence.
 void PerfDataReader::remark_on_unread() {
-  if (trace_bytes_ != 0) {
-    if (trace_kind_.empty()) trace_kind_ = "an unknown unit";
+  if (traces_.bytes != 0) {
+    if (traces_.kind.empty()) traces_.kind = "an unknown unit";
     remarks_.push_back(
-        fmt::format("{}: auxiliary traces are passed over: {} by {}", name_, bytes_of(trace_bytes_), trace_kind_));
+        fmt::format("{}: auxiliary traces are passed over: {} by {}", name_, bytes_of(traces_.bytes), traces_.kind));
   }
   for (const auto& [type, count] : unknown_types_) {
     remarks_.push_back(fmt::format("{}: {} record{} of type {} passed over, which {} not known here", name_, count,
@@ -272,14 +273,14 @@ void PerfDataReader::remark_on_unread() {
 void PerfDataReader::index(const Record& record, std::uint64_t offset) {
   const std::uint64_t time_ns = time_of(record);
   if (const auto* sample = std::get_if<SampleRecord>(&record)) {
-    first_sample_ns_ = samples_ == 0 ? time_ns : std::min(first_sample_ns_, time_ns);
-    last_sample_ns_ = std::max(last_sample_ns_, time_ns);
-    ++samples_;
+    found_.first_sample_ns = found_.samples == 0 ? time_ns : std::min(found_.first_sample_ns, time_ns);
+    found_.last_sample_ns = std::max(found_.last_sample_ns, time_ns);
+    ++found_.samples;
     sample_offsets_.push_back(offset);
     ++events_[sample->sample.event].samples;
     if (sample->branch_prediction_known) description_.branch_prediction_known = true;
   } else if (const auto* lost = std::get_if<Lost>(&record)) {
-    lost_ += lost->count;
+    found_.lost += lost->count;
     events_[lost->event].lost += lost->count;
   }
   in_time_order_ = in_time_order_ && (places_.empty() || places_.back().time_ns <= time_ns);

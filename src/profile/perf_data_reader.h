@@ -67,18 +67,18 @@ class PerfDataReader {
   /// Of each process that shared lines, in the order in which they ended.
   const std::vector<SharingBytes>& sharing() const { return notes_.sharing(); }
 
-  std::uint64_t sample_count() const { return samples_; }
+  std::uint64_t sample_count() const { return found_.samples; }
   std::uint64_t lost_count() const;
-  std::uint64_t first_sample_ns() const { return first_sample_ns_; }
-  std::uint64_t last_sample_ns() const { return last_sample_ns_; }
+  std::uint64_t first_sample_ns() const { return found_.first_sample_ns; }
+  std::uint64_t last_sample_ns() const { return found_.last_sample_ns; }
 
   const perf::FileHeader& header() const { return header_; }
   bool has(perf::Feature feature) const;
   std::int64_t captured_at() const { return captured_at_; }  // seconds since 1970; 0 if unknown
   bool is_pipe_format() const { return header_.header_bytes == perf::kPipeHeaderBytes; }
   /// Bytes of auxiliary traces that were passed over, and whose they are ("Intel PT"; "" if there are none).
-  std::uint64_t trace_bytes() const { return trace_bytes_; }
-  std::string_view trace_kind() const { return trace_kind_; }
+  std::uint64_t trace_bytes() const { return traces_.bytes; }
+  std::string_view trace_kind() const { return traces_.kind; }
 
   /// Calls `take` for every COMM, mapping, FORK, EXIT, LOST and SAMPLE, in the file's order or in that of time (equal
   /// times: the file's). A record is valid during its call only.
@@ -88,6 +88,16 @@ class PerfDataReader {
   struct Place {
     std::uint64_t time_ns;
     std::uint64_t offset;
+  };
+
+  /// Counted as records are read.
+  struct Found {
+    std::uint64_t samples = 0, lost = 0, first_sample_ns = 0, last_sample_ns = 0;
+  };
+  /// Auxiliary traces, which are passed over.
+  struct Traces {
+    std::uint64_t bytes = 0;
+    std::string_view kind;
   };
 
   PerfDataReader() = default;
@@ -129,9 +139,8 @@ class PerfDataReader {
   bool in_time_order_ = true;
   std::vector<std::uint64_t> sample_offsets_;  // ascending
   Record scratch_;
-  std::uint64_t samples_ = 0, lost_ = 0, first_sample_ns_ = 0, last_sample_ns_ = 0;
-  std::uint64_t trace_bytes_ = 0;
-  std::string_view trace_kind_;
+  Found found_;
+  Traces traces_;
   std::map<std::uint32_t, std::uint64_t> unknown_types_;  // type of record -> how many
 };
 

@@ -20,9 +20,9 @@ std::string cores_by_name() {
 
 namespace {
 
-/// How far a core is played ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the
+/// How far a core is replayed ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the
 /// same.
-constexpr std::uint64_t kWeaveCycles = 10'000;
+constexpr std::uint64_t kQuantumCycles = 10'000;
 
 bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal) {
   arch::CoreSignals only;
@@ -89,7 +89,7 @@ Result<std::unique_ptr<uarch::ModelledMachine>> make_machine(const RecordingConf
                                    .depth = config.detail == Detail::Fast ? uarch::Depth::Fast : uarch::Depth::Full,
                                    .tells_branches = tells_branches(config, model),
                                    .sampled = config.in_units,
-                                   .weave_cycles = config.cores > 1 ? kWeaveCycles : 0,
+                                   .quantum_cycles = config.cores > 1 ? kQuantumCycles : 0,
                                    .logs_sharing = config.log_sharing});
 }
 

@@ -105,8 +105,8 @@ void CoreFeeder::run_core_into(const Block& block, unsigned instructions, std::u
   core.run({&run, 1}, slot_values(run_.trace().slots()));
 }
 
-// Where a count decides what happens next, what was told must have been played. Else it may wait for the other threads'
-// turns.
+// Where a count decides what happens next, what was told must have been replayed. Else it may wait for the other
+// threads' turns.
 void CoreFeeder::settle_if_asked() {
   if (run_.counting.at_once || asked_) run_.thread->cpu.core->settle();
 }
@@ -146,8 +146,8 @@ std::uint64_t CoreFeeder::time_of(const Thread& thread) {
 }
 
 // Whose turn is next, among those that wait and the one that runs: who is behind on its core's clock and has nothing
-// left to play there, so that what cores do is told nearly in the order of their cycles. null: the running thread goes
-// on.
+// left to replay there, so that what cores do is told nearly in the order of their cycles. null: the running thread
+// goes on.
 Thread* CoreFeeder::next_by_time() {
   constexpr std::uint64_t kNotYet = UINT64_MAX;
   const auto time = [](const Thread& thread) {

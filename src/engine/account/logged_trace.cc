@@ -56,7 +56,7 @@ class LoggedTrace::LogReader {
   std::size_t passed_ = 0;
 };
 
-/// Counts drained records as the model plays them, from `from` on. The instructions between two of which the model
+/// Counts drained records as the model replays them, from `from` on. The instructions between two of which the model
 /// tells are counted one by one within a record, whole records together.
 class LoggedTrace::LogWatcher final : public arch::RunWatcher {
  public:
@@ -74,7 +74,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     tell(true);
     before_ = core_.signals();
   }
-  /// Records up to `to` have been played.
+  /// Records up to `to` have been replayed.
   void finish(std::size_t to) {
     leave_record();
     add_records(to);
@@ -106,7 +106,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     ++told_;
   }
 
-  /// Of the branch that is told, behind which the model has played the taken ones up to `played_`.
+  /// Of the branch that is told, behind which the model has replayed the taken ones up to `played_`.
   std::uint64_t branch_cycle() const {
     if (!wants_branches_) return 0;
     std::size_t behind = 0;
@@ -137,7 +137,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
     }
     registers.pass();
     owner_.run_.thread->pc = path_->next_of(told_);
-    owner_.core_.advance_time(modelled ? core_.signals() : before_);  // what has been played since is of later ones
+    owner_.core_.advance_time(modelled ? core_.signals() : before_);  // what has been replayed since is of later ones
     owner_.steps_.retire(taken);
     owner_.tally_.look_at_room();
   }
@@ -176,7 +176,7 @@ class LoggedTrace::LogWatcher final : public arch::RunWatcher {
   std::size_t run_ = 0;             // its number among the runs
   std::optional<LoggedPath> path_;  // that record's, once something was told of it:
   std::size_t told_ = 0;            // so many of its instructions,
-  std::size_t played_ = 0;          // of so many that the model has played
+  std::size_t played_ = 0;          // of so many that the model has replayed
   bool wants_branches_ = false;
 };
 
@@ -236,9 +236,8 @@ LoggedPath LoggedTrace::path(std::span<const std::uint32_t> ids, std::size_t at)
       .leaves_taken = exit.taken,
       .slots = run_.trace().slots() + core_.run_of(ids.size(), at).slots,
       .next = exit.kind != ExitKind::Indirect ? exit.target
-              : at + 1 < ids.size()
-                  ? run_.translator->blocks().block(run_.translator->blocks().exit(ids[at + 1]).block).pc
-                  : run_.indirect_target,
+              : at + 1 < ids.size()           ? run_.translator->blocks().block_of(ids[at + 1]).pc
+                                              : run_.indirect_target,
   };
 }
 

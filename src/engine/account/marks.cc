@@ -136,8 +136,7 @@ void Marks::count_with_visits(const Records& records) {
     if (time == MarkTime::None) return;
     std::uint32_t* const before = uncounted_.data() + visits * padded;
     for (std::size_t lane = 0; lane < lanes; ++lane) before[lane] = running[lane];
-    visits_[visits++] = {.pc = run_.translator->blocks().block(run_.translator->blocks().exit(id).block).pc,
-                         .uncounted = {before, lanes}};
+    visits_[visits++] = {.pc = run_.translator->blocks().block_of(id).pc, .uncounted = {before, lanes}};
     if (time == MarkTime::Before) counts.add_up_to_marked({&id, 1}, running);
     if (visits == kTogether) tell();
   };
@@ -171,7 +170,7 @@ void Marks::count_between_marks(const Records& records) {
     count_up_to(counted, before, with_extra ? extra : std::nullopt);
     counted = before;
     counted_extra = with_extra;
-    reached(run_.translator->blocks().block(run_.translator->blocks().exit(id).block).pc, nullptr);
+    reached(run_.translator->blocks().block_of(id).pc, nullptr);
   });
   if (!counted_extra) count_up_to(counted, ids.size(), extra);
 }
@@ -182,9 +181,7 @@ void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const
     const bool after = run_.translator->blocks().mark_of(note.exit) == MarkTime::After;
     return note.pointer + (after ? run_.translator->blocks().exit(note.exit).instructions : 0U);
   };
-  const auto pc = [&](const MarkNote& note) {
-    return run_.translator->blocks().block(run_.translator->blocks().exit(note.exit).block).pc;
-  };
+  const auto pc = [&](const MarkNote& note) { return run_.translator->blocks().block_of(note.exit).pc; };
   if (run_.counting.cuts) {
     for (const MarkNote& note : notes) {
       const std::uint64_t at = place(note);

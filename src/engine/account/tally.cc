@@ -106,9 +106,7 @@ void Tally::enter_branches(const Records& records, std::size_t from, std::size_t
     for (const auto& branch : run_.translator->replay().branches_to(records[i])) {
       std::uint64_t target = branch.to;
       if (target == 0)
-        target = i + 1 < records.size()
-                     ? run_.translator->blocks().block(run_.translator->blocks().exit(records[i + 1]).block).pc
-                     : run_.indirect_target;
+        target = i + 1 < records.size() ? run_.translator->blocks().block_of(records[i + 1]).pc : run_.indirect_target;
       enter_branch(taken(branch, target, core != nullptr ? --left : 0));
     }
   }

@@ -128,8 +128,9 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   }
   const std::uint64_t pc = pc_of(regs);
   if (!in_code(thread, pc)) return false;
-  // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard.
-  const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN && record_of_append(pc) != 0;
+  // While the program has the alignment check on, appends of the budget form fault too: they leave as at the guard. All
+  // else that is not the program's own access is aligned.
+  const bool misaligned_append = signal == SIGBUS && info.si_code == BUS_ADRALN && is_glue(pc);
   const bool at_guard =
       signal == SIGSEGV && info.si_code > 0 && run_.trace().faults_at(reinterpret_cast<std::uint64_t>(info.si_addr));
   if (!misaligned_append && !at_guard) return false;
@@ -138,13 +139,24 @@ bool SignalEntry::is_engines_own(Thread& thread, int signal, const siginfo_t& in
   return true;
 }
 
+// Code of the engine's between the program's instructions, or behind them in an exit.
+bool SignalEntry::is_glue(std::uint64_t pc) const {
+  const BlockStore& blocks = run_.translator->blocks();
+  return !blocks.is_in_front(blocks.locate(pc), pc);
+}
+
+// The direct table was asked for what is in rcx: the fault names its entry, or that has no address, or leads to none.
+bool SignalEntry::is_lookup_at(const siginfo_t& info, const greg_t* regs) const {
+  if (!run_.code_cache->direct_table().is_mapped()) return false;
+  const std::uint64_t entry = run_.code_cache->direct_table().entry_of(static_cast<std::uint64_t>(regs[REG_RCX]));
+  return info.si_code == SI_KERNEL || reinterpret_cast<std::uint64_t>(info.si_addr) == entry;
+}
+
 // An indirect branch met an untouched page of the direct table (pc 0), or a target that it does not cover.
 bool SignalEntry::is_lookup(const Thread& thread, int signal, const siginfo_t& info, greg_t* regs) {
   if (signal != SIGSEGV || info.si_code <= 0 || run_.lock.owner() != &thread) return false;
-  static constexpr std::uint8_t kDirectLookup[] = {0xFF, 0x24, 0xCD};  // jmp [rcx*8 + bias]
   const std::uint64_t pc = pc_of(regs);
-  const bool left_table =
-      in_code(thread, pc) && std::memcmp(reinterpret_cast<const void*>(pc), kDirectLookup, sizeof kDirectLookup) == 0;
+  const bool left_table = in_code(thread, pc) && is_glue(pc) && is_lookup_at(info, regs);
   if (!(pc == 0 && entry_.begun()) && !left_table) return false;
   if (left_table) entry_.note_far_lookup(pc);
   leave_code_for(run_.stubs.indirect_miss, regs);
@@ -157,13 +169,13 @@ void SignalEntry::take_fault(Thread& thread, const siginfo_t& info, greg_t* regs
   const BlockStore::Place place = in_code(thread, pc) ? run_.translator->blocks().locate(pc) : BlockStore::Place{};
   // Whatever page the kernel has to see to first, it sleeps for it: also the trace's, and that of the code. Who slept
   // there is not in front of an instruction, and goes on where it was.
-  if (waits_for_memory && (place.block == kNone || !run_.translator->blocks().is_in_front(place, pc))) return;
+  if (waits_for_memory && !run_.translator->blocks().is_in_front(place, pc)) return;
   if (place.block == kNone) end_in_engine(pc, info);
   // Undo what the translation did to the registers around this instruction.
-  if (place.meta.far_register == kRcxSpilled) {
+  if (place.meta.rcx_spilled != 0) {
     regs[REG_RCX] = static_cast<greg_t>(run_.context.slot_rcx);
-  } else if (place.meta.far_register != 0) {
-    regs[kSavedAt[place.meta.far_register - 1]] = static_cast<greg_t>(run_.context.slot_far);
+  } else if (const unsigned number = place.meta.far_register(); number != 0) {
+    regs[kSavedAt[number - 1]] = static_cast<greg_t>(run_.context.slot_far);
   }
   if (place.meta.map_register != 0) {
     run_.context.gpr[kTracePointer] = static_cast<std::uint64_t>(regs[kSavedAt[place.meta.map_register]]);

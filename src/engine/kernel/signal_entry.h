@@ -26,6 +26,8 @@ class SignalEntry {
   bool is_for_tracer(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context);
   bool is_engines_own(Thread& thread, int signal, const siginfo_t& info, greg_t* regs);
   bool is_lookup(const Thread& thread, int signal, const siginfo_t& info, greg_t* regs);
+  bool is_glue(std::uint64_t pc) const;
+  bool is_lookup_at(const siginfo_t& info, const greg_t* regs) const;
   void leave_code_for(std::uint64_t stub, greg_t* regs);
   void take_fault(Thread& thread, const siginfo_t& info, greg_t* regs, bool waits_for_memory);
   bool take_asynchronous(Thread& thread, int signal, const siginfo_t& info, ucontext_t& context);

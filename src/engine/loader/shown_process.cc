@@ -29,6 +29,12 @@ std::string link_target(const std::string& path) {
   return is_error(length) ? std::string() : std::string(target, static_cast<std::size_t>(length));
 }
 
+/// The file of this process, which stays the same for as long as it lives.
+const std::string& own_executable() {
+  static const std::string own = link_target("/proc/self/exe");
+  return own;
+}
+
 AddressRange extent_of(const LoadedProgram& program, const OpenedImage& image, int prot) {
   AddressRange all{};
   for (const ElfSegment& segment : image.elf.segments) {
@@ -72,7 +78,7 @@ void wait_until_shown(std::string_view path, int executable_fd) {
   if (!path.starts_with(kProc) || path.size() == kProc.size() || path[kProc.size()] < '1' || path[kProc.size()] > '9')
     return;
   const std::string process(path.substr(0, path.find('/', kProc.size())));
-  const std::string ours = link_target("/proc/self/exe");
+  const std::string& ours = own_executable();
   const auto begins = [&] {
     if (link_target(process + "/exe") != ours) return false;
     if (!link_target(process + "/fd/" + std::to_string(executable_fd)).empty()) return false;
@@ -94,7 +100,7 @@ void occupy_descriptors(int first, int end, int last) {
 
 std::optional<std::string> shown_executable(std::string_view path, int executable_fd) {
   constexpr std::string_view kFile = "/exe";
-  if (!path.ends_with(kFile) || link_target(std::string(path)) != link_target("/proc/self/exe")) return std::nullopt;
+  if (!path.ends_with(kFile) || link_target(std::string(path)) != own_executable()) return std::nullopt;
   std::string target =
       link_target(std::string(path.substr(0, path.size() - kFile.size())) + "/fd/" + std::to_string(executable_fd));
   if (target.empty()) return std::nullopt;

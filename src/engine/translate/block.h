@@ -93,15 +93,21 @@ struct Exit {
 /// State that the copied instruction runs in, and where it is.
 struct InsnMeta {
   std::uint16_t code_offset = 0;      // of the copied instruction's glue, from Block::entry
-  std::uint8_t map_register : 6 = 0;  // stands in for r11; 0 = none (rax is never chosen)
+  std::uint8_t map_register : 4 = 0;  // stands in for r11; 0 = none (rax is never chosen)
   std::uint8_t foreseen : 1 =
       0;                       // a direct jump: what it will do follows from the flags before it, and it cannot fault
   std::uint8_t plain : 1 = 0;  // what it did can be told afterwards, from its bytes and the registers it leaves
-  std::uint8_t far_register = 0;  // holds a far address: number + 1; 0 = none
-  std::int32_t pc_delta = 0;      // from Block::pc
+  std::uint8_t rcx_spilled : 1 = 0;  // an indirect transfer: the program's rcx is in its slot
+  std::uint8_t far_or_access = 0;    // far_register() or last_access(), by rcx_spilled
+  std::int32_t pc_delta = 0;         // from Block::pc
+
+  /// Holds a far address: number + 1; 0 = none.
+  unsigned far_register() const { return rcx_spilled != 0 ? 0 : far_or_access; }
+  /// Of an indirect transfer: from code_offset to the last instruction that accesses the program's memory for it; 0: none
+  /// does. Up to there nothing has been done that would be done twice if it began again.
+  unsigned last_access() const { return rcx_spilled != 0 ? far_or_access : 0; }
 };
-/// far_register of an indirect transfer: rcx is in its slot.
-inline constexpr std::uint8_t kRcxSpilled = 0x80;
+static_assert(sizeof(InsnMeta) == 8);
 
 struct Block {
   std::uint64_t pc = 0;

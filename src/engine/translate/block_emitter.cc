@@ -94,13 +94,13 @@ void BlockEmitter::emit_step(const Path& path, std::size_t index) {
   const Insn& insn = step.insn;
   out_.need(CodeSpace::kMostPerStep);
   if (insn.flow == Flow::Breakpoint) {  // a trap: does not count as retired
-    note_meta(insn, 0);
+    note_meta(insn);
     return emit_special_exit(ExitKind::Breakpoint, insn.pc, insn.next());
   }
   ++state_.instructions;
   if (insn.flow == Flow::Syscall || insn.flow == Flow::Emulated || insn.flow == Flow::FarReturn) {
     count(insn, insn.flow != Flow::Emulated);
-    note_meta(insn, 0);
+    note_meta(insn);
     return emit_special_exit(insn.flow == Flow::Syscall ? ExitKind::Syscall : ExitKind::Emulated, insn.pc, insn.next());
   }
   state_.stand_in.map(out_, path, index);
@@ -114,16 +114,16 @@ void BlockEmitter::emit_step(const Path& path, std::size_t index) {
     case Flow::Stop: emit_straight(step); break;
     case Flow::Jump:
       count(insn, true);
-      note_meta(insn, 0);
+      note_meta(insn);
       break;
     case Flow::Call:
       count(insn, true);
-      note_meta(insn, 0);
+      note_meta(insn);
       emit_push_return(insn.next());
       break;
     case Flow::TransactionBegin:
       count(insn, false);
-      note_meta(insn, 0);
+      note_meta(insn);
       out_.mov_imm(kRax, 0);  // abort status: no reason, no retry
       break;
     case Flow::ConditionalJump:
@@ -151,7 +151,7 @@ void BlockEmitter::emit_straight(const PathStep& step) {
 }
 
 // The code of `insn` comes next, the glue before it is there.
-void BlockEmitter::note_meta(const Insn& insn, int far_register) {
+InsnMeta& BlockEmitter::note_meta(const Insn& insn, unsigned far_register) {
   const bool foreseen = insn.flow == Flow::Jump || insn.flow == Flow::ConditionalJump;  // a call's push may fault
   const bool plain = insn.flow == Flow::Plain && !insn.facts.rep_string;
   if (block_->variant == Variant::Near && insn.flow != Flow::Breakpoint) {
@@ -164,11 +164,29 @@ void BlockEmitter::note_meta(const Insn& insn, int far_register) {
   // Written where it stays: to copy what was just put together of smaller pieces makes the processor wait.
   InsnMeta& meta = store_.add_meta(*block_);
   meta.code_offset = static_cast<std::uint16_t>(offset);
-  meta.map_register = static_cast<std::uint8_t>(state_.stand_in.is_there() ? state_.stand_in.reg() : 0) & 0x3F;
+  meta.map_register = static_cast<std::uint8_t>(state_.stand_in.is_there() ? state_.stand_in.reg() : 0) & 0xF;
   meta.foreseen = foreseen;
   meta.plain = plain;
-  meta.far_register = static_cast<std::uint8_t>(far_register);
+  meta.rcx_spilled = false;  // of a block that is made again and again the last one's is there
+  meta.far_or_access = static_cast<std::uint8_t>(far_register);
   meta.pc_delta = static_cast<std::int32_t>(insn.pc - block_->pc);
+  return meta;
+}
+
+// An indirect transfer: rcx goes into its slot, for the target to be put there.
+InsnMeta& BlockEmitter::begin_indirect(const Insn& insn) {
+  InsnMeta& meta = note_meta(insn);
+  meta.rcx_spilled = true;
+  meta.far_or_access = 0;
+  out_.store(offsetof(Context, slot_rcx), kRcx);
+  return meta;
+}
+
+// What comes next accesses the program's memory, for the indirect transfer of `meta`.
+void BlockEmitter::note_access(InsnMeta& meta) const {
+  const std::uint64_t distance = out_.here() - block_->entry - meta.code_offset;
+  CHECK(distance <= UINT8_MAX, distance);
+  meta.far_or_access = static_cast<std::uint8_t>(distance);
 }
 
 void BlockEmitter::emit_plain(const Insn& insn) {
@@ -180,11 +198,11 @@ void BlockEmitter::emit_plain(const Insn& insn) {
     const std::uint64_t target = rip_target(insn);
     if (!fits32(target - out_.here()) || !fits32(target - (out_.here() + CodeSpace::kMostPerStep)))
       return emit_far(insn, bytes);
-    note_meta(insn, 0);
+    note_meta(insn);
     const auto displacement = static_cast<std::uint32_t>(target - (out_.here() + insn.length));
     std::memcpy(bytes + insn.disp_at, &displacement, 4);
   } else {
-    note_meta(insn, 0);
+    note_meta(insn);
   }
   out_.instruction(bytes, insn.length);
 }
@@ -233,7 +251,7 @@ void BlockEmitter::emit_rep_string(const Insn& insn) {
 
 void BlockEmitter::emit_conditional(const PathStep& step) {
   const Insn& insn = step.insn;
-  note_meta(insn, 0);
+  note_meta(insn);
   if (insn.flow == Flow::ConditionalJump) {
     out_.jcc(step.follow_taken ? insn.condition ^ 1u : insn.condition, out_.here());
   } else {
@@ -251,8 +269,7 @@ void BlockEmitter::emit_conditional(const PathStep& step) {
 
 // A return to the call that the block itself contains: compared, and the path goes on.
 void BlockEmitter::emit_expected_return(const PathStep& step) {
-  note_meta(step.insn, kRcxSpilled);
-  out_.store(offsetof(Context, slot_rcx), kRcx);
+  note_access(begin_indirect(step.insn));
   out_.pop(kRcx);
   out_.add_disp(kRcx, static_cast<std::int32_t>(0 - step.follow_return));
   out_.jmp_unless_rcx_is_0(out_.here());
@@ -389,19 +406,22 @@ void BlockEmitter::emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint6
 }
 
 void BlockEmitter::emit_indirect_exit(const Insn& insn) {
-  note_meta(insn, kRcxSpilled);
-  out_.store(offsetof(Context, slot_rcx), kRcx);
+  InsnMeta& meta = begin_indirect(insn);
   if (insn.flow == Flow::Return) {
+    note_access(meta);
     out_.pop(kRcx);
     if (insn.return_pop != 0) out_.add_rsp(insn.return_pop);
   } else {
-    emit_load_target(insn);
-    if (insn.flow == Flow::IndirectCall) emit_push_return(insn.next());
+    emit_load_target(insn, meta);
+    if (insn.flow == Flow::IndirectCall) {
+      note_access(meta);
+      emit_push_return(insn.next());
+    }
   }
   emit_indirect_tail(insn.pc);
 }
 
-void BlockEmitter::emit_load_target(const Insn& insn) {
+void BlockEmitter::emit_load_target(const Insn& insn, InsnMeta& meta) {
   if (insn.target_register >= 0) {
     const Gpr reg = state_.stand_in.of(insn.target_register);
     if (reg != kRcx) out_.mov(kRcx, reg);
@@ -409,10 +429,12 @@ void BlockEmitter::emit_load_target(const Insn& insn) {
   }
   if (insn.rip_relative && !fits32(rip_target(insn) - (out_.here() + 16))) {
     out_.mov_imm(kRcx, rip_target(insn));
+    note_access(meta);
     for (const unsigned byte : {0x48, 0x8B, 0x09}) out_.u8(byte);  // mov rcx, [rcx]
     return;
   }
   // mov rcx, m64 with the operand as the branch encodes it
+  note_access(meta);
   std::uint8_t bytes[16];
   state_.stand_in.copy(insn, bytes);
   unsigned extension = 0;

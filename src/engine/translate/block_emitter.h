@@ -65,7 +65,9 @@ class BlockEmitter {
   void emit_conditional(const PathStep& step);
   void emit_expected_return(const PathStep& step);
   void emit_push_return(std::uint64_t pc);
-  void note_meta(const Insn& insn, int far_register);
+  InsnMeta& note_meta(const Insn& insn, unsigned far_register = 0);
+  InsnMeta& begin_indirect(const Insn& insn);
+  void note_access(InsnMeta& meta) const;
   void count(const Insn& insn, bool taken) { fact_counts_.add(insn.facts, taken, running_); }
 
   // registers for addresses
@@ -83,7 +85,7 @@ class BlockEmitter {
   std::uint32_t emit_direct_exit(std::uint64_t target, bool taken, std::uint64_t branch = 0);
   void emit_special_exit(ExitKind kind, std::uint64_t pc, std::uint64_t target, bool taken = false);
   void emit_indirect_exit(const Insn& insn);
-  void emit_load_target(const Insn& insn);
+  void emit_load_target(const Insn& insn, InsnMeta& meta);
   void emit_indirect_tail(std::uint64_t pc);
   void emit_hashed_lookup();
   void emit_horizon_check(const Path& path, std::size_t index);

@@ -143,17 +143,12 @@ BlockStore::Place BlockStore::locate(std::uint64_t cache_pc) const {
   return place;
 }
 
-// An indirect transfer first puts rcx into its slot (`mov [slot_rcx], rcx`, relative to the instruction), then accesses
-// the program's memory: a pop or a mov, and of a call also a push; or, where the operand is out of reach, mov rcx,
-// [rcx].
+// An indirect transfer first puts rcx into its slot, which is at its beginning; then come its own accesses.
 bool BlockStore::is_in_front(const Place& place, std::uint64_t cache_pc) const {
+  if (place.block == kNone) return false;
   const std::uint64_t code = blocks_[place.block].entry + place.meta.code_offset;
-  if (place.meta.far_register != kRcxSpilled) return cache_pc == code;
-  constexpr std::uint64_t kRcxStored = 7;
-  if (cache_pc <= code || cache_pc == code + kRcxStored) return cache_pc > code;
-  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(cache_pc);
-  const bool pushes = bytes[0] == 0x68 || (bytes[0] == 0xFF && bytes[1] == 0x35);
-  return pushes || (bytes[0] == 0x48 && bytes[1] == 0x8B && bytes[2] == 0x09);
+  if (place.meta.rcx_spilled == 0) return cache_pc == code;
+  return cache_pc > code && cache_pc <= code + place.meta.last_access();
 }
 
 std::uint32_t BlockStore::locate_side_exit(std::uint64_t cache_pc) const {

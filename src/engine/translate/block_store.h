@@ -52,6 +52,7 @@ class BlockStore {
   const Exit& exit(std::uint32_t id) const { return exits_[id]; }
   Exit& exit(std::uint32_t id) { return exits_[id]; }
   std::size_t exits() const { return exits_.size(); }
+  const Block& block_of(std::uint32_t exit) const { return blocks_[exits_[exit].block]; }
   /// Whether a record of this exit says that a mark was reached.
   MarkTime mark_of(std::uint32_t exit) const { return exit_marks_[exit]; }
   /// What is needed to tell the state at instruction `at` of `block`.
@@ -82,9 +83,9 @@ class BlockStore {
   };
   /// Async-signal-safe. block == kNone if `cache_pc` is in no block.
   Place locate(std::uint64_t cache_pc) const;
-  /// Whether who is at `cache_pc`, which is in `place`, can be brought in front of its instruction: it is about to
-  /// access what the instruction accesses, and is not in the glue around it, behind which something has been done
-  /// already.
+  /// Whether who is at `cache_pc`, an instruction that accesses memory, can be brought in front of the program's
+  /// instruction of `place`: it is about to access what that accesses, and is not in the glue around it, behind which
+  /// something has been done already.
   /// Async-signal-safe.
   bool is_in_front(const Place& place, std::uint64_t cache_pc) const;
   /// The block whose side exits, which lie apart, `cache_pc` is among; kNone: of none.

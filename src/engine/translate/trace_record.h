@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "base/check.h"
 
@@ -30,14 +29,11 @@ struct SpacedRecord {
 };
 
 /// What an append's store starts with: mov dword [r11], imm32 (the exit's id), or with a displacement of four bytes
-/// where the pointer is biased. Nothing else in the cache looks like them.
+/// where the pointer is biased.
 inline constexpr std::uint8_t kAppend[] = {0x41, 0xC7, 0x03}, kBiasedAppend[] = {0x41, 0xC7, 0x83};
-/// Where in the append at `pc` its record stands; 0: it is none.
-inline std::uint64_t record_of_append(std::uint64_t pc) {
-  const auto* const code = reinterpret_cast<const void*>(pc);
-  if (std::memcmp(code, kAppend, sizeof kAppend) == 0) return pc + sizeof kAppend;
-  if (std::memcmp(code, kBiasedAppend, sizeof kBiasedAppend) == 0) return pc + sizeof kBiasedAppend + 4;
-  return 0;
+/// Where in the append at `pc` its record stands.
+constexpr std::uint64_t record_of_append(std::uint64_t pc, bool biased) {
+  return pc + (biased ? sizeof kBiasedAppend + 4 : sizeof kAppend);
 }
 
 }  // namespace zs::engine

@@ -1,7 +1,5 @@
 #include "machine/devices/local_apic.h"
 
-#include <bit>
-
 #include "machine/devices/pic.h"
 
 namespace zs::machine {
@@ -46,7 +44,7 @@ constexpr std::array<std::uint32_t, 6> kLvtWritable = {0x300FF, 0x107FF, 0x107FF
 }  // namespace
 
 LocalApic::LocalApic(CpuPins& pins, const Clock& clock, Pic& pic, Features features)
-    : pins_(pins), clock_(clock), pic_(pic), features_(features) {
+    : pins_(pins), pic_(pic), features_(features), timer_(clock) {
   power_up();
 }
 
@@ -68,31 +66,22 @@ void LocalApic::init() {
   svr_ = 0xFF;
   ldr_ = 0;
   dfr_ = ~0u;
-  esr_ = pending_errors_ = icr_low_ = icr_high_ = initial_count_ = divide_ = 0;
+  esr_ = pending_errors_ = icr_low_ = icr_high_ = 0;
   lvt_.fill(kMasked);
-  irr_ = isr_ = tmr_ = Bitmap{};
-  timer_start_ = timer_fired_ = tsc_deadline_ = 0;
+  irr_ = isr_ = tmr_ = {};
+  timer_.reset();
   update_line();
 }
 
-int LocalApic::highest(const Bitmap& map) {
-  for (int word = 7; word >= 0; --word) {
-    if (const std::uint32_t bits = map[static_cast<unsigned>(word)]; bits != 0) {
-      return word * 32 + 31 - std::countl_zero(bits);
-    }
-  }
-  return -1;
-}
-
 unsigned LocalApic::processor_priority() const {
-  const int in_service = highest(isr_);
+  const int in_service = isr_.highest();
   const unsigned service_class = in_service < 0 ? 0 : static_cast<unsigned>(in_service) & 0xF0;
   return (tpr_ & 0xF0) >= service_class ? tpr_ & 0xFF : service_class;
 }
 
 std::optional<unsigned> LocalApic::deliverable() const {
   if (!enabled() || !software_enabled()) return std::nullopt;
-  const int request = highest(irr_);
+  const int request = irr_.highest();
   if (request < 0 || (static_cast<unsigned>(request) & 0xF0) <= (processor_priority() & 0xF0)) return std::nullopt;
   return static_cast<unsigned>(request);
 }
@@ -112,8 +101,8 @@ void LocalApic::update_line() {
 std::optional<std::uint8_t> LocalApic::acknowledge() {
   std::optional<std::uint8_t> vector;
   if (const auto request = deliverable()) {
-    clear(irr_, *request);
-    set(isr_, *request);
+    irr_.clear(*request);
+    isr_.set(*request);
     vector = static_cast<std::uint8_t>(*request);
   } else if (pic_reaches_cpu() && pic_.requesting()) {
     vector = pic_.acknowledge();
@@ -132,7 +121,7 @@ void LocalApic::request(unsigned vector) {
     error(kReceivedIllegalVector);
     return;
   }
-  set(irr_, vector);
+  irr_.set(vector);
   update_line();
 }
 
@@ -140,7 +129,7 @@ void LocalApic::error(std::uint32_t bit) {
   pending_errors_ |= bit;
   const std::uint32_t entry = lvt_[kError];
   if ((entry & kMasked) == 0 && (entry & 0xFF) >= kFirstLegalVector) {
-    set(irr_, entry & 0xFF);
+    irr_.set(entry & 0xFF);
     update_line();
   }
 }
@@ -173,62 +162,22 @@ void LocalApic::request_pmi() {
 }
 
 // ---- timer
-// TSC-deadline mode excludes the other two: while it is chosen the counts stand still, while it is not the deadline is
-// 0. source: SDM vol. 3A, "TSC-Deadline Mode".
 
-bool LocalApic::deadline_mode() const { return (lvt_[kTimer] & kTimerDeadline) != 0; }
-
-/// A deadline that has passed is over, whether or not its interrupt is masked.
+/// Whether or not its interrupt is masked.
 void LocalApic::expire_deadline() {
-  if (tsc_deadline_ == 0 || clock_.now() + tsc_offset_ < tsc_deadline_) return;
-  tsc_deadline_ = 0;
-  raise(kTimer);
+  if (timer_.expire_deadline()) raise(kTimer);
 }
 
 void LocalApic::tsc_written(std::uint64_t offset) {
   expire_deadline();
-  tsc_offset_ = offset;
+  timer_.set_tsc_offset(offset);
 }
 
-std::uint64_t LocalApic::timer_tick() const {
-  const unsigned code = (divide_ & 3) | (divide_ >> 1 & 4);
-  return kTscTicksPerBusTick << (code == 7 ? 0 : code + 1);
-}
-
-std::uint32_t LocalApic::timer_count() const {
-  if (initial_count_ == 0 || deadline_mode()) return 0;
-  const std::uint64_t passed = (clock_.now() - timer_start_) / timer_tick();
-  if ((lvt_[kTimer] & kTimerPeriodic) != 0) {
-    return initial_count_ - static_cast<std::uint32_t>(passed % initial_count_);
-  }
-  return passed >= initial_count_ ? 0 : initial_count_ - static_cast<std::uint32_t>(passed);
-}
-
-void LocalApic::start_timer(std::uint32_t count) {
-  initial_count_ = count;
-  timer_start_ = clock_.now();
-  timer_fired_ = 0;
-}
-
-std::uint64_t LocalApic::deadline() const {
-  if (tsc_deadline_ != 0 && (lvt_[kTimer] & kMasked) == 0) {
-    const std::uint64_t tsc = clock_.now() + tsc_offset_, left = tsc_deadline_ > tsc ? tsc_deadline_ - tsc : 0;
-    return left < kNever - clock_.now() ? clock_.now() + left : kNever;
-  }
-  if (initial_count_ == 0 || (lvt_[kTimer] & kMasked) != 0) return kNever;
-  const std::uint64_t period = std::uint64_t{initial_count_} * timer_tick();
-  if ((lvt_[kTimer] & kTimerPeriodic) == 0) return timer_fired_ != 0 ? kNever : timer_start_ + period;
-  return timer_start_ + (timer_fired_ + 1) * period;
-}
+std::uint64_t LocalApic::deadline() const { return (lvt_[kTimer] & kMasked) != 0 ? kNever : timer_.due(); }
 
 void LocalApic::clock_moved() {
   expire_deadline();
-  if (initial_count_ == 0) return;
-  const std::uint64_t passed = (clock_.now() - timer_start_) / timer_tick() / initial_count_;
-  if (passed <= timer_fired_) return;
-  const bool first = timer_fired_ == 0;
-  timer_fired_ = passed;
-  if (first || (lvt_[kTimer] & kTimerPeriodic) != 0) raise(kTimer);
+  if (timer_.expire_count()) raise(kTimer);
 }
 
 // ---- registers
@@ -248,10 +197,9 @@ bool LocalApic::write_lvt(Lvt entry, std::uint32_t value) {
   if (!software_enabled()) value |= kMasked;
   if (entry == kTimer) {
     expire_deadline();
-    if (((value ^ lvt_[kTimer]) & kTimerDeadline) != 0) {  // a change to or from this mode stops the timer
-      tsc_deadline_ = 0;
-      start_timer(0);
-    }
+    timer_.set_mode((value & kTimerDeadline) != 0   ? ApicTimer::Mode::Deadline
+                    : (value & kTimerPeriodic) != 0 ? ApicTimer::Mode::Periodic
+                                                    : ApicTimer::Mode::OneShot);
   }
   lvt_[entry] = value;
   const bool vectored = delivery_mode(value) == kFixed || entry == kTimer || entry == kError;
@@ -261,7 +209,7 @@ bool LocalApic::write_lvt(Lvt entry, std::uint32_t value) {
 }
 
 void LocalApic::end_of_interrupt() {
-  if (const int vector = highest(isr_); vector >= 0) clear(isr_, static_cast<unsigned>(vector));
+  if (const int vector = isr_.highest(); vector >= 0) isr_.clear(static_cast<unsigned>(vector));
   update_line();
 }
 
@@ -294,15 +242,15 @@ void LocalApic::send(std::uint32_t low, std::uint32_t destination) {
 
 bool LocalApic::read_register(std::uint32_t index, std::uint32_t& value) {
   if (index >= kIsr && index < kIsr + 8) {
-    value = isr_[index - kIsr];
+    value = isr_.word(index - kIsr);
     return true;
   }
   if (index >= kTmr && index < kTmr + 8) {
-    value = tmr_[index - kTmr];
+    value = tmr_.word(index - kTmr);
     return true;
   }
   if (index >= kIrr && index < kIrr + 8) {
-    value = irr_[index - kIrr];
+    value = irr_.word(index - kIrr);
     return true;
   }
   if (index >= kLvtTimer && index <= kLvtError) {
@@ -322,9 +270,9 @@ bool LocalApic::read_register(std::uint32_t index, std::uint32_t& value) {
     case kEsr: value = esr_; return true;
     case kIcrLow: value = icr_low_; return true;
     case kIcrHigh: value = icr_high_; return !x2apic();
-    case kInitialCount: value = initial_count_; return true;
-    case kCurrentCount: value = timer_count(); return true;
-    case kDivide: value = divide_; return true;
+    case kInitialCount: value = timer_.initial_count(); return true;
+    case kCurrentCount: value = timer_.count(); return true;
+    case kDivide: value = timer_.divide(); return true;
     case kEoi: value = 0; return !x2apic();
     default: return false;
   }
@@ -372,12 +320,11 @@ bool LocalApic::write_register(std::uint32_t index, std::uint32_t value) {
       icr_high_ = value & 0xFF000000;
       return true;
     case kInitialCount:
-      if (!deadline_mode()) start_timer(value);
+      if (timer_.mode() != ApicTimer::Mode::Deadline) timer_.start(value);
       return true;
     case kDivide:
       if (x2apic() && (value & ~0xBu) != 0) return false;
-      divide_ = value & 0xB;
-      start_timer(initial_count_);
+      timer_.set_divide(value & 0xB);
       return true;
     case kSelfIpi:
       if (!x2apic() || value > 0xFF) return false;
@@ -416,7 +363,7 @@ bool LocalApic::rdmsr(std::uint32_t msr, std::uint64_t& value) {
   }
   if (msr == kTscDeadlineMsr) {
     expire_deadline();
-    value = tsc_deadline_;
+    value = timer_.tsc_deadline();
     return features_.tsc_deadline;
   }
   if (msr < kFirstMsr || msr > kLastMsr || !enabled() || !x2apic()) return false;
@@ -443,8 +390,8 @@ bool LocalApic::wrmsr(std::uint32_t msr, std::uint64_t value) {
     return true;
   }
   if (msr == kTscDeadlineMsr) {
-    if (deadline_mode()) {
-      tsc_deadline_ = value;
+    if (timer_.mode() == ApicTimer::Mode::Deadline) {
+      timer_.set_tsc_deadline(value);
       expire_deadline();
     }
     return features_.tsc_deadline;

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "machine/clock.h"
+#include "machine/devices/apic_timer.h"
+#include "machine/devices/vector_set.h"
 
 namespace zs::machine {
 
@@ -98,11 +100,6 @@ class LocalApic : public TimedDevice {
   static constexpr std::uint32_t kMasked = 1u << 16;
   static unsigned delivery_mode(std::uint32_t entry) { return entry >> 8 & 7; }
 
-  using Bitmap = std::array<std::uint32_t, 8>;
-  static int highest(const Bitmap& map);
-  static void set(Bitmap& map, unsigned vector) { map[vector / 32] |= 1u << vector % 32; }
-  static void clear(Bitmap& map, unsigned vector) { map[vector / 32] &= ~(1u << vector % 32); }
-
   static constexpr std::uint64_t kBaseEnable = 1u << 11, kBaseX2 = 1u << 10, kBaseBsp = 1u << 8;
   bool x2apic() const { return (base_ & kBaseX2) != 0; }
   bool software_enabled() const { return (svr_ & 1u << 8) != 0; }
@@ -118,27 +115,19 @@ class LocalApic : public TimedDevice {
   void write_svr(std::uint32_t value);
   void end_of_interrupt();
   void send(std::uint32_t low, std::uint32_t destination);
-  std::uint64_t timer_tick() const;  // clock ticks per count
-  std::uint32_t timer_count() const;
-  void start_timer(std::uint32_t count);
-  bool deadline_mode() const;
   void expire_deadline();
 
   CpuPins& pins_;
-  const Clock& clock_;
   Pic& pic_;
   Features features_;
   bool line_ = false;
 
   std::uint64_t base_ = 0;
   std::uint32_t id_ = 0, tpr_ = 0, svr_ = 0xFF, ldr_ = 0, dfr_ = ~0u, esr_ = 0, pending_errors_ = 0;
-  std::uint32_t icr_low_ = 0, icr_high_ = 0, initial_count_ = 0, divide_ = 0;
+  std::uint32_t icr_low_ = 0, icr_high_ = 0;
   std::array<std::uint32_t, kLvts> lvt_{};
-  Bitmap irr_{}, isr_{}, tmr_{};
-  std::uint64_t timer_start_ = 0;
-  std::uint64_t timer_fired_ = 0;   // periods that were signalled since timer_start_
-  std::uint64_t tsc_deadline_ = 0;  // IA32_TSC_DEADLINE; 0: not armed
-  std::uint64_t tsc_offset_ = 0;    // time-stamp counter = clock + this
+  VectorSet irr_, isr_, tmr_;
+  ApicTimer timer_;
 };
 
 }  // namespace zs::machine

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/gdb/packet.h"
+#include "machine/vcpu/monitor.h"
 #include "machine/vcpu/vcpu.h"
 
 namespace zs::machine::gdb {
@@ -124,21 +125,21 @@ std::string Session::point(std::string_view packet, bool insert) {
   if (!length) return "E01";
   const std::tuple key{static_cast<unsigned>(*type), *address, *length};
   if (insert ? !points_.insert(key).second : points_.erase(key) == 0) return "OK";  // again: as the manual asks
-  Vcpu& cpu = pc_.cpu();
+  Monitor& monitor = pc_.cpu().monitor();
   if (*type <= 1) {
     if (insert) {
-      cpu.add_breakpoint(*address);
+      monitor.add_breakpoint(*address);
     } else {
-      cpu.remove_breakpoint(*address);
+      monitor.remove_breakpoint(*address);
     }
     return "OK";
   }
-  const auto kind = *type == 2 ? Vcpu::WatchKind::Write : *type == 3 ? Vcpu::WatchKind::Read : Vcpu::WatchKind::Access;
+  const auto kind = *type == 2 ? WatchKind::Write : *type == 3 ? WatchKind::Read : WatchKind::Access;
   if (*length == 0 || *length > 4096) return "E01";
   if (insert) {
-    cpu.add_watchpoint(*address, *length, kind);
+    monitor.add_watchpoint(*address, *length, kind);
   } else {
-    cpu.remove_watchpoint(*address, *length, kind);
+    monitor.remove_watchpoint(*address, *length, kind);
   }
   return "OK";
 }

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -21,6 +20,7 @@
 #include "machine/vcpu/flags.h"
 #include "machine/vcpu/host_x87.h"
 #include "machine/vcpu/insn.h"
+#include "machine/vcpu/monitor.h"
 #include "machine/vcpu/tlb.h"
 #include "machine/vcpu/vcpu.h"
 
@@ -46,11 +46,6 @@ inline constexpr std::uint64_t sce = 1, lme = 1u << 8, lma = 1u << 10, nxe = 1u 
 struct SegmentView {
   std::uint64_t base = 0;
   std::int64_t last_read = -1, last_write = -1;
-};
-
-struct DataWatch {
-  std::uint64_t linear = 0, bytes = 0;
-  bool read = false, write = false;
 };
 
 /// What a stack or data segment register holds after a null selector was loaded: nothing but the selector and DPL.
@@ -131,17 +126,8 @@ struct Core {
   std::uint64_t fruitless = 0;  // rounds of the run loop that count like instructions though nothing retired
   unsigned watched_cpl = 0;
 
-  // ---- monitor
-  std::uint64_t service_first = 0;
-  unsigned service_count = 0;
-  ServiceHook* service_hook = nullptr;
-  std::vector<std::uint64_t> breakpoints;
-  std::deque<Insn> originals;  // of records that have the monitor's part in front
-  bool resuming = false;       // the next instruction runs though a breakpoint lies there
-  std::vector<DataWatch> watchpoints;
+  Monitor monitor{*this};
   NotOffered not_offered;
-  bool watchpoint_hit = false;
-  std::uint64_t watchpoint_address = 0;
 
   // ---- memory
   Bus& bus;
@@ -387,9 +373,6 @@ struct Core {
   void check_io_breakpoints(std::uint16_t port, unsigned bytes);
   bool watches_code() const;
   bool code_breakpoint_here();
-
-  // ================================================================================================ monitor.cc
-  void monitor_changed();
 
   // ================================================================================================ system.cc
   void write_cr0(std::uint64_t value);

@@ -1,4 +1,4 @@
-// Debug registers: what DR0..DR3 and DR7 match, MOV to and from them, and the monitor's own watchpoints.
+// Debug registers: what DR0..DR3 and DR7 match, MOV to and from them.
 // source: SDM vol. 3B, "Debug Registers", figure "Debug Registers"; table "Debug Exception Conditions".
 #include <algorithm>
 
@@ -35,12 +35,6 @@ void Core::check_data_breakpoints(std::uint64_t linear, unsigned bytes, bool wri
   }
   if (pending_dr6 != 0) {
     pending_dr6 |= hits;
-    arm();
-  }
-  for (const DataWatch& watched : watchpoints) {
-    if (!(write ? watched.write : watched.read) || !overlap(watched.linear, watched.bytes, linear, bytes)) continue;
-    watchpoint_hit = true;
-    watchpoint_address = linear;
     arm();
   }
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/vcpu/monitor.h"
 #include "machine/vcpu/test_machine.h"
 
 namespace zs::machine {
@@ -84,8 +85,8 @@ TEST_F(Debug, MovToADebugRegisterUnderGdFaults) {
 
 TEST_F(Debug, TheMonitorsBreakpointStopsBeforeAndItsWatchpointAfter) {
   start({0x90, 0xA2, 0, 0x50, 0, 0, 0, 0, 0, 0, 0x90, 0xF4});  // nop; mov [5000h], al; nop; hlt
-  m_.cpu->add_breakpoint(TestMachine::kCode + 1);
-  m_.cpu->add_watchpoint(0x5000, 1, Vcpu::WatchKind::Write);
+  m_.cpu->monitor().add_breakpoint(TestMachine::kCode + 1);
+  m_.cpu->monitor().add_watchpoint(0x5000, 1, WatchKind::Write);
   Stop stop = m_.run(100);
   EXPECT_EQ(stop.kind, StopKind::Breakpoint);
   EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 1);
@@ -94,7 +95,7 @@ TEST_F(Debug, TheMonitorsBreakpointStopsBeforeAndItsWatchpointAfter) {
   EXPECT_EQ(stop.kind, StopKind::Watchpoint);
   EXPECT_EQ(stop.address, 0x5000u);
   EXPECT_EQ(m_.cpu->rip(), TestMachine::kCode + 10);
-  m_.cpu->remove_breakpoint(TestMachine::kCode + 1);
+  m_.cpu->monitor().remove_breakpoint(TestMachine::kCode + 1);
   EXPECT_EQ(m_.run(100).kind, StopKind::Halted);
 }
 

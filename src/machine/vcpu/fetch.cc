@@ -63,8 +63,7 @@ const Insn* Core::fetch_slow() {
   } else {
     physical_read(physical | offset, bytes.data(), available);
   }
-  const bool watched_place =
-      !breakpoints.empty() || (service_count != 0 && linear - service_first < service_count && !protected_mode);
+  const bool watched_place = monitor.may_watch(linear, !protected_mode);
   Lowered lowered = lower(*this, std::span(bytes.data(), available), mode);
   if (lowered.outcome == Lowered::Outcome::Incomplete) {
     if (limited) raise_gp();
@@ -84,7 +83,7 @@ const Insn* Core::fetch_slow() {
     scratch = lowered.insn;
     return &scratch;
   }
-  if (watched_place) hook_watched(*this, linear, lowered.insn);
+  if (watched_place) monitor.put_in_front(linear, lowered.insn);
   if (!entry.memory) {
     scratch = lowered.insn;
     return &scratch;

@@ -83,9 +83,6 @@ Lowered lower(Core& core, std::span<const std::uint8_t> bytes, Mode mode);
 /// The row of Core::facts for what the instruction is (facts.cc).
 std::uint16_t intern_facts(Core& core, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands);
 
-/// Puts the service hook or a breakpoint in front of an instruction (monitor.cc).
-void hook_watched(Core& core, std::uint64_t linear, Insn& insn);
-
 /// Picks one of four instantiations by operand size; 0 where a size cannot occur.
 template <typename Pick>
 Handler by_size(unsigned bytes, Pick pick) {

@@ -52,7 +52,8 @@ std::uint64_t Core::checked_linear(unsigned segment, std::uint64_t address, unsi
 void Core::note_access(std::uint64_t linear, unsigned bytes, bool write) {
   if (watch.accesses) tell_lines(linear, bytes, write);
   if (noting && access_count < accesses.size()) accesses[access_count++] = {linear, bytes, write};
-  if (debug_armed() || !watchpoints.empty()) check_data_breakpoints(linear, bytes, write);
+  if (debug_armed()) check_data_breakpoints(linear, bytes, write);
+  if (monitor.watches_data()) monitor.check_access(linear, bytes, write);
 }
 
 /// The access has just been done, so nothing is walked and nothing faults.

@@ -1,49 +1,86 @@
-// What the monitor puts in front of single instructions: BIOS services at fixed real-mode addresses, and breakpoints.
-// The decoded record is replaced by one that first does the monitor's part; nothing else runs slower.
+#include "machine/vcpu/monitor.h"
+
 #include <algorithm>
 
 #include "machine/vcpu/lower.h"
 
-namespace zs::machine::vcpu {
+namespace zs::machine {
 namespace {
 
-const Insn& original(const Insn& i) { return *static_cast<const Insn*>(i.code); }
-
-void at_service(Core& c, const Insn& i) {
-  const std::uint64_t number = c.linear_ip() - c.service_first;
-  if (!c.protected_mode && number < c.service_count && c.service_hook != nullptr) {
-    c.flush_reports();
-    c.service_hook->service(c.facade, static_cast<unsigned>(number));
-    c.watch_stale = true;
-    c.arm();
-  }
-  original(i).run(c, original(i));
-}
-
-void at_breakpoint(Core& c, const Insn& i) {
-  const std::uint64_t here = c.linear_ip();
-  const bool set = std::find(c.breakpoints.begin(), c.breakpoints.end(), here) != c.breakpoints.end();
-  if (set && !c.resuming) throw MonitorStop{here};
-  original(i).run(c, original(i));
-}
+const vcpu::Insn& original(const vcpu::Insn& insn) { return *static_cast<const vcpu::Insn*>(insn.code); }
 
 }  // namespace
 
-void hook_watched(Core& core, std::uint64_t linear, Insn& insn) {
-  const auto replace = [&](Handler handler) {
-    core.originals.push_back(insn);
-    insn.code = &core.originals.back();
+void Monitor::at_service(vcpu::Core& core, const vcpu::Insn& insn) {
+  const Monitor& monitor = core.monitor;
+  const std::uint64_t linear = core.linear_ip();
+  if (!core.protected_mode && monitor.is_service(linear) && monitor.service_hook_ != nullptr) {
+    core.flush_reports();
+    monitor.service_hook_->service(core.facade, static_cast<unsigned>(linear - monitor.service_first_));
+    core.watch_stale = true;
+    core.arm();
+  }
+  original(insn).run(core, original(insn));
+}
+
+void Monitor::at_breakpoint(vcpu::Core& core, const vcpu::Insn& insn) {
+  const std::uint64_t here = core.linear_ip();
+  if (core.monitor.has_breakpoint(here) && !core.monitor.resuming_) throw vcpu::MonitorStop{here};
+  original(insn).run(core, original(insn));
+}
+
+void Monitor::put_in_front(std::uint64_t linear, vcpu::Insn& insn) {
+  const auto replace = [&](vcpu::Handler handler) {
+    originals_.push_back(insn);
+    insn.code = &originals_.back();
     insn.run = handler;
   };
-  if (core.mode == Mode::Real16 && linear - core.service_first < core.service_count) replace(at_service);
-  if (std::find(core.breakpoints.begin(), core.breakpoints.end(), linear) != core.breakpoints.end())
-    replace(at_breakpoint);
+  if (core_.mode == vcpu::Mode::Real16 && is_service(linear)) replace(at_service);
+  if (has_breakpoint(linear)) replace(at_breakpoint);
 }
 
-void Core::monitor_changed() {
-  decoded.clear();
-  originals.clear();
-  flush_tlb();
+void Monitor::check_access(std::uint64_t linear, unsigned bytes, bool write) {
+  for (const DataWatch& watched : watchpoints_) {
+    const bool overlaps = watched.linear < linear + bytes && linear < watched.linear + watched.bytes;
+    if (!(write ? watched.write : watched.read) || !overlaps) continue;
+    hit_ = linear;
+    core_.arm();
+  }
 }
 
-}  // namespace zs::machine::vcpu
+void Monitor::set_service_range(std::uint64_t first, unsigned count, ServiceHook* hook) {
+  service_first_ = first;
+  service_count_ = count;
+  service_hook_ = hook;
+  changed();
+}
+
+void Monitor::add_breakpoint(std::uint64_t linear) {
+  breakpoints_.push_back(linear);
+  changed();
+}
+
+void Monitor::remove_breakpoint(std::uint64_t linear) {
+  std::erase(breakpoints_, linear);
+  changed();
+}
+
+void Monitor::add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind) {
+  watchpoints_.push_back(watch_of(linear, bytes, kind));
+  core_.refresh_watching();
+}
+
+void Monitor::remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind) {
+  std::erase(watchpoints_, watch_of(linear, bytes, kind));
+  core_.refresh_watching();
+}
+
+bool Monitor::has_breakpoint(std::uint64_t linear) const { return std::ranges::count(breakpoints_, linear) != 0; }
+
+void Monitor::changed() {
+  core_.decoded.clear();
+  originals_.clear();
+  core_.flush_tlb();
+}
+
+}  // namespace zs::machine

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/vcpu/monitor.h"
 #include "machine/vcpu/test_machine.h"
 
 namespace zs::machine {
@@ -212,7 +213,7 @@ TEST(Services, RunBeforeTheInstructionAtTheirAddress) {
   m.put(0x2013, {0xCF});
   m.write<std::uint32_t>(0x13 * 4, 0x2013);
   m.real({0xCD, 0x13, 0xF4});
-  m.cpu->set_service_range(0x2000, 256, &hook);
+  m.cpu->monitor().set_service_range(0x2000, 256, &hook);
   EXPECT_EQ(m.run(10).kind, StopKind::Halted);
   EXPECT_EQ(hook.calls, 1);
   EXPECT_EQ(m.reg(kRax), 0x13u);

@@ -149,7 +149,7 @@ void Core::refresh_views() {
 }
 
 void Core::refresh_watching() {
-  bool data_breakpoints = !watchpoints.empty();
+  bool data_breakpoints = monitor.watches_data();
   for (unsigned n = 0; n < 4; ++n) {
     const bool enabled = (dr7 >> (2 * n) & 3) != 0, on_data = (dr7 >> (16 + 4 * n) & 3) != 0;
     data_breakpoints = data_breakpoints || (enabled && on_data);

@@ -70,7 +70,6 @@ std::uint64_t Vcpu::cr(unsigned number) const {
 }
 std::uint64_t Vcpu::efer() const { return core_->efer; }
 const TableRegister& Vcpu::idtr() const { return core_->idtr; }
-bool Vcpu::has_breakpoints() const { return !core_->breakpoints.empty() || !core_->watchpoints.empty(); }
 void Vcpu::set_real_segment(Seg seg, std::uint16_t selector) {
   core_->set_real_segment(seg, selector);
   core_->refresh_views();
@@ -167,36 +166,7 @@ void Vcpu::memory_map_changed() {
 
 // ---- monitor
 
-void Vcpu::set_service_range(std::uint64_t first, unsigned count, ServiceHook* hook) {
-  core_->service_first = first;
-  core_->service_count = count;
-  core_->service_hook = hook;
-  core_->monitor_changed();
-}
-
-void Vcpu::add_breakpoint(std::uint64_t linear) {
-  core_->breakpoints.push_back(linear);
-  core_->monitor_changed();
-}
-
-void Vcpu::remove_breakpoint(std::uint64_t linear) {
-  std::erase(core_->breakpoints, linear);
-  core_->monitor_changed();
-}
-
-void Vcpu::add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind) {
-  core_->watchpoints.push_back({linear, bytes, kind != WatchKind::Write, kind != WatchKind::Read});
-  core_->refresh_watching();
-}
-
+Monitor& Vcpu::monitor() { return core_->monitor; }
 const NotOffered& Vcpu::not_offered() const { return core_->not_offered; }
-
-void Vcpu::remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind) {
-  std::erase_if(core_->watchpoints, [&](const vcpu::DataWatch& w) {
-    return w.linear == linear && w.bytes == bytes && w.read == (kind != WatchKind::Write) &&
-           w.write == (kind != WatchKind::Read);
-  });
-  core_->refresh_watching();
-}
 
 }  // namespace zs::machine

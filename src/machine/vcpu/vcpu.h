@@ -2,7 +2,7 @@
 // refused by name), exact about what retires, what faults and in which order.
 //
 // Fast because instructions are decoded once per physical page and mode (vcpu/decoded_page.h), because memory is
-// reached through software TLBs (vcpu/memory.h), and because nothing is checked per instruction but one countdown:
+// reached through software TLBs (vcpu/memory.cc), and because nothing is checked per instruction but one countdown:
 // whatever is armed (an interrupt, a trap, the observer's horizon) ends it.
 #pragma once
 
@@ -20,6 +20,8 @@ namespace zs::machine {
 namespace vcpu {
 struct Core;
 }
+
+class Monitor;
 
 class Vcpu {
  public:
@@ -77,7 +79,6 @@ class Vcpu {
   std::uint64_t cr(unsigned number) const;
   std::uint64_t efer() const;
   const TableRegister& idtr() const;
-  bool has_breakpoints() const;
   /// General registers, flags and ip as a PEBS record has them.
   arch::RegisterFile register_file() const;
   /// Instructions retired since reset().
@@ -101,13 +102,7 @@ class Vcpu {
   void memory_map_changed();
 
   // ---- monitor
-  /// `hook` runs when real-mode code reaches linear first .. first + count - 1, with the number from 0.
-  void set_service_range(std::uint64_t first, unsigned count, ServiceHook* hook);
-  void add_breakpoint(std::uint64_t linear);
-  void remove_breakpoint(std::uint64_t linear);
-  enum class WatchKind : std::uint8_t { Write, Read, Access };
-  void add_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
-  void remove_watchpoint(std::uint64_t linear, std::uint64_t bytes, WatchKind kind);
+  Monitor& monitor();
   /// Since the CPU was made.
   const NotOffered& not_offered() const;
 

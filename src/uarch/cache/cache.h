@@ -20,9 +20,9 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "uarch/cache/host_array.h"
-#include "uarch/cache/hot_lines.h"
 #include "uarch/cache/line.h"
 #include "uarch/cache/set_index.h"
+#include "uarch/cache/way_hints.h"
 #include "uarch/replacement/any_policy.h"
 
 namespace zs::uarch {
@@ -64,9 +64,9 @@ struct QuickLines {
   std::uint32_t set_mask = 0;
   bool wide = false;  // more than 8 ways
   TouchMasks masks;
-  HotLines* hot = nullptr;  // null: nothing is quick
+  WayHints* hot = nullptr;  // null: nothing is quick
 
-  const HotLine* hot_lines() const { return hot != nullptr ? hot->entries() : HotLines::none(); }
+  const WayHint* way_hints() const { return hot != nullptr ? hot->entries() : WayHints::none(); }
 
   /// Touches the line if it is there, and quick, which makes it hot. linear: its linear address / 64; store: 0 or 1;
   /// page: the slot of its page in the TLB
@@ -191,8 +191,8 @@ class Cache {
       }
     }();
     if (!masks || ways_ > QuickLines::kMostWays || !index_.is_plain()) return QuickLines::none();
-    CHECK(HotLine::can_touch(*masks));
-    hot_ = std::make_unique<HotLines>(slots());
+    CHECK(WayHint::can_touch(*masks));
+    hot_ = std::make_unique<WayHints>(slots());
     return {.tags = tags_.data(),
             .sets = sets_.data(),
             .set_mask = index_.sets() - 1,
@@ -201,7 +201,7 @@ class Cache {
             .hot = hot_.get()};
   }
   /// Linear addresses have changed their meaning.
-  void forget_hot_lines() {
+  void forget_way_hints() {
     if (hot_ != nullptr) hot_->drop_all();
   }
   /// A page has left the TLB; loads, stores: of others than these.
@@ -250,7 +250,7 @@ class Cache {
   HostArray<Line> tags_;      // [set][slot], so that a set of 16 ways is one line of the host
   HostArray<CacheSet> sets_;  // [set], or two for each
   Slot newest_ = 0;
-  std::unique_ptr<HotLines> hot_;  // null: nobody asks which lines are quick
+  std::unique_ptr<WayHints> hot_;  // null: nobody asks which lines are quick
 };
 
 }  // namespace zs::uarch

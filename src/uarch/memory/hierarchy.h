@@ -93,7 +93,7 @@ class Hierarchy final : public Paging<Parts> {
   bool any_contended(std::uint64_t now) const override { return contended_.any(now); }
 
   // What is touched here and turns out to lead further is touched again then, which changes no order.
-  bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) override {
+  bool quiet_hit(unsigned core, std::uint64_t linear, AccessDescriptor look, std::uint64_t since) override {
     if constexpr (!Parts::kInlinePath) {
       return false;
     } else {
@@ -145,8 +145,8 @@ class Hierarchy final : public Paging<Parts> {
       for (auto* tlb : {&own.itlb, &own.dtlb, &own.stlb}) tlb->clear();
       own.dtlb_stores.clear();
       if constexpr (Parts::kInlinePath) {
-        own.l1d.forget_hot_lines();
-        own.l1i.forget_hot_lines();
+        own.l1d.forget_way_hints();
+        own.l1i.forget_way_hints();
       }
       filters_[core].forget_code();
     }
@@ -239,14 +239,14 @@ class Hierarchy final : public Paging<Parts> {
     Core& own = *cores_[core];
     Filter& filter = filters_[core];
     filter.data_lines = own.l1d.quick_lines();
-    filter.hot_lines = filter.data_lines.hot_lines();
+    filter.way_hints = filter.data_lines.way_hints();
     for (auto* const tlb : {&own.dtlb, &own.dtlb_stores, &own.itlb}) tlb->small_pages().share_stamps(filter.stamp);
     filter.tlbs[0] = QuickPages(own.dtlb.small_pages());
     filter.tlbs[1] = QuickPages(own.dtlb_stores.small_pages());
     filter.code_tlb = QuickPages(own.itlb.small_pages());
     // A second touch is left out of L1I.
     if (second_touch_is_idle(parameters_.l1i.policy.kind)) filter.code_lines = own.l1i.quick_lines();
-    filter.hot_code = filter.code_lines.hot_lines();
+    filter.hot_code = filter.code_lines.way_hints();
   }
 
   /// What was found of an access before anything else happened.

@@ -113,11 +113,11 @@ struct MemoryOptions {
 
 /// A plain load or store of one to kLineBytes bytes that is looked at together with others; or a software prefetch
 /// among them.
-class Look {
+class AccessDescriptor {
  public:
-  constexpr Look() = default;
-  static constexpr Look prefetch() { return Look(kPrefetch); }
-  constexpr Look(std::uint32_t bytes, bool store)
+  constexpr AccessDescriptor() = default;
+  static constexpr AccessDescriptor prefetch() { return AccessDescriptor(kPrefetch); }
+  constexpr AccessDescriptor(std::uint32_t bytes, bool store)
       : bits_(static_cast<std::uint8_t>((bytes - 1) | (store ? 0x80 : 0))) {}
 
   constexpr std::uint32_t bytes() const { return last() + 1; }
@@ -127,7 +127,7 @@ class Look {
 
  private:
   static constexpr std::uint8_t kPrefetch = 0x40;
-  constexpr explicit Look(std::uint8_t bits) : bits_(bits) {}
+  constexpr explicit AccessDescriptor(std::uint8_t bits) : bits_(bits) {}
 
   std::uint8_t bits_ = 0;
 };
@@ -183,7 +183,7 @@ class MemorySystem {
                            std::uint64_t since) {
     Filter& own = filters_[core];
     if (bytes == 0 || bytes > kLineBytes || (store_buffer_ && own.stores.may_meet(linear, bytes, now)) ||
-        !quiet_hit(core, linear, Look(bytes, false), since))
+        !quiet_hit(core, linear, AccessDescriptor(bytes, false), since))
       return 0;
     ++own.loads;
     return l1_cycles_;
@@ -193,11 +193,12 @@ class MemorySystem {
   bool early_load(unsigned core, std::uint64_t linear, std::uint32_t bytes, std::uint64_t since) {
     Filter& own = filters_[core];
     return !own.stores.may_meet_from(linear, bytes, since) &&
-           (own.hits(linear, bytes, 0) || quiet_hit(core, linear, Look(bytes, false), since));
+           (own.hits(linear, bytes, 0) || quiet_hit(core, linear, AccessDescriptor(bytes, false), since));
   }
   bool quiet_store(unsigned core, std::uint64_t linear, std::uint32_t bytes, const StoreFacts& facts,
                    std::uint64_t since, std::uint32_t& waited) {
-    if (bytes == 0 || bytes > kLineBytes || !quiet_hit(core, linear, Look(bytes, true), since)) return false;
+    if (bytes == 0 || bytes > kLineBytes || !quiet_hit(core, linear, AccessDescriptor(bytes, true), since))
+      return false;
     pass_store(filters_[core], linear, bytes, facts, waited);
     return true;
   }
@@ -250,7 +251,7 @@ class MemorySystem {
 
   /// An access that is not plain but yet hits L1D and the TLB and sets nothing off, if it does; that is not counted.
   /// since  no access from now on is dispatched before that cycle
-  virtual bool quiet_hit(unsigned core, std::uint64_t linear, Look look, std::uint64_t since) = 0;
+  virtual bool quiet_hit(unsigned core, std::uint64_t linear, AccessDescriptor look, std::uint64_t since) = 0;
 
   /// A plain hit, quiet_hit(), or else other_load(), other_store(), of 1 to kLineBytes bytes; `access.earliest` is
   /// since when. Returns Outcome::latency, or 0: it was a hit that is not counted.
@@ -314,7 +315,7 @@ class MemorySystem {
       fetched = first + count - 1;
     }
     /// pass() has not happened. before: what `fetched` was then
-    void take_back(std::uint64_t first, std::uint8_t count, std::uint64_t before) {
+    void undo(std::uint64_t first, std::uint8_t count, std::uint64_t before) {
       fetches -= count - (before == first ? 1U : 0U);
       fetched = before;
     }
@@ -336,7 +337,7 @@ class MemorySystem {
     /// The same, but that it is not counted and nobody knows that it is the line fetched last.
     bool touch_code(std::uint64_t line) {
       const std::uint64_t page = line / kLinesPerPage;
-      const HotLine& hot = hot_code[line % HotLines::kEntries];
+      const WayHint& hot = hot_code[line % WayHints::kEntries];
       const bool is_hot = hot.line[0] == line;
       const LruTable::Hint* const hint = is_hot ? nullptr : code_tlb.touch(page);
       if (!is_hot && hint == nullptr) return false;
@@ -354,7 +355,7 @@ class MemorySystem {
     /// Touches what a load or store hits, if it does so quietly: nothing else is to be done but to count it. Otherwise
     /// nothing has happened that the access will not do again. store: 0 or 1
     [[gnu::always_inline]] bool hits(std::uint64_t linear, std::uint32_t bytes, unsigned store) const {
-      const HotLine& hot = hot_lines[(linear >> kLineBits) % HotLines::kEntries];
+      const WayHint& hot = way_hints[(linear >> kLineBits) % WayHints::kEntries];
       // An access of two lines is not that of a line which has its place in the table.
       if (hot.line[store] != (linear + bytes - 1) >> kLineBits) return hits_tags(linear, bytes, store);
       tlbs[store & store_tlb].touch_slot(hot.page[store]);
@@ -375,8 +376,8 @@ class MemorySystem {
     }
 
     QuickLines data_lines = QuickLines::none(), code_lines = QuickLines::none();
-    const HotLine* hot_lines = HotLines::none();
-    const HotLine* hot_code = HotLines::none();  // of instructions
+    const WayHint* way_hints = WayHints::none();
+    const WayHint* hot_code = WayHints::none();  // of instructions
     QuickPages tlbs[2];                          // of loads; of stores where they have one of their own
     QuickPages code_tlb;                         // small pages of instructions
     unsigned store_tlb;                          // which of `tlbs` stores use: 0 or 1

@@ -159,8 +159,8 @@ class Answers {
     const bool one_line = step.access.linear % kLineBytes + step.access.bytes <= kLineBytes;
     hot_ =
         step.kind == Program::Step::Fetch
-            ? filter.hot_code[line % HotLines::kEntries].line[0] == line
-            : one_line && filter.hot_lines[line % HotLines::kEntries].line[step.kind == Program::Step::Store] == line;
+            ? filter.hot_code[line % WayHints::kEntries].line[0] == line
+            : one_line && filter.way_hints[line % WayHints::kEntries].line[step.kind == Program::Step::Store] == line;
     uncounted_ = filter.loads + filter.written + filter.fetches;
   }
   void behind(const MemorySystem::Filter& filter, const Program::Step& step) {

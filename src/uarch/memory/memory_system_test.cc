@@ -92,7 +92,7 @@ TEST(MemorySystem, AHitIsAnsweredInlineAsSoonAsNothingElseFollowsFromIt) {
     MemorySystem::Filter& filter = memory->filter(0);
     constexpr std::uint64_t kLine = kData >> kLineBits;
     const auto is_hot = [&](unsigned store) {
-      return filter.hot_lines[kLine % HotLines::kEntries].line[store] == kLine;
+      return filter.way_hints[kLine % WayHints::kEntries].line[store] == kLine;
     };
     const auto load = [&](std::uint64_t linear, std::uint64_t now) {
       return now + memory->load(0, {.linear = linear, .now = now, .bytes = 8, .instruction = 1}).latency;
@@ -100,12 +100,12 @@ TEST(MemorySystem, AHitIsAnsweredInlineAsSoonAsNothingElseFollowsFromIt) {
     const std::uint64_t soon = load(kData, 1000);
     // Under way: nobody may pass it.
     EXPECT_FALSE(filter.hits(kData, 8, 0)) << model.name;
-    EXPECT_FALSE(memory->quiet_hit(0, kData, Look(8, false), 1001)) << model.name;
+    EXPECT_FALSE(memory->quiet_hit(0, kData, AccessDescriptor(8, false), 1001)) << model.name;
     const std::uint64_t arrived = load(kData + 0x2000, soon);  // and no prefetcher waits for the first line any more
     // There, but nobody has touched it yet: the walk through the hierarchy may be left out,
     EXPECT_FALSE(filter.hits(kData, 8, 0)) << model.name;
-    EXPECT_TRUE(memory->quiet_hit(0, kData, Look(8, false), arrived + 1)) << model.name;
-    // and from then on the tags answer, and then the table of hot lines, of which nothing is known before.
+    EXPECT_TRUE(memory->quiet_hit(0, kData, AccessDescriptor(8, false), arrived + 1)) << model.name;
+    // and from then on the tags answer, and then the table of way hints, of which nothing is known before.
     EXPECT_FALSE(is_hot(0)) << model.name;
     EXPECT_EQ(memory->plain_load(0, kData, 8, arrived + 2), model.memory.l1d.load_to_use_cycles) << model.name;
     EXPECT_TRUE(is_hot(0)) << model.name;
@@ -141,7 +141,7 @@ TEST(MemorySystem, ALineOfInstructionsThatIsNotTheNewestOfItsSetIsAnsweredInline
     EXPECT_FALSE(filter.is_newest(kLine)) << model.name;
     const bool idle = second_touch_is_idle(model.memory.l1i.policy.kind);
     EXPECT_EQ(filter.touch_code(kLine), idle) << model.name;
-    EXPECT_EQ(filter.hot_code[kLine % HotLines::kEntries].line[0] == kLine, idle) << model.name;
+    EXPECT_EQ(filter.hot_code[kLine % WayHints::kEntries].line[0] == kLine, idle) << model.name;
   }
 }
 

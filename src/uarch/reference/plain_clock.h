@@ -32,7 +32,7 @@ class PlainClock {
       if (block.first_slot + core_.reorder_buffer <= slots_ + 1) stall_until(block.done);
     }
     // The scheduler: ports may be behind by as much as it holds.
-    if (ports_done_ > ports_behind_) stall_until({ports_done_ - ports_behind_, ports_cause_});
+    if (ports_.done > ports_.behind) stall_until({ports_.done - ports_.behind, ports_.cause});
     block_.clear();
     written_.clear();
     shift_ = behind_ = offset_ = 0;
@@ -121,10 +121,10 @@ class PlainClock {
     if (retired_.size() > 1024) retired_.erase(retired_.begin(), retired_.begin() + 512);
     const std::uint64_t ports = timing_->executed().units;
     const std::uint64_t with_splits = splits_ == 0 ? 0 : split_load_units(core_, timing_->loads(), splits_);
-    ports_done_ = std::max(ports_done_, now_) + std::max(ports, with_splits);
+    ports_.done = std::max(ports_.done, now_) + std::max(ports, with_splits);
     if (std::max(ports, with_splits) > bound_.units) {
-      ports_behind_ = timing_->scheduler_units();
-      ports_cause_ = with_splits > ports ? SlotCause::Ports : timing_->executed().cause;
+      ports_.behind = timing_->scheduler_units();
+      ports_.cause = with_splits > ports ? SlotCause::Ports : timing_->executed().cause;
     }
     splits_ = 0;
     lost[SlotCause::Retired] += (timing_->slots() - timing_->microcode_slots()) * slot_;
@@ -214,8 +214,10 @@ class PlainClock {
   std::uint64_t slot_;
   std::uint64_t now_ = 0, slots_ = 0, filled_ = 0;
   std::uint32_t splits_ = 0;
-  std::uint64_t ports_done_ = 0, ports_behind_ = 0;
-  SlotCause ports_cause_ = SlotCause::Ports;
+  struct {
+    std::uint64_t done = 0, behind = 0;
+    SlotCause cause = SlotCause::Ports;
+  } ports_;
   std::uint32_t last_ = UINT32_MAX;
   std::vector<Retired> retired_;  // each block, and when all up to it were complete
   std::map<std::uint32_t, std::uint64_t> filled_at_;

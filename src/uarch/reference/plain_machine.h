@@ -11,9 +11,9 @@
 #include "base/check.h"
 #include "uarch/branch/branch_unit.h"
 #include "uarch/core_model.h"
-#include "uarch/reference/made_up_program.h"
 #include "uarch/reference/plain_clock.h"
 #include "uarch/reference/plain_parts.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/replay/modelled_machine.h"
 #include "uarch/replay/time_signals.h"
 
@@ -77,7 +77,7 @@ class PlainMachine {
     switch (told.kind) {
       case AccessKind::Load:
         loaded(dispatched, memory_.load(0, access));
-        if (retires_with_another(one, i)) take_back(before);
+        if (retires_with_another(one, i)) undo(before);
         break;
       case AccessKind::LockedLoad: loaded(dispatched, memory_.locked(0, access)); break;
       case AccessKind::Prefetch: memory_.software_prefetch(0, access, PrefetchHint::T0); break;
@@ -88,7 +88,7 @@ class PlainMachine {
       case AccessKind::Store: {
         if (i != 0 && one.accesses[i - 1].kind == AccessKind::LockedLoad) return;
         stored(memory_.store(0, access));
-        if (retires_with_another(one, i)) take_back(before);
+        if (retires_with_another(one, i)) undo(before);
         break;
       }
       case AccessKind::StreamingStore: stored(memory_.streaming_store(0, access)); break;
@@ -108,7 +108,7 @@ class PlainMachine {
     if (retires_with_another(one, i)) memory_.counts(0);
     return signals_;
   }
-  void take_back(const arch::CoreSignals& before) {
+  void undo(const arch::CoreSignals& before) {
     using enum arch::CoreSignal;
     memory_.counts(0);
     for (const arch::CoreSignal signal :

@@ -9,7 +9,7 @@
 
 namespace zs::uarch {
 
-/// How the words of a path's accesses come from its slots. Sixteen bytes: each run that is played by hand looks here.
+/// How the words of a path's accesses come from its slots. Sixteen bytes: each run that is replayed by hand looks here.
 struct PathAddresses {
   /// Of so many more there is memory behind the last, all in slot 0: they are read, and of no effect.
   static constexpr std::size_t kTogether = 4;

@@ -7,16 +7,16 @@ using arch::CoreSignal;
 
 /// Apart, or the compiler leaves the inline path of simple blocks out of line.
 template <typename Clock>
-[[gnu::noinline]] bool BlockSimulator<Clock>::is_hit(std::uint64_t linear, Look look) {
-  return filter_.hits(linear, look.bytes(), look.store());
+[[gnu::noinline]] bool BlockSimulator<Clock>::is_hit(std::uint64_t linear, AccessDescriptor descriptor) {
+  return filter_.hits(linear, descriptor.bytes(), descriptor.store());
 }
 
 /// An access of the block under way which the filter does not answer for. Nobody asks for what became of it. started:
 /// when the block began. Returns whether it was a quiet hit, which is to be counted.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline bool BlockSimulator<Clock>::play_miss(const Step& step, std::uint64_t linear,
-                                                                    std::uint64_t started, Core& core) {
+[[gnu::always_inline]] inline bool BlockSimulator<Clock>::replay_miss(const Step& step, std::uint64_t linear,
+                                                                      std::uint64_t started, Core& core) {
   const std::uint64_t at = core.clock.dispatch(step.instruction);
   const Access access{linear, at / kUnitsPerCycle, step.bytes, static_cast<std::uint32_t>(step.at), started, 0};
   if (step.kind == StepKind::Store) {
@@ -60,7 +60,7 @@ template <typename Core>
 /// were hits that are not counted yet, and all its lines were fetched. Nobody asks for what became of them.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline const std::uint64_t* BlockSimulator<Clock>::play_rest(
+[[gnu::always_inline]] inline const std::uint64_t* BlockSimulator<Clock>::replay_rest(
     const Segment& segment, const Step* step, const Step* end, std::size_t done, std::uint64_t next,
     const std::uint64_t* words, Core& core) {
   MemorySystem::Filter& filter = memory_.filter(core.number);
@@ -78,7 +78,8 @@ template <typename Core>
     if (step->kind == StepKind::Fetch) continue;
     const std::uint64_t linear = *words++;
     const bool store = step->kind == StepKind::Store;
-    const bool hit = (!tried && is_hit(linear, Look(step->bytes, store))) || play_miss(*step, linear, started, core);
+    const bool hit =
+        (!tried && is_hit(linear, AccessDescriptor(step->bytes, store))) || replay_miss(*step, linear, started, core);
     tried = false;
     if (!hit) continue;
     ++hits;
@@ -92,10 +93,10 @@ template <typename Core>
 /// One whole simple block of a plan, of which something may have happened: its lines below `line` were fetched, and its
 /// first `done` accesses were hits that are not counted yet; where all lines were fetched, the one behind them is none.
 template <typename Clock>
-[[gnu::noinline]] const std::uint64_t* BlockSimulator<Clock>::play_part(const Plan& plan, std::size_t which,
-                                                                        std::uint64_t line, std::size_t done,
-                                                                        std::uint64_t next,
-                                                                        const std::uint64_t* words) {
+[[gnu::noinline]] const std::uint64_t* BlockSimulator<Clock>::replay_part(const Plan& plan, std::size_t which,
+                                                                          std::uint64_t line, std::size_t done,
+                                                                          std::uint64_t next,
+                                                                          const std::uint64_t* words) {
   const Segment& segment = plan.segments[which];
   core_.clock.begin(*segment.timing);
   const std::span<const Step> steps = plan.steps_of(which);
@@ -103,18 +104,18 @@ template <typename Clock>
   const Step* const end = step + steps.size();
   if constexpr (!kTimed) {
     const bool all_fetched = line > (segment.next() - 1) >> kLineBits;
-    if (all_fetched && !segment.prefetches) return play_rest(segment, step, end, done, next, words, core_);
+    if (all_fetched && !segment.prefetches) return replay_rest(segment, step, end, done, next, words, core_);
   }
   std::uint64_t loads = 0, stores = 0;
   for (; step != end; ++step) {
     if (step->kind == StepKind::Fetch) {
-      if (step->at >> kLineBits >= line) this->template play_step<false>(*step, words);
+      if (step->at >> kLineBits >= line) this->template replay_step<false>(*step, words);
     } else if (done != 0) {
       if (step->kind != StepKind::Other) ++(step->kind == StepKind::Store ? stores : loads);
       ++words;
       --done;
     } else {
-      words = this->template play_step<false>(*step, words);
+      words = this->template replay_step<false>(*step, words);
     }
   }
   filter_.count(loads, stores);
@@ -123,6 +124,6 @@ template <typename Clock>
 }
 
 template class BlockSimulator<CoreClock>;
-template class BlockSimulator<BoundClock>;
+template class BlockSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

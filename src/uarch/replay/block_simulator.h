@@ -29,30 +29,30 @@ class BlockSimulator : public StepSimulator<Clock> {
   using StepSimulator<Clock>::end_block;
   using StepSimulator<Clock>::note_mispredicted;
 
-  /// A run of nothing but simple blocks. Core: a PlayedCore whose clock can pass() blocks
+  /// A run of nothing but simple blocks. Core: a ReplayCore whose clock can pass() blocks
   template <typename Core>
-  void play_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
-                   MemorySystem::Filter& filter, Core& core);
+  void replay_simple(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
+                     MemorySystem::Filter& filter, Core& core);
   /// The same where every step has its time: only fetches and branches are shorter.
   template <typename Core>
-  void play_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
-                  MemorySystem::Filter& filter, Core& core);
-  const std::uint64_t* play_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
-                                 std::uint64_t next, const std::uint64_t* words);
+  void replay_timed(const SimpleBlock* block, const arch::PathRun& run, const std::uint64_t* words,
+                    MemorySystem::Filter& filter, Core& core);
+  const std::uint64_t* replay_part(const Plan& plan, std::size_t which, std::uint64_t line, std::size_t done,
+                                   std::uint64_t next, const std::uint64_t* words);
   /// What the clock waits for behind a simple block's branch.
   template <typename Core>
   static void pass_outcome(const BranchOutcome& outcome, Core& core);
   template <typename Core>
-  BranchOutcome play_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
+  BranchOutcome replay_branch(const SimpleBlock& block, std::uint64_t next, Core& core);
   void tell_clock(const Segment& segment, const BranchOutcome& outcome);
 
  private:
-  bool is_hit(std::uint64_t linear, Look look);
+  bool is_hit(std::uint64_t linear, AccessDescriptor descriptor);
   template <typename Core>
-  bool play_miss(const Step& step, std::uint64_t linear, std::uint64_t started, Core& core);
+  bool replay_miss(const Step& step, std::uint64_t linear, std::uint64_t started, Core& core);
   template <typename Core>
-  const std::uint64_t* play_rest(const Segment& segment, const Step* step, const Step* end, std::size_t done,
-                                 std::uint64_t next, const std::uint64_t* words, Core& core);
+  const std::uint64_t* replay_rest(const Segment& segment, const Step* step, const Step* end, std::size_t done,
+                                   std::uint64_t next, const std::uint64_t* words, Core& core);
   template <typename Core>
   void end_simple(const Segment& segment, std::uint64_t next, Core& core);
 };
@@ -70,8 +70,8 @@ template <typename Core>
 /// The branch that ends a simple block. next: as PathRun has it
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline BranchOutcome BlockSimulator<Clock>::play_branch(const SimpleBlock& block,
-                                                                               std::uint64_t next, Core& core) {
+[[gnu::always_inline]] inline BranchOutcome BlockSimulator<Clock>::replay_branch(const SimpleBlock& block,
+                                                                                 std::uint64_t next, Core& core) {
   BranchOutcome outcome;
   if (block.kind == arch::BranchKind::None) return outcome;
   if (block.kind == arch::BranchKind::Conditional) {
@@ -112,17 +112,17 @@ template <typename Clock>
 /// A run of nothing but simple blocks. What is more than hits goes the way of all others.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline void BlockSimulator<Clock>::play_simple(const SimpleBlock* block,
-                                                                      const arch::PathRun& run,
-                                                                      const std::uint64_t* words,
-                                                                      MemorySystem::Filter& filter, Core& core) {
+[[gnu::always_inline]] inline void BlockSimulator<Clock>::replay_simple(const SimpleBlock* block,
+                                                                        const arch::PathRun& run,
+                                                                        const std::uint64_t* words,
+                                                                        MemorySystem::Filter& filter, Core& core) {
   for (std::size_t which = 0;; ++which, ++block) {
     core.clock.wait_for_room();
     const std::uint64_t end = block->first_line + block->lines;
     const std::uint64_t fetched_before = filter.fetched;
     const bool in_turn = filter.in_turn(block->lines);
     if (block->prefetches != 0) [[unlikely]] {
-      words = play_part(book_.plan(run.path, nullptr), which, block->first_line, 0, run.next, words);
+      words = replay_part(book_.plan(run.path, nullptr), which, block->first_line, 0, run.next, words);
       if (block->last) return;
       continue;
     }
@@ -132,28 +132,28 @@ template <typename Core>
       std::uint64_t line = block->first_line;
       while (!in_turn && line != end && (filter.fetched == line || filter.fetch_hits(line))) ++line;
       if (line != end) [[unlikely]] {
-        words = play_part(book_.plan(run.path, nullptr), which, line, 0, run.next, words);
+        words = replay_part(book_.plan(run.path, nullptr), which, line, 0, run.next, words);
         if (block->last) return;
         continue;
       }
     }
-    const std::size_t looks = block->looks;
+    const std::size_t descriptors = block->descriptors;
     std::size_t done = 0;
-    for (; done != looks; ++done) {
-      const Look look = block->look[done];
-      if (filter.hits(words[done], look.bytes(), look.store())) continue;
-      if (!memory_.quiet_hit(core.number, words[done], block->look[done], core.clock.start_cycle())) break;
+    for (; done != descriptors; ++done) {
+      const AccessDescriptor descriptor = block->descriptor[done];
+      if (filter.hits(words[done], descriptor.bytes(), descriptor.store())) continue;
+      if (!memory_.quiet_hit(core.number, words[done], block->descriptor[done], core.clock.start_cycle())) break;
     }
-    if (done != looks) [[unlikely]] {
-      if (in_turn) filter.take_back(block->first_line, block->lines, fetched_before);
+    if (done != descriptors) [[unlikely]] {
+      if (in_turn) filter.undo(block->first_line, block->lines, fetched_before);
       const std::uint64_t line = in_turn ? block->first_line : end;
-      words = play_part(book_.plan(run.path, nullptr), which, line, done, run.next, words);
+      words = replay_part(book_.plan(run.path, nullptr), which, line, done, run.next, words);
       if (block->last) return;
       continue;
     }
-    filter.count(looks - block->stores, block->stores);
-    words += looks;
-    const BranchOutcome outcome = play_branch(*block, run.next, core);
+    filter.count(descriptors - block->stores, block->stores);
+    words += descriptors;
+    const BranchOutcome outcome = replay_branch(*block, run.next, core);
     core.clock.pass(block->units, block->slots);
     pass_outcome(outcome, core);
     if (block->last) return;
@@ -163,9 +163,10 @@ template <typename Core>
 /// The same where every step has its time: only fetches and branches are shorter.
 template <typename Clock>
 template <typename Core>
-[[gnu::always_inline]] inline void BlockSimulator<Clock>::play_timed(const SimpleBlock* block, const arch::PathRun& run,
-                                                                     const std::uint64_t* words,
-                                                                     MemorySystem::Filter& filter, Core& core) {
+[[gnu::always_inline]] inline void BlockSimulator<Clock>::replay_timed(const SimpleBlock* block,
+                                                                       const arch::PathRun& run,
+                                                                       const std::uint64_t* words,
+                                                                       MemorySystem::Filter& filter, Core& core) {
   const Plan& plan = book_.plan(run.path, nullptr);
   const Step* step = plan.steps.data();
   for (const Segment& segment : plan.segments) {
@@ -177,10 +178,10 @@ template <typename Core>
       if (step->kind == StepKind::Fetch && plain && filter.code_known == block->lines_known) {
         filter.pass(step->at >> kLineBits, 1);
       } else {
-        words = this->template play_step<false>(*step, words);
+        words = this->template replay_step<false>(*step, words);
       }
     }
-    tell_clock(segment, play_branch(*block++, run.next, core));
+    tell_clock(segment, replay_branch(*block++, run.next, core));
     core.clock.end();
   }
   counts_.uops += plan.uops;
@@ -188,6 +189,6 @@ template <typename Core>
 }
 
 extern template class BlockSimulator<CoreClock>;
-extern template class BlockSimulator<BoundClock>;
+extern template class BlockSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -230,19 +230,19 @@ const SimpleBlock* CodeBook::simplified(const Plan& plan) {
     for (; step != end; ++step) {
       if (step->kind == StepKind::Fetch) {
         const std::uint64_t line = (step->at >> kLineBits) - first_line;
-        if (line != 0) block.looks_before[line - 1] = block.looks;
+        if (line != 0) block.looks_before[line - 1] = block.descriptors;
         continue;
       }
-      if (block.looks == SimpleBlock::kMostLooks) return nullptr;
+      if (block.descriptors == SimpleBlock::kMostLooks) return nullptr;
       if (step->kind == StepKind::Other && is_prefetch(step->access) && detail_ == TimingDetail::Bounds) {
         ++block.prefetches;
-        block.look[block.looks++] = Look::prefetch();
+        block.descriptor[block.descriptors++] = AccessDescriptor::prefetch();
         continue;
       }
       const bool plain = step->kind == StepKind::Load || (step->kind == StepKind::Store && step->store != kNoLane);
       if (!plain || step->bytes == 0 || step->bytes > kLineBytes) return nullptr;
       if (step->kind == StepKind::Store) ++block.stores;
-      block.look[block.looks++] = Look(step->bytes, step->kind == StepKind::Store);
+      block.descriptor[block.descriptors++] = AccessDescriptor(step->bytes, step->kind == StepKind::Store);
     }
   }
   return arena_.keep(std::span<const SimpleBlock>(simple_)).data();

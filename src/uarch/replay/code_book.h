@@ -116,11 +116,11 @@ struct alignas(64) SimpleBlock {
   bool taken : 1 = false;
   bool last : 1 = false;        // of its path
   bool calls_next : 1 = false;  // a direct call of the instruction behind it
-  std::uint8_t lines = 0, looks = 0, stores = 0, prefetches = 0;
+  std::uint8_t lines = 0, descriptors = 0, stores = 0, prefetches = 0;
   std::array<std::uint8_t, kMostLines - 1> looks_before{};  // in program order, each line but the first
-  std::array<Look, kMostLooks> look{};
+  std::array<AccessDescriptor, kMostLooks> descriptor{};
 
-  std::uint64_t loads() const { return std::uint64_t{looks} - stores - prefetches; }
+  std::uint64_t loads() const { return std::uint64_t{descriptors} - stores - prefetches; }
   /// How many of its accesses come before its line of that number.
   std::size_t looks_before_line(std::size_t line) const { return line == 0 ? 0 : looks_before[line - 1]; }
   /// How many of its lines are fetched before its access of that number.
@@ -144,7 +144,7 @@ struct SimplePath {
 /// translated anew): what is known of such a path is known once.
 class CodeBook {
  public:
-  /// detail  what the clocks that play its plans ask for
+  /// detail  what the clocks that replay its plans ask for
   /// kept    MachineOptions::kept_bytes
   CodeBook(const CoreModel& model, TimingDetail detail, std::size_t kept)
       : timing_(model.timing),

@@ -12,18 +12,18 @@ using arch::CoreSignal;
 
 /// Of the path before the block.
 std::size_t looks_before(const SimpleBlock* blocks, const SimpleBlock& block) {
-  std::size_t looks = 0;
-  for (const SimpleBlock* before = blocks; before != &block; ++before) looks += before->looks;
-  return looks;
+  std::size_t descriptors = 0;
+  for (const SimpleBlock* before = blocks; before != &block; ++before) descriptors += before->descriptors;
+  return descriptors;
 }
 
-arch::SlotValues values_of(const PlayState& state) {
+arch::SlotValues values_of(const ReplayState& state) {
   return {.slots = state.values, .fs = state.fs, .gs = state.gs, .listed = {}};
 }
 
 }  // namespace
 
-/// The clock has begun the block. line, done: as play_part() has them
+/// The clock has begun the block. line, done: as replay_part() has them
 template <typename Clock>
 const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const WatchedBlock& block, std::uint64_t line,
                                                        std::size_t done, const std::uint64_t* words) {
@@ -41,7 +41,7 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
   while (step != end) {
     const std::size_t instruction = step->instruction;
     if (step->kind == StepKind::Fetch) {
-      if (step->at >> kLineBits >= line) this->template play_step<true>(*step, words);
+      if (step->at >> kLineBits >= line) this->template replay_step<true>(*step, words);
     } else if (done != 0) {
       if (step->kind != StepKind::Other) {
         const bool store = step->kind == StepKind::Store;
@@ -50,7 +50,7 @@ const std::uint64_t* CodeSimulator<Clock>::watch_block(const Plan& plan, const W
       --done;
       ++words;
     } else {
-      words = this->template play_step<true>(*step, words);
+      words = this->template replay_step<true>(*step, words);
     }
     step += steps_of(*step);
     const bool over = step == end || step->instruction != instruction;
@@ -91,9 +91,9 @@ void CodeSimulator<Clock>::tell_watcher(const WatchedBlock& block, std::size_t i
   last_ = {};
 }
 
-/// Of the run that is played by code, which has that plan.
+/// Of the run that is replayed by code, which has that plan.
 template <typename Clock>
-typename CodeSimulator<Clock>::WatchedBlock CodeSimulator<Clock>::watched(const Plan& plan, const PlayState& state,
+typename CodeSimulator<Clock>::WatchedBlock CodeSimulator<Clock>::watched(const Plan& plan, const ReplayState& state,
                                                                           const SimpleBlock* blocks,
                                                                           const SimpleBlock& block) {
   WatchedBlock watched{
@@ -103,10 +103,10 @@ typename CodeSimulator<Clock>::WatchedBlock CodeSimulator<Clock>::watched(const 
 }
 
 template <typename Clock>
-void CodeSimulator<Clock>::run_code(PathCode& code, const arch::PathRun*& run, const arch::PathRun* end,
+void CodeSimulator<Clock>::run_code(ReplayCode& code, const arch::PathRun*& run, const arch::PathRun* end,
                                     const arch::SlotValues& values) {
-  PlayState& state = code.state();
-  state.player = this;
+  ReplayState& state = code.state();
+  state.simulator = this;
   state.values = values.slots;
   state.fs = values.fs;
   state.gs = values.gs;
@@ -114,22 +114,24 @@ void CodeSimulator<Clock>::run_code(PathCode& code, const arch::PathRun*& run, c
   state.runs_end = end;
   if constexpr (kTimed) {
     state.ask = &CodeSimulator::answer_timed;
-    state.wait_for_room = [](PlayState& own) { static_cast<CodeSimulator*>(own.player)->core_.clock.wait_for_room(); };
-    state.pass_store = [](PlayState& own, std::uint64_t linear, std::uint64_t what) {
-      const auto& player = *static_cast<CodeSimulator*>(own.player);
-      const CoreClock& clock = player.core_.clock;
+    state.wait_for_room = [](ReplayState& own) {
+      static_cast<CodeSimulator*>(own.simulator)->core_.clock.wait_for_room();
+    };
+    state.pass_store = [](ReplayState& own, std::uint64_t linear, std::uint64_t what) {
+      const auto& simulator = *static_cast<CodeSimulator*>(own.simulator);
+      const CoreClock& clock = simulator.core_.clock;
       const PlainStore store = PlainStore::of(what);
-      own.waited = player.memory_.pass_plain_store(
-          player.core_.number, linear, store.bytes,
+      own.waited = simulator.memory_.pass_plain_store(
+          simulator.core_.number, linear, store.bytes,
           {.now = clock.cycle_behind(store.offset),
            .retires = clock.retired_cycle(),
            .ready = clock.under_way() ? clock.store_ready(store.number) : clock.cycle_of(own.ready),
            .place = store.place});
       return own.waited;
     };
-    state.loads = [](PlayState& own, std::uint64_t linear, std::uint32_t bytes) {
-      const auto& player = *static_cast<CodeSimulator*>(own.player);
-      return player.memory_.early_load(player.core_.number, linear, bytes, player.core_.clock.start_cycle());
+    state.loads = [](ReplayState& own, std::uint64_t linear, std::uint32_t bytes) {
+      const auto& simulator = *static_cast<CodeSimulator*>(own.simulator);
+      return simulator.memory_.early_load(simulator.core_.number, linear, bytes, simulator.core_.clock.start_cycle());
     };
     state.untagged = tags_ ? passed_over_ : UINT64_MAX;
     const bool tags = std::exchange(tags_, false);  // nor does it tag one that is asked about
@@ -140,11 +142,11 @@ void CodeSimulator<Clock>::run_code(PathCode& code, const arch::PathRun*& run, c
     counts_.fused += std::exchange(state.fused, 0);
   } else {
     state.ask = &CodeSimulator::answer;
-    state.looks = {&CodeSimulator::answer_look<false>, &CodeSimulator::answer_look<true>};
+    state.descriptors = {&CodeSimulator::answer_look<false>, &CodeSimulator::answer_look<true>};
     state.prefetches = &CodeSimulator::answer_prefetch;
     state.lines = &CodeSimulator::answer_line;
-    state.wait_for_room = [](PlayState& own) {
-      PlayedCore<Clock>& core = static_cast<CodeSimulator*>(own.player)->core_;
+    state.wait_for_room = [](ReplayState& own) {
+      ReplayCore<Clock>& core = static_cast<CodeSimulator*>(own.simulator)->core_;
       core.code->on_clock(core.clock, [&core] { core.clock.wait_for_room(); });
     };
     state.mispredicted = {&signals_[CoreSignal::MispredictedNotTaken], &signals_[CoreSignal::MispredictedTaken]};
@@ -158,79 +160,79 @@ void CodeSimulator<Clock>::run_code(PathCode& code, const arch::PathRun*& run, c
   run = state.run;
 }
 
-/// What PathCode asks: the same as play_timed() does there.
+/// What ReplayCode asks: the same as replay_timed() does there.
 template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer_timed(PlayState& state, std::uint32_t what) {
+std::uint64_t CodeSimulator<Clock>::answer_timed(ReplayState& state, std::uint32_t what) {
   if constexpr (!kTimed) {
     return 0;
   } else {
-    auto& player = *static_cast<CodeSimulator*>(state.player);
-    const Question question = Question::of(what);
-    const auto [blocks, plan] = player.book_.simple_run(state.run->path);
-    const SimpleBlock& block = blocks[question.block];
-    const Segment& segment = plan.segments[question.block];
-    PlayedCore<Clock>& core = player.core_;
+    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
+    const Callout callout = Callout::of(what);
+    const auto [blocks, plan] = simulator.book_.simple_run(state.run->path);
+    const SimpleBlock& block = blocks[callout.block];
+    const Segment& segment = plan.segments[callout.block];
+    ReplayCore<Clock>& core = simulator.core_;
     ++core.work.callouts;
     if (!core.clock.under_way()) core.clock.begin_here(*segment.timing);
-    const bool is_watched = player.watch_.watcher != nullptr && player.watch_.changes_in_code;
+    const bool is_watched = simulator.watch_.watcher != nullptr && simulator.watch_.changes_in_code;
     BranchOutcome outcome;
-    switch (question.kind) {
-      case Question::Step:
+    switch (callout.kind) {
+      case Callout::Step:
         if (is_watched && state.waited == 0) {
-          player.watch_rest(state, blocks, plan, question);
+          simulator.watch_rest(state, blocks, plan, callout);
           return 1;
         }
-        player.answer_step(state, blocks, plan, question);
+        simulator.answer_step(state, blocks, plan, callout);
         break;
-      case Question::Branch: outcome = player.play_branch(block, state.run->next, core); break;
-      case Question::Wrong:
+      case Callout::Branch: outcome = simulator.replay_branch(block, state.run->next, core); break;
+      case Callout::Wrong:
         outcome.mispredicted = true;
-        player.note_mispredicted(block.kind, block.taken);
+        simulator.note_mispredicted(block.kind, block.taken);
         if (block.taken) core.branches.targets().touch(block.pc);
         break;
-      case Question::Resteer:
+      case Callout::Resteer:
         outcome.btb_miss = true;
-        ++player.signals_[CoreSignal::Resteers];
+        ++simulator.signals_[CoreSignal::Resteers];
         break;
-      case Question::End: core.clock.end(); return 1;
+      case Callout::End: core.clock.end(); return 1;
       default: CHECK(false, what);
     }
-    player.tell_clock(segment, outcome);
+    simulator.tell_clock(segment, outcome);
     if (is_watched && (outcome.mispredicted || outcome.btb_miss)) {
       core.clock.end();
-      player.count_uops(state, plan, question.block + 1U);
-      player.tell_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {});
+      simulator.count_uops(state, plan, callout.block + 1U);
+      simulator.tell_watcher(watched(plan, state, blocks, block), segment.instructions - 1U, 0, {});
       return 1;
     }
-    core.clock.take_back_uneventful();
+    core.clock.undo_uneventful();
     return 0;
   }
 }
 
 /// One step of the block. The code counts it where its path ends, so what is counted here is taken away.
 template <typename Clock>
-void CodeSimulator<Clock>::answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan,
-                                       Question question) {
-  const SimpleBlock& block = blocks[question.block];
-  const SimpleBlock* const before = question.block == 0 ? nullptr : &block - 1;
-  const Step& step = plan.steps_of(question.block)[question.done];
+void CodeSimulator<Clock>::answer_step(ReplayState& state, const SimpleBlock* blocks, const Plan& plan,
+                                       Callout callout) {
+  const SimpleBlock& block = blocks[callout.block];
+  const SimpleBlock* const before = callout.block == 0 ? nullptr : &block - 1;
+  const Step& step = plan.steps_of(callout.block)[callout.done];
   if (state.waited != 0) {  // the store is done
     core_.clock.store_stall(step.instruction, static_cast<std::uint32_t>(std::exchange(state.waited, 0)));
     return;
   }
   if (step.kind == StepKind::Fetch) {
-    take_back_fetch(block, before, (step.at >> kLineBits) - block.first_line);
+    undo_fetch(block, before, (step.at >> kLineBits) - block.first_line);
   } else {
     const std::uint64_t store = step.kind == StepKind::Store ? 1 : 0;
     filter_.count(store - 1, 0 - store);
   }
-  this->template play_step<false>(step, &state.linear);
+  this->template replay_step<false>(step, &state.linear);
 }
 
 /// Those of the path's first blocks, which are over, and of all paths before. The code counts them all where the path
 /// ends.
 template <typename Clock>
-void CodeSimulator<Clock>::count_uops(PlayState& state, const Plan& plan, std::size_t segments) {
+void CodeSimulator<Clock>::count_uops(ReplayState& state, const Plan& plan, std::size_t segments) {
   std::uint64_t uops = 0, fused = 0;
   for (const Segment& segment : plan.segments.first(segments)) {
     uops += segment.timing->uops();
@@ -243,60 +245,60 @@ void CodeSimulator<Clock>::count_uops(PlayState& state, const Plan& plan, std::s
 /// What is left of the block under way, one step after the other. The code counts its accesses, lines and uops where
 /// its path ends, so what is counted here is taken away.
 template <typename Clock>
-void CodeSimulator<Clock>::watch_rest(PlayState& state, const SimpleBlock* blocks, const Plan& plan,
-                                      Question question) {
-  const SimpleBlock& block = blocks[question.block];
-  const Segment& segment = plan.segments[question.block];
+void CodeSimulator<Clock>::watch_rest(ReplayState& state, const SimpleBlock* blocks, const Plan& plan,
+                                      Callout callout) {
+  const SimpleBlock& block = blocks[callout.block];
+  const Segment& segment = plan.segments[callout.block];
   std::size_t lines = 0, accesses = 0;  // that are done
-  for (const Step& step : plan.steps_of(question.block).first(question.done))
+  for (const Step& step : plan.steps_of(callout.block).first(callout.done))
     ++(step.kind == StepKind::Fetch ? lines : accesses);
   if (lines != 0) {
     filter_.fetched = block.first_line + lines - 1;
     filter_.fetches -= block.lines - lines;
   } else {
-    const SimpleBlock* const before = question.block == 0 ? nullptr : &block - 1;
+    const SimpleBlock* const before = callout.block == 0 ? nullptr : &block - 1;
     if (before != nullptr) filter_.fetched = before->first_line + before->lines - 1;
     filter_.fetches -= fetches_of(block, before);
   }
   const std::uint64_t stores = block.stores, loads = block.loads();
   filter_.count(0 - loads, 0 - stores);
-  count_uops(state, plan, question.block);
+  count_uops(state, plan, callout.block);
   watch_block(plan, watched(plan, state, blocks, block), block.first_line + lines, accesses,
               words_of_block(state, blocks, block));
   state.uops -= segment.timing->uops();
   state.fused -= segment.timing->fused();
 }
 
-/// What PathCode asks of an access: the same as play_miss() does there.
+/// What ReplayCode asks of an access: the same as replay_miss() does there.
 template <typename Clock>
 template <bool kStore>
-std::uint64_t CodeSimulator<Clock>::answer_look(PlayState& state, std::uint64_t linear, std::uint64_t look,
+std::uint64_t CodeSimulator<Clock>::answer_look(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
                                                 std::uint32_t what) {
   if constexpr (kTimed) {
     return 0;
   } else {
-    auto& player = *static_cast<CodeSimulator*>(state.player);
-    PlayedCore<Clock>& core = player.core_;
-    const std::uint32_t bytes = Question::of(what).bytes;
-    if (player.watch_.watcher != nullptr) [[unlikely]] {
-      if (player.filter_.hits(linear, bytes, kStore ? 1 : 0)) return 0;
+    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
+    ReplayCore<Clock>& core = simulator.core_;
+    const std::uint32_t bytes = Callout::of(what).bytes;
+    if (simulator.watch_.watcher != nullptr) [[unlikely]] {
+      if (simulator.filter_.hits(linear, bytes, kStore ? 1 : 0)) return 0;
       state.linear = linear;
       return answer(state, what);
     }
     ++core.work.callouts;
-    const auto [instruction, offset] = PlainLook::of(look);
+    const auto [instruction, offset] = PlainDescriptor::of(descriptor);
     const std::uint64_t at = state.now + offset;
     const Access access{.linear = linear,
                         .now = at / kUnitsPerCycle,
                         .bytes = bytes,
                         .instruction = instruction,
                         .earliest = state.now / kUnitsPerCycle};
-    const std::uint32_t cycles = kStore ? player.memory_.quiet_or_other_store(core.number, access)
-                                        : player.memory_.quiet_or_other_load(core.number, access);
+    const std::uint32_t cycles = kStore ? simulator.memory_.quiet_or_other_store(core.number, access)
+                                        : simulator.memory_.quiet_or_other_load(core.number, access);
     if (cycles == 0) return 0;
     // It is counted, and will be again where its path ends.
-    --(kStore ? player.filter_.written : player.filter_.loads);
-    if (cycles <= player.l1_cycles_) return 0;
+    --(kStore ? simulator.filter_.written : simulator.filter_.loads);
+    if (cycles <= simulator.l1_cycles_) return 0;
     core.code->on_clock(core.clock, [&clock = core.clock, at, cycles] {
       if constexpr (kStore) {
         clock.pass_store(at, cycles);
@@ -310,89 +312,89 @@ std::uint64_t CodeSimulator<Clock>::answer_look(PlayState& state, std::uint64_t 
 
 /// What it asks of a software prefetch: the same as other() does there.
 template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer_prefetch(PlayState& state, std::uint64_t linear, std::uint64_t look,
+std::uint64_t CodeSimulator<Clock>::answer_prefetch(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
                                                     std::uint32_t what) {
   if constexpr (!kTimed) {
-    auto& player = *static_cast<CodeSimulator*>(state.player);
-    if (player.watch_.watcher != nullptr) [[unlikely]] {
+    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
+    if (simulator.watch_.watcher != nullptr) [[unlikely]] {
       state.linear = linear;
       return answer(state, what);
     }
-    ++player.core_.work.callouts;
-    const auto [instruction, offset] = PlainLook::of(look);
+    ++simulator.core_.work.callouts;
+    const auto [instruction, offset] = PlainDescriptor::of(descriptor);
     const Access access{.linear = linear,
                         .now = (state.now + offset) / kUnitsPerCycle,
                         .bytes = 1,
                         .instruction = instruction,
                         .earliest = state.now / kUnitsPerCycle};
-    player.prefetch(static_cast<AccessKind>(Question::of(what).bytes), access);
+    simulator.prefetch(static_cast<AccessKind>(Callout::of(what).bytes), access);
   }
   return 0;
 }
 
-/// What it asks of a line of instructions: the same as play_fetch() does there.
+/// What it asks of a line of instructions: the same as replay_fetch() does there.
 template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer_line(PlayState& state, std::uint64_t line, std::uint64_t offset,
+std::uint64_t CodeSimulator<Clock>::answer_line(ReplayState& state, std::uint64_t line, std::uint64_t offset,
                                                 std::uint32_t what) {
   if constexpr (kTimed) {
     return 0;
   } else {
-    auto& player = *static_cast<CodeSimulator*>(state.player);
-    PlayedCore<Clock>& core = player.core_;
-    MemorySystem::Filter& filter = player.filter_;
-    const Question question = Question::of(what);
-    const bool first = question.block == 0 && question.done == 0;  // which the code counts only when it has hit
+    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
+    ReplayCore<Clock>& core = simulator.core_;
+    MemorySystem::Filter& filter = simulator.filter_;
+    const Callout callout = Callout::of(what);
+    const bool first = callout.block == 0 && callout.done == 0;  // which the code counts only when it has hit
     if (filter.touch_code(line)) {
       filter.fetches += first ? 1 : 0;
       return 0;
     }
-    if (player.watch_.watcher != nullptr) [[unlikely]]
+    if (simulator.watch_.watcher != nullptr) [[unlikely]]
       return answer(state, what);
     ++core.work.callouts;
     filter.fetches -= first ? 0 : 1;
     const Outcome outcome =
-        player.memory_.other_fetch(core.number, line << kLineBits, (state.now + offset) / kUnitsPerCycle);
+        simulator.memory_.other_fetch(core.number, line << kLineBits, (state.now + offset) / kUnitsPerCycle);
     if (outcome.latency == 0) return 0;
     core.code->on_clock(core.clock, [&] { core.clock.pass_fetch(outcome.latency); });
     return 0;
   }
 }
 
-/// What PathCode asks: the same as play_simple() does there.
+/// What ReplayCode asks: the same as replay_simple() does there.
 template <typename Clock>
-std::uint64_t CodeSimulator<Clock>::answer(PlayState& state, std::uint32_t what) {
+std::uint64_t CodeSimulator<Clock>::answer(ReplayState& state, std::uint32_t what) {
   if constexpr (kTimed) {
     return 0;
   } else {
-    auto& player = *static_cast<CodeSimulator*>(state.player);
-    PlayedCore<Clock>& core = player.core_;
+    auto& simulator = *static_cast<CodeSimulator*>(state.simulator);
+    ReplayCore<Clock>& core = simulator.core_;
     ++core.work.callouts;
-    const Question question = Question::of(what);
-    PathCode& code = *core.code;
-    const SimpleBlock* const blocks = player.book_.simple(state.run->path);
-    const SimpleBlock& block = blocks[question.block];
+    const Callout callout = Callout::of(what);
+    ReplayCode& code = *core.code;
+    const SimpleBlock* const blocks = simulator.book_.simple(state.run->path);
+    const SimpleBlock& block = blocks[callout.block];
     code.give(core.clock);
     bool over = false;
-    switch (question.kind) {
-      case Question::Lines: over = player.answer_lines(state, blocks, question); break;
-      case Question::Access: over = player.answer_access(state, blocks, block, question.done); break;
-      case Question::Branch:
-      case Question::Wrong:
-      case Question::Resteer: player.answer_branch(state, question.kind, blocks, block); break;
-      case Question::Step:
-      case Question::End: CHECK(false, what);
+    switch (callout.kind) {
+      case Callout::Lines: over = simulator.answer_lines(state, blocks, callout); break;
+      case Callout::Access: over = simulator.answer_access(state, blocks, block, callout.done); break;
+      case Callout::Branch:
+      case Callout::Wrong:
+      case Callout::Resteer: simulator.answer_branch(state, callout.kind, blocks, block); break;
+      case Callout::Step:
+      case Callout::End: CHECK(false, what);
     }
     code.take(core.clock);
     return over ? 1 : 0;
   }
 }
 
-/// The code adds a block's hits and fetches where its path ends, whoever played the block; here they are taken away
+/// The code adds a block's hits and fetches where its path ends, whoever replayed the block; here they are taken away
 /// first.
 template <typename Clock>
-bool CodeSimulator<Clock>::answer_lines(PlayState& state, const SimpleBlock* blocks, Question question) {
-  const SimpleBlock& block = blocks[question.block];
-  const std::size_t done = question.done;
+bool CodeSimulator<Clock>::answer_lines(ReplayState& state, const SimpleBlock* blocks, Callout callout) {
+  const SimpleBlock& block = blocks[callout.block];
+  const std::size_t done = callout.done;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   if (before != nullptr) {
     filter_.fetched = before->first_line + before->lines - 1;
@@ -412,13 +414,13 @@ bool CodeSimulator<Clock>::answer_lines(PlayState& state, const SimpleBlock* blo
   const bool in_turn = filter_.in_turn(block.lines);
   while (!in_turn && line != end && (filter_.fetched == line || filter_.fetch_hits(line))) ++line;
   if (line == end) return false;
-  play_by_hand(state, blocks, block, line, in_turn ? 0 : block.looks_before_line(done));
+  replay_by_hand(state, blocks, block, line, in_turn ? 0 : block.looks_before_line(done));
   return true;
 }
 
 /// The block's line of that number is about to be fetched by hand, those before it are.
 template <typename Clock>
-void CodeSimulator<Clock>::take_back_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line) {
+void CodeSimulator<Clock>::undo_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line) {
   if (line != 0) {
     filter_.fetched = block.first_line + line - 1;
   } else if (before != nullptr) {
@@ -429,12 +431,12 @@ void CodeSimulator<Clock>::take_back_fetch(const SimpleBlock& block, const Simpl
   --filter_.fetches;
 }
 
-/// Of a block that is played by hand where anything happens in it.
+/// Of a block that is replayed by hand where anything happens in it.
 template <typename Clock>
-[[gnu::noinline]] bool CodeSimulator<Clock>::answer_access(PlayState& state, const SimpleBlock* blocks,
+[[gnu::noinline]] bool CodeSimulator<Clock>::answer_access(ReplayState& state, const SimpleBlock* blocks,
                                                            const SimpleBlock& block, std::size_t done) {
-  if (!block.look[done].is_prefetch() &&
-      memory_.quiet_hit(core_.number, state.linear, block.look[done], core_.clock.start_cycle()))
+  if (!block.descriptor[done].is_prefetch() &&
+      memory_.quiet_hit(core_.number, state.linear, block.descriptor[done], core_.clock.start_cycle()))
     return false;
   const SimpleBlock* const before = &block == blocks ? nullptr : &block - 1;
   std::uint64_t line = block.first_line;
@@ -450,24 +452,24 @@ template <typename Clock>
     filter_.fetched = line - 1;
     filter_.fetches -= block.first_line + block.lines - line;
   }
-  play_by_hand(state, blocks, block, line, done);
+  replay_by_hand(state, blocks, block, line, done);
   return true;
 }
 
 /// Of the block alone.
 template <typename Clock>
-const std::uint64_t* CodeSimulator<Clock>::words_of_block(const PlayState& state, const SimpleBlock* blocks,
+const std::uint64_t* CodeSimulator<Clock>::words_of_block(const ReplayState& state, const SimpleBlock* blocks,
                                                           const SimpleBlock& block) {
   PathAddresses addresses = book_.addresses(state.run->path);
   addresses.first += looks_before(blocks, block);
-  addresses.count = block.looks;
+  addresses.count = block.descriptors;
   return words_of(addresses, state.values + state.run->slots, values_of(state)).data();
 }
 
-/// line, done: as play_part() has them
+/// line, done: as replay_part() has them
 template <typename Clock>
-void CodeSimulator<Clock>::play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
-                                        std::uint64_t line, std::size_t done) {
+void CodeSimulator<Clock>::replay_by_hand(ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block,
+                                          std::uint64_t line, std::size_t done) {
   filter_.count(0 - block.loads(), 0 - std::uint64_t{block.stores});
   const Plan& plan = book_.plan(state.run->path, nullptr);
   const auto which = static_cast<std::size_t>(&block - blocks);
@@ -476,18 +478,18 @@ void CodeSimulator<Clock>::play_by_hand(PlayState& state, const SimpleBlock* blo
     core_.clock.begin(*plan.segments[which].timing);
     watch_block(plan, watched(plan, state, blocks, block), line, done, words);
   } else {
-    play_part(plan, which, line, done, state.run->next, words);
+    replay_part(plan, which, line, done, state.run->next, words);
   }
 }
 
 template <typename Clock>
-void CodeSimulator<Clock>::answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks,
+void CodeSimulator<Clock>::answer_branch(ReplayState& state, Callout::Kind kind, const SimpleBlock* blocks,
                                          const SimpleBlock& block) {
   if constexpr (!kTimed) {
     BranchOutcome outcome;
-    if (kind == Question::Branch) {
-      outcome = play_branch(block, state.run->next, core_);
-    } else if (kind == Question::Wrong) {
+    if (kind == Callout::Branch) {
+      outcome = replay_branch(block, state.run->next, core_);
+    } else if (kind == Callout::Wrong) {
       outcome.mispredicted = true;
       note_mispredicted(block.kind, block.taken);
       if (block.taken) core_.branches.taken_wrong(block.pc, block.footprint);
@@ -504,6 +506,6 @@ void CodeSimulator<Clock>::answer_branch(PlayState& state, Question::Kind kind, 
 }
 
 template class CodeSimulator<CoreClock>;
-template class CodeSimulator<BoundClock>;
+template class CodeSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -1,5 +1,5 @@
-// Simulates runs by specialised code (path_code.h), and answers what the code asks: the same as BlockSimulator does for
-// any path. And tells who watches a run which instructions changed what is watched, by code or step by step.
+// Simulates runs by specialised code (replay_code.h), and answers what the code asks: the same as BlockSimulator does
+// for any path. And tells who watches a run which instructions changed what is watched, by code or step by step.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "arch/core_feed.h"
 #include "uarch/replay/block_simulator.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/play_state.h"
+#include "uarch/replay/replay_state.h"
 
 namespace zs::uarch {
 
@@ -36,9 +36,9 @@ class CodeSimulator : public BlockSimulator<Clock> {
   using StepSimulator<Clock>::prefetch;
   using StepSimulator<Clock>::end_block;
   using StepSimulator<Clock>::note_mispredicted;
-  using BlockSimulator<Clock>::play_branch;
+  using BlockSimulator<Clock>::replay_branch;
   using BlockSimulator<Clock>::pass_outcome;
-  using BlockSimulator<Clock>::play_part;
+  using BlockSimulator<Clock>::replay_part;
   using BlockSimulator<Clock>::tell_clock;
 
   /// While run_watched() is under way.
@@ -47,7 +47,7 @@ class CodeSimulator : public BlockSimulator<Clock> {
     const arch::PathRun* runs = nullptr;
     std::vector<std::uint8_t> signals;  // those that are watched; empty: whatever is done is told
     std::uint64_t sum = 0;              // of these, when the watcher was last told
-    bool changes_in_code = false;       // some may change in paths that code plays, which tags no load
+    bool changes_in_code = false;       // some may change in paths that code replays, which tags no load
   };
   /// A block of a run under watch.
   struct WatchedBlock {
@@ -67,9 +67,9 @@ class CodeSimulator : public BlockSimulator<Clock> {
     if (words_.size() < most) words_.resize(most);
     return {words_.data(), write_words(addresses, slots, values, words_.data())};
   }
-  /// By PathCode, as far as it goes. Moves `run` on.
-  void play_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values) {
-    PathCode& code = core_.code_for(filter_, model_.timing);
+  /// By ReplayCode, as far as it goes. Moves `run` on.
+  void replay_code(const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values) {
+    ReplayCode& code = core_.code_for(filter_, model_.timing);
     code.make_room(book_.paths());
     if (code.has(run->path)) run_code(code, run, end, values);
   }
@@ -77,34 +77,36 @@ class CodeSimulator : public BlockSimulator<Clock> {
                                    const std::uint64_t* words);
   void tell_watcher(const WatchedBlock& block, std::size_t instruction, std::uint64_t line,
                     std::span<const Step> behind);
-  static WatchedBlock watched(const Plan& plan, const PlayState& state, const SimpleBlock* blocks,
+  static WatchedBlock watched(const Plan& plan, const ReplayState& state, const SimpleBlock* blocks,
                               const SimpleBlock& block);
 
   Watch watch_;
 
  private:
-  void run_code(PathCode& code, const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
-  static std::uint64_t answer(PlayState& state, std::uint32_t what);
-  static std::uint64_t answer_timed(PlayState& state, std::uint32_t what);
-  void answer_step(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
-  void count_uops(PlayState& state, const Plan& plan, std::size_t segments);
-  void watch_rest(PlayState& state, const SimpleBlock* blocks, const Plan& plan, Question question);
-  static std::uint64_t answer_prefetch(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what);
-  static std::uint64_t answer_line(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what);
-  bool answer_lines(PlayState& state, const SimpleBlock* blocks, Question question);
+  void run_code(ReplayCode& code, const arch::PathRun*& run, const arch::PathRun* end, const arch::SlotValues& values);
+  static std::uint64_t answer(ReplayState& state, std::uint32_t what);
+  static std::uint64_t answer_timed(ReplayState& state, std::uint32_t what);
+  void answer_step(ReplayState& state, const SimpleBlock* blocks, const Plan& plan, Callout callout);
+  void count_uops(ReplayState& state, const Plan& plan, std::size_t segments);
+  void watch_rest(ReplayState& state, const SimpleBlock* blocks, const Plan& plan, Callout callout);
+  static std::uint64_t answer_prefetch(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
+                                       std::uint32_t what);
+  static std::uint64_t answer_line(ReplayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what);
+  bool answer_lines(ReplayState& state, const SimpleBlock* blocks, Callout callout);
   template <bool kStore>
-  static std::uint64_t answer_look(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what);
-  bool answer_access(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
-  void play_by_hand(PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
-                    std::size_t done);
-  void take_back_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line);
-  const std::uint64_t* words_of_block(const PlayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
-  void answer_branch(PlayState& state, Question::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
+  static std::uint64_t answer_look(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
+                                   std::uint32_t what);
+  bool answer_access(ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::size_t done);
+  void replay_by_hand(ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block, std::uint64_t line,
+                      std::size_t done);
+  void undo_fetch(const SimpleBlock& block, const SimpleBlock* before, std::size_t line);
+  const std::uint64_t* words_of_block(const ReplayState& state, const SimpleBlock* blocks, const SimpleBlock& block);
+  void answer_branch(ReplayState& state, Callout::Kind kind, const SimpleBlock* blocks, const SimpleBlock& block);
 
   std::vector<std::uint64_t> words_;  // of one run: scratch of words_of()
 };
 
 extern template class CodeSimulator<CoreClock>;
-extern template class CodeSimulator<BoundClock>;
+extern template class CodeSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "uarch/core_model.h"
-#include "uarch/reference/made_up_program.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/replay/modelled_machine.h"
 
 namespace zs::uarch {
@@ -15,7 +15,7 @@ namespace {
 /// A program that is kind to its caches, told as the engine tells it. range(0): blocks of code; range(1): 1 full, 0
 /// fast; range(2): 1 with code for paths that are often run, 0 without
 void BM_Machine_Run(benchmark::State& state) {
-  const MadeUpProgram program(1, static_cast<std::size_t>(state.range(0)), false, true);
+  const SyntheticWorkload program(1, static_cast<std::size_t>(state.range(0)), false, true);
   const auto stream = program.run(200'000, 7);
   const Depth depth = state.range(1) != 0 ? Depth::Full : Depth::Fast;
   // At the depth `fast` there is code only where nobody asks for branches, as when misses are sampled.

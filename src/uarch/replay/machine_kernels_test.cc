@@ -8,8 +8,8 @@
 
 #include "uarch/core_model.h"
 #include "uarch/reference/code_kernels.h"
-#include "uarch/reference/made_up_program.h"
 #include "uarch/reference/memory_kernels.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/reference/test_names.h"
 #include "uarch/replay/modelled_machine.h"
 
@@ -362,7 +362,7 @@ class EveryMachineKernel : public testing::TestWithParam<CoreModel> {};
 
 TEST_P(EveryMachineKernel, KeepsTheIdentitiesAtAllTimesAndItsTotalsOnlyGrow) {
   using enum CoreSignal;
-  const MadeUpProgram program(4);
+  const SyntheticWorkload program(4);
   const auto stream = program.run(30'000, 9);
   ModelledMachine machine(GetParam(), {});
   const auto thread = machine.attach_thread();
@@ -394,7 +394,7 @@ TEST_P(EveryMachineKernel, KeepsTheIdentitiesAtAllTimesAndItsTotalsOnlyGrow) {
 }
 
 TEST_P(EveryMachineKernel, AddsNoMoreInAnInstructionThanItPromises) {
-  const MadeUpProgram program(5, 600, false);
+  const SyntheticWorkload program(5, 600, false);
   const auto stream = program.run(20'000, 3);
   ModelledMachine machine(GetParam(), {});
   const auto thread = machine.attach_thread();
@@ -419,7 +419,7 @@ TEST_P(EveryMachineKernel, AddsNoMoreInAnInstructionThanItPromises) {
 }
 
 TEST_P(EveryMachineKernel, CountsNothingThatItDoesNotCover) {
-  const MadeUpProgram program(6);
+  const SyntheticWorkload program(6);
   const auto stream = program.run(20'000, 3);
   ModelledMachine machine(GetParam(), {.depth = Depth::Fast});
   const auto thread = machine.attach_thread();
@@ -438,7 +438,7 @@ TEST_P(EveryMachineKernel, CountsNothingThatItDoesNotCover) {
 }
 
 TEST_P(EveryMachineKernel, GivesEachThreadOfACoreItsOwnCountsAndTime) {
-  const MadeUpProgram program(7);
+  const SyntheticWorkload program(7);
   const auto one_stream = program.run(20'000, 3);
   const auto other_stream = program.run(20'000, 4);
   ModelledMachine machine(GetParam(), {});

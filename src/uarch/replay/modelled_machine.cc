@@ -8,10 +8,10 @@
 #include "base/check.h"
 #include "uarch/memory/memory_system.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/thread_player.h"
-#include "uarch/replay/weaver.h"
-#include "uarch/timing/bound_clock.h"
+#include "uarch/replay/quantum_scheduler.h"
+#include "uarch/replay/thread_replay.h"
 #include "uarch/timing/core_clock.h"
+#include "uarch/timing/throughput_clock.h"
 
 namespace zs::uarch {
 
@@ -36,7 +36,8 @@ class MachineOf final : public ModelledMachine::Impl {
  public:
   MachineOf(const CoreModel& model, const MachineOptions& options)
       : model_(as_asked(model, options)),
-        book_(model_, std::is_same_v<Clock, BoundClock> ? TimingDetail::Bounds : TimingDetail::All, options.kept_bytes),
+        book_(model_, std::is_same_v<Clock, ThroughputClock> ? TimingDetail::Bounds : TimingDetail::All,
+              options.kept_bytes),
         seed_(options.seed),
         sharing_(options.logs_sharing ? std::make_unique<SharingLog>() : nullptr),
         memory_(MemorySystem::make(model.memory, {.cores = options.cores,
@@ -47,15 +48,16 @@ class MachineOf final : public ModelledMachine::Impl {
     const std::size_t share = options.code_bytes / options.cores;
     const std::size_t code_bytes = std::max(share, std::min(options.code_bytes, MachineOptions::kLeastCode));
     for (unsigned core = 0; core < options.cores; ++core) {
-      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core, code_bytes));
+      cores_.push_back(std::make_unique<ReplayCore<Clock>>(model_, core, code_bytes));
     }
-    weaver_ = std::make_unique<Weaver<Clock>>(cores_, options.weave_cycles);
+    scheduler_ = std::make_unique<QuantumScheduler<Clock>>(cores_, options.quantum_cycles);
   }
 
   std::unique_ptr<arch::CoreFeed> attach(std::optional<unsigned> core) override {
     const unsigned where = core ? *core : std::exchange(next_, (next_ + 1) % cores());
     CHECK(where < cores_.size(), where);
-    return std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[where], *weaver_, threads_++, seed_);
+    return std::make_unique<ThreadReplay<Clock>>(model_, book_, *memory_, *cores_[where], *scheduler_, threads_++,
+                                                 seed_);
   }
   unsigned cores() const override { return static_cast<unsigned>(cores_.size()); }
   SharingLog* sharing() override { return sharing_.get(); }
@@ -72,8 +74,8 @@ class MachineOf final : public ModelledMachine::Impl {
   std::uint64_t threads_ = 0;  // so far
   std::unique_ptr<SharingLog> sharing_;
   std::unique_ptr<MemorySystem> memory_;
-  std::vector<std::unique_ptr<PlayedCore<Clock>>> cores_;
-  std::unique_ptr<Weaver<Clock>> weaver_;
+  std::vector<std::unique_ptr<ReplayCore<Clock>>> cores_;
+  std::unique_ptr<QuantumScheduler<Clock>> scheduler_;
   unsigned next_ = 0;
 };
 
@@ -98,7 +100,7 @@ ModelledMachine::ModelledMachine(const CoreModel& model, const MachineOptions& o
   if (options.depth == Depth::Full) {
     impl_ = std::make_unique<MachineOf<CoreClock>>(model, options);
   } else {
-    impl_ = std::make_unique<MachineOf<BoundClock>>(model, options);
+    impl_ = std::make_unique<MachineOf<ThroughputClock>>(model, options);
   }
 }
 ModelledMachine::~ModelledMachine() = default;

@@ -1,5 +1,5 @@
-// The machine that a program is played on: so many cores of one model, their shared caches, and the threads on them. It
-// turns what a program did (arch::CoreFeed) into what such a machine would have counted (arch::CoreSignals).
+// The machine that a program is replayed on: so many cores of one model, their shared caches, and the threads on them.
+// It turns what a program did (arch::CoreFeed) into what such a machine would have counted (arch::CoreSignals).
 //
 // Signals that are no time move with each instruction. Those of time move at the ends of timing blocks, which are where
 // a branch or a serialising instruction retired, a string instruction ended, or 32 instructions went by: places that
@@ -19,7 +19,7 @@
 
 namespace zs::uarch {
 
-/// How much of a core is played.
+/// How much of a core is replayed.
 enum class Depth : std::uint8_t {
   Fast,  // caches, TLBs, branch prediction
   Full,  // the store buffer and time too
@@ -33,13 +33,13 @@ struct MachineOptions {
   // place of the core's own predictor: a third of the cost, and up to six times as many of them.
   bool tells_branches = true;
   bool sampled = false;  // of the program only units are told, and CoreFeed::accessed() in between
-  // 0: a run is played when it is told. Otherwise, where there are several threads, it waits until each of them has had
-  // its turn, and then their cores play side by side, the one with the lowest clock first, each up to so many cycles
-  // ahead, and in the order of their clocks where they fight over a line.
-  std::uint64_t weave_cycles = 0;
+  // 0: a run is replayed when it is told. Otherwise, where there are several threads, it waits until each of them has
+  // had its turn, and then their cores replay side by side, the one with the lowest clock first, each up to so many
+  // cycles ahead, and in the order of their clocks where they fight over a line.
+  std::uint64_t quantum_cycles = 0;
   bool logs_sharing = false;  // what cores do to lines that they fight over is kept
-  // At the depth Fast: of all cores together, but no less than kLeastCode for each, for code that plays paths
-  // (path_code.h); 0: all are played by hand, which gives the same.
+  // At the depth Fast: of all cores together, but no less than kLeastCode for each, for code that replays paths
+  // (replay_code.h); 0: all are replayed by hand, which gives the same.
   std::size_t code_bytes = std::size_t{32} << 20;
   static constexpr std::size_t kLeastCode = std::size_t{4} << 20;
   // When all paths are forgotten, what is known of them stays for those that are the same, up to so much. chosen: most

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "uarch/core_model.h"
-#include "uarch/reference/made_up_program.h"
 #include "uarch/reference/plain_machine.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/reference/test_host.h"
 #include "uarch/reference/test_names.h"
 
@@ -35,7 +35,7 @@ std::string difference(const CoreSignals& one, const CoreSignals& two) {
 class EveryMachine : public testing::TestWithParam<CoreModel> {};
 
 TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
-  const MadeUpProgram program(1, 600, false);
+  const SyntheticWorkload program(1, 600, false);
   const auto stream = program.run(60'000, 7);
   ModelledMachine machine(GetParam(), {});
   const auto thread = machine.attach_thread();
@@ -55,7 +55,7 @@ TEST_P(EveryMachine, CountsWhatPlainStructuresCount) {
 }
 
 TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
-  const MadeUpProgram program(2);
+  const SyntheticWorkload program(2);
   const auto stream = program.run(40'000, 8);
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
     ModelledMachine whole_machine(GetParam(), {.depth = depth}), cut_machine(GetParam(), {.depth = depth}),
@@ -96,7 +96,7 @@ TEST_P(EveryMachine, DoesNotDependOnHowTheStreamIsCut) {
 }
 
 TEST_P(EveryMachine, DoesNotDependOnWhenPathsAreForgotten) {
-  const MadeUpProgram program(6, 300);
+  const SyntheticWorkload program(6, 300);
   const auto stream = program.run(40'000, 10);
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
     for (const std::size_t kept : {std::size_t{0}, std::size_t{200} << 10}) {
@@ -135,7 +135,7 @@ TEST_P(EveryMachine, FetchesInTurnWhereDataThrowsOutCode) {
   CoreModel model = GetParam();
   model.memory.l2.bytes /= 16;
   model.memory.llc.bytes /= 64;
-  const MadeUpProgram program(4, 600, false, true);
+  const SyntheticWorkload program(4, 600, false, true);
   const auto stream = program.run(200'000, 9);
   for (const Depth depth : {Depth::Fast, Depth::Full}) {
     ModelledMachine whole_machine(model, {.depth = depth}), single_machine(model, {.depth = depth});
@@ -201,7 +201,7 @@ class Comparer final : public arch::RunWatcher {
 };
 
 TEST_P(EveryMachine, TellsWhoWatchesWhatEachInstructionDid) {
-  const MadeUpProgram program(6, 300, false, true);
+  const SyntheticWorkload program(6, 300, false, true);
   const auto stream = program.run(60'000, 11);
   arch::SignalSet all, misses, tagged;
   all.set();

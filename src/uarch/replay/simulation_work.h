@@ -7,7 +7,7 @@
 namespace zs::uarch {
 
 struct SimulationWork {
-  std::uint64_t by_code = 0;      // runs: by specialised code (path_code.h)
+  std::uint64_t by_code = 0;      // runs: by specialised code (replay_code.h)
   std::uint64_t by_block = 0;     // runs: whole blocks of nothing but plain accesses
   std::uint64_t by_step = 0;      // runs: one access after the other
   std::uint64_t callouts = 0;     // times that the code asked for what it does not do itself

@@ -57,7 +57,7 @@ class OneRetirement {
   explicit OneRetirement(const arch::CoreSignals& signals) {
     for (std::size_t i = 0; i < before_.size(); ++i) before_[i] = signals[kRetired[i]];
   }
-  void take_back(arch::CoreSignals& signals) const {
+  void undo(arch::CoreSignals& signals) const {
     for (std::size_t i = 0; i < before_.size(); ++i) signals[kRetired[i]] = before_[i];
   }
 
@@ -121,7 +121,7 @@ void StepSimulator<Clock>::note_retirement(std::uint32_t block) {
 }
 
 template <typename Clock>
-void StepSimulator<Clock>::play_fetch(const Step& step) {
+void StepSimulator<Clock>::replay_fetch(const Step& step) {
   const Outcome outcome = memory_.fetch(core_.number, step.at, core_.clock.dispatch_cycle(step.instruction));
   if (outcome.latency != 0) fetched_late(step, outcome);
 }
@@ -214,7 +214,7 @@ const std::uint64_t* StepSimulator<Clock>::continued(const Step& step, const std
     stored(step, memory_.store(core, access));
   }
   memory_.counts(core);
-  before.take_back(signals_);
+  before.undo(signals_);
   return words + 1;
 }
 
@@ -244,7 +244,7 @@ const std::uint64_t* StepSimulator<Clock>::gather(const Step& step, const std::u
     all.add(is_load ? memory_.load(core, access) : memory_.store(core, access));
   }
   memory_.counts(core);
-  one.take_back(signals_);
+  one.undo(signals_);
   all.count(signals_, is_load);
   if (is_load) {
     loaded(step, now, all.slowest);
@@ -315,7 +315,7 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
   }
   if (counts_once) {
     memory_.counts(core);
-    one_retirement.take_back(signals_);
+    one_retirement.undo(signals_);
     const bool loading = step[0].access == AccessKind::Load;
     if (loading) {
       loads.count(signals_, true);
@@ -331,6 +331,6 @@ const std::uint64_t* StepSimulator<Clock>::repeat(const Step* step, const std::u
 }
 
 template class StepSimulator<CoreClock>;
-template class StepSimulator<BoundClock>;
+template class StepSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -2,7 +2,7 @@
 // tells the clock what they said. Every other way to simulate a block comes back to these steps for what it does not do
 // itself.
 //
-// `Clock`: CoreClock, or BoundClock where nobody asks for time.
+// `Clock`: CoreClock, or ThroughputClock where nobody asks for time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include "arch/core_feed.h"
 #include "uarch/chance.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/played_core.h"
+#include "uarch/replay/replay_core.h"
 #include "uarch/replay/time_signals.h"
 #include "uarch/timing/retirement_order.h"
 
@@ -34,11 +34,11 @@ class StepSimulator {
   StepSimulator(const StepSimulator&) = delete;
   StepSimulator& operator=(const StepSimulator&) = delete;
 
-  PlayedCore<Clock>& core() const { return core_; }
+  ReplayCore<Clock>& core() const { return core_; }
   const KnownBlock* open() const { return open_; }
-  /// Whether what was played last ended a block.
+  /// Whether what was replayed last ended a block.
   bool between_blocks() const { return open_ == nullptr; }
-  /// The totals show everything that was played.
+  /// The totals show everything that was replayed.
   void tell();
 
  protected:
@@ -55,7 +55,7 @@ class StepSimulator {
   static constexpr std::size_t kRemembered = 1024;
 
   /// seed  of which loads the load-latency facility tags
-  StepSimulator(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
+  StepSimulator(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore<Clock>& core,
                 std::uint64_t seed)
       : model_(model), book_(book), memory_(memory), core_(core), random_(seed) {}
   ~StepSimulator() = default;
@@ -63,8 +63,8 @@ class StepSimulator {
   /// One step, and its partner if it has one. kLast: whether somebody may ask for what became of this run's last load,
   /// store and branch returns the words behind its own
   template <bool kLast>
-  const std::uint64_t* play_step(const Step& step, const std::uint64_t* words);
-  void play_fetch(const Step& step);
+  const std::uint64_t* replay_step(const Step& step, const std::uint64_t* words);
+  void replay_fetch(const Step& step);
   void prefetch(arch::AccessKind kind, const Access& access);
   void end_block(const Segment& segment, std::uint64_t next);
   void note_mispredicted(arch::BranchKind kind, bool taken);
@@ -77,7 +77,7 @@ class StepSimulator {
   const std::uint32_t l1_cycles_ = model_.memory.l1d.load_to_use_cycles;
   CodeBook& book_;
   MemorySystem& memory_;
-  PlayedCore<Clock>& core_;
+  ReplayCore<Clock>& core_;
   MemorySystem::Filter& filter_ = memory_.filter(core_.number);
   const KnownBlock* open_ = nullptr;  // the block that goes on with the next run
   arch::CoreSignals signals_;
@@ -101,8 +101,8 @@ class StepSimulator {
   const std::uint64_t* other(const Step& step, const std::uint64_t* words);
   void loaded(const Step& step, std::uint64_t now, const Outcome& outcome);
   void stored(const Step& step, const Outcome& outcome);
-  /// Whether the load-latency facility does not pass over the load that comes next. Code plays those that it does
-  /// without asking, as long as there are enough (PlayState::untagged).
+  /// Whether the load-latency facility does not pass over the load that comes next. Code replays those that it does
+  /// without asking, as long as there are enough (ReplayState::untagged).
   bool may_be_tagged() {
     if (!tags_ || passed_over_ == 0) return tags_;
     --passed_over_;
@@ -136,12 +136,12 @@ class StepSimulator {
 
 template <typename Clock>
 template <bool kLast>
-[[gnu::always_inline]] inline const std::uint64_t* StepSimulator<Clock>::play_step(const Step& step,
-                                                                                   const std::uint64_t* words) {
+[[gnu::always_inline]] inline const std::uint64_t* StepSimulator<Clock>::replay_step(const Step& step,
+                                                                                     const std::uint64_t* words) {
   Clock& clock = core_.clock;
   const unsigned core = core_.number;
   switch (step.kind) {
-    case StepKind::Fetch: play_fetch(step); return words;
+    case StepKind::Fetch: replay_fetch(step); return words;
     case StepKind::Load: {
       const std::uint64_t linear = *words;
       // Nearly always nothing depends on when that is, and only the clock knows it.
@@ -249,11 +249,11 @@ inline void StepSimulator<Clock>::end_block(const Segment& segment, std::uint64_
     note_retirement(segment.timing->id());
   core_.clock.end();
   if constexpr (kTimed) {
-    if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.cycles();
+    if (!taken_.empty() && segment.taken) taken_[(taken_count_ - 1) % kRemembered].cycle = core_.clock.start_cycle();
   }
 }
 
 extern template class StepSimulator<CoreClock>;
-extern template class StepSimulator<BoundClock>;
+extern template class StepSimulator<ThroughputClock>;
 
 }  // namespace zs::uarch

@@ -1,12 +1,12 @@
 #include "uarch/replay/timed_routines.h"
 
-#include "uarch/replay/play_state.h"
+#include "uarch/replay/replay_state.h"
 
 namespace zs::uarch {
 
 using enum Assembler::Condition;
 using enum Assembler::Operation;
-using namespace path_registers;
+using namespace replay_registers;
 
 namespace {
 
@@ -22,7 +22,7 @@ void write_place_in_flight(Assembler& code) {
 
 }  // namespace
 
-TimedRoutines::TimedRoutines(Assembler& code, const PathRoutines& common, bool own_tlb, std::uint32_t reorder_buffer)
+TimedRoutines::TimedRoutines(Assembler& code, const ReplayRoutines& common, bool own_tlb, std::uint32_t reorder_buffer)
     : begin(write_begin(code, reorder_buffer)),
       store(write_store(code, common)),
       conditional(write_conditional(code)),
@@ -33,13 +33,13 @@ TimedRoutines::TimedRoutines(Assembler& code, const PathRoutines& common, bool o
   code.operate(kSub, kRdx, kRsi);
   code.increment(kRdx, kDword);  // bytes
   code.copy(kRdi, kState);
-  PathRoutines::write_try(code, ZS_STATE(loads));
-  const std::uint8_t* const look = code.here();
-  std::uint8_t* const not_hot = PathRoutines::write_look(code, own_tlb, 0);
+  ReplayRoutines::write_try(code, ZS_STATE(loads));
+  const std::uint8_t* const descriptor = code.here();
+  std::uint8_t* const not_hot = ReplayRoutines::write_look(code, own_tlb, 0);
   code.operate(kCmp, kRax, kRax, kDword);
   code.ret();
   Assembler::aim(not_hot, asked);
-  for (std::size_t i = 0; i < load.size(); ++i) load[i] = write_load(code, 8U << i, look, asked);
+  for (std::size_t i = 0; i < load.size(); ++i) load[i] = write_load(code, 8U << i, descriptor, asked);
 }
 
 /// As CoreClock::wait_for_room() does it where nothing is to be waited for.
@@ -89,14 +89,14 @@ const std::uint8_t* TimedRoutines::write_begin(Assembler& code, std::uint32_t re
 
   for (std::uint8_t* const from : {ports, late, waits}) Assembler::aim(from, code.here());
   code.copy(kRdi, kState);
-  PathRoutines::write_call_out(code, ZS_STATE(wait_for_room));
+  ReplayRoutines::write_call_out(code, ZS_STATE(wait_for_room));
   code.ret();
   return begin;
 }
 
 /// As StoreBuffer::may_ever_meet() and Filter::hits() do it.
 /// look, asked  what comes behind the former; the latter has the first byte in kRsi
-const std::uint8_t* TimedRoutines::write_load(Assembler& code, unsigned bytes, const std::uint8_t* look,
+const std::uint8_t* TimedRoutines::write_load(Assembler& code, unsigned bytes, const std::uint8_t* descriptor,
                                               const std::uint8_t* asked) {
   const std::uint8_t* const begin = code.here();
   constexpr unsigned kGranule = 1U << StoreBuffer::kGranuleBits;
@@ -114,7 +114,7 @@ const std::uint8_t* TimedRoutines::write_load(Assembler& code, unsigned bytes, c
     code.operate(kCmp, kRcx, Memory{kStores, offsetof(StoreBuffer::Inline, oldest)});
     meets[i] = code.jump_later(kAbove);
   }
-  code.jump(look);
+  code.jump(descriptor);
   for (unsigned i = 0; i <= last; ++i) Assembler::aim(meets[i], code.here());
   code.copy(kRsi, kRax);
   code.jump(asked);
@@ -122,11 +122,11 @@ const std::uint8_t* TimedRoutines::write_load(Assembler& code, unsigned bytes, c
 }
 
 /// As MemorySystem::plain_store() does it.
-const std::uint8_t* TimedRoutines::write_store(Assembler& code, const PathRoutines& common) {
+const std::uint8_t* TimedRoutines::write_store(Assembler& code, const ReplayRoutines& common) {
   const std::uint8_t* const begin = code.here();
   code.operate(kSub, kRsp, 8);
   code.store(ZS_STATE(linear), kRax);
-  code.call(common.look[1]);
+  code.call(common.descriptor[1]);
   std::uint8_t* const is_hot = code.jump_later(kEqual);
   code.call(common.look_again[1]);
   std::uint8_t* const no_hit = code.jump_later(kNotEqual);
@@ -134,9 +134,9 @@ const std::uint8_t* TimedRoutines::write_store(Assembler& code, const PathRoutin
   code.copy(kRdi, kState);
   code.load(kRsi, ZS_STATE(linear));
   code.copy(kRdx, kArgument);
-  PathRoutines::write_stamp(code);
+  ReplayRoutines::write_stamp(code);
   code.call(ZS_STATE(pass_store));
-  PathRoutines::write_places(code);
+  ReplayRoutines::write_places(code);
   code.test(kRax, kRax);
   Assembler::aim(no_hit, code.here());
   code.address(kRsp, {kRsp, 8});
@@ -147,18 +147,18 @@ const std::uint8_t* TimedRoutines::write_store(Assembler& code, const PathRoutin
 const std::uint8_t* TimedRoutines::write_conditional(Assembler& code) {
   const std::uint8_t* const begin = code.here();
   code.load(kRdi, ZS_STATE(branches));
-  PathRoutines::write_call_out(code, ZS_STATE(predicts));
+  ReplayRoutines::write_call_out(code, ZS_STATE(predicts));
   code.test_byte(kRax, 1);
   code.ret();
   return begin;
 }
 
-/// As PathRoutines::taken has it.
+/// As ReplayRoutines::taken has it.
 const std::uint8_t* TimedRoutines::write_follow(Assembler& code) {
   const std::uint8_t* const begin = code.here();
   code.copy(kRsi, kRdx, kDword);
   code.load(kRdi, ZS_STATE(branches));
-  PathRoutines::write_call_out(code, ZS_STATE(follow));
+  ReplayRoutines::write_call_out(code, ZS_STATE(follow));
   code.ret();
   return begin;
 }

@@ -1,4 +1,4 @@
-// Plays what threads did to a line once more, with its bytes laid out in another way: how often would it still change
+// Replays what threads did to a line once more, with its bytes laid out in another way: how often would it still change
 // hands? Each thread has a core of its own in a memory system like the one that was recorded, comes back to the line
 // after as much work as it had then, and waits as long as it now has to.
 //

@@ -295,9 +295,9 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
     const InstructionShape& shape = block[i].shape;
     offsets.push_back(static_cast<Latency>(slots_ * (kUnitsPerCycle / core.issue_width)));
     slots_ += costs[i].slots;
-    uops_ += costs[i].uops;
-    fused_ += costs[i].fused_away ? 1 : 0;
-    unknown_ += costs[i].unknown ? 1 : 0;
+    found_.uops += costs[i].uops;
+    found_.fused += costs[i].fused_away ? 1 : 0;
+    found_.unknown += costs[i].unknown ? 1 : 0;
     serialises_ |= shape.serialising;
     numbers.insert(numbers.end(), shape.loads, static_cast<std::uint8_t>(i));
     if (shape.branch != BranchKind::None) branches.push_back(static_cast<std::uint8_t>(i));
@@ -321,7 +321,7 @@ BlockTiming::BlockTiming(const TimingParameters& core, const MemoryLimits& memor
   executed_ = bounds.divider * kUnitsPerCycle > bounds.ports
                   ? BlockBound{bounds.divider * kUnitsPerCycle, SlotCause::Divider}
                   : BlockBound{bounds.ports, SlotCause::Ports};
-  scheduler_units_ = without_cause(core.scheduler * executed_.units / std::max(1U, uops_));
+  scheduler_units_ = without_cause(core.scheduler * executed_.units / std::max(1U, found_.uops));
 
   // ---- all that has no fixed size, in one piece
   Map map;

@@ -75,11 +75,11 @@ class BlockTiming {
     return sizeof *this + (offsets_at_ + instructions_) * sizeof(Latency) + loads_ + branches_ + lanes_;
   }
   std::uint32_t slots() const { return slots_; }
-  std::uint32_t uops() const { return uops_; }
+  std::uint32_t uops() const { return found_.uops; }
   std::uint32_t microcode_slots() const { return microcode_slots_; }
   std::uint32_t cache_slots() const { return cache_slots_; }  // that it takes of the uop cache
-  std::uint32_t fused() const { return fused_; }              // pairs of instructions that became one uop
-  std::uint32_t unknown() const { return unknown_; }          // instructions whose cost no source tells
+  std::uint32_t fused() const { return found_.fused; }        // pairs of instructions that became one uop
+  std::uint32_t unknown() const { return found_.unknown; }    // instructions whose cost no source tells
   bool serialises() const { return serialises_; }
 
   const BlockBound& decoded() const { return decoded_; }    // its uops come from the decoders,
@@ -151,7 +151,9 @@ class BlockTiming {
   std::uint32_t names_at_ = 0, events_at_ = 0, from_loads_at_ = 0, offsets_at_ = 0;
   std::unique_ptr<Latency[]> cells_;
 
-  std::uint32_t uops_ = 0, fused_ = 0, unknown_ = 0;
+  struct {
+    std::uint32_t uops = 0, fused = 0, unknown = 0;
+  } found_;
 };
 
 /// What one instruction costs within a block: the table's class, corrected by what surrounds it.

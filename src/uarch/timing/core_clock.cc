@@ -39,14 +39,6 @@ void CoreClock::know_id(std::uint32_t id) {
   own_.filled_at = filled_at_.data();
 }
 
-std::uint64_t CoreClock::ready(unsigned number) const {
-  return own_.base + static_cast<std::uint64_t>(static_cast<std::int64_t>(own_.ready[number]));
-}
-
-std::uint64_t CoreClock::drained_cycles() const {
-  return (std::max(own_.now, time_of(own_.retired)) + kUnitsPerCycle - 1) / kUnitsPerCycle;
-}
-
 void CoreClock::wait_until(std::uint64_t time, SlotCause cause) {
   if (time <= own_.now) return;
   own_.account->add(cause, time - own_.now);
@@ -63,10 +55,10 @@ void CoreClock::continue_with(const BlockTiming& longer) {
   CHECK(own_.block != nullptr && bound_ == nullptr);
   own_.block = &longer;
   shift_ = 0;
-  joined_ = 0;
+  lanes_.forget();
   for (const Event& event : events_) {
     if (event.is_load) {
-      join_load(event);
+      lanes_.join_load(own_, event.at, event.time, event.cause);
     } else {
       delay_lanes(event.at, event.time);
     }
@@ -83,16 +75,7 @@ void CoreClock::switch_to(SlotAccount& account) {
 void CoreClock::load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level) {
   CHECK(load < own_.block->loads() && level <= SlotCause::Dram, load);
   events_.push_back({static_cast<std::uint32_t>(load), latency_cycles, level, true});
-  join_load(events_.back());
-}
-
-void CoreClock::join_load(const Event& event) {
-  join_results();
-  join_events();
-  const auto dispatched = lane_[own_.block->load_lane(event.at)] & ~static_cast<Latency>(kCauseBits);
-  const auto done = static_cast<Latency>(dispatched + static_cast<Latency>(event.time * kUnitsPerCycle)) |
-                    static_cast<Latency>(event.cause);
-  detail::join_row(lane_.data(), own_.block->from_load(event.at), done, own_.block->lanes());
+  lanes_.join_load(own_, load, latency_cycles, level);
 }
 
 void CoreClock::store_stall(std::size_t instruction, std::uint32_t cycles) {
@@ -112,24 +95,18 @@ void CoreClock::delay_from(std::size_t instruction, std::uint32_t units, SlotCau
 }
 
 void CoreClock::delay_lanes(std::size_t instruction, std::uint32_t units) {
-  join_results();
-  join_events();
+  lanes_.join_results(own_);
+  lanes_.join_events(own_);
   shift_ += units;
-  const auto start = static_cast<Latency>(own_.now - own_.base + shift_);
-  const std::size_t first = own_.block->result_lanes();
-  for (std::size_t i = 0; i < own_.block->lanes(); ++i) {
-    if (own_.block->lane_instruction(i) < instruction) continue;
-    const Latency latency = i < first ? own_.block->results_of(0)[i] : own_.block->events_of(0)[i - first];
-    lane_[i] = std::max(lane_[i], latency + start);
-  }
+  lanes_.delay(own_, instruction, shift_);
 }
 
 void CoreClock::mispredict(std::size_t branch) {
   CHECK(branch < own_.block->branches(), branch);
-  join_results();
-  join_events();
+  lanes_.join_results(own_);
+  lanes_.join_events(own_);
   const std::size_t instruction = own_.block->branch_instruction(branch);
-  const std::uint64_t resolved = own_.base + static_cast<std::uint64_t>(lane_[own_.block->branch_lane(branch)]);
+  const std::uint64_t resolved = own_.base + static_cast<std::uint64_t>(lanes_[own_.block->branch_lane(branch)]);
   const std::uint64_t next = next_dispatch(instruction);
   if (time_of(resolved) > next) {
     // The wrong path is dispatched until the reorder buffer is full; then the slots are lost to what the branch waits
@@ -154,9 +131,9 @@ void CoreClock::fetch_stall(std::size_t instruction, std::uint32_t cycles, SlotC
 }
 
 void CoreClock::serialise(std::uint32_t cycles) {
-  join_results();
+  lanes_.join_results(own_);
   const std::size_t behind = own_.block->instructions();
-  const std::uint64_t complete = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lane_[0]));
+  const std::uint64_t complete = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lanes_[0]));
   const std::uint64_t next = next_dispatch(behind - 1);
   if (time_of(complete) > next) {
     const SlotCause cause = cause_of(complete) == SlotCause::Latency ? SlotCause::Serialising : cause_of(complete);

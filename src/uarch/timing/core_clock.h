@@ -23,93 +23,23 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "base/check.h"
+#include "uarch/timing/block_lanes.h"
 #include "uarch/timing/block_timing.h"
 #include "uarch/timing/slot_cause.h"
 #include "uarch/timing/timing_parameters.h"
 
 namespace zs::uarch {
 
-namespace detail {
-
-using Latency = BlockTiming::Latency;
-
-// Several lanes at once, in whatever registers the host has.
-using Lanes = Latency __attribute__((vector_size(4 * sizeof(Latency))));
-inline constexpr std::size_t kLanesOfVector = 4;
-static_assert(BlockTiming::kLanesAtOnce % kLanesOfVector == 0);
-
-inline Lanes load_lanes(const Latency* from) {
-  Lanes lanes;
-  std::memcpy(&lanes, from, sizeof(lanes));
-  return lanes;
-}
-
-/// lane[i] = max(lane[i], row[i] + since)
-inline void join_row(Latency* lane, const Latency* row, Latency since, std::size_t count) {
-  for (std::size_t i = 0; i < count; i += kLanesOfVector) {
-    const Lanes old = load_lanes(lane + i);
-    const Lanes made = load_lanes(row + i) + since;
-    const Lanes later = made > old ? made : old;
-    std::memcpy(lane + i, &later, sizeof(later));
-  }
-}
-
-/// lane[i] = row[i] + since
-inline void begin_row(Latency* lane, const Latency* row, Latency since, std::size_t count) {
-  for (std::size_t i = 0; i < count; i += kLanesOfVector) {
-    const Lanes made = load_lanes(row + i) + since;
-    std::memcpy(lane + i, &made, sizeof(made));
-  }
-}
-
-constexpr SlotCause cause_of(std::uint64_t late_time) { return static_cast<SlotCause>(late_time & kCauseBits); }
-constexpr std::uint64_t time_of(std::uint64_t late_time) { return late_time & ~std::uint64_t{kCauseBits}; }
-
-}  // namespace detail
-
 class CoreClock {
  public:
-  static constexpr std::size_t kRing = 1024;
-
-  /// What code works on that passes blocks inline, those to which nothing happens (replay/timed_path_writer.cc).
-  struct Inline {
-    const BlockTiming* block = nullptr;  // that is under way
-    std::uint64_t now = 0;               // dispatch of the next block
-    std::uint64_t base = 0;              // what `ready` and lanes count from
-    alignas(32) std::array<BlockTiming::Latency, 64> ready{};
-
-    // Blocks whose completion lies behind their dispatch, in order: what the reorder buffer may have to wait for.
-    struct InFlight {
-      std::uint64_t first_slot, retired;
-    };
-    std::array<InFlight, kRing> in_flight{};
-    std::uint64_t oldest = 0, newest = 0;
-    std::uint64_t slots = 0;    // dispatched so far
-    std::uint64_t retired = 0;  // when all of them are
-    std::uint64_t full_at = 0;  // a slot of a lower number has room beside the oldest in flight; it may have at others
-
-    // When the ports have done all they were given, and how far behind dispatch they may be: as the last block says
-    // that gave them more than its dispatch took.
-    std::uint64_t executed = 0;
-    std::uint64_t executed_behind = 0;
-    SlotCause executed_cause = SlotCause::Ports;
-
-    // The uop cache as a queue of slots: a block is in it until as many slots as it has room for were filled after the
-    // block.
-    std::uint32_t last_block = UINT32_MAX;
-    std::uint64_t filled = 0;            // plus the slots that it has, so that 0 is long ago
-    std::uint64_t* filled_at = nullptr;  // by block id; 0: never
-
-    SlotAccount* account = nullptr;
-  };
+  using Inline = InlineClock;
+  static constexpr std::size_t kRing = Inline::kRing;
 
   /// What happened in a block.
   struct Event {
@@ -122,12 +52,6 @@ class CoreClock {
   explicit CoreClock(const TimingParameters& core);
   CoreClock(const CoreClock&) = delete;
   CoreClock& operator=(const CoreClock&) = delete;
-
-  /// A block that runs without an event.
-  void run(const BlockTiming& block) {
-    begin(block);
-    end();
-  }
 
   /// The block begins; it must live until end().
   void begin(const BlockTiming& block) {
@@ -149,12 +73,12 @@ class CoreClock {
     own_.block = &block;
     bound_ = nullptr;
     shift_ = 0;
-    joined_ = 0;
+    lanes_.forget();
     split_loads_ = 0;
     events_.clear();
   }
   /// The block under way has not begun if nothing has happened in it that its time depends on.
-  void take_back_uneventful() {
+  void undo_uneventful() {
     if (events_.empty()) own_.block = nullptr;
   }
   static constexpr std::uint64_t kRebaseAfter = 1U << 28;  // units
@@ -171,7 +95,8 @@ class CoreClock {
   /// What has happened in the block under way, loads and delays each in program order.
   std::span<const Event> events() const { return events_; }
 
-  /// Cycle in which the block was dispatched: none of its instructions, and of later ones, is before that.
+  /// Cycle in which the block was dispatched, or the next one will be at the earliest: none of its instructions, and of
+  /// later ones, is before that.
   std::uint64_t start_cycle() const { return own_.now / kUnitsPerCycle; }
   /// Cycle in which everything older than the block is complete.
   std::uint64_t retired_cycle() const { return (own_.retired + kUnitsPerCycle - 1) / kUnitsPerCycle; }
@@ -181,8 +106,8 @@ class CoreClock {
   std::uint64_t cycle_behind(std::uint32_t offset) const { return (own_.now + shift_ + offset) / kUnitsPerCycle; }
   /// Cycle in which a load of the block is dispatched: its address is known.
   std::uint64_t load_dispatch(std::size_t load) {
-    join_events();
-    return cycle_of(lane_[own_.block->load_lane(load)]);
+    lanes_.join_events(own_);
+    return cycle_of(lanes_[own_.block->load_lane(load)]);
   }
   /// Of a time that counts from Inline::base.
   std::uint64_t cycle_of(BlockTiming::Latency at) const {
@@ -191,7 +116,7 @@ class CoreClock {
   /// Cycle in which the data of a store of the block is known; of the instruction of that number among those that
   /// store.
   std::uint64_t store_ready(std::size_t store) const {
-    return cycle_of((joined_ & kEvents) != 0 ? lane_[own_.block->store_lane(store)] : store_ready(*own_.block, store));
+    return cycle_of(lanes_.has_events() ? lanes_[own_.block->store_lane(store)] : store_ready(*own_.block, store));
   }
   /// Its data came from `level` (L1 to Dram) so many cycles after that.
   void load_done(std::size_t load, std::uint32_t latency_cycles, SlotCause level);
@@ -213,10 +138,10 @@ class CoreClock {
   void end() {
     const BlockTiming& block = *own_.block;
     const BlockBound& bound = this->bound();
-    join_results();
-    own_.retired = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lane_[0]));
+    lanes_.join_results(own_);
+    own_.retired = std::max(own_.retired, own_.base + static_cast<std::uint64_t>(lanes_[0]));
     const auto written = block.written();
-    for (std::size_t i = 0; i < written.size(); ++i) own_.ready[written[i]] = lane_[1 + i];
+    for (std::size_t i = 0; i < written.size(); ++i) own_.ready[written[i]] = lanes_[1 + i];
 
     // The ports get their work.
     const BlockBound& work = block.executed();
@@ -261,15 +186,9 @@ class CoreClock {
   /// Another thread takes the core over: nothing that it needs is late, and what passes counts in `account`.
   void switch_to(SlotAccount& account);
 
-  std::uint64_t cycles() const { return own_.now / kUnitsPerCycle; }
   std::uint64_t units() const { return own_.now; }
-  /// Cycle in which all that was dispatched is complete.
-  std::uint64_t drained_cycles() const;
   /// Sums to units() if nobody else's time was counted.
   const SlotAccount& account() const { return *own_.account; }
-  /// Unit in which a register's last value is ready, its cause in the lowest bits; older than units() once it is no
-  /// longer late.
-  std::uint64_t ready(unsigned number) const;
 
  private:
   using Latency = BlockTiming::Latency;
@@ -300,29 +219,7 @@ class CoreClock {
     return *bound_;
   }
 
-  /// `count` lanes from the block's rows, which lie one behind the other. A register that is ready when the block
-  /// starts adds nothing to row 0, which waits for dispatch and has every path of the register's row.
-  void join_rows(Latency* lane, const Latency* rows, std::size_t count) {
-    const auto start = static_cast<Latency>(own_.now - own_.base);
-    detail::begin_row(lane, rows, start, count);
-    for (const std::uint8_t input : own_.block->live_in()) {
-      rows += count;
-      const Latency since = own_.ready[input];
-      if (since > start) detail::join_row(lane, rows, since, count);
-    }
-  }
-  void join_results() {
-    if ((joined_ & kResults) != 0) return;
-    joined_ |= kResults;
-    join_rows(lane_.data(), own_.block->results_of(0), own_.block->result_lanes());
-  }
-  void join_events() {
-    if ((joined_ & kEvents) != 0) return;
-    joined_ |= kEvents;
-    const std::size_t first = own_.block->result_lanes();
-    join_rows(&lane_[first], own_.block->events_of(0), own_.block->lanes() - first);
-  }
-  /// A lane of what a block that begins here stores, behind `base`: join_rows() of that alone.
+  /// A lane of what a block that begins here stores, behind `base`: BlockLanes::join_events() of that alone.
   Latency store_ready(const BlockTiming& block, std::size_t store) const {
     const std::size_t lane = block.store_lane(store) - block.result_lanes();
     Latency latest = static_cast<Latency>(own_.now - own_.base) + block.events_of(0)[lane];
@@ -332,7 +229,6 @@ class CoreClock {
     }
     return latest;
   }
-  void join_load(const Event& event);
   void delay_from(std::size_t instruction, std::uint32_t units, SlotCause cause);
   void delay_lanes(std::size_t instruction, std::uint32_t units);
   std::uint64_t next_dispatch(std::size_t after);
@@ -342,13 +238,11 @@ class CoreClock {
   std::uint32_t units_of_slot_;
   Inline own_;
   SlotAccount own_account_;
-  alignas(32) std::array<Latency, BlockTiming::kMostLanes> lane_{};
+  BlockLanes lanes_;
 
   // Of the block between begin() and end().
   const BlockBound* bound_ = nullptr;  // null: nobody has asked yet
   std::uint32_t shift_ = 0;            // its stalls so far
-  unsigned joined_ = 0;                // which of its lanes are in lane_
-  static constexpr unsigned kResults = 1, kEvents = 2;
   std::uint32_t split_loads_ = 0;
   std::vector<Event> events_;  // for continue_with(), too
 

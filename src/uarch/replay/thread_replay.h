@@ -1,7 +1,7 @@
-// Plays what a thread did on a core of the machine: follows the plans of the code book, by code, by block or by step,
-// in the order in which the runner or the weaver says.
+// Replays what a thread did on a core of the machine: follows the plans of the code book, by code, by block or by step,
+// in the order in which the runner or the quantum_scheduler says.
 //
-// `Clock`: CoreClock, or BoundClock where nobody asks for time.
+// `Clock`: CoreClock, or ThroughputClock where nobody asks for time.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 #include "arch/core_feed.h"
 #include "uarch/replay/code_book.h"
 #include "uarch/replay/code_simulator.h"
-#include "uarch/replay/played_core.h"
+#include "uarch/replay/replay_core.h"
 #include "uarch/replay/time_signals.h"
 
 namespace zs::uarch {
 
 template <typename Clock>
-class Weaver;
+class QuantumScheduler;
 
 /// Where a run has stopped: before an access that must wait for other cores, or where a block ended.
 struct Place {
@@ -30,18 +30,18 @@ struct Place {
 };
 
 template <typename Clock>
-class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
+class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
  public:
   using StepSimulator<Clock>::kTimed;
   using StepSimulator<Clock>::tell;
 
   /// number  of threads attached before
   /// seed    with it: of which loads the load-latency facility tags
-  ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
-               Weaver<Clock>& weaver, std::uint64_t number, std::uint64_t seed);
-  ~ThreadPlayer() override;
-  ThreadPlayer(const ThreadPlayer&) = delete;
-  ThreadPlayer& operator=(const ThreadPlayer&) = delete;
+  ThreadReplay(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore<Clock>& core,
+               QuantumScheduler<Clock>& quantum_scheduler, std::uint64_t number, std::uint64_t seed);
+  ~ThreadReplay() override;
+  ThreadReplay(const ThreadReplay&) = delete;
+  ThreadReplay& operator=(const ThreadReplay&) = delete;
 
   void describe(std::uint32_t path, const arch::PathDescription& description) override;
   void forget_paths() override;
@@ -82,19 +82,19 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   void unmapped(std::uint64_t first, std::uint64_t last) override;
   void large_pages(std::uint64_t first, std::uint64_t last, bool wanted) override;
 
-  // For the weaver.
+  // For the quantum_scheduler.
   void take() {
     if (core_.owner != this) take_over();
   }
   /// Slots that a run of the path has.
   std::size_t slots_of(std::uint32_t path) const { return book_.addresses(path).slots; }
-  /// Plays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or to
-  /// the end of a block in cycle `until` or later.
+  /// Replays a run from `place` on, until it is over, or up to an access to a contended line behind cycle `limit`, or
+  /// to the end of a block in cycle `until` or later.
   /// returns whether it is over
-  bool play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place, std::uint64_t limit,
-                  std::uint64_t until);
-  /// Plays runs whose accesses wait for nobody, behind take().
-  void play_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
+  bool replay_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place, std::uint64_t limit,
+                    std::uint64_t until);
+  /// Replays runs whose accesses wait for nobody, behind take().
+  void replay_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values);
 
  private:
   using StepSimulator<Clock>::model_;
@@ -118,12 +118,12 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   using StepSimulator<Clock>::close_open;
   using StepSimulator<Clock>::dispatch_of;
   using typename StepSimulator<Clock>::TakenBranch;
-  using BlockSimulator<Clock>::play_simple;
-  using BlockSimulator<Clock>::play_timed;
+  using BlockSimulator<Clock>::replay_simple;
+  using BlockSimulator<Clock>::replay_timed;
   using typename CodeSimulator<Clock>::WatchedBlock;
   using CodeSimulator<Clock>::watch_;
   using CodeSimulator<Clock>::words_of;
-  using CodeSimulator<Clock>::play_code;
+  using CodeSimulator<Clock>::replay_code;
   using CodeSimulator<Clock>::watch_block;
 
   arch::AccessOutcome told(bool present, const Outcome& outcome) const;
@@ -141,7 +141,7 @@ class ThreadPlayer final : public arch::CoreFeed, public CodeSimulator<Clock> {
   /// Whether somebody asks for what only steps tell.
   bool asks_for_steps() const { return !taken_.empty() || watches_retirement_; }
 
-  Weaver<Clock>& weaver_;
+  QuantumScheduler<Clock>& scheduler_;
   const std::uint16_t number_;
 };
 

@@ -1,6 +1,6 @@
 // Several threads on several cores, told one turn after the other: what comes out is what cores side by side would have
 // done.
-#include "uarch/replay/weaver.h"
+#include "uarch/replay/quantum_scheduler.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "uarch/core_model.h"
-#include "uarch/reference/made_up_program.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/replay/modelled_machine.h"
 
 namespace zs::uarch {
@@ -117,9 +117,9 @@ Result run(std::size_t readers, std::uint64_t distance, const MachineOptions& op
   return result;
 }
 
-MachineOptions woven(unsigned cores, std::uint64_t quantum) { return {.cores = cores, .weave_cycles = quantum}; }
+MachineOptions woven(unsigned cores, std::uint64_t quantum) { return {.cores = cores, .quantum_cycles = quantum}; }
 
-TEST(Weaver, TheQuantumDoesNotDecideTheHitmCount) {
+TEST(QuantumScheduler, TheQuantumDoesNotDecideTheHitmCount) {
   // validation: scheduler quantum 4 k against 20 k cycles: HITM within 2 %; and models.md: 1 is exact
   for (const unsigned readers : {1U, 3U}) {
     const auto exact = static_cast<double>(run(readers, 16, woven(readers + 1, 1)).hitm);
@@ -131,7 +131,7 @@ TEST(Weaver, TheQuantumDoesNotDecideTheHitmCount) {
   }
 }
 
-TEST(Weaver, FalseSharingShowsAndPaddingEndsIt) {
+TEST(QuantumScheduler, FalseSharingShowsAndPaddingEndsIt) {
   const Result shared = run(1, 16, woven(2, 10'000));
   const Result padded = run(1, 256, woven(2, 10'000));
   EXPECT_GT(shared.hitm, 10'000U);
@@ -141,14 +141,14 @@ TEST(Weaver, FalseSharingShowsAndPaddingEndsIt) {
   EXPECT_GT(run(1, 16, woven(2, 10'000), kWaiter).cycles[1], 3 * run(1, 256, woven(2, 10'000), kWaiter).cycles[1]);
 }
 
-TEST(Weaver, WithoutItTurnsHideSharing) {
+TEST(QuantumScheduler, WithoutItTurnsHideSharing) {
   // What the order of turns would show: a transfer at each turn, and no more. The reason for all this.
   const Result turns = run(1, 16, {.cores = 2});
   EXPECT_LT(turns.hitm, 100U);
 }
 
-TEST(Weaver, PlaysTheSameHoweverRunsAreTold) {
-  const MadeUpProgram program(11);
+TEST(QuantumScheduler, PlaysTheSameHoweverRunsAreTold) {
+  const SyntheticWorkload program(11);
   auto stream = program.run(60'000, 5);
   auto other_stream = program.run(60'000, 6);
   for (auto* whole : {&stream, &other_stream}) whole->resize(60'000);  // a block may have gone on
@@ -175,8 +175,8 @@ TEST(Weaver, PlaysTheSameHoweverRunsAreTold) {
   EXPECT_GT(results[0][CoreSignal::LoadL3Hitm] + results[1][CoreSignal::LoadL3Hitm], 10U);
 }
 
-TEST(Weaver, SettlingShowsAllOfAThreadAndAThreadThatEndsLosesNothing) {
-  const MadeUpProgram program(12);
+TEST(QuantumScheduler, SettlingShowsAllOfAThreadAndAThreadThatEndsLosesNothing) {
+  const SyntheticWorkload program(12);
   const auto stream = program.run(10'000, 5);
   ModelledMachine alone(*find_core_model("haswell"), {});
   const auto thread = alone.attach_thread();

@@ -1,5 +1,5 @@
 // Paths as code give what the same paths give by hand.
-#include "uarch/replay/path_code.h"
+#include "uarch/replay/replay_code.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "uarch/chance.h"
 #include "uarch/core_model.h"
-#include "uarch/reference/made_up_program.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/reference/test_host.h"
 #include "uarch/reference/test_names.h"
 #include "uarch/replay/modelled_machine.h"
@@ -34,7 +34,7 @@ class EveryPathCode : public testing::TestWithParam<std::tuple<CoreModel, Depth>
   /// returns how the first has simulated it
   static SimulationWork compare(const CoreModel& model, std::size_t code_bytes, Cut cut, bool mild, std::uint64_t seed,
                                 bool tags_loads = false) {
-    const MadeUpProgram program(seed, 300, false, mild);
+    const SyntheticWorkload program(seed, 300, false, mild);
     const auto stream = program.run(100'000, seed + 20);
     const MachineOptions options{.depth = depth(), .tells_branches = depth() == Depth::Full, .code_bytes = code_bytes};
     MachineOptions by_hand_options = options;
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, EveryPathCode,
                          });
 
 /// Addresses of all kinds that code makes, and how often each line is new; the last is a store.
-TEST(PathCode, MakesAddressesAsTheyAreMadeByHand) {
+TEST(ReplayCode, MakesAddressesAsTheyAreMadeByHand) {
   using arch::AddressTerm;
   constexpr std::int64_t kFar = 0x10'0000'0000;
   const AddressTerm terms[] = {
@@ -186,7 +186,7 @@ TEST(PathCode, MakesAddressesAsTheyAreMadeByHand) {
 }
 
 /// A loop of three paths: an indirect call, the return behind it, a jump back. Nothing in it is hard to predict.
-TEST(PathCode, ReturnsGoBehindIndirectCalls) {
+TEST(ReplayCode, ReturnsGoBehindIndirectCalls) {
   struct OneBranch {
     std::uint64_t pc, target;
     arch::BranchKind kind;
@@ -223,12 +223,12 @@ TEST(PathCode, ReturnsGoBehindIndirectCalls) {
 }
 
 /// A block that loops: a load, a store, a taken branch.
-TEST(PathCode, HasCodeForWhatIsPlayedOften) {
+TEST(ReplayCode, HasCodeForWhatIsPlayedOften) {
   const CoreModel& model = *find_core_model("skylake-server");
   BranchParameters branch = without_path(model.branch);
   BranchUnit branches(branch);
   const auto memory = MemorySystem::make(model.memory, {.store_buffer = false});
-  PathCode code(memory->filter(0), branches, std::size_t{1} << 20);
+  ReplayCode code(memory->filter(0), branches, std::size_t{1} << 20);
   code.make_room(10);
   SimpleBlock block{.first_line = 0x1000,
                     .pc = 0x4'0010,

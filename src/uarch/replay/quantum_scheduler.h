@@ -1,10 +1,10 @@
-// Plays the cores of a machine side by side. The runner tells one thread's turn after the other; here each core has
-// what it was told in a queue, and the core with the lowest clock plays next: up to a quantum ahead of the others,
+// Simulates the cores of a machine side by side. The runner tells one thread's turn after the other; here each core has
+// what it was told in a queue, and the core with the lowest clock replays next: up to a quantum ahead of the others,
 // because what cores do to lines of their own does not depend on the order, and not past an access to a line that cores
 // fight over unless its clock is the lowest. Ties go to the lower number, so the order is a function of what was told.
 //
 // Whoever tells them decides how far they are told; it had better tell that thread next whose core has nothing left to
-// play, because what one core has told beyond what the others have is played without them.
+// replay, because what one core has told beyond what the others have is replayed without them.
 #pragma once
 
 #include <algorithm>
@@ -16,26 +16,26 @@
 #include <vector>
 
 #include "arch/core_feed.h"
-#include "uarch/replay/thread_player.h"
+#include "uarch/replay/thread_replay.h"
 
 namespace zs::uarch {
 
 template <typename Clock>
-class Weaver {
+class QuantumScheduler {
  public:
-  /// quantum  cycles; 0: runs are played at once
-  Weaver(std::span<const std::unique_ptr<PlayedCore<Clock>>> cores, std::uint64_t quantum)
+  /// quantum  cycles; 0: runs are replayed at once
+  QuantumScheduler(std::span<const std::unique_ptr<ReplayCore<Clock>>> cores, std::uint64_t quantum)
       : cores_(cores), quantum_(quantum), queues_(cores.size()) {}
 
-  void attached(ThreadPlayer<Clock>& thread) { players_.push_back(&thread); }
-  void detached(ThreadPlayer<Clock>& thread) {
+  void attached(ThreadReplay<Clock>& thread) { players_.push_back(&thread); }
+  void detached(ThreadReplay<Clock>& thread) {
     settle(thread);
     std::erase(players_, &thread);
   }
   /// Whether runs wait.
   bool weaves() const { return quantum_ != 0 && players_.size() > 1; }
 
-  void enqueue(ThreadPlayer<Clock>& thread, std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+  void enqueue(ThreadReplay<Clock>& thread, std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
     Queue& queue = queues_[thread.core().number];
     if (queue.slots.size() + queue.runs.size() > kMostWaiting) settle(thread);
     if (queue.parts.empty() || !queue.parts.back().takes(thread, values))
@@ -52,8 +52,8 @@ class Weaver {
     }
   }
 
-  /// Everything of this thread is played, and what other cores do before.
-  void settle(ThreadPlayer<Clock>& thread) {
+  /// Everything of this thread is replayed, and what other cores do before.
+  void settle(ThreadReplay<Clock>& thread) {
     Queue& queue = queues_[thread.core().number];
     while (waits(queue, thread)) step();
   }
@@ -82,12 +82,13 @@ class Weaver {
   }
   /// Whether anybody may still ask for the block, when nothing waits.
   bool needs(const KnownBlock& block) const {
-    return std::ranges::any_of(players_, [&](const ThreadPlayer<Clock>* player) { return player->open() == &block; }) ||
+    return std::ranges::any_of(players_,
+                               [&](const ThreadReplay<Clock>* simulator) { return simulator->open() == &block; }) ||
            std::ranges::any_of(cores_, [&](const auto& core) { return core->clock.remembers(block.id); });
   }
 
   bool lags(unsigned core) const { return !queues_[core].empty(); }
-  /// Plays until a core has nothing left to play.
+  /// Replays until a core has nothing left to replay.
   void play_on() {
     const auto lagging = [this] {
       return std::count_if(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.empty(); });
@@ -102,12 +103,12 @@ class Weaver {
 
   /// Runs of one thread, one behind the other.
   struct Part {
-    ThreadPlayer<Clock>* thread;
+    ThreadReplay<Clock>* thread;
     std::size_t runs = 0;
     std::uint64_t fs = 0, gs = 0;
     std::vector<std::uint64_t> listed;  // of the only run
 
-    bool takes(const ThreadPlayer<Clock>& more, const arch::SlotValues& values) const {
+    bool takes(const ThreadReplay<Clock>& more, const arch::SlotValues& values) const {
       return thread == &more && fs == values.fs && gs == values.gs && listed.empty() && values.listed.empty();
     }
   };
@@ -124,14 +125,14 @@ class Weaver {
     }
   };
 
-  static bool waits(const Queue& queue, const ThreadPlayer<Clock>& thread) {
+  static bool waits(const Queue& queue, const ThreadReplay<Clock>& thread) {
     for (std::size_t i = queue.part; i < queue.parts.size(); ++i) {
       if (queue.parts[i].thread == &thread) return true;
     }
     return false;
   }
 
-  /// The core that is behind plays for a while. Returns false if none has anything to do.
+  /// The core that is behind replays for a while. Returns false if none has anything to do.
   bool step() {
     std::size_t lowest = queues_.size();
     std::uint64_t limit = UINT64_MAX;
@@ -157,15 +158,15 @@ class Weaver {
   void play(Queue& queue, std::uint64_t limit) {
     const std::uint64_t until = limit == UINT64_MAX ? limit : limit + quantum_;
     Part& part = queue.parts[queue.part];
-    ThreadPlayer<Clock>& thread = *part.thread;
+    ThreadReplay<Clock>& thread = *part.thread;
     thread.take();
     while (part.runs != 0) {
       if (until == UINT64_MAX && queue.place.plan == nullptr && thread.between_blocks()) {
-        play_rest(queue, part);
+        replay_rest(queue, part);
         break;
       }
       const arch::PathRun& run = queue.runs[queue.run];
-      if (!thread.play_until(run, queue.values(part), queue.place, limit, until)) {
+      if (!thread.replay_until(run, queue.values(part), queue.place, limit, until)) {
         thread.tell();
         return;
       }
@@ -186,15 +187,15 @@ class Weaver {
   }
 
   /// Nothing that another core has to do comes before what is left of the part.
-  static void play_rest(Queue& queue, Part& part) {
+  static void replay_rest(Queue& queue, Part& part) {
     const auto runs = std::span(queue.runs).subspan(queue.run, std::exchange(part.runs, 0));
-    part.thread->play_alone(runs, queue.values(part));
+    part.thread->replay_alone(runs, queue.values(part));
     queue.run += runs.size();
   }
 
-  std::span<const std::unique_ptr<PlayedCore<Clock>>> cores_;
+  std::span<const std::unique_ptr<ReplayCore<Clock>>> cores_;
   std::uint64_t quantum_;
-  std::vector<ThreadPlayer<Clock>*> players_;
+  std::vector<ThreadReplay<Clock>*> players_;
   std::vector<Queue> queues_;
 };
 

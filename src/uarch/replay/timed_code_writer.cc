@@ -1,11 +1,11 @@
-#include "uarch/replay/timed_path_writer.h"
+#include "uarch/replay/timed_code_writer.h"
 
 #include <algorithm>
 #include <bit>
 
 namespace zs::uarch {
 
-using namespace path_registers;
+using namespace replay_registers;
 using enum Assembler::Condition;
 using enum Assembler::Operation;
 using Vector = Assembler::Vector;
@@ -28,17 +28,17 @@ Memory ready_of(std::uint8_t name) {
 
 }  // namespace
 
-bool TimedPathWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
+bool TimedCodeWriter::is_supported() { return __builtin_cpu_supports("avx2") != 0; }
 
-std::size_t TimedPathWriter::bytes_of(const BlockTiming& timing) {
+std::size_t TimedCodeWriter::bytes_of(const BlockTiming& timing) {
   const std::size_t vectors = timing.result_lanes() / kLanes;
   const std::size_t inputs = timing.live_in().size();
   return 512 + 32 * vectors * (1 + inputs) + 16 * (inputs + timing.written().size()) +
          timing.stores() * (32 + 24 * inputs);
 }
 
-/// As ThreadPlayer::may_be_tagged() does it.
-void TimedPathWriter::write_begin() {
+/// As ThreadReplay::may_be_tagged() does it.
+void TimedCodeWriter::write_begin() {
   std::int32_t loads = 0;
   for (const SimpleBlock& block : blocks_) loads += static_cast<std::int32_t>(block.loads());
   if (loads == 0) return;
@@ -47,43 +47,44 @@ void TimedPathWriter::write_begin() {
   code_.operate(kSub, ZS_STATE(untagged), loads);
 }
 
-void TimedPathWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
+void TimedCodeWriter::write_block(const SimpleBlock& block, const SimpleBlock* before) {
   const Segment& segment = plan_.segments[which_];
   const std::span<const Step> steps = plan_.steps_of(which_);
   code_.call(routines_.begin);
-  std::size_t look = 0;
+  std::size_t descriptor = 0;
   for (std::size_t i = 0; i != steps.size(); ++i) {
     const Step& step = steps[i];
     if (step.kind == StepKind::Fetch) {
-      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, PathRoutines::kAnyLine)) continue;
+      if (!write_line(block, before, (step.at >> kLineBits) - block.first_line, ReplayRoutines::kAnyLine)) continue;
     } else {
-      write_access(step, block.look[look], look, *segment.timing);
-      ++look;
+      write_access(step, block.descriptor[descriptor], descriptor, *segment.timing);
+      ++descriptor;
     }
-    back_here(ask_if(kNotEqual, Question::Step, i));
+    back_here(ask_if(kNotEqual, Callout::Step, i));
     line_is_over();
   }
   write_branch(block);
   write_passing(*segment.timing);
 }
 
-void TimedPathWriter::write_access(const Step& step, Look look, std::size_t number, const BlockTiming& timing) {
+void TimedCodeWriter::write_access(const Step& step, AccessDescriptor descriptor, std::size_t number,
+                                   const BlockTiming& timing) {
   if (step.kind == StepKind::Store) {
     write_ready(timing, step.store);
-    write_address(look, number);
-    const PlainStore store{static_cast<std::uint8_t>(look.bytes()), step.store, step.place,
+    write_address(descriptor, number);
+    const PlainStore store{static_cast<std::uint8_t>(descriptor.bytes()), step.store, step.place,
                            timing.offset(step.instruction)};
     code_.constant(kArgument, store.word());
     code_.call(routines_.store);
   } else {
-    write_address(look, number);
-    const auto size = static_cast<std::size_t>(std::bit_width((look.bytes() - 1) >> StoreBuffer::kGranuleBits));
+    write_address(descriptor, number);
+    const auto size = static_cast<std::size_t>(std::bit_width((descriptor.bytes() - 1) >> StoreBuffer::kGranuleBits));
     code_.call(routines_.load[size]);
   }
 }
 
 /// When the data of a store is known. As CoreClock::store_ready() does it.
-void TimedPathWriter::write_ready(const BlockTiming& timing, std::size_t store) {
+void TimedCodeWriter::write_ready(const BlockTiming& timing, std::size_t store) {
   const std::size_t lane = timing.store_lane(store) - timing.result_lanes();
   code_.load(kRax, ZS_CLOCK(now));
   code_.operate(kSub, kRax, ZS_CLOCK(base));
@@ -100,7 +101,7 @@ void TimedPathWriter::write_ready(const BlockTiming& timing, std::size_t store) 
   code_.store(ZS_STATE(ready), kRax, kDword);
 }
 
-bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
+bool TimedCodeWriter::write_conditional(const SimpleBlock& block) {
   code_.constant(kRsi, block.hash);
   code_.constant(kRdx, block.footprint | (block.taken ? 1U << 16 : 0U));
   code_.call(routines_.conditional);
@@ -108,9 +109,9 @@ bool TimedPathWriter::write_conditional(const SimpleBlock& block) {
 }
 
 /// As CoreClock::end() does it.
-void TimedPathWriter::write_passing(const BlockTiming& timing) {
+void TimedCodeWriter::write_passing(const BlockTiming& timing) {
   code_.operate(kCmp, ZS_CLOCK(block), 0);
-  ask_if(kNotEqual, Question::End);
+  ask_if(kNotEqual, Callout::End);
   code_.load(kRdx, ZS_CLOCK(now));
   write_results(timing);
   code_.load(kRcx, ZS_CLOCK(executed));
@@ -130,7 +131,7 @@ void TimedPathWriter::write_passing(const BlockTiming& timing) {
 
 /// Time passes by what delivers the block. As CoreClock::bound() does it: which block came before is known but for the
 /// path's first.
-void TimedPathWriter::write_bound(const BlockTiming& timing) {
+void TimedCodeWriter::write_bound(const BlockTiming& timing) {
   if (which_ != 0 && plan_.segments[which_ - 1].timing->id() == timing.id()) {
     write_time(timing, timing.looped());
     return;
@@ -157,7 +158,7 @@ void TimedPathWriter::write_bound(const BlockTiming& timing) {
 }
 
 /// kRdx: the end of a block that takes that, of which kRdx was the start. kRsi: the account.
-void TimedPathWriter::write_time(const BlockTiming& timing, const BlockBound& bound) {
+void TimedCodeWriter::write_time(const BlockTiming& timing, const BlockBound& bound) {
   const BlockBound& work = timing.executed();
   if (work.units > bound.units) {
     code_.store_constant(ZS_CLOCK(executed_behind), static_cast<std::int32_t>(timing.scheduler_units()));
@@ -168,14 +169,14 @@ void TimedPathWriter::write_time(const BlockTiming& timing, const BlockBound& bo
 }
 
 /// kRsi: the account.
-void TimedPathWriter::charge(SlotCause cause, std::uint32_t units) {
+void TimedCodeWriter::charge(SlotCause cause, std::uint32_t units) {
   static_assert(sizeof(SlotCause) == 1);
   const std::size_t at = offsetof(SlotAccount, units) + sizeof(std::uint64_t) * static_cast<std::size_t>(cause);
   add({kRsi, static_cast<std::int64_t>(at)}, units);
 }
 
 /// kRdx: the block's start; kRax: when it is complete, behind it.
-void TimedPathWriter::write_results(const BlockTiming& timing) {
+void TimedCodeWriter::write_results(const BlockTiming& timing) {
   const std::size_t lanes = timing.result_lanes(), vectors = lanes / kLanes;
   const auto cell = [](std::size_t number) {
     return Memory{kRcx, static_cast<std::int64_t>(sizeof(BlockTiming::Latency) * number)};
@@ -212,12 +213,12 @@ void TimedPathWriter::write_results(const BlockTiming& timing) {
   }
 }
 
-void TimedPathWriter::write_end() {
+void TimedCodeWriter::write_end() {
   add(ZS_STATE(uops), plan_.uops);
   add(ZS_STATE(fused), plan_.fused);
 }
 
-void TimedPathWriter::write_aside() {
+void TimedCodeWriter::write_aside() {
   for (const Elsewhere& other : elsewhere_) {
     Assembler::aim(other.from, code_.here());
     if (other.fills) {  // kRcx, kRdi: as write_bound() leaves them

@@ -1,4 +1,4 @@
-#include "uarch/replay/path_writer.h"
+#include "uarch/replay/replay_code_writer.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 namespace zs::uarch {
 
 using arch::BranchKind;
-using namespace path_registers;
+using namespace replay_registers;
 using enum Assembler::Condition;
 using enum Assembler::Operation;
 
@@ -34,13 +34,13 @@ Memory slot(std::uint8_t number) { return {kValues, static_cast<std::int64_t>(si
 
 }  // namespace
 
-void PathWriter::write_dispatch(Assembler& code) {
+void ReplayCodeWriter::write_dispatch(Assembler& code) {
   code.load(kRax, {kRun, offsetof(arch::PathRun, path)}, kDword);
   code.load(kRcx, ZS_STATE(code));
   code.jump(Memory{kRcx, 0, kRax, 8});
 }
 
-std::uint8_t* PathWriter::write() {
+std::uint8_t* ReplayCodeWriter::write() {
   std::uint64_t loads = 0, stores = 0, fetches = 0;
   const SimpleBlock* before = nullptr;
   write_begin();
@@ -57,7 +57,7 @@ std::uint8_t* PathWriter::write() {
     fetches += fetches_of(block, before);
     before = &block;
     ++which_;
-    looks_ += block.looks;
+    looks_ += block.descriptors;
   }
   starts_.push_back(code_.here());
   add(ZS_COUNTS(loads), loads);
@@ -88,24 +88,24 @@ std::uint8_t* PathWriter::write() {
   return code_.here();
 }
 
-void PathWriter::call_if(Assembler::Condition condition, const std::uint8_t* routine) {
+void ReplayCodeWriter::call_if(Assembler::Condition condition, const std::uint8_t* routine) {
   std::uint8_t* const from = code_.jump_later(condition);
   asides_.push_back({.from = from, .what = {}, .back = code_.here(), .again = routine, .is_sure = true});
 }
 
-std::size_t PathWriter::ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done) {
+std::size_t ReplayCodeWriter::ask_from(std::uint8_t* behind_jump, Callout::Kind kind, std::size_t done) {
   asides_.push_back({.from = behind_jump,
                      .what = {kind, static_cast<std::uint8_t>(which_), static_cast<std::uint8_t>(done)},
                      .back = code_.here()});
   return asides_.size() - 1;
 }
 
-bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number,
-                            PathRoutines::Lines lines) {
+bool ReplayCodeWriter::write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number,
+                                  ReplayRoutines::Lines lines) {
   if (number == 0 && same_line(block, before)) return false;
   const bool first = number == 0 && before == nullptr;
   const std::uint64_t line = block.first_line + number;
-  if (first && spacious_ && line <= INT32_MAX) {
+  if (first && inlined_ && line <= INT32_MAX) {
     code_.operate(kCmp, ZS_COUNTS(fetched), static_cast<std::int32_t>(line));
     over_line_ = code_.jump_later(kEqual);
   }
@@ -114,13 +114,13 @@ bool PathWriter::write_line(const SimpleBlock& block, const SimpleBlock* before,
   return true;
 }
 
-void PathWriter::line_is_over() {
+void ReplayCodeWriter::line_is_over() {
   if (over_line_ != nullptr) Assembler::aim(over_line_, code_.here());
   over_line_ = nullptr;
 }
 
 /// to: the address, but for a constant, which it returns. Uses kRcx.
-std::int32_t PathWriter::write_sum(Gpr to, const arch::AddressTerm& term) {
+std::int32_t ReplayCodeWriter::write_sum(Gpr to, const arch::AddressTerm& term) {
   using arch::AddressTerm;
   bool begun = term.base != AddressTerm::kNoSlot;
   if (begun) code_.load(to, slot(term.base));
@@ -154,26 +154,26 @@ std::int32_t PathWriter::write_sum(Gpr to, const arch::AddressTerm& term) {
   return 0;
 }
 
-void PathWriter::write_address(Look look, std::size_t number) {
+void ReplayCodeWriter::write_address(AccessDescriptor descriptor, std::size_t number) {
   const std::int32_t rest = write_sum(kRax, terms_[looks_ + number]);
-  code_.address(kRdx, {kRax, rest + look.last()});
+  code_.address(kRdx, {kRax, rest + descriptor.last()});
   if (rest != 0) code_.address(kRax, {kRax, rest});
 }
 
-void PathWriter::write_branch(const SimpleBlock& block) {
+void ReplayCodeWriter::write_branch(const SimpleBlock& block) {
   const std::size_t first = asides();
   write_transfer(block);
   for (std::size_t asked = first; asked < asides(); ++asked) {
-    if (asides_[asked].what.kind != Question::Resteer) back_here(asked);
+    if (asides_[asked].what.kind != Callout::Resteer) back_here(asked);
   }
 }
 
-void PathWriter::write_transfer(const SimpleBlock& block) {
+void ReplayCodeWriter::write_transfer(const SimpleBlock& block) {
   switch (block.kind) {
     case BranchKind::None: return;
     case BranchKind::Conditional: {
       const bool followed = write_conditional(block);
-      Aside& wrong = asides_[ask_if(kNotEqual, Question::Wrong)];
+      Aside& wrong = asides_[ask_if(kNotEqual, Callout::Wrong)];
       wrong.again = places_.routines.wrong[block.taken ? 1 : 0];
       if (wrong.again != nullptr && block.taken) {
         wrong.first = block.pc;
@@ -186,7 +186,7 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
     case BranchKind::Return:
       if (places_.routines.taken != nullptr) code_.constant(kRdx, path_footprint(block.pc, 0));
       code_.call(places_.routines.returned);
-      ask_if(kNotEqual, Question::Branch);
+      ask_if(kNotEqual, Callout::Branch);
       break;
     case BranchKind::RelativeCall:
       if (!block.calls_next) {
@@ -199,7 +199,7 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
     case BranchKind::IndirectCall:
     case BranchKind::IndirectJump:
       if (places_.routines.indirect == nullptr) {
-        ask_from(code_.jump_later(), Question::Branch, 0);
+        ask_from(code_.jump_later(), Callout::Branch, 0);
         return;
       }
       if (block.kind == BranchKind::IndirectCall) {
@@ -208,27 +208,27 @@ void PathWriter::write_transfer(const SimpleBlock& block) {
       }
       code_.constant(kRsi, block.hash);
       code_.call(places_.routines.indirect);
-      ask_if(kNotEqual, Question::Wrong);
+      ask_if(kNotEqual, Callout::Wrong);
       break;
-    default: ask_from(code_.jump_later(), Question::Branch, 0); return;
+    default: ask_from(code_.jump_later(), Callout::Branch, 0); return;
   }
   write_target(block);
 }
 
 /// The path register's part of a taken branch.
-void PathWriter::write_follow(const SimpleBlock& block) {
+void ReplayCodeWriter::write_follow(const SimpleBlock& block) {
   if (places_.routines.taken == nullptr) return;
   code_.constant(kRdx, block.footprint);
   code_.call(places_.routines.taken);
 }
 
 /// The BTB's part of it.
-void PathWriter::write_target(const SimpleBlock& block) {
+void ReplayCodeWriter::write_target(const SimpleBlock& block) {
   const auto at = reinterpret_cast<const std::uint8_t*>(places_.branches.targets().newest_of(block.pc)) -
                   reinterpret_cast<const std::uint8_t*>(places_.state.branch_tags);
   code_.operate(kCmp, Memory{kTags, at}, static_cast<std::int32_t>(places_.branches.targets().tag_of(block.pc)),
                 kDword);
-  const std::size_t unknown = ask_if(kNotEqual, Question::Resteer);
+  const std::size_t unknown = ask_if(kNotEqual, Callout::Resteer);
   asides_[unknown].again = places_.routines.touch;
   asides_[unknown].first = block.pc;
   back_here(unknown);

@@ -1,9 +1,9 @@
-// Paths of simple blocks as code of the host: what ThreadPlayer::play_simple() and play_timed() do for any path,
-// written out for one (path_writer.h). Where an access is no hit of a hot line, or anything else is not the usual case,
-// the code asks the player, which does that access, line or branch, or what is left of the block, as it would have done
-// without this code.
+// Paths of simple blocks as code of the host: what ThreadReplay::replay_simple() and replay_timed() do for any path,
+// written out for one (replay_code_writer.h). Where an access is no hit by its way hint, or anything else is not the
+// usual case, the code asks the simulator, which does that access, line or branch, or what is left of the block, as it
+// would have done without this code.
 //
-// The code belongs to one core: addresses of its structures are in it. It is made when a path has been played a few
+// The code belongs to one core: addresses of its structures are in it. It is made when a path has been replayed a few
 // times, and forgotten as a whole when its room is full.
 #pragma once
 
@@ -20,57 +20,57 @@
 #include "uarch/memory/memory_system.h"
 #include "uarch/replay/assembler_names.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/path_routines.h"
-#include "uarch/replay/path_writer.h"
-#include "uarch/replay/play_state.h"
+#include "uarch/replay/replay_code_writer.h"
+#include "uarch/replay/replay_routines.h"
+#include "uarch/replay/replay_state.h"
 #include "uarch/replay/timed_routines.h"
-#include "uarch/timing/bound_clock.h"
 #include "uarch/timing/core_clock.h"
+#include "uarch/timing/throughput_clock.h"
 
 namespace zs::uarch {
 
-class PathCode {
+class ReplayCode {
  public:
   /// bytes  room for code; too little for any: nothing is ever made
-  PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes);
+  ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes);
   /// With a clock that the code works on itself: take() and give() are for the others. core: of the clock
-  PathCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
-           std::size_t bytes);
-  ~PathCode();
-  PathCode(const PathCode&) = delete;
-  PathCode& operator=(const PathCode&) = delete;
+  ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
+             std::size_t bytes);
+  ~ReplayCode();
+  ReplayCode(const ReplayCode&) = delete;
+  ReplayCode& operator=(const ReplayCode&) = delete;
 
   /// The core's clock and predictor, from which the code goes on, and where they have got to.
-  void take(const BoundClock& clock) {
+  void take(const ThroughputClock& clock) {
     take_time(clock);
     state_.outcomes = *state_.own_outcomes;
   }
-  void give(BoundClock& clock) const {
+  void give(ThroughputClock& clock) const {
     give_time(clock);
     *state_.own_outcomes = state_.outcomes;
   }
   /// Of the clock alone, where no branch is predicted in between.
-  void take_time(const BoundClock& clock) {
+  void take_time(const ThroughputClock& clock) {
     state_.now = clock.now();
     state_.slots = clock.slots();
     state_.room_until = clock.room_until();
   }
-  void give_time(BoundClock& clock) const { clock.move_to(state_.now, state_.slots); }
+  void give_time(ThroughputClock& clock) const { clock.move_to(state_.now, state_.slots); }
   /// What happen() does to the clock, where the code has asked.
   template <typename Happen>
-  void on_clock(BoundClock& clock, const Happen& happen) {
+  void on_clock(ThroughputClock& clock, const Happen& happen) {
     give_time(clock);
     happen();
     take_time(clock);
   }
 
-  /// Plays runs from state().run on, until one has no code, or runs_end. In between, ask() is asked.
+  /// Replays runs from state().run on, until one has no code, or runs_end. In between, ask() is asked.
   void play() { enter_(&state_); }
-  PlayState& state() { return state_; }
+  ReplayState& state() { return state_; }
 
   /// Whether there is code for the path, which is below make_room().
   bool has(std::uint32_t path) const { return code_[path] != exit_; }
-  /// The path was played by hand.
+  /// The path was replayed by hand.
   void played(std::uint32_t path, const SimplePath& known) {
     if (path < heat_.size() && heat_[path] == kMadeAt) return;
     warm(path, known);
@@ -118,9 +118,9 @@ class PathCode {
   BranchUnit& branches_;
   CoreClock* clock_ = nullptr;                // of timed code
   const TimingParameters* timing_ = nullptr;  // likewise
-  PlayState state_;
+  ReplayState state_;
   std::vector<const std::uint8_t*> code_;  // by path
-  std::vector<std::uint8_t> heat_;         // by path: how often it was played by hand; kMadeAt: it need not be told
+  std::vector<std::uint8_t> heat_;         // by path: how often it was replayed by hand; kMadeAt: it need not be told
   FlatMap<const std::uint8_t*> made_;      // by SimplePath::identity
   std::size_t bytes_;
   std::uint8_t* memory_ = nullptr;  // null: there is none, and nothing is made
@@ -128,13 +128,13 @@ class PathCode {
   std::uint8_t* begin_ = nullptr;   // behind what write_entry() wrote
   std::uint64_t no_outcomes_ = 0;
   std::uint64_t resets_ = 0;
-  void (*enter_)(PlayState*) = nullptr;
+  void (*enter_)(ReplayState*) = nullptr;
   const std::uint8_t* exit_ = nullptr;
   const std::uint8_t* ask_ = nullptr;
   std::array<const std::uint8_t*, 2> ask_look_{};
   const std::uint8_t* ask_prefetch_ = nullptr;
   const std::uint8_t* ask_line_ = nullptr;
-  PathRoutines routines_;
+  ReplayRoutines routines_;
   TimedRoutines timed_routines_;
 };
 

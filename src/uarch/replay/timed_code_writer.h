@@ -1,20 +1,20 @@
-// The code of paths at depth `full`: what ThreadPlayer::play_timed() and CoreClock do for any path, written out for one
-// in which all accesses hit and no store is met. Each block's map is a few vector instructions then, without a look at
-// which registers it reads.
+// The code of paths at depth `full`: what ThreadReplay::replay_timed() and CoreClock do for any path, written out for
+// one in which all accesses hit and no store is met. Each block's map is a few vector instructions then, without a look
+// at which registers it reads.
 #pragma once
 
-#include "uarch/replay/path_writer.h"
+#include "uarch/replay/replay_code_writer.h"
 #include "uarch/replay/timed_routines.h"
 
 namespace zs::uarch {
 
-class TimedPathWriter final : public PathWriter {
+class TimedCodeWriter final : public ReplayCodeWriter {
  public:
   /// plan  of the blocks
-  TimedPathWriter(const PathPlaces& places, const TimedRoutines& routines, const TimingParameters& core,
+  TimedCodeWriter(const PathPlaces& places, const TimedRoutines& routines, const TimingParameters& core,
                   std::uint8_t* at, std::span<const SimpleBlock> blocks, const Plan& plan,
-                  std::span<const arch::AddressTerm> terms, bool spacious)
-      : PathWriter(places, at, blocks, terms, spacious),
+                  std::span<const arch::AddressTerm> terms, bool inlined)
+      : ReplayCodeWriter(places, at, blocks, terms, inlined),
         routines_(routines),
         core_(core),
         units_of_slot_(kUnitsPerCycle / core.issue_width),
@@ -34,7 +34,7 @@ class TimedPathWriter final : public PathWriter {
   void write_begin() override;
   void write_end() override;
   void write_aside() override;
-  void write_access(const Step& step, Look look, std::size_t number, const BlockTiming& timing);
+  void write_access(const Step& step, AccessDescriptor descriptor, std::size_t number, const BlockTiming& timing);
   void write_ready(const BlockTiming& timing, std::size_t store);
   bool write_conditional(const SimpleBlock& block) override;
   void write_passing(const BlockTiming& timing);

@@ -1,4 +1,4 @@
-// What the code of paths consists of (path_code.h): for each access, branch and line of instructions what
+// What the code of paths consists of (replay_code.h): for each access, branch and line of instructions what
 // MemorySystem::Filter and BranchUnit do with it. All paths call the same routines, because what programs with much
 // code wait for here is that code comes into the host's caches; a few paths, those of small programs, have copies of
 // the two that are needed most.
@@ -17,33 +17,33 @@
 
 namespace zs::uarch {
 
-struct PlayState;
+struct ReplayState;
 
 /// What the code keeps where; kRax, kRcx, kRdx, kRsi and kRdi hold nothing for long.
-namespace path_registers {
+namespace replay_registers {
 constexpr Gpr kState = kRbx, kNow = kRbp, kValues = kR12, kRun = kR13, kSlots = kR14, kOutcomes = kR15;
 // These are lost when somebody is asked, and loaded again.
 constexpr Gpr kTags = kR8, kHot = kR9, kCounts = kR10, kStamp = kR11;
 
 inline Memory in_state(std::size_t offset) { return {kState, static_cast<std::int64_t>(offset)}; }
 inline Memory in_counts(std::size_t offset) { return {kCounts, static_cast<std::int64_t>(offset)}; }
-}  // namespace path_registers
+}  // namespace replay_registers
 
-#define ZS_STATE(member) path_registers::in_state(offsetof(PlayState, member))
-#define ZS_COUNTS(member) path_registers::in_counts(offsetof(MemorySystem::InlineCounts, member))
+#define ZS_STATE(member) replay_registers::in_state(offsetof(ReplayState, member))
+#define ZS_COUNTS(member) replay_registers::in_counts(offsetof(MemorySystem::InlineCounts, member))
 
-class PathRoutines {
+class ReplayRoutines {
  public:
   /// Writes them.
   /// tournament  null: another one predicts, and taken branches are told to BranchUnit
   /// by_targets  whether TargetCache says where indirect branches go; then nobody wants to know of taken ones
-  PathRoutines(Assembler& code, const MemorySystem::Filter& filter, const TournamentPredictor::Inline* tournament,
-               bool by_targets);
-  PathRoutines() = default;
+  ReplayRoutines(Assembler& code, const MemorySystem::Filter& filter, const TournamentPredictor::Inline* tournament,
+                 bool by_targets);
+  ReplayRoutines() = default;
 
   // Where they are, and what the flags say behind them.
   // The bytes from kRax to kRdx, by whether it is a store. Not equal: they are not hot, and kRsi is what kRax was.
-  std::array<const std::uint8_t*, 2> look{};
+  std::array<const std::uint8_t*, 2> descriptor{};
   // The same of bytes that are not, from kRsi to kRdx. Not equal: they do not hit.
   std::array<const std::uint8_t*, 2> look_again{};
   // By whether the branch is taken; kRsi: its hash, masked. Not equal: mispredicted.
@@ -62,7 +62,7 @@ class PathRoutines {
   enum Lines : std::uint8_t {
     kAnyLine,     // that hit
     kNewestLine,  // that are the newest of their sets: nothing happens to these
-    kHotLine,     // that are that, or hot
+    kWayHint,     // that are that, or hot
   };
   // The line kRsi of instructions; by whether the path before may have fetched it (if not, it is counted), and by
   // Lines. Not equal: it is none of those.

@@ -49,12 +49,12 @@ inline std::vector<arch::PathAccess> accesses_of(const InstructionShape& shape) 
   return accesses;
 }
 
-class MadeUpProgram {
+class SyntheticWorkload {
  public:
   /// with_strings  whether REP string instructions are among its instructions
   /// mild          whether nearly all of its accesses hit L1D and its loops are long, as programs are on average;
   ///               otherwise much of everything happens
-  explicit MadeUpProgram(std::uint64_t seed, std::size_t blocks = 600, bool with_strings = true, bool mild = false)
+  explicit SyntheticWorkload(std::uint64_t seed, std::size_t blocks = 600, bool with_strings = true, bool mild = false)
       : seed_(seed), mild_(mild) {
     // What stands first in the library is hardly code of its functions.
     for (Block& block : libc_blocks(mild ? 3 * blocks : blocks, 40, mild ? 0x4'0000 : 0)) {
@@ -203,7 +203,7 @@ class Round {
 };
 
 /// Slots of a path whose accesses' words are known: of the `number`th access, with all that an address can be made of.
-class MadeUpSlots {
+class SyntheticSlots {
  public:
   static constexpr std::uint64_t kFs = 0x7FFF'1234'5000, kGs = 0x1234'5600'0000;
 
@@ -290,13 +290,13 @@ class Runner {
       stream = stream.subspan(count);
     }
   }
-  void run_prepared() { feed_.run(runs_, MadeUpSlots::values(slots_)); }
+  void run_prepared() { feed_.run(runs_, SyntheticSlots::values(slots_)); }
   void run(std::span<const Executed> stream, const Options& options) {
     prepare(stream, options);
     run_prepared();
   }
   bool run_watched(const arch::SignalSet& watched, arch::RunWatcher& watcher) {
-    return feed_.run_watched(runs_, MadeUpSlots::values(slots_), watched, watcher);
+    return feed_.run_watched(runs_, SyntheticSlots::values(slots_), watched, watcher);
   }
   std::size_t runs() const { return runs_.size(); }
   /// The number in the stream of the run's first instruction.
@@ -328,7 +328,7 @@ class Runner {
     arch::PathRun run{.slots = static_cast<std::uint32_t>(slots_.size()), .next = part.back().next};
     std::vector<std::uint64_t> key;
     std::vector<arch::PathAccess> accesses;
-    MadeUpSlots slots;
+    SyntheticSlots slots;
     for (const Executed& one : part) {
       key.push_back(one.instruction.pc);
       std::memcpy(&key.emplace_back(), one.instruction.bytes, sizeof(std::uint64_t));
@@ -337,7 +337,7 @@ class Runner {
       for (arch::PathAccess access : one.accesses) {
         access.instruction = static_cast<std::uint16_t>(&one - part.data());
         access.address = slots.term(access);
-        MadeUpSlots::store(access.address, words, slots_);
+        SyntheticSlots::store(access.address, words, slots_);
         words = words.subspan(access.form == arch::AccessForm::Repeated ? 2 : 1);
         accesses.push_back(access);
       }

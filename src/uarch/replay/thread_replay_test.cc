@@ -1,6 +1,6 @@
-// One player on a core of its own, told of paths that are a few instructions long: in which way it simulates their
+// One simulator on a core of its own, told of paths that are a few instructions long: in which way it simulates their
 // runs, how blocks go on from one path to the next, and what it tells of single instructions.
-#include "uarch/replay/thread_player.h"
+#include "uarch/replay/thread_replay.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "uarch/cache/hot_lines.h"
 #include "uarch/cache/line.h"
+#include "uarch/cache/way_hints.h"
 #include "uarch/core_model.h"
-#include "uarch/reference/made_up_program.h"
+#include "uarch/reference/synthetic_workload.h"
 #include "uarch/reference/test_host.h"
-#include "uarch/replay/weaver.h"
+#include "uarch/replay/quantum_scheduler.h"
 
 namespace zs::uarch {
 namespace {
@@ -32,22 +32,22 @@ const kernels::Bytes kLockAndJump = {0xF0, 0x48, 0xFF, 0x00, 0xEB, 0xFA};  // lo
 
 /// What a ModelledMachine is made of, with its parts at hand.
 template <typename Clock>
-class ThreadPlayerTest : public testing::Test {
+class ThreadReplayTest : public testing::Test {
  protected:
-  static constexpr Depth kDepth = std::is_same_v<Clock, BoundClock> ? Depth::Fast : Depth::Full;
+  static constexpr Depth kDepth = std::is_same_v<Clock, ThroughputClock> ? Depth::Fast : Depth::Full;
 
   void make(std::size_t code_bytes, std::size_t threads = 1, std::uint64_t quantum = 0, unsigned cores = 1) {
     for (unsigned core = 0; core < cores; ++core)
-      cores_.push_back(std::make_unique<PlayedCore<Clock>>(model_, core, code_bytes));
+      cores_.push_back(std::make_unique<ReplayCore<Clock>>(model_, core, code_bytes));
     memory_ = MemorySystem::make(model_.memory, {.cores = cores, .store_buffer = kDepth == Depth::Full});
-    weaver_ = std::make_unique<Weaver<Clock>>(cores_, quantum);
+    scheduler_ = std::make_unique<QuantumScheduler<Clock>>(cores_, quantum);
     for (std::size_t i = 0; i < threads; ++i)
       players_.push_back(
-          std::make_unique<ThreadPlayer<Clock>>(model_, book_, *memory_, *cores_[i % cores], *weaver_, i, 1));
+          std::make_unique<ThreadReplay<Clock>>(model_, book_, *memory_, *cores_[i % cores], *scheduler_, i, 1));
   }
   void TearDown() override { players_.clear(); }
 
-  ThreadPlayer<Clock>& player(std::size_t number = 0) { return *players_[number]; }
+  ThreadReplay<Clock>& simulator(std::size_t number = 0) { return *players_[number]; }
   SimulationWork work() const { return cores_[0]->work_so_far(); }
 
   /// Describes code from its first to its last instruction; a branch at its end is taken, to the first.
@@ -62,14 +62,14 @@ class ThreadPlayerTest : public testing::Test {
       }
       instructions.push_back(one.instruction);
     }
-    player().describe(path, {instructions, accesses});
+    simulator().describe(path, {instructions, accesses});
   }
   /// A batch of so many runs of the path, all with these addresses.
   void run(std::uint32_t path, std::size_t times, const std::vector<std::uint64_t>& addresses, std::size_t thread = 0) {
     const std::vector<arch::PathRun> runs(times, {.path = path});
-    player(thread).run(runs, {.slots = addresses.data(), .listed = {}});
+    simulator(thread).run(runs, {.slots = addresses.data(), .listed = {}});
   }
-  std::uint64_t count(CoreSignal signal, std::size_t thread = 0) { return player(thread).signals()[signal]; }
+  std::uint64_t count(CoreSignal signal, std::size_t thread = 0) { return simulator(thread).signals()[signal]; }
 
   static constexpr std::size_t kRoom = std::size_t{1} << 20;
 
@@ -80,9 +80,9 @@ class ThreadPlayerTest : public testing::Test {
   }();
   CodeBook book_{model_, kDepth == Depth::Fast ? TimingDetail::Bounds : TimingDetail::All, 0};
   std::unique_ptr<MemorySystem> memory_;
-  std::vector<std::unique_ptr<PlayedCore<Clock>>> cores_;
-  std::unique_ptr<Weaver<Clock>> weaver_;
-  std::vector<std::unique_ptr<ThreadPlayer<Clock>>> players_;
+  std::vector<std::unique_ptr<ReplayCore<Clock>>> cores_;
+  std::unique_ptr<QuantumScheduler<Clock>> scheduler_;
+  std::vector<std::unique_ptr<ThreadReplay<Clock>>> players_;
 };
 
 class ClockNames {
@@ -90,17 +90,17 @@ class ClockNames {
   template <typename Clock>
   // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest asks for it by this name
   static std::string GetName(int /*number*/) {
-    return std::is_same_v<Clock, BoundClock> ? "fast" : "full";
+    return std::is_same_v<Clock, ThroughputClock> ? "fast" : "full";
   }
 };
-using Clocks = testing::Types<BoundClock, CoreClock>;
-TYPED_TEST_SUITE(ThreadPlayerTest, Clocks, ClockNames);
-using FullThreadPlayerTest = ThreadPlayerTest<CoreClock>;
+using Clocks = testing::Types<ThroughputClock, CoreClock>;
+TYPED_TEST_SUITE(ThreadReplayTest, Clocks, ClockNames);
+using FullThreadPlayerTest = ThreadReplayTest<CoreClock>;
 
-// Step by step are played: the first run of a path, of which nothing is known before, and the last of each batch,
+// Step by step are replayed: the first run of a path, of which nothing is known before, and the last of each batch,
 // because somebody may ask what became of its instruction.
 
-TYPED_TEST(ThreadPlayerTest, RunsCodeAfterTwelveRunsByHand) {
+TYPED_TEST(ThreadReplayTest, RunsCodeAfterTwelveRunsByHand) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
@@ -111,7 +111,7 @@ TYPED_TEST(ThreadPlayerTest, RunsCodeAfterTwelveRunsByHand) {
   EXPECT_EQ(this->count(CoreSignal::Loads), 100U);
 }
 
-TYPED_TEST(ThreadPlayerTest, PlaysWholeBlocksWithoutRoomForCode) {
+TYPED_TEST(ThreadReplayTest, PlaysWholeBlocksWithoutRoomForCode) {
   this->make(0);
   this->describe(0, kLoadAndJump);
   this->run(0, 100, {kData});
@@ -120,7 +120,7 @@ TYPED_TEST(ThreadPlayerTest, PlaysWholeBlocksWithoutRoomForCode) {
   EXPECT_EQ(this->work().by_step, 2U);
 }
 
-TYPED_TEST(ThreadPlayerTest, StepsThroughALockedInstruction) {
+TYPED_TEST(ThreadReplayTest, StepsThroughALockedInstruction) {
   this->make(this->kRoom);
   this->describe(0, kLockAndJump);
   this->run(0, 100, {kData, kData});
@@ -128,7 +128,7 @@ TYPED_TEST(ThreadPlayerTest, StepsThroughALockedInstruction) {
   EXPECT_EQ(this->count(CoreSignal::LockedLoads), 100U);
 }
 
-TYPED_TEST(ThreadPlayerTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
+TYPED_TEST(ThreadReplayTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
@@ -140,13 +140,13 @@ TYPED_TEST(ThreadPlayerTest, IsAskedOfEachLoadThatMissesAndOfNoneThatHits) {
   EXPECT_GE(this->work().callouts, before + 50);
 }
 
-/// MemorySystem::early_load(): two lines that take turns at one place in the table of hot lines, one of them at a time
+/// MemorySystem::early_load(): two lines that take turns at one place in the table of way hints, one of them at a time
 /// in it.
 TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
   if (const std::string missing = missing_for_code(kDepth); !missing.empty()) GTEST_SKIP() << missing;
   make(kRoom);
   describe(0, kLoadsAndJump);
-  const std::vector<std::uint64_t> addresses = {kData, kData + HotLines::kEntries * kLineBytes};
+  const std::vector<std::uint64_t> addresses = {kData, kData + WayHints::kEntries * kLineBytes};
   run(0, 5000, addresses);  // until both lines have arrived
   const std::uint64_t before = work().callouts;
   run(0, 100, addresses);
@@ -154,7 +154,7 @@ TEST_F(FullThreadPlayerTest, IsNotAskedOfALoadThatHitsALineWhichIsNotHot) {
   EXPECT_EQ(count(CoreSignal::Loads), 2 * 5100U);
 }
 
-TYPED_TEST(ThreadPlayerTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumber) {
+TYPED_TEST(ThreadReplayTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumber) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
@@ -166,7 +166,7 @@ TYPED_TEST(ThreadPlayerTest, HasCodeForAPathThatIsDescribedAgainUnderAnotherNumb
   EXPECT_EQ(this->work().by_code - before.by_code, 98U);
 }
 
-TYPED_TEST(ThreadPlayerTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
+TYPED_TEST(ThreadReplayTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
   this->run(0, 50, {kData});
@@ -175,78 +175,78 @@ TYPED_TEST(ThreadPlayerTest, PlaysTheNewPathWhereItsNumberIsTakenAgain) {
   EXPECT_EQ(this->count(CoreSignal::Loads), 150U);
 }
 
-TYPED_TEST(ThreadPlayerTest, GoesOnWithABlockThatThePathBeforeLeftOpen) {
+TYPED_TEST(ThreadReplayTest, GoesOnWithABlockThatThePathBeforeLeftOpen) {
   this->make(this->kRoom);
   this->describe(0, {0x90});                               // nop: no branch, so the block goes on
   this->describe(1, kLoadAndJump, kernels::kCode + 1);     // behind it
   this->describe(2, kLoadAndJump, kernels::kCode + 0x80);  // elsewhere
   this->run(0, 1, {kData});
-  ASSERT_NE(this->player().open(), nullptr);
-  EXPECT_EQ(this->player().open()->instructions, 1U);
+  ASSERT_NE(this->simulator().open(), nullptr);
+  EXPECT_EQ(this->simulator().open()->instructions, 1U);
   this->run(1, 1, {kData});
-  EXPECT_TRUE(this->player().between_blocks());
+  EXPECT_TRUE(this->simulator().between_blocks());
   this->run(0, 1, {kData});
-  EXPECT_FALSE(this->player().between_blocks());
+  EXPECT_FALSE(this->simulator().between_blocks());
   this->run(2, 1, {kData});  // the open block ends where it is
-  EXPECT_TRUE(this->player().between_blocks());
+  EXPECT_TRUE(this->simulator().between_blocks());
   EXPECT_EQ(this->count(CoreSignal::Loads), 2U);
 }
 
-TYPED_TEST(ThreadPlayerTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCore) {
+TYPED_TEST(ThreadReplayTest, EndsItsBlockAndKeepsItsCountsWhenAnotherTakesTheCore) {
   this->make(this->kRoom, 2);
   this->describe(0, {0x90});
   this->describe(1, kLoadAndJump, kernels::kCode + 0x100);
   this->run(1, 3, {kData});
   this->run(0, 1, {kData});
-  EXPECT_FALSE(this->player(0).between_blocks());
+  EXPECT_FALSE(this->simulator(0).between_blocks());
   this->run(1, 5, {kData}, 1);
-  EXPECT_TRUE(this->player(0).between_blocks());
+  EXPECT_TRUE(this->simulator(0).between_blocks());
   EXPECT_EQ(this->count(CoreSignal::Loads, 0), 3U);
   EXPECT_EQ(this->count(CoreSignal::Loads, 1), 5U);
 }
 
-TYPED_TEST(ThreadPlayerTest, BeginsNoBlockBeforeTheCycleThatItWaitsFor) {
+TYPED_TEST(ThreadReplayTest, BeginsNoBlockBeforeTheCycleThatItWaitsFor) {
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
   this->run(0, 10, {kData});
-  const std::uint64_t cycle = this->player().played_until() + 100'000;
-  this->player().wait_until(cycle);
-  EXPECT_EQ(this->player().played_until(), cycle);
+  const std::uint64_t cycle = this->simulator().played_until() + 100'000;
+  this->simulator().wait_until(cycle);
+  EXPECT_EQ(this->simulator().played_until(), cycle);
   this->run(0, 1, {kData});
-  EXPECT_GE(this->player().played_until(), cycle);
+  EXPECT_GE(this->simulator().played_until(), cycle);
 }
 
-TYPED_TEST(ThreadPlayerTest, RemembersWhichTakenBranchesWereMispredicted) {
+TYPED_TEST(ThreadReplayTest, RemembersWhichTakenBranchesWereMispredicted) {
   this->make(this->kRoom);
   const std::uint64_t pc = kernels::kCode + 3;  // of the jump
   this->describe(0, kLoadAndJump);
   this->run(0, 20, {kData});
-  EXPECT_FALSE(this->player().was_mispredicted(0, pc));  // nobody asked for it
-  this->player().remember_branches();
+  EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));  // nobody asked for it
+  this->simulator().remember_branches();
   const SimulationWork before = this->work();
   kernels::Bytes conditional = kLoadAndJump;
   conditional[3] = 0x75;  // jne
   this->describe(1, conditional, kernels::kCode + 0x200);
   this->run(1, 1, {kData});  // taken for the first time
-  EXPECT_TRUE(this->player().last_mispredicted());
-  EXPECT_TRUE(this->player().was_mispredicted(0, kernels::kCode + 0x203));
-  EXPECT_FALSE(this->player().was_mispredicted(0, pc));
+  EXPECT_TRUE(this->simulator().last_mispredicted());
+  EXPECT_TRUE(this->simulator().was_mispredicted(0, kernels::kCode + 0x203));
+  EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));
   this->run(0, 30, {kData});
-  EXPECT_FALSE(this->player().was_mispredicted(0, pc));
-  EXPECT_TRUE(this->player().was_mispredicted(30, kernels::kCode + 0x203));
+  EXPECT_FALSE(this->simulator().was_mispredicted(0, pc));
+  EXPECT_TRUE(this->simulator().was_mispredicted(30, kernels::kCode + 0x203));
   EXPECT_EQ(this->work().by_step - before.by_step, 31U);  // code remembers nothing
 }
 
-TYPED_TEST(ThreadPlayerTest, TellsOfTheLastRunsLoadAndOfNoEarlierOne) {
+TYPED_TEST(ThreadReplayTest, TellsOfTheLastRunsLoadAndOfNoEarlierOne) {
   this->make(this->kRoom);
   this->describe(0, {0x48, 0x8B, 0x07});  // mov rax, [rdi]
   this->describe(1, {0x90}, kernels::kCode + 3);
   this->run(0, 1, {kData});
-  EXPECT_TRUE(this->player().last_load().present);
-  EXPECT_EQ(this->player().last_load().source.level, arch::DataLevel::Dram);
-  EXPECT_FALSE(this->player().last_store().present);
+  EXPECT_TRUE(this->simulator().last_load().present);
+  EXPECT_EQ(this->simulator().last_load().source.level, arch::DataLevel::Dram);
+  EXPECT_FALSE(this->simulator().last_store().present);
   this->run(1, 1, {kData});
-  EXPECT_FALSE(this->player().last_load().present);
+  EXPECT_FALSE(this->simulator().last_load().present);
 }
 
 /// Writes down what it is told.
@@ -256,7 +256,7 @@ class Notes final : public arch::RunWatcher {
   std::vector<std::pair<std::size_t, std::size_t>> told;
 };
 
-TYPED_TEST(ThreadPlayerTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
+TYPED_TEST(ThreadReplayTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
   this->make(this->kRoom);
   this->describe(0, kLoadsAndJump);
   this->run(0, 100, {kData, kData + 8});
@@ -266,44 +266,44 @@ TYPED_TEST(ThreadPlayerTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
   dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
   Notes notes;
   const SimulationWork before = this->work();
-  ASSERT_TRUE(this->player().run_watched(runs, {.slots = addresses.data(), .listed = {}}, dram, notes));
+  ASSERT_TRUE(this->simulator().run_watched(runs, {.slots = addresses.data(), .listed = {}}, dram, notes));
   EXPECT_EQ(notes.told, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}}));
   if (missing_for_code(this->kDepth).empty()) {
     EXPECT_EQ(this->work().by_code - before.by_code, 3U);
   }
 }
 
-TYPED_TEST(ThreadPlayerTest, IsNotWatchedWhileItWaitsForOtherCores) {
+TYPED_TEST(ThreadReplayTest, IsNotWatchedWhileItWaitsForOtherCores) {
   this->make(this->kRoom, 2, 1000, 2);
   this->describe(0, kLoadAndJump);
   const std::vector<arch::PathRun> runs{{.path = 0}};
   const std::uint64_t address = kData;
   Notes notes;
-  EXPECT_FALSE(this->player().run_watched(runs, {.slots = &address, .listed = {}}, {}, notes));
+  EXPECT_FALSE(this->simulator().run_watched(runs, {.slots = &address, .listed = {}}, {}, notes));
   EXPECT_TRUE(notes.told.empty());
 }
 
-TYPED_TEST(ThreadPlayerTest, WaitsForTheOtherCoreAndThenRunsCode) {
+TYPED_TEST(ThreadReplayTest, WaitsForTheOtherCoreAndThenRunsCode) {
   if (const std::string missing = missing_for_code(this->kDepth); !missing.empty()) GTEST_SKIP() << missing;
   this->make(this->kRoom, 2, 1000, 2);
   this->describe(0, kLoadAndJump);
   this->run(0, 1000, {kData});
-  EXPECT_TRUE(this->player().lags());
+  EXPECT_TRUE(this->simulator().lags());
   EXPECT_EQ(this->count(CoreSignal::Loads), 0U);
-  this->player().play_on();
-  EXPECT_FALSE(this->player().lags());
+  this->simulator().play_on();
+  EXPECT_FALSE(this->simulator().lags());
   EXPECT_EQ(this->count(CoreSignal::Loads), 1000U);
   EXPECT_GT(this->work().by_code, 900U);  // nobody else has anything to do
 }
 
-TYPED_TEST(ThreadPlayerTest, LosesTranslationsOfWhatIsUnmapped) {
+TYPED_TEST(ThreadReplayTest, LosesTranslationsOfWhatIsUnmapped) {
   this->make(this->kRoom);
   this->describe(0, kLoadAndJump);
   this->run(0, 100, {kData});
   const std::uint64_t walks = this->count(CoreSignal::DtlbLoadWalk);
   this->run(0, 100, {kData});
   EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks);
-  this->player().unmapped(kData, kData + 4096);
+  this->simulator().unmapped(kData, kData + 4096);
   this->run(0, 100, {kData});
   EXPECT_EQ(this->count(CoreSignal::DtlbLoadWalk), walks + 1);
 }

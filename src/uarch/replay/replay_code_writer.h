@@ -1,5 +1,5 @@
-// Writes the code of one path (path_code.h): what is the same at both depths. A depth's own writer says what a block's
-// code is.
+// Writes the code of one path (replay_code.h): what is the same at both depths. A depth's own writer says what a
+// block's code is.
 #pragma once
 
 #include <array>
@@ -13,34 +13,34 @@
 #include "uarch/branch/branch_unit.h"
 #include "uarch/replay/assembler_names.h"
 #include "uarch/replay/code_book.h"
-#include "uarch/replay/path_routines.h"
-#include "uarch/replay/play_state.h"
+#include "uarch/replay/replay_routines.h"
+#include "uarch/replay/replay_state.h"
 
 namespace zs::uarch {
 
 /// What the code of all paths of a core shares.
 struct PathPlaces {
-  const PlayState& state;
-  const PathRoutines& routines;
+  const ReplayState& state;
+  const ReplayRoutines& routines;
   const std::uint8_t* exit;  // where runs end
-  const std::uint8_t* ask;   // kRax: a Question. Behind it the flags say whether the block is over: not equal
-  // The same with a Question in kRcx: of an access at kRsi that is not hot, by whether it is a store, kRdx: its
-  // PlainLook, and the Question has its bytes; and of a line kRsi that is not, kRdx: as PlayState::lines has it.
+  const std::uint8_t* ask;   // kRax: a Callout. Behind it the flags say whether the block is over: not equal
+  // The same with a Callout in kRcx: of an access at kRsi that is not hot, by whether it is a store, kRdx: its
+  // PlainDescriptor, and the Callout has its bytes; and of a line kRsi that is not, kRdx: as ReplayState::lines has it.
   std::array<const std::uint8_t*, 2> ask_look;
-  const std::uint8_t* ask_prefetch;  // likewise, and the Question has its AccessKind
+  const std::uint8_t* ask_prefetch;  // likewise, and the Callout has its AccessKind
   const std::uint8_t* ask_line;
   BranchUnit& branches;
 };
 
-class PathWriter {
+class ReplayCodeWriter {
  public:
-  /// spacious  with copies of routines
-  PathWriter(const PathPlaces& places, std::uint8_t* at, std::span<const SimpleBlock> blocks,
-             std::span<const arch::AddressTerm> terms, bool spacious)
-      : places_(places), code_(at), blocks_(blocks), terms_(terms), spacious_(spacious) {}
-  virtual ~PathWriter() = default;
-  PathWriter(const PathWriter&) = delete;
-  PathWriter& operator=(const PathWriter&) = delete;
+  /// inlined  with copies of routines
+  ReplayCodeWriter(const PathPlaces& places, std::uint8_t* at, std::span<const SimpleBlock> blocks,
+                   std::span<const arch::AddressTerm> terms, bool inlined)
+      : places_(places), code_(at), blocks_(blocks), terms_(terms), inlined_(inlined) {}
+  virtual ~ReplayCodeWriter() = default;
+  ReplayCodeWriter(const ReplayCodeWriter&) = delete;
+  ReplayCodeWriter& operator=(const ReplayCodeWriter&) = delete;
 
   /// Returns where the code ends.
   std::uint8_t* write();
@@ -52,7 +52,7 @@ class PathWriter {
   virtual void write_block(const SimpleBlock& block, const SimpleBlock* before) = 0;
   /// Predicts. Behind it the flags say: not equal, wrong. Returns whether a taken branch is in the path register then.
   virtual bool write_conditional(const SimpleBlock& block) = 0;
-  /// Before anything else; goes to PathPlaces::exit where code may not play the path.
+  /// Before anything else; goes to PathPlaces::exit where code may not replay the path.
   virtual void write_begin() {}
   /// Behind the last block.
   virtual void write_end() {}
@@ -63,12 +63,12 @@ class PathWriter {
     if (value != 0) code_.operate(Assembler::kAdd, to, static_cast<std::int32_t>(value));
   }
   /// Asks `kind` where `condition` holds. Returns what back_here() wants.
-  std::size_t ask_if(Assembler::Condition condition, Question::Kind kind, std::size_t done = 0) {
+  std::size_t ask_if(Assembler::Condition condition, Callout::Kind kind, std::size_t done = 0) {
     return ask_from(code_.jump_later(condition), kind, done);
   }
   /// Calls a routine where `condition` holds.
   void call_if(Assembler::Condition condition, const std::uint8_t* routine);
-  std::size_t ask_from(std::uint8_t* behind_jump, Question::Kind kind, std::size_t done);
+  std::size_t ask_from(std::uint8_t* behind_jump, Callout::Kind kind, std::size_t done);
   void back_here(std::size_t aside) { asides_[aside].back = code_.here(); }
   std::size_t asides() const { return asides_.size(); }
 
@@ -79,12 +79,12 @@ class PathWriter {
   /// Fetches a line unless it is fetched already: that of the block before is known here, that of the path before is
   /// not. Behind it the flags say: not equal, it is none of `lines`. Returns whether there was anything to write.
   /// number  of it in the block
-  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, PathRoutines::Lines lines);
+  bool write_line(const SimpleBlock& block, const SimpleBlock* before, std::size_t number, ReplayRoutines::Lines lines);
   /// What jumps over the line that was written last goes on here.
   void line_is_over();
 
   /// kRax, kRdx: the first and the last byte of the path's look of that number in the block under way.
-  void write_address(Look look, std::size_t number);
+  void write_address(AccessDescriptor descriptor, std::size_t number);
   /// The block's branch, as BranchUnit does it. Everything that is asked there goes on behind it.
   void write_branch(const SimpleBlock& block);
 
@@ -92,18 +92,18 @@ class PathWriter {
   Assembler code_;
   std::span<const SimpleBlock> blocks_;
   std::span<const arch::AddressTerm> terms_;  // of the blocks' looks
-  bool spacious_;
+  bool inlined_;
   std::size_t which_ = 0;                    // block under way
   std::vector<const std::uint8_t*> starts_;  // of blocks; and of what comes behind the last
 
   /// Written behind everything else, because it is seldom run.
   struct Aside {
     std::uint8_t* from;  // behind the jump to it
-    Question what;
+    Callout what;
     const std::uint8_t* back;             // behind the answer, if the block is not over
     const std::uint8_t* again = nullptr;  // a routine that may do without asking
     bool is_sure = false;                 // it always does
-    // What is asked instead of PathPlaces::ask, whose Question is in kRcx: of an access or a line.
+    // What is asked instead of PathPlaces::ask, whose Callout is in kRcx: of an access or a line.
     const std::uint8_t* ask = nullptr;
     std::optional<std::uint64_t> first{}, second{};  // of either, for kRsi and kRdx; none: they stand there already
   };

@@ -15,10 +15,10 @@
 
 namespace zs::uarch {
 
-class BoundClock {
+class ThroughputClock {
  public:
   /// store_buffer  entries, at most kRing
-  BoundClock(const TimingParameters& core, std::uint32_t store_buffer)
+  ThroughputClock(const TimingParameters& core, std::uint32_t store_buffer)
       : reorder_buffer_(core.reorder_buffer),
         reorder_units_(std::uint64_t{core.reorder_buffer} * (kUnitsPerCycle / core.issue_width)),
         store_buffer_(store_buffer),

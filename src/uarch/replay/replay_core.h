@@ -9,34 +9,34 @@
 #include "uarch/branch/branch_unit.h"
 #include "uarch/core_model.h"
 #include "uarch/memory/memory_system.h"
-#include "uarch/replay/path_code.h"
+#include "uarch/replay/replay_code.h"
 #include "uarch/replay/simulation_work.h"
-#include "uarch/timing/bound_clock.h"
 #include "uarch/timing/core_clock.h"
+#include "uarch/timing/throughput_clock.h"
 
 namespace zs::uarch {
 
 template <typename Clock>
-class ThreadPlayer;
+class ThreadReplay;
 
 /// What a core has beside its part of the memory system.
 template <typename Clock>
-struct PlayedCore {
-  PlayedCore(const CoreModel& model, unsigned which, std::size_t room)
+struct ReplayCore {
+  ReplayCore(const CoreModel& model, unsigned which, std::size_t room)
       : number(which), branches(model.branch), clock(clock_of(model)), code_bytes(room) {}
   /// filter  of the core; core: of the clock
-  PathCode& code_for(MemorySystem::Filter& filter, const TimingParameters& core) {
+  ReplayCode& code_for(MemorySystem::Filter& filter, const TimingParameters& core) {
     if (code != nullptr) return *code;
-    if constexpr (std::is_same_v<Clock, BoundClock>) {
-      code = std::make_unique<PathCode>(filter, branches, code_bytes);
+    if constexpr (std::is_same_v<Clock, ThroughputClock>) {
+      code = std::make_unique<ReplayCode>(filter, branches, code_bytes);
     } else {
-      code = std::make_unique<PathCode>(filter, branches, clock, core, code_bytes);
+      code = std::make_unique<ReplayCode>(filter, branches, clock, core, code_bytes);
     }
     return *code;
   }
   static Clock clock_of(const CoreModel& model) {
-    if constexpr (std::is_same_v<Clock, BoundClock>) {
-      return BoundClock(model.timing, model.memory.store_buffer);
+    if constexpr (std::is_same_v<Clock, ThroughputClock>) {
+      return ThroughputClock(model.timing, model.memory.store_buffer);
     } else {
       return Clock(model.timing);
     }
@@ -50,8 +50,8 @@ struct PlayedCore {
   BranchUnit branches;
   Clock clock;
   std::size_t code_bytes;                // what `code` may have
-  std::unique_ptr<PathCode> code;        // null until it is wanted
-  ThreadPlayer<Clock>* owner = nullptr;  // whose run came last
+  std::unique_ptr<ReplayCode> code;      // null until it is wanted
+  ThreadReplay<Clock>* owner = nullptr;  // whose run came last
   std::uint64_t idle_until = 0;          // no block begins before that cycle
   SimulationWork work;                   // but for code_resets
 };

@@ -1,17 +1,17 @@
-#include "uarch/replay/path_code.h"
+#include "uarch/replay/replay_code.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "uarch/replay/bound_path_writer.h"
-#include "uarch/replay/timed_path_writer.h"
+#include "uarch/replay/throughput_code_writer.h"
+#include "uarch/replay/timed_code_writer.h"
 
 namespace zs::uarch {
 namespace {
 
-using namespace path_registers;
+using namespace replay_registers;
 using enum Assembler::Operation;
 constexpr auto kDword = Assembler::kDword;
 
@@ -21,11 +21,11 @@ constexpr Gpr kSaved[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 constexpr std::size_t kBlockBytes = 512, kFetchBytes = 64, kLookBytes = 256, kPathBytes = 256, kEntryBytes = 4096;
 /// Paths that are made before this part of the room is full have copies of routines. chosen: so much stays in the
 /// host's second-level cache.
-constexpr std::size_t kSpaciousPart = 256;
+constexpr std::size_t kInlinedPart = 256;
 
 }  // namespace
 
-PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes)
+ReplayCode::ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size_t bytes)
     : filter_(filter), branches_(branches), bytes_(bytes) {
   state_.own_outcomes = &no_outcomes_;
   TournamentPredictor* const tournament = branches.tournament();
@@ -34,10 +34,10 @@ PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, std::size
   prepare(&predictor);
 }
 
-PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock, const TimingParameters& core,
-                   std::size_t bytes)
+ReplayCode::ReplayCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock& clock,
+                       const TimingParameters& core, std::size_t bytes)
     : filter_(filter), branches_(branches), clock_(&clock), timing_(&core), bytes_(bytes) {
-  if (!TimedPathWriter::is_supported()) return;
+  if (!TimedCodeWriter::is_supported()) return;
   state_.clock = &clock.inline_part();
   state_.stores = &filter.stores.inline_part();
   state_.branches = &branches;
@@ -51,8 +51,8 @@ PathCode::PathCode(MemorySystem::Filter& filter, BranchUnit& branches, CoreClock
 }
 
 /// tournament  that the code is to do itself; null: none
-void PathCode::prepare(const TournamentPredictor::Inline* tournament) {
-  if (bytes_ < kEntryBytes || filter_.hot_lines == HotLines::none()) return;
+void ReplayCode::prepare(const TournamentPredictor::Inline* tournament) {
+  if (bytes_ < kEntryBytes || filter_.way_hints == WayHints::none()) return;
   void* const memory =
       mmap(nullptr, bytes_, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -66,7 +66,7 @@ void PathCode::prepare(const TournamentPredictor::Inline* tournament) {
   };
   state_.touches = [](BranchTargetBuffer& targets, std::uint64_t pc) { return targets.touch(pc); };
   state_.targets = &branches_.targets();
-  state_.hot_lines = filter_.hot_lines;
+  state_.way_hints = filter_.way_hints;
   state_.hot_code = filter_.hot_code;
   state_.code_stamps = filter_.code_tlb.inline_part().stamps;
   for (std::size_t i = 0; i < state_.tlbs.size(); ++i) state_.tlbs[i] = filter_.tlbs[i].inline_part();
@@ -85,12 +85,12 @@ void PathCode::prepare(const TournamentPredictor::Inline* tournament) {
   begin_again();
 }
 
-PathCode::~PathCode() {
+ReplayCode::~ReplayCode() {
   if (memory_ != nullptr) munmap(memory_, bytes_);
 }
 
-void PathCode::write_registers(Assembler& code) const {
-  PathRoutines::write_places(code);
+void ReplayCode::write_registers(Assembler& code) const {
+  ReplayRoutines::write_places(code);
   if (is_timed()) {
     code.load(kClock, ZS_STATE(clock));
     code.load(kStores, ZS_STATE(stores));
@@ -102,24 +102,24 @@ void PathCode::write_registers(Assembler& code) const {
 }
 
 /// But for kValues, which nobody who is asked changes.
-void PathCode::write_state(Assembler& code) const {
+void ReplayCode::write_state(Assembler& code) const {
   code.store(ZS_STATE(run), kRun);
-  PathRoutines::write_stamp(code);
+  ReplayRoutines::write_stamp(code);
   if (is_timed()) return;
   code.store(ZS_STATE(now), kNow);
   code.store(ZS_STATE(slots), kSlots);
   code.store(ZS_STATE(outcomes), kOutcomes);
 }
 
-void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
+void ReplayCode::write_entry(const TournamentPredictor::Inline* tournament) {
   Assembler code(memory_);
-  enter_ = reinterpret_cast<void (*)(PlayState*)>(code.here());
+  enter_ = reinterpret_cast<void (*)(ReplayState*)>(code.here());
   for (const Gpr saved : kSaved) code.push(saved);
   code.operate(kSub, kRsp, 8);  // so that calls find the stack aligned
   code.copy(kState, kRdi);
   write_registers(code);
   code.load(kRun, ZS_STATE(run));
-  PathWriter::write_dispatch(code);
+  ReplayCodeWriter::write_dispatch(code);
 
   exit_ = code.here();
   write_state(code);
@@ -127,22 +127,23 @@ void PathCode::write_entry(const TournamentPredictor::Inline* tournament) {
   for (std::size_t i = std::size(kSaved); i-- > 0;) code.pop(kSaved[i]);
   code.ret();
 
-  // kRax: a Question. Behind it the flags say whether the block is over: not equal.
+  // kRax: a Callout. Behind it the flags say whether the block is over: not equal.
   ask_ = code.here();
   code.copy(kRsi, kRax, kDword);
-  write_ask(code, offsetof(PlayState, ask));
+  write_ask(code, offsetof(ReplayState, ask));
   for (const unsigned store : {0U, 1U})
-    ask_look_[store] = write_ask(code, offsetof(PlayState, looks) + sizeof(PlayState::looks[0]) * store);
-  ask_prefetch_ = write_ask(code, offsetof(PlayState, prefetches));
-  ask_line_ = write_ask(code, offsetof(PlayState, lines));
-  routines_ = PathRoutines(code, filter_, tournament, state_.last_targets != nullptr);
+    ask_look_[store] =
+        write_ask(code, offsetof(ReplayState, descriptors) + sizeof(ReplayState::descriptors[0]) * store);
+  ask_prefetch_ = write_ask(code, offsetof(ReplayState, prefetches));
+  ask_line_ = write_ask(code, offsetof(ReplayState, lines));
+  routines_ = ReplayRoutines(code, filter_, tournament, state_.last_targets != nullptr);
   if (is_timed()) timed_routines_ = TimedRoutines(code, routines_, filter_.store_tlb != 0, timing_->reorder_buffer);
   begin_ = code.here();
   CHECK(begin_ <= memory_ + kEntryBytes, begin_ - memory_);
 }
 
-/// function  of PlayState; what it is asked stands in its arguments behind the first
-const std::uint8_t* PathCode::write_ask(Assembler& code, std::size_t function) const {
+/// function  of ReplayState; what it is asked stands in its arguments behind the first
+const std::uint8_t* ReplayCode::write_ask(Assembler& code, std::size_t function) const {
   const std::uint8_t* const begin = code.here();
   code.operate(kSub, kRsp, 8);
   write_state(code);
@@ -155,14 +156,14 @@ const std::uint8_t* PathCode::write_ask(Assembler& code, std::size_t function) c
   return begin;
 }
 
-void PathCode::begin_again() {
+void ReplayCode::begin_again() {
   at_ = begin_;
   std::ranges::fill(code_, exit_);
   std::ranges::fill(heat_, 0);
   made_ = {};
 }
 
-[[gnu::noinline]] void PathCode::warm(std::uint32_t path, const SimplePath& known) {
+[[gnu::noinline]] void ReplayCode::warm(std::uint32_t path, const SimplePath& known) {
   if (path >= heat_.size() || memory_ == nullptr) return;
   const std::uint8_t heat = ++heat_[path];
   if (heat == kMadeAt) {
@@ -175,7 +176,7 @@ void PathCode::begin_again() {
   }
 }
 
-const std::uint8_t* PathCode::code_for(const SimplePath& path) {
+const std::uint8_t* ReplayCode::code_for(const SimplePath& path) {
   if (const std::uint8_t** const known = made_.find(path.identity)) return *known;
   using arch::AddressTerm;
   const auto is_sum = [](const AddressTerm& term) {
@@ -187,7 +188,7 @@ const std::uint8_t* PathCode::code_for(const SimplePath& path) {
   return made;
 }
 
-const std::uint8_t* PathCode::make(const SimplePath& path) {
+const std::uint8_t* ReplayCode::make(const SimplePath& path) {
   std::size_t count = 1;
   while (!path.blocks[count - 1].last) ++count;
   const std::span<const SimpleBlock> blocks(path.blocks, count);
@@ -196,11 +197,12 @@ const std::uint8_t* PathCode::make(const SimplePath& path) {
   };
   if (std::ranges::any_of(blocks, is_for_hand)) return exit_;
   std::size_t bytes = kPathBytes;
-  for (const SimpleBlock& block : blocks) bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.looks;
+  for (const SimpleBlock& block : blocks)
+    bytes += kBlockBytes + kFetchBytes * block.lines + kLookBytes * block.descriptors;
   if (is_timed()) {
     for (const Segment& segment : path.plan->segments) {
-      if (!TimedPathWriter::can_write(*segment.timing)) return exit_;
-      bytes += TimedPathWriter::bytes_of(*segment.timing);
+      if (!TimedCodeWriter::can_write(*segment.timing)) return exit_;
+      bytes += TimedCodeWriter::bytes_of(*segment.timing);
       clock_->know_id(segment.timing->id());
     }
   }
@@ -212,11 +214,11 @@ const std::uint8_t* PathCode::make(const SimplePath& path) {
     return exit_;
   }
   const std::uint8_t* const start = at_;
-  const bool spacious = start < begin_ + bytes_ / kSpaciousPart;
+  const bool inlined = start < begin_ + bytes_ / kInlinedPart;
   const std::span<const arch::AddressTerm> terms = path.addresses->terms();
   at_ = is_timed()
-            ? TimedPathWriter(places(), timed_routines_, *timing_, at_, blocks, *path.plan, terms, spacious).write()
-            : BoundPathWriter(places(), filter_, at_, blocks, *path.plan, terms, spacious).write();
+            ? TimedCodeWriter(places(), timed_routines_, *timing_, at_, blocks, *path.plan, terms, inlined).write()
+            : ThroughputCodeWriter(places(), filter_, at_, blocks, *path.plan, terms, inlined).write();
   CHECK(at_ <= start + bytes, blocks.size(), at_ - start, bytes);
   return start;
 }

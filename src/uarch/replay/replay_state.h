@@ -6,7 +6,7 @@
 
 #include "arch/core_feed.h"
 #include "uarch/branch/branch_unit.h"
-#include "uarch/cache/hot_lines.h"
+#include "uarch/cache/way_hints.h"
 #include "uarch/memory/memory_system.h"
 #include "uarch/replay/code_book.h"
 #include "uarch/timing/core_clock.h"
@@ -14,27 +14,29 @@
 namespace zs::uarch {
 
 /// It keeps the first few in registers; whoever it asks finds them here.
-struct PlayState {
+struct ReplayState {
   const arch::PathRun* run = nullptr;
   const arch::PathRun* runs_end = nullptr;
-  std::uint64_t now = 0, slots = 0;  // as BoundClock has them
+  std::uint64_t now = 0, slots = 0;  // as ThroughputClock has them
   std::uint64_t room_until = 0;      // slots with which it must wait for room
   std::uint64_t outcomes = 0;        // as TournamentPredictor has them
-  /// Does what the code does not. what: a Question. Returns whether the whole block is over.
-  std::uint64_t (*ask)(PlayState& state, std::uint32_t what) = nullptr;
-  void* player = nullptr;  // of whoever is asked
+  /// Does what the code does not. what: a Callout. Returns whether the whole block is over.
+  std::uint64_t (*ask)(ReplayState& state, std::uint32_t what) = nullptr;
+  void* simulator = nullptr;  // of whoever is asked
   // arch::SlotValues of the runs
   const std::uint64_t* values = nullptr;
   std::uint64_t fs = 0, gs = 0;
   std::uint64_t linear = 0;  // of the access that is asked about
-  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainLook; what:
-  /// its Question, with the bytes. Returns whether the whole block is over.
-  std::array<std::uint64_t (*)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what), 2>
-      looks{};
-  /// A software prefetch; what: its Question, with the AccessKind. Returns whether the whole block is over.
-  std::uint64_t (*prefetches)(PlayState& state, std::uint64_t linear, std::uint64_t look, std::uint32_t what) = nullptr;
+  /// An access that is not hot, by whether it is a store: a hit, or all that it leads to. look: its PlainDescriptor;
+  /// what: its Callout, with the bytes. Returns whether the whole block is over.
+  std::array<std::uint64_t (*)(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor, std::uint32_t what),
+             2>
+      descriptors{};
+  /// A software prefetch; what: its Callout, with the AccessKind. Returns whether the whole block is over.
+  std::uint64_t (*prefetches)(ReplayState& state, std::uint64_t linear, std::uint64_t descriptor,
+                              std::uint32_t what) = nullptr;
   /// A line of instructions that is not hot; offset: of its instruction, in units from the block's start.
-  std::uint64_t (*lines)(PlayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what) = nullptr;
+  std::uint64_t (*lines)(ReplayState& state, std::uint64_t line, std::uint64_t offset, std::uint32_t what) = nullptr;
   // Where that is not asked: Filter::hits_tags(), Filter::touch_code(), and BranchTargetBuffer::touch().
   bool (*hits)(MemorySystem::InlineCounts& filter, std::uint64_t linear, std::uint32_t bytes, unsigned store) = nullptr;
   bool (*fetches)(MemorySystem::InlineCounts& filter, std::uint64_t line) = nullptr;
@@ -42,8 +44,8 @@ struct PlayState {
   const std::uint8_t* const* code = nullptr;  // by path
   // The structures of the core.
   MemorySystem::InlineCounts* counts = nullptr;
-  const HotLine* hot_lines = nullptr;
-  const HotLine* hot_code = nullptr;
+  const WayHint* way_hints = nullptr;
+  const WayHint* hot_code = nullptr;
   std::uint64_t* code_stamps = nullptr;  // as QuickPages::Inline has them
   std::array<QuickPages::Inline, 2> tlbs{};
   std::uint64_t* own_outcomes = nullptr;  // whose `outcomes` are
@@ -59,19 +61,19 @@ struct PlayState {
       mispredicted{};                  // where conditional branches that are, are counted, by whether they are taken
   std::uint64_t mispredict_units = 0;  // that they take
   std::uint64_t watched = 0;           // 0: nobody wants to know of each signal when it changes
-  /// BoundClock::wait_for_room() or CoreClock's.
-  void (*wait_for_room)(PlayState& state) = nullptr;
+  /// ThroughputClock::wait_for_room() or CoreClock's.
+  void (*wait_for_room)(ReplayState& state) = nullptr;
 
   // Of CoreClock alone.
   CoreClock::Inline* clock = nullptr;
   const StoreBuffer::Inline* stores = nullptr;
-  std::uint64_t uops = 0, fused = 0;  // of the paths that were played
-  std::uint64_t untagged = 0;         // loads of which none is tagged; a path with more of them ends the play
+  std::uint64_t uops = 0, fused = 0;  // of the paths that were replayed
+  std::uint64_t untagged = 0;         // loads of which none is tagged; a path with more of them ends the replay
   std::uint64_t waited = 0;  // cycles for which the store that is asked about has waited; 0: it was not done yet
   /// MemorySystem::early_load().
-  bool (*loads)(PlayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;
+  bool (*loads)(ReplayState& state, std::uint64_t linear, std::uint32_t bytes) = nullptr;
   /// MemorySystem::pass_plain_store(). what: a PlainStore. Returns what it waited for an entry.
-  std::uint64_t (*pass_store)(PlayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
+  std::uint64_t (*pass_store)(ReplayState& state, std::uint64_t linear, std::uint64_t what) = nullptr;
   BlockTiming::Latency ready =
       0;  // when its data is, behind CoreClock::Inline::base, if nothing has happened in its block
   /// BranchUnit::predict_path() and follow(). what: the footprint, and bit 16: taken. Returns whether it is
@@ -98,18 +100,18 @@ struct PlainStore {
 };
 
 /// What is known of a load or store in code at depth `fast`, in 64 bits.
-struct PlainLook {
+struct PlainDescriptor {
   std::uint32_t instruction;  // as Access has it
   std::uint32_t offset;       // when it is dispatched, in units from the block's start
 
   constexpr std::uint64_t word() const { return std::uint64_t{offset} << 32 | instruction; }
-  static constexpr PlainLook of(std::uint64_t word) {
+  static constexpr PlainDescriptor of(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
   }
 };
 
 /// What the code asks, in 32 bits.
-struct Question {
+struct Callout {
   enum Kind : std::uint8_t {
     // In program order, or, where an access may take the block's lines of instructions out of L1I, all lines first:
     Lines,    // `done` of its lines of instructions are fetched, and the next is no hit
@@ -130,7 +132,7 @@ struct Question {
   constexpr std::uint32_t word() const {
     return std::uint32_t{bytes} << 24 | std::uint32_t{kind} << 16 | std::uint32_t{block} << 8 | done;
   }
-  static constexpr Question of(std::uint32_t word) {
+  static constexpr Callout of(std::uint32_t word) {
     return {static_cast<Kind>(word >> 16 & 0xFFU), static_cast<std::uint8_t>(word >> 8),
             static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 24)};
   }

@@ -1,17 +1,17 @@
-#include "uarch/replay/path_routines.h"
+#include "uarch/replay/replay_routines.h"
 
 #include <tuple>
 
 #include "uarch/branch/path_history.h"
 #include "uarch/branch/return_stack.h"
-#include "uarch/replay/play_state.h"
+#include "uarch/replay/replay_state.h"
 #include "uarch/replay/timed_routines.h"
 
 namespace zs::uarch {
 
 using enum Assembler::Condition;
 using enum Assembler::Operation;
-using namespace path_registers;
+using namespace replay_registers;
 
 namespace {
 
@@ -22,8 +22,8 @@ void nothing_more(Assembler& code) { code.operate(kCmp, kRax, kRax, kDword); }
 
 }  // namespace
 
-PathRoutines::PathRoutines(Assembler& code, const MemorySystem::Filter& filter,
-                           const TournamentPredictor::Inline* tournament, bool by_targets) {
+ReplayRoutines::ReplayRoutines(Assembler& code, const MemorySystem::Filter& filter,
+                               const TournamentPredictor::Inline* tournament, bool by_targets) {
   const std::uint8_t* const hits = write_try(code, ZS_STATE(hits), ZS_STATE(counts));
   const std::uint8_t* const fetches = write_try(code, ZS_STATE(fetches), ZS_STATE(counts));
   touch = write_try(code, ZS_STATE(touches), ZS_STATE(targets));
@@ -34,7 +34,7 @@ PathRoutines::PathRoutines(Assembler& code, const MemorySystem::Filter& filter,
     code.increment(kRdx, kDword);  // bytes
     code.constant(kRcx, store);
     code.jump(hits);
-    look[store] = code.here();
+    descriptor[store] = code.here();
     std::uint8_t* const not_hot = write_look(code, filter.store_tlb != 0, store);
     nothing_more(code);
     Assembler::aim(not_hot, code.here());
@@ -55,7 +55,7 @@ PathRoutines::PathRoutines(Assembler& code, const MemorySystem::Filter& filter,
   if (by_targets) called = write_called(code);
   returned = write_return(code);
   for (const bool first : {false, true}) {
-    for (const Lines lines : {kAnyLine, kNewestLine, kHotLine})
+    for (const Lines lines : {kAnyLine, kNewestLine, kWayHint})
       fetch[first ? 1 : 0][lines] = write_fetch(code, filter.code_page_mask, first, lines, fetches);
   }
   if (tournament == nullptr) return;
@@ -63,50 +63,51 @@ PathRoutines::PathRoutines(Assembler& code, const MemorySystem::Filter& filter,
   room = write_room(code);
 }
 
-void PathRoutines::write_places(Assembler& code) {
+void ReplayRoutines::write_places(Assembler& code) {
   code.load(kTags, ZS_STATE(branch_tags));
-  code.load(kHot, ZS_STATE(hot_lines));
+  code.load(kHot, ZS_STATE(way_hints));
   code.load(kCounts, ZS_STATE(counts));
   code.load(kStamp, ZS_COUNTS(stamp));
 }
 
-void PathRoutines::write_stamp(Assembler& code) { code.store(ZS_COUNTS(stamp), kStamp); }
+void ReplayRoutines::write_stamp(Assembler& code) { code.store(ZS_COUNTS(stamp), kStamp); }
 
-/// As MemorySystem::Filter::hits() does it for hot lines. What is not leaves kRdx as it was, and kRsi is what kRax was.
-std::uint8_t* PathRoutines::write_look(Assembler& code, bool own_tlb, unsigned store) {
+/// As MemorySystem::Filter::hits() does it with way hints. What is not leaves kRdx as it was, and kRsi is what kRax
+/// was.
+std::uint8_t* ReplayRoutines::write_look(Assembler& code, bool own_tlb, unsigned store) {
   code.copy(kRsi, kRax);
   code.copy(kRcx, kRdx);
   code.shift_right(kRcx, kLineBits);
-  static_assert(sizeof(HotLine) == 32 && kLineBits == 6);
+  static_assert(sizeof(WayHint) == 32 && kLineBits == 6);
   code.shift_right(kRax, 1, kDword);
-  code.operate(kAnd, kRax, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
-  code.operate(kCmp, kRcx, Memory{kHot, static_cast<std::int64_t>(offsetof(HotLine, line) + 8 * store), kRax});
+  code.operate(kAnd, kRax, static_cast<std::int32_t>((WayHints::kEntries - 1) * sizeof(WayHint)), kDword);
+  code.operate(kCmp, kRcx, Memory{kHot, static_cast<std::int64_t>(offsetof(WayHint, line) + 8 * store), kRax});
   std::uint8_t* const not_hot = code.jump_later(kNotEqual);
   const std::size_t table = own_tlb ? store : 0;
   write_touch(
       code, kHot,
-      in_state(offsetof(PlayState, tlbs) + table * sizeof(QuickPages::Inline) + offsetof(QuickPages::Inline, stamps)),
+      in_state(offsetof(ReplayState, tlbs) + table * sizeof(QuickPages::Inline) + offsetof(QuickPages::Inline, stamps)),
       store);
   return not_hot;
 }
 
-/// Of the hot line at lines + kRax. Uses kRcx and kRdx. stamps: where those of its TLB are
-void PathRoutines::write_touch(Assembler& code, Gpr lines, Memory stamps, unsigned store) {
+/// Of the way hint at lines + kRax. Uses kRcx and kRdx. stamps: where those of its TLB are
+void ReplayRoutines::write_touch(Assembler& code, Gpr lines, Memory stamps, unsigned store) {
   const auto entry = [lines](std::size_t member) { return Memory{lines, static_cast<std::int64_t>(member), kRax}; };
-  code.load_word(kRcx, entry(offsetof(HotLine, page) + sizeof(HotLine::page[0]) * store));
+  code.load_word(kRcx, entry(offsetof(WayHint, page) + sizeof(WayHint::page[0]) * store));
   code.load(kRdx, stamps);
   code.increment(kStamp);
   code.store({kRdx, 0, kRcx, 8}, kStamp);
   // The operations read 32 bits, of which the lower 16 are stored.
-  code.load(kRcx, entry(offsetof(HotLine, state)));
+  code.load(kRcx, entry(offsetof(WayHint, state)));
   code.load_word(kRdx, {kRcx});
-  code.operate(kAnd, kRdx, entry(offsetof(HotLine, keep)), kDword);
-  code.operate(kOr, kRdx, entry(offsetof(HotLine, set)), kDword);
+  code.operate(kAnd, kRdx, entry(offsetof(WayHint, keep)), kDword);
+  code.operate(kOr, kRdx, entry(offsetof(WayHint, set)), kDword);
   code.store_word({kRcx}, kRdx);
 }
 
 /// As TournamentPredictor does it.
-void PathRoutines::write_conditional(Assembler& code, const TournamentPredictor::Inline& tournament, bool taken) {
+void ReplayRoutines::write_conditional(Assembler& code, const TournamentPredictor::Inline& tournament, bool taken) {
   using T = TournamentPredictor;
   code.copy(kRax, kOutcomes, kDword);
   code.shift_right(kRax, tournament.index_bits, kDword);
@@ -118,7 +119,7 @@ void PathRoutines::write_conditional(Assembler& code, const TournamentPredictor:
   code.load_byte(kRcx, {kRsi});
   code.load_byte(kRdx, {kRdi, 0, kRax});
   code.operate(kOr, kRcx, kRdx, kDword);
-  const std::size_t learned = offsetof(PlayState, learned) + (taken ? T::kTaken : 0);
+  const std::size_t learned = offsetof(ReplayState, learned) + (taken ? T::kTaken : 0);
   code.load_byte(kRcx, {kState, static_cast<std::int64_t>(learned), kRcx});
   code.copy(kRdx, kRcx, kDword);
   code.operate(kAnd, kRdx, T::kOfAddress, kDword);
@@ -131,22 +132,22 @@ void PathRoutines::write_conditional(Assembler& code, const TournamentPredictor:
   code.test_byte(kRcx, T::kWrong);
 }
 
-/// function  of PlayState, as `first` is; its arguments are in their places but for that
-const std::uint8_t* PathRoutines::write_try(Assembler& code, Memory function, Memory first) {
+/// function  of ReplayState, as `first` is; its arguments are in their places but for that
+const std::uint8_t* ReplayRoutines::write_try(Assembler& code, Memory function, Memory first) {
   const std::uint8_t* const begin = code.here();
   code.load(kRdi, first);
   write_try(code, function);
   return begin;
 }
 
-void PathRoutines::write_try(Assembler& code, Memory function) {
+void ReplayRoutines::write_try(Assembler& code, Memory function) {
   write_call_out(code, function);
   code.operate(kXor, kRax, 1, kDword);
   code.test_byte(kRax, 1);
   code.ret();
 }
 
-void PathRoutines::write_call_out(Assembler& code, Memory function) {
+void ReplayRoutines::write_call_out(Assembler& code, Memory function) {
   code.operate(kSub, kRsp, 8);
   write_stamp(code);
   code.call(function);
@@ -154,7 +155,7 @@ void PathRoutines::write_call_out(Assembler& code, Memory function) {
   code.operate(kAdd, kRsp, 8);
 }
 
-const std::uint8_t* PathRoutines::write_taken(Assembler& code) {
+const std::uint8_t* ReplayRoutines::write_taken(Assembler& code) {
   static_assert(std::tuple_size_v<decltype(WaitingFootprints::Inline::ring)> == 256);
   const std::uint8_t* const begin = code.here();
   code.load(kRsi, ZS_STATE(waiting));
@@ -167,7 +168,7 @@ const std::uint8_t* PathRoutines::write_taken(Assembler& code) {
   return begin;
 }
 
-const std::uint8_t* PathRoutines::write_call(Assembler& code) {
+const std::uint8_t* ReplayRoutines::write_call(Assembler& code) {
   using Inline = ReturnStack::Inline;
   const std::uint8_t* const begin = code.here();
   code.load(kRsi, ZS_STATE(returns));
@@ -183,7 +184,7 @@ const std::uint8_t* PathRoutines::write_call(Assembler& code) {
 }
 
 /// As TargetCache does it.
-const std::uint8_t* PathRoutines::write_indirect(Assembler& code) {
+const std::uint8_t* ReplayRoutines::write_indirect(Assembler& code) {
   using Inline = TargetCache::Inline;
   const std::uint8_t* const begin = code.here();
   code.load(kRdi, {kRun, offsetof(arch::PathRun, next)}, kDword);
@@ -204,7 +205,7 @@ const std::uint8_t* PathRoutines::write_indirect(Assembler& code) {
   return begin;
 }
 
-const std::uint8_t* PathRoutines::write_called(Assembler& code) const {
+const std::uint8_t* ReplayRoutines::write_called(Assembler& code) const {
   const std::uint8_t* const begin = code.here();
   code.operate(kCmp, kRdx, Memory{kRun, offsetof(arch::PathRun, next)});
   code.jump_if(kNotEqual, call);
@@ -212,7 +213,7 @@ const std::uint8_t* PathRoutines::write_called(Assembler& code) const {
   return begin;
 }
 
-const std::uint8_t* PathRoutines::write_return(Assembler& code) const {
+const std::uint8_t* ReplayRoutines::write_return(Assembler& code) const {
   using Inline = ReturnStack::Inline;
   const std::uint8_t* const begin = code.here();
   code.load(kRsi, ZS_STATE(returns));
@@ -242,13 +243,13 @@ const std::uint8_t* PathRoutines::write_return(Assembler& code) const {
   return begin;
 }
 
-/// As BranchUnit::taken_wrong() does it, and ThreadPlayer::note_mispredicted().
-const std::uint8_t* PathRoutines::write_wrong(Assembler& code, bool is_taken) const {
+/// As BranchUnit::taken_wrong() does it, and ThreadReplay::note_mispredicted().
+const std::uint8_t* ReplayRoutines::write_wrong(Assembler& code, bool is_taken) const {
   const std::uint8_t* const begin = code.here();
   code.operate(kCmp, ZS_STATE(watched), 0);
   std::uint8_t* const is_watched = code.jump_later(kNotEqual);
   code.load(kRdi,
-            in_state(offsetof(PlayState, mispredicted) + sizeof(PlayState::mispredicted[0]) * (is_taken ? 1 : 0)));
+            in_state(offsetof(ReplayState, mispredicted) + sizeof(ReplayState::mispredicted[0]) * (is_taken ? 1 : 0)));
   code.increment(Memory{kRdi});
   code.operate(kAdd, kNow, ZS_STATE(mispredict_units));
   if (is_taken) {
@@ -267,7 +268,7 @@ const std::uint8_t* PathRoutines::write_wrong(Assembler& code, bool is_taken) co
   return begin;
 }
 
-const std::uint8_t* PathRoutines::write_room(Assembler& code) {
+const std::uint8_t* ReplayRoutines::write_room(Assembler& code) {
   const std::uint8_t* const begin = code.here();
   code.store(ZS_STATE(now), kNow);
   code.store(ZS_STATE(slots), kSlots);
@@ -280,8 +281,8 @@ const std::uint8_t* PathRoutines::write_room(Assembler& code) {
 
 /// As Filter does it with are_plain() and pass().
 /// fetches  for kAnyLine
-const std::uint8_t* PathRoutines::write_fetch(Assembler& code, std::uint64_t page_mask, bool first, Lines lines,
-                                              const std::uint8_t* fetches) {
+const std::uint8_t* ReplayRoutines::write_fetch(Assembler& code, std::uint64_t page_mask, bool first, Lines lines,
+                                                const std::uint8_t* fetches) {
   using Counts = MemorySystem::InlineCounts;
   const std::uint8_t* const begin = code.here();
   std::uint8_t* fetched = nullptr;
@@ -306,14 +307,14 @@ const std::uint8_t* PathRoutines::write_fetch(Assembler& code, std::uint64_t pag
   code.ret();
   Assembler::aim(no_line, code.here());
   Assembler::aim(no_page, code.here());
-  // As Filter::touch_code() does it for hot lines.
+  // As Filter::touch_code() does it with way hints.
   if (lines != kNewestLine) {
-    static_assert(sizeof(HotLine) == 32);
+    static_assert(sizeof(WayHint) == 32);
     code.load(kRdi, ZS_STATE(hot_code));
     code.copy(kRax, kRsi, kDword);
     code.shift_left(kRax, 5, kDword);
-    code.operate(kAnd, kRax, static_cast<std::int32_t>((HotLines::kEntries - 1) * sizeof(HotLine)), kDword);
-    code.operate(kCmp, kRsi, Memory{kRdi, offsetof(HotLine, line), kRax});
+    code.operate(kAnd, kRax, static_cast<std::int32_t>((WayHints::kEntries - 1) * sizeof(WayHint)), kDword);
+    code.operate(kCmp, kRsi, Memory{kRdi, offsetof(WayHint, line), kRax});
     std::uint8_t* const not_hot = code.jump_later(kNotEqual);
     write_touch(code, kRdi, ZS_STATE(code_stamps), 0);
     code.copy(kRax, kRsi, kDword);

@@ -3,7 +3,7 @@
 // of no meaning of its own: an entry says no more than that the cache has the line, that it is quick, and where the TLB
 // has its page; and whoever changes those drops it (Cache::set_quick, drop_page).
 //
-// Linear, because it stands before the translation. Translated code reads the entries (replay/path_routines.cc).
+// Linear, because it stands before the translation. Translated code reads the entries (replay/replay_routines.cc).
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace zs::uarch {
 
-struct alignas(32) HotLine {
+struct alignas(32) WayHint {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   std::array<std::uint64_t, 2> line{kNone, kNone};  // linear address / 64: for loads; for stores
@@ -45,9 +45,9 @@ struct alignas(32) HotLine {
     return true;
   }
 };
-static_assert(sizeof(HotLine) == 32 && std::endian::native == std::endian::little);
+static_assert(sizeof(WayHint) == 32 && std::endian::native == std::endian::little);
 
-class HotLines {
+class WayHints {
  public:
   // measured: with 1024, perl and sqlite3 take 5 % more of the host's time, most in lines of instructions, and gzip 1
   // %.
@@ -55,12 +55,12 @@ class HotLines {
   using Slot = std::uint32_t;  // in the cache
 
   /// slots  of the cache; 0: nothing is ever hot
-  explicit HotLines(std::size_t slots) : entries_(kEntries), slot_of_(kEntries, kNoSlot), entry_of_(slots, 0) {}
+  explicit WayHints(std::size_t slots) : entries_(kEntries), slot_of_(kEntries, kNoSlot), entry_of_(slots, 0) {}
 
-  const HotLine* entries() const { return entries_.data(); }
+  const WayHint* entries() const { return entries_.data(); }
   /// Entries of no cache: nothing is hot.
-  static const HotLine* none() {
-    static const std::array<HotLine, kEntries> entries{};
+  static const WayHint* none() {
+    static const std::array<WayHint, kEntries> entries{};
     return entries.data();
   }
 
@@ -68,8 +68,8 @@ class HotLines {
   void add(std::uint64_t line, Slot slot, unsigned store, PolicyState& state, std::uint64_t keep, std::uint64_t set,
            std::uint32_t page) {
     const std::size_t at = line % kEntries;
-    HotLine& entry = entries_[at];
-    if (slot_of_[at] != slot || entry.line[1 - store] != line) entry.line[1 - store] = HotLine::kNone;
+    WayHint& entry = entries_[at];
+    if (slot_of_[at] != slot || entry.line[1 - store] != line) entry.line[1 - store] = WayHint::kNone;
     entry.line[store] = line;
     entry.state = &state;
     entry.keep = static_cast<std::uint16_t>(keep);
@@ -86,8 +86,8 @@ class HotLines {
   void drop(Slot slot, bool loads, bool stores) {
     const std::size_t at = entry_of_[slot];
     if (slot_of_[at] != slot) return;
-    if (!loads) entries_[at].line[0] = HotLine::kNone;
-    if (!stores) entries_[at].line[1] = HotLine::kNone;
+    if (!loads) entries_[at].line[0] = WayHint::kNone;
+    if (!stores) entries_[at].line[1] = WayHint::kNone;
   }
   /// The same of all lines of a page: it has left the TLB of the others.
   void drop_page(std::uint64_t page, bool loads, bool stores) {
@@ -95,21 +95,21 @@ class HotLines {
     std::uint64_t& hot = in_page_[first / kLinesPerPage];
     for (std::uint64_t left = hot; left != 0; left &= left - 1) {
       const auto number = static_cast<unsigned>(std::countr_zero(left));
-      HotLine& entry = entries_[first + number];
-      if (!loads && entry.line[0] / kLinesPerPage == page) entry.line[0] = HotLine::kNone;
-      if (!stores && entry.line[1] / kLinesPerPage == page) entry.line[1] = HotLine::kNone;
-      if ((entry.line[0] & entry.line[1]) == HotLine::kNone) hot &= ~(std::uint64_t{1} << number);
+      WayHint& entry = entries_[first + number];
+      if (!loads && entry.line[0] / kLinesPerPage == page) entry.line[0] = WayHint::kNone;
+      if (!stores && entry.line[1] / kLinesPerPage == page) entry.line[1] = WayHint::kNone;
+      if ((entry.line[0] & entry.line[1]) == WayHint::kNone) hot &= ~(std::uint64_t{1} << number);
     }
   }
   void drop_all() {
-    for (HotLine& entry : entries_) entry.line = {HotLine::kNone, HotLine::kNone};
+    for (WayHint& entry : entries_) entry.line = {WayHint::kNone, WayHint::kNone};
     in_page_.fill(0);
   }
 
  private:
   static constexpr Slot kNoSlot = ~Slot{0};
 
-  std::vector<HotLine> entries_;  // by the lowest bits of a line
+  std::vector<WayHint> entries_;  // by the lowest bits of a line
   std::array<std::uint64_t, kEntries / kLinesPerPage>
       in_page_{};                        // by the lowest bits of a page: which of its lines may be hot
   std::vector<Slot> slot_of_;            // by entry: what it tells of, or told of

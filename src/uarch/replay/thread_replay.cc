@@ -1,10 +1,10 @@
-#include "uarch/replay/thread_player.h"
+#include "uarch/replay/thread_replay.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "uarch/coherence/sharing_log.h"
-#include "uarch/replay/weaver.h"
+#include "uarch/replay/quantum_scheduler.h"
 
 namespace zs::uarch {
 namespace {
@@ -42,22 +42,22 @@ const arch::SignalSet kCountedLate = [] {
 }  // namespace
 
 template <typename Clock>
-ThreadPlayer<Clock>::ThreadPlayer(const CoreModel& model, CodeBook& book, MemorySystem& memory, PlayedCore<Clock>& core,
-                                  Weaver<Clock>& weaver, std::uint64_t number, std::uint64_t seed)
+ThreadReplay<Clock>::ThreadReplay(const CoreModel& model, CodeBook& book, MemorySystem& memory, ReplayCore<Clock>& core,
+                                  QuantumScheduler<Clock>& quantum_scheduler, std::uint64_t number, std::uint64_t seed)
     : CodeSimulator<Clock>(model, book, memory, core, seed + number),
-      weaver_(weaver),
+      scheduler_(quantum_scheduler),
       number_(static_cast<std::uint16_t>(number)) {
-  weaver_.attached(*this);
+  scheduler_.attached(*this);
 }
 
 template <typename Clock>
-ThreadPlayer<Clock>::~ThreadPlayer() {
-  weaver_.detached(*this);
+ThreadReplay<Clock>::~ThreadReplay() {
+  scheduler_.detached(*this);
   if (core_.owner == this) leave();
 }
 
 template <typename Clock>
-arch::AccessOutcome ThreadPlayer<Clock>::told(bool present, const Outcome& outcome) const {
+arch::AccessOutcome ThreadReplay<Clock>::told(bool present, const Outcome& outcome) const {
   if (!present) return {};
   const auto [level, snoop] = kWhere[static_cast<std::size_t>(outcome.source)];
   return {.present = true,
@@ -70,7 +70,7 @@ arch::AccessOutcome ThreadPlayer<Clock>::told(bool present, const Outcome& outco
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::take_over() {
+void ThreadReplay<Clock>::take_over() {
   if (core_.owner != nullptr) core_.owner->leave();
   core_.owner = this;
   core_.clock.switch_to(account_);
@@ -80,7 +80,7 @@ void ThreadPlayer<Clock>::take_over() {
 
 /// The block that is open ends here: another thread has the core next.
 template <typename Clock>
-void ThreadPlayer<Clock>::leave() {
+void ThreadReplay<Clock>::leave() {
   if (open_ != nullptr) close_open();
   tell();
   memory_.count_into(core_.number, nullptr);
@@ -88,22 +88,22 @@ void ThreadPlayer<Clock>::leave() {
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+void ThreadReplay<Clock>::run(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (runs.empty()) return;
-  if (weaver_.weaves()) {
-    weaver_.enqueue(*this, runs, values);
+  if (scheduler_.weaves()) {
+    scheduler_.enqueue(*this, runs, values);
   } else {
-    weaver_.settle(*this);  // what waited when there were others
+    scheduler_.settle(*this);  // what waited when there were others
     take();
-    play_alone(runs, values);
+    replay_alone(runs, values);
   }
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
+bool ThreadReplay<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
                                       const arch::SignalSet& watched, arch::RunWatcher& watcher) {
-  if (weaver_.weaves()) return false;
-  weaver_.settle(*this);
+  if (scheduler_.weaves()) return false;
+  scheduler_.settle(*this);
   take();
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   watch_ = {.watcher = &watcher, .runs = runs.data(), .signals = {}};
@@ -117,7 +117,7 @@ bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const
   const arch::PathRun* const end = runs.data() + runs.size();
   for (const arch::PathRun* run = runs.data(); run != end; ++run) {
     if (!watch_.signals.empty() && !asks_for_steps() && open_ == nullptr) {
-      play_code(run, end, values);
+      replay_code(run, end, values);
       if (run == end) break;
       if (book_.simple(run->path) != nullptr) core_.code->played(run->path, book_.simple_path(run->path));
     }
@@ -130,7 +130,7 @@ bool ThreadPlayer<Clock>::run_watched(std::span<const arch::PathRun> runs, const
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
+void ThreadReplay<Clock>::watch_run(const arch::PathRun& run, std::span<const std::uint64_t> words) {
   const Plan& plan = book_.plan(run.path, open_);
   const std::uint64_t* at = words.data();
   // One that was open before began before the path.
@@ -154,22 +154,22 @@ void ThreadPlayer<Clock>::watch_run(const arch::PathRun& run, std::span<const st
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::settle() {
-  weaver_.settle(*this);
+void ThreadReplay<Clock>::settle() {
+  scheduler_.settle(*this);
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::lags() const {
-  return weaver_.lags(core_.number);
+bool ThreadReplay<Clock>::lags() const {
+  return scheduler_.lags(core_.number);
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::play_on() {
-  weaver_.play_on();
+void ThreadReplay<Clock>::play_on() {
+  scheduler_.play_on();
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::watch_retirement(bool on) {
+void ThreadReplay<Clock>::watch_retirement(bool on) {
   if constexpr (kTimed) {
     watches_retirement_ = on;
     if (on && !retirement_) retirement_.emplace(model_.timing, memory_limits(model_.memory));
@@ -177,7 +177,7 @@ void ThreadPlayer<Clock>::watch_retirement(bool on) {
 }
 
 template <typename Clock>
-std::uint64_t ThreadPlayer<Clock>::waited_for(std::uint64_t cycles_ago) const {
+std::uint64_t ThreadReplay<Clock>::waited_for(std::uint64_t cycles_ago) const {
   if constexpr (kTimed) {
     if (!watches_retirement_) return 0;
     // What delayed the block under way has been told already, and it has not passed yet.
@@ -198,14 +198,14 @@ std::uint64_t ThreadPlayer<Clock>::waited_for(std::uint64_t cycles_ago) const {
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::wait_until(std::uint64_t cycle) {
-  weaver_.settle(*this);
+void ThreadReplay<Clock>::wait_until(std::uint64_t cycle) {
+  scheduler_.settle(*this);
   core_.idle_until = std::max(core_.idle_until, cycle);
 }
 
 // What was accessed a moment ago is the newest of its set still, or close to it.
 template <typename Clock>
-void ThreadPlayer<Clock>::accessed(std::span<const std::uint64_t> addresses) {
+void ThreadReplay<Clock>::accessed(std::span<const std::uint64_t> addresses) {
   constexpr std::size_t kRecent = 64;
   std::array<std::uint64_t, kRecent> recent{};
   for (const std::uint64_t address : addresses) {
@@ -216,14 +216,14 @@ void ThreadPlayer<Clock>::accessed(std::span<const std::uint64_t> addresses) {
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
-  weaver_.settle_all();  // what touched those pages
+void ThreadReplay<Clock>::unmapped(std::uint64_t first, std::uint64_t last) {
+  scheduler_.settle_all();  // what touched those pages
   memory_.unmap(first, last);
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::large_pages(std::uint64_t first, std::uint64_t last, bool wanted) {
-  weaver_.settle_all();
+void ThreadReplay<Clock>::large_pages(std::uint64_t first, std::uint64_t last, bool wanted) {
+  scheduler_.settle_all();
   if (wanted) {
     memory_.use_large_pages(first, last);
   } else {
@@ -232,26 +232,26 @@ void ThreadPlayer<Clock>::large_pages(std::uint64_t first, std::uint64_t last, b
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::describe(std::uint32_t path, const arch::PathDescription& description) {
-  // The old path may be under way only where somebody still waits to play it.
-  if (book_.knows(path)) weaver_.settle_all();
+void ThreadReplay<Clock>::describe(std::uint32_t path, const arch::PathDescription& description) {
+  // The old path may be under way only where somebody still waits to replay it.
+  if (book_.knows(path)) scheduler_.settle_all();
   book_.describe(path, description);
-  weaver_.forget_code(path);
+  scheduler_.forget_code(path);
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::forget_paths() {
-  weaver_.settle_all();
-  weaver_.forget_numbers();
+void ThreadReplay<Clock>::forget_paths() {
+  scheduler_.settle_all();
+  scheduler_.forget_numbers();
   book_.forget_numbers();
   if (!book_.is_full()) return;
-  weaver_.forget_all_code();
-  book_.forget([this](const KnownBlock& block) { return weaver_.needs(block); });
+  scheduler_.forget_all_code();
+  book_.forget([this](const KnownBlock& block) { return scheduler_.needs(block); });
 }
 
 template <typename Clock>
 template <bool kLast>
-[[gnu::always_inline]] inline const std::uint64_t* ThreadPlayer<Clock>::play(const Plan& plan, std::uint64_t next,
+[[gnu::always_inline]] inline const std::uint64_t* ThreadReplay<Clock>::play(const Plan& plan, std::uint64_t next,
                                                                              const std::uint64_t* words) {
   if (plan.closes_open) close_open();
   const Step* step = plan.steps.data();
@@ -263,7 +263,7 @@ template <bool kLast>
     }
     const Step* const end = plan.steps.data() + segment.steps_end;
     while (step != end) {
-      words = this->template play_step<kLast>(*step, words);
+      words = this->template replay_step<kLast>(*step, words);
       step += steps_of(*step);
     }
     if (segment.ends) end_block(segment, next);
@@ -275,7 +275,7 @@ template <bool kLast>
 }
 
 template <typename Clock>
-void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
+void ThreadReplay<Clock>::replay_alone(std::span<const arch::PathRun> runs, const arch::SlotValues& values) {
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);
   const auto next = [&]<bool kLast>(const arch::PathRun& run) {
     ++core_.work.by_step;
@@ -284,19 +284,19 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
     const std::uint64_t* const played = play<kLast>(plan, run.next, words.data());
     CHECK(played == words.data() + words.size(), run.path, words.size());
   };
-  PlayedCore<Clock>& core = core_;
+  ReplayCore<Clock>& core = core_;
   const bool by_blocks = !asks_for_steps();
   const arch::PathRun* const last = &runs.back();
   for (const arch::PathRun* run = runs.data(); run != last; ++run) {
     if (open_ == nullptr && by_blocks) {
-      play_code(run, last, values);
+      replay_code(run, last, values);
       if (run == last) break;
       if (const SimpleBlock* const simple = book_.simple(run->path)) {
         const std::uint64_t* const words = words_of(*run, values).data();
         if constexpr (kTimed) {
-          play_timed(simple, *run, words, filter_, core);
+          replay_timed(simple, *run, words, filter_, core);
         } else {
-          play_simple(simple, *run, words, filter_, core);
+          replay_simple(simple, *run, words, filter_, core);
         }
         ++core.work.by_block;
         if (core.code != nullptr) core.code->played(run->path, book_.simple_path(run->path));
@@ -311,8 +311,8 @@ void ThreadPlayer<Clock>::play_alone(std::span<const arch::PathRun> runs, const 
 }
 
 template <typename Clock>
-bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
-                                     std::uint64_t limit, std::uint64_t until) {
+bool ThreadReplay<Clock>::replay_until(const arch::PathRun& run, const arch::SlotValues& values, Place& place,
+                                       std::uint64_t limit, std::uint64_t until) {
   Clock& clock = core_.clock;
   if (place.plan == nullptr) {
     ++core_.work.by_step;
@@ -347,7 +347,7 @@ bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const arch::SlotV
           return false;
         }
       }
-      at = this->template play_step<true>(step, at);
+      at = this->template replay_step<true>(step, at);
       place.step += steps_of(step);
     }
     place.in_block = false;
@@ -360,7 +360,7 @@ bool ThreadPlayer<Clock>::play_until(const arch::PathRun& run, const arch::SlotV
   return true;
 }
 
-template class ThreadPlayer<CoreClock>;
-template class ThreadPlayer<BoundClock>;
+template class ThreadReplay<CoreClock>;
+template class ThreadReplay<ThroughputClock>;
 
 }  // namespace zs::uarch
