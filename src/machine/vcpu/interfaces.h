@@ -72,8 +72,8 @@ class Cpuid {
   virtual CpuidResult cpuid(std::uint32_t leaf, std::uint32_t subleaf) = 0;
 };
 
-/// Real-mode code reached one of the addresses of Monitor::set_service_range: the BIOS. Runs before the instruction that
-/// lies there, which then executes (an IRET, as a rule). May change registers, flags and memory, but not CS:IP.
+/// Real-mode code reached one of the addresses of Monitor::set_service_range: the BIOS. Runs before the instruction
+/// that lies there, which then executes (an IRET, as a rule). May change registers, flags and memory, but not CS:IP.
 class ServiceHook {
  public:
   virtual ~ServiceHook() = default;
