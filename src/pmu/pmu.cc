@@ -60,7 +60,6 @@ class Pmu::Impl {
   std::uint64_t latency_threshold() const { return latency_.get(arch::LoadLatency::threshold); }
   std::uint32_t generation(Ring ring);
   bool records_branches() const { return lbr_on_ || bts_on_; }
-  bool stores_branches() const { return bts_on_; }
   void enter_branch(const arch::TakenBranch& branch) {
     if (lbr_on_ && !bts_on_ && branch.cause == arch::TransferCause::Instruction) [[likely]] {
       lbr_.enter(branch);
@@ -533,7 +532,9 @@ void Pmu::retire(const arch::Retired& retired, const arch::RegisterFile& after) 
 
 bool Pmu::wants_branches() const { return impl_->records_branches(); }
 void Pmu::enter_branch(const arch::TakenBranch& branch) { impl_->enter_branch(branch); }
-bool Pmu::stores_branches() const { return impl_->stores_branches(); }
+bool Pmu::stores_branches() const {
+  return impl_->debugctl().has(DebugCtl::tr) && impl_->debugctl().has(DebugCtl::bts);
+}
 
 arch::LbrSelect Pmu::branch_filter() const { return impl_->branch_filter(); }
 std::uint64_t Pmu::latency_threshold() const { return impl_->latency_threshold(); }

@@ -139,7 +139,7 @@ class Pmu {
   bool wants_branches() const;
   void enter_branch(const arch::TakenBranch& branch);
 
-  /// Whether each of them is stored (BTS on), not only the newest few.
+  /// Whether each of them may be stored (TR and BTS are set), not only the newest few.
   bool stores_branches() const;
 
   /// What of these branches is kept, in the terms of MSR_LBR_SELECT whatever the model has; 0: everything.
