@@ -103,8 +103,8 @@ struct InsnMeta {
 
   /// Holds a far address: number + 1; 0 = none.
   unsigned far_register() const { return rcx_spilled != 0 ? 0 : far_or_access; }
-  /// Of an indirect transfer: from code_offset to the last instruction that accesses the program's memory for it; 0: none
-  /// does. Up to there nothing has been done that would be done twice if it began again.
+  /// Of an indirect transfer: from code_offset to the last instruction that accesses the program's memory for it; 0:
+  /// none does. Up to there nothing has been done that would be done twice if it began again.
   unsigned last_access() const { return rcx_spilled != 0 ? far_or_access : 0; }
 };
 static_assert(sizeof(InsnMeta) == 8);
