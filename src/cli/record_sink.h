@@ -33,8 +33,7 @@ class RecordSink final : public RecordingSink {
   std::uint64_t samples() const { return samples_; }
   /// Of these, once closed.
   std::uint64_t samples_in_file() const { return writer_.samples_written(); }
-  /// Of traces: that arrived, and of these, once closed.
-  std::uint64_t branches() const { return branches_; }
+  /// Of traces, once closed.
   std::uint64_t branches_in_file() const { return writer_.branches_written(); }
   std::uint64_t bytes() const override { return writer_.bytes_written(); }
   const std::string& path() const { return writer_.path(); }

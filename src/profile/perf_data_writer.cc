@@ -34,8 +34,6 @@ constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
-bool is_branch_trace(const EventDescription& event) { return event.type == perf::kBranchTraceType; }
-
 std::string count_of(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
@@ -178,7 +176,7 @@ Result<void> PerfDataWriter::Impl::create() {
 }
 
 void PerfDataWriter::Impl::append_description() {
-  if (const auto& events = description_.events; std::ranges::any_of(events, is_branch_trace)) {
+  if (const auto& events = description_.events; std::ranges::any_of(events, &EventDescription::is_branch_trace)) {
     const std::size_t at = begin(RecordType::AuxtraceInfo, 0);
     buffer_.write(perf::BranchTraceInfo{});
     (void)end(at);
@@ -352,7 +350,8 @@ Result<void> PerfDataWriter::Impl::sharing(const SharingPart& part, Bytes bytes)
 }
 
 Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes records) {
-  const auto event = std::ranges::find_if(description_.events, is_branch_trace) - description_.events.begin();
+  const auto event =
+      std::ranges::find_if(description_.events, &EventDescription::is_branch_trace) - description_.events.begin();
   CHECK(static_cast<std::size_t>(event) < description_.events.size());
   CHECK(records.size() % sizeof(arch::BtsRecord) == 0, records.size());
   if (error_) return *error_;
@@ -418,9 +417,11 @@ Result<void> PerfDataWriter::Impl::flush() {
   while (whole < buffer_.size()) {
     perf::RecordHeader record;
     std::memcpy(&record, buffer_.bytes().data() + whole, sizeof record);
-    const std::uint64_t behind = bytes_behind_record(buffer_.bytes().subspan(whole, record.size));
+    const bool is_trace = record.type == static_cast<std::uint32_t>(RecordType::Auxtrace);
+    const std::uint64_t behind =
+        is_trace ? bytes_behind_record(buffer_.bytes().subspan(whole, record.size)) : std::uint64_t{0};
     if (whole + record.size + behind > done) break;
-    if (record.type == static_cast<std::uint32_t>(RecordType::Auxtrace)) {
+    if (is_trace) {
       traces_.push_back({.offset = header_.data.end() + whole, .bytes = record.size});
       branches_written_ += behind / sizeof(arch::BtsRecord) - 1;
     }

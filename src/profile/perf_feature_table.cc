@@ -92,8 +92,7 @@ void add_events(Parts& parts, const RecordingDescription& description) {
   if (description.branch_filter != 0) (void)parts[Feature::BranchStack];
 
   ByteWriter& mappings = parts[Feature::PmuMappings];
-  const bool traces = std::ranges::any_of(
-      description.events, [](const EventDescription& event) { return event.type == perf::kBranchTraceType; });
+  const bool traces = std::ranges::any_of(description.events, &EventDescription::is_branch_trace);
   mappings.write(std::uint32_t{traces ? 3u : 2u});
   mappings.write(static_cast<std::uint32_t>(perf::EventType::Raw));
   write_feature_string(mappings, "cpu");

@@ -21,6 +21,8 @@ struct EventDescription {
   std::uint8_t precise_ip = 0;  // how many p: 0 to 3
   bool exclude_user = false, exclude_kernel = true, exclude_hypervisor = true;
   std::vector<std::uint64_t> ids;  // that the kernel gave it, one for each place it is open at; empty: ours
+
+  bool is_branch_trace() const { return type == perf::kBranchTraceType; }
 };
 
 /// Events counted together: `{a,b}` is name "" (perf then says "anon group"), leader 0, members 2.

@@ -1,7 +1,6 @@
-// A Debug Store area in the tool's own memory: management words, then one buffer, of PEBS or
-// of BTS. The PMU reaches it through
-// LinearMemory, at an address of the kernel's half, which is the same in every run: raw records show it. Anything
-// outside the area is not accessible to the PMU.
+// A Debug Store area in the tool's own memory: management words, then one buffer, of PEBS or of BTS. The PMU reaches it
+// through LinearMemory, at an address of the kernel's half, which is the same in every run: raw records show it.
+// Anything outside the area is not accessible to the PMU.
 #pragma once
 
 #include <cstddef>

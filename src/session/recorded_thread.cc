@@ -19,8 +19,9 @@ namespace {
 using engine::ThreadIdentity;
 
 bool wants_usage(const RecordingConfig& config) {
-  return std::any_of(config.events.begin(), config.events.end(),
-                     [](const EventSpec& e) { return e.kind != EventKind::Hardware; });
+  return std::any_of(config.events.begin(), config.events.end(), [](const EventSpec& e) {
+    return e.kind != EventKind::Hardware && e.kind != EventKind::BranchTrace;
+  });
 }
 
 std::uint64_t measured(EventKind kind, const ThreadUsage& usage) {
