@@ -5,6 +5,9 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace zs::cli {
 
@@ -37,13 +40,25 @@ void OwnSignals::restore() const {
 
 void OwnSignals::pass_on(pid_t program) {
   signalfd_siginfo info;
+  std::vector<int> came;
+  bool group_was_told = false;
   while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD || (signal == SIGINT && info.ssi_code == SI_KERNEL))
-      continue;  // the terminal tells the program itself
-    kill(program, asked_to_end_ ? SIGKILL : signal);
-    asked_to_end_ = true;
+    if (signal == SIGCHLD) continue;
+    if (signal == SIGINT && info.ssi_code == SI_KERNEL)
+      group_was_told = true;  // Ctrl-C
+    else
+      came.push_back(signal);
   }
+  if (!came.empty()) std::this_thread::sleep_for(kUntilTheGroupIsTold);
+  for (const int signal : came) {
+    asked_to_end_ = true;
+    if (group_.saw(signal))
+      group_was_told = true;
+    else
+      kill(program, std::exchange(passed_on_, true) ? SIGKILL : signal);
+  }
+  if (group_was_told) group_.begin_anew();
 }
 
 bool OwnSignals::take_request_to_end() {

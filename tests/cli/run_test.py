@@ -346,6 +346,33 @@ class Signals(tool.InFolder):
         out, _ = process.communicate(timeout=30)
         self.assertEqual((process.returncode, out), (3, "caught\n"))
 
+    def test_a_signal_to_the_group_reaches_the_program_once(self):
+        count = "trap 'n=$((n+1))' %s; echo ready; i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done; echo $n"
+        for name in ("INT", "TERM", "HUP"):
+            with self.subTest(name):
+                process = self.start("stat", "-e", "instructions", "sh", "-c", count % name)
+                self.wait_for_line(process)
+                os.killpg(process.pid, getattr(signal, "SIG" + name))
+                out, said = process.communicate(timeout=30)
+                self.assertEqual((process.returncode, out), (0, "1\n"))
+                self.assertIn("instructions", said)
+
+    def test_a_program_that_ends_its_own_group_is_told_once(self):
+        script = "trap 'n=$((n+1))' TERM; kill 0; i=0; while [ $i -lt 3 ]; do sleep 0.1; i=$((i+1)); done; echo $n"
+        process = self.start("stat", "-e", "instructions", "sh", "-c", script)
+        self.assertEqual(process.communicate(timeout=30)[0], "1\n")
+
+    def test_what_the_group_was_told_hides_nothing_that_is_sent_to_zeroskid_alone(self):
+        process = self.start("stat", "-e", "instructions", "sh", "-c", "trap 'n=1$n' TERM; trap 'echo $n; exit 4' INT; "
+                                                                       "echo ready; while :; do sleep 0.1; done")
+        self.wait_for_line(process)
+        os.killpg(process.pid, signal.SIGTERM)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=30)[0], "11\n")
+
     def test_sigterm_to_zeroskid_is_passed_on(self):
         process = self.start("stat", "-e", "instructions", "sh", "-c", "trap 'echo caught; exit 4' TERM; echo ready; "
                                                                         "while :; do sleep 0.1; done")
