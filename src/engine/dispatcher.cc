@@ -187,10 +187,20 @@ std::uint64_t Dispatcher::resume(std::uint32_t link_from) {
   }
 }
 
+// Once, and not for a few: any program with threads has some when they start and end.
+void Dispatcher::say_that_turns_are_short() {
+  constexpr unsigned kMany = 64;
+  if (!stretches_.turns_are_short() || ++short_turns_ != kMany) return;
+  run_.observer().notice(
+      "threads fight over cache lines: where counters overflow (samples, windows) they take shorter turns, and what "
+      "comes of sharing and locks differs from what stat counts without, up to several times");
+}
+
 // Near an overflow blocks end of themselves, and not at the end of a turn.
 void Dispatcher::end_turn(std::uint32_t& link_from) {
   if (!std::exchange(quantum_over_, false) && !run_.counting.at_once) return;
   if (run_.ran < stretches_.turn_bytes()) return;
+  say_that_turns_are_short();
   run_.ran = 0;
   kernel_.futexes.turn_ended();
   const std::uint64_t generation = run_.code_generation();

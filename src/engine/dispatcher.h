@@ -40,6 +40,7 @@ class Dispatcher final : public Resumes {
   std::uint32_t exit_at(std::uint64_t record_address) const;
   std::uint64_t choose(std::uint32_t link_from);
   void end_turn(std::uint32_t& link_from);
+  void say_that_turns_are_short();
   std::uint64_t enter_near(const Allowance& allowed, std::uint32_t link_from);
   std::uint64_t enter_step();
 
@@ -50,6 +51,7 @@ class Dispatcher final : public Resumes {
   OverflowPoints stops_{run_, accountant_, kernel_.code, stretches_};
   BlockExits exits_{kernel_};
   bool quantum_over_ = false;
+  unsigned short_turns_ = 0;
 };
 
 }  // namespace zs::engine

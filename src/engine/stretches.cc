@@ -40,8 +40,12 @@ bool Stretches::is_far(const Allowance& allowed) const {
 std::uint64_t Stretches::turn_bytes() const {
   if (run_.counting.form == TraceForm::Budget) return kQuantumBudget;
   if (run_.thread->cpu.core == nullptr) return kQuantumRecords;
-  return run_.counting.at_once && run_.lock.contended() && run_.thread->cpu.core->contends() ? kQuantumContended
-                                                                                             : kQuantumModelled;
+  return turns_are_short() ? kQuantumContended : kQuantumModelled;
+}
+
+bool Stretches::turns_are_short() const {
+  return run_.counting.at_once && run_.thread->cpu.core != nullptr && run_.lock.contended() &&
+         run_.thread->cpu.core->contends();
 }
 
 bool Stretches::call_ends_turn() {

@@ -52,6 +52,12 @@ class FakeThread {
     if (*cpu_.pmi_requested) observer_.pmi(who_, registers_);
   }
 
+  /// So many core cycles pass at once, as a core model tells of a miss.
+  void wait(std::uint64_t cycles) {
+    for (pmu::Pmu* pmu : cpu_.pmus) pmu->advance({.core = cycles, .reference = cycles});
+    if (*cpu_.pmi_requested) observer_.pmi(who_, registers_);
+  }
+
   /// `count` instructions at first_ip, first_ip + 4, ...
   void run_straight(std::uint64_t first_ip, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) run({.ip = first_ip + 4 * i});

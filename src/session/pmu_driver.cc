@@ -222,13 +222,14 @@ void PmuDriver::service_overflows(PmuClient& client, CounterSet overflowed) {
     account(i);
     Counter& counter = counters_[i];
     if (counter.period != 0 && counter.left <= 0) {
-      client.overflow(plan_[i], counter.period);
-      // What passed the period by belongs to the next one; a jump over whole periods starts afresh, as Linux has it.
-      const auto period = static_cast<std::int64_t>(counter.period);
-      const bool jumped = counter.left <= -period;
+      // What comes at once, as a miss's cycles do, may end several periods: the sample stands for them all, and what
+      // passed the last one by belongs to the next. (Linux drops whole periods: its counters then say more than its
+      // samples.)
+      const auto passed = static_cast<std::uint64_t>(-counter.left);
+      client.overflow(plan_[i], counter.period * (1 + passed / counter.period));
+      const auto beyond = static_cast<std::int64_t>(passed % counter.period);
       counter.period = counter.wanted_period;
-      counter.left = static_cast<std::int64_t>(counter.period) + (jumped ? 0 : counter.left);
-      counter.left = std::max<std::int64_t>(counter.left, 1);
+      counter.left = static_cast<std::int64_t>(counter.period) - beyond;
     }
     reload(i);
   }
@@ -289,7 +290,7 @@ void PmuDriver::reload(std::size_t planned) {
   if (c.pebs) {
     events = counter.period;
   } else if (counter.period != 0) {
-    events = std::min(longest_period(c), static_cast<std::uint64_t>(counter.left));
+    events = std::min(longest_period(c), static_cast<std::uint64_t>(std::max<std::int64_t>(counter.left, 1)));
   }
   const std::uint64_t value = (0 - events) & (~std::uint64_t{0} >> (64 - width(c)));
   if (c.pebs) ds_.set_reset(arch::ds_reset_slot(c.counter, model_.fixed_reset_slot()), value);

@@ -28,8 +28,9 @@ class PmuClient {
   virtual ~PmuClient() = default;
   /// A PEBS record of `counter`.
   virtual void record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) = 0;
-  /// A counter without PEBS completed its period; the state is the interrupted one.
-  virtual void overflow(const PlannedCounter& counter, std::uint64_t period) = 0;
+  /// A counter without PEBS completed its period, or several at once; the state is the interrupted one.
+  /// events  that the sample stands for: a multiple of the period
+  virtual void overflow(const PlannedCounter& counter, std::uint64_t events) = 0;
   /// A sample of `counter` that cannot be kept: its record is of two events at once (formats 1 and 2).
   virtual void lost(const PlannedCounter& counter) = 0;
 };

@@ -235,13 +235,13 @@ void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period,
   finish(sample, counter, facts.registers);
 }
 
-void RecordedThread::overflow(const PlannedCounter& counter, std::uint64_t period) {
+void RecordedThread::overflow(const PlannedCounter& counter, std::uint64_t events) {
   CHECK(interrupted_ != nullptr);
   if (shared_.config.events[counter.event].closes_window || counter.event == shared_.config.skid_event) {
     windows_->overflowed(counter.event);
     return;
   }
-  Sample sample = sample_of(counter, period, *interrupted_);
+  Sample sample = sample_of(counter, events, *interrupted_);
   sample.data_source = arch::perf_mem::kNothingKnown.bits;
   sample.time_ns = shared_.clock.now_ns();
   finish(sample, counter, *interrupted_);

@@ -116,7 +116,7 @@ class RecordedThread final : public PmuClient {
 
   void record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) override;
 
-  void overflow(const PlannedCounter& counter, std::uint64_t period) override;
+  void overflow(const PlannedCounter& counter, std::uint64_t events) override;
 
   void lost(const PlannedCounter& counter) override;
 

@@ -165,6 +165,18 @@ TEST(Recorder, AnInterruptWithoutPebsIsTakenAtTheNextInstruction) {
   for (const Sample& s : out.all<Sample>()) EXPECT_FALSE(s.exact_ip);
 }
 
+TEST(Recorder, ASampleStandsForAllPeriodsThatEndAtOnce) {
+  const EventSpec cycles{
+      .name = "cycles", .select = select(0x3C, 0x00), .counters = arch::any_of(8) | arch::fixed(1), .period = 10};
+  Recorded out{recording({cycles})};
+  FakeThread thread{out.recorder, kMain};
+  for (const std::uint64_t at_once : {9, 26, 4, 1, 350, 9}) thread.wait(at_once);  // 9 35 39 40 390 399
+  thread.exit();
+  std::vector<std::uint64_t> periods;
+  for (const Sample& sample : out.all<Sample>()) periods.push_back(sample.period);
+  EXPECT_THAT(periods, ElementsAre(30, 10, 350));
+}
+
 TEST(Recorder, OnePIsTheInstructionAfterAndTwoTheInstructionItself) {
   Recorded out{recording({instructions(10, 1), instructions(10, 2)})};
   FakeThread thread{out.recorder, kMain};

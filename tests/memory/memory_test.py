@@ -177,7 +177,7 @@ class Samples(unittest.TestCase):
     def test_samples_find_the_line_that_cores_fight_over(self):
         program = os.path.join(PROGRAMS, "false_sharing")
         period = 10
-        # At this depth alone: sampled at full, shorter turns bring up to a fifth fewer (docs/accuracy.md).
+        # At this depth alone: sampled at full, shorter turns bring another course (docs/models/machine.md).
         fast = ["--detail", "fast"]
         self.zeroskid("record", *fast, "-d", "-e", f"{HITM}:pp", "-c", period, "-o", "perf.data", "--", program, "shared")
         places = collections.Counter()
