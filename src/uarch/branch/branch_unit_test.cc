@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "uarch/core_model.h"
+#include "uarch/cpus/haswell.h"
 #include "uarch/cpus/skylake_server.h"
 #include "uarch/reference/branch_streams.h"
 #include "uarch/reference/test_names.h"
@@ -240,7 +241,7 @@ class PlainUnit {
   }
 
   bool in_btb(std::uint64_t pc) {
-    std::list<std::uint64_t>& set = sets_[pc % sets_.size()];
+    std::list<std::uint64_t>& set = sets_[pc / 16 % sets_.size()];
     const auto found = std::find(set.begin(), set.end(), pc);
     const bool hit = found != set.end();
     if (hit) set.erase(found);
@@ -350,12 +351,36 @@ TEST_P(EveryBranchUnit, LosesABranchFromTheBtbWhenOneMoreThanItsWaysShareASet) {
     unsigned missed = 0;
     for (unsigned round = 0; round < 10; ++round) {
       for (unsigned i = 0; i < branches; ++i) {
-        const std::uint64_t pc = 0x400000 + i * sets;
+        const std::uint64_t pc = 0x400000 + i * 16 * sets;
         if (unit.predict_and_update({pc, pc + 5, 0x500000, BranchKind::RelativeJump, true}).btb_miss) ++missed;
       }
     }
     EXPECT_EQ(missed, branches == ways ? ways : 10 * branches);
   }
+}
+
+/// Of so many jumps `apart` bytes from each other, in a circle: how many the BTB does not know when it has seen all.
+unsigned unknown_jumps(const BranchParameters& parameters, unsigned jumps, unsigned apart) {
+  BranchUnit unit(parameters);
+  unsigned missed = 0;
+  for (unsigned round = 0; round < 2; ++round) {
+    missed = 0;
+    for (unsigned i = 0; i < jumps; ++i) {
+      const std::uint64_t pc = 0x400000 + i * apart;
+      const std::uint64_t to = 0x400000 + (i + 1) % jumps * apart;
+      if (unit.predict_and_update({pc, pc + 5, to, BranchKind::RelativeJump, true}).btb_miss) ++missed;
+    }
+  }
+  return missed;
+}
+
+// source: M. Godbolt, "Inside the Ivy Bridge and Haswell BTB", resteers by count and alignment (Haswell).
+TEST(BranchUnit, KnowsAsManyJumpsOfHaswellAsWereMeasuredAndAsFarApart) {
+  EXPECT_EQ(unknown_jumps(kHaswellBranch, 4096, 16), 0U);
+  EXPECT_EQ(unknown_jumps(kHaswellBranch, 4096, 24), 0U);
+  EXPECT_GT(unknown_jumps(kHaswellBranch, 4096, 32), 2048U);
+  EXPECT_GT(unknown_jumps(kHaswellBranch, 5120, 16), 1024U);
+  EXPECT_EQ(unknown_jumps(kHaswellBranch, 1024, 64), 0U);
 }
 
 /// A bytecode interpreter: one indirect jump per opcode out of a table of 12 handlers, around a program of `length`
