@@ -74,7 +74,7 @@ TEST(CostLine, SaysWhatSamplesCostAndAllOfItWould) {
   config.in_units = true;
   config.units.complete = 2'000'000;
   EXPECT_EQ(cost_line(config, kCosts),
-            "in detail: the first 2,000,000 instructions, then units of 10,000, about 5.2 times native; "
+            "in detail: the first 2,000,000 instructions, then units of 50,000, about 5.2 times native; "
             "--detail complete: about 97 times");
 }
 

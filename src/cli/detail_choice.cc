@@ -20,8 +20,6 @@ using session::Detail;
 using session::RecordingConfig;
 using session::UnitOptions;
 
-/// What auto stands for.
-constexpr std::string_view kAutomatic = "complete";
 constexpr std::string_view kSampled = "sampled";
 /// Modelled in front of all units, so that short programs are complete. chosen: a tenth of a second
 constexpr std::uint64_t kCompleteAtFirst = 2'000'000;
@@ -195,7 +193,7 @@ Result<void> take_depth(const std::string& name, RecordingConfig& config) {
 
 Result<void> take_detail(const RunOptions& options, RecordingConfig& config, const std::string& needs_all) {
   const bool automatic = options.detail == "auto";
-  const std::string_view detail = automatic ? kAutomatic : std::string_view(options.detail);
+  const std::string_view detail = automatic ? options.automatic : std::string_view(options.detail);
   if (detail == kSampled) {
     auto possible = can_be_sampled(options, config, needs_all);
     if (possible) return take_units(options, config);

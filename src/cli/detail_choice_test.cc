@@ -36,13 +36,25 @@ TEST(DetailChoice, AutoIsCompleteAtTheDepthThatTheEventsNeed) {
   }
 }
 
+TEST(DetailChoice, AutoIsSampledWhereTheVerbSaysSoAndTheRunCanBe) {
+  session::RecordingConfig config = counting("cycles");
+  ASSERT_TRUE(choose_detail({.automatic = "sampled"}, model(), config));
+  EXPECT_TRUE(config.in_units);
+  for (const auto& [events, needs_all] : {std::pair{"cycles", "-I"}, {"instructions", ""}}) {
+    config = counting(events);
+    ASSERT_TRUE(choose_detail({.automatic = "sampled"}, model(), config, needs_all));
+    EXPECT_FALSE(config.in_units) << events;
+    EXPECT_TRUE(config.marked_regions);
+  }
+}
+
 TEST(DetailChoice, SampledTakesUnitsBehindACompleteBeginning) {
   session::RecordingConfig config = counting("instructions,cycles");
   ASSERT_TRUE(choose_detail({.detail = "sampled"}, model(), config));
   EXPECT_TRUE(config.in_units);
   EXPECT_EQ(config.detail, Detail::Full);
   EXPECT_FALSE(config.marked_regions);
-  EXPECT_EQ(units_in_words(config.units), "the first 2,000,000 instructions, then units of 10,000");
+  EXPECT_EQ(units_in_words(config.units), "the first 2,000,000 instructions, then units of 50,000");
 }
 
 TEST(DetailChoice, TakesUnitsOfOtherSizes) {
@@ -62,7 +74,7 @@ TEST(DetailChoice, RefusesUnitsThatCannotBe) {
   const auto told = [](const std::string& units) { return refusal({.detail = "sampled", .units = units}, "cycles"); };
   const std::string shape =
       ": not UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE], whole numbers of instructions\n"
-      "hint: the usual ones: --units 10000:10000:50000:102400000:2000000";
+      "hint: the usual ones: --units 50000:100000:200000:819200000:2000000";
   for (const char* const wrong :
        {"10", "1:2:3", "1:2:3:4:5:6", "1:2:3:4:", "1:2:3:x", "-1:2:3:4", "1::3:4", "1:2:3:4 "})
     EXPECT_EQ(told(wrong), "--units " + std::string(wrong) + shape);
@@ -152,7 +164,7 @@ TEST(DetailChoice, SaysWhatWasInDetail) {
   done.add_unit(0, 1, 1'000'000, std::vector<std::uint64_t>{1});
   done.set_instructions(100'000'000);
   EXPECT_EQ(detail_line(config, done, "no marks"),
-            "# in detail: the first 2,000,000 instructions, then units of 10,000 (2.0 % of the run); no marks\n");
+            "# in detail: the first 2,000,000 instructions, then units of 50,000 (2.0 % of the run); no marks\n");
 }
 
 TEST(DetailChoice, SaysWhetherTheErrorThatWasAskedForWasReached) {
@@ -166,7 +178,7 @@ TEST(DetailChoice, SaysWhetherTheErrorThatWasAskedForWasReached) {
     return detail_in_words(config, done);
   };
   constexpr const char* kDone =
-      "the first 2,000,000 instructions, then units of 10,000 (1.0 % of the run); +- 4 % of cycles: ";
+      "the first 2,000,000 instructions, then units of 50,000 (1.0 % of the run); +- 4 % of cycles: ";
   EXPECT_EQ(words(64, 1000), std::string(kDone) + "reached");
   EXPECT_EQ(words(64, 2000), std::string(kDone) + "not reached, +- 7.3 %");
   EXPECT_EQ(words(2, 0), std::string(kDone) + "not reached, too few units");

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <span>
 
+#include "cli/say.h"
+
 namespace zs::cli {
 namespace {
 
@@ -25,8 +27,8 @@ std::optional<double> rare(const Counted& counted, const std::vector<std::size_t
                            double value, bool share) {
   std::optional<double> rarest;
   for (const std::size_t column : columns) {
-    const auto place = (*counted.columns)[column];
-    const double seen = place ? counted.units->seen(*place) : kFewest;
+    const auto& estimated = (*counted.columns)[column];
+    const double seen = estimated ? counted.units->seen(estimated->place) : kFewest;
     if (seen >= kFewest) continue;
     std::vector<double> without = counted.counts;
     without[column] = 0;
@@ -38,7 +40,28 @@ std::optional<double> rare(const Counted& counted, const std::vector<std::size_t
   return rarest;
 }
 
+/// How far `value` may be off by what warm-ups leave out of each column.
+double warm_up_part(const Counted& counted, const std::vector<std::size_t>& columns, const Formula& formula,
+                    double value) {
+  double part = 0;
+  for (const std::size_t column : columns) {
+    const auto& estimated = (*counted.columns)[column];
+    if (!estimated) continue;
+    std::vector<double> off = counted.counts;
+    const session::WarmUpError& error = estimated->warm_up_error;
+    off[column] += error.share * off[column] +
+                   error.per_instruction * static_cast<double>(counted.units->instructions()) / counted.runs;
+    part = std::hypot(part, formula(off) - value);
+  }
+  return part;
+}
+
 std::string times(double count) { return count == 1 ? "once" : fmt::format("{:.0f} times", count); }
+
+/// "9,000" of a count, "0.012" of a rate.
+std::string at_most(double number) {
+  return number >= 100 ? with_separators(static_cast<std::uint64_t>(number)) : fmt::format("{:.2g}", number);
+}
 
 /// columns  that `formula` reads
 Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, const Formula& formula, bool share) {
@@ -48,7 +71,7 @@ Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, cons
   if (!estimated) return {.value = formula(counted.counts), .half_width = {}, .too_few = ""};
   const auto with = [&](const auto& total_of) {
     for (const std::size_t column : columns) {
-      if (const auto place = (*counted.columns)[column]) counted.counts[column] = total_of(*place) / counted.runs;
+      if (const auto& of = (*counted.columns)[column]) counted.counts[column] = total_of(of->place) / counted.runs;
     }
     return formula(counted.counts);
   };
@@ -62,7 +85,11 @@ Estimate estimate(Counted counted, const std::vector<std::size_t>& columns, cons
   } else if (!found.known) {
     out.too_few = counted.units->units() == 1 ? "one unit" : fmt::format("{} units", counted.units->units());
   } else {
-    out.half_width = found.half_width;
+    const double half = std::hypot(found.half_width, warm_up_part(counted, columns, formula, found.value));
+    if (!share && half > std::abs(found.value))
+      out.too_few = "below " + at_most(found.value + half);
+    else
+      out.half_width = half;
   }
   return out;
 }

@@ -11,11 +11,17 @@
 
 #include "cli/stat_metric.h"
 #include "session/unit_sums.h"
+#include "session/warm_up_error.h"
 
 namespace zs::cli {
 
-/// Where the totals of columns are found: by column its place in UnitSums; nothing where the column is no estimate.
-using EstimatedColumns = std::vector<std::optional<std::size_t>>;
+struct EstimatedColumn {
+  std::size_t place = 0;  // in UnitSums
+  session::WarmUpError warm_up_error;
+};
+
+/// By column; nothing where the column is no estimate.
+using EstimatedColumns = std::vector<std::optional<EstimatedColumn>>;
 
 /// What was counted, of one run or of several together, of the whole program or of a thread.
 struct Counted {
@@ -30,7 +36,7 @@ struct Counted {
 struct Estimate {
   double value = 0;                  // not a number where it divides by zero
   std::optional<double> half_width;  // of the 95 % interval, in the number's unit
-  std::string too_few;               // why there is no useful number: "seen 12 times"; then there is no interval either
+  std::string too_few;  // why there is no useful number: "seen 12 times", "below 9,000"; then there is no interval
 
   bool has_number() const { return too_few.empty(); }
 };

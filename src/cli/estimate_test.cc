@@ -1,5 +1,6 @@
 #include "cli/estimate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,7 @@ struct SampledRun {
                        {{.name = "instructions"}, {.name = "cycles"}, {.name = "misses"}});
   }
   UnitSums units;
-  EstimatedColumns columns{{}, 0, 1};
+  EstimatedColumns columns{{}, EstimatedColumn{0}, EstimatedColumn{1}};
 };
 
 TEST(Estimate, OfAnExactCountIsTheCount) {
@@ -73,6 +74,20 @@ TEST(Estimate, OfWhatIsTheSameInEveryUnitIsSure) {
   EXPECT_NEAR(*misses.half_width, 0, 1e-6);
 }
 
+TEST(Estimate, IsNoSurerThanWarmUpsLetItBe) {
+  SampledRun run(10);
+  run.columns[2]->warm_up_error = {.share = 0.2, .per_instruction = 0.1e-3};
+  const Estimate misses = estimate_of(run.counted(), 2);
+  EXPECT_DOUBLE_EQ(misses.value, 64'000);
+  EXPECT_NEAR(*misses.half_width, 0.3 * 64'000, 1e-6);
+  run.columns[1]->warm_up_error = {.share = 0.05};
+  EXPECT_NEAR(*estimate_of(run.counted(), run.metric(kIpc)).half_width, std::hypot(0.0366, 0.05), 0.003);
+  run.columns[2]->warm_up_error = {.per_instruction = 1.5e-3};
+  const Estimate below = estimate_of(run.counted(), 2);
+  EXPECT_FALSE(below.has_number());
+  EXPECT_EQ(below.too_few, "below 160,000");
+}
+
 TEST(Estimate, OfARareEventHasNoNumber) {
   SampledRun run(0);
   EXPECT_EQ(estimate_of(run.counted(), 2).too_few, "never seen");
@@ -81,7 +96,7 @@ TEST(Estimate, OfARareEventHasNoNumber) {
   EXPECT_EQ(misses.too_few, "seen 29 times");
   EXPECT_FALSE(misses.half_width);
   run.units.add_unit(65, 100, 10'000, std::vector<std::uint64_t>{9'000, 1});
-  EXPECT_TRUE(estimate_of(run.counted(), 2).has_number()) << "thirty times is often enough";
+  EXPECT_THAT(estimate_of(run.counted(), 2).too_few, testing::StartsWith("below ")) << "two units of 64 are not sure";
   EXPECT_TRUE(estimate_of(run.counted(), 1).has_number()) << "and of another event nothing follows";
 }
 
@@ -93,7 +108,7 @@ TEST(Estimate, OfAShareIsSureToBeSmallWhereItsEventIsRare) {
 }
 
 TEST(Estimate, OfAFewUnitsHasNoNumber) {
-  EXPECT_EQ(estimate_of(SampledRun(100, 5).counted(), 1).too_few, "5 units");
+  EXPECT_EQ(estimate_of(SampledRun(100, 3).counted(), 1).too_few, "3 units");
   EXPECT_EQ(estimate_of(SampledRun(100, 1).counted(), 1).too_few, "one unit");
 }
 

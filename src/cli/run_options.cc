@@ -28,8 +28,11 @@ void add_run_options(CommandLine& line, RunOptions& options) {
               "What if: another number in the modelled core, as l2.bytes=2M; a wrong KEY is told the known ones");
   line.number("--cores", options.cores, 1, "N", "Modelled cores that threads are placed on, in turn [8]");
   line.value("--detail", options.detail, "auto|complete|sampled",
-             "How much of the program is modelled: all of it, or units, from which estimates with\n"
-             "intervals follow [auto: complete]. Complete at a depth: exact, fast (caches, branches), full");
+             "How much of the program is modelled: all of it, or its first two million instructions and\n"
+             "then units, from which estimates with intervals follow [auto: " +
+                 std::string(options.automatic) +
+                 "].\n"
+                 "Complete at a depth: exact, fast (caches, branches), full");
   line.value("--error", options.error, "PERCENT",
              "Take units more densely until the first estimate is as sure as +- PERCENT, and say whether it became so");
   line.value("--budget", options.budget, "TIMES",
@@ -56,7 +59,7 @@ void add_run_options(CommandLine& line, RunOptions& options) {
   line.value("--units", options.units, "UNIT:WARM_UP:FIRST:LONGEST[:COMPLETE]",
              "With --detail sampled, in instructions: what is measured, what is modelled before it, the\n"
              "first and the longest stretch with one unit in it, and what is complete in front of all\n"
-             "[10000:10000:50000:102400000:2000000]");
+             "[50000:100000:200000:819200000:2000000]");
   if (!options.has_targets) {
     line.group("");  // understood, and refused with a reason
     line.value("-p,--pid", options.pid, "PID", "");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -17,6 +18,7 @@ struct RunOptions {
   std::vector<std::string> model_settings;
   std::uint64_t cores = 0;  // 0: as many as usual
   std::string detail = "auto";
+  std::string_view automatic = "complete";  // what that stands for with this verb, where the run can be sampled
   session::Detail least_detail = session::Detail::Exact;  // as the verb needs
   std::string units;                                      // "": the usual ones
   std::string error;                                      // of estimates, in percent; "": any

@@ -10,6 +10,7 @@
 #include "cli/exit_status.h"
 #include "cli/say.h"
 #include "session/pmu_plan.h"
+#include "session/warm_up_error.h"
 
 namespace zs::cli {
 namespace {
@@ -197,14 +198,15 @@ Result<void> choose_windows(const arch::CpuModel& model, StatOptions& out) {
 }
 
 /// Which of the printed events are estimates, now that it is known whether units are taken, and so which metrics are.
-void mark_estimates(StatOptions& out) {
+void mark_estimates(const arch::CpuModel& model, StatOptions& out) {
   if (!out.config.in_units) return;
   const std::vector<std::uint32_t> estimated = out.config.estimated_events();
   for (std::size_t i = 0; i < out.report.events.size(); ++i) {
     const auto at = std::ranges::find(estimated, out.counted_as[i]);
     out.report.estimated.emplace_back();
     if (at == estimated.end()) continue;
-    out.report.estimated.back() = static_cast<std::size_t>(at - estimated.begin());
+    out.report.estimated.back() = EstimatedColumn{static_cast<std::size_t>(at - estimated.begin()),
+                                                  session::warm_up_error(out.config.events[*at], model)};
     out.report.events[i].number_class = ValueClass::Estimated;
   }
   for (StatMetric& metric : out.report.metrics) {
@@ -248,7 +250,7 @@ Result<void> choose_counting(StatOptions& out) {
   if (auto end = choose_end_of_repetition(**model, out); !end) return end;
   if (auto cut = choose_windows(**model, out); !cut) return cut;
   if (auto detail = choose_detail(out.run, **model, out.config, needs_all_modelled(out)); !detail) return detail;
-  mark_estimates(out);
+  mark_estimates(**model, out);
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, **model);
   if (!banks) return banks.error();
   out.pmus = banks->size();

@@ -285,8 +285,8 @@ const char* no_count(const Row& row) { return row.estimate.has_number() ? "<not 
 
 void add_run(StatReport& report, StatRun run, const session::UnitSums& units) {
   for (std::size_t event = 0; event < report.estimated.size(); ++event) {
-    if (const auto place = report.estimated[event])
-      run.values[event] = static_cast<std::uint64_t>(std::llround(units.total(*place)));
+    if (const auto& estimated = report.estimated[event])
+      run.values[event] = static_cast<std::uint64_t>(std::llround(units.total(estimated->place)));
   }
   if (units.events() != 0) report.units.add(units);
   report.runs.push_back(std::move(run));

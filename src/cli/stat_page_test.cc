@@ -253,7 +253,7 @@ StatReport sampled() {
               {.name = "cycles", .number_class = ValueClass::Estimated},
               {.name = "misses", .number_class = ValueClass::Estimated},
               {.name = "rare", .number_class = ValueClass::Estimated}};
-  r.estimated = {{}, 0, 1, 2};
+  r.estimated = {{}, EstimatedColumn{0}, EstimatedColumn{1}, EstimatedColumn{2}};
   const auto column_of = [&](std::string_view event) {
     return static_cast<std::size_t>(std::ranges::find(r.events, event, &StatEvent::name) - r.events.begin());
   };

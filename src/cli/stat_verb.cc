@@ -132,7 +132,8 @@ std::string printed(const StatOptions& options, const std::vector<RegionTotals>&
   const std::string blocks = regions_page(regions, columns);
   if (windows) return blocks.empty() ? "" : "\n" + blocks;
   const std::string page = back_end_line(options.config, options.pmus) +
-                           detail_line(options.config, report.units, "regions that the source marks are not counted") +
+                           detail_line(options.config, report.units,
+                                       "regions that the source marks are not counted, but with --detail complete") +
                            stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
   return report::folded(page, terminal_width(descriptor));
 }

@@ -165,7 +165,7 @@ struct SampledWalk : WalkRun {
       units.add_unit(unit, 100, 380, brought);
     }
     units.set_instructions(64 * 38'000);
-    for (std::size_t i = 0; i < counts.size(); ++i) columns.emplace_back(i);
+    for (std::size_t i = 0; i < counts.size(); ++i) columns.emplace_back(EstimatedColumn{i});
     for (StatMetric& metric : metrics) {
       if (metric.has_number()) metric.value_class = ValueClass::Estimated;
     }

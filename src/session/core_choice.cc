@@ -18,17 +18,17 @@ std::string cores_by_name() {
   return names;
 }
 
-namespace {
-
-/// How far a core is replayed ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the
-/// same.
-constexpr std::uint64_t kQuantumCycles = 10'000;
-
 bool depends_on(const arch::EventMeaning& meaning, arch::CoreSignal signal) {
   arch::CoreSignals only;
   only[signal] = 1;
   return meaning.of_signals(only) != 0;
 }
+
+namespace {
+
+/// How far a core is replayed ahead of the others. source: docs/models/machine.md: from 1 to 100,000 the sharing is the
+/// same.
+constexpr std::uint64_t kQuantumCycles = 10'000;
 
 /// Whether somebody is told of mispredictions.
 bool tells_branches(const RecordingConfig& config, const arch::CpuModel& model) {

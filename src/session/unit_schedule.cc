@@ -11,8 +11,8 @@ namespace zs::session {
 using engine::Phase;
 
 bool UnitOptions::possible() const {
-  return unit != 0 && fewest_units != 0 && units_per_period >= fewest_units && first_period % unit == 0 &&
-         first_period >= unit + warm_up && longest_period >= first_period;
+  return unit != 0 && fewest_units != 0 && modelled_one_in != 0 && units_per_period >= fewest_units &&
+         first_period % unit == 0 && first_period >= unit + warm_up && longest_period >= first_period;
 }
 
 UnitSchedule::UnitSchedule(const UnitOptions& options)
@@ -20,19 +20,18 @@ UnitSchedule::UnitSchedule(const UnitOptions& options)
   CHECK(options.possible());
 }
 
-// chosen: a predictor takes some 100,000 instructions to learn what data a program has now (gzip mispredicts 25 % more
-// behind 10,000, 12 % behind 50,000, 4 % behind 70,000 to 100,000); with the unit, 0.9 % of a run of a billion, and
-// less of a longer one.
-std::uint64_t UnitSchedule::warm_up() const {
-  constexpr std::uint64_t kShare = 50, kMost = 100'000;
-  return options_.warm_up == 0 ? 0 : std::max(options_.warm_up, std::min(period_ / kShare, kMost));
+UnitSchedule::Stretch UnitSchedule::next() {
+  const Stretch stretch = following();
+  told_ += stretch.instructions;
+  if (stretch.phase != Phase::FastForward && !stretch.complete) modelled_ += stretch.instructions;
+  return stretch;
 }
 
 // Every place of a period is as likely to be in a unit as every other, so a unit may begin anywhere in it, reach over
 // its end, and have its warm-up in the period before: a loop that is as long as the period would tell the difference.
 // Where units come close to each other the model is warm, and what is missing of the warm-up does not matter; those
 // that would overlap stand behind one another.
-UnitSchedule::Stretch UnitSchedule::next() {
+UnitSchedule::Stretch UnitSchedule::following() {
   if (const std::uint64_t complete = std::exchange(options_.complete, 0); complete != 0)
     return {Phase::Unit, complete, true};
   if (!std::exchange(placed_, true)) place_unit();
@@ -49,7 +48,7 @@ void UnitSchedule::place_unit() {
   const auto place = static_cast<std::int64_t>(splitmix64(random_) % period_);
   const std::int64_t before = std::max<std::int64_t>(rest_ + place, 0);
   rest_ += static_cast<std::int64_t>(period_) - static_cast<std::int64_t>(options_.unit) - before;
-  warm_up_ = std::min(warm_up(), static_cast<std::uint64_t>(before));
+  warm_up_ = std::min(options_.warm_up, static_cast<std::uint64_t>(before));
   to_warm_up_ = static_cast<std::uint64_t>(before) - warm_up_;
 }
 

@@ -13,14 +13,16 @@ namespace zs::session {
 /// All in instructions of the whole process, but for units_per_period.
 struct UnitOptions {
   std::uint64_t complete = 0;  // modelled from the first instruction on, in front of all periods
-  std::uint64_t unit = 10'000;
-  std::uint64_t warm_up = 10'000;        // at least; of a longer period a fiftieth, up to 100,000
-  std::uint64_t first_period = 50'000;   // doubled whenever
-  std::uint64_t units_per_period = 100;  // so many units have been taken, so that runs of any length have hundreds,
-  std::uint64_t fewest_units = 25;       // or so many, if the first estimate is as sure as is wanted,
-  std::uint64_t longest_period = 102'400'000;  // up to this
-  std::uint64_t wanted_error = 30;             // half of the interval, in thousandths of the estimate
-  bool insists = false;                        // periods stay as they are until it is as sure
+  std::uint64_t unit = 50'000;
+  std::uint64_t warm_up = 100'000;
+  std::uint64_t first_period = 200'000;         // doubled whenever
+  std::uint64_t units_per_period = 100;         // so many units have been taken,
+  std::uint64_t fewest_units = 8;               // or so many, if the first estimate is as sure as is wanted
+  std::uint64_t modelled_at_first = 1'500'000;  // or units and warm-ups were more than this, not counting `complete`,
+  std::uint64_t modelled_one_in = 400;          // and this part of the run so far,
+  std::uint64_t longest_period = 819'200'000;   // up to this
+  std::uint64_t wanted_error = 30;              // half of the interval, in thousandths of the estimate
+  bool insists = false;                         // periods stay as they are until it is as sure
   /// In hundredths of native: periods follow what the run has cost so far (session/unit_budget.h). 0: nothing depends
   /// on the clock.
   std::uint64_t budget = 0;
@@ -52,7 +54,7 @@ class UnitSchedule {
   /// Whether that depends on how sure the first estimate is; if so, how sure it is decides.
   bool asks_how_sure() const { return options_.budget == 0 && has_fewest(); }
   void set_sure(bool sure) {
-    const bool enough = !options_.insists && units_of_period_ >= options_.units_per_period;
+    const bool enough = !options_.insists && (units_of_period_ >= options_.units_per_period || is_costly());
     trend_ = sure || enough ? Trend::Longer : Trend::Same;
   }
   /// How many instructions each one of the last unit stands for.
@@ -65,7 +67,8 @@ class UnitSchedule {
 
  private:
   bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }
-  std::uint64_t warm_up() const;
+  bool is_costly() const { return modelled_ > options_.modelled_at_first + told_ / options_.modelled_one_in; }
+  Stretch following();
   void follow_trend();
   void place_unit();
 
@@ -76,6 +79,7 @@ class UnitSchedule {
   std::int64_t rest_ = 0;  // of the period, behind its unit; below zero: that reaches into the next
   bool placed_ = false;    // a unit, which comes behind
   std::uint64_t to_warm_up_ = 0, warm_up_ = 0;
+  std::uint64_t told_ = 0, modelled_ = 0;  // instructions
   Trend trend_ = Trend::Longer;
 };
 

@@ -180,21 +180,28 @@ TEST(UnitSchedule, WhereTheFirstEstimateIsSureFewUnitsAreEnough) {
   EXPECT_THAT(weights(options, false, 30), Each(5)) << "and waits until it is";
 }
 
-TEST(UnitSchedule, LongPeriodsHaveLongWarmUps) {
-  const UnitOptions options{.unit = 1000,
-                            .warm_up = 1000,
-                            .first_period = 10'000,
-                            .units_per_period = 2,
-                            .fewest_units = 2,
-                            .longest_period = 320'000};
-  std::vector<std::uint64_t> warm_ups;
-  for (const Placed& at : placed(UnitSchedule(options), 2'000'000)) {
-    if (at.stretch.phase == Phase::WarmUp) warm_ups.push_back(at.stretch.instructions);
-  }
-  ASSERT_GT(warm_ups.size(), 11U);
-  EXPECT_EQ(warm_ups.front(), 1000U);
-  EXPECT_EQ(warm_ups[8], 3200U) << "a fiftieth of 160,000";
-  EXPECT_EQ(warm_ups[11], 6400U);
+TEST(UnitSchedule, NoMoreIsModelledThanAPartOfTheRunUnlessThatIsInsistedOn) {
+  UnitOptions options{.unit = 1000,
+                      .warm_up = 1000,
+                      .first_period = 10'000,
+                      .fewest_units = 2,
+                      .modelled_at_first = 20'000,
+                      .modelled_one_in = 100,
+                      .longest_period = 10'000'000};
+  const auto modelled = [&options](std::uint64_t whole) {
+    UnitSchedule schedule(options);
+    std::uint64_t sum = 0;
+    for (std::uint64_t told = 0; told < whole;) {
+      const UnitSchedule::Stretch stretch = schedule.next();
+      told += stretch.instructions;
+      if (stretch.phase != Phase::FastForward) sum += stretch.instructions;
+      if (stretch.phase == Phase::Unit && schedule.asks_how_sure()) schedule.set_sure(false);
+    }
+    return sum;
+  };
+  EXPECT_LT(modelled(10'000'000), 20'000 + 1.2 * 10'000'000 / 100);
+  options.insists = true;
+  EXPECT_GT(modelled(10'000'000), 10'000'000 / 10);
 }
 
 TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {
@@ -213,8 +220,9 @@ TEST(UnitSchedule, NoRoomForAUnitIsNotPossible) {
   EXPECT_TRUE(UnitOptions{}.possible());
   EXPECT_FALSE((UnitOptions{.unit = 0}.possible()));
   EXPECT_FALSE((UnitOptions{.units_per_period = 10, .fewest_units = 11}.possible()));
-  EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 50'000}.possible()));
-  EXPECT_FALSE((UnitOptions{.unit = 10'000, .first_period = 55'000}.possible())) << "weights are whole";
+  EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 1'000'000}.possible()));
+  EXPECT_FALSE((UnitOptions{.unit = 10'000, .warm_up = 10'000, .first_period = 55'000}.possible()))
+      << "weights are whole";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 
@@ -10,7 +11,7 @@ namespace zs::session {
 namespace {
 
 /// Fewer say nothing of how far they differ. chosen
-constexpr std::size_t kFewestGroups = 8;
+constexpr std::size_t kFewestGroups = 4;
 
 /// The 97.5 % quantile of Student's t with so many degrees of freedom. source: the usual table.
 double student_t(std::size_t freedom) {
@@ -66,8 +67,28 @@ double UnitSums::total_without(std::size_t event, std::size_t group) const {
     return all;
   };
   const double weight = sum(weights_);
-  const auto sampled = static_cast<double>(instructions_ - std::min(complete_instructions_, instructions_));
-  return complete_[event] + (weight == 0 ? 0 : sum(groups_[event]) / weight * sampled);
+  return complete_[event] + sampled() * (weight == 0 ? rate_at_first(event) : sum(groups_[event]) / weight);
+}
+
+/// Instructions that units stand for.
+double UnitSums::sampled() const {
+  return static_cast<double>(instructions_ - std::min(complete_instructions_, instructions_));
+}
+
+/// What stands for the rest of a run that ended in front of its first unit.
+double UnitSums::rate_at_first(std::size_t event) const {
+  return complete_instructions_ == 0 ? 0 : complete_[event] / static_cast<double>(complete_instructions_);
+}
+
+/// Where there are too few units to differ: any event may happen twice as often in the rest as it seems, or not at all.
+double UnitSums::half_width_of_few(const Function& function, std::span<double> totals, double value) const {
+  double half = 0;
+  for (std::size_t event = 0; event < events(); ++event) {
+    const double total = std::exchange(totals[event], 2 * totals[event] - complete_[event]);
+    half = std::hypot(half, function(totals) - value);
+    totals[event] = total;
+  }
+  return half;
 }
 
 UnitSums::Estimate UnitSums::estimate(const Function& function) const {
@@ -81,7 +102,13 @@ UnitSums::Estimate UnitSums::estimate(const Function& function) const {
   for (std::size_t group = 0; group < kGroups; ++group) {
     if (weights_[group] != 0) replicates.push_back(value_without(group));
   }
-  if (estimate.known || replicates.size() < kFewestGroups) return estimate;
+  if (estimate.known) return estimate;
+  if (replicates.size() < kFewestGroups) {
+    static_cast<void>(value_without(kGroups));
+    estimate.half_width = half_width_of_few(function, totals, estimate.value);
+    estimate.known = complete_instructions_ != 0 && std::isfinite(estimate.half_width);
+    return estimate;
+  }
   const auto count = static_cast<double>(replicates.size());
   const double mean = std::accumulate(replicates.begin(), replicates.end(), 0.0) / count;
   double squares = 0;

@@ -43,7 +43,7 @@ class UnitSums {
   /// Nothing but what was complete: then the totals are no estimates.
   bool all_complete() const { return complete_instructions_ == instructions_; }
   /// Of the units: as often has the event happened there.
-  double seen(std::size_t event) const { return seen_[event]; }
+  double seen(std::size_t event) const { return units_ == 0 ? complete_[event] : seen_[event]; }
 
   double total(std::size_t event) const { return total_without(event, kGroups); }
 
@@ -64,6 +64,9 @@ class UnitSums {
 
  private:
   double total_without(std::size_t event, std::size_t group) const;
+  double sampled() const;
+  double rate_at_first(std::size_t event) const;
+  double half_width_of_few(const Function& function, std::span<double> totals, double value) const;
 
   std::uint64_t instructions_ = 0, complete_instructions_ = 0, in_detail_ = 0, units_ = 0;
   Groups weights_{};              // instructions, times what each stands for

@@ -37,9 +37,22 @@ TEST(UnitSums, UnitsStandForTheRest) {
 
 TEST(UnitSums, AFewUnitsHaveNoInterval) {
   UnitSums sums(1);
-  for (std::uint64_t i = 0; i < 5; ++i) sums.add_unit(i, 10, 100, std::vector<std::uint64_t>{i});
-  sums.set_instructions(5000);
+  for (std::uint64_t i = 0; i < 3; ++i) sums.add_unit(i, 10, 100, std::vector<std::uint64_t>{i});
+  sums.set_instructions(3000);
   EXPECT_FALSE(sums.estimate(0).known);
+}
+
+TEST(UnitSums, WhereMostIsCompleteTheRestMayBeOffByAllOfIt) {
+  UnitSums sums(1);
+  sums.add_complete(9000, std::vector<std::uint64_t>{900});
+  sums.set_instructions(10'000);
+  EXPECT_DOUBLE_EQ(sums.total(0), 1000) << "no unit: as it was so far";
+  EXPECT_EQ(sums.seen(0), 900);
+  EXPECT_TRUE(sums.estimate(0).known);
+  EXPECT_DOUBLE_EQ(sums.estimate(0).half_width, 100);
+  sums.add_unit(0, 10, 100, std::vector<std::uint64_t>{30});
+  EXPECT_DOUBLE_EQ(sums.total(0), 900 + 300);
+  EXPECT_DOUBLE_EQ(sums.estimate(0).half_width, 300);
 }
 
 TEST(UnitSums, ThreadsAddUp) {
@@ -96,7 +109,12 @@ struct Program {
 };
 
 UnitSums sampled(const Program& program, std::uint64_t seed) {
-  const UnitOptions options{.seed = seed};
+  const UnitOptions options{.unit = 10'000,
+                            .warm_up = 10'000,
+                            .first_period = 50'000,
+                            .fewest_units = 25,
+                            .modelled_at_first = UINT64_MAX / 2,
+                            .seed = seed};
   UnitSchedule schedule(options);
   UnitSums sums(1);
   const std::uint64_t end = 10'000 * program.rate.size();

@@ -1,5 +1,6 @@
 """Estimates of runs of which units were modelled: what is exact stays exact, intervals hold the complete value, and a seed repeats."""
 import json
+import math
 import os
 import re
 import tempfile
@@ -27,6 +28,11 @@ def rows(*options, rounds=25, command=None):
             return {row["event"]: row for row in map(json.loads, file) if "event" in row}
 
 
+def between_units(value, half):
+    """The part of an interval of cycles that follows from how units differ: without what warm-ups leave out."""
+    return math.sqrt(max(half ** 2 - (0.04 * value) ** 2, 0))
+
+
 class Estimates(unittest.TestCase):
     def test_the_interval_contains_what_a_complete_run_counts(self):
         """Of 16 intervals of 95 % one may miss, but not by more than its width again."""
@@ -40,7 +46,7 @@ class Estimates(unittest.TestCase):
                 self.assertTrue(5 < row["detail-percent"] < 40, row)
                 true, half = float(complete[event]["counter-value"]), row["half-width"]
                 off = abs(float(row["counter-value"]) - true)
-                self.assertLess(half, 0.1 * true, (event, seed))
+                self.assertLess(half, (0.3 if event == "br_misp_retired.all_branches" else 0.15) * true, (event, seed))
                 self.assertLess(off, 2 * half, (event, seed, row, true))
                 if off > half:
                     missed.append((event, seed, off / half))
@@ -130,15 +136,29 @@ class Estimates(unittest.TestCase):
                 estimates = [cycles(fast, slow, turns, *units, "--seed", seed) for seed in (1, 2, 3, 4)]
                 for value, half in estimates:
                     self.assertLess(abs(value - true), 2 * half, (value, half, true))
-                    self.assertTrue(0.002 * true < half < 0.06 * true, (half, true))
+                    self.assertTrue(0.002 * true < between_units(value, half) < 0.06 * true, (half, true))
                 self.assertLess(sum(abs(value - true) > half for value, half in estimates), 3, estimates)
         steady, sure = cycles(5_000_000, 1, 1, *units)
-        self.assertLess(sure / steady, 0.7 * half / value, "where nothing changes it is surer")
+        self.assertLess(between_units(steady, sure) / steady, 0.7 * between_units(value, half) / value, "where nothing changes it is surer")
+
+    def test_lines_that_other_instructions_brought_while_a_program_starts_are_where_they_are(self):
+        """Loads find in the last level what stores brought that no second unit saw: none misses it."""
+        events = ["mem_load_retired.l2_miss", "mem_load_retired.l3_miss"]
+
+        def misses(*options):
+            counted = rows(*options, "-e", ",".join(events), command=tool.guest("written_once"))
+            return [0 if counted[event]["counter-value"].startswith("<") else float(counted[event]["counter-value"]) for event in events]
+        complete, sampled = misses("--detail", "complete"), misses("--detail", "sampled", "--units", "2000:2000:16000:16000:0")
+        self.assertGreater(complete[0], 40_000)
+        self.assertLess(complete[1], 0.01 * complete[0])
+        self.assertLess(abs(sampled[0] / complete[0] - 1), 0.3)
+        self.assertLess(sampled[1], 0.25 * sampled[0], "95 % are, where only what asks beyond L2 is told of")
 
     def test_several_runs_take_other_units_each(self):
         once, often = (rows(*SAMPLED, "-e", "cycles", "-r", str(runs))["cycles"] for runs in (1, 8))
         self.assertNotEqual(once["counter-value"], often["counter-value"])
-        self.assertLess(often["half-width"], 0.7 * once["half-width"])
+        between = [between_units(float(row["counter-value"]), row["half-width"]) for row in (once, often)]
+        self.assertLess(between[1], 0.7 * between[0])
 
     def test_units_stay_dense_until_an_error_is_reached(self):
         thin, dense = (rows(*SAMPLED, *error, "-e", "cycles")["cycles"] for error in ([], ["--error", "0.1%"]))
@@ -183,8 +203,8 @@ class Estimates(unittest.TestCase):
         self.assertAlmostEqual(sum(node["percent"] for node in page["nodes"]), 100, places=6)
         for node in page["nodes"]:
             self.assertEqual(node["class"], "estimated")
-            self.assertTrue(0 < node["half-width"] < 5, node)
-        complete = json.loads(tool.zeroskid("topdown", "-j", "-l", "1", "--virtual-time", *program()).stderr)
+            self.assertTrue(0 < node["half-width"] < 7, node)
+        complete = json.loads(tool.zeroskid("topdown", "-j", "-l", "1", "--virtual-time", "--detail", "complete", *program()).stderr)
         for node, true in zip(page["nodes"], complete["nodes"]):
             self.assertLess(abs(node["percent"] - true["percent"]), max(2 * node["half-width"], 1), node)
 
@@ -195,7 +215,7 @@ class Estimates(unittest.TestCase):
     def test_the_page_says_what_was_in_detail(self):
         ran = tool.zeroskid("stat", *SAMPLED, "-e", "cycles", *program())
         self.assertRegex(ran.stderr, r"^# software PMU, .*\n# in detail: the first 2,000,000 instructions, then units of 2,000 "
-                                     r"\(\d+ % of the run\); regions that the source marks are not counted\n")
+                                     r"\(\d+ % of the run\); regions that the source marks are not counted, but with --detail complete\n")
         said = tool.zeroskid("stat", "-v", *SAMPLED, "-e", "cycles", *program(1)).stderr
         self.assertRegex(said, r"^zeroskid: in detail: the first 2,000,000 instructions, then units of 2,000, about [\d.]+ times native")
         self.assertFalse(re.search("times native", tool.zeroskid("stat", *SAMPLED, "-e", "cycles", *program(1)).stderr))

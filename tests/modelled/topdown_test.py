@@ -53,7 +53,7 @@ EXPECTED = {"chase": ("Backend_Bound", "Memory_Bound"), "branchy": ("Bad_Specula
 
 class Topdown(unittest.TestCase):
     def nodes(self, model, program):
-        ran = tool.zeroskid("topdown", "-j", "-o", program.parent / "tree", "--cpu", model, "--", program)
+        ran = tool.zeroskid("topdown", "--detail", "complete", "-j", "-o", program.parent / "tree", "--cpu", model, "--", program)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads((program.parent / "tree").read_text())["nodes"]
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "arch/told_whole.h"
+
 namespace zs::engine {
 
 void Phases::begin(Stubs (*stubs)(const CodeCache&)) {
@@ -10,6 +12,7 @@ void Phases::begin(Stubs (*stubs)(const CodeCache&)) {
   const VirtualCpu& cpu = run_.thread->cpu;
   run_.phased = cpu.phase != nullptr;
   if (run_.phased) run_.phase = *cpu.phase;
+  run_.watched.set_all(run_.phased);
   translate_anew();
   tally_.begin();
   place(*run_.thread);
@@ -52,6 +55,7 @@ bool Phases::follow() {
   run_.context.trace_pointer = run_.trace_start = run_.trace().end();
   for (const auto& thread : run_.threads) place(*thread);
   if (run_.counting.watches_lines) watch_more();
+  if (run_.watched.all() && next == Phase::FastForward && ++stretches_ == arch::kStretchesToldWhole) watch_less();
   return true;
 }
 
@@ -60,8 +64,14 @@ void Phases::watch_more() {
   const auto any = std::ranges::find_if(run_.threads, [](const auto& thread) { return thread->core != nullptr; });
   if (any == run_.threads.end()) return;
   for (const std::uint64_t pc : (*any)->core->beyond_l2()) {
-    if (run_.watched.insert(pc).second) run_.translator->drop_with(pc);
+    if (run_.watched.insert(pc)) run_.translator->drop_with(pc);
   }
+}
+
+// From here on the tests cost more than they tell.
+void Phases::watch_less() {
+  run_.watched.set_all(false);
+  run_.translator->flush();
 }
 
 void Phases::place(Thread& thread) const {

@@ -24,10 +24,12 @@ class Phases {
  private:
   void translate_anew();
   void watch_more();
+  void watch_less();
 
   Run& run_;
   Tally& tally_;
   Stubs (*stubs_)(const CodeCache&) = nullptr;
+  std::uint64_t stretches_ = 0;  // behind units, in which everything is watched
 };
 
 }  // namespace zs::engine

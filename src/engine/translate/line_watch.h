@@ -3,8 +3,8 @@
 // its address that writes no flags; the lines in question are noted where a budget trace notes marks, of which there
 // are none then.
 //
-// Only in front of instructions that were seen to ask beyond L2: what hits L2 changes nothing behind it. Most programs
-// have some dozens.
+// In a program's first units, in front of every instruction; later only of those that were seen to ask beyond L2: what
+// hits L2 changes nothing behind it. Most programs have some dozens.
 //
 // Left out: operands by the stack pointer or rip, which lie in the first level nearly always; vector indices, segments,
 // and strings, of which only the first element would be met.

@@ -36,8 +36,19 @@ class CodeSource {
   virtual void translated(std::uint64_t page) = 0;
 };
 
-/// Addresses of the instructions that are watched (LineWatch).
-using WatchedInsns = std::unordered_set<std::uint64_t>;
+/// Which instructions are watched (LineWatch), by their addresses.
+class WatchedInsns {
+ public:
+  bool contains(std::uint64_t pc) const { return all_ || insns_.contains(pc); }
+  /// returns whether it was not watched before
+  bool insert(std::uint64_t pc) { return insns_.insert(pc).second && !all_; }
+  bool all() const { return all_; }
+  void set_all(bool all) { all_ = all; }
+
+ private:
+  bool all_ = false;
+  std::unordered_set<std::uint64_t> insns_;
+};
 
 /// What translations are for, and with that what they look like.
 struct TranslationOptions {

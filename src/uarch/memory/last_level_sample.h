@@ -4,19 +4,22 @@
 //
 // In a unit, a line that L2 does not have is looked up there if it is of the class. Of the others nobody knows; such a
 // line is in L2, or in LLC, as often as those of the class for which the same instruction asked, and where that has not
-// asked for enough of them, any instruction. Nobody knows either of a line of the class that was never told of, if an
-// instruction asks whose accesses are not told of in between.
+// asked for enough of them, any instruction. While every access to the class is told of, a line of it that never was is
+// nowhere. Later nobody knows of such a line, if an instruction asks whose accesses are not told of in between.
 // Left out: the policies of the caches, which are LRU here; prefetchers in between; how cores share lines.
 // source: sampled sets, as in Qureshi et al., "Adaptive insertion policies" (ISCA 2007), set dueling; measured in
 // docs/accuracy.md.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "arch/core_feed.h"
+#include "arch/told_whole.h"
 #include "uarch/cache/line.h"
 #include "uarch/flat_map.h"
 #include "uarch/memory/beyond_l2.h"
@@ -66,7 +69,10 @@ class LastLevelSample {
   }
 
   /// A stretch is over of which only the class was told.
-  void end_stretch() { askers_.skipped(); }
+  void end_stretch() {
+    ++stretches_;
+    askers_.skipped();
+  }
   /// Of which instructions access() is to be told.
   BeyondL2& askers() { return askers_; }
 
@@ -75,9 +81,16 @@ class LastLevelSample {
   std::uint64_t llc_misses() const { return llc_misses_; }
 
  private:
-  /// Of the lines of the class for which somebody asked in units: how many were not there.
+  /// Of the lines of the class for which somebody asked in units: how many were not there. What was seen counts half in
+  /// the next stretch, so that what a program asks for while it starts says nothing of what it does then.
   struct MissRate {
     double asked = 0, missed = 0;
+    std::uint64_t stretch = 0;
+    void grow_old(std::uint64_t now) {
+      const double left = std::exp2(-static_cast<double>(now - std::exchange(stretch, now)));
+      asked *= left;
+      missed *= left;
+    }
     void add(bool miss) {
       constexpr double kRemembered = 256;  // chosen: programs have phases
       if (asked >= kRemembered) {
@@ -102,7 +115,10 @@ class LastLevelSample {
   template <typename Look>
   bool judge_line(Line line, std::uint64_t instruction, MissRates& rates, Look there) {
     MissRate& own = rates.by_instruction[instruction];
-    if (has(line) && (askers_.told(instruction) || seen_.find(line) != nullptr)) {
+    own.grow_old(stretches_);
+    rates.all.grow_old(stretches_);
+    const bool told_whole = stretches_ <= arch::kStretchesToldWhole;
+    if (has(line) && (told_whole || askers_.told(instruction) || seen_.find(line) != nullptr)) {
       const bool found = there();
       own.add(!found);
       rates.all.add(!found);
@@ -163,6 +179,7 @@ class LastLevelSample {
   MissRates l2_rates_, llc_rates_;
   FlatMap<bool> seen_;  // lines of the class
   BeyondL2 askers_;
+  std::uint64_t stretches_ = 0;
   std::uint64_t accesses_ = 0, l2_misses_ = 0, llc_misses_ = 0;
 };
 

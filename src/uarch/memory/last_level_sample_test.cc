@@ -64,12 +64,27 @@ TEST(LastLevelSample, OtherLinesAreHitsWhileNobodyKnowsAnything) {
 
 TEST(LastLevelSample, ALineThatWasNeverToldOfIsMissingOnlyForInstructionsThatAreToldOf) {
   LastLevelSample sample(parameters(), 1);
+  for (std::uint64_t stretch = 0; stretch < arch::kStretchesToldWhole; ++stretch) sample.end_stretch();
+  EXPECT_FALSE(sample.in_l2(0, of_class(2), 10)) << "while everything is told of";
   for (int times = 0; times < 2; ++times) {
     sample.end_stretch();
     sample.askers().note(11);
   }
-  EXPECT_TRUE(sample.in_l2(0, of_class(2), 10));
+  EXPECT_TRUE(sample.in_l2(0, of_class(3), 10));
   EXPECT_FALSE(sample.in_l2(0, of_class(2), 11));
+}
+
+TEST(LastLevelSample, WhatIsMissingWhileAProgramStartsSaysLittleOfLater) {
+  LastLevelSample sample(parameters(), 1);
+  for (std::uint32_t i = 0; i < 200; ++i) sample.in_llc(of_class(i), 10);  // nobody has brought any of them
+  const auto missed = [&sample] {
+    int sum = 0;
+    for (Line line = 0; line < 32; ++line) sum += LastLevelSample::has(line) || sample.in_llc(line, 10) ? 0 : 1;
+    return sum;
+  };
+  EXPECT_GT(missed(), 25);
+  for (int stretch = 0; stretch < 12; ++stretch) sample.end_stretch();
+  EXPECT_LT(missed(), 3);
 }
 
 TEST(LastLevelSample, OtherLinesAreMissedAsOftenAsTheInstructionMissesLinesOfTheClass) {
