@@ -11,6 +11,7 @@
 #include "arch/events/tables.h"
 #include "base/check.h"
 #include "report/json.h"
+#include "session/branch_trace.h"
 #include "session/core_choice.h"
 #include "session/events/core_model_needs.h"
 #include "session/events/event_parser.h"
@@ -80,7 +81,11 @@ ListedEvent from_perf(const session::PerfName& name, const arch::CpuModel& cpu) 
   for (std::string& alias : words_of(name.aliases)) event.aliases.push_back(std::move(alias));
   // What perf takes of AMD's processors for a name is often something else than of Intel's.
   if (cpu.vendor == arch::Vendor::Intel || event.description.empty()) event.description = name.description;
-  if (name.kind != session::EventKind::Hardware) event.kind = ListedClass::Software;
+  if (name.kind == session::EventKind::BranchTrace) {
+    event.kind = ListedClass::Exact;
+  } else if (name.kind != session::EventKind::Hardware) {
+    event.kind = ListedClass::Software;
+  }
   if (!name.needs.empty()) event.needs = name.needs;
   return event;
 }
@@ -243,6 +248,7 @@ std::string counter_names(arch::CounterSet counters) {
 std::vector<ListedEvent> list_events(const arch::CpuModel& cpu, const PfmNames& pfm) {
   std::vector<ListedEvent> events;
   for (const session::PerfName& name : session::perf_names()) events.push_back(from_perf(name, cpu));
+  if (session::has_branch_trace(cpu)) events.push_back(from_perf(session::kBranchTrace, cpu));
   for (const arch::Event& row : arch::events(cpu)) events.push_back(from_row(row, cpu));
   const std::size_t ours = events.size();
   for (const PfmEvent& further : pfm.events(cpu)) {

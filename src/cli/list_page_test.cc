@@ -10,9 +10,11 @@
 namespace zs::cli {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const arch::CpuModel& skylake() { return *arch::find_cpu_model("skylake-server@1"); }
 
@@ -72,6 +74,12 @@ TEST(ListEvents, GivesPerfsNamesTheRowBehindThem) {
   EXPECT_EQ(event.config, 0x81D0u);
   EXPECT_THAT(event.aliases, ElementsAre("mem_inst_retired.all_loads"));
   EXPECT_FALSE(listed("task-clock").config.has_value());
+}
+
+TEST(ListEvents, HasTheBranchTraceWhereTheProcessorHasAStoreForIt) {
+  EXPECT_EQ(listed("intel_bts//").kind, ListedClass::Exact);
+  EXPECT_FALSE(listed("intel_bts//").config.has_value());
+  EXPECT_THAT(names_of(list_events(*arch::find_cpu_model("zen4@1"), PfmNames())), Not(Contains("intel_bts//")));
 }
 
 TEST(Matching, ComparesGlobsCaseBlindWithNamesAndAliases) {

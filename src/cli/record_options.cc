@@ -102,6 +102,26 @@ void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel&
             "-e " + plain + " -c 1 samples each, at the instruction behind it"});
 }
 
+/// Options of samples, beside a trace that has none.
+Result<void> refuse_for_a_trace(const Words& words) {
+  const std::pair<bool, const char*> of_samples[] = {{words.count != 0, "-c"},
+                                                     {words.frequency != 0, "-F"},
+                                                     {words.stacks, "-g"},
+                                                     {!words.callchain.empty(), "--call-graph"},
+                                                     {words.any_branch, "-b"},
+                                                     {!words.branches.empty(), "-j"},
+                                                     {!words.registers.empty(), "--intr-regs"},
+                                                     {words.data, "-d"},
+                                                     {words.weight, "-W"},
+                                                     {words.raw, "-R"}};
+  for (const auto& [given, option] : of_samples) {
+    if (given)
+      return Error{"intel_bts//: traces every branch and takes no samples, of which " + std::string(option) + " is",
+                   "leave " + std::string(option) + " out"};
+  }
+  return {};
+}
+
 Result<void> choose_events(const Words& words, const arch::CpuModel& model, RecordOptions& out) {
   if (words.count != 0 && words.frequency != 0)
     return Error{"-c and -F exclude each other", "-c N: one sample every N events"};
@@ -119,6 +139,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   out.config.events = selection->events;
   if (out.config.traces_branches() && out.config.events.size() != 1)
     return Error{"intel_bts//: is recorded alone, without other events", "record them one after the other"};
+  if (out.config.traces_branches()) {
+    if (auto fits = refuse_for_a_trace(words); !fits) return fits;
+  }
   out.instruction_event = instruction_event(*selection);
   for (const EventGroup& group : selection->groups) {
     out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});

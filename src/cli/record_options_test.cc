@@ -86,6 +86,24 @@ TEST(RecordOptions, ATraceOfBranchesIsRecordedAloneAndOnIntelsModels) {
               testing::HasSubstr("zen4@1 has no Branch Trace Store"));
 }
 
+TEST(RecordOptions, ATraceOfBranchesTakesNoOptionOfSamples) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"-c", "10"},
+                                                                                     {"-F", "99"},
+                                                                                     {"-g"},
+                                                                                     {"--call-graph", "fp"},
+                                                                                     {"-b"},
+                                                                                     {"-j", "any_call"},
+                                                                                     {"--intr-regs"},
+                                                                                     {"-d"},
+                                                                                     {"-W"},
+                                                                                     {"-R"}}) {
+    std::vector<std::string> all = {"-e", "intel_bts//u"};
+    all.insert(all.end(), words.begin(), words.end());
+    all.emplace_back("ls");
+    EXPECT_THAT(refused(all), testing::HasSubstr("takes no samples, of which " + words[0] + " is"));
+  }
+}
+
 TEST(RecordOptions, CallChainsComeInFourWays) {
   EXPECT_EQ(parse({"-g", "ls"}).options.config.callchain, session::Callchain::Exact);
   EXPECT_EQ(parse({"--call-graph", "fp", "ls"}).options.config.callchain, session::Callchain::FramePointers);

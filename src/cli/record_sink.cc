@@ -146,12 +146,10 @@ bool RecordSink::close() {
     say(*error_);
   }
   if (error_) {
-    say(with_separators(samples_ - samples_in_file()) + " of " + with_separators(samples_) + " samples are not in " +
-        path());
-    if (branches_ != 0) {
-      say(with_separators(branches_ - branches_in_file()) + " of " + with_separators(branches_) +
-          " branches are not in " + path());
-    }
+    const bool trace = branches_ != 0;
+    const std::uint64_t came = trace ? branches_ : samples_, kept = trace ? branches_in_file() : samples_in_file();
+    say(with_separators(came - kept) + " of " + with_separators(came) + (trace ? " branches" : " samples") +
+        " are not in " + path());
   }
   return !error_;
 }

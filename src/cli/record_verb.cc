@@ -37,11 +37,11 @@ void take_back(const std::string& path, bool had_old) {
 
 void summarise(const RecordOptions& options, const RecordSink& sink) {
   const session::Statistics& s = sink.statistics();
-  const std::uint64_t kept = sink.samples_in_file();
-  const std::string branches =
-      options.config.traces_branches() ? with_separators(sink.branches_in_file()) + " branches, " : "";
-  std::string text = "[ zeroskid record: " + branches + with_separators(kept) + (kept == 1 ? " sample" : " samples") +
-                     " -> " + sink.path() + " (" + byte_size(sink.bytes()) + ") ]\n";
+  const bool trace = options.config.traces_branches();
+  const std::uint64_t kept = trace ? sink.branches_in_file() : sink.samples_in_file();
+  const std::string unit = trace ? kept == 1 ? " branch" : " branches" : kept == 1 ? " sample" : " samples";
+  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + " -> " + sink.path() + " (" +
+                     byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
             "; samples of estimates are taken there, and their periods scaled ]\n";
@@ -52,7 +52,7 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   }
   write_prose(STDERR_FILENO, text);
   if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
-  if (options.config.traces_branches())
+  if (trace)
     write_prose(STDERR_FILENO, "hint: perf script --itrace=b -i " + sink.path() + " shows the branches\n");
   else if (sink.samples() == 0)
     say(Error{"no event came as often as its period", "-c 1 samples every event"});

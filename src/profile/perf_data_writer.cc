@@ -34,8 +34,13 @@ constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 
 std::uint32_t u32(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
-std::string count_of(std::uint64_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+/// What a recording is counted in: its samples, or the branches of a trace.
+struct Unit {
+  std::string_view one, many;
+};
+
+std::string count_of(std::uint64_t number, Unit unit) {
+  return fmt::format("{} {}", number, number == 1 ? unit.one : unit.many);
 }
 
 }  // namespace
@@ -98,6 +103,10 @@ class PerfDataWriter::Impl {
     if (const Mapping* mapping = spaces_.find(pid, address); mapping != nullptr) used_.insert(mapping->image);
   }
 
+  bool is_trace() const { return std::ranges::any_of(description_.events, &EventDescription::is_branch_trace); }
+  Unit unit() const { return is_trace() ? Unit{"branch", "branches"} : Unit{"sample", "samples"}; }
+  /// In the file, of what unit() counts.
+  std::uint64_t written() const { return is_trace() ? branches_written_ : samples_written_; }
   Error failure(std::string_view what, int error) const;
 
   /// Of a thread: perf decodes each queue by itself.
@@ -119,7 +128,7 @@ class PerfDataWriter::Impl {
   std::uint64_t latest_at_last_round_ = 0;
   std::map<std::pair<std::int32_t, std::int32_t>, TraceQueue> trace_queues_;  // by pid and tid
   std::vector<AuxtracePlace> traces_;                                         // of the file, in their order
-  std::uint64_t branches_written_ = 0;
+  std::uint64_t branches_written_ = 0, branches_seen_ = 0;
   std::optional<Error> error_;
   AddressSpaces spaces_;
   std::set<const Image*> used_;                                                  // images that a sample hit
@@ -131,12 +140,13 @@ class PerfDataWriter::Impl {
 };
 
 Error PerfDataWriter::Impl::failure(std::string_view what, int error) const {
-  const std::uint64_t missing = samples_seen_ - samples_written_;
+  const std::uint64_t seen = is_trace() ? branches_seen_ : samples_seen_, missing = seen - written();
   std::string kept = fmt::format("{}: {}: {}", file_.path(), what, std::strerror(error));
-  if (samples_seen_ != 0 || header_.data.size != 0) {
+  if (seen != 0 || header_.data.size != 0) {
+    const std::string none = fmt::format("no {}", unit().one);
     kept += fmt::format("; {} in the file and readable, {} and the summary missing",
-                        samples_written_ == 0 ? "no sample is" : count_of(samples_written_, "sample") + " are",
-                        missing == 0 ? "no sample" : count_of(missing, "sample"));
+                        written() == 0 ? none + " is" : count_of(written(), unit()) + " are",
+                        missing == 0 ? none : count_of(missing, unit()));
   }
   return Error{std::move(kept), remedy_of(error)};
 }
@@ -176,7 +186,7 @@ Result<void> PerfDataWriter::Impl::create() {
 }
 
 void PerfDataWriter::Impl::append_description() {
-  if (const auto& events = description_.events; std::ranges::any_of(events, &EventDescription::is_branch_trace)) {
+  if (is_trace()) {
     const std::size_t at = begin(RecordType::AuxtraceInfo, 0);
     buffer_.write(perf::BranchTraceInfo{});
     (void)end(at);
@@ -354,6 +364,7 @@ Result<void> PerfDataWriter::Impl::branches(const TracePiece& piece, Bytes recor
       std::ranges::find_if(description_.events, &EventDescription::is_branch_trace) - description_.events.begin();
   CHECK(static_cast<std::size_t>(event) < description_.events.size());
   CHECK(records.size() % sizeof(arch::BtsRecord) == 0, records.size());
+  branches_seen_ += records.size() / sizeof(arch::BtsRecord);
   if (error_) return *error_;
   TraceQueue& queue =
       trace_queues_.try_emplace({piece.pid, piece.tid}, TraceQueue{static_cast<std::uint32_t>(trace_queues_.size())})
@@ -472,7 +483,7 @@ Result<void> PerfDataWriter::Impl::close(const Summary& summary) {
   if (error != 0) return failure("cannot write the features", error);
   if (!reachable) {
     return Error{fmt::format("{}: the file was removed or replaced while it was written; {} went with it", file_.path(),
-                             samples_written_ == 0 ? "the recording" : "all " + count_of(samples_written_, "sample")),
+                             written() == 0 ? "the recording" : "all " + count_of(written(), unit())),
                  "choose a place that stays with -o FILE"};
   }
   return {};

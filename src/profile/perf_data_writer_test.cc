@@ -421,12 +421,37 @@ TEST(PerfDataWriterDeathTest, KeepsTheWholeRecordsThatFittedAFullDisk) {
   // 20000 bytes less 600 of header, names and notes are 89.8 samples of 216 bytes.
   EXPECT_EXIT(write_beyond_limit(here / "file"), ::testing::ExitedWithCode(0),
               "/file: cannot write: File too large; 89 samples are in the file and readable, 911 samples and the "
-              "summary missing\na limit on file sizes is set .ulimit -f.: raise it, or record fewer samples with a "
-              "larger -c\nsame");
+              "summary missing\na limit on file sizes is set .ulimit -f.: raise it, or record less\nsame");
   const auto reader = PerfDataReader::open(here / "file");
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->sample_count(), 89u);
   EXPECT_FALSE(reader->finished());
+}
+
+RecordingDescription a_trace() {
+  RecordingDescription description = two_events();
+  description.events = {{.name = "intel_bts//u", .type = perf::kBranchTraceType, .period = 1}};
+  return description;
+}
+
+[[noreturn]] void trace_beyond_limit(const std::string& path) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{20'000, 20'000};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  auto writer = PerfDataWriter::create(path, a_trace());
+  if (!writer) _exit(2);
+  const std::vector<std::byte> records(100 * sizeof(arch::BtsRecord), std::byte{7});
+  for (int piece = 0; piece < 10; ++piece) (void)writer->branches({.pid = 5, .tid = 5, .time_ns = 10}, records);
+  const auto closed = writer->close({});
+  if (closed) _exit(3);
+  dprintf(2, "%s\n", closed.error().message.c_str());
+  _exit(0);
+}
+
+TEST(PerfDataWriterDeathTest, SaysHowManyBranchesOfATraceAFullDiskKept) {
+  const TemporaryDirectory here;
+  EXPECT_EXIT(trace_beyond_limit(here / "file"), ::testing::ExitedWithCode(0),
+              "File too large; 700 branches are in the file and readable, 300 branches and the summary missing");
 }
 
 TEST(PerfDataWriter, SaysThatTheFileWasRemovedMeanwhile) {
@@ -444,9 +469,7 @@ TEST(PerfDataWriter, SaysThatTheFileWasRemovedMeanwhile) {
 /// Pieces of two threads: a queue for each, whose pieces follow one another.
 TEST(PerfDataWriter, BranchesLieBehindTheirRecordsInAQueueForEachThread) {
   const TemporaryDirectory here;
-  RecordingDescription description = two_events();
-  description.events = {{.name = "intel_bts//u", .type = perf::kBranchTraceType, .period = 1}};
-  auto writer = PerfDataWriter::create(here / "perf.data", description);
+  auto writer = PerfDataWriter::create(here / "perf.data", a_trace());
   ASSERT_TRUE(writer) << writer.error().message;
   const std::vector<std::byte> two(2 * sizeof(arch::BtsRecord), std::byte{7});
   ASSERT_TRUE(writer->branches({.pid = 5, .tid = 5, .time_ns = 10}, two));

@@ -58,7 +58,7 @@ std::string remedy_of(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT: return "make room, or choose another file system with -o FILE";
-    case EFBIG: return "a limit on file sizes is set (ulimit -f): raise it, or record fewer samples with a larger -c";
+    case EFBIG: return "a limit on file sizes is set (ulimit -f): raise it, or record less";
     case EACCES:
     case EPERM:
     case EROFS: return "choose a place that can be written with -o FILE";

@@ -168,6 +168,18 @@ class Cut(Recording):
         self.assertIn("zeroskid: the program runs on, unrecorded\n", process.stderr)
         self.assertGreater(self.samples("perf.data", "--truncated")[0], 1000)
 
+    def test_the_file_of_a_trace_reaches_its_size_limit(self):
+        limit = 100_000
+        outcome = self.run_here("record", "-e", "intel_bts//u", *tool.SHORT_LOOP,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(outcome.status, 125, outcome.err)
+        self.assertRegex(outcome.err, r"File too large; \d+ branches are in the file and readable, \d+ branches and the")
+        said = re.search(r"^zeroskid: ([\d,]+) of ([\d,]+) branches are not in perf\.data\n"
+                         r"\[ zeroskid record: ([\d,]+) branches -> perf\.data", outcome.err, re.M)
+        missing, all_of_them, kept = (int(number.replace(",", "")) for number in said.groups())
+        self.assertEqual(all_of_them - missing, kept)
+        self.assertNotIn("samples", outcome.err)
+
     def test_the_file_vanishes(self):
         process = self.start("record", *PERIOD, *tool.LONG_LOOP)
         self.wait_for_bytes(1_000_000)
