@@ -13,7 +13,7 @@ constexpr Question kQuestions[] = {
     {"How often, exactly?",       "stat -e EVENTS PROGRAM",                     kCounting},
     {"What changed?",             "stat --virtual-time PROGRAM, of both", kCounting},
     {"When does it happen?",      "stat -I 50000i PROGRAM; plot draws it", kCounting},
-    {"Why is it slow?",           "topdown PROGRAM",                            kTopdown},
+    {"Why is it slow?",           "topdown PROGRAM",                            kSampledTopdown},
     {"Where was the data?",       "mem record PROGRAM; mem report",             kMemRecord},
 };
 // clang-format on
