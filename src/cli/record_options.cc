@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "arch/events/tables.h"
+#include "arch/records/bts.h"
+#include "cli/boot_options.h"
 #include "cli/branch_filter.h"
 #include "cli/command_line.h"
 #include "cli/detail_choice.h"
@@ -35,12 +37,17 @@ struct Words {
   bool no_heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
   std::string callchain, branches, registers;
   RecordKind kind = RecordKind::Plain;
+  std::string formats;                  // RecordKind::Branches
+  std::string max_size;                 // of a trace
+  std::uint64_t last_branches = 0;      // likewise
   std::string accesses = "load,store";  // RecordKind::Memory
   std::uint64_t threshold = kUsualThreshold, schedule_seed = 0;
   RunOptions run;
   BackEndWords back_end;
   std::uint64_t ring_pages = 128;
 };
+
+bool samples_memory(RecordKind kind) { return kind == RecordKind::Memory || kind == RecordKind::CacheLines; }
 
 }  // namespace
 
@@ -102,6 +109,18 @@ void warn_of_every_second(const session::EventSpec& event, const arch::CpuModel&
             "-e " + plain + " -c 1 samples each, at the instruction behind it"});
 }
 
+/// How much of a trace is kept.
+Result<void> bound_trace(const Words& words, RecordOptions& out) {
+  out.last_branches = words.last_branches;
+  if (words.max_size.empty()) return {};
+  const auto bytes = parse_memory_size(words.max_size);
+  if (!bytes || *bytes < sizeof(arch::BtsRecord))
+    return Error{"--max-size " + words.max_size + ": no size", "a number with K, M or G, for example 512M"};
+  const std::uint64_t most = *bytes / sizeof(arch::BtsRecord);
+  out.last_branches = out.last_branches == 0 ? most : std::min(out.last_branches, most);
+  return {};
+}
+
 /// Options of samples, beside a trace that has none.
 Result<void> refuse_for_a_trace(const Words& words) {
   const std::pair<bool, const char*> of_samples[] = {{words.count != 0, "-c"},
@@ -128,7 +147,8 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   const SamplingDefaults sampling{
       .sample = true, .period = words.count, .frequency = words.frequency != 0 ? words.frequency : kUsualFrequency};
   std::vector<std::string> names = words.events;
-  if (names.empty() && words.kind != RecordKind::Plain) {
+  if (words.kind == RecordKind::Branches) names = {"intel_bts//u"};
+  if (names.empty() && samples_memory(words.kind)) {
     auto accesses = memory_events(words.accesses, words.threshold, model);
     if (!accesses) return accesses.error();
     names = std::move(*accesses);
@@ -141,7 +161,11 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
     return Error{"intel_bts//: is recorded alone, without other events", "record them one after the other"};
   if (out.config.traces_branches()) {
     if (auto fits = refuse_for_a_trace(words); !fits) return fits;
+  } else if (words.last_branches != 0 || !words.max_size.empty()) {
+    return Error{"-S and --max-size: only a trace of branches is bounded",
+                 "-e intel_bts//u traces; -c N makes fewer samples"};
   }
+  if (auto bounded = bound_trace(words, out); !bounded) return bounded;
   out.instruction_event = instruction_event(*selection);
   for (const EventGroup& group : selection->groups) {
     out.description.groups.push_back({.name = "", .leader = group.leader, .members = group.members});
@@ -202,7 +226,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
   out.config.data_mappings = out.description.data_sources = words.data;
   out.description.latencies = words.weight;
-  out.config.heap_blocks = words.kind != RecordKind::Plain && !words.no_heap;
+  out.config.heap_blocks = samples_memory(words.kind) && !words.no_heap;
   out.config.log_sharing = words.kind == RecordKind::CacheLines;
   out.config.schedule_seed = words.schedule_seed;
   out.config.raw_records = out.description.raw_records = words.raw;
@@ -260,6 +284,8 @@ Result<void> choose(const Words& words, RecordOptions& out) {
 /// Options that say how the software PMU works are not passed over where the kernel counts.
 Result<void> refuse_for_the_kernel(const Words& words) {
   const std::pair<bool, const char*> ours[] = {{words.raw, "-R"},
+                                               {!words.max_size.empty(), "--max-size"},
+                                               {words.last_branches != 0, "-S"},
                                                {words.run.virtual_time, "--virtual-time"},
                                                {words.run.detail != "auto", "--detail"},
                                                {!words.run.model_settings.empty(), "--model-set"},
@@ -400,6 +426,7 @@ std::string name_of(RecordKind kind) {
     case RecordKind::Plain: break;
     case RecordKind::Memory: return "mem record";
     case RecordKind::CacheLines: return "c2c record";
+    case RecordKind::Branches: return "trace";
   }
   return "record";
 }
@@ -415,20 +442,21 @@ const char* about(RecordKind kind) {
     case RecordKind::CacheLines:
       return "Runs a program, samples its loads and stores, and keeps how its threads hand cache lines to each other;\n"
              "writes perf.data, which `zeroskid c2c report` and perf read.";
+    case RecordKind::Branches:
+      return "Runs a program and traces every branch it takes: record -e intel_bts//u. Writes perf.data, which\n"
+             "`zeroskid trace report` shows as a tree of calls, `zeroskid script` branch by branch, and perf reads.\n"
+             "With --to, writes complete counts for optimisers: of the program, or of a recording if none is named.";
   }
   return "Runs a program and samples it; writes perf.data, which `zeroskid report` and perf read.";
 }
 
 }  // namespace
 
-std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options, RecordKind kind) {
-  const bool memory = kind != RecordKind::Plain;
-  CommandLine line(name_of(kind), about(kind), "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
-  Words words;
-  words.kind = kind;
-  words.run.t_is_tid = kind != RecordKind::Memory;
-  words.run.has_targets = kind == RecordKind::Plain;
-  if (memory) words.run.least_detail = session::Detail::Fast;
+namespace {
+
+void add_sample_options(CommandLine& line, Words& words) {
+  const RecordKind kind = words.kind;
+  const bool memory = samples_memory(kind);
   line.group("What is sampled");
   if (kind == RecordKind::Memory)
     line.value("-t,--type", words.accesses, "load|store|load,store", "Which accesses [load,store]");
@@ -462,14 +490,48 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
               "Where the data of a sample's access was; mappings of data, so that addresses have names");
     line.flag("-W,--weight", words.weight, "How long the access took, core cycles");
   }
+}
+
+void add_trace_options(CommandLine& line, Words& words, TraceExport& exports) {
+  line.group("For optimisers");
+  line.value("--to", words.formats, "FORMAT[=FILE][,FORMAT...]",
+             "Counts of branches as BOLT (fdata) or AutoFDO (autofdo)\nreads them [FILE: the recording's name and the "
+             "format's]");
+  line.known_words("FORMAT", "", {"fdata", "autofdo"});
+  line.value("--dso", exports.dso, "FILE", "Of this executable or library [the program]");
+  line.value("--input", exports.input.path, "FILE", "Where no program is named: the recording [perf.data]");
+}
+
+}  // namespace
+
+std::optional<int> parse_record_options(const Arguments& arguments, RecordOptions& options, RecordKind kind) {
+  const bool memory = samples_memory(kind);
+  CommandLine line(name_of(kind), about(kind), "[OPTIONS] [--] PROGRAM [ARGUMENTS]");
+  Words words;
+  words.kind = kind;
+  words.run.t_is_tid = kind != RecordKind::Memory;
+  words.run.has_targets = kind == RecordKind::Plain;
+  if (memory) words.run.least_detail = session::Detail::Fast;
+  if (kind == RecordKind::Branches) {
+    add_trace_options(line, words, options.exports);
+  } else {
+    add_sample_options(line, words);
+  }
   line.group("The recording");
   line.value("-o,--output", options.output, "FILE", "Where to [perf.data; an old one is kept as perf.data.old]");
-  if (!memory) {
+  if (kind == RecordKind::Plain) {
     line.number("-m,--mmap-pages", words.ring_pages, 1, "N",
                 "With --pmu=hw: pages of memory for records, on each CPU; a power of two [128]");
   }
-  line.number("--ds-records", words.ds_records, 1, "N",
-              "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
+  if (!memory) {
+    line.value("--max-size", words.max_size, "SIZE",
+               "Of a branch trace: so much of it, the last; kept in memory until the end [all]");
+    line.number("-S,--snapshot", words.last_branches, 1, "N", "Likewise: the last N branches");
+  }
+  if (kind != RecordKind::Branches) {
+    line.number("--ds-records", words.ds_records, 1, "N",
+                "PEBS records per interrupt; always 1 with -F, -b and call chains [64]");
+  }
   line.flag("-q,--quiet", options.quiet, "Say nothing but errors");
   line.flag("-v,--verbose", options.verbose, "Say more: interrupts, records");
   if (kind == RecordKind::Plain) add_back_end_options(line, words.back_end);
@@ -486,6 +548,15 @@ std::optional<int> parse_record_options(const Arguments& arguments, RecordOption
   if (!chosen) {
     say(chosen.error());
     return kUsage;
+  }
+  if (kind == RecordKind::Branches) {
+    const std::string recording = options.program.empty() ? options.exports.input.path : options.output;
+    options.exports.input.path = recording;
+    if (const auto set = choose_formats(words.formats, options.exports); !set) {
+      say(set.error());
+      return kUsage;
+    }
+    if (!options.exports.files.empty() && options.program.empty()) return std::nullopt;
   }
   if (options.program.empty() && !(options.perf_events && options.perf_events->choice.targets.is_watching())) {
     say(Error{"no program to record", "zeroskid " + name_of(kind) + " [OPTIONS] PROGRAM [ARGUMENTS]"});

@@ -9,14 +9,15 @@
 #include "cli/arguments.h"
 #include "cli/event_selection.h"
 #include "cli/perf_events/perf_record.h"
+#include "cli/trace_export.h"
 #include "profile/recording.h"
 #include "session/config.h"
 
 namespace zs::cli {
 
-/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual.
-enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines };
-/// "record", "mem record", "c2c record"
+/// `record`; or `mem record` and `c2c record`: the same with other events and fields as usual; or `trace`: branches.
+enum class RecordKind : std::uint8_t { Plain, Memory, CacheLines, Branches };
+/// "record", "mem record", "c2c record", "trace"
 std::string name_of(RecordKind kind);
 
 struct RecordOptions {
@@ -25,10 +26,12 @@ struct RecordOptions {
   std::string output = "perf.data";
   bool quiet = false, verbose = false;
   int instruction_event = -1;
-  std::size_t pmus = 0;        // banks the events take
-  std::vector<Error> notices;  // to be said before the program runs
+  std::uint64_t last_branches = 0;  // of a trace, how many at most; 0: all
+  std::size_t pmus = 0;             // banks the events take
+  std::vector<Error> notices;       // to be said before the program runs
   std::vector<std::string> program;
   std::optional<PerfRecording> perf_events;  // the kernel counts: what is above is not looked at
+  TraceExport exports;                       // RecordKind::Branches: for optimisers, also of a recording that is there
 };
 
 /// returns nothing to go on, or the exit status (help was printed, or what is wrong was said)

@@ -104,6 +104,21 @@ TEST(RecordOptions, ATraceOfBranchesTakesNoOptionOfSamples) {
   }
 }
 
+TEST(RecordOptions, ATraceOfBranchesMayBeBounded) {
+  const auto bounded = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"-e", "intel_bts//u"});
+    words.emplace_back("ls");
+    return parse(words).options.last_branches;
+  };
+  EXPECT_EQ(bounded({}), 0U);
+  EXPECT_EQ(bounded({"-S", "1000"}), 1000U);
+  EXPECT_EQ(bounded({"--max-size", "24K"}), 1024U);
+  EXPECT_EQ(bounded({"--max-size", "24K", "-S", "100"}), 100U);
+  EXPECT_THAT(refused({"-e", "intel_bts//u", "--max-size", "much", "ls"}), testing::HasSubstr("no size"));
+  EXPECT_THAT(refused({"-S", "9", "ls"}), testing::HasSubstr("only a trace of branches is bounded"));
+  EXPECT_THAT(refused({"--max-size", "1M", "ls"}), testing::HasSubstr("only a trace of branches is bounded"));
+}
+
 TEST(RecordOptions, CallChainsComeInFourWays) {
   EXPECT_EQ(parse({"-g", "ls"}).options.config.callchain, session::Callchain::Exact);
   EXPECT_EQ(parse({"--call-graph", "fp", "ls"}).options.config.callchain, session::Callchain::FramePointers);

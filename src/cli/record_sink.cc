@@ -25,8 +25,10 @@ void add(session::Statistics& sum, const session::Statistics& more) {
 
 }  // namespace
 
-RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated)
+RecordSink::RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated,
+                       std::uint64_t last_branches)
     : writer_(std::move(writer)), units_(0, estimated) {
+  if (last_branches != 0) last_branches_.emplace(last_branches);
   if (!virtual_time) return;
   const auto folder = std::filesystem::path(writer_.path()).parent_path();
   order_ = std::make_unique<ProcessOrder>(folder.empty() ? "." : folder.string(), [this](session::Message&& message) {
@@ -123,13 +125,24 @@ void RecordSink::take(session::Sharing& sharing) {
 }
 
 void RecordSink::take(session::Branches& branches) {
-  const Origin& o = branches.origin;
   branches_ += branches.records.size() / sizeof(arch::BtsRecord);
+  if (last_branches_) {
+    last_branches_->add(std::move(branches));
+  } else {
+    write(branches);
+  }
+}
+
+void RecordSink::write(const session::Branches& branches) {
+  const Origin& o = branches.origin;
   keep(writer_.branches({.pid = o.pid, .tid = o.tid, .time_ns = o.time_ns}, branches.records));
 }
 
 bool RecordSink::close() {
   if (order_ != nullptr) keep(order_->finish());
+  if (last_branches_) {
+    for (const session::Branches& piece : last_branches_->take()) write(piece);
+  }
   for (const auto& [pid, exit] : waiting_exits_) keep(writer_.exit(exit));
   waiting_exits_.clear();
   for (const auto& [thread, statistics] : running_) add(ended_, statistics);  // killed, or still running
@@ -137,6 +150,8 @@ bool RecordSink::close() {
   profile::Summary summary{.notes = {{"PMIs", std::to_string(ended_.pmis)},
                                      {"PEBS records", std::to_string(ended_.records)},
                                      {"lost samples", std::to_string(ended_.lost)}}};
+  if (branches_dropped() != 0)
+    summary.notes.push_back({"branches dropped before the first", std::to_string(branches_dropped())});
   if (const session::UnitSums units = units_.units(); units.instructions() != 0) {
     summary.notes.push_back({"in detail", share_in_words(units)});
   }
@@ -147,7 +162,8 @@ bool RecordSink::close() {
   }
   if (error_) {
     const bool trace = branches_ != 0;
-    const std::uint64_t came = trace ? branches_ : samples_, kept = trace ? branches_in_file() : samples_in_file();
+    const std::uint64_t came = trace ? branches_ - branches_dropped() : samples_,
+                        kept = trace ? branches_in_file() : samples_in_file();
     say(with_separators(came - kept) + " of " + with_separators(came) + (trace ? " branches" : " samples") +
         " are not in " + path());
   }

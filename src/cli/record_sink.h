@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/collector.h"
+#include "cli/last_branches.h"
 #include "cli/process_order.h"
 #include "cli/stat_totals.h"
 #include "profile/perf_data_writer.h"
@@ -19,8 +20,10 @@ namespace zs::cli {
 
 class RecordSink final : public RecordingSink {
  public:
-  /// estimated  how many events are estimates: units tell of those
-  RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated = 0);
+  /// estimated      how many events are estimates: units tell of those
+  /// last_branches  of a trace, how many at most; 0: all
+  RecordSink(profile::PerfDataWriter writer, bool virtual_time, std::size_t estimated = 0,
+             std::uint64_t last_branches = 0);
 
   void receive(session::Message&& message) override;
   void breathe() override;
@@ -35,6 +38,8 @@ class RecordSink final : public RecordingSink {
   std::uint64_t samples_in_file() const { return writer_.samples_written(); }
   /// Of traces, once closed.
   std::uint64_t branches_in_file() const { return writer_.branches_written(); }
+  /// Before those, because a trace may be bounded.
+  std::uint64_t branches_dropped() const { return last_branches_ ? last_branches_->dropped() : 0; }
   std::uint64_t bytes() const override { return writer_.bytes_written(); }
   const std::string& path() const { return writer_.path(); }
   /// Of all threads, once closed; origin means nothing.
@@ -60,12 +65,14 @@ class RecordSink final : public RecordingSink {
   void take(session::Region&) {}
   void take(session::RegionSpan&) {}
 
+  void write(const session::Branches& branches);
   void keep(const Result<void>& result);
 
   profile::PerfDataWriter writer_;
   std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
   std::uint64_t samples_ = 0, branches_ = 0;
+  std::optional<LastBranches> last_branches_;            // of a bounded trace: none is in the file before the end
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid
   std::map<std::int64_t, session::Statistics> running_;  // by thread
   session::Statistics ended_;

@@ -17,6 +17,7 @@
 #include "cli/record_sink.h"
 #include "cli/run_program.h"
 #include "cli/say.h"
+#include "cli/trace_verb.h"
 #include "cli/verb.h"
 
 namespace zs::cli {
@@ -40,7 +41,9 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   const bool trace = options.config.traces_branches();
   const std::uint64_t kept = trace ? sink.branches_in_file() : sink.samples_in_file();
   const std::string unit = trace ? kept == 1 ? " branch" : " branches" : kept == 1 ? " sample" : " samples";
-  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + " -> " + sink.path() + " (" +
+  const std::string before =
+      sink.branches_dropped() != 0 ? ", the " + with_separators(sink.branches_dropped()) + " before them dropped" : "";
+  std::string text = "[ zeroskid record: " + with_separators(kept) + unit + before + " -> " + sink.path() + " (" +
                      byte_size(sink.bytes()) + ") ]\n";
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
@@ -53,7 +56,9 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   write_prose(STDERR_FILENO, text);
   if (s.lost != 0 && !options.verbose) say(with_separators(s.lost) + " samples were lost");
   if (trace)
-    write_prose(STDERR_FILENO, "hint: perf script --itrace=b -i " + sink.path() + " shows the branches\n");
+    write_prose(STDERR_FILENO, "hint: zeroskid trace report" +
+                                   (sink.path() == "perf.data" ? std::string() : " -i " + sink.path()) +
+                                   " shows its calls\n");
   else if (sink.samples() == 0)
     say(Error{"no event came as often as its period", "-c 1 samples every event"});
 }
@@ -69,6 +74,7 @@ int run(const Arguments& arguments, RecordKind kind) {
     std::ranges::copy(arguments.words, std::back_inserter(options.perf_events->description.command_line));
     return record_perf_events(*std::move(options.perf_events));
   }
+  if (options.program.empty()) return export_trace(options.exports, options.quiet);
   ProgramToRun program;
   if (const int status = find_program_to_run(options.program, program); status != 0) return status;
   if (!options.quiet) {
@@ -76,8 +82,8 @@ int run(const Arguments& arguments, RecordKind kind) {
   }
 
   options.description.command_line = arguments.words;
-  if (kind != RecordKind::Plain) {
-    const std::string name = name_of(kind);
+  const std::string name = name_of(kind);
+  if (name.find(' ') != std::string::npos) {  // of a verb's own verb the first word is gone
     options.description.command_line.insert(options.description.command_line.begin(), name.substr(0, name.find(' ')));
   }
   options.description.command_line.insert(options.description.command_line.begin(), "zeroskid");
@@ -88,7 +94,8 @@ int run(const Arguments& arguments, RecordKind kind) {
     say(writer.error());
     return kToolFailed;
   }
-  RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size());
+  RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size(),
+                  options.last_branches);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   Collector collector(sink, options.config, options.instruction_event,
                       [&](const Progress& now) { progress.show(now); });
@@ -108,7 +115,11 @@ int run(const Arguments& arguments, RecordKind kind) {
   }
   say_how_it_ended(program, end);
   if (!options.quiet) summarise(options, sink);
-  return whole ? exit_status_of(end.wait_status) : kToolFailed;
+  if (!whole) return kToolFailed;
+  if (!options.exports.files.empty()) {
+    if (const int failed = export_trace(options.exports, options.quiet); failed != 0) return failed;
+  }
+  return exit_status_of(end.wait_status);
 }
 
 int run_record(const Arguments& arguments) { return run(arguments, RecordKind::Plain); }
@@ -117,6 +128,7 @@ int run_record(const Arguments& arguments) { return run(arguments, RecordKind::P
 
 int run_mem_record(const Arguments& arguments) { return run(arguments, RecordKind::Memory); }
 int run_c2c_record(const Arguments& arguments) { return run(arguments, RecordKind::CacheLines); }
+int run_trace_record(const Arguments& arguments) { return run(arguments, RecordKind::Branches); }
 
 const Verb kRecordVerb{"record", "Run a program and sample it into perf.data", run_record};
 

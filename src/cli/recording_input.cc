@@ -20,6 +20,16 @@ void add_input_options(CommandLine& line, RecordingInput& input) {
   line.flag("--no-pager", input.no_pager, "Straight to the terminal, also what is longer than it");
 }
 
+void add_trace_option(CommandLine& line, std::string& letters) {
+  line.optional_value("--itrace", letters, "[=b]", "Of a branch trace (intel_bts): each branch as a sample [usual]");
+}
+
+Result<void> choose_traces(const std::string& letters, RecordingInput& input) {
+  input.traces = profile::Traces::Samples;
+  if (letters.empty() || letters == "true" || letters == "b") return {};
+  return Error{"--itrace=" + letters + ": of a branch trace only its branches are made", "--itrace=b"};
+}
+
 void add_width_options(CommandLine& line, PageWidth& width) {
   line.flag("-w,--no-shorten", width.any, "Names in full, also where they are wider than the terminal");
   line.number("--width", width.columns, kLeastPageWidth, "COLUMNS",
@@ -36,9 +46,11 @@ std::size_t page_width(const PageWidth& width) {
 bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy) {
   if (reader.sample_count() != 0) return true;
   if (reader.trace_bytes() != 0) {
+    const std::string unread = reader.has_branch_trace() ? ", which this verb does not read" : ", which is not read";
     say(Error{reader.name() + ": holds no samples, but " + byte_size(reader.trace_bytes()) + " of a trace by " +
-                  std::string(reader.trace_kind()) + ", which is not read",
-              "perf report -i FILE --itrace=i10us makes samples of it"});
+                  std::string(reader.trace_kind()) + unread,
+              reader.has_branch_trace() ? "zeroskid trace report shows its calls, zeroskid script its branches"
+                                        : "perf report -i FILE --itrace=i10us makes samples of it"});
     return false;
   }
   std::string recorded;
@@ -52,10 +64,16 @@ bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy)
   return false;
 }
 
+bool has_branch_trace(const profile::PerfDataReader& reader) {
+  if (reader.has_branch_trace()) return true;
+  say(Error{reader.name() + ": holds no branch trace", "record one: zeroskid trace -- PROGRAM"});
+  return false;
+}
+
 int empty_status(const profile::PerfDataReader& reader) { return reader.trace_bytes() != 0 ? kToolFailed : 0; }
 
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input) {
-  auto reader = profile::PerfDataReader::open(input.path, {.truncated = input.truncated});
+  auto reader = profile::PerfDataReader::open(input.path, {.truncated = input.truncated, .traces = input.traces});
   if (!reader) {
     say(reader.error());
     return std::nullopt;
@@ -63,8 +81,9 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
   for (const std::string& remark : reader->remarks()) say(remark);
   if (reader->damage()) {
     say(reader->damage()->message);
-    say(reader->name() + ": what follows is of the " + with_separators(reader->sample_count()) +
-        " samples before this point");
+    const bool trace = reader->has_branch_trace();
+    say(reader->name() + ": what follows is of the " +
+        (trace ? "branches" : with_separators(reader->sample_count()) + " samples") + " before this point");
   } else if (!reader->finished()) {
     say(reader->name() +
         ": the recording was interrupted: its samples up to then are all here, its summary is missing");

@@ -19,6 +19,7 @@ class CommandLine;
 struct RecordingInput {
   std::string path = "perf.data";
   bool truncated = false, no_demangle = false, no_pager = false;
+  profile::Traces traces = profile::Traces::PassedOver;
 
   profile::Names names() const { return no_demangle ? profile::Names::AsLinked : profile::Names::Demangled; }
   Page::Pager pager() const { return no_pager ? Page::Pager::None : Page::Pager::Wanted; }
@@ -36,6 +37,11 @@ std::size_t page_width(const PageWidth& width);
 
 void add_input_options(CommandLine& line, RecordingInput& input);
 
+/// perf's option of what to make of traces, for the verbs that read branches as samples. `letters`: what was given.
+void add_trace_option(CommandLine& line, std::string& letters);
+/// The branches are read, whether --itrace says so or not; what else it may ask for is an Error.
+Result<void> choose_traces(const std::string& letters, RecordingInput& input);
+
 /// Opens it, and says on stderr what is wrong with it. returns nothing if it cannot be read
 std::optional<profile::PerfDataReader> open_recording(const RecordingInput& input);
 
@@ -44,6 +50,8 @@ std::optional<profile::PerfDataReader> open_recording(const RecordingInput& inpu
 bool has_samples(const profile::PerfDataReader& reader, std::string_view remedy);
 inline constexpr std::string_view kRecordMore =
     "the program may have ended before an event occurred once per period: record with a smaller -c";
+/// Whether there is a branch trace; if not, says what to record.
+bool has_branch_trace(const profile::PerfDataReader& reader);
 /// What a verb ends with then: 0, or that of a failure where there is something that is not read.
 int empty_status(const profile::PerfDataReader& reader);
 

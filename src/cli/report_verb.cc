@@ -24,7 +24,7 @@ constexpr std::string_view kUsualBranchKeys = "comm,dso_from,symbol_from,symbol_
 
 struct Options {
   RecordingInput input;
-  std::string keys, graph, color = "auto", percent_limit;
+  std::string keys, graph, itrace, color = "auto", percent_limit;
   bool no_children = false, branches = false, no_branches = false, samples = false, periods = false;
   bool header = false, header_only = false, stdio = false, inlines = false, no_inlines = false;
   std::uint64_t max_stack = 127;
@@ -48,6 +48,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   CommandLine line("report", "Shows where the samples of a recording fell, the hottest place first.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
+  add_trace_option(line, options.itrace);
   line.value("-s,--sort", options.keys, "KEY[,KEY...]", "What makes a line of its own [comm,dso,symbol]");
   line.optional_value("--call-graph,-g", options.graph, "[=WHAT[,...]]",
                       "How to draw call chains: graph or fractal or none, caller or callee,\n"
@@ -86,6 +87,7 @@ int run_report(const Arguments& arguments) {
   Options options;
   if (const auto done = parse(arguments, options)) return *done;
 
+  if (const auto traces = choose_traces(options.itrace, options.input); !traces) return wrong(traces.error());
   auto graph = parse_call_graph(options.graph);
   if (!graph) return wrong(graph.error());
   const auto limit = parse_percent_limit(options.percent_limit);

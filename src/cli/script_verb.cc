@@ -16,7 +16,7 @@ namespace {
 
 struct Options {
   RecordingInput input;
-  std::string fields;
+  std::string fields, itrace;
   bool header = false, header_only = false, hide_call_graph = false, nanoseconds = false;
   bool inlines = false, no_inlines = false, raw = false;
   std::uint64_t max_stack = 127;
@@ -26,6 +26,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   CommandLine line("script", "Prints the samples of a recording one by one, in the order of time.",
                    "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
+  add_trace_option(line, options.itrace);
   line.value("-F,--fields", options.fields, "FIELD[,FIELD...]",
              "What to print of each sample; with + or - before a name,\nmore or less than usual");
   line.flag("--raw", options.raw, "The PEBS records as they lay in memory; recorded with -R");
@@ -57,6 +58,10 @@ int print_raw(const profile::PerfDataReader& reader, Page& page) {
 int run_script(const Arguments& arguments) {
   Options options;
   if (const auto done = parse(arguments, options)) return *done;
+  if (const auto traces = choose_traces(options.itrace, options.input); !traces) {
+    say(Error{"script: " + traces.error().message, traces.error().hint});
+    return kUsage;
+  }
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
   Page page(options.input.pager());

@@ -11,6 +11,7 @@ std::span<const Verb* const> verbs() {
       &kReportVerb,
       &kMemVerb,
       &kC2cVerb,
+      &kTraceVerb,
       &kAnnotateVerb,
       &kScriptVerb,
       &kPlotVerb,

@@ -21,6 +21,7 @@ struct FileEvent {
   perf::EventAttr attr;
   std::vector<std::uint64_t> ids;
   SampleLayout layout;
+  std::string traced_as;  // of branches: the event whose trace they are of; "": samples were taken
   std::uint64_t samples = 0;
   std::uint64_t lost = 0;
 };

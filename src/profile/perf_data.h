@@ -365,6 +365,8 @@ static_assert(WireLayout<AuxtraceBody> && sizeof(AuxtraceBody) == 40);
 /// AUX: that so much was traced, among the other records of its time.
 struct AuxBody {
   std::uint64_t offset = 0, bytes = 0, flags = 0;
+
+  static constexpr std::uint64_t kTruncated = 1;  // of flags: there was no room for all of it
 };
 static_assert(WireLayout<AuxBody> && sizeof(AuxBody) == 24);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -57,6 +58,7 @@ Result<PerfDataReader> PerfDataReader::from_bytes(std::string name, Bytes bytes,
 
 Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptions options,
                                             std::optional<Error> packed_damage) {
+  reader.traces_.want(options.traces);
   const std::string& name = reader.name_;
   if (packed_damage && reader.bytes_.size() < sizeof(perf::FileHeader)) return *packed_damage;
   if (auto kind = reader.check_kind(); !kind) return kind.error();
@@ -100,15 +102,19 @@ Result<PerfDataReader> PerfDataReader::read(PerfDataReader reader, PerfDataOptio
     if (reader.events_.empty()) return *damage;
     if (damage->hint.empty()) {
       const bool cut = claimed > available || data.size == 0 || reader.is_pipe_format();
-      damage->hint =
-          fmt::format("the recording was {}; --truncated reads the {} sample{} before this point",
-                      cut ? "cut short" : "damaged", reader.found_.samples, reader.found_.samples == 1 ? "" : "s");
+      const std::uint64_t samples = reader.found_.samples;
+      const std::string kept = samples == 0 && reader.traces_.has_branches()
+                                   ? "branches"
+                                   : fmt::format("{} sample{}", samples, samples == 1 ? "" : "s");
+      damage->hint = fmt::format("the recording was {}; --truncated reads the {} before this point",
+                                 cut ? "cut short" : "damaged", kept);
     }
     if (!options.truncated) return *damage;
     reader.damage_ = std::move(damage);
   }
   if (claimed == available && data.size != 0 && !reader.is_pipe_format()) reader.read_features();
   reader.describe();
+  if (reader.traces_.makes_samples() && !reader.events_.empty()) reader.make_samples_of_traces();
   reader.description_.notes = reader.notes_.of_beginning();
   reader.summary_.notes = reader.notes_.of_end();
   reader.remark_on_unread();
@@ -207,8 +213,9 @@ std::optional<Error> PerfDataReader::take_record(std::uint64_t offset, const per
       return std::nullopt;
     }
     case RecordType::BuildId: read_build_id(head, body); return std::nullopt;
-    case RecordType::AuxtraceInfo: read_trace_info(body); return std::nullopt;
-    case RecordType::Auxtrace: traces_.bytes += body.read<std::uint64_t>(); return std::nullopt;
+    case RecordType::AuxtraceInfo: return traces_.read_info(body);
+    case RecordType::Auxtrace: return read_trace(offset, body);
+    case RecordType::Aux: traces_.read_aux(body); return std::nullopt;
     case RecordType::EventType: return notes_.read(body, found_.samples);
     case RecordType::EventUpdate: {
       const auto kind = body.read<std::uint64_t>();
@@ -250,20 +257,44 @@ std::optional<Error> PerfDataReader::read_attr(ByteReader& body) {
   return events_.add(attr_bytes, body.read_array<std::uint64_t>(body.remaining() / sizeof(std::uint64_t)), name_, at);
 }
 
-void PerfDataReader::read_trace_info(ByteReader& body) {
-  static constexpr std::string_view kinds[] = {"an unknown unit", "Intel PT",    "Intel BTS",    "ARM CoreSight",
-                                               "ARM SPE",         "s390 cpumsf", "HiSilicon PTT"};
-  const auto kind = body.read<std::uint32_t>();
-  traces_.kind = kinds[kind < std::size(kinds) ? kind : 0];
+std::optional<Error> PerfDataReader::read_trace(std::uint64_t offset, ByteReader& body) {
+  if (auto damage = traces_.read_piece(body)) return damage;
+  if (traces_.reads_branches()) index(piece_at(offset), offset);
+  return std::nullopt;
+}
+
+/// The piece behind an AUXTRACE that has been checked, as much of it as is there; `pid` as `tid`.
+TracedBranches PerfDataReader::piece_at(std::uint64_t offset) const {
+  ByteReader in(records_.subspan(offset, records_end_ - offset));
+  const auto head = in.read<perf::RecordHeader>();
+  ByteReader fields = in.sub(head.size - sizeof head);
+  const auto body = fields.read<perf::AuxtraceBody>();
+  const auto tid = static_cast<std::int32_t>(body.tid);
+  const std::uint64_t there = std::min<std::uint64_t>(body.bytes, in.remaining());
+  return {.pid = tid,
+          .tid = tid,
+          .time_ns = traces_.time_ns_of(body.reference),
+          .records = in.take(there - there % sizeof(arch::BtsRecord))};
+}
+
+void PerfDataReader::make_samples_of_traces() {
+  FileEvent& event = traces_.make_event(events_);
+  for (const Place& place : places_) {
+    perf::RecordHeader head;
+    std::memcpy(&head, records_.data() + place.offset, sizeof head);
+    if (static_cast<RecordType>(head.type) != RecordType::Auxtrace) continue;
+    for_each_branch(piece_at(place.offset).records, [&](std::uint64_t, std::uint64_t) { ++event.samples; });
+  }
+  found_.samples += event.samples;
 }
 
 /// Nothing is passed over in silence.
 void PerfDataReader::remark_on_unread() {
-  if (traces_.bytes != 0) {
-    if (traces_.kind.empty()) traces_.kind = "an unknown unit";
-    remarks_.push_back(
-        fmt::format("{}: auxiliary traces are passed over: {} by {}", name_, bytes_of(traces_.bytes), traces_.kind));
+  if (traces_.bytes() != 0 && !traces_.reads_branches()) {
+    remarks_.push_back(fmt::format("{}: auxiliary traces are passed over: {} by {}", name_, bytes_of(traces_.bytes()),
+                                   traces_.kind()));
   }
+  for (const std::string& remark : traces_.remarks()) remarks_.push_back(name_ + ": " + remark);
   for (const auto& [type, count] : unknown_types_) {
     remarks_.push_back(fmt::format("{}: {} record{} of type {} passed over, which {} not known here", name_, count,
                                    count == 1 ? "" : "s", type, count == 1 ? "is" : "are"));
@@ -333,12 +364,21 @@ void PerfDataReader::for_each(Order order, const std::function<void(const Record
         static_cast<std::size_t>(std::ranges::lower_bound(sample_offsets_, offset) - sample_offsets_.begin());
     sample->sample.heap_block = notes_.heap_block_of(at);
   };
+  std::unordered_map<std::int32_t, std::int32_t> pid_of_tid;  // pieces of a trace name the thread alone
   const auto give = [&](const Place& place) {
     perf::RecordHeader head;
     std::memcpy(&head, records_.data() + place.offset, sizeof head);
+    if (static_cast<RecordType>(head.type) == RecordType::Auxtrace) {
+      TracedBranches piece = piece_at(place.offset);
+      if (const auto known = pid_of_tid.find(piece.tid); known != pid_of_tid.end()) piece.pid = known->second;
+      traces_.give(piece, record, take);
+      return;
+    }
     const auto kind = decoder.decode(place.offset, head, record);
     CHECK(kind.has_value(), place.offset);
     if (notes_.has_heap_blocks()) add_heap_block(record, place.offset);
+    if (const auto* comm = std::get_if<Comm>(&record)) pid_of_tid[comm->tid] = comm->pid;
+    if (const auto* fork = std::get_if<Fork>(&record)) pid_of_tid[fork->tid] = fork->pid;
     take(record);
   };
   if (order == Order::File || in_time_order_) {

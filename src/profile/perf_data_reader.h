@@ -6,7 +6,8 @@
 // the unpacked bytes.
 // Read too: the pipe format (`perf record -o -`), compressed records (`perf record -z`), files packed by gzip, xz or
 // zstd.
-// Not read: files of big-endian machines and of perf's first format. Auxiliary traces and records of unknown types are
+// Read if they are wanted: branch traces (intel_bts), piece by piece or as samples.
+// Not read: files of big-endian machines and of perf's first format. Other traces and records of unknown types are
 // passed over, and remarks() says so.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "base/result.h"
 #include "profile/file_events.h"
 #include "profile/file_notes.h"
+#include "profile/file_traces.h"
 #include "profile/perf_data.h"
 #include "profile/recording.h"
 #include "profile/records.h"
@@ -31,6 +33,7 @@ namespace zs::profile {
 
 struct PerfDataOptions {
   bool truncated = false;  // read up to the first damage instead of refusing
+  Traces traces = Traces::PassedOver;
 };
 
 class PerfDataReader {
@@ -76,12 +79,14 @@ class PerfDataReader {
   bool has(perf::Feature feature) const;
   std::int64_t captured_at() const { return captured_at_; }  // seconds since 1970; 0 if unknown
   bool is_pipe_format() const { return header_.header_bytes == perf::kPipeHeaderBytes; }
-  /// Bytes of auxiliary traces that were passed over, and whose they are ("Intel PT"; "" if there are none).
-  std::uint64_t trace_bytes() const { return traces_.bytes; }
-  std::string_view trace_kind() const { return traces_.kind; }
+  /// Bytes of auxiliary traces, read or not, and whose they are ("Intel PT"; "" if there are none).
+  std::uint64_t trace_bytes() const { return traces_.bytes(); }
+  std::string_view trace_kind() const { return traces_.kind(); }
+  bool has_branch_trace() const { return traces_.has_branches(); }
 
   /// Calls `take` for every COMM, mapping, FORK, EXIT, LOST and SAMPLE, in the file's order or in that of time (equal
-  /// times: the file's). A record is valid during its call only.
+  /// times: the file's), and for each piece of a branch trace, or each of its branches. A record is valid during its
+  /// call only.
   void for_each(Order order, const std::function<void(const Record&)>& take) const;
 
  private:
@@ -94,11 +99,6 @@ class PerfDataReader {
   struct Found {
     std::uint64_t samples = 0, lost = 0, first_sample_ns = 0, last_sample_ns = 0;
   };
-  /// Auxiliary traces, which are passed over.
-  struct Traces {
-    std::uint64_t bytes = 0;
-    std::string_view kind;
-  };
 
   PerfDataReader() = default;
   static Result<PerfDataReader> read(PerfDataReader reader, PerfDataOptions options,
@@ -110,7 +110,9 @@ class PerfDataReader {
   std::optional<Error> take_record(std::uint64_t offset, const perf::RecordHeader& head);
   Error cut_record(std::uint64_t offset, const perf::RecordHeader& head, std::uint64_t remain) const;
   std::optional<Error> read_attr(ByteReader& body);
-  void read_trace_info(ByteReader& body);
+  std::optional<Error> read_trace(std::uint64_t offset, ByteReader& body);
+  TracedBranches piece_at(std::uint64_t offset) const;
+  void make_samples_of_traces();
   void index(const Record& record, std::uint64_t offset);
   void remark_on_unread();
 
@@ -140,7 +142,7 @@ class PerfDataReader {
   std::vector<std::uint64_t> sample_offsets_;  // ascending
   Record scratch_;
   Found found_;
-  Traces traces_;
+  FileTraces traces_;
   std::map<std::uint32_t, std::uint64_t> unknown_types_;  // type of record -> how many
 };
 

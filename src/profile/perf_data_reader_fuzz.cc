@@ -17,8 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = unpacked("input", packed);
   const auto bytes = file ? file->bytes : packed;
   const auto strict = PerfDataReader::from_bytes("input", bytes);
-  const auto lenient = PerfDataReader::from_bytes("input", bytes, {.truncated = true});
+  const auto lenient = PerfDataReader::from_bytes("input", bytes, {.truncated = true, .traces = Traces::Samples});
+  const auto pieces = PerfDataReader::from_bytes("input", bytes, {.truncated = true, .traces = Traces::Pieces});
   CHECK(!strict || lenient);
+  CHECK(pieces.has_value() == lenient.has_value());
   if (!strict) CHECK(!strict.error().message.empty());
   if (!lenient) return 0;
   for (const auto order : {PerfDataReader::Order::File, PerfDataReader::Order::Time}) {

@@ -30,7 +30,7 @@ using testing::write_samples;
 
 /// Reads `from` and writes it again through a writer made from what the reader says.
 void copy_recording(const std::string& from, const std::string& to) {
-  const auto reader = PerfDataReader::open(from);
+  const auto reader = PerfDataReader::open(from, {.traces = Traces::Pieces});
   ASSERT_TRUE(reader) << reader.error().message;
   auto writer = PerfDataWriter::create(to, reader->description());
   ASSERT_TRUE(writer) << writer.error().message;
@@ -42,6 +42,10 @@ void copy_recording(const std::string& from, const std::string& to) {
     void operator()(const Exit& one) { ASSERT_TRUE(out.exit(one)); }
     void operator()(const Lost& one) { ASSERT_TRUE(out.lost(one)); }
     void operator()(const SampleRecord& one) { ASSERT_TRUE(out.sample(one.sample)); }
+    void operator()(const TracedBranches& one) {  // the writer puts the record of zeros behind each piece itself
+      const TracePiece piece{.pid = one.pid, .tid = one.tid, .time_ns = one.time_ns};
+      ASSERT_TRUE(out.branches(piece, one.records.first(one.records.size() - sizeof(arch::BtsRecord))));
+    }
   };
   reader->for_each(PerfDataReader::Order::File, [&](const Record& record) { std::visit(Again{*writer}, record); });
   ASSERT_TRUE(writer->close(reader->summary()));

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.h"
 #include "session/sample.h"
 
 namespace zs::profile {
@@ -95,7 +96,14 @@ struct SampleRecord {
   std::uint64_t physical_address = 0;
 };
 
-using Record = std::variant<Comm, Mmap, Fork, Exit, Lost, SampleRecord>;
+/// The next taken branches of a thread, a piece of its trace.
+struct TracedBranches {
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t time_ns = 0;  // when the last of them was
+  Bytes records;              // of the Branch Trace Store: profile/file_traces.h goes through them
+};
+
+using Record = std::variant<Comm, Mmap, Fork, Exit, Lost, SampleRecord, TracedBranches>;
 
 /// A fact for people, in their order: "cpu model" = "skylake-server@1".
 struct Note {

@@ -32,7 +32,7 @@ std::string detail_text(const profile::PerfDataReader& reader) {
 
 std::string class_text(const profile::PerfDataReader& reader, const profile::PerfDataReader::Event& event,
                        std::size_t width) {
-  const std::string* const kind = note(reader, "class of " + event.name);
+  const std::string* const kind = note(reader, "class of " + (event.traced_as.empty() ? event.name : event.traced_as));
   if (kind == nullptr) return "";
   const std::string* const model = note(reader, "CPU model");
   const bool by_model = *kind != "exact" && model != nullptr;

@@ -54,6 +54,7 @@ std::string event_line(const PerfDataReader::Event& event) {
   hex("sample_regs_user", attr.sample_regs_user);
   number("sample_stack_user", attr.sample_stack_user);
   hex("sample_regs_intr", attr.sample_regs_intr);
+  text("read from the trace of", event.traced_as);
   return line + "\n";
 }
 

@@ -57,6 +57,7 @@ ScriptFields usual_fields(const PerfDataReader::Event& event) {
   if (event.attr.type == static_cast<std::uint32_t>(profile::perf::EventType::Raw)) {
     for (const ScriptField one : {Address, DataSource, Weight, InstructionLatency, PhysicalAddress}) fields.set(one);
   }
+  if (!event.traced_as.empty()) fields.set(Address);
   for (const FieldRow& row : kFields) {
     if (row.needs != 0 && (event.attr.sample_type & row.needs) == 0) fields.clear(row.id);
   }
@@ -103,7 +104,8 @@ class Script {
         callchains_(symbolizer, frames_, style.inlines, style.max_stack),
         out_(out) {
     symbolizer_.expect(reader);
-    for (const auto& event : reader.events()) name_width_ = std::max(name_width_, event.name.size());
+    for (const auto& event : reader.events())
+      name_width_ = std::max({name_width_, event.name.size(), event.traced_as.size()});
   }
 
   void run() {
@@ -127,6 +129,7 @@ class Script {
 
   void print(const SampleRecord& record);
   void print_place(const SampleRecord& record, const ScriptFields& fields);
+  void print_target(const SampleRecord& record, const ScriptFields& fields);
   void print_chain(const std::vector<profile::ChainEntry>& chain, const ScriptFields& fields);
   void print_symbol(const profile::Location& location, const ScriptFields& fields);
   void print_dso(const profile::Location& location, const ScriptFields& fields);
@@ -200,6 +203,20 @@ void Script::print_place(const SampleRecord& record, const ScriptFields& fields)
   if (fields.has(ScriptField::SourceLine)) add("\n  {}", symbolizer_.short_line(location));
 }
 
+/// Of a branch: where it went.
+void Script::print_target(const SampleRecord& record, const ScriptFields& fields) {
+  const session::Sample& sample = record.sample;
+  add(" => {:>16x}", sample.address);
+  const bool symbol = fields.has(ScriptField::Symbol) && fields.has(ScriptField::Ip);
+  if (!symbol && !fields.has(ScriptField::Dso)) return;
+  const profile::Location location = symbolizer_.locate(spaces_, sample.pid, sample.address, record.cpumode);
+  if (symbol) {
+    add(" ");
+    print_symbol(location, fields);
+  }
+  print_dso(location, fields);
+}
+
 void Script::print_registers(std::uint64_t abi, std::uint64_t mask, const std::vector<std::uint64_t>& values) {
   add(" ABI:{} ", abi);
   std::size_t next = 0;
@@ -271,7 +288,8 @@ void Script::print(const SampleRecord& record) {
   }
   if (fields.has(Period)) add("{:>10} ", sample.period);
   if (fields.has(Event)) add("{:>{}}: ", event.name, name_width_);
-  if (fields.has(Address)) add("{:>16x}", sample.address);
+  const bool traced = !event.traced_as.empty();
+  if (fields.has(Address) && !traced) add("{:>16x}", sample.address);
   if (fields.has(DataSource)) {
     // perf cuts it, and pads to the longest that it has printed so far.
     constexpr std::size_t kMost = 99;
@@ -283,6 +301,7 @@ void Script::print(const SampleRecord& record) {
   if (fields.has(Weight)) add("{:>16}", sample.latency);
   if (fields.has(InstructionLatency)) add("{:>16}", sample.instruction_latency);
   if (fields.has(Ip)) print_place(record, fields);
+  if (fields.has(Address) && traced) print_target(record, fields);
   if (fields.has(InterruptRegisters)) {
     print_registers(record.interrupt_registers_abi, event.attr.sample_regs_intr, record.interrupt_registers);
   }

@@ -14,7 +14,7 @@ PAGES = pathlib.Path(__file__).resolve().parent / "help"
 
 #: Verbs of a verb.
 WATCHES = ("-p", "--pid", "-t", "--tid", "-a", "--all-cpus", "-C", "--cpu-list", "--per-thread")
-MORE = ("mem record", "mem report", "c2c record", "c2c report")
+MORE = ("mem record", "mem report", "c2c record", "c2c report", "trace report")
 
 
 def page_of(verb):

@@ -1,0 +1,78 @@
+// `zeroskid trace report`: the calls of a branch trace.
+#include <algorithm>
+#include <string>
+
+#include "cli/command_line.h"
+#include "cli/exit_status.h"
+#include "cli/recording_input.h"
+#include "cli/say.h"
+#include "cli/trace_verb.h"
+#include "report/header_text.h"
+#include "report/trace/calls_text.h"
+
+namespace zs::cli {
+namespace {
+
+struct Options {
+  RecordingInput input;
+  std::string color = "auto", percent_limit = "0.5";
+  std::uint64_t deepest = 127;
+  bool header = false, header_only = false;
+  PageWidth width;
+};
+
+std::optional<int> parse(const Arguments& arguments, Options& options) {
+  CommandLine line("trace report",
+                   "Shows the calls of a branch trace as a tree: who called whom how often, and the instructions\n"
+                   "executed there and below, all exact.",
+                   "[-i FILE] [OPTIONS]");
+  add_input_options(line, options.input);
+  line.value("--percent-limit", options.percent_limit, "PERCENT",
+             "Leave out what has fewer of the trace's instructions [0.5]");
+  line.number("--max-stack", options.deepest, 1, "N", "Levels of the tree; deeper calls stand on the last [127]");
+  line.flag("--header", options.header, "What the recording says of itself, first");
+  line.flag("--header-only", options.header_only, "Only that");
+  line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
+  add_width_options(line, options.width);
+  line.exit_statuses(kStatusesOfReaders);
+  if (const auto done = line.parse(arguments)) return done;
+  if (line.program().empty()) return std::nullopt;
+  say(Error{"trace report: there is nothing to do with '" + line.program().front() + "'",
+            "name a recording with -i FILE; zeroskid trace report --help lists the options"});
+  return kUsage;
+}
+
+int wrong(const Error& error) {
+  say(Error{"trace report: " + error.message, error.hint});
+  return kUsage;
+}
+
+}  // namespace
+
+int run_trace_report(const Arguments& arguments) {
+  Options options;
+  if (const auto done = parse(arguments, options)) return *done;
+  const auto limit = parse_percent_limit(options.percent_limit);
+  if (!limit) return wrong(limit.error());
+  const auto coloured = parse_page_colour(options.color);
+  if (!coloured) return wrong(coloured.error());
+  options.input.traces = profile::Traces::Pieces;
+  const auto reader = open_recording(options.input);
+  if (!reader) return kToolFailed;
+  Page page(options.input.pager());
+  if (options.header || options.header_only) page.print(report::header_text(*reader));
+  if (options.header_only) return page.status();
+  if (!has_branch_trace(*reader)) return kToolFailed;
+
+  constexpr std::uint64_t kDeepest = 10'000;  // chosen: beyond it a tree is no picture any more
+  profile::Symbolizer symbolizer(options.input.names());
+  symbolizer.expect(*reader);
+  report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(std::min(options.deepest, kDeepest)));
+  reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { calls.take(record); });
+  page.print(
+      report::calls_text(calls, {.percent_limit = *limit, .color = *coloured, .width = page_width(options.width)}));
+  say_remarks(page, symbolizer);
+  return page.status();
+}
+
+}  // namespace zs::cli
