@@ -60,13 +60,13 @@ session::RecordingConfig modelled() { return {.detail = session::Detail::Full}; 
 
 TEST(CostLine, SaysWhatAllOfItCostsAndSamplesWould) {
   EXPECT_EQ(cost_line(modelled(), kCosts),
-            "in detail: all of it, about 97 times native; --detail sampled: about 4 times");
+            "in detail: all of it, about 97 times native; --detail sampled: about 4.0 times");
   Costs measured = kCosts;
   measured.rows.push_back({std::string(kSampledTopdown), 2.5});
   EXPECT_EQ(cost_line(modelled(), measured),
             "in detail: all of it, about 97 times native; --detail sampled: about 2.5 times");
   session::RecordingConfig caches{.detail = session::Detail::Fast};
-  EXPECT_EQ(cost_line(caches, {}), "in detail: all of it, about 45 times native; --detail sampled: about 4 times");
+  EXPECT_EQ(cost_line(caches, {}), "in detail: all of it, about 45 times native; --detail sampled: about 4.0 times");
 }
 
 TEST(CostLine, SaysWhatSamplesCostAndAllOfItWould) {
@@ -74,7 +74,7 @@ TEST(CostLine, SaysWhatSamplesCostAndAllOfItWould) {
   config.in_units = true;
   config.units.complete = 2'000'000;
   EXPECT_EQ(cost_line(config, kCosts),
-            "in detail: the first 2,000,000 instructions, then units of 50,000, about 4 times native; "
+            "in detail: the first 2,000,000 instructions, then units of 50,000, about 4.0 times native; "
             "--detail complete: about 97 times");
 }
 
