@@ -20,7 +20,6 @@ void LastBranches::add(session::Branches piece) {
     kept_ -= branches_in(pieces_.front());
     dropped_ += branches_in(pieces_.front());
     pieces_.pop_front();
-    if (pieces_.empty()) return;
   }
 }
 
