@@ -152,6 +152,56 @@ static uint64_t loads_at(long rounds, size_t at) {
   for (long i = 0; i < rounds; i += 50) __asm__ volatile(".rept 50\n mov (%0), %%rax\n .endr" : : "r"(here) : "rax");
   return 0;
 }
+/* a[i] += s * b[i] over 256 doubles, four at a time, with `a` at the start of a page and `b` a page behind it less `bytes`: what is
+   loaded of `b` has the low address bits of what was stored to `a` just before. A round is an element; each pass is fenced, as it was
+   where this was measured. */
+static uint64_t daxpy(long rounds, size_t bytes) {
+  char* const a = field + 4096;
+  char* const b = field + 8192 - bytes;
+  for (long i = 0; i < rounds; i += 256) {
+    uint64_t at = 0;
+    __asm__ volatile(
+        "lfence\n"
+        "1: vmovupd (%2, %0), %%ymm1\n vmulpd %%ymm0, %%ymm1, %%ymm1\n vaddpd (%1, %0), %%ymm1, %%ymm1\n vmovupd %%ymm1, (%1, %0)\n"
+        "add $32, %0\n cmp $2048, %0\n jne 1b\n"
+        "lfence"
+        : "+r"(at)
+        : "r"(a), "r"(b)
+        : "xmm0", "xmm1", "memory");
+  }
+  return 0;
+}
+/* Jumps, one in each line of so many bytes of code, each to a line that nobody expects, all in one circle, which is run whole. */
+static uint64_t code(long rounds, size_t bytes) {
+  const uint32_t lines = (uint32_t)(bytes / kLine);
+  unsigned char* const at = mmap(0, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint32_t* const order = malloc(lines * sizeof *order);
+  if (at == MAP_FAILED) exit(1);
+  for (uint32_t i = 0; i < lines; ++i) order[i] = i;
+  /* The first stays, so that it is where the circle begins. */
+  for (uint32_t i = lines - 1; i > 1; --i) {
+    const uint32_t j = 1 + (uint32_t)(next_random() % (i - 1)), kept = order[i];
+    order[i] = order[j];
+    order[j] = kept;
+  }
+  for (uint32_t i = 0; i < lines; ++i) {
+    unsigned char* jump = at + (size_t)order[i] * kLine;
+    if (i + 1 == lines) {
+      /* dec rdi; jnz behind the ret; ret */
+      memcpy(jump, "\x48\xff\xcf\x75\x01\xc3", 6);
+      jump += 6;
+    }
+    const int32_t distance = (int32_t)(at + (size_t)order[(i + 1) % lines] * kLine - (jump + 5));
+    *jump = 0xe9;
+    memcpy(jump + 1, &distance, sizeof distance);
+  }
+  union {
+    void* at;
+    void (*run)(long);
+  } circle = {at};
+  circle.run(rounds / lines);
+  return 0;
+}
 /* Ten stores of so many bytes, each read by a load of four, in flight together. */
 static uint64_t ten_forwards(long rounds, size_t bytes) {
   for (long i = 0; i < rounds; ++i) {
@@ -235,7 +285,11 @@ int main(int argc, char** argv) {
   const long rounds = atol(argv[2]);
   const size_t bytes = argc > 3 ? strtoul(argv[3], 0, 10) : 0;
   uint64_t result = 0;
-  if (strcmp(name, "chase") == 0) {
+  if (strcmp(name, "daxpy") == 0) {
+    result = daxpy(rounds, bytes);
+  } else if (strcmp(name, "code") == 0) {
+    result = code(rounds, bytes);
+  } else if (strcmp(name, "chase") == 0) {
     result = chase(rounds, bytes);
   } else if (strcmp(name, "chase_at") == 0) {
     result = chase_at(rounds, bytes);

@@ -33,6 +33,7 @@ BLOCKED = "13 cycles each in Intel's top-down formulas (Store_Fwd_Blk)"
 PAGES = "Optimization manual, page splits: 100 cycles before Skylake, 5 since"
 PORTS = "Optimization manual: two loads a cycle, of a line each"
 ALIASES = "chosen: 4 to 6 cycles; no public figure found"
+DAXPY = "Lemire, 4K aliasing and 32-byte alignment (2018)"
 DIVISIONS = "Fog, instruction tables (Skylake): DIV r32"
 
 SPLITS = "one cycle each in Intel's top-down formulas (Split_Stores)"
@@ -58,6 +59,12 @@ CASES = [
     ("load of two pages, beyond two lines", "haswell", CYCLES, ("chase_at", 4092, 60), 100, 30, PAGES),
     ("load of two pages, beyond two lines", "skylake-server", CYCLES, ("chase_at", 4092, 60), 5, 30, PAGES),
     ("load behind a store 4 KiB away, beyond one elsewhere", "skylake-server", CYCLES, ("chase_behind", 4096, 256), 5, 30, ALIASES),
+    ("a[i] += s * b[i], b a page behind a", "haswell", CYCLES, ("daxpy", 0), 0.543, 30, DAXPY),
+    ("the same, 32 bytes less", "haswell", CYCLES, ("daxpy", 32), 0.648, 30, DAXPY),
+    ("the same, 8 bytes less", "haswell", CYCLES, ("daxpy", 8), 0.707, 30, DAXPY),
+    ("a[i] += s * b[i], b a page behind a", "skylake-server", CYCLES, ("daxpy", 0), 0.477, 30, DAXPY),
+    ("the same, 32 bytes less", "skylake-server", CYCLES, ("daxpy", 32), 0.586, 30, DAXPY),
+    ("the same, 8 bytes less", "skylake-server", CYCLES, ("daxpy", 8), 0.797, 30, DAXPY),
     ("store of two lines, beyond one of one", "skylake-server", CYCLES, ("stores_at", 60, 0), 1, 30, SPLITS),
     ("forwards blocked, a load of a store's part and more", "skylake-server", "ld_blocks.store_forward", ("through_memory", 1), 1, 3,
      "arithmetic"),

@@ -841,7 +841,7 @@ constexpr Row kRows[] = {
         "lines written back from the second-level cache")
         .also("l2_trans.l2_wb")},
     {Glm, not_modelled("ld_blocks.4k_alias", 0x03, 0x04, every, Yes,
-        "loads delayed by an older store at the same offset in a 4 KB page")
+        "loads delayed by an older store at the same offset in a 4 KB page; most of the delay costs no cycles here")
         .also("ld_blocks.address_alias")},
     {Glm, not_modelled("ld_blocks.all_block", 0x03, 0x10, every, Yes,
         "loads blocked for any reason")},
@@ -864,13 +864,13 @@ constexpr Row kRows[] = {
     {Glm, not_modelled("ld_blocks.utlb_miss", 0x03, 0x08, every, Yes,
         "loads blocked by a miss of the first TLB")},
     {Ivb | Hsw | SklSkx, modelled("ld_blocks_partial.address_alias", 0x07, 0x01, every, No, kModelled<AddressAlias>,
-        "loads delayed by an older store at the same offset in a 4 KB page")
+        "loads delayed by an older store at the same offset in a 4 KB page; most of the delay costs no cycles here")
         .also("ld_blocks.address_alias")},
     {Icx, modelled("ld_blocks_partial.address_alias", 0x07, 0x01, any_of(4), No, kModelled<AddressAlias>,
-        "loads delayed by an older store at the same offset in a 4 KB page")
+        "loads delayed by an older store at the same offset in a 4 KB page; most of the delay costs no cycles here")
         .also("ld_blocks.address_alias")},
     {Spr, modelled("ld_blocks_partial.address_alias", 0x03, 0x04, any_of(4), No, kModelled<AddressAlias>,
-        "loads delayed by an older store at the same offset in a 4 KB page")
+        "loads delayed by an older store at the same offset in a 4 KB page; most of the delay costs no cycles here")
         .also("ld_blocks.address_alias")},
     {All, modelled("longest_lat_cache.miss", 0x2E, 0x41, every, No, kModelled<LlcMiss>,
         "misses of the last-level cache")},
