@@ -86,8 +86,14 @@ class Zeroskid:
 
     def record(self, event, period, program, file_name, extra=()):
         """Samples `event` every `period`, with all registers."""
-        command = [self.path, "record", "-q", "-e", event, "-c", str(period), "--intr-regs", "-o", file_name,
-                   *self.options, *extra]
+        self._record(["-e", event, "-c", str(period), "--intr-regs", *extra], program, file_name)
+
+    def trace(self, program, file_name, extra=()):
+        """Every taken branch."""
+        self._record(["-e", "intel_bts//u", *extra], program, file_name)
+
+    def _record(self, options, program, file_name):
+        command = [self.path, "record", "-q", "-o", file_name, *self.options, *options]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file_name)
         status, errors = _run([*command, "--", *program])
