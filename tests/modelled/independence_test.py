@@ -120,7 +120,8 @@ class Independence(unittest.TestCase):
         cycles = counted(["cycles"], program)["cycles"]
         for period in (1009, 10007):
             with self.subTest(period=period):
-                self.assertAlmostEqual(sum(sampled("cycles:pp", period, program)), cycles, delta=period)
+                # The cycles of the last block, some thousand, come as it ends; an overflow in them arms, and nothing is left to record.
+                self.assertAlmostEqual(sum(sampled("cycles:pp", period, program)), cycles, delta=2 * period)
 
 
 if __name__ == "__main__":
