@@ -27,11 +27,11 @@ class Arguments(unittest.TestCase):
 
     def test_an_unknown_verb(self):
         self.assertEqual(self.refused("statt"), "zeroskid: there is no verb statt\n"
-                         "hint: verbs: stat, topdown, record, report, mem, c2c, annotate, script, plot, list, doctor, boot\n")
+                         "hint: verbs: stat, topdown, record, report, mem, c2c, trace, annotate, script, plot, list, doctor, boot\n")
 
     def test_an_unknown_option_before_the_verb(self):
         self.assertEqual(self.refused("--frobnicate"), "zeroskid: there is no option --frobnicate\n"
-                         "hint: verbs: stat, topdown, record, report, mem, c2c, annotate, script, plot, list, doctor, boot\n")
+                         "hint: verbs: stat, topdown, record, report, mem, c2c, trace, annotate, script, plot, list, doctor, boot\n")
 
     def test_no_program(self):
         self.assertEqual(self.refused("stat"),
@@ -134,10 +134,11 @@ class FullOutput(unittest.TestCase):
         """What each prints on stdout: a reader's page, a table, a program's own words have their own status."""
         with tempfile.TemporaryDirectory() as folder:
             for words in (["record", "-q", "-o", "p", "true"], ["mem", "record", "-q", "-o", "m", "true"],
-                          ["c2c", "record", "-q", "-o", "c", "true"], ["stat", "-I", "10000i", "--format", "csv", "-o", "w", "true"]):
+                          ["c2c", "record", "-q", "-o", "c", "true"], ["trace", "-q", "-o", "t", "true"],
+                          ["stat", "-I", "10000i", "--format", "csv", "-o", "w", "true"]):
                 self.assertEqual(tool.run(*words, folder=folder).status, 0)
             lines = {"report": ["-i", "p"], "annotate": ["-i", "p"], "script": ["-i", "p"], "mem": ["report", "-i", "m"],
-                     "c2c": ["report", "-i", "c"], "plot": ["w"], "list": [], "doctor": [], "boot": ["--demo"],
+                     "c2c": ["report", "-i", "c"], "trace": ["report", "-i", "t"], "plot": ["w"], "list": [], "doctor": [], "boot": ["--demo"],
                      "stat": ["-o", "/dev/full", "true"], "topdown": ["-o", "/dev/full", "true"], "record": ["-o", "/dev/full", "true"]}
             verbs = re.findall(r"^  (\w+) ", tool.run("--help").out.partition("Verbs:")[2].partition("\n\n")[0], re.M)
             self.assertEqual(sorted(verbs), sorted(lines), "a verb is not tested here")
