@@ -47,12 +47,7 @@ std::vector<std::string> branch_filter_names() {
 Result<BranchFilter> parse_branch_filter(const std::string& text) {
   BranchFilter filter;
   std::uint64_t kept = 0;
-  std::string_view rest = text;
-  for (bool more = true; more;) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view name = rest.substr(0, comma);
-    more = comma != std::string_view::npos;
-    if (more) rest.remove_prefix(comma + 1);
+  for (const std::string_view name : items_of(text)) {
     if (name == "u") continue;
     if (std::find(std::begin(kKernelSide), std::end(kKernelSide), name) != std::end(kKernelSide)) {
       return Error{"-j " + std::string(name) + ": only branches of the program are seen, never the kernel's",

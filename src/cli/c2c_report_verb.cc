@@ -47,18 +47,10 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.flag("--no-source", options.no_source, "No column of source lines");
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--stdio", options.stdio, "Print text, which is done anyway");
-  line.exit_statuses(kStatusesOfReaders);
-  if (const auto done = line.parse(arguments)) return done;
-  if (line.program().empty()) return std::nullopt;
-  say(Error{"c2c report: there is nothing to do with '" + line.program().front() + "'",
-            "name a recording with -i FILE; zeroskid c2c report --help lists the options"});
-  return kUsage;
+  return parse_reader(line, arguments);
 }
 
-int wrong(const Error& error) {
-  say(Error{"c2c report: " + error.message, error.hint});
-  return kUsage;
-}
+int wrong(const Error& error) { return refuse("c2c report", error); }
 
 Result<profile::HitmKind> parse_order(const std::string& text) {
   if (text == "tot") return profile::HitmKind::Total;

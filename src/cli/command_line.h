@@ -67,6 +67,7 @@ class CommandLine {
 
   /// The program and its arguments; empty if none was named.
   const std::vector<std::string>& program() const { return program_; }
+  const std::string& verb() const { return verb_; }
 
  private:
   /// An option of named_value().

@@ -27,6 +27,7 @@ std::uint64_t pending_signals(pid_t process) {
   return pending;
 }
 
+/// ours  process id, a pid_t
 int stand_by(void* ours) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   while (getppid() == *static_cast<const pid_t*>(ours)) pause();
@@ -45,12 +46,12 @@ void GroupWitness::begin_anew() {
 }
 
 void GroupWitness::begin() {
-  static const pid_t ours = getpid();
+  ours_ = getpid();
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   // No signal at its end: nobody who waits for children is to hear of it.
-  process_ = clone(stand_by, stack_ + sizeof stack_, CLONE_VM | CLONE_FILES | CLONE_FS, const_cast<pid_t*>(&ours));
+  process_ = clone(stand_by, stack_ + sizeof stack_, CLONE_VM | CLONE_FILES | CLONE_FS, &ours_);
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 

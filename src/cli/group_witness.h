@@ -27,6 +27,7 @@ class GroupWitness {
   void end();
 
   pid_t process_ = -1;
+  pid_t ours_ = -1;  // the process that it stands beside
   alignas(16) char stack_[4096];
 };
 

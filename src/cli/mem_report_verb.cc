@@ -46,18 +46,10 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
   add_width_options(line, options.width);
   line.known_words("KEY", "Keys", words_of(profile::sort_key_names(profile::KeysOf::MemoryReport)));
-  line.exit_statuses(kStatusesOfReaders);
-  if (const auto done = line.parse(arguments)) return done;
-  if (line.program().empty()) return std::nullopt;
-  say(Error{"mem report: there is nothing to do with '" + line.program().front() + "'",
-            "name a recording with -i FILE; zeroskid mem report --help lists the options"});
-  return kUsage;
+  return parse_reader(line, arguments);
 }
 
-int wrong(const Error& error) {
-  say(Error{"mem report: " + error.message, error.hint});
-  return kUsage;
-}
+int wrong(const Error& error) { return refuse("mem report", error); }
 
 }  // namespace
 

@@ -403,12 +403,7 @@ Result<std::uint64_t> parse_registers(const std::string& text) {
   namespace perf = profile::perf;
   if (text == "true") return perf::kAllGeneralRegisters;
   std::uint64_t mask = 0;
-  std::string_view rest = text;
-  for (bool more = true; more;) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view name = rest.substr(0, comma);
-    more = comma != std::string_view::npos;
-    if (more) rest.remove_prefix(comma + 1);
+  for (const std::string_view name : items_of(text)) {
     std::uint64_t bit = 0;
     for (std::size_t i = 0; i < perf::kNamedRegisters; ++i) {
       if ((perf::kAllGeneralRegisters >> i & 1) == 0) continue;

@@ -20,6 +20,20 @@ void add_input_options(CommandLine& line, RecordingInput& input) {
   line.flag("--no-pager", input.no_pager, "Straight to the terminal, also what is longer than it");
 }
 
+std::optional<int> parse_reader(CommandLine& line, const Arguments& arguments) {
+  line.exit_statuses(kStatusesOfReaders);
+  if (const auto done = line.parse(arguments)) return done;
+  if (line.program().empty()) return std::nullopt;
+  return refuse(line.verb(), {"there is nothing to do with '" + line.program().front() + "'",
+                              "name a recording with -i FILE; zeroskid " + line.verb() + " --help lists the options"});
+}
+
+int refuse(std::string_view verb, const Error& error) {
+  const std::string before = std::string(verb) + ": ";
+  say(Error{before + error.message, error.hint});
+  return kUsage;
+}
+
 void add_trace_option(CommandLine& line, std::string& letters) {
   line.optional_value("--itrace", letters, "[=b]", "Of a branch trace (intel_bts): each branch as a sample [usual]");
 }

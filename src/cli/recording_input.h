@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "cli/page.h"
 #include "profile/perf_data_reader.h"
 #include "profile/symbolizer.h"
@@ -36,6 +37,11 @@ void add_width_options(CommandLine& line, PageWidth& width);
 std::size_t page_width(const PageWidth& width);
 
 void add_input_options(CommandLine& line, RecordingInput& input);
+
+/// Of a verb that takes options alone: what it ends with where there is nothing more to do; the rest is refused.
+std::optional<int> parse_reader(CommandLine& line, const Arguments& arguments);
+/// Says what is wrong with the options of `verb`. returns its exit status
+int refuse(std::string_view verb, const Error& error);
 
 /// perf's option of what to make of traces, for the verbs that read branches as samples. `letters`: what was given.
 void add_trace_option(CommandLine& line, std::string& letters);

@@ -70,18 +70,10 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.known_words("WHAT", "", {"graph", "fractal", "none", "caller", "callee"});
   line.known_words("KEY", "Keys", words_of(profile::sort_key_names(profile::KeysOf::Report)));
   line.note("Those that end in _from and _to, and mispredict, are of recordings with branch stacks (-b).");
-  line.exit_statuses(kStatusesOfReaders);
-  if (const auto done = line.parse(with_call_graph_joined(arguments))) return done;
-  if (line.program().empty()) return std::nullopt;
-  say(Error{"report: there is nothing to do with '" + line.program().front() + "'",
-            "name a recording with -i FILE; zeroskid report --help lists the options"});
-  return kUsage;
+  return parse_reader(line, with_call_graph_joined(arguments));
 }
 
-int wrong(const Error& error) {
-  say(Error{"report: " + error.message, error.hint});
-  return kUsage;
-}
+int wrong(const Error& error) { return refuse("report", error); }
 
 int run_report(const Arguments& arguments) {
   Options options;

@@ -38,12 +38,7 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.flag("--header", options.header, "What the recording says of itself, first");
   line.flag("--header-only", options.header_only, "Only that");
   line.known_words("FIELD", "Fields", words_of(report::script_field_names()));
-  line.exit_statuses(kStatusesOfReaders);
-  if (const auto done = line.parse(arguments)) return *done;
-  if (line.program().empty()) return std::nullopt;
-  say(Error{"script: there is nothing to do with '" + line.program().front() + "'",
-            "name a recording with -i FILE; zeroskid script --help lists the options"});
-  return kUsage;
+  return parse_reader(line, arguments);
 }
 
 int print_raw(const profile::PerfDataReader& reader, Page& page) {
@@ -59,8 +54,7 @@ int run_script(const Arguments& arguments) {
   Options options;
   if (const auto done = parse(arguments, options)) return *done;
   if (const auto traces = choose_traces(options.itrace, options.input); !traces) {
-    say(Error{"script: " + traces.error().message, traces.error().hint});
-    return kUsage;
+    return refuse("script", traces.error());
   }
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;

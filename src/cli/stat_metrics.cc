@@ -4,6 +4,7 @@
 
 #include "cli/perf_rates.h"
 #include "cli/pfm_names.h"
+#include "cli/words.h"
 #include "session/events/nearest_names.h"
 
 namespace zs::cli {
@@ -85,15 +86,12 @@ Result<std::vector<const arch::Metric*>> named_metrics(const std::vector<std::st
                                                        const arch::CpuModel& model) {
   std::vector<const arch::Metric*> metrics;
   for (const std::string& list : lists) {
-    for (std::string_view rest = list;;) {
-      const std::size_t end = std::min(rest.find(','), rest.size());
-      const std::vector<const arch::Metric*> named = metrics_called(rest.substr(0, end), model);
-      if (named.empty()) return no_metric(rest.substr(0, end), model);
+    for (const std::string_view name : items_of(list)) {
+      const std::vector<const arch::Metric*> named = metrics_called(name, model);
+      if (named.empty()) return no_metric(name, model);
       for (const arch::Metric* const metric : named) {
         if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
       }
-      if (end == rest.size()) break;
-      rest.remove_prefix(end + 1);
     }
   }
   return metrics;

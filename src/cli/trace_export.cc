@@ -9,6 +9,7 @@
 
 #include "cli/exit_status.h"
 #include "cli/say.h"
+#include "cli/words.h"
 #include "report/trace/branch_counts.h"
 
 namespace zs::cli {
@@ -47,10 +48,9 @@ bool write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
-  for (std::string_view rest = formats; !rest.empty();) {
-    const std::size_t length = std::min(rest.find(','), rest.size());
-    const std::string_view word = rest.substr(0, length);
-    rest.remove_prefix(std::min(length + 1, rest.size()));
+  std::vector<std::string_view> words = items_of(formats);
+  if (words.back().empty()) words.pop_back();
+  for (const std::string_view word : words) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const auto* const row = std::ranges::find(kFormats, word.substr(0, equals), &FormatRow::name);
     if (row == std::end(kFormats)) {

@@ -34,18 +34,10 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.flag("--header-only", options.header_only, "Only that");
   line.value("--color", options.color, "auto|always|never", "When to colour [auto]");
   add_width_options(line, options.width);
-  line.exit_statuses(kStatusesOfReaders);
-  if (const auto done = line.parse(arguments)) return done;
-  if (line.program().empty()) return std::nullopt;
-  say(Error{"trace report: there is nothing to do with '" + line.program().front() + "'",
-            "name a recording with -i FILE; zeroskid trace report --help lists the options"});
-  return kUsage;
+  return parse_reader(line, arguments);
 }
 
-int wrong(const Error& error) {
-  say(Error{"trace report: " + error.message, error.hint});
-  return kUsage;
-}
+int wrong(const Error& error) { return refuse("trace report", error); }
 
 }  // namespace
 

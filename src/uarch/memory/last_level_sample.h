@@ -87,6 +87,7 @@ class LastLevelSample {
     double asked = 0, missed = 0;
     std::uint64_t stretch = 0;
     void grow_old(std::uint64_t now) {
+      if (now == stretch) return;
       const double left = std::exp2(-static_cast<double>(now - std::exchange(stretch, now)));
       asked *= left;
       missed *= left;
