@@ -20,9 +20,8 @@ void __stack_chk_fail(void);
 namespace zs::zydis {
 namespace {
 
-template <typename Function>
-Function* entry(const char* name) {
-  static const LibraryImage library = [] {
+const LibraryImage& library() {
+  static const LibraryImage image = [] {
     const auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
     const Import imports[] = {
         {"memcpy", address(static_cast<void* (*)(void*, const void*, std::size_t)>(std::memcpy))},
@@ -33,7 +32,12 @@ Function* entry(const char* name) {
     };
     return LibraryImage({zs_zydis, zs_zydis_end}, imports);
   }();
-  return reinterpret_cast<Function*>(library.find(name));
+  return image;
+}
+
+template <typename Function>
+Function* entry(const char* name) {
+  return reinterpret_cast<Function*>(library().find(name));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 extern "C" const std::byte zs_zydis[], zs_zydis_end[];
@@ -53,6 +55,27 @@ TEST(CarriedZydis, Decodes) {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   ASSERT_TRUE(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, sizeof code, &instruction, operands)));
   EXPECT_EQ(instruction.mnemonic, ZYDIS_MNEMONIC_VZEROUPPER);
+}
+
+int anonymous_code_mappings() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" r-xp 00000000 00:00 0") != std::string::npos && line.back() == ' ') ++count;
+  }
+  return count;
+}
+
+// Loading it takes 4 ms where page faults are dear.
+TEST(CarriedZydis, IsLoadedOnceForAllFunctions) {
+  const int before = anonymous_code_mappings();
+  EXPECT_STREQ(ZydisMnemonicGetString(ZYDIS_MNEMONIC_NOP), "nop");
+  EXPECT_EQ(ZydisRegisterGetClass(ZYDIS_REGISTER_EAX), ZYDIS_REGCLASS_GPR32);
+  EXPECT_EQ(ZydisRegisterGetId(ZYDIS_REGISTER_ECX), 1);
+  EXPECT_EQ(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_REGISTER_AL), ZYDIS_REGISTER_RAX);
+  const int all = anonymous_code_mappings();
+  EXPECT_GT(all, 0);
+  EXPECT_LE(all, before + 1);
 }
 
 }  // namespace
