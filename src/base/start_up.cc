@@ -1,6 +1,8 @@
 #include "base/start_up.h"
 
 #include <elf.h>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +47,17 @@ void populate_heap() {
   const auto start = reinterpret_cast<std::uint64_t>(first), end = reinterpret_cast<std::uint64_t>(sbrk(0));
   constexpr std::uint64_t kMost = std::uint64_t{256} << 10;
   if (start < end && end - start < kMost) populate(start, end, Populate::ForWriting);
+  std::free(first);
+}
+
+void use_large_heap_pages() {
+  constexpr int kAhead = 64 << 20, kAnySize = 1 << 30;
+  if (mallopt(M_TOP_PAD, kAhead) == 0 || mallopt(M_MMAP_THRESHOLD, kAnySize) == 0) return;
+  constexpr std::size_t kMoreThanThereIs = 1 << 20;
+  void* volatile first = std::malloc(kMoreThanThereIs);
+  const auto start = reinterpret_cast<std::uint64_t>(first) & ~(kPage - 1);
+  const auto end = reinterpret_cast<std::uint64_t>(sbrk(0));
+  if (start < end) madvise(reinterpret_cast<void*>(start), end - start, MADV_HUGEPAGE);
   std::free(first);
 }
 

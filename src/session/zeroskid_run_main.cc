@@ -41,6 +41,7 @@ struct Arguments {
   int session_fd = -1;  // -1: by hand
   int config_fd = -1;
   bool exec = false;
+  std::uint64_t images = 0;  // as Recorder has them
   RecordingConfig by_hand;
   std::string program;
   std::string exec_name;
@@ -76,6 +77,8 @@ Result<Arguments> parse(int argc, char** argv) {
       out.by_hand.seed = std::strtoull(argv[++i], nullptr, 0);
     } else if (is("--exec")) {
       out.exec = true;
+    } else if (is("--images") && i + 1 < argc) {
+      out.images = std::strtoull(argv[++i], nullptr, 10);
     } else if (is("--exec-name") && i + 1 < argc) {
       out.exec_name = argv[++i];
     } else if (is("--first-pid") && i + 1 < argc) {
@@ -207,9 +210,10 @@ engine::Config engine_config(const Arguments& arguments, const RecordingConfig& 
   SteadyClock steady;
   ProgressClock virtual_time;
   RecordingClock& clock = recording.virtual_time ? static_cast<RecordingClock&>(virtual_time) : steady;
+  if (recording.detail != Detail::Exact) use_large_heap_pages();
   Result<std::unique_ptr<uarch::ModelledMachine>> machine = make_machine(recording, *model);
   if (!machine) fail(machine.error());
-  Recorder recorder(recording, *model, *std::move(banks), machine->get(), channel, clock, memory, arguments->exec);
+  Recorder recorder(recording, *model, *std::move(banks), machine->get(), channel, clock, memory, arguments->images);
   virtual_time.follow(recorder);
   engine::run(engine_config(*arguments, recording), recorder);
 }
