@@ -157,6 +157,9 @@ class Observer {
   /// Something the user should know (a refused feature, an unfollowed program). One line, no newline.
   virtual void notice(const std::string& text) = 0;
 
+  /// What is to stand behind Config::exec_prefix on the command line that another image of the process starts with.
+  virtual std::vector<std::string> words_for_next_image() { return {}; }
+
   /// Marks that the observer has thought of since the last call; asked for after mapped() and reached().
   virtual std::vector<CodeMark> new_marks() { return {}; }
   /// Code with `nop dword [rip + d]` at `pc` is about to be translated; it speaks of `operand`. returns when to tell of

@@ -37,9 +37,9 @@ std::uint64_t delay_of(std::uint64_t seed, std::uint64_t thread) {
 
 Recorder::Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks,
                    uarch::ModelledMachine* machine, Channel& channel, RecordingClock& clock, ProgramMemory& memory,
-                   bool exec)
-    : parts_(config, model, std::move(banks), machine, channel, clock, memory), exec_(exec) {
-  if (parts_.units && exec) parts_.units->branch();
+                   std::uint64_t images)
+    : parts_(config, model, std::move(banks), machine, channel, clock, memory), images_(images), exec_(images != 0) {
+  if (parts_.units && images != 0) parts_.units->branch(images);
 }
 
 Recorder::~Recorder() = default;
@@ -125,6 +125,8 @@ void Recorder::find_heap_blocks_of_records() {
   for (auto& [tid, thread] : threads_) thread->find_heap_blocks_of_records();
 }
 
+std::vector<std::string> Recorder::words_for_next_image() { return {"--images", std::to_string(images_ + 1)}; }
+
 std::vector<engine::CodeMark> Recorder::new_marks() {
   std::vector<engine::CodeMark> marks = parts_.marks.take_new();
   if (!parts_.heap) return marks;
@@ -162,6 +164,7 @@ bool Recorder::sure_enough() {
 // parent, which learns of it afterwards. A vfork child shares our memory, and tells here. Where the order of several
 // processes is to repeat, the parent tells as well: only its own stream says at which of its moments that was.
 void Recorder::forked(const ThreadIdentity& child, bool thread) {
+  if (!thread) ++images_;
   const bool ordered = parts_.config.virtual_time && parts_.config.samples();
   if (!thread && getpid() == parts_.host_pid && !ordered) return;
   parts_.out.write(Fork{.origin = parts_.origin(child),
@@ -174,7 +177,8 @@ void Recorder::in_forked_child() {
   if (parts_.config.virtual_time) instructions_before_ = instructions();
   threads_.clear();
   ended_units_ = {};
-  if (parts_.units) parts_.units->branch();
+  ++images_;
+  if (parts_.units) parts_.units->branch(images_);
   if (parts_.sharing) parts_.sharing->forget();
   parts_.host_pid = getpid();
   parts_.out.restart(parts_.host_pid);

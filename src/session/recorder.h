@@ -29,10 +29,12 @@ class Recorder final : public engine::Observer, public Progress {
  public:
   /// banks    of plan_banks(), for this model
   /// machine  that the threads are placed on; null: nothing is modelled
-  /// exec     this image replaced another one in a process that was recorded already
+  /// images   that the recording began on the way to this one, which replaced another: a fork begins one, too; 0: this
+  ///          is the first
   /// All references must outlive the Recorder.
   Recorder(const RecordingConfig& config, const arch::CpuModel& model, std::vector<BankPlan> banks,
-           uarch::ModelledMachine* machine, Channel& channel, RecordingClock& clock, ProgramMemory& memory, bool exec);
+           uarch::ModelledMachine* machine, Channel& channel, RecordingClock& clock, ProgramMemory& memory,
+           std::uint64_t images);
   ~Recorder() override;
 
   engine::VirtualCpu thread_started(const engine::ThreadIdentity& who) override;
@@ -46,6 +48,7 @@ class Recorder final : public engine::Observer, public Progress {
   void mapped(const engine::ThreadIdentity& who, const engine::Mapping& mapping) override;
   void flush(const engine::ThreadIdentity& who) override;
   void notice(const std::string& text) override;
+  std::vector<std::string> words_for_next_image() override;
   std::vector<engine::CodeMark> new_marks() override;
   engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand) override { return parts_.marks.marker(pc, operand); }
   void reached(const engine::ThreadIdentity& who, std::span<const engine::MarkVisit> visits,
@@ -65,7 +68,8 @@ class Recorder final : public engine::Observer, public Progress {
 
   RecordingParts parts_;
   UnitSums ended_units_;  // of threads that have ended
-  bool exec_;
+  std::uint64_t images_;
+  bool exec_;             // this image replaced another one in a process that was recorded already
   bool forked_ = false;   // this process is a copy of one that was recorded
   bool greeted_ = false;  // Hello is said
   engine::ThreadIdentity last_;

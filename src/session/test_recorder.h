@@ -96,7 +96,7 @@ class Recorded final : public Channel {
   explicit Recorded(const RecordingConfig& asked, bool exec = false)
       : config_(with_progress_event(asked)),
         machine_(*make_machine(config_, model())),
-        recorder(config_, model(), banks(), machine_.get(), *this, clock, stack, exec) {}
+        recorder(config_, model(), banks(), machine_.get(), *this, clock, stack, exec ? 1 : 0) {}
 
   void send(std::span<const std::byte> datagram) override {
     const auto result = decode_datagram(datagram, [&](Message&& m) { messages.push_back(std::move(m)); });

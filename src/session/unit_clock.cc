@@ -67,9 +67,8 @@ void UnitClock::advance() {
   driver_.restart(0, stretch_.instructions);
 }
 
-void UnitClock::branch() {
-  constexpr std::uint64_t kChild = 0x6368'696C'64;
-  schedule_.branch(kChild);
+void UnitClock::branch(std::uint64_t images) {
+  schedule_.branch(images);
   if (budget_) cpu_ns_ = process_cpu_ns();
   advance();
 }

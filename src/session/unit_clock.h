@@ -34,8 +34,8 @@ class UnitClock {
   /// As UnitSchedule has them.
   bool asks_how_sure() const { return schedule_.asks_how_sure(); }
   void set_sure(bool sure) { schedule_.set_sure(sure); }
-  /// In a child of the process.
-  void branch();
+  /// In another process, or image. images: as UnitSchedule has them
+  void branch(std::uint64_t images);
 
  private:
   static RecordingConfig alone();

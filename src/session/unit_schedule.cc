@@ -59,10 +59,14 @@ void UnitSchedule::follow_trend() {
   if (period_ != before) units_of_period_ = 0;
 }
 
-void UnitSchedule::branch(std::uint64_t salt) {
-  random_ ^= salt;
-  splitmix64(random_);
+void UnitSchedule::branch(std::uint64_t images) {
+  std::uint64_t salt = images;
+  random_ ^= splitmix64(salt);
   options_.complete = 0;
+  constexpr std::uint64_t kMostAtFirstPeriod = 8;  // chosen: they take some five units, which are 0.5 s of CPU time
+  const std::uint64_t before = period_;
+  while (period_ * kMostAtFirstPeriod < options_.first_period * images && 2 * period_ <= options_.longest_period) period_ *= 2;
+  if (period_ != before) units_of_period_ = 0;
   to_warm_up_ = warm_up_ = 0;
   placed_ = false;
   rest_ = 0;

@@ -62,8 +62,11 @@ class UnitSchedule {
   /// Units told so far.
   std::uint64_t units() const { return units_; }
 
-  /// The process is a copy of the one that began: from here on another stream of places, and nothing more is complete.
-  void branch(std::uint64_t salt);
+  /// The process is not the first: nothing more is complete, places are drawn from another stream, and behind the first
+  /// few images periods begin the longer the more there have been. Else most of a program of many short processes would
+  /// be modelled, each of them anew.
+  /// images  that began on the way to this one, 1 or more
+  void branch(std::uint64_t images);
 
  private:
   bool has_fewest() const { return units_of_period_ >= options_.fewest_units; }

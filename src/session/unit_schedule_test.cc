@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -214,6 +215,36 @@ TEST(UnitSchedule, WhatIsCompleteComesFirstAndNotInABranch) {
   EXPECT_FALSE(schedule.next().complete);
   branch.branch(1);
   EXPECT_NE(branch.next().phase, Phase::Unit);
+}
+
+TEST(UnitSchedule, TheMoreImagesBeganTheFewerUnitsHasOneThatIsShort) {
+  constexpr std::uint64_t kShort = 200'000;
+  const auto units_of_images = [](std::uint64_t first, std::uint64_t last) {
+    std::size_t units = 0;
+    for (std::uint64_t images = first; images < last; ++images) {
+      UnitSchedule schedule({.complete = 2'000'000});
+      schedule.branch(images);
+      for (std::uint64_t told = 0; told < kShort;) {
+        const UnitSchedule::Stretch stretch = schedule.next();
+        told += stretch.instructions;
+        if (stretch.phase == Phase::Unit && told <= kShort) ++units;
+      }
+    }
+    return units;
+  };
+  EXPECT_GE(units_of_images(1, 9), 4U);
+  EXPECT_LT(units_of_images(1000, 2000), 20U);
+  EXPECT_GT(units_of_images(1000, 2000), 0U);
+}
+
+TEST(UnitSchedule, EachImageHasUnitsElsewhere) {
+  std::set<std::uint64_t> places;
+  for (std::uint64_t images = 1; images <= 8; ++images) {
+    UnitSchedule schedule({.complete = 2'000'000});
+    schedule.branch(images);
+    places.insert(schedule.next().instructions);
+  }
+  EXPECT_GE(places.size(), 7U);
 }
 
 TEST(UnitSchedule, NoRoomForAUnitIsNotPossible) {

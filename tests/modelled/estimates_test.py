@@ -154,6 +154,12 @@ class Estimates(unittest.TestCase):
         self.assertLess(abs(sampled[0] / complete[0] - 1), 0.3)
         self.assertLess(sampled[1], 0.25 * sampled[0], "95 % are, where only what asks beyond L2 is told of")
 
+    def test_units_of_many_short_processes_lie_elsewhere_in_each(self):
+        command = ["bash", "-c", "for i in {1..60}; do /bin/true; done"]
+        row = rows("--detail", "sampled", "-e", "cycles", command=command)["cycles"]
+        true = float(rows("--detail", "complete", "-e", "cycles", command=command)["cycles"]["counter-value"])
+        self.assertLess(abs(float(row["counter-value"]) - true), row["half-width"])
+
     def test_several_runs_take_other_units_each(self):
         once, often = (rows(*SAMPLED, "-e", "cycles", "-r", str(runs))["cycles"] for runs in (1, 8))
         self.assertNotEqual(once["counter-value"], often["counter-value"])

@@ -65,6 +65,8 @@ void Exec::pass_on_own_descriptors(unsigned which) const {
 // How the engine is called for a new image that is followed, in front of the program's own arguments.
 std::vector<std::string> Exec::words_for(const ExecDecision& decision) {
   std::vector<std::string> words = parts_.run.config.exec_prefix;
+  const std::vector<std::string> more = parts_.run.observer().words_for_next_image();
+  words.insert(words.end(), more.begin(), more.end());
   char mask[24];
   std::snprintf(mask, sizeof mask, "%llx", static_cast<unsigned long long>(parts_.run.thread->mask));
   words.push_back("--signal-mask");
