@@ -150,8 +150,9 @@ void Recorder::end_phase() {
   for (auto& [tid, thread] : threads_) thread->begin_unit();
 }
 
-// Of the first estimate, as far as this process knows.
+// Of the first estimate, as far as this process knows. What an exact event's samples say of their data is none.
 bool Recorder::sure_enough() {
+  if (parts_.estimated.empty()) return false;
   UnitSums sums = ended_units_;
   for (auto& [tid, thread] : threads_) sums.add(thread->unit_sums());
   const UnitSums::Estimate first = sums.estimate(0);
