@@ -118,7 +118,6 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     only_add &= pmu->only_adds();
   }
   models = cpu.core != nullptr && !fast_forward;
-  watches_lines = fast_forward && !cpu.marks && can_watch_lines();
   cuts = cpu.late_interrupts && cpu.core == nullptr && only_add;
   lanes = std::make_unique<LaneSet>(std::move(meanings), cpu.core != nullptr);
   per_instruction.clear();
@@ -173,6 +172,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     only_instructions &= lanes->modelled(lane) || counts_instructions((*lanes)[lane]);
   const bool one = lanes->size() == 1 || (cpu.phase != nullptr && !cpu.marks);
   const bool budget = !models && one && only_instructions && !branches && !(cpu.marks && any_near());
+  watches_lines = fast_forward && !(budget && cpu.marks) && can_watch_lines();  // marks are noted at the same place
   form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
 }
 
