@@ -226,6 +226,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
     if (run_.config.precise_only || kernel_.code.page_is_open() || thread.process->traced || thread.traps) break;
 
     Allowance allowed = accountant_.tally.allowance();
+    if (const std::uint64_t at = quiet_.enter(allowed, link_from); at != 0) return at;
     if (stretches_.is_far(allowed)) {
       if (const std::uint64_t at = stops_.leave_near(allowed); at != 0) return at;
       stops_.link_behind_stop(link_from);
@@ -245,6 +246,7 @@ std::uint64_t Dispatcher::choose(std::uint32_t link_from) {
       allowed = accountant_.tally.allowance();  // the block may have raised the most that one record can mean
       if (stretches_.is_far(allowed)) {
         run_.context.trace_pointer = run_.trace_start = stretches_.begin(allowed);
+        quiet_.begin_others(allowed);
         accountant_.logged.begin_short();
         return block->entry;
       }

@@ -7,6 +7,7 @@
 #include "engine/block_exits.h"
 #include "engine/kernel/guest_kernel.h"
 #include "engine/overflow_points.h"
+#include "engine/quiet_stretches.h"
 #include "engine/stretches.h"
 
 namespace zs::engine {
@@ -49,6 +50,7 @@ class Dispatcher final : public Resumes {
   GuestKernel& kernel_;
   Stretches stretches_{run_, accountant_};
   OverflowPoints stops_{run_, accountant_, kernel_.code, stretches_};
+  QuietStretches quiet_{run_, accountant_, stretches_};
   BlockExits exits_{kernel_};
   bool quantum_over_ = false;
   unsigned short_turns_ = 0;

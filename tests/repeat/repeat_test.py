@@ -75,7 +75,7 @@ def main():
             for stale in (output, output + ".old"):
                 if os.path.exists(stale):
                     os.remove(stale)
-            command = [*prefix, zeroskid, "record", "-q", "--virtual-time", *events, *options, "-o", output, "--", *program]
+            command = [*prefix, zeroskid, "record", "-q", "--detail", "complete", "--virtual-time", *events, *options, "-o", output, "--", *program]
             result = subprocess.run(command, env=dict(ENVIRONMENT, PAD=pad), stdin=subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
             if result.returncode != 0:

@@ -44,6 +44,25 @@ Allowance Tally::allowance() const {
   return allowed;
 }
 
+Allowance Tally::quiet_allowance() const {
+  Allowance allowed;
+  std::size_t lane = 0;
+  for (const pmu::Pmu* pmu : run_.thread->cpu.pmus) {
+    if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
+    for (std::size_t own = 0; own < pmu->lanes().size(); ++own, ++lane) {
+      if (run_.counting.lanes->modelled(lane)) continue;
+      // Of the others, those that are far go on as in any block.
+      const std::uint64_t words = run_.counting.units[lane] == 0 ? run_.translator->blocks().counts().most(lane)
+                                  : run_.counting.lanes->counts_plain(lane) ? run_.counting.units[lane]
+                                                                            : 0;
+      if (words != 0) allowed.records = std::min(allowed.records, pmu->headroom(own) / words);
+    }
+  }
+  const std::uint64_t last = run_.translator->blocks().counts().most_words();
+  allowed.records = allowed.records < last ? 0 : allowed.records - last;
+  return allowed;
+}
+
 void Tally::count(std::span<const std::uint64_t> events) {
   std::size_t lane = 0;
   for (pmu::Pmu* pmu : run_.thread->cpu.pmus) {

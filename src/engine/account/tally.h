@@ -26,6 +26,8 @@ class Tally {
   /// For run.counting, which has been found.
   void begin();
   Allowance allowance() const;
+  /// The same for blocks of Variant::Quiet, in the records form: nothing where each instruction may be an overflow.
+  Allowance quiet_allowance() const;
 
   /// The sums that are being made, by lane.
   std::span<std::uint64_t> totals() { return totals_; }

@@ -18,6 +18,9 @@ enum class Variant : std::uint8_t {
   // With a core model, where an overflow may be near: stores all registers on the way (AddressSlots::clear(true)), so
   // that it may go beyond the overflow, which is found when the trace is read; linked to its like.
   Logged,
+  // Close to an overflow, with nothing modelled: no instruction of it has an event that may overflow, so it runs on as
+  // Full does; linked to its like.
+  Quiet,
   // With a core model, close to the event horizon, never linked: until so many instructions have run that may bring the
   // horizon closer (TranslationOptions::risks). Unlike what is made once, kept, because to describe it to the model
   // costs more.

@@ -394,7 +394,8 @@ std::uint32_t BlockEmitter::emit_direct_exit(std::uint64_t target, bool taken, s
   const std::uint32_t id = new_exit(ExitKind::Direct, branch, target, taken);
   emit_record(id);
   const Variant variant = block_->variant;
-  emit_leave(id, variant == Variant::Full || variant == Variant::Near || variant == Variant::Logged);
+  emit_leave(id, variant == Variant::Full || variant == Variant::Near || variant == Variant::Logged ||
+                     variant == Variant::Quiet);
   return id;
 }
 
@@ -458,7 +459,8 @@ void BlockEmitter::emit_indirect_tail(std::uint64_t pc) {
   state_.stand_in.unmap(out_);
   emit_record(new_exit(ExitKind::Indirect, pc, 0, true));
   const Variant variant = block_->variant;
-  if (variant == Variant::Near || variant == Variant::Logged || (variant == Variant::Full && !looks_up_directly_)) {
+  if (variant == Variant::Near || variant == Variant::Logged || variant == Variant::Quiet ||
+      (variant == Variant::Full && !looks_up_directly_)) {
     emit_hashed_lookup();
   } else if (variant != Variant::Full) {
     out_.jmp(stubs_.indirect_miss);

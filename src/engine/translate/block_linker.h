@@ -47,7 +47,7 @@ class BlockLinker {
   void add_indirect_entry(std::uint32_t block);
   /// The same for all blocks of a snapshot, made of that code, that indirect branches of a former process have found.
   void restore_entries(AddressRange code);
-  /// The same for blocks of Variant::Near or Logged, which indirect branches of their like find.
+  /// The same for blocks of Variant::Near, Logged or Quiet, which indirect branches of their like find.
   void add_near_entry(std::uint32_t block);
   /// The block that holds `cache_pc` looks up a target that the direct table does not cover: it is killed, and made
   /// anew with the hashed lookup.

@@ -1,6 +1,6 @@
 // The two tables in which indirect branches look up what the direct table does not hold: one for Variant::Full, one for
-// Variant::Near or Logged (there is never a need for both). Half a mebibyte each, which most programs need none of: a
-// table is cleared when somebody asks for it first.
+// Variant::Near, Logged or Quiet (there is never a need for two of them). Half a mebibyte each, which most programs
+// need none of: a table is cleared when somebody asks for it first.
 #pragma once
 
 #include <array>

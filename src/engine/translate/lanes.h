@@ -35,6 +35,8 @@ class LaneSet {
   std::size_t size() const { return meanings_.size(); }
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
   bool modelled(std::size_t lane) const { return is_modelled(meanings_[lane]); }
+  /// Whether an instruction that does nothing special counts in it.
+  bool counts_plain(std::size_t lane) const { return meanings_[lane].count({}) != 0; }
   /// Whether there is any that is counted by exits, and not told by a core model.
   bool any_counted() const { return counted_; }
   bool any_memory() const { return memory_; }

@@ -40,7 +40,7 @@ class SuperblockBuilder {
     std::size_t up_to_whole = 0;  // instructions before the last place, far enough, where a whole block begins
 
     /// What goes on in blocks of its kind, and is as good as any of them.
-    bool stays() const { return variant == Variant::Full || variant == Variant::Logged; }
+    bool stays() const { return variant == Variant::Full || variant == Variant::Logged || variant == Variant::Quiet; }
   };
 
   const Path& follow(std::uint64_t pc, Variant variant, unsigned limit, bool again);
@@ -56,6 +56,7 @@ class SuperblockBuilder {
   bool worth_following(std::uint64_t target) const;
   bool needs_step(const Insn& insn) const;
   bool is_risky(const Insn& insn);
+  bool may_bring_closer(const Insn& insn, bool quiet_alone);
 
   CodeSource& source_;
   const LaneSet& lanes_;

@@ -175,6 +175,25 @@ TEST_F(SuperblockBuilderTest, WithACoreModelAFullPathEndsBehindABranch) {
   EXPECT_THAT(pcs(collect(Variant::Full, kPc + 4)), ElementsAre(4, 6, 8, 10));
 }
 
+TEST(QuietPaths, EndBeforeWhatAllInstructionsDoNotHave) {
+  Pieces code;
+  code.put(kPc, {kInc, kTest, kLoad, kInc});
+  const TranslationOptions options{.max_instructions = 16, .form = TraceForm::Spaced};
+  const LaneSet lanes(std::vector<arch::EventMeaning>{
+      {.count = [](const arch::Retired& /*insn*/) { return 1u; }},
+      {.count = [](const arch::Retired& insn) { return static_cast<std::uint32_t>(insn.loads); }}});
+  const std::vector<std::uint32_t> near{8, 2}, far{8, 0};
+  for (const auto& [units, end] : {std::pair{near, 4U}, {far, 8U}}) {
+    BlockStore store(lanes, units, true, kBegin, kNear);
+    FactCounts fact_counts(lanes);
+    SuperblockBuilder builder(code, lanes, options, store, fact_counts);
+    const Path& path = builder.collect(kPc, Variant::Quiet, 16);
+    EXPECT_EQ(path.end_pc, kPc + end);
+    EXPECT_EQ(path.end_kind, end == 4 ? ExitKind::NeedsStep : ExitKind::Unfetchable);
+    EXPECT_EQ(builder.collect(kPc, Variant::Full, 16).end_pc, kPc + 8) << "which is what others do";
+  }
+}
+
 TEST_F(SuperblockBuilderTest, WhatMaySetTheTrapFlagRunsAlone) {
   for (const Bytes& bytes : {Bytes{0x9D}, Bytes{0x48, 0xCF}}) {  // popfq, iretq
     code_.put(kPc, {kInc, bytes});
