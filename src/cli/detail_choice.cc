@@ -149,7 +149,7 @@ Result<void> can_be_sampled(const RunOptions& options, const RecordingConfig& co
                  "leave --detail out, or add an event that is modelled (`zeroskid list`): cycles"};
   }
   if (!needs_all.empty()) {
-    return Error{needs_all + " and --detail sampled exclude each other: units say nothing of a part of a run",
+    return Error{needs_all + " and --detail sampled exclude each other: it needs every instruction modelled",
                  kComplete};
   }
   if (options.precise_only) return Error{"--precise-only and --detail sampled exclude each other", kComplete};
@@ -171,7 +171,6 @@ Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
   }
   if (auto steered = take_steering(options, config.units); !steered) return steered;
   config.in_units = true;
-  config.marked_regions = false;  // a region is a part of a run, too
   return {};
 }
 
@@ -193,12 +192,11 @@ Result<void> take_depth(const std::string& name, RecordingConfig& config) {
 
 Result<void> take_detail(const RunOptions& options, RecordingConfig& config, const std::string& needs_all) {
   const bool automatic = options.detail == "auto";
-  const std::string_view detail = automatic ? options.automatic : std::string_view(options.detail);
-  if (detail == kSampled) {
+  if (automatic || options.detail == kSampled) {
     auto possible = can_be_sampled(options, config, needs_all);
     if (possible) return take_units(options, config);
     if (!automatic) return possible;
-  } else if (detail != "complete") {
+  } else if (options.detail != "complete") {
     if (auto depth = take_depth(options.detail, config); !depth) return depth;
   }
   for (const auto& [option, value] :
@@ -274,9 +272,8 @@ std::string detail_in_words(const RecordingConfig& config, const session::UnitSu
   return words;
 }
 
-std::string detail_line(const RecordingConfig& config, const session::UnitSums& done, std::string_view remark) {
-  if (!config.in_units) return "";
-  return fmt::format("# in detail: {}{}{}\n", detail_in_words(config, done), remark.empty() ? "" : "; ", remark);
+std::string detail_line(const RecordingConfig& config, const session::UnitSums& done) {
+  return config.in_units ? "# in detail: " + detail_in_words(config, done) + "\n" : "";
 }
 
 std::string_view name_of(Detail detail) {

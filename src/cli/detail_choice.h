@@ -29,9 +29,8 @@ std::string share_in_words(const session::UnitSums& done);
 /// Both: "all of it", "the first 2,000,000 instructions, then units of 10,000 (2.1 % of the run)".
 std::string detail_in_words(const session::RecordingConfig& config, const session::UnitSums& done);
 
-/// "# in detail: ...\n", with a remark behind it; "" without units.
-std::string detail_line(const session::RecordingConfig& config, const session::UnitSums& done,
-                        std::string_view remark = "");
+/// "# in detail: ...\n"; "" without units.
+std::string detail_line(const session::RecordingConfig& config, const session::UnitSums& done);
 
 /// "exact", "fast", "full"
 std::string_view name_of(session::Detail detail);

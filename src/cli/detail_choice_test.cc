@@ -26,25 +26,21 @@ std::string refusal(const RunOptions& options, const std::string& events, const 
   return chosen ? "" : chosen.error().message + "\nhint: " + chosen.error().hint;
 }
 
-TEST(DetailChoice, AutoIsCompleteAtTheDepthThatTheEventsNeed) {
-  for (const char* const detail : {"auto", "complete"}) {
-    session::RecordingConfig config = counting("cycles");
-    ASSERT_TRUE(choose_detail({.detail = detail}, model(), config));
-    EXPECT_EQ(config.detail, Detail::Full);
-    EXPECT_FALSE(config.in_units);
-    EXPECT_TRUE(config.marked_regions);
-  }
+TEST(DetailChoice, CompleteIsAtTheDepthThatTheEventsNeed) {
+  session::RecordingConfig config = counting("cycles");
+  ASSERT_TRUE(choose_detail({.detail = "complete"}, model(), config));
+  EXPECT_EQ(config.detail, Detail::Full);
+  EXPECT_FALSE(config.in_units);
 }
 
-TEST(DetailChoice, AutoIsSampledWhereTheVerbSaysSoAndTheRunCanBe) {
+TEST(DetailChoice, AutoIsSampledWhereTheRunCanBe) {
   session::RecordingConfig config = counting("cycles");
-  ASSERT_TRUE(choose_detail({.automatic = "sampled"}, model(), config));
+  ASSERT_TRUE(choose_detail({}, model(), config));
   EXPECT_TRUE(config.in_units);
   for (const auto& [events, needs_all] : {std::pair{"cycles", "-I"}, {"instructions", ""}}) {
     config = counting(events);
-    ASSERT_TRUE(choose_detail({.automatic = "sampled"}, model(), config, needs_all));
+    ASSERT_TRUE(choose_detail({}, model(), config, needs_all));
     EXPECT_FALSE(config.in_units) << events;
-    EXPECT_TRUE(config.marked_regions);
   }
 }
 
@@ -53,7 +49,6 @@ TEST(DetailChoice, SampledTakesUnitsBehindACompleteBeginning) {
   ASSERT_TRUE(choose_detail({.detail = "sampled"}, model(), config));
   EXPECT_TRUE(config.in_units);
   EXPECT_EQ(config.detail, Detail::Full);
-  EXPECT_FALSE(config.marked_regions);
   EXPECT_EQ(units_in_words(config.units), "the first 2,000,000 instructions, then units of 50,000");
 }
 
@@ -131,7 +126,7 @@ TEST(DetailChoice, ABudgetIsANumberOfTimesNative) {
 }
 
 TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {
-  for (const char* const detail : {"auto", "complete", "full"}) {
+  for (const char* const detail : {"complete", "full"}) {
     EXPECT_EQ(refusal({.detail = detail, .units = "10:10:20:20"}, "cycles"),
               "--units 10:10:20:20: no units are taken\nhint: --detail sampled takes them");
   }
@@ -139,7 +134,7 @@ TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {
 
 TEST(DetailChoice, RefusesToSampleWhatNeedsAllOfIt) {
   EXPECT_EQ(refusal({.detail = "sampled"}, "cycles", "-I"),
-            "-I and --detail sampled exclude each other: units say nothing of a part of a run\n"
+            "-I and --detail sampled exclude each other: it needs every instruction modelled\n"
             "hint: --detail complete models all of it");
   EXPECT_EQ(refusal({.detail = "sampled", .precise_only = true}, "cycles"),
             "--precise-only and --detail sampled exclude each other\nhint: --detail complete models all of it");
@@ -163,8 +158,8 @@ TEST(DetailChoice, SaysWhatWasInDetail) {
   EXPECT_EQ(detail_line(config, done), "# in detail: all of it\n");
   done.add_unit(0, 1, 1'000'000, std::vector<std::uint64_t>{1});
   done.set_instructions(100'000'000);
-  EXPECT_EQ(detail_line(config, done, "no marks"),
-            "# in detail: the first 2,000,000 instructions, then units of 50,000 (2.0 % of the run); no marks\n");
+  EXPECT_EQ(detail_line(config, done),
+            "# in detail: the first 2,000,000 instructions, then units of 50,000 (2.0 % of the run)\n");
 }
 
 TEST(DetailChoice, SaysWhetherTheErrorThatWasAskedForWasReached) {

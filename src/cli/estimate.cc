@@ -49,8 +49,9 @@ double warm_up_part(const Counted& counted, const std::vector<std::size_t>& colu
     if (!estimated) continue;
     std::vector<double> off = counted.counts;
     const session::WarmUpError& error = estimated->warm_up_error;
-    off[column] += error.share * off[column] +
-                   error.per_instruction * static_cast<double>(counted.units->instructions()) / counted.runs;
+    // What was complete needs no warm-up.
+    const double sampled = std::max(off[column] - counted.units->complete(estimated->place) / counted.runs, 0.0);
+    off[column] += error.share * sampled + error.per_instruction * counted.units->sampled() / counted.runs;
     part = std::hypot(part, formula(off) - value);
   }
   return part;

@@ -184,7 +184,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
                                       .frequency = event.frequency != 0,
                                       .precise_ip = event.precise});
   }
-  if (auto detail = choose_detail(words.run, model, out.config); !detail) return detail;
+  // Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
+  const char* const needs_all = out.config.log_sharing ? "c2c record" : "";
+  if (auto detail = choose_detail(words.run, model, out.config, needs_all); !detail) return detail;
   for (const session::EventSpec& event : out.config.events) warn_of_every_second(event, model, out);
   out.description.branch_prediction_known = out.config.branch_stack && out.config.detail != session::Detail::Exact;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
@@ -193,12 +195,7 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   return {};
 }
 
-/// Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
 Result<void> can_log_sharing(const session::RecordingConfig& config) {
-  if (config.in_units) {
-    return Error{"c2c record and --detail sampled exclude each other: a line changes hands between units, too",
-                 "leave --detail out"};
-  }
   if (config.detail != session::Detail::Full) {
     return Error{"c2c record: --detail " + std::string(name_of(config.detail)) +
                      " has no time, and who meets whom at a line depends on it",

@@ -18,7 +18,6 @@ struct RunOptions {
   std::vector<std::string> model_settings;
   std::uint64_t cores = 0;  // 0: as many as usual
   std::string detail = "auto";
-  std::string_view automatic = "complete";  // what that stands for with this verb, where the run can be sampled
   session::Detail least_detail = session::Detail::Exact;  // as the verb needs
   std::string units;                                      // "": the usual ones
   std::string error;                                      // of estimates, in percent; "": any

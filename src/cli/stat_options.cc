@@ -218,8 +218,7 @@ void mark_estimates(const arch::CpuModel& model, StatOptions& out) {
 /// An option that was given and that needs every instruction modelled; "" for none.
 std::string needs_all_modelled(const StatOptions& out) {
   if (!out.windows.every.empty()) return "-I";
-  if (!out.windows.skid.empty()) return "--skid";
-  return out.regions.empty() ? "" : "--region";
+  return out.windows.skid.empty() ? "" : "--skid";
 }
 
 }  // namespace

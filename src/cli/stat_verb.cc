@@ -119,7 +119,10 @@ std::uint64_t seed_of_run(std::uint64_t seed, std::uint64_t run) {
 std::string printed(const StatOptions& options, const std::vector<RegionTotals>& regions, int descriptor) {
   const StatReport& report = options.report;
   const bool windows = options.has_windows();
-  const RegionColumns columns{.events = report.events, .counted_as = options.counted_as, .metrics = report.metrics};
+  const RegionColumns columns{.events = report.events,
+                              .counted_as = options.counted_as,
+                              .metrics = report.metrics,
+                              .estimated = report.estimated};
   switch (options.window_format) {
     case WindowFormat::Columns:
       return (windows ? "" : stat_columns(report, options.separator)) +
@@ -131,9 +134,7 @@ std::string printed(const StatOptions& options, const std::vector<RegionTotals>&
   }
   const std::string blocks = regions_page(regions, columns);
   if (windows) return blocks.empty() ? "" : "\n" + blocks;
-  const std::string page = back_end_line(options.config, options.pmus) +
-                           detail_line(options.config, report.units,
-                                       "regions that the source marks are not counted, but with --detail complete") +
+  const std::string page = back_end_line(options.config, options.pmus) + detail_line(options.config, report.units) +
                            stat_page(report, use_colour(options.colour_choice, descriptor)) + blocks;
   return report::folded(page, terminal_width(descriptor));
 }
@@ -168,7 +169,7 @@ int run_stat(const Arguments& arguments) {
   options.config.regions = *std::move(regions);
   Output output;
   if (const auto status = output.open_file(options.output)) return *status;
-  StatRegions counted(options.config.events.size(), options.regions);
+  StatRegions counted(options.config.events.size(), options.config.estimated_events().size(), options.regions);
   say_cost(options.config, options.quiet, options.verbose);
   OwnSignals signals;
   int status = 0;

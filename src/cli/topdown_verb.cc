@@ -52,7 +52,6 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
   line.value("--color", stat.colour, "auto|always|never", "When to colour [auto]");
   line.flag("-q,--quiet", stat.quiet, "No progress line");
   line.flag("-v,--verbose", stat.verbose, "A progress line in logs too");
-  stat.run.automatic = "sampled";
   add_run_options(line, stat.run);
   line.note("The same numbers over time: zeroskid stat -I 50000i -M TopdownL1 PROGRAM (docs/formats/topdown.md).");
   line.exit_statuses(kStatusesOfRuns);

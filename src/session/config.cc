@@ -157,8 +157,7 @@ bool is_consistent(const RecordingConfig& c) {
   if (c.detail > Detail::Full || c.cores == 0) return false;
   if (c.callchain > Callchain::Exact || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
   if (!c.units.possible()) return false;
-  const bool looks_inside = c.has_windows() || c.marked_regions || !c.regions.empty();
-  if (c.in_units && (c.detail == Detail::Exact || looks_inside || c.estimated_events().size() > kMostEstimated))
+  if (c.in_units && (c.detail == Detail::Exact || c.has_windows() || c.estimated_events().size() > kMostEstimated))
     return false;
   const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
   if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;

@@ -115,7 +115,7 @@ struct RecordingConfig {
   std::uint32_t skid_event = kNoEvent;  // counts instructions, to let a window run on; with a skid only
 
   /// What is modelled is modelled in samples of the program only, and modelled events are estimates
-  /// (session/unit_sums.h). Not with windows or regions.
+  /// (session/unit_sums.h). Not with windows.
   bool in_units = false;
   UnitOptions units;
 

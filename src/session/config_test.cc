@@ -71,7 +71,6 @@ TEST(RecordingConfig, UnitsComeBackAndImpossibleOnesAreRefused) {
   for (const auto& spoil : {+[](RecordingConfig& c) { c.units.first_period = c.units.unit; },
                             +[](RecordingConfig& c) { c.units.first_period = 5 * c.units.unit + 1; },
                             +[](RecordingConfig& c) { c.units.longest_period = c.units.first_period - 1; },
-                            +[](RecordingConfig& c) { c.marked_regions = true; },
                             +[](RecordingConfig& c) { c.detail = c.events[1].detail = Detail::Exact; }}) {
     auto spoilt = config;
     spoil(spoilt);

@@ -77,12 +77,12 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
                       [this](std::span<const std::byte> records) { write_branches(records); });
     pmus_.push_back(&branches_->pmu());
   }
+  if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
     begin_unit();
   }
-  if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
   if (shared.heap) heap_.emplace(*shared.heap);
   if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
 }
@@ -111,12 +111,21 @@ void RecordedThread::begin_unit() {
   follow_weight();
   unit_start_ = estimated_counts();
   unit_start_instructions_ = progress();
+  if (regions_) regions_->begin_unit(unit());
+}
+
+Unit RecordedThread::unit() const {
+  Unit unit = shared_.units->unit();
+  std::uint64_t state = shared_.config.units.seed;
+  unit.number += splitmix64(state) % UnitSums::kGroups;
+  return unit;
 }
 
 void RecordedThread::end_unit() {
   if (shared_.units->phase() != engine::Phase::Unit) return;
   drain();
   add_unit_to(*units_);
+  if (regions_) regions_->end_unit();
 }
 
 UnitSums RecordedThread::unit_sums() {
@@ -316,20 +325,10 @@ void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const
 }
 
 void RecordedThread::add_unit_to(UnitSums& sums) {
-  const UnitClock& clock = *shared_.units;
   std::vector<std::uint64_t> brought = estimated_counts();
   for (std::size_t i = 0; i < brought.size(); ++i) brought[i] -= unit_start_[i];
   const std::uint64_t instructions = progress() - unit_start_instructions_;
-  if (instructions == 0) return;
-  if (clock.complete())
-    sums.add_complete(instructions, brought);
-  else
-    sums.add_unit(clock.unit() + first_group(), clock.weight(), instructions, brought);
-}
-
-std::uint64_t RecordedThread::first_group() const {
-  std::uint64_t state = shared_.config.units.seed;
-  return splitmix64(state) % UnitSums::kGroups;
+  if (instructions != 0) sums.add(unit(), instructions, brought);
 }
 
 std::vector<std::uint64_t> RecordedThread::estimated_counts() const {
@@ -347,7 +346,7 @@ std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::ui
 }
 
 void RecordedThread::follow_weight() {
-  const std::uint64_t weight = shared_.units->weight();
+  const std::uint64_t weight = shared_.units->unit().weight;
   if (weight == std::exchange(weight_, weight)) return;
   for (const auto& driver : drivers_) {
     for (std::size_t i = 0; i < driver->plan().size(); ++i) {

@@ -141,9 +141,9 @@ class RecordedThread final : public PmuClient {
   /// What the unit has brought since it began.
   void add_unit_to(UnitSums& sums);
 
-  /// Of several runs, each begins to deal its units out with another group: what the program does at one place is not
-  /// in the same group of all.
-  std::uint64_t first_group() const;
+  /// That is under way. Of several runs, each begins to deal its units out with another group: what the program does at
+  /// one place is not in the same group of all.
+  Unit unit() const;
 
   std::vector<std::uint64_t> estimated_counts() const;
 

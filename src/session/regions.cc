@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -108,7 +109,8 @@ ThreadRegions::ThreadRegions(const RecordingConfig& config, RegionMarks& marks, 
       marks_(marks),
       counters_(counters),
       events_(reported_events(config)),
-      base_(config.events.size()) {
+      base_(config.events.size()),
+      estimated_(config.estimated_events()) {
   std::size_t lanes = 1;
   for (std::size_t event = 0; event < base_.size(); ++event) {
     const std::size_t lane = counters.lane(event);
@@ -126,6 +128,7 @@ void ThreadRegions::read_counters() {
 
 Region& ThreadRegions::of(std::uint32_t region) {
   if (region >= regions_.size()) regions_.resize(region + 1);
+  while (has_units() && region >= estimates_.size()) estimates_.push_back({.sums = UnitSums(estimated_.size())});
   Region& counted = regions_[region];
   if (counted.sum.empty()) {
     counted.name = marks_.name(region);
@@ -151,6 +154,37 @@ void ThreadRegions::begin(std::uint32_t region, const arch::RegisterFile* at_ent
   if (config_.region_spans) open.position = now(config_.position_event);
   std::uint64_t* const before = open.before.data();
   for (std::size_t event = 0; event < events_; ++event) before[event] = now(event);
+  if (!has_units()) return;
+  open.first_instruction = instructions_now();
+  if (unit_) look_at(open.unit_before);
+}
+
+void ThreadRegions::look_at(Moment& moment) const {
+  moment.instructions = instructions_now();
+  moment.events.clear();
+  for (const std::uint32_t event : estimated_) moment.events.push_back(now(event));
+}
+
+/// What the unit has brought the region since either began.
+void ThreadRegions::add_part_of_unit(const Open& open) {
+  Moment part;
+  look_at(part);
+  part.instructions -= open.unit_before.instructions;
+  for (std::size_t i = 0; i < part.events.size(); ++i) part.events[i] -= open.unit_before.events[i];
+  of(open.region);
+  if (part.instructions != 0) estimates_[open.region].sums.add(*unit_, part.instructions, part.events);
+}
+
+void ThreadRegions::begin_unit(const Unit& unit) {
+  unit_ = unit;
+  read_counters();
+  for (std::size_t i = 0; i < depth_; ++i) look_at(open_[i].unit_before);
+}
+
+void ThreadRegions::end_unit() {
+  read_counters();
+  for (std::size_t i = 0; i < depth_; ++i) add_part_of_unit(open_[i]);
+  unit_.reset();
 }
 
 /// The newest open region ends here.
@@ -168,6 +202,8 @@ void ThreadRegions::close(bool cut, std::vector<RegionSpan>& spans) {
     least[event] = std::min(least[event], value);
     most[event] = std::max(most[event], value);
   }
+  if (has_units()) estimates_[open.region].instructions += instructions_now() - open.first_instruction;
+  if (unit_) add_part_of_unit(open);
   if (!config_.region_spans) return;
   spans.push_back({.name = counted.name, .begin = open.position, .end = now(config_.position_event)});
 }
@@ -241,8 +277,15 @@ void ThreadRegions::end(std::vector<RegionSpan>& spans) {
 
 std::vector<Region> ThreadRegions::counts() const {
   std::vector<Region> out;
-  for (const Region& region : regions_) {
-    if (!region.sum.empty()) out.push_back(region);
+  for (std::size_t number = 0; number < regions_.size(); ++number) {
+    if (regions_[number].sum.empty()) continue;
+    Region& region = out.emplace_back(regions_[number]);
+    if (!has_units()) continue;
+    UnitSums sums = estimates_[number].sums;
+    sums.set_instructions(estimates_[number].instructions);
+    region.units = sums.packed();
+    for (std::size_t i = 0; i < estimated_.size(); ++i)
+      region.sum[estimated_[i]] = static_cast<std::uint64_t>(std::llround(sums.total(i)));
   }
   return out;
 }

@@ -21,6 +21,7 @@
 #include "session/config.h"
 #include "session/event_counters.h"
 #include "session/program_memory.h"
+#include "session/unit_sums.h"
 #include "session/wire.h"
 
 namespace zs::session {
@@ -89,17 +90,31 @@ class ThreadRegions {
                std::vector<RegionSpan>& spans);
   /// The thread ends: so do its regions, cut short.
   void end(std::vector<RegionSpan>& spans);
+  /// Where the run is modelled in units, one begins, and ends.
+  void begin_unit(const Unit& unit);
+  void end_unit();
   /// What all entries that have ended counted, one message per region; without origin and `final`.
   std::vector<Region> counts() const;
 
  private:
+  /// What estimates are made of, at some time.
+  struct Moment {
+    std::uint64_t instructions = 0;
+    std::vector<std::uint64_t> events;  // that are estimated
+  };
   struct Open {
     std::uint32_t region = 0;
     std::uint64_t sp = 0, return_to = 0;  // of a function: at its entry
     std::uint64_t position = 0;           // of the thread; only for spans
     std::vector<std::uint64_t> before;    // totals at its begin
+    std::uint64_t first_instruction = 0;  // likewise, instructions; where there are units
+    Moment unit_before;                   // likewise, or at that of the unit, if that is later
   };
 
+  bool has_units() const { return config_.in_units; }
+  std::uint64_t instructions_now() const { return now(config_.events.size() - 1); }
+  void look_at(Moment& moment) const;
+  void add_part_of_unit(const Open& open);
   void read_counters();
   /// What the counters have counted of `event` at the visit that is looked at.
   std::uint64_t now(std::size_t event) const {
@@ -129,6 +144,13 @@ class ThreadRegions {
   const std::uint32_t* uncounted_ = nullptr;  // by lane: of the visit that is looked at, since the counters held base_
   std::vector<std::uint32_t> nothing_;        // of a visit that has nothing uncounted
   std::vector<Region> regions_;               // by number
+  const std::vector<std::uint32_t> estimated_;  // events
+  std::optional<Unit> unit_;                    // that is under way
+  struct Estimated {
+    std::uint64_t instructions = 0;
+    UnitSums sums;
+  };
+  std::vector<Estimated> estimates_;  // by number; where there are units
 };
 
 }  // namespace zs::session

@@ -12,6 +12,7 @@
 #include "session/pmu_driver.h"
 #include "session/unit_budget.h"
 #include "session/unit_schedule.h"
+#include "session/unit_sums.h"
 
 namespace zs::session {
 
@@ -24,10 +25,12 @@ class UnitClock {
   /// What the run does now; and whether that is over, and advance() is due. Both are looked at whenever.
   const engine::Phase& phase() const { return stretch_.phase; }
   const bool& over() const { return over_; }
-  /// The phase is a unit that stands for itself alone.
-  bool complete() const { return stretch_.complete; }
-  std::uint64_t weight() const { return stretch_.complete ? 1 : schedule_.weight(); }
-  std::uint64_t unit() const { return schedule_.units(); }
+  /// In phase Unit.
+  Unit unit() const {
+    return {.number = schedule_.units(),
+            .weight = stretch_.complete ? 1 : schedule_.weight(),
+            .complete = stretch_.complete};
+  }
 
   /// On to the next phase.
   void advance();

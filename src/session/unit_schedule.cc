@@ -65,7 +65,8 @@ void UnitSchedule::branch(std::uint64_t images) {
   options_.complete = 0;
   constexpr std::uint64_t kMostAtFirstPeriod = 8;  // chosen: they take some five units, which are 0.5 s of CPU time
   const std::uint64_t before = period_;
-  while (period_ * kMostAtFirstPeriod < options_.first_period * images && 2 * period_ <= options_.longest_period) period_ *= 2;
+  while (period_ * kMostAtFirstPeriod < options_.first_period * images && 2 * period_ <= options_.longest_period)
+    period_ *= 2;
   if (period_ != before) units_of_period_ = 0;
   to_warm_up_ = warm_up_ = 0;
   placed_ = false;

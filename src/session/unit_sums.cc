@@ -23,6 +23,13 @@ double student_t(std::size_t freedom) {
 
 }  // namespace
 
+void UnitSums::add(const Unit& unit, std::uint64_t instructions, std::span<const std::uint64_t> events) {
+  if (unit.complete)
+    add_complete(instructions, events);
+  else
+    add_unit(unit.number, unit.weight, instructions, events);
+}
+
 void UnitSums::add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_t instructions,
                         std::span<const std::uint64_t> events) {
   CHECK(events.size() == groups_.size(), events.size());

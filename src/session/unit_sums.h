@@ -15,6 +15,14 @@
 
 namespace zs::session {
 
+/// A unit, or what is complete in front of all units.
+struct Unit {
+  std::uint64_t number = 0;
+  std::uint64_t weight = 1;  // of each of its instructions
+  bool complete = false;     // it stands for itself
+  bool operator==(const Unit&) const = default;
+};
+
 /// Of one thread, or of all together.
 class UnitSums {
  public:
@@ -24,8 +32,9 @@ class UnitSums {
   UnitSums() = default;
   explicit UnitSums(std::size_t events) : complete_(events, 0), seen_(events, 0), groups_(events) {}
 
-  /// A unit, or a part of it: its thread retired `instructions` of it, in which its events happened so often; each
-  /// stands for `weight`.
+  /// A unit, or a part of it: its thread retired `instructions` of it, in which its events happened so often.
+  void add(const Unit& unit, std::uint64_t instructions, std::span<const std::uint64_t> events);
+  /// One that stands for more.
   void add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_t instructions,
                 std::span<const std::uint64_t> events);
   /// What stands for itself.
@@ -42,6 +51,9 @@ class UnitSums {
   std::uint64_t units() const { return units_; }
   /// Nothing but what was complete: then the totals are no estimates.
   bool all_complete() const { return complete_instructions_ == instructions_; }
+  /// What was complete of an event; and the instructions that were not.
+  double complete(std::size_t event) const { return complete_[event]; }
+  double sampled() const;
   /// Of the units: as often has the event happened there.
   double seen(std::size_t event) const { return units_ == 0 ? complete_[event] : seen_[event]; }
 
@@ -64,7 +76,6 @@ class UnitSums {
 
  private:
   double total_without(std::size_t event, std::size_t group) const;
-  double sampled() const;
   double rate_at_first(std::size_t event) const;
   double half_width_of_few(const Function& function, std::span<double> totals, double value) const;
 

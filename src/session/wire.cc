@@ -188,12 +188,16 @@ void body(ByteWriter& out, const Counts& m) {
   put(out, m.values);
 }
 
+void put(ByteWriter& out, const std::vector<double>& sums) {
+  const std::size_t count = std::min(sums.size(), kMostSums);
+  out.write(static_cast<std::uint32_t>(count));
+  out.write_bytes(bytes_of(sums, count));
+}
+
 void body(ByteWriter& out, const Units& m) {
   put(out, m.origin);
   put_flag(out, m.final);
-  const std::size_t count = std::min(m.sums.size(), kMostSums);
-  out.write(static_cast<std::uint32_t>(count));
-  out.write_bytes(bytes_of(m.sums, count));
+  put(out, m.sums);
 }
 
 void body(ByteWriter& out, const Window& m) {
@@ -212,6 +216,7 @@ void body(ByteWriter& out, const Region& m) {
   put(out, m.name);
   for (const std::uint64_t v : {m.entries, m.cut, m.ends_alone}) out.write(v);
   for (const auto* values : {&m.sum, &m.least, &m.most}) put(out, *values);
+  put(out, m.units);
 }
 
 void body(ByteWriter& out, const RegionSpan& m) {
@@ -364,6 +369,7 @@ void read_body(ByteReader& in, Region& m) {
   m.name = get_string(in);
   for (std::uint64_t* v : {&m.entries, &m.cut, &m.ends_alone}) *v = in.read<std::uint64_t>();
   for (auto* values : {&m.sum, &m.least, &m.most}) *values = in.read_array<std::uint64_t>(in.read<std::uint32_t>());
+  m.units = in.read_array<double>(in.read<std::uint32_t>());
 }
 
 void read_body(ByteReader& in, RegionSpan& m) {

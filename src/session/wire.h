@@ -111,6 +111,7 @@ struct Region {
   std::uint64_t cut = 0;                        // of those: ended without an end of their own
   std::uint64_t ends_alone = 0;                 // ends without a begin
   std::vector<std::uint64_t> sum, least, most;  // by event; least is UINT64_MAX without an entry
+  std::vector<double> units;  // where there are estimates, as Units::sums: of the entries that have ended
   bool operator==(const Region&) const = default;
 };
 

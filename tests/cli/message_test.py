@@ -106,9 +106,8 @@ class Arguments(unittest.TestCase):
                 ("--detail", "sampled", "-e", "instructions"): "no event needs the model",
                 ("--detail", "sampled", "-e", "cycles", "--precise-only"): "--precise-only and --detail sampled exclude",
                 ("--detail", "sampled", "-e", "cycles", "-I", "1000i"): "-I and --detail sampled exclude each other",
-                ("--detail", "sampled", "-e", "cycles", "--region", "main"): "--region and --detail sampled exclude",
                 ("--detail", "sampled", "-e", "cycles", "--units", "0:1:2:3"): "UNIT is at least 1",
-                ("--units", "10:10:20:20", "-e", "cycles"): "--detail sampled takes them",
+                ("--detail", "complete", "--units", "10:10:20:20", "-e", "cycles"): "--detail sampled takes them",
         }.items():
             self.assertIn(message, self.refused("stat", *options, "true"))
 

@@ -30,7 +30,8 @@ def run(*words, folder):
 
 
 def record(folder, guest, name, *options, arguments=(), preload=()):
-    run(ZEROSKID, "mem", "record", "-q", "--ldlat", 3, "-o", name, *options, "--", *preload, os.path.join(GUESTS, guest),
+    detail = () if "--detail" in options else ("--detail", "complete")
+    run(ZEROSKID, "mem", "record", "-q", *detail, "--ldlat", 3, "-o", name, *options, "--", *preload, os.path.join(GUESTS, guest),
         *arguments, folder=folder)
     return os.path.join(folder, name)
 

@@ -25,7 +25,8 @@ def run(*words, folder=None, status=0):
 
 def counted(events, columns_before, words):
     """The first number of each event that stat prints for `words`, behind so many columns."""
-    result = run(ZEROSKID, "stat", "-x,", "-e", ",".join(events), *words)
+    detail = () if "--detail" in words else ("--detail", "complete")
+    result = run(ZEROSKID, "stat", "-x,", *detail, "-e", ",".join(events), *words)
     found = {}
     for line in result.stderr.splitlines():
         fields = line.split(",")[columns_before:]
@@ -158,7 +159,7 @@ class Samples(unittest.TestCase):
         return run(ZEROSKID, *words, folder=self.folder).stdout
 
     def test_99_of_100_misses_of_a_random_walk_are_blamed_on_its_load(self):
-        self.zeroskid("record", "-e", "mem_load_retired.l2_miss:pp", "-c", 31, "-o", "perf.data", "--",
+        self.zeroskid("record", "--detail", "complete", "-e", "mem_load_retired.l2_miss:pp", "-c", 31, "-o", "perf.data", "--",
                       os.path.join(PROGRAMS, "pointer_chase"), 2048, 100_000)
         places = collections.Counter()
         for line in self.zeroskid("script", "-F", "ip,sym").splitlines():
@@ -194,7 +195,7 @@ class Samples(unittest.TestCase):
 
     def record_chase(self, *words):
         """Through twice what the last-level cache holds."""
-        self.zeroskid(*words, "--cpu", "haswell", "-o", "perf.data", "--", os.path.join(PROGRAMS, "pointer_chase"), 16384,
+        self.zeroskid(*words, "--detail", "complete", "--cpu", "haswell", "-o", "perf.data", "--", os.path.join(PROGRAMS, "pointer_chase"), 16384,
                       100_000)
 
     def test_mem_report_says_where_a_chases_data_was_and_how_long_it_took(self):

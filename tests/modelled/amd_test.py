@@ -68,7 +68,7 @@ class Zen4(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             files = []
             for _ in range(2):
-                ran = tool.zeroskid("record", *MODEL, "--virtual-time", "-e", "cycles", "-c", "1009", "-o", "perf.data", "--",
+                ran = tool.zeroskid("record", *MODEL, "--detail", "complete", "--virtual-time", "-e", "cycles", "-c", "1009", "-o", "perf.data", "--",
                                     *tool.guest("qsort_static"), folder=folder)
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 files.append((pathlib.Path(folder) / "perf.data").read_bytes())

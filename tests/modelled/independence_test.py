@@ -39,7 +39,7 @@ def sampled(event, period, program):
     """PERIOD of each sample."""
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "perf.data")
-        ran = tool.zeroskid("record", "-q", "--virtual-time", "-e", event, "-c", period, "-o", data, "--", *program)
+        ran = tool.zeroskid("record", "-q", "--detail", "complete", "--virtual-time", "-e", event, "-c", period, "-o", data, "--", *program)
         assert ran.returncode == 0, ran.stderr
         return [int(line) for line in tool.zeroskid("script", "-i", data, "-F", "period").stdout.split()]
 
@@ -109,10 +109,10 @@ class Independence(unittest.TestCase):
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 return words in " ".join(ran.stderr.split())
 
-            recorded = ["record", "-e", HITM + ":pp", "-c", "101", "-o", data]
+            recorded = ["record", "--detail", "complete", "-e", HITM + ":pp", "-c", "101", "-o", data]
             self.assertTrue(said(PROGRAMS["two threads"], *recorded))
             self.assertTrue(said(PROGRAMS["two threads"], "stat", "-e", HITM, "-I", "50000i"))
-            self.assertFalse(said(PROGRAMS["two threads"], "stat", "-e", HITM))
+            self.assertFalse(said(PROGRAMS["two threads"], "stat", "--detail", "complete", "-e", HITM))
             self.assertFalse(said(PROGRAMS["one thread"], *recorded))
 
     def test_cycles_sampled_with_pebs_stand_for_what_is_counted(self):

@@ -37,7 +37,7 @@ def sampled(program):
     """How many samples there are of each source."""
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "perf.data")
-        ran = tool.zeroskid("mem", "record", "-q", "--cpu", "westmere", "--virtual-time", "-t", "load", "--ldlat", 3, "-c", 1,
+        ran = tool.zeroskid("mem", "record", "-q", "--detail", "complete", "--cpu", "westmere", "--virtual-time", "-t", "load", "--ldlat", 3, "-c", 1,
                             "-o", data, "--", *program)
         assert ran.returncode == 0, ran.stderr
         levels = re.findall(r"LVL ([^|]+)", tool.zeroskid("script", "-i", data, "-F", "data_src").stdout)

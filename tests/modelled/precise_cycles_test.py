@@ -22,7 +22,7 @@ class PreciseCycles(unittest.TestCase):
         """{address: samples}"""
         with tempfile.TemporaryDirectory() as folder:
             data = os.path.join(folder, "perf.data")
-            ran = tool.zeroskid("record", "-q", "--virtual-time", "-o", data, *options, "--", *program)
+            ran = tool.zeroskid("record", "-q", "--detail", "complete", "--virtual-time", "-o", data, *options, "--", *program)
             self.assertEqual(ran.returncode, 0, ran.stderr)
             shown = tool.zeroskid("script", "-i", data, "-F", "ip").stdout
         return collections.Counter(int(line, 16) for line in shown.split())

@@ -79,7 +79,7 @@ class Sums(unittest.TestCase):
     def counts(self, case, events):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o755)  # a program that gives up root's rights must still reach its files
-            self.runner.once(case, os.path.join(folder, "run"), ["stat", "-j", "-e", ",".join(events)])
+            self.runner.once(case, os.path.join(folder, "run"), ["stat", "-j", "--detail", "complete", "-e", ",".join(events)])
             with open(os.path.join(folder, "run", "counts"), encoding="utf-8") as file:
                 rows = [json.loads(line) for line in file]
         return {row["event"]: round(float(row["counter-value"])) for row in rows if "counter-value" in row}

@@ -29,7 +29,8 @@ def counts(events, program, *options):
     """The whole run's count of each event, and its class: {event: (number, class)}."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "counts"
-        ran = zeroskid("stat", "-j", "-o", output, *options, "-e", ",".join(events), "--", *program)
+        detail = [] if "--detail" in options else ["--detail", "complete"]
+        ran = zeroskid("stat", "-j", "-o", output, *detail, *options, "-e", ",".join(events), "--", *program)
         assert ran.returncode == 0, ran.stderr
         rows = [json.loads(line) for line in output.read_text().splitlines()]
     return {row["event"]: (round(float(row["counter-value"])), row["class"]) for row in rows}

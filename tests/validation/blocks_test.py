@@ -26,7 +26,7 @@ def blocks():
 
 
 def cycles(number, rounds):
-    ran = subprocess.run([ZEROSKID, "stat", "-x,", "--cpu", CPU, "-e", "cycles", "--", BLOCKS, str(number), str(rounds)],
+    ran = subprocess.run([ZEROSKID, "stat", "-x,", "--detail", "complete", "--cpu", CPU, "-e", "cycles", "--", BLOCKS, str(number), str(rounds)],
                          env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=True)
     return next(int(line.split(",")[0]) for line in ran.stderr.splitlines() if ",cycles," in line)
 

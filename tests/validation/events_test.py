@@ -172,7 +172,7 @@ def name_of(listed):
 
 
 def counts(cpu, kernel, rounds, size, events):
-    ran = run("stat", "-j", "--cpu", cpu, "-e", ",".join(events), "--", KERNELS, kernel, str(rounds), str(size))
+    ran = run("stat", "-j", "--detail", "complete", "--cpu", cpu, "-e", ",".join(events), "--", KERNELS, kernel, str(rounds), str(size))
     rows = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
     return {row["event"]: float(row["counter-value"]) for row in rows}
 

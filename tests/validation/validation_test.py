@@ -87,7 +87,7 @@ ZEROSKID = KERNELS = PAGE = ""
 def counts(cpu, name, size, rounds):
     """{event: count} of all events that some case wants of this kernel: what is counted of one does not depend on the others."""
     events = sorted({event for _, other, event, (kernel, *sizes), *_ in CASES if (other, kernel) == (cpu, name) and size in sizes})
-    ran = subprocess.run([ZEROSKID, "stat", "-x,", "--cpu", cpu, "-e", ",".join(events), "--", KERNELS, name, str(rounds), str(size)],
+    ran = subprocess.run([ZEROSKID, "stat", "-x,", "--detail", "complete", "--cpu", cpu, "-e", ",".join(events), "--", KERNELS, name, str(rounds), str(size)],
                          env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=True)
     return {event: next(int(line.split(",")[0]) for line in ran.stderr.splitlines() if f",{event}," in line) for event in events}
 
