@@ -43,7 +43,7 @@ void SumOfThreads::told(const session::Origin& by, std::uint64_t so_far, bool fi
   before = final ? 0 : so_far;
 }
 
-Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event,
+Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event, bool quiet,
                      std::function<void(const Progress&)> watch)
     : sink_(sink),
       events_(config.events.size()),
@@ -51,6 +51,7 @@ Collector::Collector(RecordingSink& sink, const session::RecordingConfig& config
       traces_(config.traces_branches()),
       virtual_ids_(config.virtual_time),
       instruction_event_(instruction_event),
+      quiet_(quiet),
       watch_(std::move(watch)),
       buffer_(session::kMaxDatagram) {}
 
@@ -116,7 +117,7 @@ void Collector::receive(Message&& message) {
     }
     return;
   }
-  if (const auto* notice = std::get_if<session::Notice>(&message)) say(notice->text);
+  if (const auto* notice = std::get_if<session::Notice>(&message); notice != nullptr && !quiet_) say(notice->text);
   if (const auto* hello = std::get_if<session::Hello>(&message)) {
     ran_ = true;
     processes_.insert(hello->origin.pid);

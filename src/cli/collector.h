@@ -62,8 +62,9 @@ class Collector {
  public:
   /// config            of the recording; messages that speak of other events are refused
   /// instruction_event  index of an event that counts instructions, or -1: for the progress line
+  /// quiet             the program's notices are not said
   /// watch             called a few times a second
-  Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event,
+  Collector(RecordingSink& sink, const session::RecordingConfig& config, int instruction_event, bool quiet,
             std::function<void(const Progress&)> watch);
 
   /// Until the program has ended and everything that was sent has arrived. Closes launched.socket.
@@ -81,6 +82,7 @@ class Collector {
   bool traces_;       // branches are asked for
   bool virtual_ids_;  // process ids are the run's, not the kernel's
   int instruction_event_;
+  bool quiet_;
   std::function<void(const Progress&)> watch_;
   std::vector<std::byte> buffer_;
   bool complained_ = false;

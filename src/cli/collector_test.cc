@@ -70,7 +70,7 @@ class Gate {
 struct Played {
   explicit Played(
       const std::function<void(int socket, session::MessageWriter&)>& act,
-      const std::function<void(const Progress&)>& watch = [](const Progress&) {}) {
+      const std::function<void(const Progress&)>& watch = [](const Progress&) {}, bool quiet = false) {
     session::RecordingConfig config;
     config.events.resize(1);
     int pair[2];
@@ -89,7 +89,7 @@ struct Played {
         _exit(0);
       }
       close(pair[1]);
-      Collector collector(sink, config, 0, watch);
+      Collector collector(sink, config, 0, quiet, watch);
       end = collector.run({.pid = pid, .socket = pair[0]}, signals);
     }
     said = testing::internal::GetCapturedStderr();
@@ -141,6 +141,13 @@ TEST(Collector, AProcessThatIsKilledLosesOnlyWhatItHadNotSent) {
 TEST(Collector, NoticesAreSaidAtOnce) {
   const Played p([](int, session::MessageWriter& out) { out.write(Notice{.origin = kMain, .text = "not followed"}); });
   EXPECT_EQ(p.said, "zeroskid: not followed\n");
+}
+
+TEST(Collector, QuietItSaysNoNotice) {
+  const Played p([](int, session::MessageWriter& out) { out.write(Notice{.origin = kMain, .text = "not followed"}); },
+                 [](const Progress&) {}, true);
+  EXPECT_EQ(p.said, "");
+  EXPECT_THAT(p.sink.messages, SizeIs(1));
 }
 
 TEST(Collector, NonsenseIsSaidOnceAndWhatMakesSenseIsKept) {

@@ -38,8 +38,11 @@ void keep(const Costs& costs) {
     say(Error{"doctor --measure: nowhere to keep the costs", "set HOME or XDG_CACHE_HOME"});
     return;
   }
-  if (const auto kept = keep_costs(costs, path); !kept) return say(kept.error());
-  say("doctor: kept in " + path + "; zeroskid --help shows them");
+  if (const auto kept = keep_costs(costs, path)) {
+    say("doctor: kept in " + path + "; zeroskid --help shows them");
+  } else {
+    say(kept.error());
+  }
 }
 
 int run_doctor(const Arguments& arguments) {

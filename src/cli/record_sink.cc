@@ -47,7 +47,7 @@ void RecordSink::breathe() { keep(writer_.flush()); }
 void RecordSink::keep(const Result<void>& result) {
   if (result || error_) return;
   error_ = result.error();
-  say(*error_);
+  error_is_told_ = say(*error_);
   say("the program runs on, unrecorded");
 }
 
@@ -156,10 +156,8 @@ bool RecordSink::close() {
     summary.notes.push_back({"in detail", share_in_words(units)});
   }
   const auto closed = writer_.close(summary);
-  if (!closed && !error_) {
-    error_ = closed.error();
-    say(*error_);
-  }
+  if (!closed && !error_) error_ = closed.error();
+  if (error_ && !error_is_told_) say(*error_);
   if (error_) {
     const bool trace = branches_ != 0;
     const std::uint64_t came = trace ? branches_ - branches_dropped() : samples_,

@@ -71,6 +71,7 @@ class RecordSink final : public RecordingSink {
   profile::PerfDataWriter writer_;
   std::unique_ptr<ProcessOrder> order_;  // in virtual time
   std::optional<Error> error_;
+  bool error_is_told_ = false;
   std::uint64_t samples_ = 0, branches_ = 0;
   std::optional<LastBranches> last_branches_;            // of a bounded trace: none is in the file before the end
   std::map<std::int32_t, profile::Exit> waiting_exits_;  // by pid

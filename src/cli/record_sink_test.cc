@@ -1,8 +1,12 @@
 #include "cli/record_sink.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "profile/perf_data_reader.h"
 
@@ -150,6 +154,34 @@ TEST_F(RecordSinkTest, AFullDiskIsSaidOnceAndTheRestIsLetPass) {
     EXPECT_THAT(writer.error().message, testing::HasSubstr("No space left on device"));
     testing::internal::GetCapturedStderr();
   }
+}
+
+// A log of stderr may be on the disk that is full.
+TEST_F(RecordSinkTest, WhatCouldNotBeSaidIsSaidAtTheEnd) {
+  testing::internal::CaptureStderr();
+  const auto before = signal(SIGXFSZ, SIG_IGN);
+  RecordSink out = sink();
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit small{.rlim_cur = 100, .rlim_max = limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const int stderr_before = dup(STDERR_FILENO), full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  dup2(full, STDERR_FILENO);
+  out.receive(sample_at(1));
+  out.breathe();
+  dup2(stderr_before, STDERR_FILENO);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  close(full);
+  close(stderr_before);
+  EXPECT_FALSE(out.close());
+  signal(SIGXFSZ, before);
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "zeroskid: " + path_ +
+          ": cannot write: File too large; no sample is in the file and readable, 1 sample and the summary missing\n"
+          "hint: a limit on file sizes is set (ulimit -f): raise it, or record less\n"
+          "zeroskid: 1 of 1 samples are not in " +
+          path_ + "\n");
 }
 
 }  // namespace

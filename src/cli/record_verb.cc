@@ -97,7 +97,7 @@ int run(const Arguments& arguments, RecordKind kind) {
   RecordSink sink(*std::move(writer), options.config.virtual_time, options.config.estimated_events().size(),
                   options.last_branches);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
-  Collector collector(sink, options.config, options.instruction_event,
+  Collector collector(sink, options.config, options.instruction_event, options.quiet,
                       [&](const Progress& now) { progress.show(now); });
   if (!options.quiet) write_prose(STDERR_FILENO, back_end_line(options.config, options.pmus));
   say_cost(options.config, options.quiet, options.verbose);

@@ -1,5 +1,6 @@
 #include "cli/say.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,16 +19,22 @@ int stdout_error = 0;  // errno of the first failure
 
 }  // namespace
 
-void write_all(int descriptor, std::string_view text) {
+bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t done = write(descriptor, text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno == EAGAIN) {
+      pollfd room{.fd = descriptor, .events = POLLOUT, .revents = 0};
+      poll(&room, 1, -1);
+      continue;
+    }
     if (done <= 0) {
       if (descriptor == STDOUT_FILENO && stdout_error == 0) stdout_error = errno;
-      return;
+      return false;
     }
     text.remove_prefix(static_cast<std::size_t>(done));
   }
+  return true;
 }
 
 int status_with_stdout(int status) {
@@ -36,16 +43,16 @@ int status_with_stdout(int status) {
   return status == 0 ? kToolFailed : status;
 }
 
-void write_prose(int descriptor, std::string_view text) {
-  write_all(descriptor, report::folded(text, terminal_width(descriptor)));
+bool write_prose(int descriptor, std::string_view text) {
+  return write_all(descriptor, report::folded(text, terminal_width(descriptor)));
 }
 
 void say(std::string_view text) { write_prose(STDERR_FILENO, "zeroskid: " + std::string(text) + "\n"); }
 
-void say(const Error& error) {
+bool say(const Error& error) {
   std::string text = "zeroskid: " + error.message + "\n";
   if (!error.hint.empty()) text += "hint: " + error.hint + "\n";
-  write_prose(STDERR_FILENO, text);
+  return write_prose(STDERR_FILENO, text);
 }
 
 std::string with_separators(std::uint64_t number) {

@@ -9,21 +9,24 @@
 
 namespace zs::cli {
 
-/// Writes `text` to a descriptor, whole if it can.
-void write_all(int descriptor, std::string_view text);
+/// Writes `text` to a descriptor, whole if it can. It waits where a descriptor that does not wait is full: a program that
+/// has it too may have made it one.
+/// returns  whether all of it is written
+bool write_all(int descriptor, std::string_view text);
 
 /// The exit status of a verb that ended with `status`: a failure, which is said, if what write_all() had for stdout did
 /// not get there.
 int status_with_stdout(int status);
 
 /// Prose: on a terminal, in lines that fit it.
-void write_prose(int descriptor, std::string_view text);
+bool write_prose(int descriptor, std::string_view text);
 
 /// "zeroskid: TEXT" on a line of its own.
 void say(std::string_view text);
 
 /// "zeroskid: MESSAGE", then "hint: HINT" if there is one.
-void say(const Error& error);
+/// returns  whether it is written: stderr may be on the disk that is full
+bool say(const Error& error);
 
 /// 48112 as 48,112.
 std::string with_separators(std::uint64_t number);

@@ -80,7 +80,7 @@ int run_once(const ProgramToRun& program, StatOptions& options, OwnSignals& sign
   StatSink sink(options, output, regions);
   ProgressLine progress(progress_style(options.quiet, options.verbose));
   FollowFilter followed(options.follow, sink);
-  Collector collector(followed, options.config, options.instruction_event,
+  Collector collector(followed, options.config, options.instruction_event, false,
                       [&](const Progress& now) { progress.show(now); });
   ProgramEnd end;
   go_on = run_and_collect(program, options.config, collector, signals, end);

@@ -128,7 +128,8 @@ int run_topdown(const Arguments& arguments) {
   OwnSignals signals;
   StatTotals totals(stat.config.events.size(), stat.config.estimated_events().size());
   ProgressLine progress(progress_style(stat.quiet, stat.verbose));
-  Collector collector(totals, stat.config, stat.instruction_event, [&](const Progress& now) { progress.show(now); });
+  Collector collector(totals, stat.config, stat.instruction_event, false,
+                      [&](const Progress& now) { progress.show(now); });
   ProgramEnd end;
   if (!run_and_collect(program, stat.config, collector, signals, end)) return kToolFailed;
   progress.clear();

@@ -19,9 +19,10 @@ static_assert(kFewestBudget > TranslationOptions::kMostBraked + TraceBuffer::kBr
 /// With other threads waiting, a thread runs at most so long between two turns. In bytes of trace.
 constexpr std::uint64_t kQuantumRecords = 32768 * 4;
 constexpr std::uint64_t kQuantumBudget = 262144;
-/// So many system calls are a turn, too: each takes as long as some two thousand instructions. Who does hardly anything
-/// else would not let the others in before that, and never among its calls, where it has left its locks.
-constexpr std::uint64_t kCallsInTurn = 128;
+/// A system call is part of a turn, as some two thousand instructions. Who does hardly anything else would not let the
+/// others in before that, and never among its calls, where it has left its locks.
+constexpr std::uint64_t kCallRecords = 256 * 4;
+constexpr std::uint64_t kCallBudget = 2048;
 /// With a core model: what one thread did beyond the others' turns is replayed without them when it ends or waits.
 constexpr std::uint64_t kQuantumModelled = 1024 * 4;
 /// Where it replays at once what it is told (CountingMode::at_once) and cores fight over lines, turns are the order of
@@ -49,8 +50,8 @@ bool Stretches::turns_are_short() const {
 }
 
 bool Stretches::call_ends_turn() {
-  if (run_.thread->cpu.core != nullptr || !run_.lock.contended()) return false;
-  run_.ran += turn_bytes() / kCallsInTurn;
+  if (!run_.lock.contended()) return false;
+  run_.ran += run_.counting.form == TraceForm::Budget ? kCallBudget : kCallRecords;
   return run_.ran >= turn_bytes();
 }
 

@@ -18,7 +18,7 @@ class Stretches {
   std::uint64_t turn_bytes() const;
   /// Because what a core is told is replayed at once, and cores fight over lines now.
   bool turns_are_short() const;
-  /// The thread has made a system call, which is part of its turn. A modelled core's time does not go on in those.
+  /// The thread has made a system call, which is part of its turn.
   bool call_ends_turn();
   /// Where the trace pointer begins, so that the guard ends what is allowed, or the turn. Stops may be passed from here
   /// on if it is the overflow that ends it.

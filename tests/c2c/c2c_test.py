@@ -217,7 +217,8 @@ class StockPerf(Recordings):
         for name in ("struct_fields", "counter_array", "lock_and_data", "true_sharing"):
             with self.subTest(name=name):
                 theirs, ours = self.perf(name), self.report(name)
-                self.assertGreater(len(rows_of(theirs)), 0)
+                if name != "counter_array":  # which only adds: of 5,500 loads one finds the line in another cache, or none
+                    self.assertGreater(len(rows_of(theirs)), 0)
                 # Of lines with as many HITM perf puts those of no file first.
                 self.assertEqual([row[1][2] for row in rows_of(theirs)[:10]], [row[1][2] for row in rows_of(ours)[:10]])
                 self.assertEqual(sorted(rows_of(theirs)), sorted(rows_of(ours)))

@@ -100,6 +100,11 @@ class Refusals(tool.InFolder):
                                       "arch_prctl(ARCH_SET_CPUID) was answered ENODEV\n"))
 
 
+    def test_are_not_said_where_a_recording_is_quiet(self):
+        outcome = self.run_here("record", "-q", "-e", "instructions", "--", "python3", "-c",
+                                "import ctypes; print(ctypes.CDLL(None).prctl(26, 2, 0, 0, 0))")
+        self.assertEqual((outcome.status, outcome.out, outcome.err), (0, "-1\n", ""))
+
     def test_of_syscall_user_dispatch(self):
         self.assertEqual(self.notices_of("libc.prctl(59, 1, 0, 0, 0)"),
                          ("-1 22\n", "zeroskid: syscall user dispatch is not supported under translation: the program's "

@@ -1,5 +1,5 @@
-// userfaultfd as its users read it: poll says that there is a fault, and reading it does not wait (O_NONBLOCK). Who
-// handles the faults is a process that shares the memory, or a thread.
+// userfaultfd as its users read it: poll says that there is a fault, and reading it (read, readv) does not wait
+// (O_NONBLOCK). Who handles the faults is a process that shares the memory, or a thread.
 // build: dynamic
 // run: process
 // run: thread
@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +46,8 @@ static void answer(int faults) {
     GUEST_CHECK(poll(&one, 1, 20000) == 1);
     if ((one.revents & POLLIN) == 0) continue;
     struct uffd_msg message;
-    const ssize_t got = read(fd, &message, sizeof message);
+    struct iovec whole = {&message, sizeof message};
+    const ssize_t got = answered % 2 == 0 ? read(fd, &message, sizeof message) : readv(fd, &whole, 1);
     if (got < 0 && errno == EAGAIN) {
       ++nothing_there;
       continue;

@@ -77,6 +77,10 @@ class Threads(unittest.TestCase):
     def test_locks_conditions_and_barriers_repeat(self):
         self.repeats(tool.guest("threads_pthread"))
 
+    def test_who_leaves_its_lock_only_in_system_calls_lets_the_others_in(self):
+        # A turn of so many accesses ended at the same place each time, with the lock, and the other thread never got it.
+        self.assertIn("300 turns\n", stat(tool.guest("threads_raise_in_a_loop")))
+
 
 if __name__ == "__main__":
     tool.main()

@@ -53,11 +53,14 @@ PYTHON_MODULES = """test_os test_signal test_threading test_subprocess test_sock
 
 
 def unittest_results(text):
-    """Lines of `python3 -m unittest -v`: `name (module.Class.name) ... ok`. Text that a test prints may stand in between."""
+    """Lines of `python3 -m unittest -v`: `name (module.Class.name) ... ok`. What a test prints may stand in between."""
     results = {}
-    for name, where, rest in re.findall(r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)?? \.\.\. ([^\n]*)", text, re.M):
-        word = re.search(r"\b(ok|FAIL|ERROR|skipped|expected failure)\b", rest)
-        results[f"{where}.{name}"] = word.group(1) if word else "ok?"
+    tests = list(re.finditer(r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)?? \.\.\. ", text, re.M))
+    for test, following in zip(tests, [*tests[1:], None]):
+        shown = text[test.end():following.start() if following else len(text)]
+        word = re.search(r"\b(ok|FAIL|ERROR|skipped|expected failure)\b", shown.partition("\n")[0])
+        word = word or re.search(r"^(ok|FAIL|ERROR|skipped|expected failure)\b", shown, re.M)
+        results[f"{test.group(2)}.{test.group(1)}"] = word.group(1) if word else "ok?"
     return results
 
 

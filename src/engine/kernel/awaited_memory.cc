@@ -37,7 +37,7 @@ void AwaitedMemory::touch_without_lock(AddressRange range, bool write) {
   turns_.come_back(thread);
 }
 
-long AwaitedMemory::read_again(const long (&a)[6], long result) const {
+long AwaitedMemory::read_again(long number, const long (&a)[6], long result) const {
   if (result != -EAGAIN || std::ranges::find(descriptors_, a[0]) == descriptors_.end()) return result;
   // It runs a few instructions until then, if it has a processor. Who touches memory of another descriptor does so for
   // longer.
@@ -45,7 +45,7 @@ long AwaitedMemory::read_again(const long (&a)[6], long result) const {
   constexpr int kTimes = 100;
   for (int i = 0; i < kTimes && result == -EAGAIN && touching_.load() != 0; ++i) {
     raw_syscall(SYS_nanosleep, &kShort, nullptr);
-    result = raw_syscall(SYS_read, a[0], a[1], a[2]);
+    result = raw_syscall(number, a[0], a[1], a[2]);
   }
   return result;
 }

@@ -41,7 +41,7 @@ constexpr WrittenMemory control_blocks(int argument, int count) {
 // there are none.
 // clang-format off
 constexpr Call kCalls[] = {
-    {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {sized(1, 2)}},
+    {.number = 0, .name = "read", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {sized(1, 2)}},
     {.number = 1, .name = "write", .traits = kWritesFile | kDescriptor1, .waits = Waits::Output},
     {.number = 2, .name = "open", .path = 0},
     {.number = 3, .name = "close", .traits = kQuick | kDescriptor1},
@@ -60,7 +60,7 @@ constexpr Call kCalls[] = {
     {.number = 16, .name = "ioctl", .traits = kDescriptor1, .written = {bytes(2, 4096)}},
     {.number = 17, .name = "pread64", .traits = kReadsFile | kDescriptor1, .written = {sized(1, 2)}},
     {.number = 18, .name = "pwrite64", .traits = kWritesFile | kDescriptor1},
-    {.number = 19, .name = "readv", .traits = kMayWait | kReadsFile | kDescriptor1, .waits = Waits::Input, .written = {vectors(1, 2)}},
+    {.number = 19, .name = "readv", .traits = kMayWait | kReadsFile | kDescriptor1 | kReadsFaults, .waits = Waits::Input, .written = {vectors(1, 2)}},
     {.number = 20, .name = "writev", .traits = kWritesFile | kDescriptor1, .waits = Waits::Output},
     {.number = 21, .name = "access", .traits = kQuick, .path = 0},
     {.number = 22, .name = "pipe", .written = {bytes(0, 8)}},

@@ -27,6 +27,7 @@ enum CallTrait : std::uint32_t {
   kId2 = 1u << 8,
   kId3 = 1u << 9,
   kIdResult = 1u << 10,
+  kReadsFaults = 1u << 11,  // may read what a userfaultfd reports: awaited_memory.h
 };
 
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether

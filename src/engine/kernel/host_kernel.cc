@@ -68,7 +68,7 @@ long HostKernel::call(long number, const long (&a)[6]) {
   if (may_wait(call_of(number), a)) run_.observer().flush(run_.shown());
   if (!stays) turns_.give_up();
   long result = turn_calls_.call(thread, number, a);
-  if (number == SYS_read && awaited_.any()) result = awaited_.read_again(a, result);
+  if (awaited_.any() && call_of(number).has(kReadsFaults)) result = awaited_.read_again(number, a, result);
   if (!stays) {
     // This thread's own variables only, until the lock is back.
     turns_.come_back(thread);
