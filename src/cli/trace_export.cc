@@ -48,6 +48,7 @@ bool write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
+  if (formats.empty()) return {};  // not asked for
   for (const std::string_view word : items_of(formats)) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const auto* const row = std::ranges::find(kFormats, word.substr(0, equals), &FormatRow::name);
