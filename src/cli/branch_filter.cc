@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "arch/msrs.h"
+#include "base/items.h"
 #include "cli/words.h"
 #include "profile/perf_data.h"
 

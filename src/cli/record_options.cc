@@ -8,6 +8,7 @@
 
 #include "arch/events/tables.h"
 #include "arch/records/bts.h"
+#include "base/items.h"
 #include "cli/boot_options.h"
 #include "cli/branch_filter.h"
 #include "cli/command_line.h"

@@ -1,11 +1,11 @@
 #include "cli/report_verb.h"
 
-#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/items.h"
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
 #include "cli/recording_input.h"
@@ -167,12 +167,8 @@ int run_report(const Arguments& arguments) {
 Result<CallGraphChoice> parse_call_graph(const std::string& text) {
   CallGraphChoice choice;
   if (text.empty() || text == "true") return choice;  // without a value
-  std::string_view rest = text;
   int numbers = 0;
-  while (!rest.empty()) {
-    const std::size_t length = std::min(rest.find(','), rest.size());
-    const std::string_view word = rest.substr(0, length);
-    rest.remove_prefix(std::min(length + 1, rest.size()));
+  for (const std::string_view word : items_of(text)) {
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (word == "none") {

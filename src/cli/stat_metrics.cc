@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/items.h"
 #include "cli/perf_rates.h"
 #include "cli/pfm_names.h"
-#include "cli/words.h"
 #include "session/events/nearest_names.h"
 
 namespace zs::cli {

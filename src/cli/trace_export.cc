@@ -7,9 +7,9 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/items.h"
 #include "cli/exit_status.h"
 #include "cli/say.h"
-#include "cli/words.h"
 #include "report/trace/branch_counts.h"
 
 namespace zs::cli {
@@ -48,9 +48,8 @@ bool write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<void> choose_formats(const std::string& formats, TraceExport& exports) {
-  std::vector<std::string_view> words = items_of(formats);
-  if (words.back().empty()) words.pop_back();
-  for (const std::string_view word : words) {
+  if (formats.empty()) return {};  // not asked for
+  for (const std::string_view word : items_of(formats)) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const auto* const row = std::ranges::find(kFormats, word.substr(0, equals), &FormatRow::name);
     if (row == std::end(kFormats)) {

@@ -1,5 +1,4 @@
 // `zeroskid trace report`: the calls of a branch trace.
-#include <algorithm>
 #include <string>
 
 #include "cli/command_line.h"
@@ -13,6 +12,8 @@
 namespace zs::cli {
 namespace {
 
+constexpr std::uint64_t kDeepest = 10'000;  // chosen: beyond it a tree is no picture any more
+
 struct Options {
   RecordingInput input;
   std::string color = "auto", percent_limit = "0.5";
@@ -22,10 +23,12 @@ struct Options {
 };
 
 std::optional<int> parse(const Arguments& arguments, Options& options) {
-  CommandLine line("trace report",
-                   "Shows the calls of a branch trace as a tree: who called whom how often, and the instructions\n"
-                   "executed there and below, all exact.",
-                   "[-i FILE] [OPTIONS]");
+  CommandLine line(
+      "trace report",
+      "Shows the calls of a branch trace as a tree: who called whom how often, exactly, and the instructions\n"
+      "executed there and below. Not counted are those before a thread's first branch, behind its last,\n"
+      "and around signals up to the next branch.",
+      "[-i FILE] [OPTIONS]");
   add_input_options(line, options.input);
   line.value("--percent-limit", options.percent_limit, "PERCENT",
              "Leave out what has fewer of the trace's instructions [0.5]");
@@ -48,6 +51,9 @@ int run_trace_report(const Arguments& arguments) {
   if (!limit) return wrong(limit.error());
   const auto coloured = parse_page_colour(options.color);
   if (!coloured) return wrong(coloured.error());
+  if (options.deepest > kDeepest)
+    return wrong({"--max-stack is a number of levels up to " + with_separators(kDeepest) + ", not " +
+                  with_separators(options.deepest)});
   options.input.traces = profile::Traces::Pieces;
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;
@@ -56,10 +62,9 @@ int run_trace_report(const Arguments& arguments) {
   if (options.header_only) return page.status();
   if (!has_branch_trace(*reader)) return kToolFailed;
 
-  constexpr std::uint64_t kDeepest = 10'000;  // chosen: beyond it a tree is no picture any more
   profile::Symbolizer symbolizer(options.input.names());
   symbolizer.expect(*reader);
-  report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(std::min(options.deepest, kDeepest)));
+  report::TracedCalls calls(symbolizer, static_cast<std::uint32_t>(options.deepest));
   reader->for_each(profile::PerfDataReader::Order::Time, [&](const profile::Record& record) { calls.take(record); });
   page.print(
       report::calls_text(calls, {.percent_limit = *limit, .color = *coloured, .width = page_width(options.width)}));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "arch/records/perf_mem.h"
+#include "base/items.h"
 #include "profile/data_source_text.h"
 
 namespace zs::profile {
@@ -123,11 +124,9 @@ std::string sort_key_names(KeysOf which) {
 }
 
 Result<std::vector<SortKey>> parse_sort_keys(std::string_view text, KeysOf which) {
+  if (text.empty()) return Error{"no sort key given", fmt::format("the sort keys are: {}", sort_key_names(which))};
   std::vector<SortKey> keys;
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find(','), text.size());
-    const std::string_view name = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
+  for (const std::string_view name : items_of(text)) {
     const auto* row = std::find_if(std::begin(kKeys), std::end(kKeys),
                                    [name](const KeyRow& one) { return one.name == name || one.short_name == name; });
     if (name.empty() || row == std::end(kKeys)) {
@@ -136,7 +135,6 @@ Result<std::vector<SortKey>> parse_sort_keys(std::string_view text, KeysOf which
     }
     if (std::find(keys.begin(), keys.end(), row->key) == keys.end()) keys.push_back(row->key);
   }
-  if (keys.empty()) return Error{"no sort key given", fmt::format("the sort keys are: {}", sort_key_names(which))};
   return keys;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arch/records/perf_mem.h"
+#include "base/items.h"
 
 namespace zs::profile {
 namespace {
@@ -154,11 +155,7 @@ std::uint64_t hitm_of(const AccessCounts& counts, HitmKind kind) {
 
 Result<PlaceKeys> parse_place_keys(std::string_view text) {
   PlaceKeys keys{.instruction = false};
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    const std::string_view word = text.substr(0, comma);
-    more = comma != std::string_view::npos;
-    if (more) text.remove_prefix(comma + 1);
+  for (const std::string_view word : items_of(text)) {
     if (word == "iaddr") {
       keys.instruction = true;
     } else if (word == "pid") {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/items.h"
 #include "profile/data_source_text.h"
 
 namespace zs::report {
@@ -68,10 +69,8 @@ Result<ScriptFields> fields_of(const PerfDataReader& reader, const PerfDataReade
                                std::string_view text) {
   const bool changes = text.starts_with('+') || text.starts_with('-');
   ScriptFields fields = text.empty() || changes ? usual_fields(event) : ScriptFields{};
-  while (!text.empty()) {
-    const std::size_t length = std::min(text.find(','), text.size());
-    std::string_view name = text.substr(0, length);
-    text.remove_prefix(std::min(length + 1, text.size()));
+  if (text.empty()) return fields;
+  for (std::string_view name : items_of(text)) {
     const bool remove = name.starts_with('-');
     if (remove || name.starts_with('+')) name.remove_prefix(1);
     const auto* row =
