@@ -35,7 +35,7 @@ constexpr std::uint64_t kLeastThreshold = 3;   // the smallest latency that can 
 struct Words {
   std::vector<std::string> events;
   std::uint64_t count = 0, frequency = 0, ds_records = 64;
-  bool no_heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
+  bool no_heap = false, heap = false, stacks = false, any_branch = false, data = false, weight = false, raw = false;
   std::string callchain, branches, registers;
   RecordKind kind = RecordKind::Plain;
   std::string formats;                  // RecordKind::Branches
@@ -240,6 +240,9 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   }
   if (auto branches = choose_branches(words, **model, out); !branches) return branches;
   if (auto events = choose_events(words, **model, out); !events) return events;
+  // Most of what a sampled run of a program that allocates much would take.
+  if (out.config.in_units && !words.heap) out.config.heap_blocks = false;
+  out.names_no_blocks = samples_memory(words.kind) && out.config.in_units && !out.config.heap_blocks && !words.no_heap;
   if (out.config.log_sharing) {
     if (auto possible = can_log_sharing(out.config); !possible) return possible;
   }
@@ -477,7 +480,10 @@ void add_sample_options(CommandLine& line, Words& words) {
   line.flag("-R,--raw-samples", words.raw, "The PEBS record itself, for `zeroskid script --raw`");
   if (memory) {
     words.data = words.weight = true;
-    line.flag("--no-heap", words.no_heap, "Do not find out which block of the heap the data was in");
+    line.flag("--heap", words.heap,
+              "Find out which block of the heap the data was in, also where the run is sampled: each call of the\n"
+              "program's allocator takes some microseconds then [of complete runs]");
+    line.flag("--no-heap", words.no_heap, "Do not find out");
   } else {
     line.flag("-d,--data", words.data,
               "Where the data of a sample's access was; mappings of data, so that addresses have names");

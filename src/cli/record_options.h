@@ -25,6 +25,7 @@ struct RecordOptions {
   profile::RecordingDescription description;  // but for the command line
   std::string output = "perf.data";
   bool quiet = false, verbose = false;
+  bool names_no_blocks = false;  // of the heap, although nobody said --no-heap
   int instruction_event = -1;
   std::uint64_t last_branches = 0;  // of a trace, how many at most; 0: all
   std::size_t pmus = 0;             // banks the events take

@@ -48,6 +48,7 @@ void summarise(const RecordOptions& options, const RecordSink& sink) {
   if (options.config.in_units) {
     text += "[ zeroskid record: in detail: " + detail_in_words(options.config, sink.units()) +
             "; samples of estimates are taken there, and their periods scaled ]\n";
+    if (options.names_no_blocks) text += "[ zeroskid record: blocks of the heap have no names; --heap finds them ]\n";
   }
   if (options.verbose) {
     text += "[ zeroskid record: " + with_separators(s.pmis) + " PMIs, " + with_separators(s.records) +
