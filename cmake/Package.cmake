@@ -15,5 +15,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS OFF)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libpfm4)  # names of events that our own tables lack; opened where it is there
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS linux-perf)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/DebianFiles.cmake)
 set(CPACK_GENERATOR DEB)
 include(CPack)

@@ -15,6 +15,8 @@ constexpr Question kQuestions[] = {
     {"When does it happen?",      "stat -I 50000i PROGRAM; plot draws it", kCounting},
     {"Why is it slow?",           "topdown PROGRAM",                            kSampledTopdown},
     {"Where was the data?",       "mem record PROGRAM; mem report",             kMemRecord},
+    {"Who shares a cache line?",  "c2c record PROGRAM; c2c report",             kMemRecord},
+    {"Who calls whom?",           "trace PROGRAM; trace report",                ""},
 };
 // clang-format on
 

@@ -77,6 +77,12 @@ class Deb(unittest.TestCase):
             for name in ("bin/zeroskid", "libexec/zeroskid/zeroskid-run"):
                 self.assertNotRegex(output("readelf", "-d", f"{folder}/usr/{name}"), "RPATH|RUNPATH")
 
+    def test_lintian_has_no_remark_that_is_not_meant_so(self):
+        needs("lintian")
+        said = subprocess.run(["lintian", "--allow-root", self.deb],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((said.returncode, re.findall("^[EW]: .*", said.stdout, re.M)), (0, []), said.stderr)
+
     def test_two_of_them_are_the_same(self):
         first = self.deb.read_bytes()
         self.assertEqual((ROOT / package("deb")).read_bytes(), first)
