@@ -9,8 +9,8 @@
 
 namespace zs::cli {
 
-/// Writes `text` to a descriptor, whole if it can. It waits where a descriptor that does not wait is full: a program that
-/// has it too may have made it one.
+/// Writes `text` to a descriptor, whole if it can. It waits where a descriptor that does not wait is full: a program
+/// that has it too may have made it one.
 /// returns  whether all of it is written
 bool write_all(int descriptor, std::string_view text);
 

@@ -32,8 +32,9 @@ class AwaitedMemory {
   void wait_for_operands();
   /// What the engine reads itself, for a call that it answers.
   void wait_for_arguments(long number, const long (&a)[6]);
-  /// A call with kReadsFaults of a descriptor that reports such faults has found none: `result`. Who was interrupted at one, of which
-  /// another thread has heard by poll, is about to cause it again, and the read is made again then. Without the lock.
+  /// A call with kReadsFaults of a descriptor that reports such faults has found none: `result`. Who was interrupted at
+  /// one, of which another thread has heard by poll, is about to cause it again, and the read is made again then.
+  /// Without the lock.
   long read_again(long number, const long (&a)[6], long result) const;
   /// Back here when it is there, when a signal waits, or when touching it is a fault, which the instruction will have
   /// then.
