@@ -15,7 +15,7 @@ namespace zs::cli {
 /// Kinds of question. Of the modelled core: all of it, and samples of it.
 inline constexpr std::string_view kCounting = "counting", kSampling = "sampling", kCaches = "caches",
                                   kTopdown = "topdown", kSampledTopdown = "topdown --detail sampled",
-                                  kMemRecord = "mem record";
+                                  kMemRecord = "mem record", kSampledMemRecord = "mem record --detail sampled";
 
 struct Cost {
   std::string name;  // one of those

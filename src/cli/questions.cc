@@ -14,7 +14,7 @@ constexpr Question kQuestions[] = {
     {"What changed?",             "stat --virtual-time PROGRAM, of both", kCounting},
     {"When does it happen?",      "stat -I 50000i PROGRAM; plot draws it", kCounting},
     {"Why is it slow?",           "topdown PROGRAM",                            kSampledTopdown},
-    {"Where was the data?",       "mem record PROGRAM; mem report",             kMemRecord},
+    {"Where was the data?",       "mem record PROGRAM; mem report",             kSampledMemRecord},
     {"Who shares a cache line?",  "c2c record PROGRAM; c2c report",             kMemRecord},
     {"Who calls whom?",           "trace PROGRAM; trace report",                ""},
 };
