@@ -101,7 +101,7 @@ class HeapTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("perl", path=ENVIRONMENT["PATH"]), "perl is not installed")
     def test_an_interpreter_that_allocates_much_has_most_of_its_data_in_blocks(self):
-        run(ZEROSKID, "mem", "record", "-q", "-c", 10007, "-t", "load", "--ldlat", 3, "--", "perl", "-e",
+        run(ZEROSKID, "mem", "record", "-q", "--heap", "-c", 10007, "-t", "load", "--ldlat", 3, "--", "perl", "-e",
             "my %h; $h{$_ % 5000} .= $_ for 1..20000; print length(join('', map { $h{$_} } sort keys %h)), \"\\n\"",
             folder=self.folder)
         samples = collections.Counter()
@@ -109,6 +109,13 @@ class HeapTest(unittest.TestCase):
             if row := re.match(r"\s*[\d.]+%\s+(\d+)\s+(\S+)", line):
                 samples[row[2]] += int(row[1])
         self.assertGreater(samples["heap:"], 0.5 * (samples.total() - samples["[stack]"]), samples)
+
+    def test_sampled_runs_follow_the_heap_where_they_are_told(self):
+        def in_blocks(*options):
+            found = data_of_functions(self.folder, record(self.folder, "heap_sites", "perf.data", "-c", 5, "--detail", "sampled", *options))
+            return sum(count for data in found.values() for name, count in data.items() if name.startswith("heap: "))
+        self.assertEqual(in_blocks(), 0)
+        self.assertGreater(in_blocks("--heap"), 1000)
 
     def test_one_block_is_told_with_its_size_and_several_are_counted(self):
         found = data_of_functions(self.folder, record(self.folder, "heap_sites", "perf.data", "-c", 5))
