@@ -103,6 +103,7 @@ Estimate estimate_of(const Counted& counted, std::size_t column) {
 }
 
 Estimate estimate_of(const Counted& counted, const StatMetric& metric) {
+  if (!metric.has_number()) return {.value = std::nan(""), .half_width = {}, .too_few = ""};
   return estimate(
       counted, metric.counted.columns(),
       [&](const std::vector<double>& counts) {
@@ -112,6 +113,11 @@ Estimate estimate_of(const Counted& counted, const StatMetric& metric) {
 }
 
 bool is_estimated(const UnitSums* units) { return units != nullptr && units->events() != 0 && !units->all_complete(); }
+
+profile::ValueClass class_of(const UnitSums* units, profile::ValueClass value_class) {
+  using profile::ValueClass;
+  return value_class == ValueClass::Estimated && !is_estimated(units) ? ValueClass::Modelled : value_class;
+}
 
 double percent_in_detail(const UnitSums& units) {
   if (units.instructions() == 0) return 100;

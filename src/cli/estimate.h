@@ -43,11 +43,14 @@ struct Estimate {
 
 /// How often the event of a column happened.
 Estimate estimate_of(const Counted& counted, std::size_t column);
-/// Of a metric, which has a number.
+/// Of a metric; not a number where an event of it has none.
 Estimate estimate_of(const Counted& counted, const StatMetric& metric);
 
 /// Whether something stands for more than itself: units were taken, and they are not all there was.
 bool is_estimated(const session::UnitSums* units);
+
+/// What was all modelled is no estimate.
+profile::ValueClass class_of(const session::UnitSums* units, profile::ValueClass value_class);
 
 /// How much was modelled, in percent of the instructions; 100 of none.
 double percent_in_detail(const session::UnitSums& units);

@@ -224,7 +224,6 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   out.config.ds_records = static_cast<std::uint32_t>(words.ds_records);
   out.config.data_mappings = out.description.data_sources = words.data;
   out.description.latencies = words.weight;
-  out.config.heap_blocks = samples_memory(words.kind) && !words.no_heap;
   out.config.log_sharing = words.kind == RecordKind::CacheLines;
   out.config.schedule_seed = words.schedule_seed;
   out.config.raw_records = out.description.raw_records = words.raw;
@@ -240,9 +239,10 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   }
   if (auto branches = choose_branches(words, **model, out); !branches) return branches;
   if (auto events = choose_events(words, **model, out); !events) return events;
-  // Most of what a sampled run of a program that allocates much would take.
-  if (out.config.in_units && !words.heap) out.config.heap_blocks = false;
-  out.names_no_blocks = samples_memory(words.kind) && out.config.in_units && !out.config.heap_blocks && !words.no_heap;
+  // It would be most of what a sampled run of a program that allocates much takes.
+  const bool heap = samples_memory(words.kind) && !words.no_heap;
+  out.names_no_blocks = heap && out.config.in_units && !words.heap;
+  out.config.heap_blocks = heap && !out.names_no_blocks;
   if (out.config.log_sharing) {
     if (auto possible = can_log_sharing(out.config); !possible) return possible;
   }

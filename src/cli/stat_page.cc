@@ -130,18 +130,13 @@ std::vector<Row> rows_of(const StatReport& report) {
   return rows;
 }
 
-/// What was all modelled is no estimate.
-ValueClass class_in(const Row& row, ValueClass value_class) {
-  return value_class == ValueClass::Estimated && !is_estimated(row.units()) ? ValueClass::Modelled : value_class;
-}
-
 bool is_counted(const StatEvent& event) { return event.number_class != ValueClass::NotModelled; }
 
 /// "exact"; "estimated ( +- 0.7 % ), 2.1 % in detail"
 std::string remark(const StatReport& report, const Row& row) {
   const StatEvent& event = report.events[row.event];
   if (!is_counted(event)) return event.reason;
-  const ValueClass value_class = class_in(row, event.number_class);
+  const ValueClass value_class = class_of(row.units(), event.number_class);
   std::string text(name_of(value_class));
   if (value_class == ValueClass::Measured) text += ", zeroskid's share included";
   if (value_class == ValueClass::Estimated) {
@@ -162,12 +157,6 @@ std::string count_text(const StatEvent& event, const Row& row) {
   return print("%18s %-4s ", number.c_str(), event.milliseconds ? "msec" : "") + padded(event.name, 32) + " ";
 }
 
-/// Not a number also where an event of it has none.
-Estimate value_of(const Row& row, const StatMetric& metric) {
-  if (!metric.has_number()) return {.value = std::nan(""), .half_width = {}, .too_few = ""};
-  return estimate_of(*row.counted, metric);
-}
-
 /// What stands behind a row's count.
 std::vector<const StatMetric*> metrics_behind(const StatReport& report, const Row& row) {
   std::vector<const StatMetric*> metrics;
@@ -179,12 +168,12 @@ std::vector<const StatMetric*> metrics_behind(const StatReport& report, const Ro
 
 /// "#    1.250  insn per cycle"; with its class, if that is not the count's, and its interval.
 std::string metric_cell(const StatReport& report, const Row& row, const StatMetric& metric) {
-  const Estimate value = value_of(row, metric);
+  const Estimate value = estimate_of(*row.counted, metric);
   const std::string number = value.has_number() ? metric_text(metric, value.value) : "too few";
   const bool same = metric.value_class == report.events[row.event].number_class;
   const std::string interval = interval_text(value, metric.counted.metric().is_share());
   return print("# %9s  ", number.c_str()) + std::string(metric.name()) +
-         (same ? "" : " (" + std::string(name_of(class_in(row, metric.value_class))) + ")") +
+         (same ? "" : " (" + std::string(name_of(class_of(row.units(), metric.value_class))) + ")") +
          (interval.empty() ? "" : "  ( " + interval + " )");
 }
 
@@ -224,7 +213,7 @@ std::string count_number(const StatEvent& event, double count) {
 }
 
 MetricColumns metric_columns(const Row& row, const StatMetric& metric) {
-  const Estimate value = value_of(row, metric);
+  const Estimate value = estimate_of(*row.counted, metric);
   MetricColumns columns{.value = value.has_number() ? metric_number(metric, value.value) : "",
                         .unit = metric_unit(metric),
                         .half_width = ""};
@@ -237,7 +226,7 @@ std::vector<std::string> our_columns(const StatReport& report, const Row& row, c
                                      const MetricColumns& metric) {
   if (report.estimated.empty()) return {};
   std::vector<std::string> columns(4);
-  if (event != nullptr) columns[0] = name_of(class_in(row, event->number_class));
+  if (event != nullptr) columns[0] = name_of(class_of(row.units(), event->number_class));
   if (event != nullptr && row.estimate.half_width) columns[1] = count_number(*event, *row.estimate.half_width);
   columns[2] = metric.half_width;
   if (columns[0] == name_of(ValueClass::Estimated)) columns[3] = print("%.2f", percent_in_detail(*row.units()));
@@ -257,18 +246,18 @@ std::string json_text(std::string_view text) { return report::Json(text).dump(-1
 
 /// perf's two keys, and the metric's class and interval.
 std::string metric_json(const Row& row, const StatMetric& metric) {
-  const Estimate value = value_of(row, metric);
+  const Estimate value = estimate_of(*row.counted, metric);
   const bool number = value.has_number() && std::isfinite(value.value);
   return "\"metric-value\" : " + (number ? metric_number(metric, value.value) : "null") +
          ", \"metric-unit\" : " + json_text(metric_unit(metric)) +
-         ", \"metric-class\" : " + json_text(name_of(class_in(row, metric.value_class))) +
+         ", \"metric-class\" : " + json_text(name_of(class_of(row.units(), metric.value_class))) +
          (value.half_width ? ", \"metric-half-width\" : " + metric_number(metric, *value.half_width) : "") +
          (metric.lacks.empty() ? "" : ", \"metric-lacks\" : " + json_text(metric.lacks));
 }
 
 /// The class of a row's count and, of an estimate, what is known of it.
 std::string class_json(const StatReport& report, const Row& row) {
-  const ValueClass value_class = class_in(row, report.events[row.event].number_class);
+  const ValueClass value_class = class_of(row.units(), report.events[row.event].number_class);
   std::string json = "\"class\" : " + json_text(name_of(value_class));
   if (value_class == ValueClass::Estimated) {
     json += ", \"half-width\" : " + (row.estimate.half_width ? number_text(*row.estimate.half_width) : "null");

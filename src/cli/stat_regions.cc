@@ -43,22 +43,15 @@ class RegionCounts {
 
   Estimate sum(std::size_t column) const { return estimate_of(counted_, column); }
   /// Of all entries.
-  double mean(std::size_t column) const {
-    return region_.entries == 0 ? 0 : sum(column).value / static_cast<double>(region_.entries);
+  double mean(const Estimate& sum) const {
+    return region_.entries == 0 ? 0 : sum.value / static_cast<double>(region_.entries);
   }
-  /// Not a number where an event of it has none.
-  Estimate value(const StatMetric& metric) const {
-    if (!metric.has_number()) return {.value = std::nan(""), .half_width = {}, .too_few = ""};
-    return estimate_of(counted_, metric);
-  }
+  Estimate value(const StatMetric& metric) const { return estimate_of(counted_, metric); }
   /// Of single entries units tell nothing.
   bool has_extremes(std::size_t column) const {
     return class_of(columns_.events[column].number_class) != ValueClass::Estimated;
   }
-  /// What was all modelled is no estimate.
-  ValueClass class_of(ValueClass value_class) const {
-    return value_class == ValueClass::Estimated && !is_estimated(counted_.units) ? ValueClass::Modelled : value_class;
-  }
+  ValueClass class_of(ValueClass value_class) const { return cli::class_of(counted_.units, value_class); }
 
  private:
   const RegionTotals& region_;
@@ -133,7 +126,7 @@ std::string page_row(const RegionTotals& region, const RegionCounts& counts, con
   return fmt::format(
       "{:>18} {:>16} {:>19} {:>16} {:32} # {}\n",
       number ? with_separators(static_cast<std::uint64_t>(std::llround(sum.value))) : "too few",
-      extremes ? with_separators(region.least[event]) : "", number ? with_hundredths(counts.mean(column)) : "",
+      extremes ? with_separators(region.least[event]) : "", number ? with_hundredths(counts.mean(sum)) : "",
       extremes ? with_separators(region.most[event]) : "", shown.name, remark(counts, shown.number_class, sum, false));
 }
 
@@ -196,7 +189,7 @@ std::string regions_columns(const std::vector<RegionTotals>& regions, const Regi
       const bool extremes = counts.has_extremes(i);
       add(shown.name,
           {fmt::format("{:.0f}", sum.value), extremes ? std::to_string(region.least[event]) : "",
-           fmt::format("{:.2f}", counts.mean(i)), extremes ? std::to_string(region.most[event]) : ""},
+           fmt::format("{:.2f}", counts.mean(sum)), extremes ? std::to_string(region.most[event]) : ""},
           shown.number_class, sum.half_width ? fmt::format("{:.0f}", *sum.half_width) : "");
     }
     for (const StatMetric& metric : columns.metrics) {
@@ -229,7 +222,7 @@ std::string regions_json(const std::vector<RegionTotals>& regions, const RegionC
         const std::size_t event = columns.counted_as[i];
         line["sum"] = static_cast<std::uint64_t>(std::llround(sum.value));
         if (counts.has_extremes(i)) line["min"] = region.least[event];
-        line["mean"] = counts.mean(i);
+        line["mean"] = counts.mean(sum);
         if (counts.has_extremes(i)) line["max"] = region.most[event];
         if (sum.half_width) line["half-width"] = *sum.half_width;
       }

@@ -35,7 +35,7 @@ void QuietStretches::begin_others(const Allowance& allowed) {
 std::uint64_t QuietStretches::enter(const Allowance& allowed, std::uint32_t link_from) {
   if (run_.counting.models || run_.counting.form != TraceForm::Spaced) return 0;
   look_back(allowed);
-  if (!rare_ && allowed.records >= kTelling) return 0;
+  if (!rare_ && stretches_.is_far(allowed)) return 0;
   const Allowance quiet = accountant_.tally.quiet_allowance();
   if (allowed.records >= kFar || !stretches_.is_far(quiet)) return 0;
   const std::uint64_t generation = run_.code_generation();

@@ -109,8 +109,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
 void RecordedThread::begin_unit() {
   if (shared_.units->phase() != engine::Phase::Unit) return;
   follow_weight();
-  unit_start_ = estimated_counts();
-  unit_start_instructions_ = progress();
+  unit_start_ = counts_of_unit();
   if (regions_) regions_->begin_unit(unit());
 }
 
@@ -324,16 +323,11 @@ void RecordedThread::finish(Sample& sample, const PlannedCounter& counter, const
   if (adaptive_[counter.event]) adapt(counter);
 }
 
-void RecordedThread::add_unit_to(UnitSums& sums) {
-  std::vector<std::uint64_t> brought = estimated_counts();
-  for (std::size_t i = 0; i < brought.size(); ++i) brought[i] -= unit_start_[i];
-  const std::uint64_t instructions = progress() - unit_start_instructions_;
-  if (instructions != 0) sums.add(unit(), instructions, brought);
-}
+void RecordedThread::add_unit_to(UnitSums& sums) { sums.add(unit(), unit_start_, counts_of_unit()); }
 
-std::vector<std::uint64_t> RecordedThread::estimated_counts() const {
-  std::vector<std::uint64_t> counts;
-  for (const std::uint32_t event : shared_.estimated) counts.push_back(counters_->total(event));
+UnitCounts RecordedThread::counts_of_unit() {
+  UnitCounts counts{.instructions = progress(), .events = {}};
+  for (const std::uint32_t event : shared_.estimated) counts.events.push_back(counters_->total(event));
   return counts;
 }
 

@@ -145,7 +145,7 @@ class RecordedThread final : public PmuClient {
   /// one place is not in the same group of all.
   Unit unit() const;
 
-  std::vector<std::uint64_t> estimated_counts() const;
+  UnitCounts counts_of_unit();
 
   /// How many events each one stands for that the counter of this one sees.
   std::uint64_t weight_of(const PlannedCounter& counter) const;
@@ -180,9 +180,8 @@ class RecordedThread final : public PmuClient {
   std::vector<RegionSpan> spans_;                        // scratch
   std::vector<std::optional<AdaptivePeriod>> adaptive_;  // by event
   ThreadUsage started_with_;
-  std::optional<UnitSums> units_;          // of the units that have ended
-  std::vector<std::uint64_t> unit_start_;  // RecordingParts::estimated, when the one began that is under way
-  std::uint64_t unit_start_instructions_ = 0;
+  std::optional<UnitSums> units_;  // of the units that have ended
+  UnitCounts unit_start_;          // when the one began that is under way
   std::uint64_t weight_ = 1;
   std::uint64_t next_due_ns_ = 0;
   PmuDriver* driver_ = nullptr;                      // being serviced

@@ -159,20 +159,18 @@ void ThreadRegions::begin(std::uint32_t region, const arch::RegisterFile* at_ent
   if (unit_) look_at(open.unit_before);
 }
 
-void ThreadRegions::look_at(Moment& moment) const {
-  moment.instructions = instructions_now();
-  moment.events.clear();
-  for (const std::uint32_t event : estimated_) moment.events.push_back(now(event));
+void ThreadRegions::look_at(UnitCounts& counts) const {
+  counts.instructions = instructions_now();
+  counts.events.clear();
+  for (const std::uint32_t event : estimated_) counts.events.push_back(now(event));
 }
 
 /// What the unit has brought the region since either began.
 void ThreadRegions::add_part_of_unit(const Open& open) {
-  Moment part;
-  look_at(part);
-  part.instructions -= open.unit_before.instructions;
-  for (std::size_t i = 0; i < part.events.size(); ++i) part.events[i] -= open.unit_before.events[i];
+  UnitCounts by_now;
+  look_at(by_now);
   of(open.region);
-  if (part.instructions != 0) estimates_[open.region].sums.add(*unit_, part.instructions, part.events);
+  estimates_[open.region].sums.add(*unit_, open.unit_before, by_now);
 }
 
 void ThreadRegions::begin_unit(const Unit& unit) {

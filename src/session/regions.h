@@ -97,23 +97,18 @@ class ThreadRegions {
   std::vector<Region> counts() const;
 
  private:
-  /// What estimates are made of, at some time.
-  struct Moment {
-    std::uint64_t instructions = 0;
-    std::vector<std::uint64_t> events;  // that are estimated
-  };
   struct Open {
     std::uint32_t region = 0;
     std::uint64_t sp = 0, return_to = 0;  // of a function: at its entry
     std::uint64_t position = 0;           // of the thread; only for spans
     std::vector<std::uint64_t> before;    // totals at its begin
     std::uint64_t first_instruction = 0;  // likewise, instructions; where there are units
-    Moment unit_before;                   // likewise, or at that of the unit, if that is later
+    UnitCounts unit_before;               // likewise, or at that of the unit, if that is later
   };
 
   bool has_units() const { return config_.in_units; }
   std::uint64_t instructions_now() const { return now(config_.events.size() - 1); }
-  void look_at(Moment& moment) const;
+  void look_at(UnitCounts& counts) const;
   void add_part_of_unit(const Open& open);
   void read_counters();
   /// What the counters have counted of `event` at the visit that is looked at.

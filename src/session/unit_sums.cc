@@ -23,7 +23,11 @@ double student_t(std::size_t freedom) {
 
 }  // namespace
 
-void UnitSums::add(const Unit& unit, std::uint64_t instructions, std::span<const std::uint64_t> events) {
+void UnitSums::add(const Unit& unit, const UnitCounts& from, const UnitCounts& to) {
+  const std::uint64_t instructions = to.instructions - from.instructions;
+  if (instructions == 0) return;
+  std::vector<std::uint64_t> events = to.events;
+  for (std::size_t i = 0; i < events.size(); ++i) events[i] -= from.events[i];
   if (unit.complete)
     add_complete(instructions, events);
   else

@@ -23,6 +23,12 @@ struct Unit {
   bool operator==(const Unit&) const = default;
 };
 
+/// What a thread has counted by some time.
+struct UnitCounts {
+  std::uint64_t instructions = 0;
+  std::vector<std::uint64_t> events;  // that are estimated
+};
+
 /// Of one thread, or of all together.
 class UnitSums {
  public:
@@ -32,8 +38,8 @@ class UnitSums {
   UnitSums() = default;
   explicit UnitSums(std::size_t events) : complete_(events, 0), seen_(events, 0), groups_(events) {}
 
-  /// A unit, or a part of it: its thread retired `instructions` of it, in which its events happened so often.
-  void add(const Unit& unit, std::uint64_t instructions, std::span<const std::uint64_t> events);
+  /// A unit, or a part of it: what its thread counted from one time to another.
+  void add(const Unit& unit, const UnitCounts& from, const UnitCounts& to);
   /// One that stands for more.
   void add_unit(std::uint64_t number, std::uint64_t weight, std::uint64_t instructions,
                 std::span<const std::uint64_t> events);

@@ -26,7 +26,7 @@ class Tally {
   /// For run.counting, which has been found.
   void begin();
   Allowance allowance() const;
-  /// The same for blocks of Variant::Quiet, in the records form: nothing where each instruction may be an overflow.
+  /// The same for blocks of Variant::Quiet, in the spaced form: nothing where each instruction may be an overflow.
   Allowance quiet_allowance() const;
 
   /// The sums that are being made, by lane.
