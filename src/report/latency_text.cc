@@ -7,12 +7,14 @@
 #include <cmath>
 
 #include "profile/data_source_text.h"
+#include "report/fit.h"
 
 namespace zs::report {
 namespace {
 
 constexpr std::size_t kBar = 40, kLeastBar = 8;  // characters of the longest bar
-constexpr std::size_t kAround = 64;              // what else is in a line, a level's name included
+constexpr std::size_t kNumbers = 36;             // characters of a line before its bar
+constexpr std::size_t kLevel = 26;               // what a level's name has at least, where the page has a width
 
 constexpr std::uint64_t kMostPeriod = std::uint64_t{1} << 40;  // chosen: sums of what a file may claim fit 64 bits
 
@@ -40,6 +42,21 @@ std::string most_of(const Bucket& bucket) {
   return fmt::format("{:.0f}% {}", percent, most->first);
 }
 
+/// Characters of the longest bar and of what stands behind it.
+struct Room {
+  std::size_t bar, level;
+};
+
+/// The bar gives way to the names of the levels; what is still too long loses its middle.
+Room room_of(const std::map<unsigned, Bucket>& buckets, std::size_t width) {
+  std::size_t longest = kLevel;
+  for (const auto& [number, bucket] : buckets) longest = std::max(longest, display_width(most_of(bucket)));
+  if (width == 0) return {kBar, longest};
+  const std::size_t rest = width > kNumbers + 2 ? width - kNumbers - 2 : 0;
+  const std::size_t bar = std::clamp(rest > longest ? rest - longest : 0, kLeastBar, kBar);
+  return {bar, rest > bar ? rest - bar : 0};
+}
+
 }  // namespace
 
 std::vector<LatencyCounts> latency_counts(const profile::PerfDataReader& reader) {
@@ -56,7 +73,6 @@ std::vector<LatencyCounts> latency_counts(const profile::PerfDataReader& reader)
 }
 
 std::string latency_histogram(const LatencyCounts& counts, std::size_t width) {
-  const std::size_t bar = width == 0 ? kBar : std::clamp(width > kAround ? width - kAround : 0, kLeastBar, kBar);
   std::map<unsigned, Bucket> buckets;
   std::uint64_t all = 0, tallest = 0;
   for (const auto& [level, latencies] : counts.by_level) {
@@ -71,6 +87,7 @@ std::string latency_histogram(const LatencyCounts& counts, std::size_t width) {
   }
   if (all == 0) return "";
 
+  const auto [bar, level] = room_of(buckets, width);
   std::string text = fmt::format("# Latency, core cycles\n# {:>12}  {:>8}  {:>8}  {:<{}}  Mostly from\n", "Cycles",
                                  "Samples", "", "", bar);
   for (unsigned number = buckets.begin()->first; number <= buckets.rbegin()->first; ++number) {
@@ -82,7 +99,7 @@ std::string latency_histogram(const LatencyCounts& counts, std::size_t width) {
     const double percent = 100.0 * static_cast<double>(bucket.accesses) / static_cast<double>(all);
     std::string line = fmt::format("  {:>12}  {:>8}  {:>8}  {:<{}}", range_text(number), bucket.samples,
                                    fmt::format("{:.2f}%", percent), std::string(length, '#'), bar);
-    if (bucket.samples != 0) line += "  " + most_of(bucket);
+    if (bucket.samples != 0) line += "  " + shortened(most_of(bucket), level);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
