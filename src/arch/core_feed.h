@@ -201,9 +201,9 @@ class CoreFeed {
   /// data.
   virtual void set_latency_threshold(std::uint32_t cycles) = 0;
 
-  /// What the program accessed of the lines of LineSample while the core is told nothing else; linear addresses, oldest
-  /// first.
-  virtual void accessed([[maybe_unused]] std::span<const std::uint64_t> addresses) {}
+  /// What the program accessed of the lines of LineSample while the core is told nothing else; numbers of lines (linear
+  /// addresses >> LineSample::kFirstBit), oldest first.
+  virtual void accessed([[maybe_unused]] std::span<const std::uint64_t> lines) {}
   /// Now it is told everything again, behind a stretch of which it was not, but, where `sampled`, of accessed().
   virtual void skipped([[maybe_unused]] bool sampled) {}
   /// Addresses of instructions whose accesses matter to what lies beyond L2, each once; accessed() need not tell of

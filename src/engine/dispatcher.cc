@@ -131,7 +131,8 @@ void Dispatcher::leave_at_fault() {
   // Behind a stop the pointer stands before what is told already, so all is told at once, unless a mark lies in
   // between.
   const bool at_once = budget && block.mark == MarkTime::None;
-  if (at_once) run_.context.trace_pointer += place.instruction - block.advanced(place.instruction);
+  if (budget) run_.context.trace_pointer -= block.advanced(place.instruction);
+  if (at_once) run_.context.trace_pointer += place.instruction;
   accountant_.drain({});
   if (block.mark == MarkTime::Before && block.variant != Variant::Step && place.instruction != 0)
     accountant_.marks.reached(block.pc, nullptr);

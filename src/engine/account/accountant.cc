@@ -1,21 +1,13 @@
 #include "engine/account/accountant.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
 
 namespace zs::engine {
-namespace {
-
-/// What lies in [begin, end).
-template <typename T>
-std::span<const T> span_of(std::uint64_t begin, std::uint64_t end) {
-  return {reinterpret_cast<const T*>(begin), reinterpret_cast<const T*>(end)};
-}
-
-}  // namespace
 
 // The records in [start, end), oldest first, and `extra`, which was not stored. A spaced trace has each at the end of
 // its words, so it is read backwards.
@@ -76,20 +68,32 @@ void Accountant::drain_elements() {
   }
 }
 
+// What was noted beside the trace since the last time: the lines, and mark_notes_.
+std::span<const std::uint64_t> Accountant::take_notes() {
+  const std::uint64_t begin = run_.trace().notes_begin(), end = std::exchange(run_.context.mark_note, begin);
+  mark_notes_.clear();
+  const std::span notes(reinterpret_cast<std::uint64_t*>(begin), (end - begin) / sizeof(std::uint64_t));
+  if (!marks.in_traces()) return notes;
+  std::size_t lines = 0;
+  for (const std::uint64_t note : notes) {
+    if (const auto mark = std::bit_cast<MarkNote>(note); (mark.exit & MarkNote::kIsMark) != 0)
+      mark_notes_.push_back({.pointer = mark.pointer, .exit = mark.exit & ~MarkNote::kIsMark});
+    else
+      notes[lines++] = note;
+  }
+  return notes.first(lines);
+}
+
 void Accountant::drain(std::optional<std::uint32_t> extra_exit) {
   const std::uint64_t end = run_.context.trace_pointer;
   const std::uint64_t start = run_.trace_start;
   run_.trace_start = end;
   if (!logged.running()) run_.ran += end - start;
-  const std::uint64_t noted = run_.trace().notes_begin(), noted_end = std::exchange(run_.context.mark_note, noted);
-  if (run_.counting.watches_lines && noted != noted_end && run_.thread->core != nullptr)
-    run_.thread->core->accessed(span_of<std::uint64_t>(noted, noted_end));
+  const std::span<const std::uint64_t> lines = take_notes();
+  if (!lines.empty() && run_.thread->core != nullptr) run_.thread->core->accessed(lines);
   const bool models = run_.thread->cpu.core != nullptr;
   if (!models && (run_.thread->cpu.pmus.empty() || run_.counting.lanes->size() == 0)) return;
-  if (run_.counting.form == TraceForm::Budget) {
-    const std::uint64_t marks_end = run_.counting.watches_lines ? noted : noted_end;  // else they are lines
-    return marks.count_budget(start, end, span_of<MarkNote>(noted, marks_end));
-  }
+  if (run_.counting.form == TraceForm::Budget) return marks.count_budget(start, end, mark_notes_);
   if (run_.counting.count_elements) drain_elements();
   const Records records = recorded(start, end, extra_exit);
   if (records.size() == 0) return;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/account/core_feeder.h"
@@ -42,9 +43,11 @@ class Accountant {
  private:
   Records recorded(std::uint64_t start, std::uint64_t end, std::optional<std::uint32_t> extra);
   void drain_elements();
+  std::span<const std::uint64_t> take_notes();
 
   Run& run_;
-  std::vector<std::uint32_t> ids_;  // scratch of drain()
+  std::vector<std::uint32_t> ids_;    // scratch of drain()
+  std::vector<MarkNote> mark_notes_;  // likewise: those of the trace, without kIsMark
 };
 
 }  // namespace zs::engine

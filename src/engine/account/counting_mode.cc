@@ -170,9 +170,11 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   bool only_instructions = lanes->any_counted();
   for (std::size_t lane = 0; lane < lanes->size(); ++lane)
     only_instructions &= lanes->modelled(lane) || counts_instructions((*lanes)[lane]);
-  const bool one = lanes->size() == 1 || (cpu.phase != nullptr && !cpu.marks);
-  const bool budget = !models && one && only_instructions && !branches && !(cpu.marks && any_near());
-  watches_lines = fast_forward && !(budget && cpu.marks) && can_watch_lines();  // marks are noted at the same place
+  // Where stops are passed their order among marks would be lost; a phase's end is the only one.
+  const bool one = lanes->size() == 1 || cpu.phase != nullptr;
+  const bool stops_among_marks = cpu.marks && any_near() && cpu.phase == nullptr;
+  const bool budget = !models && one && only_instructions && !branches && !stops_among_marks;
+  watches_lines = fast_forward && can_watch_lines();
   form = budget ? TraceForm::Budget : any_near() || models ? TraceForm::Spaced : TraceForm::Records;
 }
 

@@ -177,9 +177,11 @@ void Marks::count_between_marks(const Records& records) {
 
 // The pointer of a budget trace says how much has retired, and its notes at which values of it marks were met.
 void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const MarkNote> notes) {
+  const auto bias = static_cast<std::uint32_t>(run_.trace().pointer_bias());
   const auto place = [&](const MarkNote& note) {
-    const bool after = run_.translator->blocks().mark_of(note.exit) == MarkTime::After;
-    return note.pointer + (after ? run_.translator->blocks().exit(note.exit).instructions : 0U);
+    const Exit& exit = run_.translator->blocks().exit(note.exit);
+    const std::uint32_t behind = note.pointer + bias + static_cast<std::uint32_t>(exit.advance);
+    return run_.translator->blocks().mark_of(note.exit) == MarkTime::After ? behind : behind - exit.instructions;
   };
   const auto pc = [&](const MarkNote& note) { return run_.translator->blocks().block_of(note.exit).pc; };
   if (run_.counting.cuts) {
@@ -191,13 +193,16 @@ void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const
     return tally_.count_and_cut_instructions(end - start);
   }
   constexpr std::size_t kTogether = 256;
+  const std::size_t lanes = run_.counting.lanes->size();
   visits_.resize(kTogether);
-  uncounted_.resize(kTogether);
+  uncounted_.assign(kTogether * lanes, 0);
   while (!notes.empty()) {
     const std::size_t now = std::min(notes.size(), kTogether);
     for (std::size_t i = 0; i < now; ++i) {
-      uncounted_[i] = static_cast<std::uint32_t>(place(notes[i]) - start);
-      visits_[i] = {.pc = pc(notes[i]), .uncounted = {&uncounted_[i], 1}};
+      const std::span uncounted = std::span(uncounted_).subspan(i * lanes, lanes);
+      for (std::size_t lane = 0; lane < lanes; ++lane)
+        uncounted[lane] = run_.counting.lanes->modelled(lane) ? 0 : static_cast<std::uint32_t>(place(notes[i]) - start);
+      visits_[i] = {.pc = pc(notes[i]), .uncounted = uncounted};
     }
     run_.observer().reached(run_.shown(), std::span(visits_).first(now), nullptr);
     notes = notes.subspan(now);

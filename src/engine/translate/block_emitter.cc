@@ -190,7 +190,9 @@ void BlockEmitter::note_access(InsnMeta& meta) const {
 }
 
 void BlockEmitter::emit_plain(const Insn& insn) {
-  if (options_.watched != nullptr && block_->variant == Variant::Full && options_.watched->contains(insn.pc))
+  const bool marked =
+      block_->mark != MarkTime::None && insn.pc == block_->pc;  // one note is enough for the list's room
+  if (options_.watched != nullptr && block_->variant == Variant::Full && !marked && options_.watched->contains(insn.pc))
     LineWatch::emit(insn, state_.stand_in, out_, cold_);
   std::uint8_t bytes[16];
   state_.stand_in.copy(insn, bytes);

@@ -89,6 +89,8 @@ L5:
   mov rcx, [watch_rcx]
   mov [watch_rax], rax
   lea rax, [r12+r8*8+0x8]
+  mov ecx, 0x6
+  shrx rax, rax, rcx
   mov rcx, [mark_note]
   mov [rcx], rax
   lea rcx, [rcx+0x8]
@@ -99,6 +101,8 @@ L6:
   mov rcx, [watch_rcx]
   mov [watch_rax], rax
   lea rax, [r8]
+  mov ecx, 0x6
+  shrx rax, rax, rcx
   mov rcx, [mark_note]
   mov [rcx], rax
   lea rcx, [rcx+0x8]
@@ -863,7 +867,7 @@ entry:
   mov [slot_scratch], rax
   mov rax, [mark_note]
   mov [rax], r11d
-  mov dword ptr [rax+0x4], 0x9
+  mov dword ptr [rax+0x4], 0x80000009
   lea rax, [rax+0x8]
   mov [mark_note], rax
   mov rax, [slot_scratch]
@@ -873,6 +877,92 @@ entry:
   movzx eax, cx
   jmp [rax*8+hashed_table]
 exit 0x9: Indirect by rcx, 2 retired
+)"},
+
+{"AMarkIsNotedBeforeWhatTheBrakeCountedIsPutRight", TraceForm::Budget, kMarked | kBrakes, Variant::Full, 8,
+ "39 C8 74 02 8B 07 C3", R"(
+; cmp eax, ecx
+; jz guest+6
+; mov eax, [rdi]
+; ret
+  mov rcx, [slot_rcx]
+entry:
+  add r11, 0x4
+  jnl L1
+  cmp eax, ecx
+  jz L3
+  mov eax, [rdi]
+  mov [slot_rcx], rcx
+  pop rcx
+  mov [slot_scratch], rax
+  mov rax, [mark_note]
+  mov [rax], r11d
+  mov dword ptr [rax+0x4], 0x80000009
+  lea rax, [rax+0x8]
+  mov [mark_note], rax
+  mov rax, [slot_scratch]
+  mov [slot_rax], rax
+  movzx eax, cx
+  jmp [rax*8+hashed_table]
+cold:
+L1:
+  lea r11, [r11-0x4]
+  jmp L2
+L2:
+  mov dword ptr [exit_id], 0xA
+  jmp step_done
+L3:
+  mov [slot_scratch], rax
+  mov rax, [mark_note]
+  mov [rax], r11d
+  mov dword ptr [rax+0x4], 0x8000000B
+  lea rax, [rax+0x8]
+  mov [mark_note], rax
+  mov rax, [slot_scratch]
+  lea r11, [r11-0x2]
+  jmp L4
+L4:
+  mov dword ptr [exit_id], 0xB
+  jmp step_done
+exit 0x9: Indirect by rcx, 4 retired
+exit 0xA: Direct guest, 0 retired
+exit 0xB: Direct guest+6, 2 retired
+)"},
+
+{"NoMarkIsInABlockCloseToAnOverflow", TraceForm::Budget, kMarked | kBrakes, Variant::Near, 8,
+ "39 C8 74 02 8B 07 C3", R"(
+; cmp eax, ecx
+; jz guest+6
+; mov eax, [rdi]
+; ret
+  mov rcx, [slot_rcx]
+entry:
+  mov [slot_rax], rax
+  lahf
+  seto al
+  cmp r11d, 0x1C
+  jnle L1
+  add al, 0x7F
+  sahf
+  mov rax, [slot_rax]
+  mov dword ptr [exit_id], 0x9
+  jmp step_done
+L1:
+  mov dword ptr [near_table], table_of_block
+  jmp choose_stop
+  add al, 0x7F
+  sahf
+  mov rax, [slot_rax]
+  jmp L2
+  add al, 0x7F
+  sahf
+  mov rax, [slot_rax]
+  jmp L2
+L2:
+  mov dword ptr [exit_id], 0xA
+  jmp step_done
+exit 0x9: NeedsStep guest, 0 retired
+exit 0xA: Horizon guest, 0 retired
 )"},
 
 {"CloseToAnOverflowTheStopIsLookedForBetweenInstructions", TraceForm::Budget, kBrakes, Variant::Near, 8,

@@ -81,6 +81,11 @@ class Emitter {
     for (const unsigned byte : {0xC4, 0xE2, 0xF2, 0xF5, 0x0D}) u8(byte);
     code_.put_distance(in_context(offset));
   }
+  /// shrx rax, rax, rcx
+  /// source: SDM vol. 2, SARX/SHLX/SHRX, VEX.LZ.F2.0F38.W1 F7 /r
+  void shift_rax_right_by_rcx() {
+    for (const unsigned byte : {0xC4, 0xE2, 0xF3, 0xF7, 0xC0}) u8(byte);
+  }
   /// not reg; leaves flags alone
   void complement(Gpr reg) { code_.complement(reg); }
   /// lea rsp, [rsp + disp32]

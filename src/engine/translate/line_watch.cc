@@ -60,6 +60,8 @@ void LineWatch::emit(const Insn& insn, const StandIn& stand_in, Emitter& out, Em
   cold.load(kRcx, offsetof(Context, watch_rcx));
   cold.store(offsetof(Context, watch_rax), kRax);
   emit_address(cold, kRax, operand, 0, stand_in);
+  cold.mov_imm(kRcx, arch::LineSample::kFirstBit);
+  cold.shift_rax_right_by_rcx();
   cold.load(kRcx, offsetof(Context, mark_note));
   for (const unsigned byte : {0x48, 0x89, 0x01}) cold.u8(byte);  // mov [rcx], rax
   cold.add_disp(kRcx, sizeof(std::uint64_t));

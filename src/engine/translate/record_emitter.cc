@@ -43,7 +43,7 @@ void RecordEmitter::emit_mark_note(Emitter& out, std::uint32_t exit_id) {
   for (const unsigned byte : {0x44, 0x89, 0x18}) out.u8(byte);  // mov [rax], r11d
   static_assert(offsetof(MarkNote, pointer) == 0 && offsetof(MarkNote, exit) == 4 && kTracePointer == kR11);
   for (const unsigned byte : {0xC7, 0x40, 0x04}) out.u8(byte);  // mov dword [rax + 4], imm32
-  out.u32(exit_id);
+  out.u32(exit_id | MarkNote::kIsMark);
   out.add_disp(kRax, sizeof(MarkNote));
   out.store(offsetof(Context, mark_note), kRax);
   out.load(kRax, offsetof(Context, slot_scratch));

@@ -117,7 +117,7 @@ inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
     if (needs_step(insn)) return ExitKind::NeedsStep;
     if (const Mark mark = source_.mark(insn)) {
       if (path_.steps.size() > 1) return ExitKind::Direct;
-      if (mark.stepped) return ExitKind::NeedsStep;
+      if (mark.stepped || walk_.variant == Variant::Near) return ExitKind::NeedsStep;
       path_.mark = mark.time;
     }
   }

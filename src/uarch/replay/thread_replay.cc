@@ -205,13 +205,13 @@ void ThreadReplay<Clock>::wait_until(std::uint64_t cycle) {
 
 // What was accessed a moment ago is the newest of its set still, or close to it.
 template <typename Clock>
-void ThreadReplay<Clock>::accessed(std::span<const std::uint64_t> addresses) {
+void ThreadReplay<Clock>::accessed(std::span<const std::uint64_t> lines) {
   constexpr std::size_t kRecent = 64;
   std::array<std::uint64_t, kRecent> recent{};
-  for (const std::uint64_t address : addresses) {
-    const std::uint64_t line = address >> kLineBits;
+  static_assert(kLineBits == arch::LineSample::kFirstBit);
+  for (const std::uint64_t line : lines) {
     const std::uint64_t block = line / arch::LineSample::kOneIn;
-    if (std::exchange(recent[block % kRecent], line) != line) memory_.accessed(core_.number, address);
+    if (std::exchange(recent[block % kRecent], line) != line) memory_.accessed(core_.number, line << kLineBits);
   }
 }
 

@@ -76,7 +76,7 @@ class ThreadReplay final : public arch::CoreFeed, public CodeSimulator<Clock> {
   std::uint32_t most_per_instruction(arch::CoreSignal signal) const override {
     return zs::uarch::most_per_instruction(signal, model_.timing.issue_width);
   }
-  void accessed(std::span<const std::uint64_t> addresses) override;
+  void accessed(std::span<const std::uint64_t> lines) override;
   void skipped(bool sampled) override { memory_.skipped(sampled); }
   std::vector<std::uint64_t> beyond_l2() override { return memory_.beyond_l2(); }
   void unmapped(std::uint64_t first, std::uint64_t last) override;
