@@ -142,8 +142,8 @@ class CoreFeed {
   virtual void run(std::span<const PathRun> runs, const SlotValues& values) = 0;
 
   /// run(), where the runner wants to know which instructions changed a signal of `watched`, as if each were a path.
-  /// The watcher asks for no other run. returns false, and has done nothing, where it would have to wait for other
-  /// threads
+  /// The watcher asks for no other run. Does not wait for what other threads are told later. returns false, and has
+  /// done nothing, where nobody can say
   virtual bool run_watched([[maybe_unused]] std::span<const PathRun> runs, [[maybe_unused]] const SlotValues& values,
                            [[maybe_unused]] const SignalSet& watched, [[maybe_unused]] RunWatcher& watcher) {
     return false;

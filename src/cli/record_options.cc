@@ -188,6 +188,9 @@ Result<void> choose_events(const Words& words, const arch::CpuModel& model, Reco
   // Hand-overs of lines are questions of time, and of all that happens between two accesses of a line.
   const char* const needs_all = out.config.log_sharing ? "c2c record" : "";
   if (auto detail = choose_detail(words.run, model, out.config, needs_all); !detail) return detail;
+  // Its samples are there for where their data was, and between units nobody knows.
+  for (session::EventSpec& event : out.config.events)
+    event.only_in_units = out.config.in_units && samples_memory(words.kind) && event.has_address;
   for (const session::EventSpec& event : out.config.events) warn_of_every_second(event, model, out);
   out.description.branch_prediction_known = out.config.branch_stack && out.config.detail != session::Detail::Exact;
   const auto banks = session::plan_banks(session::with_progress_event(out.config).events, model);
@@ -207,7 +210,8 @@ Result<void> can_log_sharing(const session::RecordingConfig& config) {
 
 /// What its numbers are worth: how many, and what a sample says of its data.
 std::string class_of(const session::EventSpec& event, const session::RecordingConfig& config) {
-  if (event.detail != session::Detail::Exact) return config.in_units ? "estimated" : "modelled";
+  if (config.is_estimated(event)) return "estimated";
+  if (event.detail != session::Detail::Exact) return "modelled";
   if (!event.has_address || config.detail == session::Detail::Exact) return "exact";
   return config.in_units ? "exact, its data sources modelled in units" : "exact, its data sources modelled";
 }

@@ -265,6 +265,7 @@ std::uint64_t Dispatcher::enter_near(const Allowance& allowed, std::uint32_t lin
   run_.context.trace_pointer = run_.trace_start = run_.trace().begin();
   const std::uint64_t pc = run_.thread->pc;
   if (run_.counting.models) {
+    if (allowed.plain < run_.config.max_block_instructions) return 0;
     const Block& some = run_.translator->get(pc, up_to(allowed.instructions));
     return some.instructions != 0 ? some.entry : 0;
   }

@@ -239,6 +239,14 @@ std::optional<std::size_t> Counters::lane_of(unsigned counter, Ring ring) {
   return std::nullopt;
 }
 
+bool Counters::sleeps(std::size_t lane, Ring ring) {
+  const Lanes& lanes = running(ring);
+  CHECK(lane < lanes.count);
+  const auto members = std::span{lanes.members[lane]}.first(lanes.member_count[lane]);
+  return (lanes.stepwise >> lane & 1) == 0 && !members.empty() &&
+         std::ranges::all_of(members, [this](const Counter* counter) { return is_asleep(*counter); });
+}
+
 std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   const Lanes& lanes = running(ring);
   CHECK(lane < lanes.count);
@@ -246,6 +254,7 @@ std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     const Counter& counter = *lanes.members[lane][i];
+    if (is_asleep(counter)) continue;
     if (arming_.armed(counter.bit)) return 0;
     room = std::min(room, counter.limit - counter.value - 1);
   }
@@ -261,6 +270,7 @@ std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) 
   std::uint64_t room = 0, others_room = std::numeric_limits<std::uint64_t>::max();
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     const Counter& counter = *lanes.members[lane][i];
+    if (is_asleep(counter)) continue;
     const std::uint64_t own = counter.limit - counter.value - 1;
     if (first == nullptr || own < room) {
       if (first != nullptr) others_room = std::min(others_room, room);
@@ -279,6 +289,7 @@ void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
   CHECK(lane < lanes.count && (lanes.stepwise >> lane & 1) * events == 0);
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     Counter& counter = *lanes.members[lane][i];
+    if (is_asleep(counter)) continue;
     CHECK(events < counter.limit - counter.value && (!arming_.armed(counter.bit) || events == 0));
     counter.value += events;
   }
@@ -318,7 +329,9 @@ Counters::Step Counters::retire(const arch::Retired& retired) {
     if (ring.member_count[lane] == 0) continue;
     const std::uint32_t events = ring.meanings[lane].count(retired);
     if (events == 0) continue;
-    for (unsigned i = 0; i < ring.member_count[lane]; ++i) add(*ring.members[lane][i], events, step);
+    for (Counter* const counter : std::span{ring.members[lane]}.first(ring.member_count[lane])) {
+      if (!is_asleep(*counter)) add(*counter, events, step);
+    }
   }
   for (unsigned i = 0; i < ring.conditional_count; ++i) add_conditionally(*ring.conditional[i], retired, step);
   step.triggered = step.triggered | arming_.take_due(retired.ip);

@@ -71,6 +71,8 @@ class Counters {
   std::span<const arch::EventMeaning> lanes(Ring ring);
   std::uint32_t generation(Ring ring);
   std::optional<std::size_t> lane_of(unsigned counter, Ring ring);
+  void let_sleep(arch::CounterSet counters) { asleep_ = counters; }
+  bool sleeps(std::size_t lane, Ring ring);
   std::uint64_t headroom(std::size_t lane, Ring ring);
   void count(std::size_t lane, std::uint64_t events, Ring ring);
   /// The one counter, named by its bit, that overflows with the event after headroom(), and how many events more the
@@ -146,6 +148,7 @@ class Counters {
     return rings_[static_cast<std::size_t>(ring)];
   }
   void resolve();
+  bool is_asleep(const Counter& counter) const { return (asleep_.bits & counter.bit) != 0; }
   void add(Counter& counter, std::uint64_t events, Step& step);
   void tick(Counter& counter, std::uint64_t events, Step& step);  // the same without an instruction
   void add_conditionally(Counter& counter, const arch::Retired& retired, Step& step);
@@ -159,6 +162,7 @@ class Counters {
   arch::GlobalStatus status_;
   arch::CounterSet interrupting_;
   arch::CounterSet at_overflow_;  // PEBS records the overflowing instruction itself, or at the overflow
+  arch::CounterSet asleep_;       // count nothing, though they run
   PebsArming arming_;
   RecordedAccess accesses_;
 

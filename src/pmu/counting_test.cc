@@ -74,6 +74,42 @@ TEST(Counters, CountALaneUnlessTheyTickOrAskForMoreThanEvents) {
   EXPECT_FALSE(t.pmu.lane_of(3)) << "off";
 }
 
+TEST(Counters, CountNothingWhileTheySleepAndKeepTheirLanes) {
+  TestPmu t;
+  t.wr(kSelect0, 0x41'00C0);
+  t.wr(kPmc0, 0xFFFF'FFFF'FFFE);  // two before it wraps
+  t.wr(kSelect1, 0x41'01C4);
+  t.wr(kGlobal, 3);
+  const auto lane = t.pmu.lane_of(0);
+  ASSERT_TRUE(lane);
+  const std::uint32_t generation = t.pmu.lanes_generation();
+  t.pmu.let_sleep(arch::only(0));
+  EXPECT_TRUE(t.pmu.sleeps(*lane));
+  EXPECT_FALSE(t.pmu.sleeps(*t.pmu.lane_of(1)));
+  t.run(5);
+  t.pmu.count(*lane, 1000);
+  EXPECT_EQ(t.rd(kPmc0), 0xFFFF'FFFF'FFFEU);
+  EXPECT_GT(t.pmu.headroom(*lane), 1000U);
+  EXPECT_EQ(t.pmu.lanes_generation(), generation);
+  t.pmu.let_sleep({});
+  EXPECT_EQ(t.pmu.headroom(*lane), 1U);
+  t.run(1);
+  EXPECT_EQ(t.rd(kPmc0), 0xFFFF'FFFF'FFFFU);
+}
+
+TEST(Counters, SleepInALaneThatOthersCount) {
+  TestPmu t;
+  t.wr(kSelect0, 0x41'00C0);
+  t.wr(kSelect1, 0x41'00C0);
+  t.wr(kGlobal, 3);
+  t.pmu.let_sleep(arch::only(0));
+  EXPECT_FALSE(t.pmu.sleeps(*t.pmu.lane_of(0)));
+  t.run(3);
+  t.pmu.count(*t.pmu.lane_of(1), 4);
+  EXPECT_EQ(t.rd(kPmc0), 0U);
+  EXPECT_EQ(t.rd(kPmc0 + 1), 7U);
+}
+
 TEST(Counters, CountNothingForAnEventThatIsNotModelled) {
   TestPmu t;
   t.wr(kSelect0, 0x41'04C3);  // machine_clears.smc

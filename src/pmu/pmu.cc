@@ -520,6 +520,8 @@ std::uint32_t Pmu::lanes_generation(Ring ring) const { return impl_->generation(
 std::optional<std::size_t> Pmu::lane_of(unsigned counter, Ring ring) const {
   return impl_->counters().lane_of(counter, ring);
 }
+void Pmu::let_sleep(arch::CounterSet counters) { impl_->counters().let_sleep(counters); }
+bool Pmu::sleeps(std::size_t lane, Ring ring) const { return impl_->counters().sleeps(lane, ring); }
 Pmu::Repeating Pmu::repeating(std::size_t lane, Ring ring) { return impl_->repeating(lane, ring); }
 std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
 std::size_t Pmu::headrooms(std::span<std::uint64_t> room, Ring ring) const {

@@ -89,6 +89,12 @@ class Pmu {
   /// The lane that `counter` counts, if all that it does is to add its events.
   std::optional<std::size_t> lane_of(unsigned counter, Ring ring = Ring::User) const;
 
+  /// No register: whoever runs the processor wants these counters to count nothing for now. They keep their lanes, as
+  /// if no instruction had their events. Not those of time, or with CMASK, INV or E.
+  void let_sleep(arch::CounterSet counters);
+  /// Whether all counters of `lane` do.
+  bool sleeps(std::size_t lane, Ring ring = Ring::User) const;
+
   /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set).
   /// Which loads are tagged, and how long they take, the core model knows that feeds this.
   std::uint64_t latency_threshold() const;

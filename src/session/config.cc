@@ -83,6 +83,7 @@ void visit_event(Visitor& visit, Event& e) {
   visit(e.precise_distribution);
   visit(e.has_address);
   visit(e.detail);
+  visit(e.only_in_units);
   visit(e.latency_threshold);
   visit(e.period);
   visit(e.frequency);
@@ -188,8 +189,8 @@ bool RecordingConfig::has_windows() const {
 
 std::vector<std::uint32_t> RecordingConfig::estimated_events() const {
   std::vector<std::uint32_t> estimated;
-  for (std::uint32_t event = 0; event < events.size() && in_units; ++event) {
-    if (events[event].detail != Detail::Exact) estimated.push_back(event);
+  for (std::uint32_t event = 0; event < events.size(); ++event) {
+    if (is_estimated(events[event])) estimated.push_back(event);
   }
   return estimated;
 }

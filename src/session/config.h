@@ -43,6 +43,8 @@ struct EventSpec {
   bool precise_distribution = false;  // INST_RETIRED.PREC_DIST on PMC1: the overflowing instruction itself is recorded
   bool has_address = false;           // its PEBS records carry a data linear address
   Detail detail = Detail::Exact;      // the least that counts it; above Exact its number is modelled
+  bool only_in_units =
+      false;  // with units, what counts exactly counts in them alone, and the run's number is estimated
   std::uint16_t latency_threshold = 0;  // load latency: MSR_PEBS_LD_LAT, core cycles
   std::uint64_t period = 0;             // 0: only counted
   std::uint32_t frequency = 0;  // samples per nominal second (session/adaptive_period.h); 0: `period` stays as it is
@@ -136,6 +138,10 @@ struct RecordingConfig {
   bool samples() const;
   bool traces_branches() const;
   bool has_windows() const;
+  /// Whether the number of this event, one of them, follows from units.
+  bool is_estimated(const EventSpec& event) const {
+    return in_units && (event.detail != Detail::Exact || event.only_in_units);
+  }
   /// Of the events, those whose numbers are estimates: what UnitSums has, in this order.
   std::vector<std::uint32_t> estimated_events() const;
   /// A branch stack, a callchain and an adaptive period are taken at the PMI, so each record then needs its own: as

@@ -85,6 +85,7 @@ void PmuDriver::start() {
   FixedCtrCtrl fixed;
   for (const PlannedCounter& c : plan_) {
     running_ = running_ | arch::only(c.counter);
+    if (config_.events[c.event].only_in_units) only_in_units_ = only_in_units_ | arch::only(c.counter);
     if (!c.is_fixed()) continue;
     const PerfEvtSel select{config_.events[c.event].select};
     fixed = fixed.with(FixedCtrCtrl::user, c.index(), select.has(PerfEvtSel::user))
@@ -194,7 +195,7 @@ void PmuDriver::drain_records(PmuClient& client) {
         ++statistics_.lost;
         client.lost(plan_[i]);
       } else {
-        client.record(plan_[i], counters_[i].period, facts);
+        client.record(plan_[i], counters_[i].period, events_per_record(i), facts);
       }
     }
   };

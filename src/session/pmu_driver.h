@@ -27,7 +27,9 @@ class PmuClient {
  public:
   virtual ~PmuClient() = default;
   /// A PEBS record of `counter`.
-  virtual void record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) = 0;
+  /// events  since the one before it: the period, and where arming takes one, that one too
+  virtual void record(const PlannedCounter& counter, std::uint64_t period, std::uint64_t events,
+                      const PebsFacts& facts) = 0;
   /// A counter without PEBS completed its period, or several at once; the state is the interrupted one.
   /// events  that the sample stands for: a multiple of the period
   virtual void overflow(const PlannedCounter& counter, std::uint64_t events) = 0;
@@ -63,6 +65,10 @@ class PmuDriver {
 
   /// Events counted since the start, exact to the last retired instruction, also while records lie in the buffer.
   std::uint64_t total(std::size_t planned);
+
+  /// Counters of events that count in units alone (EventSpec::only_in_units) count nothing, and again.
+  void sleep() { pmu_.let_sleep(only_in_units_); }
+  void wake() { pmu_.let_sleep({}); }
 
   /// `planned` is to sample every `period` events; called from PmuClient::record or overflow, it holds from there on.
   void set_period(std::size_t planned, std::uint64_t period);
@@ -126,7 +132,7 @@ class PmuDriver {
   const RecordingConfig& config_;
   BankPlan plan_;
   std::vector<Counter> counters_;  // as plan_
-  arch::CounterSet pebs_counters_, running_;
+  arch::CounterSet pebs_counters_, running_, only_in_units_;
   bool lbr_on_;
   DsArea ds_;
   std::size_t looked_ahead_ = 0;         // bytes of the buffer

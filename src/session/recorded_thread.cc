@@ -81,6 +81,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
+    for (const auto& driver : drivers_) driver->sleep();
     begin_unit();
   }
   if (shared.heap) heap_.emplace(*shared.heap);
@@ -108,6 +109,7 @@ engine::VirtualCpu RecordedThread::virtual_cpu() const {
 
 void RecordedThread::begin_unit() {
   if (shared_.units->phase() != engine::Phase::Unit) return;
+  for (const auto& driver : drivers_) driver->wake();
   follow_weight();
   unit_start_ = counts_of_unit();
   if (regions_) regions_->begin_unit(unit());
@@ -125,6 +127,8 @@ void RecordedThread::end_unit() {
   drain();
   add_unit_to(*units_);
   if (regions_) regions_->end_unit();
+  stood_for_ = stands_for();
+  for (const auto& driver : drivers_) driver->sleep();
 }
 
 UnitSums RecordedThread::unit_sums() {
@@ -227,9 +231,11 @@ DriverStatistics RecordedThread::statistics() const {
   return sum;
 }
 
-void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) {
+void RecordedThread::record(const PlannedCounter& counter, std::uint64_t period, std::uint64_t events,
+                            const PebsFacts& facts) {
   const EventSpec& event = shared_.config.events[counter.event];
-  Sample sample = sample_of(counter, period, facts.registers);
+  // perf leaves out the one that arming takes. In units periods are short, and that would be up to half of all.
+  Sample sample = sample_of(counter, weight_of(counter) == 1 ? period : events, facts.registers);
   sample.time_ns = facts.tsc ? shared_.clock.ns_at(*facts.tsc) : shared_.clock.now_ns();
   // precise 1 is the record's own instruction pointer, past the instruction; more asks for the instruction itself,
   // which formats 0 and 1 do not have.
@@ -332,8 +338,10 @@ UnitCounts RecordedThread::counts_of_unit() {
 }
 
 std::uint64_t RecordedThread::weight_of(const PlannedCounter& counter) const {
-  return shared_.units && shared_.config.events[counter.event].detail != Detail::Exact ? weight_ : 1;
+  return shared_.config.is_estimated(shared_.config.events[counter.event]) ? weight_ : 1;
 }
+
+std::uint64_t RecordedThread::stands_for() { return stood_for_ + (progress() - unit_start_.instructions) * weight_; }
 
 std::uint64_t RecordedThread::seen_period(const PlannedCounter& counter, std::uint64_t period) const {
   return std::max<std::uint64_t>(period / weight_of(counter), 1);
@@ -346,7 +354,7 @@ void RecordedThread::follow_weight() {
     for (std::size_t i = 0; i < driver->plan().size(); ++i) {
       const PlannedCounter& counter = driver->plan()[i];
       const EventSpec& event = shared_.config.events[counter.event];
-      if (event.detail == Detail::Exact || !event.samples()) continue;
+      if (!shared_.config.is_estimated(event) || !event.samples()) continue;
       const std::uint64_t wanted = adaptive_[counter.event] ? adaptive_[counter.event]->period() : event.period;
       if (counter.pebs)
         driver->set_period(i, seen_period(counter, wanted));
@@ -364,7 +372,8 @@ void RecordedThread::copy_stack(Sample& sample, std::uint64_t sp) {
 }
 
 void RecordedThread::adapt(const PlannedCounter& counter) {
-  const std::uint64_t period = adaptive_[counter.event]->sampled_at(progress());
+  const bool estimated = shared_.config.is_estimated(shared_.config.events[counter.event]);
+  const std::uint64_t period = adaptive_[counter.event]->sampled_at(estimated ? stands_for() : progress());
   for (std::size_t i = 0; i < driver_->plan().size(); ++i) {
     if (driver_->plan()[i] == counter) driver_->set_period(i, seen_period(counter, period));
   }

@@ -114,7 +114,8 @@ class RecordedThread final : public PmuClient {
 
   DriverStatistics statistics() const;
 
-  void record(const PlannedCounter& counter, std::uint64_t period, const PebsFacts& facts) override;
+  void record(const PlannedCounter& counter, std::uint64_t period, std::uint64_t events,
+              const PebsFacts& facts) override;
 
   void overflow(const PlannedCounter& counter, std::uint64_t events) override;
 
@@ -150,6 +151,9 @@ class RecordedThread final : public PmuClient {
   /// How many events each one stands for that the counter of this one sees.
   std::uint64_t weight_of(const PlannedCounter& counter) const;
 
+  /// In a unit: the instructions of the run that all up to here stand for.
+  std::uint64_t stands_for();
+
   /// Of a period in the program's events: in those that the counter sees.
   std::uint64_t seen_period(const PlannedCounter& counter, std::uint64_t period) const;
 
@@ -183,6 +187,7 @@ class RecordedThread final : public PmuClient {
   std::optional<UnitSums> units_;  // of the units that have ended
   UnitCounts unit_start_;          // when the one began that is under way
   std::uint64_t weight_ = 1;
+  std::uint64_t stood_for_ = 0;  // instructions that the units stand for which have ended
   std::uint64_t next_due_ns_ = 0;
   PmuDriver* driver_ = nullptr;                      // being serviced
   const arch::RegisterFile* interrupted_ = nullptr;  // during take_pmi

@@ -14,7 +14,7 @@ namespace {
 /// Its overflows are asked for one by one.
 class Nobody final : public PmuClient {
  public:
-  void record(const PlannedCounter&, std::uint64_t, const PebsFacts&) override {}
+  void record(const PlannedCounter&, std::uint64_t, std::uint64_t, const PebsFacts&) override {}
   void overflow(const PlannedCounter&, std::uint64_t) override {}
   void lost(const PlannedCounter&) override {}
 };

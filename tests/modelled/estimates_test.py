@@ -117,12 +117,26 @@ class Estimates(unittest.TestCase):
 
     def test_data_sources_of_an_exact_event_are_known_in_units_and_the_recording_says_so(self):
         with tempfile.TemporaryDirectory() as folder:
+            ran = tool.zeroskid("record", "-d", "-e", "mem_inst_retired.all_stores:pp", "-e", "cycles", *SAMPLED, "-c", "1009",
+                                "-o", "r.data", *program(), folder=folder)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            header = tool.zeroskid("report", "--header", "-i", "r.data", folder=folder).stdout
+        self.assertIn("# Class: exact, its data sources modelled in units by skylake-server@1\n", header)
+
+    def test_accesses_are_sampled_in_units_and_stand_for_the_whole_run(self):
+        with tempfile.TemporaryDirectory() as folder:
             ran = tool.zeroskid("mem", "record", "-t", "store", *SAMPLED, "-c", "1009", "-o", "r.data", *program(), folder=folder)
             self.assertEqual(ran.returncode, 0, ran.stderr)
             header = tool.zeroskid("report", "--header", "-i", "r.data", folder=folder).stdout
+            script = tool.zeroskid("script", "-F", "period,data_src", "-i", "r.data", folder=folder).stdout
         self.assertRegex(ran.stderr, r"in detail: the first 2,000,000 instructions, then units of 2,000 \(\d+ % of the run\)")
         self.assertRegex(header, r"# zeroskid: in detail = \d+ % of the run\n")
-        self.assertIn("# Class: exact, its data sources modelled in units by skylake-server@1\n", header)
+        self.assertIn("# Class: estimated by skylake-server@1\n", header)
+        samples = [line.split(maxsplit=1) for line in script.splitlines()]
+        self.assertGreater(len({period for period, _ in samples}), 1, "scaled by what a unit stands for")
+        self.assertFalse([source for _, source in samples if "OP STORE|LVL L1" not in source], "each knows its source")
+        stores = int(float(rows("-e", "mem_inst_retired.all_stores")["mem_inst_retired.all_stores"]["counter-value"]))
+        self.assertLess(abs(sum(int(period) for period, _ in samples) / stores - 1), 0.1)
 
     def test_behaviour_that_changes_is_met_wherever_it_lies(self):
         """A turn as long as the period, long turns, and a slow stretch that comes once: the estimate holds, and is less sure."""

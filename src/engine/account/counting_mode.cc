@@ -111,15 +111,17 @@ bool CountingMode::any_near() const {
 
 CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   std::vector<arch::EventMeaning> meanings;
+  std::vector<bool> asleep;
   bool branches = false, only_add = true;
   for (const pmu::Pmu* pmu : cpu.pmus) {
+    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) asleep.push_back(fast_forward && pmu->sleeps(lane));
     meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
     branches |= pmu->wants_branches();
     only_add &= pmu->only_adds();
   }
   models = cpu.core != nullptr && !fast_forward;
   cuts = cpu.late_interrupts && cpu.core == nullptr && only_add;
-  lanes = std::make_unique<LaneSet>(std::move(meanings), cpu.core != nullptr);
+  lanes = std::make_unique<LaneSet>(std::move(meanings), cpu.core != nullptr, std::move(asleep));
   per_instruction.clear();
   for (std::size_t lane = 0; lane < lanes->size(); ++lane) {
     const arch::EventMeaning& meaning = (*lanes)[lane];
@@ -139,7 +141,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   for (const pmu::Pmu* pmu : cpu.pmus) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
       const arch::EventMeaning& meaning = pmu->lanes()[lane];
-      const bool near = !cuts && pmu->headroom(lane) < kFarAway;
+      // What sleeps in the warm-up is sampled in the unit behind it.
+      const bool near = !cuts && (pmu->sleeps(lane) ? !fast_forward : pmu->headroom(lane) < kFarAway);
       if (meaning.memory && near) count_elements = false;
       if (lanes->modelled(units.size())) {
         if (!models) {
@@ -169,7 +172,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
          !cpu.pmi_reads_memory;
   bool only_instructions = lanes->any_counted();
   for (std::size_t lane = 0; lane < lanes->size(); ++lane)
-    only_instructions &= lanes->modelled(lane) || counts_instructions((*lanes)[lane]);
+    only_instructions &= !lanes->counted(lane) || counts_instructions((*lanes)[lane]);
   // Where stops are passed their order among marks would be lost; a phase's end is the only one.
   const bool one = lanes->size() == 1 || cpu.phase != nullptr;
   const bool stops_among_marks = cpu.marks && any_near() && cpu.phase == nullptr;

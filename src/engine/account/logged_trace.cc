@@ -270,15 +270,19 @@ std::size_t LoggedTrace::seldom_up_to(std::span<const std::uint32_t> ids, std::s
 
 void LoggedTrace::count(std::span<std::uint32_t> ids) {
   const auto risky = [&](std::size_t at) { return run_.translator->blocks().exit(ids[at]).risky; };
+  const auto size = [&](std::size_t at) { return run_.translator->blocks().exit(ids[at]).instructions; };
   for (std::size_t at = 0; at < ids.size();) {
     if (const std::size_t end = seldom_up_to(ids, at); end != at && watch(ids, at, end, run_.counting.seldom)) {
       at = end;
       continue;
     }
-    const std::uint64_t room = tally_.allowance().instructions;
-    std::uint64_t sum = 0;
+    const Allowance room = tally_.allowance();
+    std::uint64_t sum = 0, all = 0;
     std::size_t end = at;
-    while (end < ids.size() && sum + risky(end) <= room) sum += risky(end++);
+    for (; end < ids.size() && sum + risky(end) <= room.instructions && all + size(end) <= room.plain; ++end) {
+      sum += risky(end);
+      all += size(end);
+    }
     if (end != at) {
       run_.ran += sizeof(std::uint32_t) * sum;
       core_.count_modelled(ids, at, end);
@@ -310,8 +314,9 @@ std::uint64_t LoggedTrace::enter(std::uint32_t link_from) {
   if (block.instructions == 0 || !possible()) return 0;  // perhaps a mark was found just now
   if (run_.wants_indirect_entry) run_.translator->add_near_entry(index);
   // How far away the overflow is nobody knows: little where there is one event for a few instructions.
+  bytes_ = std::min(bytes_, run_.threads.size() == 1 ? kMost : kTurn);
   run_.context.trace_pointer = run_.trace_start = run_.trace().end() - bytes_;
-  bytes_ = std::min(2 * bytes_, kMost);
+  bytes_ *= 2;
   running_ = true;
   return run_.translator->blocks().block(index).entry;
 }

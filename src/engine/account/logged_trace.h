@@ -53,9 +53,10 @@ class LoggedTrace {
   LoggedTrace(Run& run, Tally& tally, CoreFeeder& core, Marks& marks, SingleSteps& steps)
       : run_(run), tally_(tally), core_(core), marks_(marks), steps_(steps) {}
 
-  /// Not where threads run side by side: what one of them meets depends on the others' turns, which are short then.
+  /// Not where cores fight over lines: turns are short then.
   bool possible() const {
-    return run_.counting.logs && run_.phase == Phase::Unit && !marks_.in_traces() && run_.threads.size() == 1;
+    return run_.counting.logs && run_.phase == Phase::Unit && !marks_.in_traces() &&
+           (run_.threads.size() == 1 || !run_.thread->cpu.core->contends());
   }
   /// Whether the trace is of such blocks.
   bool running() const { return running_; }
@@ -83,6 +84,7 @@ class LoggedTrace {
   // is one miss in programs that miss much; at most, with its slots, it stays in the second-level cache until it is
   // read.
   static constexpr std::uint64_t kFewest = 512, kMost = 64 << 10;
+  static constexpr std::uint64_t kTurn = 4 << 10;  // with other threads
 
   Run& run_;
   Tally& tally_;

@@ -201,7 +201,7 @@ void Marks::count_budget(std::uint64_t start, std::uint64_t end, std::span<const
     for (std::size_t i = 0; i < now; ++i) {
       const std::span uncounted = std::span(uncounted_).subspan(i * lanes, lanes);
       for (std::size_t lane = 0; lane < lanes; ++lane)
-        uncounted[lane] = run_.counting.lanes->modelled(lane) ? 0 : static_cast<std::uint32_t>(place(notes[i]) - start);
+        uncounted[lane] = run_.counting.lanes->counted(lane) ? static_cast<std::uint32_t>(place(notes[i]) - start) : 0;
       visits_[i] = {.pc = pc(notes[i]), .uncounted = uncounted};
     }
     run_.observer().reached(run_.shown(), std::span(visits_).first(now), nullptr);

@@ -29,7 +29,9 @@ Allowance Tally::allowance() const {
       // The same for all, so that the pointer alone tells the distance (near_end(), engine/translate/near_code.h).
       const std::uint64_t unseen = run_.translator->most_unbraked();
       allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
-      allowed.instructions = std::min(allowed.instructions, headroom / run_.counting.per_instruction[lane]);
+      const bool plain = run_.counting.models && run_.counting.lanes->in_all(lane);
+      std::uint64_t& instructions = plain ? allowed.plain : allowed.instructions;
+      instructions = std::min(instructions, headroom / run_.counting.per_instruction[lane]);
     }
     if (run_.counting.time_is_near && run_.phase == Phase::Unit) {
       if (pmu->needs_each()) return {.records = 0, .instructions = 0, .budget = 0};
@@ -80,7 +82,7 @@ void Tally::count(std::span<const std::uint64_t> events) {
 
 void Tally::count_instructions(std::uint64_t instructions) {
   for (std::size_t lane = 0; lane < totals_.size(); ++lane)
-    totals_[lane] = run_.counting.lanes->modelled(lane) ? 0 : instructions;
+    totals_[lane] = run_.counting.lanes->counted(lane) ? instructions : 0;
   count(totals_);
 }
 

@@ -15,7 +15,9 @@ namespace zs::engine {
 /// What may run before a counter overflows.
 struct Allowance {
   std::uint64_t records = UINT64_MAX;       // TraceForm::Records, Spaced: words of trace
-  std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved
+  std::uint64_t instructions = UINT64_MAX;  // instructions that may run unobserved; with a core model, of those that
+                                            // can have the event at all (PathStep::risky)
+  std::uint64_t plain = UINT64_MAX;         // with a core model: of any, for what each of them counts in
   std::uint64_t budget = UINT64_MAX;        // TraceForm::Budget: events before the pointer must hit the guard
 };
 

@@ -102,7 +102,7 @@ std::span<const std::uint32_t> FactCounts::of(const arch::InsnFacts& facts, bool
     retired.load_count = facts.rep_string ? 0 : facts.loads;
     retired.store_count = facts.rep_string ? 0 : facts.stores;
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-      counts[lane] = lanes_.modelled(lane) ? 0 : lanes_[lane].count(retired);
+      counts[lane] = lanes_.counted(lane) ? lanes_[lane].count(retired) : 0;
   }
   return {counts, lanes_.size()};
 }

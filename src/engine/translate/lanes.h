@@ -24,31 +24,37 @@ class LaneSet {
  public:
   /// models: a core model runs along, and tells of events that have a meaning in its signals; else they mean what they
   /// do without
-  explicit LaneSet(std::vector<arch::EventMeaning> meanings, bool models = false)
-      : meanings_(std::move(meanings)), models_(models) {
-    for (const auto& meaning : meanings_) {
-      memory_ |= meaning.memory;
-      addresses_ |= meaning.addresses;
-      counted_ |= !is_modelled(meaning);
+  /// asleep: per lane, whether nobody counts it for now; empty: all are counted
+  explicit LaneSet(std::vector<arch::EventMeaning> meanings, bool models = false, std::vector<bool> asleep = {})
+      : meanings_(std::move(meanings)), models_(models), asleep_(std::move(asleep)) {
+    asleep_.resize(meanings_.size(), false);
+    for (std::size_t lane = 0; lane < meanings_.size(); ++lane) {
+      if (!counted(lane)) continue;
+      counted_ = true;
+      memory_ |= meanings_[lane].memory;
+      addresses_ |= meanings_[lane].addresses;
     }
   }
   std::size_t size() const { return meanings_.size(); }
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
-  bool modelled(std::size_t lane) const { return is_modelled(meanings_[lane]); }
+  bool modelled(std::size_t lane) const { return models_ && meanings_[lane].of_signals != nullptr; }
+  /// Whether every instruction counts in it, and no model is asked.
+  bool in_all(std::size_t lane) const { return !modelled(lane) && counts_plain(lane); }
+  /// By exits, and not told by a core model.
+  bool counted(std::size_t lane) const { return !modelled(lane) && !asleep_[lane]; }
   /// Whether an instruction that does nothing special counts in it.
   bool counts_plain(std::size_t lane) const { return meanings_[lane].count({}) != 0; }
-  /// Whether there is any that is counted by exits, and not told by a core model.
   bool any_counted() const { return counted_; }
+  /// Of the lanes that are counted.
   bool any_memory() const { return memory_; }
   bool any_addresses() const { return addresses_; }
   /// Rows of the count table hold eight lanes each; every exit has this many, and one where nothing is counted.
   std::size_t groups() const { return meanings_.empty() ? 1 : (meanings_.size() + 7) / 8; }
 
  private:
-  bool is_modelled(const arch::EventMeaning& meaning) const { return models_ && meaning.of_signals != nullptr; }
-
   std::vector<arch::EventMeaning> meanings_;
   bool models_;
+  std::vector<bool> asleep_;
   bool memory_ = false, addresses_ = false, counted_ = false;
 };
 

@@ -9,6 +9,28 @@
 namespace zs::engine {
 namespace {
 
+TEST(LaneSet, LeavesWhatSleepsOrIsModelledOut) {
+  const arch::EventMeaning all{.count = [](const arch::Retired&) -> std::uint32_t { return 1; }};
+  const arch::EventMeaning stores{.count = [](const arch::Retired& r) { return std::uint32_t{r.stores}; },
+                                  .memory = true};
+  const arch::EventMeaning cycles{.count = [](const arch::Retired&) -> std::uint32_t { return 1; },
+                                  .memory = true,
+                                  .of_signals = [](const arch::CoreSignals&) -> std::uint64_t { return 1; }};
+  const LaneSet set({all, stores, cycles}, true, {false, true, false});
+  EXPECT_TRUE(set.counted(0) && set.in_all(0));
+  EXPECT_FALSE(set.counted(1) || set.modelled(1));
+  EXPECT_TRUE(set.modelled(2));
+  EXPECT_FALSE(set.counted(2));
+  EXPECT_FALSE(set.any_memory()) << "REP strings need not run alone for it";
+  EXPECT_TRUE(set.any_counted());
+  arch::InsnFacts store;
+  store.stores = 1;
+  FactCounts counts(set);
+  EXPECT_EQ(counts.of(store, false)[0], 1U);
+  EXPECT_EQ(counts.of(store, false)[1], 0U);
+  EXPECT_EQ(counts.of(store, false)[2], 0U);
+}
+
 TEST(CountTable, TakesExitsOfARunThatCountsNothing) {
   const LaneSet none({});
   CountTable table(none, {});

@@ -112,7 +112,7 @@ inline std::optional<ExitKind> SuperblockBuilder::refusal(PathStep& step) {
   }
   if (!fits32(insn.pc - walk_.pc)) return ExitKind::Direct;
   if (walk_.variant == Variant::Logged && !can_be_logged(insn, step.slots)) return ExitKind::NeedsStep;
-  if (walk_.variant == Variant::Quiet && (walk_.unseen || may_bring_closer(insn, true))) return ExitKind::NeedsStep;
+  if (walk_.variant == Variant::Quiet && (walk_.unseen || may_bring_closer(insn))) return ExitKind::NeedsStep;
   if (walk_.variant != Variant::Step) {
     if (needs_step(insn)) return ExitKind::NeedsStep;
     if (const Mark mark = source_.mark(insn)) {
@@ -151,16 +151,15 @@ bool SuperblockBuilder::is_risky(const Insn& insn) {
       ((risks & kRiskStore) != 0 && insn.facts.stores != 0) ||
       ((risks & kRiskBranch) != 0 && insn.facts.branch != arch::BranchKind::None))
     return true;
-  return may_bring_closer(insn, false);
+  return may_bring_closer(insn);
 }
 
-// Whether it has an event of a lane that may be close to its overflow. quiet_alone: of lanes that plain instructions do
-// not count in
-bool SuperblockBuilder::may_bring_closer(const Insn& insn, bool quiet_alone) {
+// Whether it has an event of a lane that may be close to its overflow, and in which plain instructions do not count.
+bool SuperblockBuilder::may_bring_closer(const Insn& insn) {
   for (const bool taken : {false, true}) {
     const auto counts = fact_counts_.of(insn.facts, taken);
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
-      if (counts[lane] != 0 && store_.counts().near(lane) && !(quiet_alone && lanes_.counts_plain(lane))) return true;
+      if (counts[lane] != 0 && store_.counts().near(lane) && !lanes_.counts_plain(lane)) return true;
     }
   }
   return false;

@@ -102,7 +102,6 @@ void ThreadReplay<Clock>::run(std::span<const arch::PathRun> runs, const arch::S
 template <typename Clock>
 bool ThreadReplay<Clock>::run_watched(std::span<const arch::PathRun> runs, const arch::SlotValues& values,
                                       const arch::SignalSet& watched, arch::RunWatcher& watcher) {
-  if (scheduler_.weaves()) return false;
   scheduler_.settle(*this);
   take();
   if (open_ == nullptr) core_.clock.idle_until(core_.idle_until);

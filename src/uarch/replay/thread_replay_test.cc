@@ -273,14 +273,18 @@ TYPED_TEST(ThreadReplayTest, TellsAWatcherOfTheInstructionThatMissedAlone) {
   }
 }
 
-TYPED_TEST(ThreadReplayTest, IsNotWatchedWhileItWaitsForOtherCores) {
+TYPED_TEST(ThreadReplayTest, IsWatchedBehindWhatWaitsForOtherCores) {
   this->make(this->kRoom, 2, 1000, 2);
   this->describe(0, kLoadAndJump);
+  this->run(0, 1, {kData});
   const std::vector<arch::PathRun> runs{{.path = 0}};
-  const std::uint64_t address = kData;
+  const std::uint64_t address = kData + 0x20'0000;
+  arch::SignalSet dram;
+  dram.set(static_cast<std::size_t>(CoreSignal::LoadDram));
   Notes notes;
-  EXPECT_FALSE(this->simulator().run_watched(runs, {.slots = &address, .listed = {}}, {}, notes));
-  EXPECT_TRUE(notes.told.empty());
+  EXPECT_TRUE(this->simulator().run_watched(runs, {.slots = &address, .listed = {}}, dram, notes));
+  EXPECT_EQ(notes.told, (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}}));
+  EXPECT_EQ(this->simulator().signals()[CoreSignal::LoadDram], 2U);
 }
 
 TYPED_TEST(ThreadReplayTest, WaitsForTheOtherCoreAndThenRunsCode) {
