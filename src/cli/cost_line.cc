@@ -18,7 +18,7 @@ std::string cost_line(const session::RecordingConfig& config, const std::optiona
     return fmt::format("in detail: {}, about {} times native; --detail complete: about {} times",
                        units_in_words(config.units), sampled, complete);
   }
-  const bool divisible = !config.has_windows() && config.regions.empty() && !config.precise_only;
+  const bool divisible = !config.has_windows() && !config.log_sharing && !config.precise_only;
   return fmt::format("in detail: all of it, about {} times native{}", complete,
                      divisible ? fmt::format("; --detail sampled: about {} times", sampled) : "");
 }

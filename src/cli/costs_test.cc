@@ -82,6 +82,9 @@ TEST(CostLine, AdvisesNoSamplesOfWhatHasNone) {
   session::RecordingConfig config = modelled();
   config.precise_only = true;
   EXPECT_EQ(cost_line(config, kCosts), "in detail: all of it, about 97 times native");
+  config = modelled();
+  config.log_sharing = true;
+  EXPECT_EQ(cost_line(config, kCosts), "in detail: all of it, about 97 times native");
   EXPECT_EQ(cost_line({}, kCosts), "") << "nothing is modelled";
 }
 

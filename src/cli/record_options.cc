@@ -243,6 +243,7 @@ Result<void> choose(const Words& words, RecordOptions& out) {
   }
   if (auto branches = choose_branches(words, **model, out); !branches) return branches;
   if (auto events = choose_events(words, **model, out); !events) return events;
+  if (words.heap && words.no_heap) return Error{"--heap and --no-heap exclude each other", "one of them"};
   // It would be most of what a sampled run of a program that allocates much takes.
   const bool heap = samples_memory(words.kind) && !words.no_heap;
   out.names_no_blocks = heap && out.config.in_units && !words.heap;
