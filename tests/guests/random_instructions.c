@@ -1,7 +1,7 @@
 // Instructions that nobody chose: one after the other runs with registers and memory that a seed gives, first alone with the trap flag
 // on, then, of those that went on to the next instruction, several as a block. What comes of each (the signal, registers, flags,
 // vector registers, memory) goes into a sum; so two runs of one seed print the same, natively and elsewhere.
-//   random_instructions SEED FIRST COUNT [show]     show: a line for each instruction; tests/suites/compare_instructions compares them
+//   random_instructions SEED FIRST COUNT [show]     show: a line for each instruction; tests/suites/compare_random compares them
 // Every instruction is a function of the seed and its number alone. Left out is what is not a function of the program (time, random
 // numbers, descriptor tables), what ends or changes the process (system calls, segment bases, PKRU), and transfers that
 // zeroskid refuses by name. Not compared: where the x87 says that its last instruction was.
