@@ -117,7 +117,8 @@ void Collector::receive(Message&& message) {
     }
     return;
   }
-  if (const auto* notice = std::get_if<session::Notice>(&message); notice != nullptr && !quiet_) say(notice->text);
+  const auto* notice = std::get_if<session::Notice>(&message);
+  if (notice != nullptr && (!quiet_ || notice->refusal)) say(notice->text);
   if (const auto* hello = std::get_if<session::Hello>(&message)) {
     ran_ = true;
     processes_.insert(hello->origin.pid);

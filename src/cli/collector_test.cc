@@ -150,6 +150,17 @@ TEST(Collector, QuietItSaysNoNotice) {
   EXPECT_THAT(p.sink.messages, SizeIs(1));
 }
 
+TEST(Collector, WhyAProcessEndedIsSaidBeQuietOrNot) {
+  for (const bool quiet : {false, true}) {
+    const auto play = [](int, session::MessageWriter& out) {
+      out.write(Notice{.origin = kMain, .text = "cannot run", .refusal = true});
+    };
+    const Played p(
+        play, [](const Progress&) {}, quiet);
+    EXPECT_EQ(p.said, "zeroskid: cannot run\n");
+  }
+}
+
 TEST(Collector, NonsenseIsSaidOnceAndWhatMakesSenseIsKept) {
   const Played p([](int socket, session::MessageWriter& out) {
     const char nonsense[] = "this is no datagram of ours";

@@ -156,6 +156,8 @@ class Observer {
   virtual void flush(const ThreadIdentity& who) = 0;
   /// Something the user should know (a refused feature, an unfollowed program). One line, no newline.
   virtual void notice(const std::string& text) = 0;
+  /// Why the process ends here: its code asks for what the engine does not do. Said even if notices are not wanted.
+  virtual void refused(const std::string& text) = 0;
 
   /// What is to stand behind Config::exec_prefix on the command line that another image of the process starts with.
   virtual std::vector<std::string> words_for_next_image() { return {}; }

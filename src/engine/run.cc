@@ -23,6 +23,7 @@ class Nobody final : public Observer {
   void mapped(const ThreadIdentity&, const Mapping&) override {}
   void flush(const ThreadIdentity&) override {}
   void notice(const std::string&) override {}
+  void refused(const std::string&) override {}
 };
 
 }  // namespace

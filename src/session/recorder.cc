@@ -225,4 +225,9 @@ void Recorder::notice(const std::string& text) {
   parts_.out.flush();
 }
 
+void Recorder::refused(const std::string& text) {
+  parts_.out.write(Notice{.origin = parts_.origin(last_), .text = text, .refusal = true});
+  parts_.out.flush();
+}
+
 }  // namespace zs::session

@@ -48,6 +48,7 @@ class Recorder final : public engine::Observer, public Progress {
   void mapped(const engine::ThreadIdentity& who, const engine::Mapping& mapping) override;
   void flush(const engine::ThreadIdentity& who) override;
   void notice(const std::string& text) override;
+  void refused(const std::string& text) override;
   std::vector<std::string> words_for_next_image() override;
   std::vector<engine::CodeMark> new_marks() override;
   engine::MarkTime marker(std::uint64_t pc, std::uint64_t operand) override { return parts_.marks.marker(pc, operand); }

@@ -241,6 +241,7 @@ void body(ByteWriter& out, const Statistics& m) {
 void body(ByteWriter& out, const Notice& m) {
   put(out, m.origin);
   put(out, m.text);
+  put_flag(out, m.refusal);
 }
 
 void body(ByteWriter& out, const Sharing& m) {
@@ -394,6 +395,7 @@ void read_body(ByteReader& in, Statistics& m) {
 void read_body(ByteReader& in, Notice& m) {
   m.origin = get_origin(in);
   m.text = get_string(in);
+  m.refusal = get_flag(in);
 }
 
 void read_body(ByteReader& in, Sharing& m) {

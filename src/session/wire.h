@@ -159,6 +159,7 @@ struct Branches {
 struct Notice {
   Origin origin;
   std::string text;
+  bool refusal = false;  // the process ends for it
   bool operator==(const Notice&) const = default;
 };
 

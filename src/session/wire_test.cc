@@ -74,6 +74,7 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
       Lost{.origin = who, .event = 1, .samples = 12},
       Statistics{.origin = who, .pmis = 1, .records = 64, .lost = 2},
       Notice{.origin = who, .text = "not followed"},
+      Notice{.origin = who, .text = "cannot run", .refusal = true},
       Window{.origin = who, .begin = 50'000, .end = 100'000, .ended_by = 5, .values = {50'000, 0, 7}},
       Region{.origin = who,
              .final = true,

@@ -245,6 +245,7 @@ class Listener final : public engine::Observer {
   void mapped(const engine::ThreadIdentity&, const engine::Mapping&) override {}
   void flush(const engine::ThreadIdentity&) override {}
   void notice(const std::string&) override {}
+  void refused(const std::string& text) override { std::fprintf(stderr, "%s\n", text.c_str()); }
 
  private:
   const Options& options_;

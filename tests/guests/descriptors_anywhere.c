@@ -17,7 +17,19 @@
 
 static int open_ones(int limit) {
   int count = 0;
-  for (int fd = 0; fd < limit; ++fd) count += fcntl(fd, F_GETFD) != -1;
+  struct stat status;
+  struct statx more;
+  char link[8];
+  for (int fd = 0; fd < limit; ++fd) {
+    const int open = fcntl(fd, F_GETFD) != -1;
+    GUEST_CHECK((fstat(fd, &status) == 0) == open);
+    GUEST_CHECK((fstatat(fd, "", &status, AT_EMPTY_PATH) == 0) == open);
+    GUEST_CHECK((statx(fd, "", AT_EMPTY_PATH, STATX_MODE, &more) == 0) == open);
+    GUEST_CHECK(open || (readlinkat(fd, "", link, sizeof link) == -1 && errno == EBADF));
+    GUEST_CHECK(open || (faccessat(fd, "missing", F_OK, 0) == -1 && errno == EBADF));
+    GUEST_CHECK(fstatat(fd, "/", &status, 0) == 0);
+    count += open;
+  }
   return count;
 }
 
@@ -31,6 +43,7 @@ static int listed(void) {
 
 // More than zeroskid's numbers are high, where the limit allows it: each that the program gets is its own.
 static void use_many(const char* who) {
+  printf("%s: %d open\n", who, open_ones(4000));
   static int made[3000];
   int count = 0, unusable = 0;
   while (count < 3000 && (made[count] = dup(0)) >= 0) ++count;

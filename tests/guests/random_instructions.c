@@ -1,7 +1,7 @@
 // Instructions that nobody chose: one after the other runs with registers and memory that a seed gives, first alone with the trap flag
 // on, then, of those that went on to the next instruction, several as a block. What comes of each (the signal, registers, flags,
 // vector registers, memory) goes into a sum; so two runs of one seed print the same, natively and elsewhere.
-//   random_instructions SEED FIRST COUNT [show]     show: a line for each instruction; tests/suites/compare_instructions compares them
+//   random_instructions SEED FIRST COUNT [show]     show: a line for each instruction; tests/suites/compare_random compares them
 // Every instruction is a function of the seed and its number alone. Left out is what is not a function of the program (time, random
 // numbers, descriptor tables), what ends or changes the process (system calls, segment bases, PKRU), and transfers that
 // zeroskid refuses by name. Not compared: where the x87 says that its last instruction was.
@@ -138,6 +138,7 @@ static bool is_left_out(const struct made* it) {
       case 0x01: return true;                                       // SGDT, XGETBV, RDTSCP, MONITORX, WRPKRU, ...
       case 0x02: case 0x03: return true;                            // LAR, LSL
       case 0x05: case 0x07: case 0x34: case 0x35: return true;      // SYSCALL, SYSENTER
+      case 0x20: case 0x22: return memchr(it->bytes, 0xF0, 5) != NULL;  // MOV CR0 is CR8 with LOCK on some AMD: privileged, or none
       case 0x31: case 0xA2: return true;                            // RDTSC, CPUID
       case 0x38: case 0x3A: return true;
       case 0xA0: case 0xA1: case 0xA8: case 0xA9: case 0xB2: case 0xB4: case 0xB5: return true;  // segment registers
@@ -147,12 +148,16 @@ static bool is_left_out(const struct made* it) {
     }
   }
   if (it->map == VEX && it->table == 1 && op == 0xAE) return true;
+  // VPERMQ, VPERMPD: their W must be 1, but not all processors look.
+  if (it->map == VEX && it->table == 3 && op <= 1) return true;
   return false;
 }
 
-// May lead somewhere else, with other flags: not in a block.
-static bool may_branch(const struct made* it) {
+// Not in a block: what may lead somewhere else, with other flags, and FNSTENV and FNSAVE, which store where the
+// instruction before was.
+static bool is_alone(const struct made* it) {
   const unsigned op = it->opcode;
+  if (it->map == ONE_BYTE && (op == 0xD9 || op == 0xDD) && it->modrm < 0xC0 && (it->modrm >> 3 & 7) == 6) return true;
   if (it->map == ONE_BYTE)
     return (op & 0xF0) == 0x70 || (op >= 0xE0 && op <= 0xE3) || op == 0xE8 || op == 0xE9 || op == 0xEB || op == 0xC2 || op == 0xC3 ||
            op == 0xFF || op == 0x9D || op == 0xCC || op == 0xF1;
@@ -354,7 +359,7 @@ static void on_signal(int signal, siginfo_t* info, void* raw) {
       const unsigned length = (unsigned)it.pc;
       if (show) print("alone", running.bytes, it.pc <= LONGEST && it.pc != 0 ? length : running.length, &it);
       const bool went_on = signal == SIGTRAP && info->si_code == TRAP_TRACE && it.pc != 0 && it.pc <= LONGEST;
-      if (went_on && !may_branch(&running) && !running.short_addresses) {
+      if (went_on && !is_alone(&running) && !running.short_addresses) {
         memcpy(block + block_length, code, length);
         block_length += length;
         ++in_block;

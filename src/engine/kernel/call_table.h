@@ -28,6 +28,7 @@ enum CallTrait : std::uint32_t {
   kId3 = 1u << 9,
   kIdResult = 1u << 10,
   kReadsFaults = 1u << 11,  // may read what a userfaultfd reports: awaited_memory.h
+  kFolder1 = 1u << 12,      // as kDescriptor1, but that the path in its second argument may be from the root
 };
 
 /// Whom it may wait for, where processes take turns (turn_calls.cc). Elsewhere: it cannot be tried beforehand whether

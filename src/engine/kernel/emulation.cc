@@ -170,8 +170,8 @@ void Emulation::refuse(std::uint64_t pc) {
                 "%s: at 0x%llx: the instruction %sis a far transfer, a 32-bit system call, a 16-bit branch or loads FS "
                 "or GS with a segment, which this engine does not run",
                 run.program.exe_path.c_str(), static_cast<unsigned long long>(pc), bytes);
-  run.observer().notice(text);
-  std::fprintf(stderr, "zeroskid: %s\n", text);
+  // A process that is not recorded of its own account shares its memory with one that is.
+  run.recording.refused(text);
   threads_.exit_process(kToolFailed);
 }
 

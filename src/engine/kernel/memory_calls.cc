@@ -101,23 +101,24 @@ Outcome limits(GuestKernel& kernel, const CallArguments& made) {
   const bool by_id = made.number == SYS_prlimit64;
   const bool own = !by_id || made.a[0] == 0 || made.a[0] == run.thread->process->pid;
   const int resource = made.i32(by_id ? 1 : 0);
-  const std::uint64_t given = by_id ? made.u(2) : made.number == SYS_setrlimit ? made.u(1) : 0;
-  const std::uint64_t old = by_id ? made.u(3) : made.number == SYS_getrlimit ? made.u(1) : 0;
+  const std::uint64_t given = made.u(by_id ? 2 : 1), old = made.u(by_id ? 3 : 1);
+  const bool sets = by_id ? given != 0 : made.number == SYS_setrlimit;
+  const bool tells = by_id ? old != 0 : made.number == SYS_getrlimit;
   if (!own || !MemoryLimits::covers(resource)) {
     const long result = kernel.host.call(made);
-    if (result == 0 && own && resource == RLIMIT_STACK && given != 0) {
+    if (result == 0 && own && resource == RLIMIT_STACK && sets) {
       if (const auto limit = read_guest_value<std::uint64_t>(given)) run.map.set_stack_limit(*limit);
     }
     return {result};
   }
   MemoryLimits& limits = run.thread->process->limits;
   const rlimit before = limits.of(resource);
-  if (given != 0) {
+  if (sets) {
     const auto wanted = read_guest_value<rlimit>(given);
     if (!wanted) return {-EFAULT};
     if (const long result = limits.set(resource, *wanted); result != 0) return {result};
   }
-  return {old == 0 || run.write(old, &before, sizeof before) == sizeof before ? 0 : -EFAULT};
+  return {!tells || run.write(old, &before, sizeof before) == sizeof before ? 0 : -EFAULT};
 }
 
 }  // namespace zs::engine::calls

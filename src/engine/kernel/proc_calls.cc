@@ -97,6 +97,9 @@ std::optional<long> ProcCalls::call_on_descriptor(long number, const long (&a)[6
   const int first = run_.config.first_private_fd;
   const Call& call = call_of(number);
   if (call.has(kDescriptor1) && is_private(a[0])) return -EBADF;
+  // Of a path from the root the kernel does not look at the descriptor.
+  if (call.has(kFolder1) && is_private(a[0]) && read_guest_value<char>(static_cast<std::uint64_t>(a[1])) != '/')
+    return -EBADF;
   if (call.has(kDescriptor2) && is_private(a[1])) {
     if (number == SYS_dup2 || number == SYS_dup3) {
       run_.observer().notice("descriptor " + std::to_string(a[1]) + " is zeroskid's: the program's " +
@@ -118,6 +121,7 @@ std::optional<long> ProcCalls::call_on_descriptor(long number, const long (&a)[6
 }
 
 long ProcCalls::list_folder(const long (&a)[6]) {
+  if (is_private(a[0])) return -EBADF;
   const long result = host_.call(SYS_getdents64, a);
   if (result <= 0) return result;
   char link[64];

@@ -123,9 +123,13 @@ Outcome getdents64(GuestKernel& kernel, const CallArguments& made) { return {ker
 
 // Callers that accept weaker bytes (hash seeds, heap keys) get repeatable ones; keys are the kernel's business.
 Outcome getrandom(GuestKernel& kernel, const CallArguments& made) {
-  if (!kernel.run.config.virtual_time && (made.u(2) & (GRND_NONBLOCK | GRND_INSECURE)) == 0)
-    return {kernel.host.call(made)};
-  return {kernel.virtual_answers.write_random(made.u(0), std::min<std::uint64_t>(made.u(1), 256))};
+  constexpr std::uint64_t kMost = 0x7FFF'F000;  // that one call transfers (MAX_RW_COUNT)
+  const std::uint32_t flags = static_cast<std::uint32_t>(made.u(2));
+  const bool wrong = (flags & ~(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE)) != 0 ||
+                     (flags & (GRND_RANDOM | GRND_INSECURE)) == (GRND_RANDOM | GRND_INSECURE);
+  const bool weak = (flags & (GRND_NONBLOCK | GRND_INSECURE)) != 0;
+  if (wrong || (!weak && !kernel.run.config.virtual_time)) return {kernel.host.call(made)};
+  return {kernel.virtual_answers.write_random(made.u(0), std::min(made.u(1), kMost))};
 }
 
 }  // namespace zs::engine::calls

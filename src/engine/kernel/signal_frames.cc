@@ -15,6 +15,23 @@ bool resumes_at_its_instruction(const Fault& fault) {
   return fault.trap_number != 1 && fault.trap_number != 3 && fault.trap_number != 4;
 }
 
+/// The kernel's rules for a new alternate stack. returns 0 or why it is none
+long change(stack_t& alternate, const stack_t& wanted) {
+  constexpr std::size_t kSmallest = 2048;
+  const int mode = wanted.ss_flags & ~INT32_MIN;
+  if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return -EINVAL;
+  // What is so already is not looked at: at first it is zeros.
+  if (wanted.ss_sp == alternate.ss_sp && wanted.ss_size == alternate.ss_size && wanted.ss_flags == alternate.ss_flags)
+    return 0;
+  if (mode == SS_DISABLE) {
+    alternate = stack_t{nullptr, SS_DISABLE, 0};
+    return 0;
+  }
+  if (wanted.ss_size < kSmallest) return -ENOMEM;
+  alternate = wanted;
+  return 0;
+}
+
 }  // namespace
 
 bool SignalFrames::on_alternate_stack(std::uint64_t sp) const {
@@ -80,7 +97,7 @@ bool SignalFrames::push(int signal, const siginfo_t& info, const KernelSigaction
   frame.return_address = action.restorer;
   frame.uc = saved_registers();
   frame.uc.stack.sp = reinterpret_cast<std::uint64_t>(thread.alternate.ss_sp);
-  frame.uc.stack.flags = has_alternate ? thread.alternate.ss_flags : SS_DISABLE;
+  frame.uc.stack.flags = thread.alternate.ss_flags;
   frame.uc.stack.size = thread.alternate.ss_size;
   KernelSigcontext& c = frame.uc.context;
   if (fault != nullptr) {
@@ -165,9 +182,10 @@ bool SignalFrames::restore() {
   constexpr std::uint64_t kRestorable = 0x50CD5;  // AC OF DF TF SF ZF AF PF CF RF, as FIX_EFLAGS
   thread.traps = (c.registers[REG_EFL] & kTrapFlag) != 0;
   run_.context.flags = ((run_.context.flags & ~kRestorable) | (c.registers[REG_EFL] & kRestorable)) & ~kTrapFlag;
-  thread.alternate.ss_sp = reinterpret_cast<void*>(frame.uc.stack.sp);
-  thread.alternate.ss_flags = frame.uc.stack.flags & ~SS_ONSTACK;
-  thread.alternate.ss_size = frame.uc.stack.size;
+  // As sigaltstack would, but that nobody hears why not.
+  if (!on_alternate_stack(run_.gpr(kRsp))) {
+    change(thread.alternate, {reinterpret_cast<void*>(frame.uc.stack.sp), frame.uc.stack.flags, frame.uc.stack.size});
+  }
   thread.mask = frame.uc.mask & ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
   return true;
 }
@@ -176,24 +194,12 @@ long SignalFrames::set_alternate(std::uint64_t stack, std::uint64_t old) {
   Thread& thread = *run_.thread;
   const bool on_it = on_alternate_stack(run_.gpr(kRsp));
   stack_t before = thread.alternate;
-  if (before.ss_size == 0)
-    before.ss_flags = SS_DISABLE;
-  else if (on_it)
-    before.ss_flags |= SS_ONSTACK;
+  before.ss_flags = (before.ss_flags & INT32_MIN) | (before.ss_size == 0 ? SS_DISABLE : on_it ? SS_ONSTACK : 0);
   if (stack != 0) {
     const auto wanted = run_.value_at<stack_t>(stack);
     if (!wanted) return -EFAULT;
     if (on_it) return -EPERM;
-    const int mode = wanted->ss_flags & ~INT32_MIN;
-    if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE) return -EINVAL;
-    if (mode == SS_DISABLE) {
-      thread.alternate = stack_t{nullptr, SS_DISABLE, 0};
-    } else {
-      constexpr std::size_t kSmallest = 2048;
-      if (wanted->ss_size < kSmallest) return -ENOMEM;
-      thread.alternate = *wanted;
-      thread.alternate.ss_flags &= INT32_MIN;
-    }
+    if (const long error = change(thread.alternate, *wanted); error != 0) return error;
   }
   if (old != 0 && run_.write(old, &before, sizeof before) != sizeof before) return -EFAULT;
   return 0;

@@ -204,9 +204,9 @@ void Signals::return_from_handler() {
 
 long Signals::set_action(int signal, std::uint64_t action, std::uint64_t old, std::uint64_t size) {
   if (size != 8) return -EINVAL;
-  if (signal < 1 || signal > kSignals || (action != 0 && (signal == SIGKILL || signal == SIGSTOP))) return -EINVAL;
   KernelSigaction wanted;
   if (action != 0 && run_.read(action, &wanted, sizeof wanted) != sizeof wanted) return -EFAULT;
+  if (signal < 1 || signal > kSignals || (action != 0 && (signal == SIGKILL || signal == SIGSTOP))) return -EINVAL;
   KernelSigaction& current = (*run_.thread->process->actions)[signal];
   const KernelSigaction before = current;
   if (action != 0) {

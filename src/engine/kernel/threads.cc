@@ -123,12 +123,12 @@ std::int32_t Threads::prepare_child(Thread& child, const CloneRequest& request) 
   child.mask = parent.mask;
   child.id.parent_pid = parent.id.pid;
   child.id.parent_tid = parent.id.tid;
+  child.alternate = (flags & CLONE_VFORK) != 0 ? parent.alternate : stack_t{nullptr, SS_DISABLE, 0};
   if (same_process) {
     child.process = parent.process;
     if ((flags & CLONE_CHILD_CLEARTID) != 0) child.clear_at = request.child_tid;
     return 0;
   }
-  if ((flags & CLONE_VFORK) != 0) child.alternate = parent.alternate;
   child.process = std::make_shared<Process>(*parent.process);
   if ((flags & CLONE_SIGHAND) == 0) child.process->actions = std::make_shared<SignalActions>(*parent.process->actions);
   child.process->vfork_child = true;

@@ -41,6 +41,12 @@ bool advice_changes_contents(int advice) {
   }
 }
 
+/// Advice that ends at the first address where nothing is; other advice goes on behind it.
+bool ends_at_a_gap(int advice) {
+  constexpr int kPopulateRead = 22, kPopulateWrite = 23;
+  return advice == kPopulateRead || advice == kPopulateWrite;
+}
+
 /// As a dynamic loader maps the variables of a library or program, nearly all of which it relocates at once.
 bool is_segment_of_data(const GuestMapping& mapping) {
   constexpr std::uint64_t kLargest = 64 * kPageSize;
@@ -218,6 +224,7 @@ long GuestMap::madvise(std::uint64_t address, std::uint64_t length, int advice) 
   if (const long result = raw_syscall(SYS_madvise, address, 0, advice); is_error(result)) return result;
   std::uint64_t at = range.start;
   for (const AddressRange part : mappings().owned(range)) {
+    if (part.start != at && ends_at_a_gap(advice)) return -ENOMEM;
     if (advice_changes_contents(advice)) space_.code().will_change(part);
     const long result = raw_syscall(SYS_madvise, part.start, part.size(), advice);
     if (is_error(result)) return result;

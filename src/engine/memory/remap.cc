@@ -53,6 +53,19 @@ long move_to(AddressSpace& space, const RemapCall& call) {
   return result;
 }
 
+/// To where the program says, with the length that they have: each mapping by itself, and what lies between them stays
+/// where it is. source: Linux 6.17, mm/mremap.c, remap_move
+long move_each(AddressSpace& space, const RemapCall& call) {
+  for (const GuestMapping& piece : space.mappings().pieces({call.old_address, call.old_address + call.old_length})) {
+    if (piece.shown_only()) return -EFAULT;
+    const std::uint64_t length = piece.end - piece.start;
+    const std::uint64_t target = piece.start - call.old_address + call.new_address;
+    if (const long result = move_to(space, {piece.start, length, length, call.flags, target}); is_error(result))
+      return result;
+  }
+  return static_cast<long>(call.new_address);
+}
+
 std::optional<std::uint64_t> choose_target(const AddressSpace& space, const GuestMapping& source,
                                            std::uint64_t new_length, std::uint64_t hint) {
   const Placement& placement = space.placement();
@@ -134,12 +147,13 @@ long remap(AddressSpace& space, const MapLimits& limits, RemapCall call) {
     const long result = space.unmap(old_address + new_length, old_length - new_length);
     return is_error(result) ? result : static_cast<long>(old_address);
   }
-  // Moving or growing works within one mapping.
+  if (keep_old && !limits.may_expand(source, new_length)) return -ENOMEM;
+  // Moving several mappings works if they keep their length, growing within one alone.
+  if (fixed && new_length == old_length) return move_each(space, call);
   if (old_address + std::min(old_length, new_length) > source.end) return -EFAULT;
   if (new_length > old_length && old_address + old_length > source.end) return -EFAULT;
 
   if (new_length > old_length && !limits.may_expand(source, new_length - old_length)) return -ENOMEM;
-  if (keep_old && !limits.may_expand(source, new_length)) return -ENOMEM;
   if (fixed) return move_to(space, call);
   const AddressRange from{old_address, old_address + old_length};
   // Write-protected code pages are mappings of their own to the kernel.

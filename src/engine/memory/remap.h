@@ -1,8 +1,7 @@
-// mremap, in the order of checks that the kernel makes. source: Linux 6.1 to 6.16, mm/mremap.c
+// mremap, in the order of checks that the kernel makes. source: Linux 6.1 to 6.18, mm/mremap.c
 //
-// Not modelled: a mapping that the kernel has split by mlock, memory policy or advice gets the kernel's own answer;
-// several mappings are never moved at once (since 6.17 the kernel moves some kinds of them, if their length stays, and
-// fails halfway at others).
+// Several mappings are moved at once as from 6.17 on, on older kernels too. Not modelled: a mapping that the kernel has
+// split by mlock, memory policy or advice gets the kernel's own answer; kinds of which 6.17 moves one only.
 #pragma once
 
 #include <cstdint>

@@ -256,7 +256,7 @@ class CoherentLevels : public MemorySystem {
 
   /// The line is not in this core's L2: from LLC, from another core, or from memory.
   /// fetched: it is of instructions, or of page tables
-  Arrival beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive, bool fetched) {
+  Arrival ask_beyond_l2(unsigned core, Line line, std::uint64_t now, bool exclusive, bool fetched) {
     Core& own = *cores_[core];
     const auto set = llc_.set_of(line);
     llc_.expect(set);

@@ -16,8 +16,8 @@ class PrivateLevels : public CoherentLevels<Parts> {
  protected:
   using Base = CoherentLevels<Parts>;
   using Base::add_fill;
+  using Base::ask_beyond_l2;
   using Base::Base;
-  using Base::beyond_l2;
   using Base::buffers_stores_;
   using Base::contended_;
   using Base::cores_;
@@ -206,7 +206,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     }
     expect_beyond_l2(own, line);
     count(core, CoreSignal::L2OwnPrefetchMiss);
-    const Arrival arrival = beyond_l2(core, line, now, false, false);
+    const Arrival arrival = ask_beyond_l2(core, line, now, false, false);
     tell_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags | kPrefetched);
@@ -256,7 +256,7 @@ class PrivateLevels : public CoherentLevels<Parts> {
     expect_beyond_l2(own, line);
     count(core, events.miss);
     const std::uint64_t start = own.requests.free_at(now);
-    arrival = beyond_l2(core, line, start, exclusive, fetched);
+    arrival = ask_beyond_l2(core, line, start, exclusive, fetched);
     tell_sample(core, line);
     own.requests.add(line, arrival.complete, own.dispatched);
     insert_l2(core, line, arrival.flags);
