@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/annotate_types.h"
 #include "cli/command_line.h"
 #include "cli/exit_status.h"
 #include "cli/recording_input.h"
@@ -17,13 +18,13 @@ namespace {
 
 constexpr ExitRow kStatuses[] = {
     {"0", "read and printed"},
-    {"125", "the recording cannot be read or has no such function"},
+    {"125", "the recording cannot be read or has no such function or type"},
     {"129", "wrong usage"},
 };
 
 struct Options {
   RecordingInput input;
-  std::string symbol, dso, syntax = "att", color = "auto";
+  std::string symbol, dso, data_type, syntax = "att", color = "auto";
   bool lines = false, no_source = false, stdio = false, all = false;
   std::uint64_t context = 5;
   PageWidth width;
@@ -41,9 +42,11 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
     add_input_options(line, options.input);
     line.value("-s,--symbol", options.symbol, "SYMBOL", "The function to show [the hottest of each event]");
     line.value("-d,--dso", options.dso, "FILE", "Only functions of this file");
+    line.optional_value("--data-type", options.data_type, "[=TYPE]",
+                        "The fields of a type in place of code, of a recording of mem record\n[the hottest type]");
     line.value("-M,--disassembler-style", options.syntax, "att|intel", "How to write instructions [att]");
     line.flag("-l,--print-line", options.lines, "FILE:LINE behind instructions, and the hottest lines first");
-    line.flag("--all", options.all, "Every instruction, and of every function unless one is named");
+    line.flag("--all", options.all, "Every instruction, and of every function or type unless one is named");
     line.number("--context", options.context, 0, "N", "Instructions around each that has samples [5]");
     line.flag("--no-source", options.no_source, "Instructions only");
     line.flag("--stdio", options.stdio, "Print text, which is done anyway");
@@ -81,6 +84,10 @@ int run_annotate(const Arguments& arguments) {
   style.color = *coloured;
   style.width = page_width(options.width);
   if (!options.all) style.context = options.context;
+  if (!options.data_type.empty()) {
+    if (!options.symbol.empty()) return wrong("--data-type and a function exclude each other");
+    return annotate_types(options.input, options.data_type, options.all, {.color = style.color, .width = style.width});
+  }
 
   const auto reader = open_recording(options.input);
   if (!reader) return kToolFailed;

@@ -8,14 +8,15 @@
 #include "cli/exit_status.h"
 #include "cli/recording_input.h"
 #include "cli/say.h"
-#include "cli/shared_fields.h"
+#include "cli/shared_lines.h"
 #include "cli/sharing_fix.h"
+#include "cli/sharing_range.h"
 #include "cli/words.h"
 #include "profile/cache_lines.h"
 #include "report/c2c_text.h"
 #include "report/header_text.h"
+#include "report/range_text.h"
 #include "report/sharing_text.h"
-#include "session/core_choice.h"
 
 namespace zs::cli {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 struct Options {
   RecordingInput input;
   std::string display = "tot", coalesce = "iaddr";
-  std::vector<std::string> what_if;
+  std::vector<std::string> what_if, others;
   bool show_all = false, double_line = false, stdio = false, no_source = false, stats = false, header = false;
 };
 
@@ -43,6 +44,8 @@ std::optional<int> parse(const Arguments& arguments, Options& options) {
             "Take two neighbouring lines for one in the tables, as adjacent-line prefetch does");
   line.values("--whatif", options.what_if, "FIELD=BYTES",
               "What would be left if that field lay at a multiple of BYTES; several are made one after the other");
+  line.values("--with", options.others, "FILE",
+              "Another recording of the same program, of another --schedule-seed: the range over all of them");
   line.flag("--stats", options.stats, "The first tables alone: what all loads and stores were");
   line.flag("--no-source", options.no_source, "No column of source lines");
   line.flag("--header", options.header, "What the recording says of itself, first");
@@ -57,78 +60,6 @@ Result<profile::HitmKind> parse_order(const std::string& text) {
   if (text == "lcl") return profile::HitmKind::Local;
   if (text == "rmt") return profile::HitmKind::Remote;
   return Error{"-d " + text + ": no such kind of HITM", "tot, lcl or rmt"};
-}
-
-const std::string* find_note(const profile::PerfDataReader& reader, std::string_view key) {
-  const auto& notes = reader.description().notes;
-  const auto note = std::ranges::find(notes, key, &profile::Note::key);
-  return note == notes.end() ? nullptr : &note->value;
-}
-
-/// The core that was recorded, by what the recording says of it.
-Result<uarch::CoreModel> recorded_core(const profile::PerfDataReader& reader) {
-  const std::string* const name = find_note(reader, "CPU model");
-  const arch::CpuModel* const model = name == nullptr ? nullptr : arch::find_cpu_model(*name);
-  if (model == nullptr) {
-    return Error{reader.name() + ": the CPU model " + (name == nullptr ? "is not said" : *name + " is not known here"),
-                 "record it again with this zeroskid"};
-  }
-  session::RecordingConfig config;
-  config.cpu_model = *name;
-  if (const std::string* const core = find_note(reader, "modelled core")) {
-    // "full, l2.bytes=2M": the depth, then settings
-    std::string_view rest = *core;
-    for (std::size_t comma = rest.find(", "); comma != std::string_view::npos; comma = rest.find(", ")) {
-      rest.remove_prefix(comma + 2);
-      config.model_settings.emplace_back(rest.substr(0, rest.find(", ")));
-    }
-  }
-  return session::chosen_core(config, *model);
-}
-
-/// All that the recording has of lines that changed hands.
-struct SharedLines {
-  std::vector<session::ProcessSharing> processes;
-  std::vector<report::SharedLine> lines;  // of `processes`
-  std::uint64_t left_out = 0;
-};
-
-Result<void> read_shared_lines(const profile::PerfDataReader& reader, SharedLines& shared) {
-  shared.processes.reserve(reader.sharing().size());
-  for (const profile::SharingBytes& bytes : reader.sharing()) {
-    if (!bytes.complete) continue;  // the recording was cut short there
-    auto process =
-        session::decode_sharing(bytes.bytes, reader.name() + ": lines of process " + std::to_string(bytes.pid));
-    if (!process) return process.error();
-    shared.left_out += process->hand_overs_left_out;
-    shared.processes.push_back(*std::move(process));
-    const session::ProcessSharing& kept = shared.processes.back();
-    for (const uarch::LineLog& log : kept.lines)
-      shared.lines.push_back({.log = &log, .pid = bytes.pid, .threads = &kept.threads});
-  }
-  std::ranges::stable_sort(shared.lines, [](const report::SharedLine& a, const report::SharedLine& b) {
-    return a.log->hand_overs > b.log->hand_overs;
-  });
-  return {};
-}
-
-const session::ProcessSharing& process_of(const SharedLines& shared, const report::SharedLine& line) {
-  return *std::ranges::find_if(shared.processes,
-                               [&](const session::ProcessSharing& one) { return &one.threads == line.threads; });
-}
-
-/// Learns where stacks are, and names what lies in the lines.
-void name_fields(const profile::PerfDataReader& reader, const profile::AddressSpaces& spaces,
-                 profile::Symbolizer& symbolizer, SharedLines& shared, std::size_t wanted) {
-  profile::DataObjects objects(spaces, symbolizer);
-  reader.for_each(profile::PerfDataReader::Order::File, [&](const profile::Record& record) {
-    if (const auto* const sample = std::get_if<profile::SampleRecord>(&record)) objects.learn(sample->sample);
-  });
-  SharedFields fields(spaces, symbolizer, objects);
-  for (std::size_t i = 0; i < std::min(wanted, shared.lines.size()); ++i) {
-    report::SharedLine& line = shared.lines[i];
-    fields.name(line.pid, process_of(shared, line), line);
-  }
 }
 
 Result<std::vector<Alignment>> parse_alignments(const std::vector<std::string>& texts) {
@@ -160,12 +91,7 @@ Result<std::string> model_text(const profile::PerfDataReader& reader, const prof
   const auto core = recorded_core(reader);
   if (!core) return core.error();
   report::SharingStyle style{.model = std::string(core->name), .left_out = shared.left_out};
-  // chosen: what starting and joining a thread hands over is below that
-  constexpr std::uint64_t kFewest = 10;
-  const auto light =
-      std::ranges::find_if(shared.lines, [](const report::SharedLine& one) { return one.log->hand_overs < kFewest; });
-  style.lines = options.show_all ? shared.lines.size()
-                                 : std::min(style.lines, static_cast<std::size_t>(light - shared.lines.begin()));
+  style.lines = options.show_all ? shared.lines.size() : std::min(style.lines, shared.heavy());
   name_fields(reader, spaces, symbolizer, shared, style.lines);
   bool found = alignments.empty();
   for (std::size_t i = 0; i < std::min(style.lines, shared.lines.size()); ++i) {
@@ -176,7 +102,14 @@ Result<std::string> model_text(const profile::PerfDataReader& reader, const prof
     return Error{"--whatif " + options.what_if.front() + ": no line that changed hands has such a field",
                  shared.lines.empty() ? "no line changed hands" : "fields are " + names_of_fields(shared)};
   }
-  return report::sharing_text(shared.lines, style);
+  std::string text = report::sharing_text(shared.lines, style);
+  if (options.others.empty()) return text;
+  SharingRange range;
+  range.add(shared, style.lines);
+  for (const std::string& path : options.others) {
+    if (auto read = range.add_recording(path, options.input, core->memory); !read) return read.error();
+  }
+  return text + report::range_text(range.objects(), range.recordings());
 }
 
 bool was_logged(const profile::PerfDataReader& reader) { return !reader.sharing().empty(); }
@@ -206,6 +139,11 @@ int run_c2c_report(const Arguments& arguments) {
   }
   if (!alignments->empty() && !was_logged(*reader)) {
     say(Error{reader->name() + ": --whatif plays the model's log of a line again, and there is none",
+              "record with: zeroskid c2c record"});
+    return kToolFailed;
+  }
+  if (!options.others.empty() && !was_logged(*reader)) {
+    say(Error{reader->name() + ": --with compares the model's logs of lines, and there is none",
               "record with: zeroskid c2c record"});
     return kToolFailed;
   }

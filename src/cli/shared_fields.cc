@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "isa/decode.h"
-
 namespace zs::cli {
 namespace {
 
@@ -50,12 +48,6 @@ void number_blocks(std::vector<SharedField>& fields) {
 
 }  // namespace
 
-profile::DataTypes& SharedFields::types_of(profile::Dso& dso) {
-  auto& types = types_[&dso];
-  if (types == nullptr) types = std::make_unique<profile::DataTypes>(*dso.image);
-  return *types;
-}
-
 std::string SharedFields::place_of(std::int32_t pid, std::uint64_t instruction) {
   const profile::Location at = symbolizer_.locate(spaces_, pid, instruction);
   if (at.dso == nullptr) return fmt::format("{:#x}", instruction);
@@ -65,27 +57,15 @@ std::string SharedFields::place_of(std::int32_t pid, std::uint64_t instruction) 
   return line ? fmt::format("{} ({}:{})", place, profile::base_name(line->file), line->line) : place;
 }
 
-/// The pointer's value is the address less the operand's displacement, where there is no index.
 void SharedFields::learn_block_type(std::int32_t pid, const session::HeapBlock& block, std::uint64_t instruction,
                                     std::uint64_t address) {
   if (block_types_.contains(&block)) return;
-  const profile::Location at = symbolizer_.locate(spaces_, pid, instruction);
-  if (at.dso == nullptr || at.dso->image == nullptr) return;
-  constexpr std::size_t kLongest = 15;
-  const Bytes code = at.dso->image->code(at.image_address, kLongest);
-  const auto insn = isa::decode(instruction, {reinterpret_cast<const std::uint8_t*>(code.data()), code.size()}, false);
-  if (!insn) return;
-  for (std::size_t i = 0; i < insn->memory_count; ++i) {
-    const isa::MemoryOperand& operand = insn->memory[i];
-    if (operand.base < 0 || operand.index >= 0) continue;
-    profile::DataTypes& types = types_of(*at.dso);
-    const auto type = types.pointee_at(at.image_address, static_cast<unsigned>(operand.base));
-    const std::uint64_t start = address - static_cast<std::uint64_t>(operand.displacement);
-    const std::uint64_t size = type == 0 ? 0 : types.size_of(type);
-    if (size == 0 || start < block.start || start + size > block.start + block.size || address - start >= size)
-      continue;
-    block_types_[&block] = {.types = &types, .type = type, .start = start};
-  }
+  const profile::AccessType access = types_.told_by(spaces_, pid, instruction, address);
+  if (access.kind != profile::AccessType::Kind::Known) return;
+  const std::uint64_t start = address - access.offset;
+  const std::uint64_t size = access.types->size_of(access.type);
+  if (start < block.start || start + size > block.start + block.size) return;
+  block_types_[&block] = {.types = access.types, .type = access.type, .start = start};
 }
 
 SharedField SharedFields::field_of_block(std::int32_t pid, const session::HeapBlock& block, std::uint64_t address,
@@ -123,7 +103,7 @@ SharedField SharedFields::field_at(std::int32_t pid, const session::ProcessShari
   if (const session::HeapBlock* const block = block_at(process, address))
     return field_of_block(pid, *block, address, bytes);
   if (const auto place = objects_.image_place(pid, address)) {
-    profile::DataTypes& types = types_of(*place->dso);
+    profile::DataTypes& types = types_.types_of(*place->dso);
     if (const auto* variable = types.variable_at(place->address)) {
       const std::uint64_t start = address - (value(place->address) - variable->start);
       const profile::Member member = types.member_at(variable->type, address - start);

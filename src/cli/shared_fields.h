@@ -3,11 +3,11 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "profile/access_types.h"
 #include "profile/data_objects.h"
 #include "profile/data_types.h"
 #include "profile/symbolizer.h"
@@ -21,7 +21,7 @@ class SharedFields {
   /// All must outlive this; objects has learnt from the recording's samples, and spaces are those after its last
   /// record.
   SharedFields(const profile::AddressSpaces& spaces, profile::Symbolizer& symbolizer, profile::DataObjects& objects)
-      : spaces_(spaces), symbolizer_(symbolizer), objects_(objects) {}
+      : spaces_(spaces), symbolizer_(symbolizer), objects_(objects), types_(symbolizer) {}
 
   /// The fields of a line's used bytes and which of them each use is of; what its instructions are called.
   void name(std::int32_t pid, const session::ProcessSharing& process, report::SharedLine& line);
@@ -39,13 +39,12 @@ class SharedFields {
   };
   void learn_block_type(std::int32_t pid, const session::HeapBlock& block, std::uint64_t instruction,
                         std::uint64_t address);
-  profile::DataTypes& types_of(profile::Dso& dso);
   std::string place_of(std::int32_t pid, std::uint64_t instruction);
 
   const profile::AddressSpaces& spaces_;
   profile::Symbolizer& symbolizer_;
   profile::DataObjects& objects_;
-  std::map<const profile::Dso*, std::unique_ptr<profile::DataTypes>> types_;
+  profile::AccessTypes types_;
   std::map<const session::HeapBlock*, BlockType> block_types_;
 };
 

@@ -57,6 +57,10 @@ constexpr KeyRow kKeys[] = {
     {SortKey::Locked,        "locked",       "",          "Locked",                Of::Access, true, 6},
     {SortKey::Snoop,         "snoop",        "",          "Snoop",                 Of::Access, true, 12},
     {SortKey::Blocked,       "blocked",      "",          "Blocked",               Of::Access, false, 10},
+    {SortKey::Type,          "type",         "",          "Data Type",             Of::Access, true},
+    {SortKey::TypeOffset,    "typeoff",      "",          "Data Type Offset",      Of::Access, true},
+    {SortKey::SymbolOffset,  "symoff",       "",          "Symbol Offset",         Of::Access, true},
+    {SortKey::SymbolType,    "symtype",      "",          "Data",                  Of::Access, true},
 };
 // clang-format on
 
@@ -101,6 +105,26 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return a > kMost / b ? kMost : a * b;
 }
 
+/// As perf has it: "struct node +0x8 (next)".
+std::string type_offset_text(const AccessType& access) {
+  if (access.kind != AccessType::Kind::Known) return access.type_text();
+  const std::string member = access.member_text();
+  return fmt::format("{} +{:#x} ({})", access.type_text(), access.offset,
+                     member.empty() ? "no field" : member.substr(member.front() == '.' ? 1 : 0));
+}
+
+std::string symbol_offset_text(const Location& location) {
+  if (location.symbol == nullptr) return fmt::format("[{}] {:#x}", location.level, value(location.image_address));
+  return fmt::format("[{}] {} +{:#x}", location.level, location.symbol->name(), location.offset_in_symbol());
+}
+
+/// "shared.setting", "heap: build+0x3a (tree.c:42), 12 blocks, 1.5 KiB: struct node.left"
+std::string symbol_type_text(const DataObject& object, const AccessType& access) {
+  const std::string& name = access.variable != nullptr ? *access.variable : object.name;
+  if (access.kind != AccessType::Kind::Known) return fmt::format("{}: {}", name, access.type_text());
+  return fmt::format("{}: {}{}", name, access.type_text(), access.member_text());
+}
+
 std::uint64_t bits(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 struct WordsHash {
@@ -139,6 +163,9 @@ Result<std::vector<SortKey>> parse_sort_keys(std::string_view text, KeysOf which
 }
 
 bool is_branch_key(SortKey key) { return row_of(key).of == Of::Branch; }
+bool is_type_key(SortKey key) {
+  return key == SortKey::Type || key == SortKey::TypeOffset || key == SortKey::SymbolType;
+}
 bool is_memory_key(SortKey key) { return row_of(key).of == Of::Access; }
 std::string_view column_header(SortKey key) { return row_of(key).header; }
 bool is_padded(SortKey key) { return row_of(key).padded; }
@@ -167,7 +194,8 @@ Aggregator::Aggregator(const PerfDataReader& reader, Symbolizer& symbolizer, Agg
       symbolizer_(symbolizer),
       options_(std::move(options)),
       callchains_(symbolizer, frames_, options_.inlines, options_.max_stack),
-      objects_(spaces_, symbolizer) {
+      objects_(spaces_, symbolizer),
+      types_(symbolizer) {
   symbolizer_.expect(reader);
 }
 
@@ -207,6 +235,10 @@ std::pair<std::uint64_t, std::uint64_t> Aggregator::identity(SortKey key, const 
     case SortKey::Snoop:
       return {arch::perf_mem::kSnoop.of({hit.data_source}), arch::perf_mem::kSnoopMore.of({hit.data_source})};
     case SortKey::Blocked: return {arch::perf_mem::kBlock.of({hit.data_source}), 0};
+    case SortKey::Type: return {bits(intern(hit.type.type_text())), 0};
+    case SortKey::TypeOffset: return {bits(intern(type_offset_text(hit.type))), 0};
+    case SortKey::SymbolOffset: return {bits(hit.location.symbol), value(hit.location.image_address)};
+    case SortKey::SymbolType: return {bits(hit.object), bits(intern(symbol_type_text(DataObject{}, hit.type)))};
   }
   return {};
 }
@@ -224,6 +256,9 @@ bool Aggregator::known(SortKey key, const Hit& hit) const {
     case SortKey::DataLine: return hit.data.symbol != nullptr;
     case SortKey::DataDso: return hit.data.dso != nullptr;
     case SortKey::Data: return hit.object->kind != DataKind::Unknown;
+    case SortKey::Type:
+    case SortKey::TypeOffset:
+    case SortKey::SymbolType: return hit.type.kind == AccessType::Kind::Known;
     default: return true;
   }
 }
@@ -266,9 +301,15 @@ std::string Aggregator::text(SortKey key, const Entry& entry) const {
     case SortKey::Locked: return lock_text(hit.data_source);
     case SortKey::Snoop: return snoop_text(hit.data_source);
     case SortKey::Blocked: return block_text(hit.data_source);
+    case SortKey::Type: return hit.type.type_text();
+    case SortKey::TypeOffset: return type_offset_text(hit.type);
+    case SortKey::SymbolOffset: return symbol_offset_text(hit.location);
+    case SortKey::SymbolType: return symbol_type_text(*hit.object, hit.type);
   }
   return "";
 }
+
+bool Aggregator::wants_types() const { return std::ranges::any_of(options_.keys, is_type_key); }
 
 Entry& Aggregator::entry_of(Table& table, const Hit& hit) {
   table.words.clear();
@@ -329,6 +370,7 @@ void Aggregator::take_access(Table& table, const SampleRecord& record) {
   hit.frame = frames_.of(hit.location);
   hit.data = symbolizer_.locate(spaces_, sample.pid, sample.address);
   hit.object = objects_.of(sample);
+  if (wants_types()) hit.type = types_.of(spaces_, objects_, sample);
   hit.data_source = sample.data_source;
   hit.latency = sample.latency;
   hit.instruction_latency = sample.instruction_latency;
@@ -428,6 +470,7 @@ std::vector<Histogram> Aggregator::run() {
     tables_.push_back(std::make_unique<Table>());
     tables_.back()->histogram.event = &event;
   }
+  if (wants_types()) types_.learn(reader_);
   reader_.for_each(PerfDataReader::Order::Time, [this](const Record& record) {
     spaces_.apply(record);
     const auto* sample = std::get_if<SampleRecord>(&record);

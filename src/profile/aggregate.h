@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "profile/access_types.h"
 #include "profile/call_tree.h"
 #include "profile/callchain.h"
 #include "profile/data_objects.h"
@@ -31,7 +32,7 @@ enum class SortKey : std::uint8_t {
   Comm, Pid, Tid, Cpu, Dso, Symbol, SourceLine, Ip, Caller,              // of samples
   DsoFrom, SymbolFrom, LineFrom, DsoTo, SymbolTo, LineTo, Mispredicted,  // of branches
   Level, DataSymbol, DataDso, Data, DataLine, LocalWeight, Weight, LocalInstructionLatency, InstructionLatency,
-  Tlb, Locked, Snoop, Blocked,                                           // of memory accesses
+  Tlb, Locked, Snoop, Blocked, Type, TypeOffset, SymbolOffset, SymbolType, // of memory accesses
 };
 // clang-format on
 
@@ -44,6 +45,8 @@ std::string sort_key_names(KeysOf which = KeysOf::All);
 bool is_branch_key(SortKey key);
 bool is_memory_key(SortKey key);
 std::string_view column_header(SortKey key);
+/// Whether the types of data must be known for it.
+bool is_type_key(SortKey key);
 /// Whether a column is padded even where it is the last; names of any length are not.
 bool is_padded(SortKey key);
 
@@ -77,6 +80,7 @@ struct Hit {
   // Of a memory access.
   Location data;
   const DataObject* object = nullptr;
+  AccessType type;  // where a key asks for it
   std::uint64_t data_source = 0, latency = 0;
   std::uint16_t instruction_latency = 0;
 };
@@ -139,6 +143,7 @@ class Aggregator {
   std::string line_of(const Location& location) const { return symbolizer_.short_line(location); }
   std::pair<std::uint64_t, std::uint64_t> identity(SortKey key, const Hit& hit);
   bool known(SortKey key, const Hit& hit) const;
+  bool wants_types() const;
   void sort(Histogram& histogram) const;
 
   const PerfDataReader& reader_;
@@ -148,6 +153,7 @@ class Aggregator {
   Frames frames_;
   Callchains callchains_;
   DataObjects objects_;
+  AccessTypes types_;
   std::set<std::string> strings_;
   std::vector<std::unique_ptr<Table>> tables_;  // one per event
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "report/color.h"
 #include "report/fit.h"
+#include "report/source_bar.h"
 
 namespace zs::report {
 namespace {
@@ -27,35 +27,6 @@ constexpr int kPercentWidth = 8;
 
 double percent_of(const Heat& part, const Heat& whole) {
   return whole.weight != 0 ? 100.0 * static_cast<double>(part.weight) / static_cast<double>(whole.weight) : 0;
-}
-
-/// Where the data of a line's accesses was: "|11112222MMMM|  memory 50%, L1 30%, L2 20%; mean 123.4 cycles"; "" if they
-/// do not say.
-std::string source_bar(const Heat& heat) {
-  constexpr std::size_t kLength = 20;
-  std::uint64_t all = 0;
-  for (const std::uint64_t weight : heat.sources) all += weight;
-  if (all == 0) return "";
-  std::string bar, words;
-  std::uint64_t so_far = 0;
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < heat.sources.size(); ++i) {
-    so_far += heat.sources[i];
-    const double share = static_cast<double>(so_far) / static_cast<double>(all);
-    bar.resize(static_cast<std::size_t>(std::lround(share * kLength)), profile::kSourceKindFacts[i].letter);
-    if (heat.sources[i] != 0) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return heat.sources[a] > heat.sources[b]; });
-  for (const std::size_t i : order) {
-    const double percent = 100.0 * static_cast<double>(heat.sources[i]) / static_cast<double>(all);
-    words += fmt::format("{}{} {:.0f}%", words.empty() ? "" : ", ", profile::kSourceKindFacts[i].name, percent);
-  }
-  std::string mean;
-  if (heat.latency != 0) {
-    mean = fmt::format("; mean {:.1f} cycles", heat.latency / static_cast<double>(heat.weight));
-  }
-  return fmt::format("|{}|  {}{}", bar, words, mean);
 }
 
 /// Source files, read once.

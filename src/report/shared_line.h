@@ -54,6 +54,9 @@ struct SharedLine {
   Sharing sharing = Sharing::Once;
   std::optional<SharingFix> fix;  // nothing would help
   std::vector<SharingFix> what_if;
+
+  /// What its fields are of: "guarded", "[heap], heap: new_job+0x1d (jobs.c:12)".
+  std::string objects() const;
 };
 
 }  // namespace zs::report

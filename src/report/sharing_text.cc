@@ -18,32 +18,6 @@ std::string title() {
   return fmt::format("{}{:^49}\n{}", kRule, "Lines that Change Hands", kRule);
 }
 
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
-std::string_view word_of(Sharing sharing) {
-  switch (sharing) {
-    case Sharing::True: return "true sharing";
-    case Sharing::False: return "false sharing";
-    case Sharing::Mixed: return "mixed: true and false sharing";
-    case Sharing::Once: break;
-  }
-  return "handed over once";
-}
-
-std::string objects_of(const SharedLine& line) {
-  std::vector<std::string> names;
-  for (const SharedField& field : line.fields) {
-    if (std::ranges::find(names, field.object) == names.end()) names.push_back(field.object);
-  }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::int32_t tid_of(const SharedLine& line, std::uint16_t thread) { return (*line.threads)[thread]; }
 
 /// 64 letters for each thread: R read, W written, B both.
@@ -125,7 +99,7 @@ std::string line_text(const SharedLine& line, std::size_t number) {
   const uarch::LineLog& log = *line.log;
   const std::uint64_t unmeant = log.hand_overs - std::min(log.hand_overs, log.meant + log.unknown);
   std::string text =
-      fmt::format("  Line {}  {:#x}  {}: {}\n", number, log.linear, objects_of(line), word_of(line.sharing));
+      fmt::format("  Line {}  {:#x}  {}: {}\n", number, log.linear, line.objects(), word_of(line.sharing));
   text += fmt::format("    hand-overs {}: {} meant, {} not, {} unknown; HITM {}; {} cycles waited; {}\n",
                       with_commas(log.hand_overs), with_commas(log.meant), with_commas(unmeant),
                       with_commas(log.unknown), with_commas(log.hitm), with_commas(log.waited), log_text(log));
@@ -133,6 +107,32 @@ std::string line_text(const SharedLine& line, std::size_t number) {
 }
 
 }  // namespace
+
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string_view word_of(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::True: return "true sharing";
+    case Sharing::False: return "false sharing";
+    case Sharing::Mixed: return "mixed: true and false sharing";
+    case Sharing::Once: break;
+  }
+  return "handed over once";
+}
+
+std::string SharedLine::objects() const {
+  std::vector<std::string> names;
+  for (const SharedField& field : fields) {
+    if (std::ranges::find(names, field.object) == names.end()) names.push_back(field.object);
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
 
 std::string no_sharing_text() {
   return title() +

@@ -4,11 +4,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/shared_line.h"
 
 namespace zs::report {
+
+/// 1234567 -> "1,234,567".
+std::string with_commas(std::uint64_t number);
+/// "false sharing"
+std::string_view word_of(Sharing sharing);
 
 struct SharingStyle {
   std::string model;           // "skylake-server@1"

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import console_page
+
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"}
 ZEROSKID = PROGRAMS = PAGE = ""
 
@@ -177,6 +180,36 @@ class Reports(Recordings):
         self.assertIn("--truncated", run(ZEROSKID, "c2c", "report", "-i", cut, status=125).stderr)
         self.assertIn("Shared Data Cache Line Table", run(ZEROSKID, "c2c", "report", "--truncated", "-i", cut).stdout)
 
+    def test_other_seeds_of_the_schedule_give_a_range(self):
+        paths = []
+        for seed in (1, 2, 3):
+            paths.append(os.path.join(self.folder, f"seed{seed}"))
+            run(ZEROSKID, "c2c", "record", "-q", "--schedule-seed", seed, "-o", paths[-1], "--",
+                os.path.join(PROGRAMS, "sharing_struct_fields_together"))
+        text = run(ZEROSKID, "c2c", "report", "-i", paths[0], "--with", paths[1], "--with", paths[2]).stdout
+        self.assertIn("# Over 3 recordings", text)
+        row = re.search(r"^ +([\d,]+)(?: to ([\d,]+))? +([\d,]+)(?: to ([\d,]+))? +shared: false sharing in 3$", text, re.MULTILINE)
+        each = [next(line for line in lines_of(run(ZEROSKID, "c2c", "report", "-i", path).stdout) if line.objects == "shared") for path in paths]
+        for first, last, counts in ((1, 2, [line.hand_overs for line in each]), (3, 4, [line.hitm for line in each])):
+            self.assertEqual((number(row[first]), number(row[last] or row[first])), (min(counts), max(counts)))
+        self.assertEqual(text[:text.index("# Over 3")], run(ZEROSKID, "c2c", "report", "-i", paths[0]).stdout)
+
+    def test_what_has_no_log_has_no_range(self):
+        path = os.path.join(self.folder, "mem")
+        run(ZEROSKID, "mem", "record", "-q", "-o", path, "--", "/bin/true")
+        for first, second in ((path, self.path("struct_fields")), (self.path("struct_fields"), path)):
+            self.assertIn("record", run(ZEROSKID, "c2c", "report", "-i", first, "--with", second, status=125).stderr)
+        missing = run(ZEROSKID, "c2c", "report", "-i", self.path("struct_fields"), "--with", "/nowhere", status=125).stderr
+        self.assertIn("/nowhere: cannot open", missing)
+
+    def test_without_debug_information_places_are_symbols_and_offsets(self):
+        program, path = os.path.join(self.folder, "stripped"), os.path.join(self.folder, "stripped.data")
+        run("strip", "-g", "-o", program, os.path.join(PROGRAMS, "sharing_struct_fields_together"))
+        run(ZEROSKID, "c2c", "record", "-q", "-o", path, "--", program)
+        line = next(line for line in lines_of(run(ZEROSKID, "c2c", "report", "-i", path).stdout) if line.objects == "shared")
+        self.assertEqual(set(line.fields), {"shared+0", "shared+8"})
+        self.assertEqual((line.sharing, line.fix.hitm), ("false sharing", 0))
+
     def test_a_recording_repeats(self):
         texts = []
         for _ in range(2):
@@ -238,18 +271,7 @@ class StockPerf(Recordings):
 
 class Page(unittest.TestCase):
     def test_the_commands_of_the_page_print_what_it_shows(self):
-        with open(PAGE, encoding="utf-8") as file:
-            page = file.read()
-        source = os.path.join(os.path.dirname(PAGE), "..", "..", "examples")
-        with tempfile.TemporaryDirectory() as folder:
-            os.symlink(os.path.abspath(source), os.path.join(folder, "examples"))
-            environment = dict(ENVIRONMENT, PATH=os.path.dirname(ZEROSKID) + ":" + ENVIRONMENT["PATH"])
-            for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL):
-                for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-                    result = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=False,
-                                            timeout=300, cwd=folder)
-                    self.assertEqual(result.returncode, 0, (command, result.stderr))
-                    self.assertEqual(result.stdout, shown, command)
+        console_page.check(self, PAGE, ZEROSKID, ENVIRONMENT)
 
 
 if __name__ == "__main__":

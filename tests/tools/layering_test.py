@@ -66,6 +66,13 @@ class Layering(Case):
         self.assertRefused({"profile/p.cc": '#include "engine/e.h"\n'},
                            "src/profile/p.cc:1: engine/e.h: profile may include base arch profile; not engine")
 
+    def test_what_a_line_names_beside_the_layer_behind_the_door_is_seen_whole(self):
+        picture = PICTURE.replace("layer(profile session)   #", "layer(isa arch)\nlayer(profile session isa)   #")
+        self.assertEqual(layering({"profile/p.cc": '#include "isa/i.h"\n#include "session/sample.h"\n'}, picture)[0], 0)
+        status, lines = layering({"profile/p.cc": '#include "session/collector.h"\n'}, picture)
+        self.assertEqual((status, lines), (1, ["src/profile/p.cc:1: session/collector.h: profile sees session through "
+                                               "session/sample.h only"]))
+
     def test_a_door_holds_for_the_layers_above_unless_their_line_names_the_layer(self):
         self.assertRefused({"report/r.cc": '#include "session/collector.h"\n'},
                            "src/report/r.cc:1: session/collector.h: report sees session through session/sample.h only")

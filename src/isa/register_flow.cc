@@ -1,0 +1,106 @@
+#include "isa/register_flow.h"
+
+#include <Zydis/Zydis.h>
+
+#include "isa/zydis_decode.h"
+
+namespace zs::isa {
+namespace {
+
+using Kind = RegisterFlow::Kind;
+
+constexpr unsigned kWholeBits = 64;
+
+/// The number of a register that is written or read in full, else -1.
+std::int8_t whole_register(const ZydisDecodedOperand& operand) {
+  if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER || operand.size != kWholeBits) return -1;
+  return static_cast<std::int8_t>(gpr_number(operand.reg.value));
+}
+
+std::uint16_t written_registers(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands) {
+  std::uint16_t written = 0;
+  for (unsigned i = 0; i < raw.operand_count; ++i) {
+    if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER) continue;
+    if ((operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) continue;
+    const int number = gpr_number(operands[i].reg.value);
+    if (number >= 0) written = static_cast<std::uint16_t>(written | 1U << static_cast<unsigned>(number));
+  }
+  return written;
+}
+
+void describe_move(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, RegisterFlow& flow) {
+  flow.to = whole_register(operands[0]);
+  flow.from = whole_register(operands[1]);
+  if (flow.to >= 0 && flow.from >= 0) flow.kind = Kind::Copy;
+  if (flow.to >= 0 && operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+    flow.kind = Kind::Load;
+    flow.memory = memory_operand(raw, operands, operands[1]);
+  }
+  if (flow.from >= 0 && operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+    flow.kind = Kind::Store;
+    flow.memory = memory_operand(raw, operands, operands[0]);
+  }
+}
+
+/// ADD and SUB, of a constant or a register.
+void describe_sum(const ZydisDecodedOperand* operands, bool less, RegisterFlow& flow) {
+  flow.to = whole_register(operands[0]);
+  if (flow.to < 0) return;
+  if (operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+    flow.kind = Kind::Add;
+    flow.by = less ? -operands[1].imm.value.s : operands[1].imm.value.s;
+    return;
+  }
+  flow.from = whole_register(operands[1]);
+  if (flow.from >= 0 && !less) flow.kind = Kind::Join;
+}
+
+void describe(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, RegisterFlow& flow) {
+  switch (raw.mnemonic) {
+    case ZYDIS_MNEMONIC_MOV: describe_move(raw, operands, flow); break;
+    case ZYDIS_MNEMONIC_LEA:
+      flow.to = whole_register(operands[0]);
+      if (flow.to < 0) break;
+      flow.kind = Kind::Address;
+      flow.memory = memory_operand(raw, operands, operands[1]);
+      break;
+    case ZYDIS_MNEMONIC_ADD: describe_sum(operands, false, flow); break;
+    case ZYDIS_MNEMONIC_SUB: describe_sum(operands, true, flow); break;
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+      flow.to = whole_register(operands[0]);
+      if (flow.to >= 0) flow.kind = Kind::Add;
+      flow.by = raw.mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
+      break;
+    case ZYDIS_MNEMONIC_PUSH:
+      flow.kind = Kind::Push;
+      flow.from = whole_register(operands[0]);
+      break;
+    case ZYDIS_MNEMONIC_POP:
+      flow.kind = Kind::Pop;
+      flow.to = whole_register(operands[0]);
+      break;
+    default:
+      if (raw.meta.category != ZYDIS_CATEGORY_CMOV) break;
+      flow.to = whole_register(operands[0]);
+      flow.from = whole_register(operands[1]);
+      if (flow.to >= 0 && flow.from >= 0) flow.kind = Kind::Choose;
+      break;
+  }
+}
+
+}  // namespace
+
+std::optional<FlowInsn> decode_flow(std::uint64_t pc, std::span<const std::uint8_t> code) {
+  FlowInsn out;
+  if (!decode_into(out.insn, pc, code, false)) return std::nullopt;
+  ZydisDecodedInstruction raw;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&zydis_decoder(), code.data(), code.size(), &raw, operands)))
+    return std::nullopt;
+  out.flow.written = written_registers(raw, operands);
+  describe(raw, operands, out.flow);
+  return out;
+}
+
+}  // namespace zs::isa
