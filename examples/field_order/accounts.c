@@ -1,5 +1,5 @@
 /* Accounts whose number and balance are used together and lie in two cache lines, with an owner between them that is
-   not used. With -DTOGETHER the two lie side by side. */
+   unused. -DTOGETHER has them side by side. Compile it with: cc -O2 -g -o accounts examples/field_order/accounts.c */
 #include <stdlib.h>
 
 struct account {

@@ -239,19 +239,11 @@ std::optional<std::size_t> Counters::lane_of(unsigned counter, Ring ring) {
   return std::nullopt;
 }
 
-bool Counters::sleeps(std::size_t lane, Ring ring) {
-  const Lanes& lanes = running(ring);
-  CHECK(lane < lanes.count);
-  const auto members = std::span{lanes.members[lane]}.first(lanes.member_count[lane]);
-  return (lanes.stepwise >> lane & 1) == 0 && !members.empty() &&
-         std::ranges::all_of(members, [this](const Counter* counter) { return is_asleep(*counter); });
-}
-
 std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   const Lanes& lanes = running(ring);
   CHECK(lane < lanes.count);
   if ((lanes.stepwise >> lane & 1) != 0) return 0;
-  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t room = Pmu::kAsleep;
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     const Counter& counter = *lanes.members[lane][i];
     if (is_asleep(counter)) continue;

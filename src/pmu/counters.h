@@ -72,7 +72,6 @@ class Counters {
   std::uint32_t generation(Ring ring);
   std::optional<std::size_t> lane_of(unsigned counter, Ring ring);
   void let_sleep(arch::CounterSet counters) { asleep_ = counters; }
-  bool sleeps(std::size_t lane, Ring ring);
   std::uint64_t headroom(std::size_t lane, Ring ring);
   void count(std::size_t lane, std::uint64_t events, Ring ring);
   /// The one counter, named by its bit, that overflows with the event after headroom(), and how many events more the

@@ -509,7 +509,6 @@ Pmu::~Pmu() = default;
 
 bool Pmu::rdmsr(std::uint32_t msr, std::uint64_t& value) const { return impl_->rdmsr(msr, value); }
 bool Pmu::wrmsr(std::uint32_t msr, std::uint64_t value) { return impl_->wrmsr(msr, value); }
-bool Pmu::rdpmc(std::uint32_t ecx, std::uint64_t& value) const { return impl_->rdpmc(ecx, value); }
 bool Pmu::rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights) const {
   const bool allowed = rights.cr4_pce || rights.cpl == 0 || !rights.protected_mode;
   return allowed && impl_->rdpmc(ecx, value);
@@ -521,7 +520,6 @@ std::optional<std::size_t> Pmu::lane_of(unsigned counter, Ring ring) const {
   return impl_->counters().lane_of(counter, ring);
 }
 void Pmu::let_sleep(arch::CounterSet counters) { impl_->counters().let_sleep(counters); }
-bool Pmu::sleeps(std::size_t lane, Ring ring) const { return impl_->counters().sleeps(lane, ring); }
 Pmu::Repeating Pmu::repeating(std::size_t lane, Ring ring) { return impl_->repeating(lane, ring); }
 std::uint64_t Pmu::headroom(std::size_t lane, Ring ring) const { return impl_->counters().headroom(lane, ring); }
 std::size_t Pmu::headrooms(std::span<std::uint64_t> room, Ring ring) const {

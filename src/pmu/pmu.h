@@ -76,9 +76,7 @@ class Pmu {
   /// is not the PMU's; is_pmu_msr() of arch/msr_map.h tells these apart.
   bool rdmsr(std::uint32_t msr, std::uint64_t& value) const;
   bool wrmsr(std::uint32_t msr, std::uint64_t value);
-  bool rdpmc(std::uint32_t ecx, std::uint64_t& value) const;
-  /// The same with its privilege check.
-  bool rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights) const;
+  bool rdpmc(std::uint32_t ecx, std::uint64_t& value, RdpmcRights rights = {}) const;
 
   /// A lane is one distinct event that at least one running counter counts in that ring (for a counter with INV or E:
   /// every instruction, which it has to see). The list and wants_branches() change only when software writes a control
@@ -92,8 +90,8 @@ class Pmu {
   /// No register: whoever runs the processor wants these counters to count nothing for now. They keep their lanes, as
   /// if no instruction had their events. Not those of time, or with CMASK, INV or E.
   void let_sleep(arch::CounterSet counters);
-  /// Whether all counters of `lane` do.
-  bool sleeps(std::size_t lane, Ring ring = Ring::User) const;
+  /// headroom() of a lane all of whose counters sleep.
+  static constexpr std::uint64_t kAsleep = UINT64_MAX;
 
   /// Core cycles that a tagged load must exceed to count for the load-latency facility (MSR_PEBS_LD_LAT; 0: not set).
   /// Which loads are tagged, and how long they take, the core model knows that feeds this.

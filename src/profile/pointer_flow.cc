@@ -95,7 +95,7 @@ class PointerFlow::Function {
       auto insn = isa::decode_flow(value(start) + at, bytes.subspan(at));
       if (!insn) break;
       at += insn->insn.length;
-      insns_.push_back(*std::move(insn));
+      insns_.push_back(*insn);
       if (insns_.size() > kMostInsns) return insns_.clear();
     }
     leaders_.insert(value(start));
@@ -262,8 +262,8 @@ class PointerFlow::Function {
     const ImageAddress pc{one.insn.pc};
     add_known(state, pc);
     const isa::RegisterFlow& flow = one.flow;
-    const PointerValue from = flow.from >= 0 ? state.registers[static_cast<std::size_t>(flow.from)] : PointerValue{};
-    const PointerValue old = flow.to >= 0 ? state.registers[static_cast<std::size_t>(flow.to)] : PointerValue{};
+    const PointerValue from = flow.from >= 0 ? state.of(flow.from) : PointerValue{};
+    const PointerValue old = flow.to >= 0 ? state.of(flow.to) : PointerValue{};
     PointerValue& sp = state.registers[isa::kRsp];
     PointerValue result;
     PointerValue sp_after = sp;
@@ -292,8 +292,7 @@ class PointerFlow::Function {
       if ((flow.written >> i & 1u) != 0) state.registers[i] = {};
     }
     if (flow.kind == Flow::Push || flow.kind == Flow::Pop) sp = sp_after;
-    if (flow.to >= 0 && flow.kind != Flow::Other && flow.kind != Flow::Store)
-      state.registers[static_cast<std::size_t>(flow.to)] = result;
+    if (flow.to >= 0 && flow.kind != Flow::Other && flow.kind != Flow::Store) state.of(flow.to) = result;
     if (one.insn.flow == isa::Flow::Call || one.insn.flow == isa::Flow::IndirectCall) {
       sp = sp_after;
       returned(state, one.insn);
@@ -325,7 +324,7 @@ class PointerFlow::Function {
 
   static std::optional<std::int64_t> frame_place(const PointerState& state, const MemoryOperand& operand) {
     if (operand.base < 0 || operand.index >= 0 || operand.fs || operand.gs) return std::nullopt;
-    const PointerValue& base = state.registers[static_cast<std::size_t>(operand.base)];
+    const PointerValue& base = state.of(operand.base);
     return base.kind == Kind::Frame ? std::optional(base.offset + operand.displacement) : std::nullopt;
   }
 
@@ -343,7 +342,7 @@ class PointerFlow::Function {
 
   PointerValue address(const PointerState& state, ImageAddress pc, const MemoryOperand& operand, std::uint64_t next) {
     if (operand.base >= 0 && operand.index < 0) {
-      const PointerValue& base = state.registers[static_cast<std::size_t>(operand.base)];
+      const PointerValue& base = state.of(operand.base);
       if (base.kind == Kind::Points) return moved(base, operand.displacement);
     }
     const auto part = resolve(state, pc, operand, next);
@@ -365,7 +364,7 @@ class PointerFlow::Function {
   /// The variable in the frame that an operand touches.
   const VariablePlace* frame_variable(const PointerState& state, ImageAddress pc, const MemoryOperand& operand) {
     if (operand.base < 0) return nullptr;
-    const PointerValue& base = state.registers[static_cast<std::size_t>(operand.base)];
+    const PointerValue& base = state.of(operand.base);
     for (const VariablePlace* const one : live_at(pc)) {
       const VariablePlace& place = *one;
       if (place.stride != 0) continue;
@@ -373,7 +372,7 @@ class PointerFlow::Function {
       auto at = static_cast<std::uint64_t>(operand.displacement);
       if (place.base == kFrameAddress && base.kind == Kind::Frame) {
         at += static_cast<std::uint64_t>(base.offset);
-      } else if (place.base != operand.base) {
+      } else if (place.base != static_cast<std::uint8_t>(operand.base)) {
         continue;
       }
       const std::uint64_t size = place.in == In::Memory ? place.size : sizeof(std::uint64_t);
@@ -389,7 +388,7 @@ class PointerFlow::Function {
   }
 
   std::optional<OperandPart> through(const PointerState& state, std::int8_t pointer, std::int64_t displacement) {
-    const PointerValue& base = state.registers[static_cast<std::size_t>(pointer)];
+    const PointerValue& base = state.of(pointer);
     if (base.kind != Kind::Points) return std::nullopt;
     const PointerValue at = moved(base, displacement);
     return OperandPart{
@@ -404,7 +403,7 @@ class PointerFlow::Function {
     if (operand.base < 0) return fixed_variable(displacement);
     if (const VariablePlace* const place = frame_variable(state, pc, operand);
         place != nullptr && place->in == In::Memory) {
-      const PointerValue& base = state.registers[static_cast<std::size_t>(operand.base)];
+      const PointerValue& base = state.of(operand.base);
       const std::int64_t at = operand.displacement + (place->base == kFrameAddress ? base.offset : 0);
       return OperandPart{.type = place->type,
                          .offset = place->piece + static_cast<std::uint64_t>(difference(at, place->offset)),

@@ -36,6 +36,10 @@ struct PointerValue {
 struct PointerState {
   std::array<PointerValue, 16> registers;
   std::vector<std::pair<std::int64_t, PointerValue>> slots;  // put aside, by place from the frame address
+
+  /// reg  as instructions encode it, 0 to 15
+  PointerValue& of(std::int8_t reg) { return registers[static_cast<std::uint8_t>(reg)]; }
+  const PointerValue& of(std::int8_t reg) const { return registers[static_cast<std::uint8_t>(reg)]; }
   bool operator==(const PointerState&) const = default;
 };
 

@@ -54,7 +54,7 @@ std::vector<Row> rows_of(const TypeHeat& heat) {
   hole(end, heat.types->size_of(heat.type));
   for (const auto& [offset, one] : heat.bytes) {
     const auto row = std::ranges::find_if(
-        rows, [&](const Row& each) { return offset >= each.offset && offset - each.offset < each.size; });
+        rows, [at = offset](const Row& each) { return at >= each.offset && at - each.offset < each.size; });
     if (row != rows.end()) row->heat.add(one);
   }
   return rows;

@@ -6,7 +6,6 @@
 // Left out is what is not a function of the program (times, ids, addresses that the kernel chooses), what waits, and
 // what reaches beyond the child and its folder. Root becomes nobody first.
 // build: static -O1
-// run: 3 0 80
 // run: 3 210 5
 #define _GNU_SOURCE
 #include <errno.h>
@@ -279,7 +278,7 @@ static const struct call calls[] = {
     {"getrlimit", SYS_getrlimit, "Rb", MEMORY},
     {"sched_getaffinity", SYS_sched_getaffinity, "0nb", 0},
     {"sched_getparam", SYS_sched_getparam, "0b", 0},
-    {"getpriority", SYS_getpriority, "i0", 0},
+    {"sched_get_priority_max", SYS_sched_get_priority_max, "i0", 0},
     {"uname", SYS_uname, "b", 0},
     {"prctl", SYS_prctl, "db", 0},
     {"umask", SYS_umask, "e", 0},

@@ -74,7 +74,8 @@ def differences(found):
 class Sums(unittest.TestCase):
     def setUp(self):
         self.corpus = corpus()
-        self.runner = self.corpus.Runner(types.SimpleNamespace(tool=ZEROSKID, tool_arguments=None, timeout=None if ALL else 100))
+        self.runner = self.corpus.Runner(types.SimpleNamespace(tool=ZEROSKID, tool_arguments=None, timeout=None if ALL else 100,
+                                                               patience=1))
 
     def counts(self, case, events):
         with tempfile.TemporaryDirectory() as folder:

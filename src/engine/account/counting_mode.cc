@@ -114,7 +114,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   std::vector<bool> asleep;
   bool branches = false, only_add = true;
   for (const pmu::Pmu* pmu : cpu.pmus) {
-    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) asleep.push_back(fast_forward && pmu->sleeps(lane));
+    for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane)
+      asleep.push_back(fast_forward && pmu->headroom(lane) == pmu::Pmu::kAsleep);
     meanings.insert(meanings.end(), pmu->lanes().begin(), pmu->lanes().end());
     branches |= pmu->wants_branches();
     only_add &= pmu->only_adds();
@@ -142,7 +143,8 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
     for (std::size_t lane = 0; lane < pmu->lanes().size(); ++lane) {
       const arch::EventMeaning& meaning = pmu->lanes()[lane];
       // What sleeps in the warm-up is sampled in the unit behind it.
-      const bool near = !cuts && (pmu->sleeps(lane) ? !fast_forward : pmu->headroom(lane) < kFarAway);
+      const std::uint64_t headroom = pmu->headroom(lane);
+      const bool near = !cuts && (headroom == pmu::Pmu::kAsleep ? !fast_forward : headroom < kFarAway);
       if (meaning.memory && near) count_elements = false;
       if (lanes->modelled(units.size())) {
         if (!models) {
