@@ -246,7 +246,7 @@ std::uint64_t Counters::headroom(std::size_t lane, Ring ring) {
   std::uint64_t room = Pmu::kAsleep;
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     const Counter& counter = *lanes.members[lane][i];
-    if (is_asleep(counter)) continue;
+    if (counter.in(asleep_)) continue;
     if (arming_.armed(counter.bit)) return 0;
     room = std::min(room, counter.limit - counter.value - 1);
   }
@@ -262,7 +262,7 @@ std::optional<Counters::Nearest> Counters::nearest(std::size_t lane, Ring ring) 
   std::uint64_t room = 0, others_room = std::numeric_limits<std::uint64_t>::max();
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     const Counter& counter = *lanes.members[lane][i];
-    if (is_asleep(counter)) continue;
+    if (counter.in(asleep_)) continue;
     const std::uint64_t own = counter.limit - counter.value - 1;
     if (first == nullptr || own < room) {
       if (first != nullptr) others_room = std::min(others_room, room);
@@ -281,7 +281,7 @@ void Counters::count(std::size_t lane, std::uint64_t events, Ring ring) {
   CHECK(lane < lanes.count && (lanes.stepwise >> lane & 1) * events == 0);
   for (unsigned i = 0; i < lanes.member_count[lane]; ++i) {
     Counter& counter = *lanes.members[lane][i];
-    if (is_asleep(counter)) continue;
+    if (counter.in(asleep_)) continue;
     CHECK(events < counter.limit - counter.value && (!arming_.armed(counter.bit) || events == 0));
     counter.value += events;
   }
@@ -322,7 +322,7 @@ Counters::Step Counters::retire(const arch::Retired& retired) {
     const std::uint32_t events = ring.meanings[lane].count(retired);
     if (events == 0) continue;
     for (Counter* const counter : std::span{ring.members[lane]}.first(ring.member_count[lane])) {
-      if (!is_asleep(*counter)) add(*counter, events, step);
+      if (!counter->in(asleep_)) add(*counter, events, step);
     }
   }
   for (unsigned i = 0; i < ring.conditional_count; ++i) add_conditionally(*ring.conditional[i], retired, step);
@@ -343,14 +343,6 @@ Counters::Step Counters::advance(const Elapsed& elapsed, Ring ring) {
   Step step;
   for (unsigned i = 0; i < lanes.ticking_count; ++i)
     tick(*lanes.ticking[i], elapsed.*clock_of(lanes.ticking[i]->tick), step);
-  return step;
-}
-
-Counters::Step Counters::pass(std::size_t lane, std::uint64_t events, Ring ring) {
-  const Lanes& lanes = running(ring);
-  CHECK(lane < lanes.count);
-  Step step;
-  for (unsigned i = 0; i < lanes.member_count[lane]; ++i) tick(*lanes.members[lane][i], events, step);
   return step;
 }
 

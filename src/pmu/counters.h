@@ -91,8 +91,6 @@ class Counters {
 
   /// Time. A PEBS counter that wraps here is recorded at the next retirement.
   Step advance(const Elapsed& elapsed, Ring ring);
-  /// The same of one lane's events.
-  Step pass(std::size_t lane, std::uint64_t events, Ring ring);
   /// The same of all lanes' events together.
   Step pass(std::span<const std::uint64_t> events, Ring ring);
   /// Whether what retires does nothing but advance counters, as time does.
@@ -116,6 +114,7 @@ class Counters {
     bool condition_held = false;         // at the previous retirement; for E
     arch::Tick tick = arch::Tick::None;  // counts time; `meaning` is null then
     bool conditional() const { return cmask != 0 || edge; }
+    bool in(arch::CounterSet set) const { return (set.bits & bit) != 0; }
   };
 
   /// The running counters of one ring, by what they count.
@@ -147,7 +146,6 @@ class Counters {
     return rings_[static_cast<std::size_t>(ring)];
   }
   void resolve();
-  bool is_asleep(const Counter& counter) const { return (asleep_.bits & counter.bit) != 0; }
   void add(Counter& counter, std::uint64_t events, Step& step);
   void tick(Counter& counter, std::uint64_t events, Step& step);  // the same without an instruction
   void add_conditionally(Counter& counter, const arch::Retired& retired, Step& step);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "arch/cpu_model.h"
 #include "arch/msr_map.h"
@@ -396,7 +397,12 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
 
 void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) { wrapped(counters_.advance(elapsed, ring)); }
 
-void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) { wrapped(counters_.pass(lane, events, ring)); }
+void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) {
+  std::vector<std::uint64_t> each(counters_.lanes(ring).size(), 0);
+  CHECK(lane < each.size(), lane);
+  each[lane] = events;
+  pass(each, ring);
+}
 
 // Without an instruction.
 void Pmu::Impl::wrapped(const Counters::Step& step) {
