@@ -25,6 +25,16 @@ enum DwarfRegister : std::uint8_t {
 };
 inline constexpr std::size_t kDwarfRegisters = 17;
 
+/// By the number that instructions have for a general register, its DWARF number; and back.
+/// source: SDM vol. 2, table 2-2
+inline constexpr std::array<std::uint8_t, 16> kDwarfByEncoding = {
+    kDwarfAx, kDwarfCx, kDwarfDx, kDwarfBx, kDwarfSp, kDwarfBp, kDwarfSi, kDwarfDi, 8, 9, 10, 11, 12, 13, 14, 15};
+inline constexpr std::array<std::uint8_t, 16> kEncodingByDwarf = [] {
+  std::array<std::uint8_t, 16> encodings{};
+  for (std::uint8_t i = 0; i < encodings.size(); ++i) encodings[kDwarfByEncoding[i]] = i;
+  return encodings;
+}();
+
 /// The return address is that of the frame itself: RegisterFile::ip.
 using DwarfRegisters = std::array<std::uint64_t, kDwarfRegisters>;
 

@@ -38,8 +38,7 @@ void SharingRange::add(const SharedLines& shared, std::size_t wanted) {
     report::ObjectCounts& counts = object_of(line).recordings.back();
     counts.hand_overs += line.log->hand_overs;
     counts.hitm += line.log->hitm;
-    if (counts.kinds.empty() || std::ranges::find(counts.kinds, line.sharing) == counts.kinds.end())
-      counts.kinds.push_back(line.sharing);
+    if (std::ranges::find(counts.kinds, line.sharing) == counts.kinds.end()) counts.kinds.push_back(line.sharing);
   }
   for (report::ObjectRange& object : objects_) object.recordings.resize(recordings_);
 }

@@ -71,7 +71,7 @@ Result<void> choose(Options& options) {
   for (std::size_t i = 0; i < options.level; ++i) stat.metrics.emplace_back(kLevels[i]);
   stat.metrics.emplace_back(kSlots);
   if (auto chosen = choose_counting(stat); !chosen) return chosen;
-  stat.config.marked_regions = false;  // the page has none, and a run that looks for marks takes longer between units
+  stat.config.marked_regions = false;  // the page has none
   for (const StatMetric& node : stat.report.metrics) {
     if (node.counted.metric().in_group(kLevels[0]) && node.has_number()) return {};
   }

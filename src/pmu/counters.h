@@ -34,6 +34,7 @@ class Counters {
  public:
   static constexpr unsigned kMaxGeneral = arch::GeneralCounter::msrs.count;
   static constexpr unsigned kMaxFixed = arch::FixedCounter::msrs.count;
+  static constexpr unsigned kMaxLanes = kMaxGeneral + kMaxFixed + 1;  // every counter its own, and "any instruction"
 
   explicit Counters(const arch::CpuModel& model);
   Counters(const Counters&) = delete;  // the lanes point at the counters
@@ -101,7 +102,6 @@ class Counters {
 
  private:
   static constexpr unsigned kSlots = kMaxGeneral + kMaxFixed;
-  static constexpr unsigned kMaxLanes = kSlots + 1;  // every counter its own, and one for "any instruction"
 
   struct Counter {
     std::uint64_t value = 0;

@@ -11,9 +11,9 @@
 #include "pmu/pmu.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "arch/cpu_model.h"
 #include "arch/msr_map.h"
@@ -398,10 +398,11 @@ void Pmu::Impl::retire(const arch::Retired& retired, const arch::RegisterFile& a
 void Pmu::Impl::advance(const Elapsed& elapsed, Ring ring) { wrapped(counters_.advance(elapsed, ring)); }
 
 void Pmu::Impl::pass(std::size_t lane, std::uint64_t events, Ring ring) {
-  std::vector<std::uint64_t> each(counters_.lanes(ring).size(), 0);
-  CHECK(lane < each.size(), lane);
+  std::array<std::uint64_t, Counters::kMaxLanes> each{};
+  const std::size_t lanes = counters_.lanes(ring).size();
+  CHECK(lane < lanes, lane, lanes);
   each[lane] = events;
-  pass(each, ring);
+  pass(std::span<const std::uint64_t>(each).first(lanes), ring);
 }
 
 // Without an instruction.

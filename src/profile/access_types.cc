@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "arch/dwarf_registers.h"
-#include "arch/records/perf_mem.h"
 #include "isa/registers.h"
+#include "profile/data_source_text.h"
 #include "profile/perf_data_reader.h"
 
 namespace zs::profile {
@@ -17,14 +17,10 @@ using Flow = isa::RegisterFlow::Kind;
 /// chosen: of the accesses to blocks of one site so many must say the same for the rest to be taken for it.
 constexpr double kAgreed = 0.95;
 
-/// DWARF's numbers of the general registers, by those that instructions have for them.
-/// source: System V ABI, AMD64 supplement, "DWARF Register Number Mapping".
-constexpr std::uint8_t kDwarfNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
-
 /// What a register held before the instruction; nothing where that is not known any more.
 std::optional<std::uint64_t> value_of(std::int8_t number, const isa::FlowInsn& code, const session::Sample& sample) {
   if (!sample.has_registers || number < 0 || (code.flow.written >> number & 1u) != 0) return std::nullopt;
-  return arch::dwarf_registers(sample.registers)[kDwarfNumbers[number]];
+  return arch::dwarf_registers(sample.registers)[arch::kDwarfByEncoding[static_cast<std::uint8_t>(number)]];
 }
 
 bool is_stack_operation(const isa::FlowInsn& code, const isa::MemoryOperand& operand) {
@@ -40,10 +36,8 @@ bool is_stack_operation(const isa::FlowInsn& code, const isa::MemoryOperand& ope
 
 /// Of two operands the one that does what was sampled.
 std::size_t sampled_operand(const isa::Insn& insn, std::uint64_t data_source) {
-  namespace mem = arch::perf_mem;
   if (insn.memory_count < 2) return 0;
-  const bool store = mem::kOperation.of({data_source}) == mem::kOperation.of(mem::kStore);
-  return (store ? insn.memory[0].write : insn.memory[0].read) ? 0 : 1;
+  return (is_store(data_source) ? insn.memory[0].write : insn.memory[0].read) ? 0 : 1;
 }
 
 AccessType known(DataTypes& types, DataTypes::Type type, std::int64_t offset, const std::string* variable) {

@@ -76,6 +76,10 @@ std::string number_text(std::uint64_t number) {
 
 }  // namespace
 
+bool is_store(std::uint64_t data_source) {
+  return mem::kOperation.of({data_source}) == mem::kOperation.of(mem::kStore);
+}
+
 std::string operation_text(std::uint64_t data_source) {
   const std::uint64_t bits = mem::kOperation.of({data_source});
   for (std::size_t i = 0; i < std::size(kOperations); ++i) {

@@ -28,6 +28,7 @@ inline constexpr SourceKindFact kSourceKindFacts[kSourceKinds] = {
     {'1', "L1"},           {'f', "fill buffer"}, {'2', "L2"},       {'3', "L3"},
     {'c', "another core"}, {'M', "memory"},      {'?', "elsewhere"}};
 
+bool is_store(std::uint64_t data_source);
 /// Nothing if the word says nothing of it.
 std::optional<SourceKind> source_kind(std::uint64_t data_source);
 

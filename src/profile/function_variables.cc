@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "arch/dwarf_registers.h"
 #include "profile/dwarf_dies.h"
 #include "profile/type_table.h"
 
@@ -20,13 +21,9 @@ namespace {
 
 using In = VariablePlace::In;
 
-/// The numbers that instructions have for the general registers, by DWARF's.
-/// source: System V ABI, AMD64 supplement, "DWARF Register Number Mapping".
-constexpr std::uint8_t kEncodings[] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
-
 std::optional<std::uint8_t> encoding_of(std::uint64_t dwarf_register) {
-  if (dwarf_register >= std::size(kEncodings)) return std::nullopt;
-  return kEncodings[dwarf_register];
+  if (dwarf_register >= arch::kEncodingByDwarf.size()) return std::nullopt;
+  return arch::kEncodingByDwarf[dwarf_register];
 }
 
 /// A base and an offset to it.

@@ -19,6 +19,13 @@ bool is_meant(const Symbol& symbol, std::string_view wanted) {
 
 }  // namespace
 
+Heat heat_of(const session::Sample& sample, std::uint64_t weight) {
+  Heat one{
+      .samples = 1, .weight = weight, .latency = static_cast<double>(sample.latency) * static_cast<double>(weight)};
+  if (const auto kind = source_kind(sample.data_source)) one.sources[static_cast<std::size_t>(*kind)] = weight;
+  return one;
+}
+
 void Heat::add(const Heat& more) {
   samples += more.samples;
   weight += more.weight;
@@ -49,10 +56,7 @@ std::vector<FunctionHeat> function_heats(const PerfDataReader& reader, Symbolize
     heat.event_index = sample.event;
     heat.dso = at.dso;
     heat.symbol = at.symbol;
-    Heat one{.samples = 1,
-             .weight = sample.period,
-             .latency = static_cast<double>(sample.latency) * static_cast<double>(sample.period)};
-    if (const auto kind = source_kind(sample.data_source)) one.sources[static_cast<std::size_t>(*kind)] = one.weight;
+    const Heat one = heat_of(sample, sample.period);
     heat.whole.add(one);
     heat.instructions[at.image_address].add(one);
   });

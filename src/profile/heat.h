@@ -21,6 +21,9 @@ struct Heat {
   void add(const Heat& more);
 };
 
+/// Of one sample.
+Heat heat_of(const session::Sample& sample, std::uint64_t weight);
+
 /// The samples of one event that fell into one function.
 struct FunctionHeat {
   const PerfDataReader::Event* event = nullptr;

@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "arch/records/perf_mem.h"
-
 namespace zs::profile {
 namespace {
 
-AccessHeat heat_of(const session::Sample& sample) {
-  namespace mem = arch::perf_mem;
+AccessHeat access_of(const session::Sample& sample) {
   AccessHeat one;
-  const bool store = mem::kOperation.of({sample.data_source}) == mem::kOperation.of(mem::kStore);
-  Heat& heat = store ? one.stores : one.loads;
-  heat.samples = 1;
-  heat.weight = std::max<std::uint64_t>(sample.period, 1);
-  heat.latency = static_cast<double>(sample.latency) * static_cast<double>(heat.weight);
-  if (const auto kind = source_kind(sample.data_source)) heat.sources[static_cast<std::size_t>(*kind)] = heat.weight;
+  (is_store(sample.data_source) ? one.stores : one.loads) = heat_of(sample, std::max<std::uint64_t>(sample.period, 1));
   return one;
 }
 
@@ -40,7 +32,7 @@ TypeHeats TypeHeatReader::read(const PerfDataReader& reader) {
     if (taken == nullptr || taken->sample.address == 0) return;
     const session::Sample& sample = taken->sample;
     objects.learn(sample);
-    const AccessHeat one = heat_of(sample);
+    const AccessHeat one = access_of(sample);
     whole.add(one);
     ++all.samples;
     const AccessType access = types_.of(spaces_, objects, sample);

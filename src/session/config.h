@@ -43,8 +43,8 @@ struct EventSpec {
   bool precise_distribution = false;  // INST_RETIRED.PREC_DIST on PMC1: the overflowing instruction itself is recorded
   bool has_address = false;           // its PEBS records carry a data linear address
   Detail detail = Detail::Exact;      // the least that counts it; above Exact its number is modelled
-  bool only_in_units =
-      false;  // with units, what counts exactly counts in them alone, and the run's number is estimated
+  /// Recorded in units, what counts exactly counts in them alone, and the number of the run is estimated.
+  bool only_in_units = false;
   std::uint16_t latency_threshold = 0;  // load latency: MSR_PEBS_LD_LAT, core cycles
   std::uint64_t period = 0;             // 0: only counted
   std::uint32_t frequency = 0;  // samples per nominal second (session/adaptive_period.h); 0: `period` stays as it is

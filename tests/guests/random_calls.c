@@ -31,22 +31,12 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "random.h"
 
 enum { PAGE = 4096, PAGES = 12, IN_SEQUENCE = 20, GUARD_SECONDS = 60 };
 // What the pages are at first; HOLE is not mapped, BEYOND lies behind the end of the file that FILE_PAGE shows.
 enum { DATA = 0, READ_ONLY = 4, NO_ACCESS, CODE, MORE_DATA, HOLE, FILE_PAGE, BEYOND, LAST };
 static uint8_t* const arena = (uint8_t*)0x300008000000;
-
-static uint64_t state;
-static uint64_t any(void) {
-  state += 0x9e3779b97f4a7c15u;  // SplitMix64
-  uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-static unsigned below(unsigned n) { return (unsigned)(any() >> 33) % n; }
-static bool one_in(unsigned n) { return below(n) == 0; }
 
 // ---- arguments ------------------------------------------------------------------------------------------------
 

@@ -19,22 +19,12 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "random.h"
 
 // Multiples of these by 2, 3, 5 and 9, and their low halves, are no address of anything.
 static uint8_t* const code = (uint8_t*)0x300004000000;
 static uint8_t* const data = (uint8_t*)0x300008000000;
 enum { PAGE = 4096, DATA_BYTES = 2 * PAGE, LONGEST = 15, IN_BLOCK = 8, ODD = 9 };
-
-static uint64_t state;
-static uint64_t any(void) {
-  state += 0x9e3779b97f4a7c15u;  // SplitMix64
-  uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-static unsigned below(unsigned n) { return (unsigned)(any() >> 33) % n; }
-static bool one_in(unsigned n) { return below(n) == 0; }
 
 // ---- what runs ------------------------------------------------------------------------------------------------
 

@@ -175,7 +175,7 @@ CountingMode::CountingMode(const VirtualCpu& cpu, bool fast_forward) {
   bool only_instructions = lanes->any_counted();
   for (std::size_t lane = 0; lane < lanes->size(); ++lane)
     only_instructions &= !lanes->counted(lane) || counts_instructions((*lanes)[lane]);
-  // Where stops are passed their order among marks would be lost; a phase's end is the only one.
+  // Stops that code passes by itself would lose their order among marks; in a phase it passes none.
   const bool one = lanes->size() == 1 || cpu.phase != nullptr;
   const bool stops_among_marks = cpu.marks && any_near() && cpu.phase == nullptr;
   const bool budget = !models && one && only_instructions && !branches && !stops_among_marks;

@@ -29,7 +29,7 @@ Allowance Tally::allowance() const {
       // The same for all, so that the pointer alone tells the distance (near_end(), engine/translate/near_code.h).
       const std::uint64_t unseen = run_.translator->most_unbraked();
       allowed.budget = std::min(allowed.budget, headroom <= unseen ? 0 : headroom - unseen);
-      const bool plain = run_.counting.models && run_.counting.lanes->in_all(lane);
+      const bool plain = run_.counting.models && run_.counting.lanes->counts_every_instruction(lane);
       std::uint64_t& instructions = plain ? allowed.plain : allowed.instructions;
       instructions = std::min(instructions, headroom / run_.counting.per_instruction[lane]);
     }

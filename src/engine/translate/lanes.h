@@ -39,7 +39,7 @@ class LaneSet {
   const arch::EventMeaning& operator[](std::size_t lane) const { return meanings_[lane]; }
   bool modelled(std::size_t lane) const { return models_ && meanings_[lane].of_signals != nullptr; }
   /// Whether every instruction counts in it, and no model is asked.
-  bool in_all(std::size_t lane) const { return !modelled(lane) && counts_plain(lane); }
+  bool counts_every_instruction(std::size_t lane) const { return !modelled(lane) && counts_plain(lane); }
   /// By exits, and not told by a core model.
   bool counted(std::size_t lane) const { return !modelled(lane) && !asleep_[lane]; }
   /// Whether an instruction that does nothing special counts in it.

@@ -17,7 +17,7 @@ TEST(LaneSet, LeavesWhatSleepsOrIsModelledOut) {
                                   .memory = true,
                                   .of_signals = [](const arch::CoreSignals&) -> std::uint64_t { return 1; }};
   const LaneSet set({all, stores, cycles}, true, {false, true, false});
-  EXPECT_TRUE(set.counted(0) && set.in_all(0));
+  EXPECT_TRUE(set.counted(0) && set.counts_every_instruction(0));
   EXPECT_FALSE(set.counted(1) || set.modelled(1));
   EXPECT_TRUE(set.modelled(2));
   EXPECT_FALSE(set.counted(2));
