@@ -139,8 +139,8 @@ class PointerFlow::Function {
     entry.registers[isa::kRsp] = {.kind = Kind::Frame, .type = 0, .offset = -8};
     reach(value(start), entry);
     drain();
-    // What only tables of jumps lead to. Where there are none, what is left is padding and code for exceptions, of which
-    // nothing is known that others should have to agree with.
+    // What only tables of jumps lead to. Where there are none, what is left is padding and code for exceptions, of
+    // which nothing is known that others should have to agree with.
     if (!indirect_) return;
     const PointerState at_jumps = *indirect_;
     for (const std::uint64_t leader : leaders_) {

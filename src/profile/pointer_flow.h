@@ -1,7 +1,7 @@
 // What the pointers in the registers of a function point to, at each of its instructions. Where debug information says
 // that a register holds a variable, it is that variable's type; from there it is followed through the function's code:
-// copies, loads of pointers through known pointers, steps by a constant, what was put aside on the stack, what functions
-// return. Where ways through the code meet, what they do not agree on is unknown.
+// copies, loads of pointers through known pointers, steps by a constant, what was put aside on the stack, what
+// functions return. Where ways through the code meet, what they do not agree on is unknown.
 //
 // Left out: what is stored in memory other than the function's own frame comes back only as its declared type, and a
 // function above kMostInsns instructions has only what debug information says at each.
