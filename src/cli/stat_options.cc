@@ -277,7 +277,9 @@ profile::WindowTable window_table(const StatOptions& options) {
   if (!options.window_plan.skid.empty())
     table.notes.push_back("windows end late on purpose, by " + options.window_plan.skid);
   for (const StatEvent& event : options.report.events) {
-    table.events.push_back({.name = event.name, .value_class = event.number_class});
+    table.events.push_back({.name = event.name,
+                            .value_class = event.number_class,
+                            .has_half_widths = event.number_class == ValueClass::Estimated});
   }
   return table;
 }

@@ -50,8 +50,8 @@ class EstimatedRows : public testing::Test {
  protected:
   EstimatedRows() {
     table.events = {{.name = "instructions"},
-                    {.name = "cycles", .value_class = profile::ValueClass::Estimated},
-                    {.name = "misses", .value_class = profile::ValueClass::Estimated}};
+                    {.name = "cycles", .value_class = profile::ValueClass::Estimated, .has_half_widths = true},
+                    {.name = "misses", .value_class = profile::ValueClass::Estimated, .has_half_widths = true}};
     for (std::uint64_t i = 0; i < 16; ++i)
       units.add_unit(i, 6, 10'000, std::vector<std::uint64_t>{i % 2 == 0 ? 9'000U : 11'000U, i == 0 ? 3U : 0U});
     units.set_instructions(1'000'000);

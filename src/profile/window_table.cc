@@ -54,7 +54,7 @@ std::vector<ValueColumn> value_columns(const WindowTable& table) {
   std::vector<ValueColumn> columns;
   for (std::size_t event = 0; event < table.events.size(); ++event) {
     columns.push_back({event, false});
-    if (table.events[event].value_class == ValueClass::Estimated) columns.push_back({event, true});
+    if (table.events[event].has_half_widths) columns.push_back({event, true});
   }
   return columns;
 }
@@ -265,9 +265,25 @@ class Parser {
                   fmt::format("{} fields, where {} are needed", fields_.size(), wanted));
   }
 
+  /// An estimate may have a column of them behind its own.
+  void find_half_widths() {
+    std::size_t field = kFixedColumns,
+                more = fields_.size() - std::min(kFixedColumns + table_.events.size(), fields_.size());
+    for (WindowEvent& event : table_.events) {
+      ++field;
+      event.has_half_widths = event.value_class == ValueClass::Estimated && more != 0 &&
+                              fields_[field].text == event.name + std::string(kHalfWidth);
+      if (!event.has_half_widths) continue;
+      ++field;
+      --more;
+    }
+  }
+
   bool read_columns() {
+    if (!split(0)) return false;
+    find_half_widths();
     columns_ = value_columns(table_);
-    if (!split(0) || !expect_fields(kFixedColumns + columns_.size())) return false;
+    if (!expect_fields(kFixedColumns + columns_.size())) return false;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const std::string wanted =
           i < kFixedColumns ? std::string(kColumnNames[i]) : name_of(table_, columns_[i - kFixedColumns]);
@@ -320,7 +336,7 @@ class Parser {
       return false;
     }
     if (window.reason.empty()) return refuse(fields_[kReason].column, "no reason why the window ended");
-    if (table_.has_estimates()) window.half_widths.resize(table_.events.size());
+    if (table_.has_half_widths()) window.half_widths.resize(table_.events.size());
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto [event, half_width] = columns_[i];
       const std::size_t field = kFixedColumns + i;
@@ -353,9 +369,7 @@ struct Close {
 
 std::string_view name_of(ValueClass value_class) { return kClassNames[static_cast<std::size_t>(value_class)]; }
 
-bool WindowTable::has_estimates() const {
-  return std::ranges::any_of(events, [](const WindowEvent& e) { return e.value_class == ValueClass::Estimated; });
-}
+bool WindowTable::has_half_widths() const { return std::ranges::any_of(events, &WindowEvent::has_half_widths); }
 
 std::string csv_field(std::string_view text) {
   std::string escaped;
@@ -390,7 +404,7 @@ std::string window_csv_head(const WindowTable& table) {
 
 std::string window_csv_row(const WindowTable& table, const Window& window) {
   CHECK(window.values.size() == table.events.size(), window.values.size(), table.events.size());
-  CHECK(window.half_widths.size() == (table.has_estimates() ? table.events.size() : 0), window.half_widths.size());
+  CHECK(window.half_widths.size() == (table.has_half_widths() ? table.events.size() : 0), window.half_widths.size());
   CHECK(window.time.has_value() == !table.clock.empty(), window.number);
   std::string out;
   out.reserve(128);
@@ -405,7 +419,7 @@ std::string window_csv_row(const WindowTable& table, const Window& window) {
     } else {
       fmt::format_to(std::back_inserter(out), "{}", window.values[i]);
     }
-    if (table.events[i].value_class != ValueClass::Estimated) continue;
+    if (!table.events[i].has_half_widths) continue;
     out += ',';
     if (const auto& half_width = window.half_widths[i]) fmt::format_to(std::back_inserter(out), "{}", *half_width);
   }

@@ -76,6 +76,7 @@ TEST(WindowTable, KeepsTimesOfADeclaredClockNotesAndEveryClass) {
   table.clock = "virtual";
   table.notes = {"skid 85 replayed", "seed 1"};
   for (Window& window : table.windows) window.time = TimeSpan{.start_ns = window.start, .end_ns = UINT64_MAX};
+  table.events[0].value_class = ValueClass::Estimated;  // without half widths
   table.events[1].value_class = ValueClass::Modelled;
   table.events.push_back({"task-clock", ValueClass::Measured});
   for (Window& window : table.windows) window.values.push_back(UINT64_MAX);
@@ -86,7 +87,7 @@ TEST(WindowTable, KeepsTimesOfADeclaredClockNotesAndEveryClass) {
 
 TEST(WindowTable, KeepsHalfWidthsOfEstimatesAndThatThereAreTooFewUnitsForOne) {
   WindowTable table = two_windows();
-  table.events[1].value_class = ValueClass::Estimated;
+  table.events[1] = {.name = "branches", .value_class = ValueClass::Estimated, .has_half_widths = true};
   table.windows[0].half_widths = {{}, 120, {}};
   table.windows[1].half_widths = {{}, {}, {}};
   const std::string text = window_csv(table);
