@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/detail_choice.h"
 #include "cli/progress_line.h"
 #include "cli/say.h"
@@ -12,15 +14,21 @@ using session::Detail;
 
 std::string cost_line(const session::RecordingConfig& config, const std::optional<Costs>& costs) {
   if (config.detail == Detail::Exact) return "";
-  const std::string complete = times_text(times_native(config.detail == Detail::Fast ? kCaches : kTopdown, costs));
-  const std::string sampled = times_text(times_native(kSampledTopdown, costs));
+  const double all = times_native(config.detail == Detail::Fast ? kCaches : kTopdown, costs);
+  const auto sampled = [&](const session::UnitOptions& units) {
+    // What was measured is of long periods; windows may keep them short.
+    const double in_detail =
+        static_cast<double>(units.unit + units.warm_up) / static_cast<double>(units.longest_period);
+    return times_text(std::min(all, times_native(kSampledTopdown, costs) + all * in_detail));
+  };
+  const std::string complete = times_text(all);
   if (config.in_units) {
     return fmt::format("in detail: {}, about {} times native; --detail complete: about {} times",
-                       units_in_words(config.units), sampled, complete);
+                       units_in_words(config.units), sampled(config.units), complete);
   }
-  const bool divisible = !config.has_windows() && !config.log_sharing && !config.precise_only;
+  const auto units = units_if_sampled(config);
   return fmt::format("in detail: all of it, about {} times native{}", complete,
-                     divisible ? fmt::format("; --detail sampled: about {} times", sampled) : "");
+                     units ? fmt::format("; --detail sampled: about {} times", sampled(*units)) : "");
 }
 
 void say_cost(const session::RecordingConfig& config, bool quiet, bool verbose) {

@@ -11,6 +11,7 @@
 
 #include "cli/estimate.h"
 #include "cli/say.h"
+#include "profile/recording.h"
 #include "session/core_choice.h"
 
 namespace zs::cli {
@@ -162,6 +163,35 @@ Result<void> can_be_sampled(const RunOptions& options, const RecordingConfig& co
   return {};
 }
 
+/// The shortest window whose periods are at least so many instructions; each has units enough for an interval.
+constexpr std::uint64_t kUnitsPerWindow = 12, kMostUnitsPerWindow = 32;  // chosen
+/// Longer ones only where a window has more than kMostUnitsPerWindow: with this one 1.2 % are in detail.
+constexpr std::uint64_t kUsualLongestPeriod = 12'800'000;
+/// What `auto` samples: 10 % in detail, or less.
+constexpr std::uint64_t kShortestSampledWindow = 32'000'000;
+
+/// Periods grow no longer than lets each window have its units.
+void fit_to_windows(std::uint64_t window, UnitOptions& units) {
+  const std::uint64_t longest =
+      std::max(window / kMostUnitsPerWindow, std::min(window / kUnitsPerWindow, kUsualLongestPeriod));
+  units.longest_period = std::clamp(longest, units.first_period, units.longest_period);
+}
+
+Result<void> fit_windows(const RunOptions& options, const RecordingConfig& config, UnitOptions& units) {
+  if (!config.has_windows()) return {};
+  if (!options.budget.empty())
+    return Error{"--budget and -I exclude each other: every window has its units", "--units says how many are taken"};
+  const std::uint64_t window = config.shortest_window();
+  if (window / kUnitsPerWindow < units.first_period) {
+    return Error{fmt::format("--detail sampled: windows of {} have fewer than {} units", with_separators(window),
+                             kUnitsPerWindow),
+                 fmt::format("-I {}i, or more; or --detail complete, which models all of it",
+                             kUnitsPerWindow * units.first_period)};
+  }
+  fit_to_windows(window, units);
+  return {};
+}
+
 Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
   config.units.complete = kCompleteAtFirst;
   if (!options.units.empty()) {
@@ -170,6 +200,7 @@ Result<void> take_units(const RunOptions& options, RecordingConfig& config) {
     config.units = *units;
   }
   if (auto steered = take_steering(options, config.units); !steered) return steered;
+  if (auto fits = fit_windows(options, config, config.units); !fits) return fits;
   config.in_units = true;
   return {};
 }
@@ -194,7 +225,8 @@ Result<void> take_detail(const RunOptions& options, RecordingConfig& config, con
   const bool automatic = options.detail == "auto";
   if (automatic || options.detail == kSampled) {
     auto possible = can_be_sampled(options, config, needs_all);
-    if (possible) return take_units(options, config);
+    const bool sampled = possible && (!automatic || config.shortest_window() >= kShortestSampledWindow);
+    if (sampled) return take_units(options, config);
     if (!automatic) return possible;
   } else if (options.detail != "complete") {
     if (auto depth = take_depth(options.detail, config); !depth) return depth;
@@ -246,6 +278,16 @@ Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& mode
   return take_core(options, model, config);
 }
 
+std::optional<UnitOptions> units_if_sampled(const RecordingConfig& config) {
+  UnitOptions units;
+  const std::uint64_t window = config.shortest_window();
+  if (config.log_sharing || config.precise_only || config.skid != session::Skid::None ||
+      window / kUnitsPerWindow < units.first_period)
+    return std::nullopt;
+  fit_to_windows(window, units);
+  return units;
+}
+
 std::string core_in_words(const RecordingConfig& config) {
   if (config.detail == Detail::Exact) return "nothing";
   std::string words(name_of(config.detail));
@@ -260,11 +302,11 @@ std::string units_in_words(const UnitOptions& units) {
 }
 
 std::string share_in_words(const session::UnitSums& done) {
-  return done.all_complete() ? "all of it" : two_digits(percent_in_detail(done)) + " % of the run";
+  return done.all_complete() ? profile::kAllInDetail : two_digits(percent_in_detail(done)) + " % of the run";
 }
 
 std::string detail_in_words(const RecordingConfig& config, const session::UnitSums& done) {
-  if (done.all_complete()) return "all of it";
+  if (done.all_complete()) return profile::kAllInDetail;
   std::string words = units_in_words(config.units) + " (" + share_in_words(done) + ")";
   if (config.units.insists) words += "; " + wanted_in_words(config, done);
   if (config.units.budget != 0)

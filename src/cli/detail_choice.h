@@ -2,6 +2,7 @@
 // said of that.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,10 +15,13 @@
 namespace zs::cli {
 
 /// As --detail and --units say, or as the events that the configuration has by now need it.
-/// needs_all  an option that was given and that needs every instruction modelled, as "-I"; "" for none
+/// needs_all  an option that was given and that needs every instruction modelled, as "--skid"; "" for none
 /// returns    an error for what no model has, or that cannot be sampled
 Result<void> choose_detail(const RunOptions& options, const arch::CpuModel& model, session::RecordingConfig& config,
                            const std::string& needs_all = "");
+
+/// What --detail sampled would take of a configuration that is complete; nothing if it is not possible.
+std::optional<session::UnitOptions> units_if_sampled(const session::RecordingConfig& config);
 
 /// What is played of the core, and what was changed in it: "full, l2.bytes=2M"; "nothing".
 std::string core_in_words(const session::RecordingConfig& config);

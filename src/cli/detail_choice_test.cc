@@ -5,6 +5,7 @@
 
 #include "arch/cpu_model.h"
 #include "cli/event_selection.h"
+#include "cli/window_options.h"
 
 namespace zs::cli {
 namespace {
@@ -37,7 +38,7 @@ TEST(DetailChoice, AutoIsSampledWhereTheRunCanBe) {
   session::RecordingConfig config = counting("cycles");
   ASSERT_TRUE(choose_detail({}, model(), config));
   EXPECT_TRUE(config.in_units);
-  for (const auto& [events, needs_all] : {std::pair{"cycles", "-I"}, {"instructions", ""}}) {
+  for (const auto& [events, needs_all] : {std::pair{"cycles", "--skid"}, {"instructions", ""}}) {
     config = counting(events);
     ASSERT_TRUE(choose_detail({}, model(), config, needs_all));
     EXPECT_FALSE(config.in_units) << events;
@@ -125,6 +126,51 @@ TEST(DetailChoice, ABudgetIsANumberOfTimesNative) {
             "--budget 3x: no units are taken\nhint: --detail sampled takes them");
 }
 
+session::RecordingConfig with_windows(const std::string& events, const std::string& every) {
+  session::RecordingConfig config = counting(events);
+  EXPECT_TRUE(plan_windows({.every = {every}}, model(), config));
+  return config;
+}
+
+TEST(DetailChoice, PeriodsGiveEachWindowItsUnits) {
+  struct Row {
+    const char* every;
+    std::uint64_t longest;
+  };
+  for (const auto& [every, longest] : {Row{"2400000i", 200'000},
+                                       {"36000000i", 3'000'000},
+                                       {"200000000i", 12'800'000},
+                                       {"1000", 31'250'000},
+                                       {"1000000000000i", 819'200'000}}) {
+    session::RecordingConfig config = with_windows("cycles", every);
+    ASSERT_TRUE(choose_detail({.detail = "sampled"}, model(), config)) << every;
+    EXPECT_TRUE(config.in_units);
+    EXPECT_EQ(config.units.longest_period, longest) << every;
+  }
+}
+
+TEST(DetailChoice, AutoSamplesLongWindows) {
+  for (const auto& [every, sampled] : {std::pair{"31999999i", false}, {"32000000i", true}, {"50000i", false}}) {
+    session::RecordingConfig config = with_windows("cycles", every);
+    ASSERT_TRUE(choose_detail({}, model(), config)) << every;
+    EXPECT_EQ(config.in_units, sampled) << every;
+  }
+}
+
+TEST(DetailChoice, RefusesWindowsThatHaveTooFewUnits) {
+  const auto told = [](const RunOptions& options, const std::string& every) {
+    session::RecordingConfig config = with_windows("cycles", every);
+    const auto chosen = choose_detail(options, model(), config);
+    return chosen ? "" : chosen.error().message + "\nhint: " + chosen.error().hint;
+  };
+  EXPECT_EQ(told({.detail = "sampled"}, "2399999i"),
+            "--detail sampled: windows of 2,399,999 have fewer than 12 units\n"
+            "hint: -I 2400000i, or more; or --detail complete, which models all of it");
+  EXPECT_EQ(told({.detail = "sampled", .units = "1000:0:5000:5000"}, "60000i"), "");
+  EXPECT_EQ(told({.detail = "sampled", .budget = "3x"}, "1000"),
+            "--budget and -I exclude each other: every window has its units\nhint: --units says how many are taken");
+}
+
 TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {
   for (const char* const detail : {"complete", "full"}) {
     EXPECT_EQ(refusal({.detail = detail, .units = "10:10:20:20"}, "cycles"),
@@ -133,8 +179,8 @@ TEST(DetailChoice, RefusesUnitsWhereNoneAreTaken) {
 }
 
 TEST(DetailChoice, RefusesToSampleWhatNeedsAllOfIt) {
-  EXPECT_EQ(refusal({.detail = "sampled"}, "cycles", "-I"),
-            "-I and --detail sampled exclude each other: it needs every instruction modelled\n"
+  EXPECT_EQ(refusal({.detail = "sampled"}, "cycles", "--skid"),
+            "--skid and --detail sampled exclude each other: it needs every instruction modelled\n"
             "hint: --detail complete models all of it");
   EXPECT_EQ(refusal({.detail = "sampled", .precise_only = true}, "cycles"),
             "--precise-only and --detail sampled exclude each other\nhint: --detail complete models all of it");
@@ -145,7 +191,7 @@ TEST(DetailChoice, RefusesToSampleWhatNeedsAllOfIt) {
   for (std::size_t i = 0; i < session::kMostEstimated; ++i) many += ",cycles";
   EXPECT_EQ(refusal({.detail = "sampled"}, many),
             "--detail sampled: 161 events would be estimates\nhint: at most 160; --detail complete models all of it");
-  EXPECT_EQ(refusal({.detail = "complete"}, many, "-I"), "");
+  EXPECT_EQ(refusal({.detail = "complete"}, many, "--skid"), "");
 }
 
 TEST(DetailChoice, SaysWhatWasInDetail) {

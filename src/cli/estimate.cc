@@ -112,6 +112,14 @@ Estimate estimate_of(const Counted& counted, const StatMetric& metric) {
       metric.counted.metric().is_share());
 }
 
+void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line) {
+  constexpr double kPercent = 100;
+  put_metric(metric, value.has_number() ? value.value : std::nan(""), line);
+  line["metric-class"] = name_of(value_class);
+  if (value.half_width)
+    line["metric-half-width"] = (metric.counted.metric().is_share() ? kPercent : 1) * *value.half_width;
+}
+
 bool is_estimated(const UnitSums* units) { return units != nullptr && units->events() != 0 && !units->all_complete(); }
 
 profile::ValueClass class_of(const UnitSums* units, profile::ValueClass value_class) {

@@ -46,6 +46,9 @@ Estimate estimate_of(const Counted& counted, std::size_t column);
 /// Of a metric; not a number where an event of it has none.
 Estimate estimate_of(const Counted& counted, const StatMetric& metric);
 
+/// As put_metric of a number, with the class that it has and half of its interval; null where there are too few.
+void put_metric(const StatMetric& metric, const Estimate& value, profile::ValueClass value_class, report::Json& line);
+
 /// Whether something stands for more than itself: units were taken, and they are not all there was.
 bool is_estimated(const session::UnitSums* units);
 

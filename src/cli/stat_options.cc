@@ -217,8 +217,14 @@ void mark_estimates(const arch::CpuModel& model, StatOptions& out) {
 
 /// An option that was given and that needs every instruction modelled; "" for none.
 std::string needs_all_modelled(const StatOptions& out) {
-  if (!out.windows.every.empty()) return "-I";
-  return out.windows.skid.empty() ? "" : "--skid";
+  if (!out.windows.skid.empty()) return "--skid";
+  if (out.window_format == WindowFormat::HpctoolCsv) return "--format hpctool-csv";  // it has no place for intervals
+  for (std::size_t closer = 0; const session::EventSpec& event : out.config.events) {
+    if (!event.closes_window) continue;
+    if (event.detail != session::Detail::Exact) return "-I " + out.window_plan.closers[closer];
+    ++closer;
+  }
+  return "";
 }
 
 }  // namespace
@@ -267,10 +273,13 @@ profile::WindowTable window_table(const StatOptions& options) {
   table.program = options.report.command;
   table.cpu_model = options.config.cpu_model;
   if (options.window_plan.in_time) table.clock = "nominal: 1 ns per retired instruction of the thread";
+  if (options.config.in_units) table.notes.push_back("in detail: " + units_in_words(options.config.units));
   if (!options.window_plan.skid.empty())
     table.notes.push_back("windows end late on purpose, by " + options.window_plan.skid);
   for (const StatEvent& event : options.report.events) {
-    table.events.push_back({.name = event.name, .value_class = event.number_class});
+    table.events.push_back({.name = event.name,
+                            .value_class = event.number_class,
+                            .has_half_widths = event.number_class == ValueClass::Estimated});
   }
   return table;
 }

@@ -232,11 +232,8 @@ std::string regions_json(const std::vector<RegionTotals>& regions, const RegionC
     }
     for (const StatMetric& metric : columns.metrics) {
       report::Json line = what;
-      const Estimate value = counts.value(metric);
-      const bool number = region.entries != 0 && value.has_number();
-      put_metric(metric, number ? value.value : std::nan(""), line);
-      line["metric-class"] = name_of(counts.class_of(metric.value_class));
-      if (number && value.half_width) line["metric-half-width"] = *value.half_width;
+      const Estimate value = region.entries != 0 ? counts.value(metric) : Estimate{.value = std::nan("")};
+      put_metric(metric, value, counts.class_of(metric.value_class), line);
       add(line);
     }
   }

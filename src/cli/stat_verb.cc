@@ -38,15 +38,16 @@ class StatSink final : public RecordingSink {
   StatSink(const StatOptions& options, Output& output, StatRegions& regions)
       : totals(options.config.events.size(), options.config.estimated_events().size()),
         output_(output),
-        page_(options.window_format, window_table(options), options.report.metrics, options.separator,
-              options.per_thread),
+        page_(options.window_format, window_table(options), options.report.metrics, options.report.estimated,
+              options.separator, options.per_thread),
         windows_(
             {.closers = options.window_plan.closers,
              .counted_as = options.counted_as,
-             .times = options.window_plan.in_time},
-            [this](const profile::Window& window) {
+             .times = options.window_plan.in_time,
+             .estimated = options.config.estimated_events().size()},
+            [this](const profile::Window& window, const session::UnitSums* units) {
               row_.clear();
-              page_.add_row(window, row_);
+              page_.add_row(window, units, row_);
               output_.add(row_);
             },
             [this](const profile::RegionSpan& span) { output_.add(window_csv_region(span)); }),

@@ -19,6 +19,8 @@ using profile::ValueClass;
 using profile::Window;
 
 constexpr int kNumberWidth = 8, kThreadWidth = 20, kPlaceWidth = 17, kReasonWidth = 16, kValueWidth = 13;
+constexpr int kIntervalWidth = 17;  // "  +- 0.12 points"
+constexpr std::size_t kMostInterval = 40;
 
 /// ",000" to ",999": a window's row is mostly numbers, and there may be a million rows a second. One more, so that four
 /// bytes may be read from everywhere in one.
@@ -90,9 +92,10 @@ std::string in_column(std::string_view text, std::string_view name) {
   return fmt::format("{:>{}}", text, column_width(name));
 }
 
-double value_of(const StatMetric& metric, const Window& window) {
-  if (!metric.has_number()) return std::nan("");
-  return metric.counted.value([&](std::size_t event) { return window.values[event]; });
+/// "  +- 0.7 %", "  seen 3 times": what stands behind an estimate.
+std::string behind(const Estimate& estimate, bool share) {
+  const std::string text = estimate.has_number() ? interval_text(estimate, share) : estimate.too_few;
+  return fmt::format("  {:<{}}", text, kIntervalWidth - 2);
 }
 
 std::string thread_name(const Window& window) { return window.comm + "-" + std::to_string(window.tid); }
@@ -108,16 +111,45 @@ std::string seconds(const Window& window) {
 
 }  // namespace
 
+class WindowPage::Row {
+ public:
+  Row(const WindowPage& page, const Window& window, const session::UnitSums* units) : window_(window) {
+    if (units == nullptr) return;
+    counted_.counts.assign(window.values.begin(), window.values.end());
+    counted_.units = units;
+    counted_.columns = &page.estimated_;
+  }
+
+  const Window& window() const { return window_; }
+  Estimate event(std::size_t event) const {
+    if (counted_.units == nullptr) return {.value = static_cast<double>(window_.values[event])};
+    return estimate_of(counted_, event);
+  }
+  Estimate value(const StatMetric& metric) const {
+    if (counted_.units != nullptr) return estimate_of(counted_, metric);
+    if (!metric.has_number()) return {.value = std::nan("")};
+    return {.value = metric.counted.value([&](std::size_t event) { return window_.values[event]; })};
+  }
+  ValueClass class_of(ValueClass value_class) const { return cli::class_of(counted_.units, value_class); }
+  /// How much of the window was modelled, in percent.
+  double percent_in_detail() const { return cli::percent_in_detail(*counted_.units); }
+
+ private:
+  const Window& window_;
+  Counted counted_;
+};
+
 WindowPage::WindowPage(WindowFormat format, profile::WindowTable table, std::vector<StatMetric> metrics,
-                       std::string separator, bool threads)
+                       EstimatedColumns estimated, std::string separator, bool threads)
     : format_(format),
       table_(std::move(table)),
       metrics_(std::move(metrics)),
+      estimated_(std::move(estimated)),
       separator_(std::move(separator)),
       threads_(threads) {
   for (const profile::WindowEvent& event : table_.events) {
     widths_.push_back(column_width(event.name));
-    room_of_values_ += std::max(widths_.back(), PageRow::kMostDigits);
+    room_of_values_ += std::max(widths_.back(), PageRow::kMostDigits) + kMostInterval;
   }
 }
 
@@ -141,22 +173,40 @@ std::string WindowPage::head() const {
   for (const std::string& note : table_.notes) text += "# " + note + "\n";
   text += fmt::format("#{:>{}}  {:<{}}{:>{}}{:>{}}  {:<{}}", "window", kNumberWidth - 1, "thread", kThreadWidth,
                       "begin", kPlaceWidth, "end", kPlaceWidth, "ended by", kReasonWidth);
-  for (const auto& event : table_.events) text += in_column(event.name, event.name);
-  for (const auto& metric : metrics_) text += in_column(metric.name(), metric.name());
+  const auto add = [&text](std::string_view name, ValueClass value_class) {
+    text += in_column(name, name);
+    if (value_class == ValueClass::Estimated) text.append(kIntervalWidth, ' ');
+  };
+  for (const auto& event : table_.events) add(event.name, event.value_class);
+  for (const auto& metric : metrics_) add(metric.name(), metric.value_class);
   return text + "\n";
 }
 
-void WindowPage::add_row(const Window& window, std::string& text) const {
+void WindowPage::add_row(const Window& window, const session::UnitSums* units, std::string& text) const {
   switch (format_) {
-    case WindowFormat::Csv: text += window_csv_row(table_, window); break;
+    case WindowFormat::Csv: text += csv_row(window, units); break;
     case WindowFormat::HpctoolCsv: text += hpctool_csv_row(table_, window); break;
-    case WindowFormat::Columns: text += columns_row(window); break;
-    case WindowFormat::Json: text += json_row(window); break;
-    case WindowFormat::Page: add_page_row(window, text); break;
+    case WindowFormat::Columns: text += columns_row({*this, window, units}); break;
+    case WindowFormat::Json: text += json_row({*this, window, units}); break;
+    case WindowFormat::Page: add_page_row({*this, window, units}, text); break;
   }
 }
 
-void WindowPage::add_page_row(const Window& window, std::string& text) const {
+std::string WindowPage::csv_row(const Window& window, const session::UnitSums* units) const {
+  if (units == nullptr) return window_csv_row(table_, window);
+  const Row row(*this, window, units);
+  Window with = window;
+  for (std::size_t i = 0; i < table_.events.size(); ++i) {
+    auto& half_width = with.half_widths.emplace_back();
+    if (!estimated_[i]) continue;
+    const Estimate estimate = row.event(i);
+    if (estimate.has_number()) half_width = static_cast<std::uint64_t>(std::llround(estimate.half_width.value_or(0)));
+  }
+  return window_csv_row(table_, with);
+}
+
+void WindowPage::add_page_row(const Row& numbers, std::string& text) const {
+  const Window& window = numbers.window();
   PageRow row(text, 192 + window.comm.size() + window.reason.size() + room_of_values_);
   row.number(window.number, kNumberWidth, false);
   row.spaces(2);
@@ -172,41 +222,74 @@ void WindowPage::add_page_row(const Window& window, std::string& text) const {
   row.add(window.reason);
   row.fill(reason + kReasonWidth);
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
-    if (table_.events[i].value_class != ValueClass::NotModelled)
-      row.number(window.values[i], widths_[i], true);
-    else
+    const ValueClass value_class = table_.events[i].value_class;
+    if (value_class == ValueClass::NotModelled) {
       row.right("not modelled", widths_[i]);
+    } else if (value_class == ValueClass::Estimated) {
+      const Estimate estimate = numbers.event(i);
+      if (estimate.has_number())
+        row.number(window.values[i], widths_[i], true);
+      else
+        row.right("too few", widths_[i]);
+      row.add(behind(estimate, false));
+    } else {
+      row.number(window.values[i], widths_[i], true);
+    }
   }
   row.end();
   for (const StatMetric& metric : metrics_) {
-    text +=
-        in_column(metric.has_number() ? metric_text(metric, value_of(metric, window)) : "not modelled", metric.name());
+    const Estimate value = numbers.value(metric);
+    text += in_column(!metric.has_number() ? "not modelled"
+                      : value.has_number() ? metric_text(metric, value.value)
+                                           : "too few",
+                      metric.name());
+    if (metric.value_class == ValueClass::Estimated) text += behind(value, metric.counted.metric().is_share());
   }
+  while (text.back() == ' ') text.pop_back();
   text += '\n';
 }
 
-std::string WindowPage::columns_row(const Window& window) const {
+// perf's two columns of a metric and, where there are estimates, ours, as `stat` without windows has them.
+std::string WindowPage::end_of_columns(const Row& row, const StatMetric* metric, const profile::WindowEvent* event,
+                                       const Estimate& count) const {
+  const Estimate value = metric != nullptr ? row.value(*metric) : Estimate{};
+  std::string end = metric != nullptr && value.has_number() ? metric_number(*metric, value.value) : "";
+  end += separator_ + (metric != nullptr ? metric_unit(*metric) : "");
+  if (estimated_.empty()) return end + "\n";
+  const ValueClass value_class = event != nullptr ? row.class_of(event->value_class) : ValueClass::Exact;
+  return end + fmt::format("{0}{1}{0}{2}{0}{3}{0}{4}\n", separator_, event != nullptr ? name_of(value_class) : "",
+                           count.half_width ? fmt::format("{:.0f}", *count.half_width) : "",
+                           value.half_width ? metric_number(*metric, *value.half_width) : "",
+                           value_class == ValueClass::Estimated ? fmt::format("{:.2f}", row.percent_in_detail()) : "");
+}
+
+std::string WindowPage::columns_row(const Row& row) const {
+  const Window& window = row.window();
   std::string text;
   const std::string where = seconds(window) + separator_ + (threads_ ? thread_name(window) + separator_ : "");
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
     const bool number = event.value_class != ValueClass::NotModelled;
     const std::vector<const StatMetric*> metrics = metrics_behind(i);
-    const auto metric_columns = [&](const StatMetric& metric) {
-      return metric_number(metric, value_of(metric, window)) + separator_ + metric_unit(metric) + "\n";
-    };
-    text += fmt::format("{0}{1}{2}{2}{3}{2}{4}{2}100.00{2}", where,
-                        number ? std::to_string(window.values[i]) : "<not supported>", separator_, event.name,
+    const Estimate count = row.event(i);
+    const std::string shown = !number              ? "<not supported>"
+                              : count.has_number() ? std::to_string(window.values[i])
+                                                   : "<not counted>";
+    text += fmt::format("{0}{1}{2}{2}{3}{2}{4}{2}100.00{2}", where, shown, separator_, event.name,
                         number ? window.instructions() : 0);
-    text += metrics.empty() ? separator_ + "\n" : metric_columns(*metrics.front());
+    text += end_of_columns(row, metrics.empty() ? nullptr : metrics.front(), &event, count);
     for (std::size_t k = 1; k < metrics.size(); ++k) {
-      text += fmt::format("{0}{1}{1}{1}{1}{1}{2}", where, separator_, metric_columns(*metrics[k]));
+      text += fmt::format("{0}{1}{1}{1}{1}{1}{2}", where, separator_, end_of_columns(row, metrics[k], nullptr, {}));
     }
   }
   return text;
 }
 
-std::string WindowPage::json_row(const Window& window) const {
+std::string WindowPage::json_row(const Row& row) const {
+  const Window& window = row.window();
+  const auto put = [&row](const StatMetric& metric, report::Json& line) {
+    put_metric(metric, row.value(metric), row.class_of(metric.value_class), line);
+  };
   std::string text;
   for (std::size_t i = 0; i < table_.events.size(); ++i) {
     const profile::WindowEvent& event = table_.events[i];
@@ -216,15 +299,25 @@ std::string WindowPage::json_row(const Window& window) const {
     where["interval"] = static_cast<double>(window.end) / static_cast<double>(session::kNominalInstructionsPerSecond);
     if (threads_) where["thread"] = thread_name(window);
     report::Json line = where;
-    line["counter-value"] = number ? std::to_string(window.values[i]) + ".000000" : "<not supported>";
+    const Estimate count = row.event(i);
+    const ValueClass value_class = row.class_of(event.value_class);
+    line["counter-value"] = !number              ? "<not supported>"
+                            : count.has_number() ? std::to_string(window.values[i]) + ".000000"
+                                                 : "<not counted>";
     line["unit"] = "";
     line["event"] = event.name;
     line["event-runtime"] = number ? window.instructions() : 0;
     line["pcnt-running"] = 100.0;
     line["metric-value"] = 0.0;
     line["metric-unit"] = "";
-    if (!metrics.empty()) put_metric(*metrics.front(), value_of(*metrics.front(), window), line);
-    line["class"] = name_of(event.value_class);
+    if (!metrics.empty()) put(*metrics.front(), line);
+    line["class"] = name_of(value_class);
+    if (value_class == ValueClass::Estimated) {
+      line["half-width"] = nullptr;
+      if (count.half_width) line["half-width"] = *count.half_width;
+      if (!count.has_number()) line["too-few"] = count.too_few;
+      line["detail-percent"] = row.percent_in_detail();
+    }
     line["window"] = window.number;
     line["pid"] = window.pid;
     line["tid"] = window.tid;
@@ -234,7 +327,7 @@ std::string WindowPage::json_row(const Window& window) const {
     text += one_line(line);
     for (std::size_t k = 1; k < metrics.size(); ++k) {
       report::Json further = where;
-      put_metric(*metrics[k], value_of(*metrics[k], window), further);
+      put(*metrics[k], further);
       further["window"] = window.number;
       further["pid"] = window.pid;
       further["tid"] = window.tid;

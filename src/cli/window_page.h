@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/estimate.h"
 #include "cli/stat_metric.h"
 #include "profile/window_table.h"
+#include "session/unit_sums.h"
 
 namespace zs::cli {
 
@@ -15,19 +17,28 @@ class WindowPage {
  public:
   /// table      events and meta lines; rows come later
   /// metrics    over the table's events
+  /// estimated  likewise; empty where nothing is an estimate
   /// separator  WindowFormat::Columns
   /// threads    Columns and Json name the thread, as with perf's --per-thread
-  WindowPage(WindowFormat format, profile::WindowTable table, std::vector<StatMetric> metrics, std::string separator,
-             bool threads);
+  WindowPage(WindowFormat format, profile::WindowTable table, std::vector<StatMetric> metrics,
+             EstimatedColumns estimated, std::string separator, bool threads);
 
   std::string head() const;
   /// Appends the window's row, or rows, to `text`.
-  void add_row(const profile::Window& window, std::string& text) const;
+  /// units  of the window; null where nothing is an estimate
+  void add_row(const profile::Window& window, const session::UnitSums* units, std::string& text) const;
 
  private:
-  void add_page_row(const profile::Window& window, std::string& text) const;
-  std::string columns_row(const profile::Window& window) const;
-  std::string json_row(const profile::Window& window) const;
+  /// What is known of a window's numbers.
+  class Row;
+
+  void add_page_row(const Row& row, std::string& text) const;
+  std::string csv_row(const profile::Window& window, const session::UnitSums* units) const;
+  std::string columns_row(const Row& row) const;
+  /// metric, event  null: a line without
+  std::string end_of_columns(const Row& row, const StatMetric* metric, const profile::WindowEvent* event,
+                             const Estimate& count) const;
+  std::string json_row(const Row& row) const;
 
   std::vector<const StatMetric*> metrics_behind(std::size_t event) const;
 
@@ -36,6 +47,7 @@ class WindowPage {
   std::vector<std::size_t> widths_;  // of the events' columns on the page
   std::size_t room_of_values_ = 0;   // what the longest values take in a row
   std::vector<StatMetric> metrics_;
+  EstimatedColumns estimated_;
   std::string separator_;
   bool threads_;
 };

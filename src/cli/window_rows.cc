@@ -43,7 +43,11 @@ void WindowRows::add(const session::Window& window) {
     row.values.push_back(event == kNotCounted ? 0 : window.values[event]);
   }
   ++rows_;
-  row_(row);
+  if (shape_.estimated == 0) return row_(row, nullptr);
+  session::UnitSums units(shape_.estimated);
+  units.set_instructions(row.instructions());
+  static_cast<void>(units.unpack(window.units, shape_.estimated));  // else there are too few of them
+  row_(row, &units);
 }
 
 std::string WindowRows::reason(std::uint64_t ended_by) const {

@@ -9,6 +9,7 @@
 
 #include "cli/collector.h"
 #include "profile/window_table.h"
+#include "session/unit_sums.h"
 
 namespace zs::cli {
 
@@ -18,13 +19,15 @@ class WindowRows final : public RecordingSink {
     std::vector<std::string> closers;     // as WindowPlan has them
     std::vector<std::size_t> counted_as;  // by column: index of the recording's event, or kNotCounted
     bool times = false;                   // rows say when, by the nominal clock
+    std::size_t estimated = 0;            // events that are estimates
   };
   static constexpr std::size_t kNotCounted = SIZE_MAX;
   static constexpr const char* kLeftOver = "end";
 
+  /// units  of the window; null where nothing is an estimate
+  using Row = std::function<void(const profile::Window&, const session::UnitSums* units)>;
   /// row, span  called with each as it comes
-  WindowRows(Shape shape, std::function<void(const profile::Window&)> row,
-             std::function<void(const profile::RegionSpan&)> span)
+  WindowRows(Shape shape, Row row, std::function<void(const profile::RegionSpan&)> span)
       : shape_(std::move(shape)), row_(std::move(row)), span_(std::move(span)) {}
 
   void receive(session::Message&& message) override { look_at(message); }
@@ -44,7 +47,7 @@ class WindowRows final : public RecordingSink {
   std::string reason(std::uint64_t ended_by) const;
 
   Shape shape_;
-  std::function<void(const profile::Window&)> row_;
+  Row row_;
   std::function<void(const profile::RegionSpan&)> span_;
   std::map<std::pair<std::int32_t, std::int32_t>, Thread> threads_;
   std::uint64_t rows_ = 0;

@@ -71,8 +71,11 @@ struct RecordingDescription {
 
 /// What is known when it ends.
 struct Summary {
-  std::vector<Note> notes;  // "PMIs", "PEBS records", "lost"
+  std::vector<Note>
+      notes;  // "PMIs", "PEBS records", "lost", "in detail": how much of a run with estimates was modelled
 };
+/// What that says where it was all: then there are no estimates.
+inline constexpr const char* kAllInDetail = "all of it";
 
 /// The machine this runs on; cpu_description, cpu_id and pmu_capabilities are left empty.
 Machine this_machine();

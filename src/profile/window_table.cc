@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kFirstLine = "# zeroskid windows 1";
 constexpr std::string_view kNotModelled = "not modelled";
+/// Behind the name of an event that is estimated: the column of its half widths.
+constexpr std::string_view kHalfWidth = " half-width";
 
 /// By ValueClass.
 constexpr std::array<std::string_view, 6> kClassNames = {"exact",    "modelled",   "estimated",
@@ -42,6 +44,24 @@ constexpr std::array<KeyRow, kKeys> kKeyRows = {{
     {"event", 2, true},
     {"region", 5, true},
 }};
+
+/// The columns behind the fixed ones, in their order.
+struct ValueColumn {
+  std::size_t event = 0;
+  bool half_width = false;
+};
+std::vector<ValueColumn> value_columns(const WindowTable& table) {
+  std::vector<ValueColumn> columns;
+  for (std::size_t event = 0; event < table.events.size(); ++event) {
+    columns.push_back({event, false});
+    if (table.events[event].has_half_widths) columns.push_back({event, true});
+  }
+  return columns;
+}
+
+std::string name_of(const WindowTable& table, const ValueColumn& column) {
+  return table.events[column.event].name + std::string(column.half_width ? kHalfWidth : "");
+}
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
@@ -245,11 +265,28 @@ class Parser {
                   fmt::format("{} fields, where {} are needed", fields_.size(), wanted));
   }
 
+  /// An estimate may have a column of them behind its own.
+  void find_half_widths() {
+    std::size_t field = kFixedColumns,
+                more = fields_.size() - std::min(kFixedColumns + table_.events.size(), fields_.size());
+    for (WindowEvent& event : table_.events) {
+      ++field;
+      event.has_half_widths = event.value_class == ValueClass::Estimated && more != 0 &&
+                              fields_[field].text == event.name + std::string(kHalfWidth);
+      if (!event.has_half_widths) continue;
+      ++field;
+      --more;
+    }
+  }
+
   bool read_columns() {
-    if (!split(0) || !expect_fields(kFixedColumns + table_.events.size())) return false;
+    if (!split(0)) return false;
+    find_half_widths();
+    columns_ = value_columns(table_);
+    if (!expect_fields(kFixedColumns + columns_.size())) return false;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const std::string_view wanted =
-          i < kFixedColumns ? kColumnNames[i] : std::string_view(table_.events[i - kFixedColumns].name);
+      const std::string wanted =
+          i < kFixedColumns ? std::string(kColumnNames[i]) : name_of(table_, columns_[i - kFixedColumns]);
       if (fields_[i].text != wanted) {
         return refuse(fields_[i].column, fmt::format("column '{}', where '{}' belongs", fields_[i].text, wanted));
       }
@@ -276,15 +313,19 @@ class Parser {
     return true;
   }
 
-  bool read_value(std::size_t event, std::uint64_t& value) {
-    if (table_.events[event].value_class != ValueClass::NotModelled) return number(kFixedColumns + event, value);
-    const Field& from = fields_[kFixedColumns + event];
+  bool read_value(std::size_t field, std::size_t event, std::uint64_t& value) {
+    if (table_.events[event].value_class != ValueClass::NotModelled) return number(field, value);
+    const Field& from = fields_[field];
     return from.text == kNotModelled ||
            refuse(from.column, fmt::format("'{}', though {} is not modelled", from.text, table_.events[event].name));
   }
 
+  bool read_half_width(std::size_t field, std::optional<std::uint64_t>& half_width) {
+    return fields_[field].text.empty() || number(field, half_width.emplace());
+  }
+
   bool read_window() {
-    if (!split(0) || !expect_fields(kFixedColumns + table_.events.size())) return false;
+    if (!split(0) || !expect_fields(kFixedColumns + columns_.size())) return false;
     Window window;
     window.comm = fields_[kComm].text;
     window.reason = fields_[kReason].text;
@@ -295,8 +336,13 @@ class Parser {
       return false;
     }
     if (window.reason.empty()) return refuse(fields_[kReason].column, "no reason why the window ended");
-    for (std::size_t event = 0; event < window.values.size(); ++event) {
-      if (!read_value(event, window.values[event])) return false;
+    if (table_.has_half_widths()) window.half_widths.resize(table_.events.size());
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const auto [event, half_width] = columns_[i];
+      const std::size_t field = kFixedColumns + i;
+      if (!(half_width ? read_half_width(field, window.half_widths[event])
+                       : read_value(field, event, window.values[event])))
+        return false;
     }
     table_.windows.push_back(std::move(window));
     return true;
@@ -308,6 +354,7 @@ class Parser {
   std::vector<Field> fields_;
   std::array<bool, kKeys> seen_{};
   bool have_columns_ = false;
+  std::vector<ValueColumn> columns_;
   WindowTable table_;
   std::optional<Error> error_;
 };
@@ -321,6 +368,8 @@ struct Close {
 }  // namespace
 
 std::string_view name_of(ValueClass value_class) { return kClassNames[static_cast<std::size_t>(value_class)]; }
+
+bool WindowTable::has_half_widths() const { return std::ranges::any_of(events, &WindowEvent::has_half_widths); }
 
 std::string csv_field(std::string_view text) {
   std::string escaped;
@@ -349,12 +398,13 @@ std::string window_csv_head(const WindowTable& table) {
     out += key_line(kEvent, {event.name, std::string(name_of(event.value_class))});
   }
   out += fmt::format("{}", fmt::join(kColumnNames, ","));
-  for (const WindowEvent& event : table.events) out += ',' + csv_field(event.name);
+  for (const ValueColumn& column : value_columns(table)) out += ',' + csv_field(name_of(table, column));
   return out + '\n';
 }
 
 std::string window_csv_row(const WindowTable& table, const Window& window) {
   CHECK(window.values.size() == table.events.size(), window.values.size(), table.events.size());
+  CHECK(window.half_widths.size() == (table.has_half_widths() ? table.events.size() : 0), window.half_widths.size());
   CHECK(window.time.has_value() == !table.clock.empty(), window.number);
   std::string out;
   out.reserve(128);
@@ -369,6 +419,9 @@ std::string window_csv_row(const WindowTable& table, const Window& window) {
     } else {
       fmt::format_to(std::back_inserter(out), "{}", window.values[i]);
     }
+    if (!table.events[i].has_half_widths) continue;
+    out += ',';
+    if (const auto& half_width = window.half_widths[i]) fmt::format_to(std::back_inserter(out), "{}", *half_width);
   }
   return out + '\n';
 }

@@ -29,7 +29,8 @@ std::string_view name_of(ValueClass value_class);  // "exact" ... "not modelled"
 struct WindowEvent {
   std::string name;  // as the user spelled it
   ValueClass value_class = ValueClass::Exact;
-  double scale = 1;  // what one in a window is; another number only in tables that others wrote
+  double scale = 1;              // what one in a window is; another number only in tables that others wrote
+  bool has_half_widths = false;  // of an estimate: windows have them
   bool operator==(const WindowEvent&) const = default;
 };
 
@@ -54,6 +55,9 @@ struct Window {
   std::optional<TimeSpan> time;  // with a declared clock, and only then
   std::string reason;  // the trigger that closed it, "50000i"; two at once joined by '+'; "end": the left-over
   std::vector<std::uint64_t> values;  // by event; 0 where the event is not modelled
+  /// Of the 95 % intervals, by event; nothing where the window has too few units for one, and of events that are no
+  /// estimates. Empty in tables without any.
+  std::vector<std::optional<std::uint64_t>> half_widths;
   std::uint64_t instructions() const { return end - start; }
   bool operator==(const Window&) const = default;
 };
@@ -73,6 +77,7 @@ struct WindowTable {
   std::vector<std::string> notes;  // what a reader must know, e.g. that a skid was replayed
   Places places = Places::Instructions;
   std::vector<WindowEvent> events;
+  bool has_half_widths() const;     // of any event
   std::vector<Window> windows;      // in the order in which they closed; of one thread, by place
   std::vector<RegionSpan> regions;  // in the order in which they ended
   bool operator==(const WindowTable&) const = default;
@@ -81,7 +86,8 @@ struct WindowTable {
 /// Our CSV. Whole, or piece by piece while a run goes on: head, then rows and regions as they come.
 std::string window_csv(const WindowTable& table);
 std::string window_csv_head(const WindowTable& table);
-/// CHECKs that the window has a value per event, and a time if and only if a clock was declared.
+/// CHECKs that the window has a value per event, a half width per event if any event has them, and a time if and only if
+/// a clock was declared.
 std::string window_csv_row(const WindowTable& table, const Window& window);
 std::string window_csv_region(const RegionSpan& region);
 

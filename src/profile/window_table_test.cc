@@ -76,13 +76,30 @@ TEST(WindowTable, KeepsTimesOfADeclaredClockNotesAndEveryClass) {
   table.clock = "virtual";
   table.notes = {"skid 85 replayed", "seed 1"};
   for (Window& window : table.windows) window.time = TimeSpan{.start_ns = window.start, .end_ns = UINT64_MAX};
-  table.events[0].value_class = ValueClass::Estimated;
+  table.events[0].value_class = ValueClass::Estimated;  // without half widths
   table.events[1].value_class = ValueClass::Modelled;
   table.events.push_back({"task-clock", ValueClass::Measured});
   for (Window& window : table.windows) window.values.push_back(UINT64_MAX);
   const auto again = parse_window_csv(window_csv(table), "t.csv");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, table);
+}
+
+TEST(WindowTable, KeepsHalfWidthsOfEstimatesAndThatThereAreTooFewUnitsForOne) {
+  WindowTable table = two_windows();
+  table.events[1] = {.name = "branches", .value_class = ValueClass::Estimated, .has_half_widths = true};
+  table.windows[0].half_widths = {{}, 120, {}};
+  table.windows[1].half_widths = {{}, {}, {}};
+  const std::string text = window_csv(table);
+  EXPECT_THAT(text, HasSubstr(",reason,instructions,branches,branches half-width,\"cpu"));
+  EXPECT_THAT(text, HasSubstr(",50000i,50000,12001,120,not modelled\n"));
+  EXPECT_THAT(text, HasSubstr(",end,807,99,,not modelled\n"));
+  const auto again = parse_window_csv(text, "t.csv");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, table);
+  std::string wrong = text;
+  wrong.replace(wrong.find(",120,"), 5, ",few,");
+  EXPECT_EQ(parse_window_csv(wrong, "t.csv").error().message, "t.csv:8:47: 'few' is not a whole number");
 }
 
 TEST(WindowTable, KeepsNamesOfAnyBytesOnOneLineEach) {

@@ -158,7 +158,8 @@ bool is_consistent(const RecordingConfig& c) {
   if (c.detail > Detail::Full || c.cores == 0) return false;
   if (c.callchain > Callchain::Exact || c.ds_records == 0 || c.skid > Skid::Distribution) return false;
   if (!c.units.possible()) return false;
-  if (c.in_units && (c.detail == Detail::Exact || c.has_windows() || c.estimated_events().size() > kMostEstimated))
+  if (c.in_units && (c.detail == Detail::Exact || c.skid != Skid::None || c.closes_windows_by_an_estimate() ||
+                     c.estimated_events().size() > kMostEstimated))
     return false;
   const auto names_one = [&](std::uint32_t event) { return event == kNoEvent || event < c.events.size(); };
   if (!names_one(c.position_event) || !names_one(c.skid_event)) return false;
@@ -185,6 +186,19 @@ bool RecordingConfig::traces_branches() const {
 
 bool RecordingConfig::has_windows() const {
   return std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.closes_window; });
+}
+
+bool RecordingConfig::closes_windows_by_an_estimate() const {
+  return std::any_of(events.begin(), events.end(),
+                     [this](const EventSpec& e) { return e.closes_window && is_estimated(e); });
+}
+
+std::uint64_t RecordingConfig::shortest_window() const {
+  std::uint64_t shortest = UINT64_MAX;
+  for (const EventSpec& event : events) {
+    if (event.closes_window) shortest = std::min(shortest, event.period);
+  }
+  return shortest;
 }
 
 std::vector<std::uint32_t> RecordingConfig::estimated_events() const {

@@ -117,7 +117,7 @@ struct RecordingConfig {
   std::uint32_t skid_event = kNoEvent;  // counts instructions, to let a window run on; with a skid only
 
   /// What is modelled is modelled in samples of the program only, and modelled events are estimates
-  /// (session/unit_sums.h). Not with windows.
+  /// (session/unit_sums.h). They close no windows, and there is no skid.
   bool in_units = false;
   UnitOptions units;
 
@@ -138,6 +138,10 @@ struct RecordingConfig {
   bool samples() const;
   bool traces_branches() const;
   bool has_windows() const;
+  bool closes_windows_by_an_estimate() const;
+  /// Of the events that close windows, the least period; UINT64_MAX without any. Hardly any instruction counts twice,
+  /// so a window has about so many instructions or more.
+  std::uint64_t shortest_window() const;
   /// Whether the number of this event, one of them, follows from units.
   bool is_estimated(const EventSpec& event) const {
     return in_units && (event.detail != Detail::Exact || event.only_in_units);

@@ -49,13 +49,13 @@ class FakeThread {
     registers_.ip = retired.next_ip;
     registers_.ax = ++retired_;  // so that a sample says which instruction its registers are of
     for (pmu::Pmu* pmu : cpu_.pmus) pmu->retire(retired, registers_);
-    if (*cpu_.pmi_requested) observer_.pmi(who_, registers_);
+    deliver();
   }
 
   /// So many core cycles pass at once, as a core model tells of a miss.
   void wait(std::uint64_t cycles) {
     for (pmu::Pmu* pmu : cpu_.pmus) pmu->advance({.core = cycles, .reference = cycles});
-    if (*cpu_.pmi_requested) observer_.pmi(who_, registers_);
+    deliver();
   }
 
   /// `count` instructions at first_ip, first_ip + 4, ...
@@ -84,6 +84,11 @@ class FakeThread {
   void exit() { observer_.thread_exited(who_); }
 
  private:
+  void deliver() {
+    const bool phase_over = cpu_.phase_over != nullptr && *cpu_.phase_over;
+    if (*cpu_.pmi_requested || phase_over) observer_.pmi(who_, registers_);
+  }
+
   engine::Observer& observer_;
   engine::ThreadIdentity who_;
   engine::VirtualCpu cpu_;

@@ -78,6 +78,7 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     pmus_.push_back(&branches_->pmu());
   }
   if (config.marked_regions || !config.regions.empty()) regions_.emplace(config, shared.marks, *counters_);
+  if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
   if (shared.units) {
     pmus_.push_back(&shared.units->pmu());
     units_.emplace(shared.estimated.size());
@@ -85,7 +86,6 @@ RecordedThread::RecordedThread(RecordingParts& shared, const ThreadIdentity& who
     begin_unit();
   }
   if (shared.heap) heap_.emplace(*shared.heap);
-  if (config.has_windows()) windows_.emplace(config, *counters_, shared.threads_started);
 }
 
 bool RecordedThread::is_due(std::uint64_t now_ns, std::uint64_t every_ns) {
@@ -113,6 +113,7 @@ void RecordedThread::begin_unit() {
   follow_weight();
   unit_start_ = counts_of_unit();
   if (regions_) regions_->begin_unit(unit());
+  if (windows_) windows_->begin_unit(unit());
 }
 
 Unit RecordedThread::unit() const {
@@ -127,6 +128,7 @@ void RecordedThread::end_unit() {
   drain();
   add_unit_to(*units_);
   if (regions_) regions_->end_unit();
+  if (windows_) windows_->end_unit();
   stood_for_ = stands_for();
   for (const auto& driver : drivers_) driver->sleep();
 }

@@ -129,5 +129,72 @@ TEST(Windows, WithTheSeenSkidDifferBySeedAlone) {
   EXPECT_NEAR(mean, 85, 8);  // the source's mean; 370 windows of a spread of 53 have one of 2.8
 }
 
+/// Windows of a recording in units of 10 instructions, one in 50; loads are estimated.
+RecordingConfig in_units(std::uint64_t window) {
+  RecordingConfig config = windowed({instructions(window, 0), loads(0, 0)}, {0});
+  config.events[1].only_in_units = true;
+  config.in_units = true;
+  config.units = {.complete = 0, .unit = 10, .warm_up = 0, .first_period = 50, .longest_period = 50};
+  return config;
+}
+
+UnitSums units_of(const Window& window) {
+  UnitSums sums(1);
+  EXPECT_TRUE(sums.unpack(window.units, 1));
+  return sums;
+}
+
+TEST(Windows, InUnitsAreEstimatedFromTheirOwn) {
+  Recorded out{in_units(1000)};
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 1500; ++i) thread.run({.ip = kText, .loads = 1, .address = 0x2000});
+  thread.run_straight(kText, 1500);
+  thread.exit();
+  const auto windows = out.all<Window>();
+  ASSERT_THAT(lengths(windows), ElementsAre(1000, 1000, 1000));
+  EXPECT_EQ(windows[0].values, (std::vector<std::uint64_t>{1000, 1000})) << "each instruction of its units loads";
+  EXPECT_GT(windows[1].values[1], 0);
+  EXPECT_LT(windows[1].values[1], 1000);
+  EXPECT_EQ(windows[2].values[1], 0) << "units of other windows loaded";
+  for (const Window& window : windows) {
+    EXPECT_EQ(units_of(window).instructions(), 1000);
+    EXPECT_GE(units_of(window).units(), 16);
+  }
+}
+
+TEST(Windows, InUnitsTakeTheirPartOfAUnitThatLiesAcrossTheirEnd) {
+  Recorded out{in_units(7)};  // shorter than a unit
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 2000; ++i) thread.run({.ip = kText, .loads = 1, .address = 0x2000});
+  thread.exit();
+  std::uint64_t in_detail = 0, loads = 0;
+  for (const Window& window : out.all<Window>()) {
+    const UnitSums sums = units_of(window);
+    in_detail += sums.in_detail();
+    loads += static_cast<std::uint64_t>(sums.seen(0));
+    EXPECT_EQ(window.values[1], sums.in_detail() == 0 ? 0 : window.end - window.begin);
+  }
+  UnitSums whole(1);
+  ASSERT_TRUE(whole.unpack(out.all<Units>().back().sums, 1));
+  EXPECT_EQ(in_detail, whole.in_detail());
+  EXPECT_EQ(loads, whole.seen(0));
+  EXPECT_GT(in_detail, 300);
+}
+
+TEST(Windows, ThatWereAllInDetailAreNoEstimates) {
+  RecordingConfig config = in_units(100);
+  config.units.complete = 1'000'000;
+  Recorded out{config};
+  FakeThread thread{out.recorder, kMain};
+  for (int i = 0; i < 250; ++i) thread.run({.ip = kText, .loads = std::uint8_t(i % 3 == 0 ? 1 : 0), .address = 0x2000});
+  thread.exit();
+  std::uint64_t loads = 0;
+  for (const Window& window : out.all<Window>()) {
+    EXPECT_TRUE(units_of(window).all_complete());
+    loads += window.values[1];
+  }
+  EXPECT_EQ(loads, 84);
+}
+
 }  // namespace
 }  // namespace zs::session

@@ -146,9 +146,8 @@ std::vector<double> UnitSums::packed() const {
 }
 
 bool UnitSums::unpack(std::span<const double> packed, std::size_t events) {
-  constexpr std::size_t kHead = 4;
   constexpr double kMost = 1ULL << 53;  // what a double holds exactly
-  if (packed.size() != kHead + kGroups + events * (2 + kGroups)) return false;
+  if (packed.size() != packed_size(events)) return false;
   if (!std::ranges::all_of(packed, [](double x) { return x >= 0 && x < 1e300; })) return false;
   if (!std::ranges::all_of(packed.first(kHead), [](double x) { return x <= kMost; })) return false;
   *this = UnitSums(events);

@@ -77,10 +77,13 @@ class UnitSums {
 
   /// As bytes for the wire, and back.
   std::vector<double> packed() const;
+  static constexpr std::size_t packed_size(std::size_t events) { return kHead + kGroups + events * (2 + kGroups); }
   /// returns whether they were such bytes, of so many events
   bool unpack(std::span<const double> packed, std::size_t events);
 
  private:
+  static constexpr std::size_t kHead = 4;  // numbers in front, packed
+
   double total_without(std::size_t event, std::size_t group) const;
   double rate_at_first(std::size_t event) const;
   double half_width_of_few(const Function& function, std::span<double> totals, double value) const;

@@ -1,6 +1,7 @@
 #include "session/window_cutter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -9,7 +10,12 @@
 namespace zs::session {
 
 WindowCutter::WindowCutter(const RecordingConfig& config, const EventCounters& counters, std::uint64_t stream)
-    : config_(config), counters_(counters), skid_(config.seed, stream), before_(reported_events(config), 0) {
+    : config_(config),
+      counters_(counters),
+      skid_(config.seed, stream),
+      before_(reported_events(config), 0),
+      estimated_(config.estimated_events()),
+      sums_(estimated_.size()) {
   for (std::uint32_t event = 0; event < config.events.size(); ++event) {
     if (config.events[event].closes_window) closers_.push_back(event);
   }
@@ -54,6 +60,39 @@ void WindowCutter::cut() {
     const std::uint64_t now = window_.values[event];
     window_.values[event] = now - std::exchange(before_[event], now);
   }
+  if (config_.in_units) estimate();
+}
+
+void WindowCutter::estimate() {
+  if (unit_) add_part_of_unit();
+  sums_.set_instructions(window_.end - window_.begin);
+  window_.units = sums_.packed();
+  for (std::size_t i = 0; i < estimated_.size(); ++i)
+    window_.values[estimated_[i]] = static_cast<std::uint64_t>(std::llround(sums_.total(i)));
+  sums_ = UnitSums(estimated_.size());
+}
+
+void WindowCutter::begin_unit(const Unit& unit) {
+  unit_ = unit;
+  unit_before_ = unit_counts();
+}
+
+void WindowCutter::end_unit() {
+  add_part_of_unit();
+  unit_.reset();
+}
+
+/// What the unit has brought since it or the window began.
+void WindowCutter::add_part_of_unit() {
+  UnitCounts now = unit_counts();
+  sums_.add(*unit_, unit_before_, now);
+  unit_before_ = std::move(now);
+}
+
+UnitCounts WindowCutter::unit_counts() const {
+  UnitCounts counts{.instructions = counters_.total(config_.position_event), .events = {}};
+  for (const std::uint32_t event : estimated_) counts.events.push_back(counters_.total(event));
+  return counts;
 }
 
 void WindowCutter::arm() {

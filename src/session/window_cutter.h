@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "session/config.h"
 #include "session/event_counters.h"
 #include "session/skid.h"
+#include "session/unit_sums.h"
 #include "session/wire.h"
 
 namespace zs::session {
@@ -24,11 +26,17 @@ class WindowCutter {
   /// All PMUs have been served. returns the window if that ended it, without its origin; null if not. Holds until the
   /// next call.
   Window* served();
+  /// Where the run is modelled in units, one begins, and ends.
+  void begin_unit(const Unit& unit);
+  void end_unit();
   /// The thread ends. returns what was counted since the last window, unless nothing was
   Window* rest();
 
  private:
   void cut();
+  void estimate();
+  void add_part_of_unit();
+  UnitCounts unit_counts() const;
   void arm();
 
   const RecordingConfig& config_;
@@ -38,8 +46,12 @@ class WindowCutter {
   std::uint64_t ended_by_ = 0;  // as Window::ended_by
   bool running_on_ = false;     // a closer has overflowed, and the skid event has not
   bool due_ = false;
-  Window window_;                      // the last one; kept for its memory, there may be a million a second
-  std::vector<std::uint64_t> before_;  // totals at the window's begin
+  Window window_;                               // the last one; kept for its memory, there may be a million a second
+  std::vector<std::uint64_t> before_;           // totals at the window's begin
+  const std::vector<std::uint32_t> estimated_;  // events
+  std::optional<Unit> unit_;                    // that is under way
+  UnitCounts unit_before_;                      // when it began, or the window, if that was later
+  UnitSums sums_;                               // of the window's units
 };
 
 }  // namespace zs::session

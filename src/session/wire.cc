@@ -6,6 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "session/config.h"
+#include "session/unit_sums.h"
 
 namespace zs::session {
 namespace {
@@ -203,12 +205,16 @@ void body(ByteWriter& out, const Units& m) {
 void body(ByteWriter& out, const Window& m) {
   out.write(WindowHead{m.origin, m.begin, m.end, m.ended_by});
   put(out, m.values);
+  put(out, m.units);
 }
 
 std::size_t bytes_of_body(const Window& m) {
-  return sizeof(WindowHead) + sizeof(std::uint32_t) + 8 * std::min(m.values.size(), kMostCounts);
+  return sizeof(WindowHead) + 2 * sizeof(std::uint32_t) + 8 * std::min(m.values.size(), kMostCounts) +
+         8 * m.units.size();
 }
-static_assert(kDatagramHeader + sizeof(MessageHead) + sizeof(WindowHead) + 4 + 8 * kMostCounts <= kMaxDatagram);
+static_assert(kDatagramHeader + sizeof(MessageHead) + sizeof(WindowHead) + 8 + 8 * kMostCounts +
+                  8 * UnitSums::packed_size(kMostEstimated) <=
+              kMaxDatagram);
 
 void body(ByteWriter& out, const Region& m) {
   put(out, m.origin);
@@ -362,6 +368,7 @@ void read_body(ByteReader& in, Window& m) {
       get_origin(in);  // one by one: compilers copy as much as WindowHead with REP MOVS, which takes 30 cycles to begin
   for (std::uint64_t* v : {&m.begin, &m.end, &m.ended_by}) *v = in.read<std::uint64_t>();
   in.read_array(in.read<std::uint32_t>(), m.values);
+  in.read_array(in.read<std::uint32_t>(), m.units);
 }
 
 void read_body(ByteReader& in, Region& m) {

@@ -99,6 +99,7 @@ struct Window {
   std::uint64_t begin = 0, end = 0;   // instructions that the thread had retired in this image
   std::uint64_t ended_by = 0;         // bit i: the i-th event that closes windows; none: the thread ended
   std::vector<std::uint64_t> values;  // by event; events of the kernel are 0: nobody reads them here
+  std::vector<double> units;          // where there are estimates, as Units::sums
   bool operator==(const Window&) const = default;
 };
 

@@ -76,6 +76,7 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
       Notice{.origin = who, .text = "not followed"},
       Notice{.origin = who, .text = "cannot run", .refusal = true},
       Window{.origin = who, .begin = 50'000, .end = 100'000, .ended_by = 5, .values = {50'000, 0, 7}},
+      Window{.origin = who, .begin = 0, .end = 3, .values = {3}, .units = {0.5, 1e18}},
       Region{.origin = who,
              .final = true,
              .name = "sort",
@@ -109,15 +110,19 @@ TEST(Wire, EveryKindOfMessageComesBackUnchanged) {
 }
 
 TEST(Wire, AWindowIsTheSameMessageEitherWay) {
-  const Window window{
+  const Window bare{
       .origin = {.pid = 1, .tid = 2, .time_ns = 3}, .begin = 4, .end = 5, .ended_by = 6, .values = {7, 8}};
-  Datagrams channel;
-  MessageWriter writer{channel, 7};
-  writer.write(window);
-  writer.flush();
-  writer.write(Message{window});
-  writer.flush();
-  EXPECT_EQ(channel.all.at(0), channel.all.at(1));
+  Window estimated = bare;
+  estimated.units = {9.5, 10};
+  for (const Window& window : {bare, estimated}) {
+    Datagrams channel;
+    MessageWriter writer{channel, 7};
+    writer.write(window);
+    writer.flush();
+    writer.write(Message{window});
+    writer.flush();
+    EXPECT_EQ(channel.all.at(0), channel.all.at(1));
+  }
 }
 
 TEST(Wire, ASampleIsTheSameMessageEitherWay) {

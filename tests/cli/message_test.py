@@ -105,7 +105,11 @@ class Arguments(unittest.TestCase):
                 ("--detail", "most", "-e", "cycles"): "auto, complete or sampled; complete at a depth: exact, fast or full",
                 ("--detail", "sampled", "-e", "instructions"): "no event needs the model",
                 ("--detail", "sampled", "-e", "cycles", "--precise-only"): "--precise-only and --detail sampled exclude",
-                ("--detail", "sampled", "-e", "cycles", "-I", "1000i"): "-I and --detail sampled exclude each other",
+                ("--detail", "sampled", "-e", "cycles", "-I", "1000i"): "windows of 1,000 have fewer than 12 units",
+                ("--detail", "sampled", "-e", "cycles", "-I", "99999999:cycles"): "-I 99999999:cycles and --detail sampled exclude",
+                ("--detail", "sampled", "-e", "cycles", "-I", "1000", "--skid", "9"): "--skid and --detail sampled exclude",
+                ("--detail", "sampled", "-e", "hpctool", "--format", "hpctool-csv"): "--format hpctool-csv and --detail sampled",
+                ("--detail", "sampled", "-e", "cycles", "-I", "1000", "--budget", "3x"): "--budget and -I exclude each other",
                 ("--detail", "sampled", "-e", "cycles", "--units", "0:1:2:3"): "UNIT is at least 1",
                 ("--detail", "complete", "--units", "10:10:20:20", "-e", "cycles"): "--detail sampled takes them",
         }.items():

@@ -1,4 +1,5 @@
 """Estimates of runs of which units were modelled: what is exact stays exact, intervals hold the complete value, and a seed repeats."""
+import csv
 import json
 import math
 import os
@@ -198,6 +199,67 @@ class Estimates(unittest.TestCase):
         page = tool.zeroskid("stat", *SAMPLED, "-e", "cycles", *tool.guest("region_work", "250")).stderr
         self.assertRegex(page, r"(?s) Region 'walk': 250 entries\n.* cycles +# estimated \( \+- [\d.]+ % \)\n")
 
+    def test_windows_have_estimates_of_their_own(self):
+        """Of a program whose kinds of work take turns: each window's number is of its own units, and their sum is the run's."""
+        command = tool.guest("fast_and_slow", "250000", "100000", "8")
+
+        def windows(*options):
+            with tempfile.TemporaryDirectory() as folder:
+                ran = tool.zeroskid("stat", "--virtual-time", "-I", "400000i", "--format", "csv", "-o", f"{folder}/w.csv", *options, "-e",
+                                    "instructions,cycles", "--", *command)
+                assert ran.returncode == 0, ran.stderr
+                with open(f"{folder}/w.csv", encoding="ascii") as file:
+                    return list(csv.DictReader(line for line in file if not line.startswith("#")))
+        complete = windows("--detail", "complete")
+        for seed in (1, 2):
+            sampled = windows("--detail", "sampled", "--units", "2000:2000:8000:16000:48000", "--seed", seed)
+            self.assertGreater(len(sampled), 12)
+            missed, total = [], 0
+            for true, row in zip(complete, sampled, strict=True):
+                for exact in ("tid", "start", "end", "reason", "instructions"):
+                    self.assertEqual(row[exact], true[exact])
+                if row["reason"] == "end":
+                    continue
+                value, half, off = (int(row["cycles"]), int(row["cycles half-width"]),
+                                    abs(int(row["cycles"]) - int(true["cycles"])))
+                self.assertLess(half, 0.6 * value, row)
+                self.assertLess(off, 2 * half, (row, true))
+                missed += [row] if off > half else []
+                total += value
+            self.assertLess(len(missed), 1 + len(sampled) / 10, missed)
+            true = sum(int(row["cycles"]) for row in complete)
+            self.assertLess(abs(total - true), 0.06 * true)
+        rates = [int(row["cycles"]) / int(row["instructions"]) for row in complete]
+        self.assertGreater(max(rates), 3 * min(rates), "turns that windows do not see would show nothing")
+
+    def test_windows_of_threads_are_each_ones_own(self):
+        """Two threads, of which units hold parts: instructions are exact, and cycles estimates, of each."""
+        with tempfile.TemporaryDirectory() as folder:
+            ran = tool.zeroskid("stat", "--virtual-time", "-I", "100000i", "-j", "-o", f"{folder}/w.json", "--detail", "sampled", "--units",
+                                "1000:1000:4000:8000:0", "-e", "instructions,cycles", "-M", "IPC", "--",
+                                *tool.guest("threads_futex_ping_pong"))
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            with open(f"{folder}/w.json", encoding="ascii") as file:
+                lines = [row for row in map(json.loads, file) if "event" in row and row["ended-by"] != "end"]
+        cycles = [row for row in lines if row["event"] == "cycles"]
+        self.assertGreater(len({row["tid"] for row in cycles}), 1)
+        for row in cycles:
+            self.assertEqual(row["class"], "estimated")
+            self.assertGreater(float(row["counter-value"]), row["half-width"])
+        for row in lines:
+            if row["event"] == "instructions":
+                self.assertEqual((row["counter-value"], row["class"]), ("100000.000000", "exact"))
+
+    def test_windows_say_their_intervals_on_the_page_and_those_in_detail_have_none(self):
+        page = tool.zeroskid("stat", "-I", "400000i", "--detail", "sampled", "--units", "2000:2000:8000:16000:1000000", "-e", "cycles", "-M",
+                             "IPC", *program()).stderr.splitlines()
+        self.assertIn("# in detail: the first 1,000,000 instructions, then units of 2,000", page)
+        rows_ = [line for line in page if " 400000i " in line]
+        for line in rows_[:2]:
+            self.assertNotIn("+-", line)
+        for line in rows_[3:]:
+            self.assertRegex(line, r"400000i +[\d,]+  \+- [\d.]+ % +400,000( +[\d.]+  \+- [\d.]+ %)+$")
+
     def test_several_runs_take_other_units_each(self):
         once, often = (rows(*SAMPLED, "-e", "cycles", "-r", str(runs))["cycles"] for runs in (1, 8))
         self.assertNotEqual(once["counter-value"], often["counter-value"])
@@ -228,6 +290,14 @@ class Estimates(unittest.TestCase):
         ran = tool.zeroskid("stat", "--detail", "complete", "--budget", "3x", "-e", "cycles", *program())
         self.assertEqual(ran.returncode, 129, ran.stderr)
         self.assertIn("zeroskid: --budget 3x: no units are taken\n", ran.stderr)
+
+    def test_a_recording_of_a_program_that_ends_early_has_no_estimates(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ran = tool.zeroskid("mem", "record", "-o", "m.data", "--", "/bin/true", folder=folder)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            report = tool.zeroskid("mem", "report", "-i", "m.data", folder=folder).stdout
+        self.assertIn("# Class: modelled by ", report)
+        self.assertNotIn("estimated", report)
 
     def test_a_program_that_ends_early_is_complete(self):
         row, whole = (rows(*options, "-e", "cycles", rounds=1)["cycles"] for options in (SAMPLED, ["--detail", "complete"]))
