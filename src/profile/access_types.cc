@@ -48,7 +48,7 @@ AccessType known(DataTypes& types, DataTypes::Type type, std::int64_t offset, co
 
 void add(std::vector<AccessTypes::Vote>& votes, const AccessTypes::Vote& one) {
   const auto same = std::ranges::find_if(votes, [&](const AccessTypes::Vote& other) {
-    return other.types == one.types && other.type == one.type && other.phase == one.phase;
+    return other.types == one.types && other.type == one.type && other.start == one.start;
   });
   if (same == votes.end()) {
     votes.push_back(one);
@@ -60,26 +60,9 @@ void add(std::vector<AccessTypes::Vote>& votes, const AccessTypes::Vote& one) {
 /// Whether a vote is for a part of what the other is for.
 bool is_within(const AccessTypes::Vote& part, const AccessTypes::Vote& whole) {
   if (part.types != whole.types) return false;
-  if (part.type == whole.type) return part.phase == whole.phase;
   const std::uint64_t size = whole.types->size_of(whole.type);
-  const std::uint64_t at = (part.phase + size - whole.phase % size) % size;
-  return whole.types->has_at(whole.type, at, part.type);
-}
-
-/// The largest struct that the most agree with.
-const AccessTypes::Vote* winner(const std::vector<AccessTypes::Vote>& votes, std::uint64_t& agreed) {
-  const AccessTypes::Vote* best = nullptr;
-  agreed = 0;
-  for (const AccessTypes::Vote& one : votes) {
-    std::uint64_t count = 0;
-    for (const AccessTypes::Vote& other : votes) count += is_within(other, one) ? other.count : 0;
-    const bool is_struct = one.types->is_struct(one.type);
-    const bool best_is = best != nullptr && best->types->is_struct(best->type);
-    if (best != nullptr && std::pair(is_struct, count) <= std::pair(best_is, agreed)) continue;
-    best = &one;
-    agreed = count;
-  }
-  return best;
+  const std::uint64_t at = (part.start % size + size - whole.start % size) % size;
+  return part.type == whole.type ? at == 0 : whole.types->has_at(whole.type, at, part.type);
 }
 
 }  // namespace
@@ -137,8 +120,9 @@ std::optional<AccessType> AccessTypes::in_frame(const Instruction& at, const ses
     if (by_frame && at.frame.base == kFrameAddress) continue;
     const auto base = value_of(static_cast<std::int8_t>(by_frame ? at.frame.base : place->base), at.code, sample);
     if (!base) continue;
-    const auto offset = static_cast<std::uint64_t>(place->offset + (by_frame ? at.frame.offset : 0));
-    const std::uint64_t into = sample.address - (*base + offset);
+    const auto offset = static_cast<std::uint64_t>(place->offset);
+    const auto frame = static_cast<std::uint64_t>(by_frame ? at.frame.offset : 0);
+    const std::uint64_t into = sample.address - (*base + offset + frame);
     if (into >= place->size) continue;
     return known(at.image->types, place->type, static_cast<std::int64_t>(place->piece + into), place->name);
   }
@@ -162,6 +146,42 @@ AccessType AccessTypes::through_pointer(const Instruction& at, std::size_t numbe
   return known(at.image->types, part.type, static_cast<std::int64_t>(part.offset) + further, nullptr);
 }
 
+/// How far from the thread pointer an operand lies that goes through FS; nothing where it goes elsewhere, or is made of
+/// registers that are not known any more.
+std::optional<std::int64_t> AccessTypes::from_thread_pointer(const Instruction& at, std::size_t number,
+                                                             const session::Sample& sample) {
+  const isa::MemoryOperand& operand = at.code.insn.memory[number];
+  if (!operand.fs || operand.vector_index || operand.address32) return std::nullopt;
+  auto offset = static_cast<std::uint64_t>(operand.displacement);
+  for (const auto& [reg, times] : {std::pair(operand.base, std::uint8_t{1}), std::pair(operand.index, operand.scale)}) {
+    if (reg < 0) continue;
+    const auto held = value_of(reg, at.code, sample);
+    if (!held) return std::nullopt;
+    offset += *held * times;
+  }
+  return static_cast<std::int64_t>(offset);
+}
+
+void AccessTypes::learn_thread_pointer(const AddressSpaces& spaces, const session::Sample& sample) {
+  if (sample.address == 0) return;
+  const Instruction* const at = instruction_at(spaces, sample.pid, sample.ip);
+  if (at == nullptr || at->code.insn.memory_count == 0) return;
+  const auto offset = from_thread_pointer(*at, sampled_operand(at->code.insn, sample.data_source), sample);
+  if (offset) thread_pointers_.emplace(sample.pid, sample.address - static_cast<std::uint64_t>(*offset));
+}
+
+std::optional<AccessType> AccessTypes::in_thread_block(DataObjects& objects, const session::Sample& sample) {
+  const auto pointer = thread_pointers_.upper_bound({sample.pid, sample.address});
+  if (pointer == thread_pointers_.end() || pointer->first != sample.pid) return std::nullopt;
+  Dso* const program = objects.program_of(sample.pid);
+  if (program == nullptr) return std::nullopt;
+  const auto offset = program->image->thread_offset(static_cast<std::int64_t>(sample.address - pointer->second));
+  DataTypes& types = types_of(*program);
+  const auto* const variable = offset ? types.thread_variable_at(*offset) : nullptr;
+  if (variable == nullptr) return std::nullopt;
+  return known(types, variable->type, static_cast<std::int64_t>(*offset - variable->start), &variable->name);
+}
+
 AccessType AccessTypes::infer(const AddressSpaces& spaces, DataObjects& objects, const session::Sample& sample) {
   if (const auto place = objects.image_place(sample.pid, sample.address)) {
     DataTypes& types = types_of(*place->dso);
@@ -170,6 +190,7 @@ AccessType AccessTypes::infer(const AddressSpaces& spaces, DataObjects& objects,
                    &variable->name);
     }
   }
+  if (const auto variable = in_thread_block(objects, sample)) return *variable;
   const Instruction* const at = instruction_at(spaces, sample.pid, sample.ip);
   if (at == nullptr || at->code.insn.memory_count == 0) return {};
   const std::size_t operand = sampled_operand(at->code.insn, sample.data_source);
@@ -201,11 +222,29 @@ void AccessTypes::vote(const session::Sample& sample, const AccessType& access) 
   const session::HeapBlock& block = *sample.heap_block;
   const std::uint64_t size = access.types->size_of(access.type);
   if (size <= 1 || size > block.size) return;  // bytes are what everything is made of
+  // chosen: where a value begins says of which part of a struct it is; no struct that is larger is asked that of.
+  constexpr std::uint64_t kNear = 256;
   const std::uint64_t into = sample.address - block.start;
-  const Vote one{
-      .types = access.types, .type = access.type, .phase = (into % size + size - access.offset) % size, .count = 1};
-  add(by_block_[{sample.pid, block.number}], one);
-  add(by_site_[{sample.pid, block.site}], one);
+  const bool is_near = into >= access.offset && into - access.offset < kNear;
+  const std::uint64_t start = is_near ? into - access.offset : (into % size + size - access.offset) % size;
+  const Vote one{.types = access.types, .type = access.type, .start = start, .count = 1};
+  add(by_block_[{sample.pid, block.number}].all, one);
+  add(by_site_[{sample.pid, block.site}].all, one);
+}
+
+/// The largest struct that the most agree with.
+const AccessTypes::Vote& AccessTypes::winner(Votes& votes) {
+  if (votes.winner) return *votes.winner;
+  for (const Vote& one : votes.all) {
+    std::uint64_t count = 0;
+    for (const Vote& other : votes.all) count += is_within(other, one) ? other.count : 0;
+    const bool is_struct = one.types->is_struct(one.type);
+    const bool best_is = votes.winner && votes.winner->types->is_struct(votes.winner->type);
+    if (votes.winner && std::pair(is_struct, count) <= std::pair(best_is, votes.agreed)) continue;
+    votes.winner = one;
+    votes.agreed = count;
+  }
+  return *votes.winner;
 }
 
 void AccessTypes::learn(const PerfDataReader& reader) {
@@ -213,22 +252,23 @@ void AccessTypes::learn(const PerfDataReader& reader) {
   reader.for_each(PerfDataReader::Order::Time, [&](const Record& record) {
     learning_.apply(record);
     const auto* const taken = std::get_if<SampleRecord>(&record);
-    if (taken == nullptr || taken->sample.heap_block == nullptr) return;
+    if (taken == nullptr) return;
+    learn_thread_pointer(learning_, taken->sample);
+    if (taken->sample.heap_block == nullptr) return;
     vote(taken->sample, infer(learning_, objects, taken->sample));
   });
 }
 
 const AccessTypes::Vote* AccessTypes::winner_of(const session::Sample& sample) {
   const session::HeapBlock& block = *sample.heap_block;
-  std::uint64_t agreed = 0;
   const auto votes = by_block_.find({sample.pid, block.number});
-  const Vote* const own = votes == by_block_.end() ? nullptr : winner(votes->second, agreed);
+  const Vote* const own = votes == by_block_.end() ? nullptr : &winner(votes->second);
   const auto site = by_site_.find({sample.pid, block.site});
   if (site == by_site_.end()) return own;
-  const Vote* const best = winner(site->second, agreed);
+  const Vote* const best = &winner(site->second);
   std::uint64_t all = 0;
-  for (const Vote& one : site->second) all += one.count;
-  if (static_cast<double>(agreed) < kAgreed * static_cast<double>(all)) return own;
+  for (const Vote& one : site->second.all) all += one.count;
+  if (static_cast<double>(site->second.agreed) < kAgreed * static_cast<double>(all)) return own;
   // A base class, where the site's other blocks say what stands on it.
   return own == nullptr || is_within(*own, *best) ? best : own;
 }
@@ -238,7 +278,7 @@ AccessType AccessTypes::of(const AddressSpaces& spaces, DataObjects& objects, co
   if (sample.heap_block == nullptr || own.kind == Kind::StackOperation) return own;
   const Vote* const block = winner_of(sample);
   if (block == nullptr) return own;
-  const auto into = static_cast<std::int64_t>(sample.address - sample.heap_block->start - block->phase);
+  const auto into = static_cast<std::int64_t>(sample.address - sample.heap_block->start - block->start);
   const AccessType by_others = known(*block->types, block->type, into, nullptr);
   if (own.kind != Kind::Known || own.types->size_of(own.type) <= 1) return by_others;
   const bool around = by_others.types == own.types && by_others.offset >= own.offset &&

@@ -34,7 +34,7 @@ void DataObjects::learn(const session::Sample& sample) {
 }
 
 /// Where each image of the process begins.
-const std::map<Dso*, DataObjects::Loaded>& DataObjects::loaded_images(std::int32_t pid) {
+const DataObjects::LoadedImages& DataObjects::loaded_images(std::int32_t pid) {
   LoadedImages& loaded = loaded_[pid];
   if (loaded.generation != spaces_.generation(pid)) {
     loaded = {.generation = spaces_.generation(pid)};
@@ -43,13 +43,16 @@ const std::map<Dso*, DataObjects::Loaded>& DataObjects::loaded_images(std::int32
       if (dso->image == nullptr || loaded.images.contains(dso)) return;
       const auto at = dso->image->image_address_of(mapping.file_offset_of(mapping.start));
       if (at) loaded.images[dso] = {.dso = dso, .bias = mapping.start - value(*at)};
+      if (dso->image->thread_offset(-1)) loaded.program = dso;
     });
   }
-  return loaded.images;
+  return loaded;
 }
 
+Dso* DataObjects::program_of(std::int32_t pid) { return loaded_images(pid).program; }
+
 std::optional<DataObjects::ImagePlace> DataObjects::image_place(std::int32_t pid, std::uint64_t address) {
-  for (const auto& [dso, one] : loaded_images(pid)) {
+  for (const auto& [dso, one] : loaded_images(pid).images) {
     const ImageAddress at{address - one.bias};
     if (address >= one.bias && !dso->image->section_of(at).empty()) return ImagePlace{.dso = dso, .address = at};
   }
@@ -65,7 +68,7 @@ std::optional<DataObjects::Extent> DataObjects::symbol_at(std::int32_t pid, std:
 
 /// The variable at an address that no symbol of its own mapping covers: in what follows a file's segment.
 const Symbol* DataObjects::variable_at(std::int32_t pid, std::uint64_t address) {
-  for (const auto& [dso, one] : loaded_images(pid)) {
+  for (const auto& [dso, one] : loaded_images(pid).images) {
     if (address < one.bias) continue;
     const Symbol* symbol = dso->image->symbols().find(ImageAddress{address - one.bias});
     if (symbol != nullptr && !symbol->code) return symbol;

@@ -52,6 +52,8 @@ class DataObjects {
     ImageAddress address{};
   };
   std::optional<ImagePlace> image_place(std::int32_t pid, std::uint64_t address);
+  /// The process's program, if it has variables of threads; else null.
+  Dso* program_of(std::int32_t pid);
   /// The variable that a symbol names there; linear addresses.
   struct Extent {
     std::uint64_t start = 0, size = 0;
@@ -60,7 +62,8 @@ class DataObjects {
 
  private:
   struct Loaded;
-  const std::map<Dso*, Loaded>& loaded_images(std::int32_t pid);
+  struct LoadedImages;
+  const LoadedImages& loaded_images(std::int32_t pid);
   const Symbol* variable_at(std::int32_t pid, std::uint64_t address);
   DataObject* intern(DataKind kind, std::string name);
   const DataObject* of_block(std::int32_t pid, const session::HeapBlock& block);
@@ -78,6 +81,7 @@ class DataObjects {
   struct LoadedImages {
     std::uint64_t generation = 0;
     std::map<Dso*, Loaded> images;
+    Dso* program = nullptr;  // that has variables of threads
   };
   std::unordered_map<std::int32_t, LoadedImages> loaded_;  // by pid
   struct Site {

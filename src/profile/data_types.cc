@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_map>
 
 #include "profile/dwarf_dies.h"
 #include "profile/type_table.h"
@@ -13,73 +15,155 @@ namespace {
 
 using dwarf::kDeepest;
 
-/// No address.
-constexpr Dwarf_Addr kNowhere = ~Dwarf_Addr{0};
+/// Where a variable lies whose place does not change.
+struct FixedPlace {
+  Dwarf_Addr address = 0;
+  bool of_thread = false;  // in each thread's block, that far from its beginning
+};
 
-/// Where a variable lies whose address does not change; kNowhere: elsewhere.
-Dwarf_Addr fixed_address(Dwarf_Die* variable) {
+/// What an operation pushes that names an address or a constant.
+std::optional<Dwarf_Addr> pushed_number(Dwarf_Attribute& location, const Dwarf_Op& operation) {
+  switch (operation.atom) {
+    case DW_OP_addr:
+    case DW_OP_const4u:
+    case DW_OP_const8u:
+    case DW_OP_constu: return operation.number;
+    case DW_OP_addrx:
+    case DW_OP_constx:
+    case DW_OP_GNU_addr_index:
+    case DW_OP_GNU_const_index: {
+      Dwarf_Attribute indexed;
+      Dwarf_Addr address = 0;
+      if (dwarf_getlocation_attr(&location, &operation, &indexed) != 0) return std::nullopt;
+      if (dwarf_formaddr(&indexed, &address) != 0 && dwarf_formudata(&indexed, &address) != 0) return std::nullopt;
+      return address;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<FixedPlace> fixed_place(Dwarf_Die* variable) {
   Dwarf_Attribute location;
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
   if (dwarf_attr(variable, DW_AT_location, &location) == nullptr ||
-      dwarf_getlocation(&location, &operations, &count) != 0 || count != 1)
-    return kNowhere;
-  if (operations[0].atom == DW_OP_addr) return operations[0].number;
-  if (operations[0].atom != DW_OP_addrx && operations[0].atom != DW_OP_GNU_addr_index) return kNowhere;
-  Dwarf_Attribute indexed;
-  Dwarf_Addr address = kNowhere;
-  if (dwarf_getlocation_attr(&location, operations, &indexed) != 0 || dwarf_formaddr(&indexed, &address) != 0)
-    return kNowhere;
-  return address;
+      dwarf_getlocation(&location, &operations, &count) != 0 || count == 0 || count > 2)
+    return std::nullopt;
+  const auto number = pushed_number(location, operations[0]);
+  if (!number) return std::nullopt;
+  if (count == 2) {
+    const auto last = operations[1].atom;
+    if (last != DW_OP_form_tls_address && last != DW_OP_GNU_push_tls_address) return std::nullopt;
+    return FixedPlace{.address = *number, .of_thread = true};
+  }
+  const auto first = operations[0].atom;
+  const bool is_address = first == DW_OP_addr || first == DW_OP_addrx || first == DW_OP_GNU_addr_index;
+  return is_address && *number != 0 ? std::optional(FixedPlace{.address = *number}) : std::nullopt;
 }
 
-std::uint64_t alignment_of(Dwarf_Die type, int depth = 0) {
-  const auto bare = dwarf::peeled(type);
-  if (!bare || depth == kDeepest) return 1;
-  Dwarf_Die inner = *bare;
-  const std::uint64_t said = dwarf::number(&inner, DW_AT_alignment).value_or(1);
-  if (dwarf_tag(&inner) == DW_TAG_array_type) {
-    const auto element = dwarf::type_of(&inner);
-    return std::max(said, element ? alignment_of(*element, depth + 1) : 1);
-  }
-  if (dwarf::is_struct(dwarf_tag(&inner))) {
-    std::uint64_t most = said;
-    for (dwarf::Placed& member : dwarf::members(&inner)) {
-      if (const auto of = dwarf::type_of(&member.die)) most = std::max(most, alignment_of(*of, depth + 1));
+/// Fields of a type, and of what it contains.
+class FieldReader {
+ public:
+  std::vector<DataTypes::Field> fields;
+
+  void read(Dwarf_Die type, const std::string& path, std::uint64_t at, int levels) {
+    if (levels == 0) return;
+    const std::size_t first = fields.size();
+    bool has_variants = false;
+    entered_.push_back(type.addr);
+    for (dwarf::Placed& member : dwarf::members(&type)) {
+      if (left_ == 0) break;
+      has_variants = has_variants || member.variant != dwarf::kNoVariant;
+      add(member, path, at + member.offset, levels);
     }
-    return most;
+    entered_.pop_back();
+    if (has_variants && levels > 1) join_variants(first);
   }
-  constexpr std::uint64_t kMost = 16;  // of long double
-  return std::max(said, std::min(kMost, dwarf::bytes_of(inner)));
-}
 
-void add_fields(Dwarf_Die type, const std::string& path, std::uint64_t at, std::vector<DataTypes::Field>& fields,
-                int levels) {
-  if (levels == 0) return;
-  for (dwarf::Placed& member : dwarf::members(&type)) {
+ private:
+  /// chosen: members that are entered in all, longer names counting as several; damaged information may have each type
+  /// contain the next one twice.
+  static constexpr std::size_t kMostMembers = 1 << 16;
+
+  void charge(std::size_t text) {
+    constexpr std::size_t kText = 256;
+    left_ -= std::min(left_, 1 + text / kText);
+  }
+
+  void add(dwarf::Placed& member, const std::string& path, std::uint64_t at, int levels) {
     const auto of = dwarf::type_of(&member.die);
     const auto bare = of ? dwarf::peeled(*of) : std::nullopt;
-    if (!bare) continue;
-    const char* const name = dwarf_diename(&member.die);
-    const bool is_base = dwarf_tag(&member.die) == DW_TAG_inheritance;
-    const std::string whole = name == nullptr || is_base ? path : fmt::format("{}.{}", path, name);
+    if (!bare) return;
+    const std::string whole = path + dwarf::name_in(member);
+    charge(whole.size());
     Dwarf_Die inner = *bare;
     const int tag = dwarf_tag(&inner);
-    if (levels > 1 && dwarf::is_struct(tag) && tag != DW_TAG_union_type && !dwarf::members(&inner).empty()) {
-      add_fields(inner, whole, at + member.offset, fields, levels - 1);
-      continue;
-    }
-    std::uint64_t alignment = alignment_of(*of);
+    const bool within_itself = std::ranges::find(entered_, inner.addr) != entered_.end();
+    if (levels > 1 && dwarf::is_struct(tag) && tag != DW_TAG_union_type && !within_itself &&
+        !dwarf::members(&inner).empty())
+      return read(inner, whole, at, levels - 1);
+    std::uint64_t alignment = alignment_of(*of, 0);
     if (const auto said = dwarf::number(&member.die, DW_AT_alignment)) alignment = std::max(alignment, *said);
     const auto bits = member.bits ? dwarf::number(&member.die, DW_AT_bit_size).value_or(0) : 0;
     fields.push_back({.name = whole,
                       .type = dwarf::text_of(*of),
-                      .offset = at + member.offset,
+                      .offset = at,
                       .size = member.size,
                       .alignment = alignment,
                       .bits = member.bits ? fmt::format("{} bit{}", bits, bits == 1 ? "" : "s") : ""});
+    charge(fields.back().type.size());
   }
-}
+
+  /// What variants of an enum have at the same place is one field of several names.
+  void join_variants(std::size_t first) {
+    const auto begin = fields.begin() + static_cast<std::ptrdiff_t>(first);
+    std::ranges::stable_sort(begin, fields.end(), {}, &DataTypes::Field::offset);
+    std::vector<DataTypes::Field> joined;
+    for (auto at = begin; at != fields.end(); ++at) {
+      if (joined.empty() || at->offset >= joined.back().offset + joined.back().size) {
+        joined.push_back(*at);
+        continue;
+      }
+      DataTypes::Field& last = joined.back();
+      if (last.name.ends_with(dwarf::kDiscriminant)) {
+        last = *at;
+        continue;
+      }
+      if (at->name.ends_with(dwarf::kDiscriminant)) continue;
+      last.name += "|" + at->name.substr(at->name.starts_with('.') ? 1 : 0);
+      if (last.type != at->type) last.type += "|" + at->type;
+      last.size = std::max(last.size, at->offset + at->size - last.offset);
+      last.alignment = std::max(last.alignment, at->alignment);
+    }
+    fields.erase(begin, fields.end());
+    std::ranges::move(joined, std::back_inserter(fields));
+  }
+
+  std::uint64_t alignment_of(Dwarf_Die type, int depth) {
+    const auto bare = dwarf::peeled(type);
+    if (!bare || depth == kDeepest) return 1;
+    const auto [known, fresh] = alignments_.try_emplace(bare->addr, 1);
+    if (!fresh) return known->second;
+    Dwarf_Die inner = *bare;
+    std::uint64_t most = std::max<std::uint64_t>(dwarf::number(&inner, DW_AT_alignment).value_or(1), 1);
+    if (dwarf_tag(&inner) == DW_TAG_array_type) {
+      if (const auto element = dwarf::type_of(&inner)) most = std::max(most, alignment_of(*element, depth + 1));
+    } else if (dwarf::is_struct(dwarf_tag(&inner))) {
+      for (dwarf::Placed& member : dwarf::members(&inner)) {
+        if (const auto of = dwarf::type_of(&member.die)) most = std::max(most, alignment_of(*of, depth + 1));
+      }
+    } else {
+      constexpr std::uint64_t kMost = 16;  // of long double
+      most = std::max(most, std::min(kMost, dwarf::bytes_of(inner)));
+    }
+    constexpr std::uint64_t kMostSaid = std::uint64_t{1} << 32;
+    return alignments_[bare->addr] = std::min(most, kMostSaid);
+  }
+
+  std::size_t left_ = kMostMembers;
+  std::vector<void*> entered_;                           // types around the one that is read
+  std::unordered_map<void*, std::uint64_t> alignments_;  // by where the type lies
+};
 
 }  // namespace
 
@@ -87,10 +171,11 @@ class DataTypes::Impl {
  public:
   explicit Impl(ElfImage& image) : image_(image), debug_(image.debug_module()) {}
 
-  const Variable* variable_at(std::uint64_t address) {
+  const Variable* variable_at(std::uint64_t address, bool of_thread) {
     if (!read_) read_variables();
-    auto at = std::ranges::upper_bound(variables_, address, {}, &Variable::start);
-    if (at == variables_.begin()) return nullptr;
+    const std::vector<Variable>& all = of_thread ? of_threads_ : variables_;
+    auto at = std::ranges::upper_bound(all, address, {}, &Variable::start);
+    if (at == all.begin()) return nullptr;
     --at;
     return address - at->start < at->size ? &*at : nullptr;
   }
@@ -104,14 +189,16 @@ class DataTypes::Impl {
     Dwarf_Addr bias = 0;
     for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(debug_.module, unit, &bias)) != nullptr;) {
       Dwarf_Die whole = dwarf::whole_unit(unit);
-      walk(&whole, bias, 0);
+      dwarf::Progress progress;
+      walk(&whole, bias, progress, 0);
     }
     std::ranges::stable_sort(variables_, {}, &Variable::start);
+    std::ranges::stable_sort(of_threads_, {}, &Variable::start);
   }
 
-  void walk(Dwarf_Die* parent, Dwarf_Addr bias, int depth) {
+  void walk(Dwarf_Die* parent, Dwarf_Addr bias, dwarf::Progress& progress, int depth) {
     if (depth == kDeepest) return;
-    dwarf::each_child(parent, [&](Dwarf_Die* child) {
+    dwarf::each_child(parent, progress, [&](Dwarf_Die* child) {
       switch (dwarf_tag(child)) {
         case DW_TAG_variable: add(child, bias); break;
         case DW_TAG_namespace:
@@ -119,27 +206,29 @@ class DataTypes::Impl {
         case DW_TAG_subprogram:
         case DW_TAG_lexical_block:
         case DW_TAG_structure_type:
-        case DW_TAG_class_type: walk(child, bias, depth + 1); break;
+        case DW_TAG_class_type: walk(child, bias, progress, depth + 1); break;
         default: break;
       }
     });
   }
 
   void add(Dwarf_Die* variable, Dwarf_Addr bias) {
-    const Dwarf_Addr address = fixed_address(variable);
-    if (address == kNowhere || address == 0) return;
+    const auto place = fixed_place(variable);
+    if (!place) return;
     const auto type = dwarf::type_of(variable);
     const std::uint64_t size = type ? dwarf::bytes_of(*type) : 0;
     if (size == 0) return;
-    variables_.push_back({.name = dwarf::name_of(variable),
-                          .start = address + bias - debug_.bias,
-                          .size = size,
-                          .type = table_.number_of(*type)});
+    std::vector<Variable>& all = place->of_thread ? of_threads_ : variables_;
+    all.push_back({.name = dwarf::name_of(variable),
+                   .start = place->of_thread ? place->address : place->address + bias - debug_.bias,
+                   .size = size,
+                   .type = table_.number_of(*type)});
   }
 
   ElfImage::DebugModule debug_;
   bool read_ = false;
-  std::vector<Variable> variables_;  // by start
+  std::vector<Variable> variables_;   // by start
+  std::vector<Variable> of_threads_;  // likewise
 };
 
 DataTypes::DataTypes(ElfImage& image) : impl_(std::make_unique<Impl>(image)) {}
@@ -148,7 +237,13 @@ DataTypes::~DataTypes() = default;
 ElfImage& DataTypes::image() { return impl_->image_; }
 TypeTable& DataTypes::table() { return impl_->table_; }
 
-const DataTypes::Variable* DataTypes::variable_at(ImageAddress address) { return impl_->variable_at(value(address)); }
+const DataTypes::Variable* DataTypes::variable_at(ImageAddress address) {
+  return impl_->variable_at(value(address), false);
+}
+
+const DataTypes::Variable* DataTypes::thread_variable_at(std::uint64_t offset) {
+  return impl_->variable_at(offset, true);
+}
 
 std::string DataTypes::name_of(Type type) { return table().die(type) == nullptr ? "unknown" : table().name_of(type); }
 
@@ -246,12 +341,12 @@ bool DataTypes::has_at(Type type, std::uint64_t offset, Type part) {
 }
 
 std::vector<DataTypes::Field> DataTypes::fields_of(Type type, Depth depth) {
-  std::vector<Field> fields;
+  FieldReader reader;
   Dwarf_Die* const die = table().die(type);
   if (die != nullptr && dwarf::is_struct(dwarf_tag(die)))
-    add_fields(*die, "", 0, fields, depth == Depth::Members ? 1 : kDeepest);
-  std::ranges::stable_sort(fields, {}, &Field::offset);
-  return fields;
+    reader.read(*die, "", 0, depth == Depth::Members ? 1 : kDeepest);
+  std::ranges::stable_sort(reader.fields, {}, &Field::offset);
+  return std::move(reader.fields);
 }
 
 }  // namespace zs::profile

@@ -41,6 +41,9 @@ class DataTypes {
   };
   /// The variable that holds the address, or null.
   const Variable* variable_at(ImageAddress address);
+  /// The thread-local variable that holds the byte there in each thread's block of this image, or null; its `start` is
+  /// from the beginning of the block.
+  const Variable* thread_variable_at(std::uint64_t offset);
 
   /// "struct pair", "int[8]", "unsigned long".
   std::string name_of(Type type);
@@ -77,7 +80,7 @@ class DataTypes {
   /// Of a struct, by offset: an array and a union are one field, bit-fields that share bytes are apart.
   enum class Depth : std::uint8_t {
     Members,  // its own; a base's name is ""
-    Fields    // what of them is no struct itself
+    Fields    // what of them is no struct itself; what variants of an enum have at one place is one: ".A.x|B.y"
   };
   std::vector<Field> fields_of(Type type, Depth depth);
 

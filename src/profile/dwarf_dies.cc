@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace zs::profile::dwarf {
 namespace {
@@ -26,7 +27,8 @@ std::vector<std::uint64_t> dimensions(Dwarf_Die* array) {
 std::string text_at_depth(Dwarf_Die die, int depth) {
   if (depth == kDeepest) return "?";
   const int tag = dwarf_tag(&die);
-  const char* const name = dwarf_diename(&die);
+  const char* const said = dwarf_diename(&die);
+  const char* const name = said != nullptr && *said != '\0' ? said : nullptr;
   const auto inner = [&] {
     const auto type = type_of(&die);
     return type ? text_at_depth(*type, depth + 1) : std::string("void");
@@ -52,45 +54,85 @@ std::string text_at_depth(Dwarf_Die die, int depth) {
   }
 }
 
+/// Types that were asked about before: damaged information may have each contain the next one twice.
+using KnownEmpty = std::unordered_map<void*, bool>;
+
 /// A struct of nothing, as a base takes no room, whatever its size says.
-bool is_empty(Dwarf_Die type, int depth) {
+bool is_empty(Dwarf_Die type, KnownEmpty& known, int depth) {
   if (!is_struct(dwarf_tag(&type)) || depth == kDeepest) return false;
+  const auto [found, fresh] = known.try_emplace(type.addr, false);
+  if (!fresh) return found->second;
   const bool is_union = dwarf_tag(&type) == DW_TAG_union_type;  // whose members need not say where they lie
   bool empty = true;
   each_child(&type, [&](Dwarf_Die* child) {
     const int tag = dwarf_tag(child);
     if (tag == DW_TAG_variant_part) empty = false;
-    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) return;
+    if (!empty || (tag != DW_TAG_member && tag != DW_TAG_inheritance)) return;
     if (!is_union && !number(child, DW_AT_data_member_location) && !number(child, DW_AT_data_bit_offset)) return;
     const auto of = type_of(child);
     const auto bare = of ? peeled(*of) : std::nullopt;
-    if (!bare || !is_empty(*bare, depth + 1)) empty = false;
+    if (!bare || !is_empty(*bare, known, depth + 1)) empty = false;
   });
-  return empty;
+  return known[type.addr] = empty;
 }
 
-void add_members(Dwarf_Die* parent, bool is_union, std::vector<Placed>& all, int depth) {
-  if (depth == kDeepest) return;
-  each_child(parent, [&](Dwarf_Die* child) {
-    const int tag = dwarf_tag(child);
-    if (tag == DW_TAG_variant_part || tag == DW_TAG_variant) add_members(child, is_union, all, depth + 1);
-    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) return;
+/// Where a bit-field begins; nothing of other members. Before version 4 of DWARF, and by gcc with it, bits are counted
+/// from the other end of the unit that they are in.
+std::optional<std::uint64_t> first_bit(Dwarf_Die* member, std::uint64_t type_bytes) {
+  if (const auto bit = number(member, DW_AT_data_bit_offset)) return bit;
+  const auto from_top = number(member, DW_AT_bit_offset);
+  if (!from_top) return std::nullopt;
+  const std::uint64_t unit = number(member, DW_AT_byte_size).value_or(type_bytes) * 8;
+  const std::uint64_t above = *from_top + number(member, DW_AT_bit_size).value_or(0);
+  return number(member, DW_AT_data_member_location).value_or(0) * 8 + (unit - std::min(unit, above));
+}
+
+/// Collects the members of one struct.
+class MemberReader {
+ public:
+  explicit MemberReader(Dwarf_Die* type) : is_union_(dwarf_tag(type) == DW_TAG_union_type) {
+    read(type, kNoVariant, 0);
+  }
+
+  std::vector<Placed> all;
+
+ private:
+  void read(Dwarf_Die* parent, int variant, int depth) {
+    if (depth == kDeepest) return;
+    const bool is_part = dwarf_tag(parent) == DW_TAG_variant_part;
+    each_child(parent, progress_, [&](Dwarf_Die* child) {
+      switch (dwarf_tag(child)) {
+        case DW_TAG_variant_part: read(child, variant, depth + 1); break;
+        case DW_TAG_variant: read(child, ++variants_, depth + 1); break;
+        case DW_TAG_member:
+        case DW_TAG_inheritance: add(child, variant, is_part); break;
+        default: break;
+      }
+    });
+  }
+
+  void add(Dwarf_Die* child, int variant, bool says_which) {
     const auto of = type_of(child);
     const auto bare = of ? peeled(*of) : std::nullopt;
-    if (!bare || is_empty(*bare, 0)) return;
-    Placed placed{.die = *child, .size = bytes_of(*of)};
-    if (const auto bit = number(child, DW_AT_data_bit_offset)) {
+    if (!bare || is_empty(*bare, known_, 0)) return;
+    Placed placed{.die = *child, .size = bytes_of(*of), .variant = variant, .says_variant = says_which};
+    if (const auto bit = first_bit(child, placed.size)) {
       placed.offset = *bit / 8;
       placed.size = (*bit % 8 + number(child, DW_AT_bit_size).value_or(8) + 7) / 8;
       placed.bits = true;
     } else if (const auto place = number(child, DW_AT_data_member_location)) {
       placed.offset = *place;
-    } else if (!is_union) {
+    } else if (!is_union_) {
       return;  // a static member, or a virtual base
     }
-    all.push_back(placed);
-  });
-}
+    if (placed.offset < kLargest && placed.size < kLargest) all.push_back(placed);
+  }
+
+  bool is_union_;
+  int variants_ = kNoVariant;
+  Progress progress_;
+  KnownEmpty known_;
+};
 
 std::optional<Step> step_into_array(Dwarf_Die type, std::uint64_t offset) {
   const auto element = type_of(&type);
@@ -117,6 +159,53 @@ Step step_into_bits(std::vector<Placed>& fields) {
     step.size = std::max(step.size, field.offset + field.size);
   }
   step.size -= step.at;
+  return step;
+}
+
+/// Of the members that hold the byte of an enum with data: a variant that has nothing there but padding is left out,
+/// and so is the discriminant where it lies in what a variant has.
+std::vector<Placed> with_data_at(std::vector<Placed> all, std::uint64_t offset) {
+  std::erase_if(all, [&](Placed& one) {
+    const auto of = one.variant == kNoVariant ? std::nullopt : type_of(&one.die);
+    auto bare = of ? peeled(*of) : std::nullopt;
+    if (!bare || !is_struct(dwarf_tag(&*bare))) return false;
+    std::vector<Placed> inner = members(&*bare);
+    return std::ranges::none_of(inner, [&](const Placed& member) { return member.holds(offset - one.offset); });
+  });
+  if (std::ranges::any_of(all, [](const Placed& one) { return !one.says_variant; }))
+    std::erase_if(all, &Placed::says_variant);
+  return all;
+}
+
+/// What variants have at the same place, as one part: ".Circle.radius|Square.side". Its type is said if it is the same
+/// in all of them.
+Step step_into_variants(std::vector<Placed>& variants, std::uint64_t offset) {
+  Step step;
+  std::uint64_t end = 0;
+  std::optional<void*> same;
+  for (Placed& one : variants) {
+    std::string name = name_in(one);
+    std::uint64_t start = one.offset, size = one.size;
+    std::optional<Dwarf_Die> of = type_of(&one.die);
+    auto bare = of ? peeled(*of) : std::nullopt;
+    std::vector<Placed> inner = bare && is_struct(dwarf_tag(&*bare)) ? members(&*bare) : std::vector<Placed>{};
+    std::erase_if(inner, [&](const Placed& member) { return !member.holds(offset - one.offset); });
+    if (inner.size() == 1) {
+      Placed& member = inner.front();
+      name += name_in(member);
+      start += member.offset;
+      size = member.size;
+      of = member.bits ? std::nullopt : type_of(&member.die);
+      bare = of ? peeled(*of) : std::nullopt;
+    }
+    step.name += step.name.empty() ? name : "|" + name.substr(name.starts_with('.') ? 1 : 0);
+    step.at = same ? std::min(step.at, start) : start;
+    end = std::max(end, start + size);
+    void* const type = bare ? bare->addr : nullptr;
+    step.type = (!same || *same == type) && type != nullptr ? of : std::nullopt;
+    same = same && *same != type ? nullptr : type;
+  }
+  step.size = end - step.at;
   return step;
 }
 
@@ -177,7 +266,7 @@ std::uint64_t bytes_of(Dwarf_Die type) {
   if (!bare) return 0;
   Dwarf_Die inner = *bare;
   Dwarf_Word size = 0;
-  return dwarf_aggregate_size(&inner, &size) == 0 ? size : 0;
+  return dwarf_aggregate_size(&inner, &size) == 0 && size < kLargest ? size : 0;
 }
 
 bool is_struct(int tag) { return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type; }
@@ -188,29 +277,32 @@ bool is_pointer(int tag) {
 
 std::string text_of(Dwarf_Die type) { return text_at_depth(type, 0); }
 
-std::vector<Placed> members(Dwarf_Die* type) {
-  std::vector<Placed> all;
-  add_members(type, dwarf_tag(type) == DW_TAG_union_type, all, 0);
-  return all;
+std::string name_in(Placed& member) {
+  const char* const name = dwarf_diename(&member.die);
+  if (member.says_variant) return kDiscriminant;
+  return name == nullptr || dwarf_tag(&member.die) == DW_TAG_inheritance ? "" : fmt::format(".{}", name);
 }
+
+std::vector<Placed> members(Dwarf_Die* type) { return MemberReader(type).all; }
 
 std::optional<Step> step_in(Dwarf_Die type, std::uint64_t offset) {
   if (dwarf_tag(&type) == DW_TAG_array_type) return step_into_array(type, offset);
   if (!is_struct(dwarf_tag(&type))) return std::nullopt;
   std::vector<Placed> all = members(&type);
-  std::erase_if(all, [&](const Placed& one) { return offset < one.offset || offset - one.offset >= one.size; });
+  std::erase_if(all, [&](const Placed& one) { return !one.holds(offset); });
+  const auto is_of_variant = [](const Placed& one) { return one.variant != kNoVariant; };
+  if (all.size() > 1 && std::ranges::any_of(all, is_of_variant)) all = with_data_at(std::move(all), offset);
   if (all.empty()) {
     if (dwarf_tag(&type) == DW_TAG_union_type) return std::nullopt;
     return Step{.name = ".(padding)", .at = offset, .size = 1, .type = std::nullopt};
   }
   if (all.size() > 1) {
-    if (!std::ranges::all_of(all, &Placed::bits)) return std::nullopt;
-    return step_into_bits(all);
+    if (std::ranges::all_of(all, &Placed::bits)) return step_into_bits(all);
+    if (!std::ranges::all_of(all, is_of_variant)) return std::nullopt;
+    return step_into_variants(all, offset);
   }
   Placed& found = all.front();
-  const char* const name = dwarf_diename(&found.die);
-  const bool is_base = dwarf_tag(&found.die) == DW_TAG_inheritance;
-  return Step{.name = name == nullptr || is_base ? "" : fmt::format(".{}", name),
+  return Step{.name = name_in(found),
               .at = found.offset,
               .size = found.size,
               .type = found.bits ? std::nullopt : type_of(&found.die)};

@@ -121,6 +121,7 @@ class ElfImage::Impl {
   Elf* elf_ = nullptr;
   Bytes raw_;
   std::vector<Segment> segments_;
+  std::uint64_t thread_bytes_ = 0;  // of an executable: from the beginning of a thread's block to the thread pointer
   std::optional<BuildId> build_id_;
   SymbolTable symbols_;
   bool symbols_read_ = false;
@@ -137,6 +138,8 @@ class ElfImage::Impl {
   Dwarf_Addr unit_bias_ = 0;
   bool unit_ranges_read_ = false;
   void read_segments();
+  bool is_executable() const;
+  void read_thread_block(const GElf_Phdr& segment);
   Bytes bytes_at(std::uint64_t offset, std::uint64_t size) const {
     if (offset > raw_.size() || size > raw_.size() - offset) return {};
     return raw_.subspan(offset, size);
@@ -165,12 +168,38 @@ void ElfImage::Impl::read_segments() {
   if (elf_getphdrnum(elf_, &count) != 0) return;
   for (std::size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
+    if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) continue;
+    if (header.p_type == PT_TLS) read_thread_block(header);
+    if (header.p_type != PT_LOAD) continue;
     segments_.push_back(
         {header.p_offset, header.p_filesz, header.p_vaddr, header.p_memsz, (header.p_flags & PF_X) != 0});
   }
   // What shares a page with code is asked of the code first.
   std::stable_partition(segments_.begin(), segments_.end(), [](const Segment& one) { return one.executable; });
+}
+
+bool ElfImage::Impl::is_executable() const {
+  GElf_Ehdr header;
+  if (gelf_getehdr(elf_, &header) == nullptr) return false;
+  if (header.e_type != ET_DYN) return header.e_type == ET_EXEC;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    GElf_Shdr table;
+    if (gelf_getshdr(section, &table) == nullptr || table.sh_type != SHT_DYNAMIC || table.sh_entsize == 0) continue;
+    Elf_Data* const entries = elf_getdata(section, nullptr);
+    GElf_Dyn entry;
+    for (int i = 0; entries != nullptr && gelf_getdyn(entries, i, &entry) != nullptr; ++i) {
+      if (entry.d_tag == DT_FLAGS_1) return (entry.d_un.d_val & DF_1_PIE) != 0;
+    }
+  }
+  return false;
+}
+
+/// source: Drepper, "ELF Handling For Thread-Local Storage", "Variant II"; the block ends at the thread pointer, and is
+/// aligned as the segment in the file.
+void ElfImage::Impl::read_thread_block(const GElf_Phdr& segment) {
+  const std::uint64_t alignment = std::max<std::uint64_t>(segment.p_align, 1);
+  if ((alignment & (alignment - 1)) != 0 || !is_executable()) return;
+  thread_bytes_ = segment.p_memsz + ((0 - (segment.p_vaddr + segment.p_memsz)) & (alignment - 1));
 }
 
 void ElfImage::Impl::read_symbols() {
@@ -485,6 +514,12 @@ Bytes ElfImage::code(ImageAddress start, std::size_t size) const {
   if (offset >= impl_->raw_.size()) return {};
   const std::uint64_t available = std::min<std::uint64_t>(segment->file_bytes - into, impl_->raw_.size() - offset);
   return impl_->raw_.subspan(offset, std::min<std::uint64_t>(size, available));
+}
+
+std::optional<std::uint64_t> ElfImage::thread_offset(std::int64_t from_thread_pointer) const {
+  const std::uint64_t before = 0 - static_cast<std::uint64_t>(from_thread_pointer);
+  if (before == 0 || before > impl_->thread_bytes_) return std::nullopt;
+  return impl_->thread_bytes_ - before;
 }
 
 std::string ElfImage::section_of(ImageAddress address) const {

@@ -73,6 +73,9 @@ class ElfImage {
   const std::string& missing_split() const;
   /// The bytes from `start` on, `size` of them or as many as the segment has in the file.
   Bytes code(ImageAddress start, std::size_t size) const;
+  /// Of an executable, whose block of each thread's variables ends where the thread pointer points to: how far into the
+  /// block that is; nothing of other files, of which only the dynamic linker knows where their blocks are.
+  std::optional<std::uint64_t> thread_offset(std::int64_t from_thread_pointer) const;
   /// Name of the section that holds `address`; "" if none does.
   std::string section_of(ImageAddress address) const;
 

@@ -82,17 +82,19 @@ std::uint64_t place(const std::vector<Part>& parts, const std::vector<std::size_
 /// Lines of a visit, times visits, where the value begins that far into a line.
 double lines_of(const Visitor& visitor, const std::vector<Part>& parts, const std::vector<std::uint64_t>& starts,
                 std::uint64_t phase) {
-  std::map<std::uint64_t, double> untouched;  // how likely each line is to be left alone
+  std::map<std::uint64_t, double> untouched;  // how likely each line is to be left alone that parts may share
+  double lines = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (visitor.likely[i] == 0) continue;
     const std::uint64_t first = (phase + starts[i]) / kCacheLine;
     const std::uint64_t last = (phase + starts[i] + parts[i].size - 1) / kCacheLine;
     // Of a member across several lines, a visit uses one.
     const double share = visitor.likely[i] / static_cast<double>(last - first + 1);
-    for (std::uint64_t line = first; line <= last; ++line)
-      untouched.try_emplace(line, 1.0).first->second *= 1.0 - share;
+    untouched.try_emplace(first, 1.0).first->second *= 1.0 - share;
+    if (last == first) continue;
+    untouched.try_emplace(last, 1.0).first->second *= 1.0 - share;
+    lines += share * static_cast<double>(last - first - 1);  // those between are of no other part
   }
-  double lines = 0;
   for (const auto& [line, left] : untouched) lines += 1.0 - left;
   return lines * visitor.visits;
 }

@@ -177,9 +177,11 @@ std::optional<Where> place_of(std::span<const Dwarf_Op> ops, const std::optional
 using Ranges = std::vector<std::pair<Dwarf_Addr, Dwarf_Addr>>;
 
 Ranges ranges_of(Dwarf_Die* die) {
+  constexpr std::size_t kMost = 4096;  // chosen: of one function or block
   Ranges all;
   Dwarf_Addr base = 0, start = 0, end = 0;
-  for (std::ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) all.emplace_back(start, end);
+  for (std::ptrdiff_t at = 0; all.size() < kMost && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
+    all.emplace_back(start, end);
   return all;
 }
 
@@ -226,9 +228,12 @@ class FunctionTable::Reader {
     return register_sum(ops[0]);
   }
 
+  /// chosen: beyond what functions have. Each variable of a scope in pieces has a place in each of them.
+  static constexpr std::size_t kMostPlaces = std::size_t{1} << 17;
+
   void scope(Dwarf_Die die, const Ranges& ranges, int depth) {
     if (depth == dwarf::kDeepest) return;
-    dwarf::each_child(&die, [&](Dwarf_Die* child) {
+    dwarf::each_child(&die, progress_, [&](Dwarf_Die* child) {
       switch (dwarf_tag(child)) {
         case DW_TAG_formal_parameter:
         case DW_TAG_variable: variable(child, ranges); break;
@@ -268,7 +273,7 @@ class FunctionTable::Reader {
               const std::string* name) {
     std::uint64_t at = 0;
     const std::uint64_t whole = types_.size_of(type);
-    while (!ops.empty()) {
+    while (!ops.empty() && out_.places.size() < kMostPlaces) {
       const auto stop = std::ranges::find(ops, DW_OP_piece, &Dwarf_Op::atom);
       const std::span<const Dwarf_Op> own = ops.first(static_cast<std::size_t>(stop - ops.begin()));
       const std::uint64_t size = stop == ops.end() ? whole - std::min(whole, at) : stop->number;
@@ -294,6 +299,7 @@ class FunctionTable::Reader {
   Unit& unit_;
   Dwarf_Die function_;
   std::optional<Spot> frame_base_;
+  dwarf::Progress progress_;
   FunctionVariables out_;
 };
 
@@ -305,13 +311,15 @@ FunctionTable::Unit& FunctionTable::unit_of(void* entry, std::uint64_t bias) {
   if (unit != nullptr) return *unit;
   unit = std::make_unique<Unit>();
   unit->bias = bias - types_.image().debug_module().bias;
+  constexpr std::size_t kMostRanges = std::size_t{1} << 22;  // chosen: of a unit
+  dwarf::Progress progress;
   const auto walk = [&](const auto& self, Dwarf_Die* parent, int depth) -> void {
     if (depth == dwarf::kDeepest) return;
-    dwarf::each_child(parent, [&](Dwarf_Die* child) {
+    dwarf::each_child(parent, progress, [&](Dwarf_Die* child) {
       switch (dwarf_tag(child)) {
         case DW_TAG_subprogram: {
           const Ranges ranges = ranges_of(child);
-          if (ranges.empty()) break;
+          if (ranges.empty() || unit->ranges.size() > kMostRanges) break;
           Unit::Function& function = unit->functions.emplace_back(Unit::Function{.die = *child, .variables = nullptr});
           for (const auto& [start, end] : ranges) {
             unit->ranges.push_back({.start = ImageAddress{start + unit->bias},

@@ -48,6 +48,8 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
+std::int64_t sum(std::int64_t a, std::int64_t b) { return difference(a, difference(0, b)); }
+
 PointerValue slot_at(const PointerState& state, std::int64_t place) {
   const auto slot = std::ranges::lower_bound(state.slots, place, {}, &std::pair<std::int64_t, PointerValue>::first);
   return slot != state.slots.end() && slot->first == place ? slot->second : PointerValue{};
@@ -60,7 +62,7 @@ void set_slot(PointerState& state, std::int64_t place, const PointerValue& value
     if (known) state.slots.erase(slot);
   } else if (known) {
     slot->second = value;
-  } else {
+  } else if (state.slots.size() < PointerFlow::kMostSlots) {
     state.slots.emplace(slot, place, value);
   }
 }
@@ -83,6 +85,9 @@ class PointerFlow::Function {
   }
 
  private:
+  /// chosen: what find_live() keeps in all, 32 MiB; code behind that has no variables.
+  static constexpr std::size_t kMostLive = std::size_t{1} << 22;
+
   struct Block {
     bool reached = false;
     PointerState in;
@@ -107,19 +112,50 @@ class PointerFlow::Function {
     }
   }
 
+  using Live = std::vector<const VariablePlace*>;
+
   /// Which variables are where at each instruction: every one of them would be asked for all of them otherwise.
   void find_live() {
-    live_.resize(insns_.size());
+    live_of_.assign(insns_.size(), 0);
+    live_.emplace_back();
     if (variables_ == nullptr) return;
+    struct Change {
+      std::size_t index;
+      const VariablePlace* place;
+      bool begins;
+    };
+    std::vector<Change> changes;
+    const auto index_from = [&](ImageAddress pc) {
+      const auto at = std::ranges::lower_bound(insns_, value(pc), {}, [](const auto& one) { return one.insn.pc; });
+      return static_cast<std::size_t>(at - insns_.begin());
+    };
     for (const VariablePlace& place : variables_->places) {
-      auto at = std::ranges::lower_bound(insns_, value(place.start), {}, [](const auto& one) { return one.insn.pc; });
-      for (; at != insns_.end() && place.covers(ImageAddress{at->insn.pc}); ++at)
-        live_[static_cast<std::size_t>(at - insns_.begin())].push_back(&place);
+      const std::size_t first = index_from(place.start), end = index_from(place.end);
+      if (first >= end) continue;
+      changes.push_back({.index = first, .place = &place, .begins = true});
+      changes.push_back({.index = end, .place = &place, .begins = false});
+    }
+    std::ranges::stable_sort(changes, {}, &Change::index);
+    std::size_t room = kMostLive;
+    auto change = changes.begin();
+    for (std::size_t i = 0; i < insns_.size(); ++i) {
+      if (change != changes.end() && change->index == i) {
+        Live now = live_.back();
+        for (; change != changes.end() && change->index == i; ++change) {
+          const auto at = std::ranges::lower_bound(now, change->place);  // in the order that they were told in
+          if (change->begins) now.insert(at, change->place);
+          if (!change->begins && at != now.end() && *at == change->place) now.erase(at);
+        }
+        if (now.size() > room) return;
+        room -= now.size();
+        live_.push_back(std::move(now));
+      }
+      live_of_[i] = live_.size() - 1;
     }
   }
 
-  const std::vector<const VariablePlace*>& live_at(ImageAddress pc) {
-    if (const std::size_t index = index_of(value(pc)); index != insns_.size()) return live_[index];
+  const Live& live_at(ImageAddress pc) {
+    if (const std::size_t index = index_of(value(pc)); index != insns_.size()) return live_[live_of_[index]];
     outside_.clear();
     for (std::size_t i = 0; variables_ != nullptr && i < variables_->places.size(); ++i) {
       if (variables_->places[i].covers(pc)) outside_.push_back(&variables_->places[i]);
@@ -144,6 +180,7 @@ class PointerFlow::Function {
     if (!indirect_) return;
     const PointerState at_jumps = *indirect_;
     for (const std::uint64_t leader : leaders_) {
+      if (steps_ > kMostRounds * insns_.size()) return;
       const std::size_t index = index_of(leader);
       if (index == insns_.size() || blocks_[leader].reached || is_padding(insns_[index].insn)) continue;
       reach(leader, at_jumps);
@@ -173,6 +210,9 @@ class PointerFlow::Function {
       const std::uint64_t leader = *waiting_.begin();
       waiting_.erase(waiting_.begin());
       run_block(leader);
+      if (steps_ <= kMostRounds * insns_.size()) continue;
+      blocks_.clear();
+      waiting_.clear();
     }
   }
 
@@ -181,6 +221,7 @@ class PointerFlow::Function {
     for (std::size_t i = index_of(leader); i < insns_.size(); ++i) {
       const isa::FlowInsn& one = insns_[i];
       if (one.insn.pc != leader && leaders_.contains(one.insn.pc)) return reach(one.insn.pc, state);
+      ++steps_;
       apply(state, one);
       switch (one.insn.flow) {
         case isa::Flow::Plain:
@@ -308,8 +349,9 @@ class PointerFlow::Function {
 
   PointerValue moved(const PointerValue& value, std::int64_t by) {
     switch (value.kind) {
-      case Kind::Points: return points(value.type, difference(value.offset, difference(0, by)));
-      case Kind::Frame: return {.kind = Kind::Frame, .type = 0, .offset = difference(value.offset, difference(0, by))};
+      case Kind::Points: return points(value.type, sum(value.offset, by));
+      case Kind::Frame:
+      case Kind::Thread: return {.kind = value.kind, .type = 0, .offset = sum(value.offset, by)};
       case Kind::Unknown: break;
     }
     return {};
@@ -325,10 +367,13 @@ class PointerFlow::Function {
   static std::optional<std::int64_t> frame_place(const PointerState& state, const MemoryOperand& operand) {
     if (operand.base < 0 || operand.index >= 0 || operand.fs || operand.gs) return std::nullopt;
     const PointerValue& base = state.of(operand.base);
-    return base.kind == Kind::Frame ? std::optional(base.offset + operand.displacement) : std::nullopt;
+    return base.kind == Kind::Frame ? std::optional(sum(base.offset, operand.displacement)) : std::nullopt;
   }
 
   PointerValue loaded(const PointerState& state, ImageAddress pc, const MemoryOperand& operand, std::uint64_t next) {
+    // source: System V ABI, AMD64 supplement, "Thread-Local Storage": at %fs:0 lies the thread pointer itself.
+    if (operand.fs && operand.base < 0 && operand.index < 0 && operand.displacement == 0)
+      return {.kind = Kind::Thread, .type = 0, .offset = 0};
     if (const VariablePlace* const place = frame_variable(state, pc, operand);
         place != nullptr && place->in == In::PointedFromThere)
       return points(place->type, 0);
@@ -348,6 +393,8 @@ class PointerFlow::Function {
     const auto part = resolve(state, pc, operand, next);
     if (part && operand.index >= 0) return indexed(*part, operand);
     if (part) return points(part->type, static_cast<std::int64_t>(part->offset));
+    if (operand.base >= 0 && operand.index < 0 && state.of(operand.base).kind == Kind::Thread)
+      return moved(state.of(operand.base), operand.displacement);
     const auto place = frame_place(state, operand);
     return place ? PointerValue{.kind = Kind::Frame, .type = 0, .offset = *place} : PointerValue{};
   }
@@ -363,7 +410,7 @@ class PointerFlow::Function {
 
   /// The variable in the frame that an operand touches.
   const VariablePlace* frame_variable(const PointerState& state, ImageAddress pc, const MemoryOperand& operand) {
-    if (operand.base < 0) return nullptr;
+    if (operand.base < 0 || operand.fs || operand.gs) return nullptr;
     const PointerValue& base = state.of(operand.base);
     for (const VariablePlace* const one : live_at(pc)) {
       const VariablePlace& place = *one;
@@ -387,6 +434,13 @@ class PointerFlow::Function {
     return OperandPart{.type = variable->type, .offset = address - variable->start, .variable = &variable->name};
   }
 
+  std::optional<OperandPart> thread_variable(std::int64_t from_thread_pointer) {
+    const auto offset = types_.image().thread_offset(from_thread_pointer);
+    const auto* variable = offset ? types_.thread_variable_at(*offset) : nullptr;
+    if (variable == nullptr) return std::nullopt;
+    return OperandPart{.type = variable->type, .offset = *offset - variable->start, .variable = &variable->name};
+  }
+
   std::optional<OperandPart> through(const PointerState& state, std::int8_t pointer, std::int64_t displacement) {
     const PointerValue& base = state.of(pointer);
     if (base.kind != Kind::Points) return std::nullopt;
@@ -397,18 +451,21 @@ class PointerFlow::Function {
 
   std::optional<OperandPart> resolve(const PointerState& state, ImageAddress pc, const MemoryOperand& operand,
                                      std::uint64_t next) {
-    if (operand.fs || operand.gs || operand.vector_index || operand.address32) return std::nullopt;
+    if (operand.gs || operand.vector_index || operand.address32) return std::nullopt;
+    if (operand.fs) return operand.base < 0 ? thread_variable(operand.displacement) : std::nullopt;
     const auto displacement = static_cast<std::uint64_t>(operand.displacement);
     if (operand.rip_relative) return fixed_variable(next + displacement);
     if (operand.base < 0) return fixed_variable(displacement);
     if (const VariablePlace* const place = frame_variable(state, pc, operand);
         place != nullptr && place->in == In::Memory) {
       const PointerValue& base = state.of(operand.base);
-      const std::int64_t at = operand.displacement + (place->base == kFrameAddress ? base.offset : 0);
+      const std::int64_t at = sum(operand.displacement, place->base == kFrameAddress ? base.offset : 0);
       return OperandPart{.type = place->type,
                          .offset = place->piece + static_cast<std::uint64_t>(difference(at, place->offset)),
                          .variable = place->name};
     }
+    if (const PointerValue& base = state.of(operand.base); base.kind == Kind::Thread)
+      return thread_variable(sum(base.offset, operand.displacement));
     if (auto part = through(state, operand.base, operand.displacement)) return part;
     if (operand.index >= 0 && operand.scale == 1) return through(state, operand.index, operand.displacement);
     return std::nullopt;
@@ -417,12 +474,14 @@ class PointerFlow::Function {
   DataTypes& types_;
   FunctionTable& functions_;
   const FunctionVariables* variables_;
-  std::vector<isa::FlowInsn> insns_;                     // by address
-  std::vector<std::vector<const VariablePlace*>> live_;  // by instruction
-  std::vector<const VariablePlace*> outside_;            // of code that is none of them, last asked for
+  std::vector<isa::FlowInsn> insns_;  // by address
+  std::vector<Live> live_;            // the first: none
+  std::vector<std::size_t> live_of_;  // which of them, by instruction
+  Live outside_;                      // of code that is none of them, last asked for
   std::set<std::uint64_t> leaders_;
   std::unordered_map<std::uint64_t, Block> blocks_;  // by leader
   std::set<std::uint64_t> waiting_;
+  std::size_t steps_ = 0;                 // instructions gone through
   std::optional<PointerState> indirect_;  // at jumps through tables
   FunctionTable::FrameRule frame_;        // last asked for
 };

@@ -3,6 +3,8 @@
 // copies, loads of pointers through known pointers, steps by a constant, what was put aside on the stack, what
 // functions return. Where ways through the code meet, what they do not agree on is unknown.
 //
+// Variables of threads are those of executables, whose place is fixed from the thread pointer on.
+//
 // Left out: what is stored in memory other than the function's own frame comes back only as its declared type, and a
 // function above kMostInsns instructions has only what debug information says at each.
 #pragma once
@@ -25,10 +27,10 @@ namespace zs::profile {
 
 /// What a register holds.
 struct PointerValue {
-  enum class Kind : std::uint8_t { Unknown, Points, Frame };
+  enum class Kind : std::uint8_t { Unknown, Points, Frame, Thread };
   Kind kind = Kind::Unknown;
   DataTypes::Type type = 0;  // Points: what it points into; no array
-  std::int64_t offset = 0;   // Points: how far into it; Frame: from the frame address
+  std::int64_t offset = 0;   // Points: how far into it; Frame: from the frame address; Thread: from the thread pointer
   bool operator==(const PointerValue&) const = default;
 };
 
@@ -61,6 +63,11 @@ class PointerFlow {
 
   /// chosen: a thousand times the usual; what is longer was made by a program.
   static constexpr std::size_t kMostInsns = 20000;
+  /// chosen: how often each of its instructions is gone through in the mean, until all ways agree. Functions that were
+  /// compiled take less than ten.
+  static constexpr std::size_t kMostRounds = 100;
+  /// chosen: pointers that are put aside at a time.
+  static constexpr std::size_t kMostSlots = 200;
 
   std::optional<OperandPart> part_of(ImageAddress pc, const isa::MemoryOperand& operand, std::uint64_t next);
 

@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 EXAMPLE = os.path.join(ROOT, "examples", "field_order", "accounts.c")
 PAGE = os.path.join(ROOT, "docs", "how-to", "data-types.md")
 PROGRAMS = ["bits.c", "boxes.rs", "closures.cc", "frames.c", "hash.c", "list.c", "matrix.c", "particles.c", "passed.c", "shapes.cc", "tree.c",
-            "vectors.cc"]
+            "vectors.cc", "aligned.c", "enums.rs", "thread_locals.c"]
 LEAST_RIGHT, MOST_WRONG = 0.95, 0.01
 
 Build = collections.namedtuple("Build", "compiler level dwarf")
