@@ -49,15 +49,15 @@ TEST(WindowPage, GroupsDigitsByThreesAndKeepsColumns) {
 class EstimatedRows : public testing::Test {
  protected:
   EstimatedRows() {
-    table.events = {{.name = "instructions"},
-                    {.name = "cycles", .value_class = profile::ValueClass::Estimated, .has_half_widths = true},
-                    {.name = "misses", .value_class = profile::ValueClass::Estimated, .has_half_widths = true}};
+    table_.events = {{.name = "instructions"},
+                     {.name = "cycles", .value_class = profile::ValueClass::Estimated, .has_half_widths = true},
+                     {.name = "misses", .value_class = profile::ValueClass::Estimated, .has_half_widths = true}};
     for (std::uint64_t i = 0; i < 16; ++i)
-      units.add_unit(i, 6, 10'000, std::vector<std::uint64_t>{i % 2 == 0 ? 9'000U : 11'000U, i == 0 ? 3U : 0U});
-    units.set_instructions(1'000'000);
+      units_.add_unit(i, 6, 10'000, std::vector<std::uint64_t>{i % 2 == 0 ? 9'000U : 11'000U, i == 0 ? 3U : 0U});
+    units_.set_instructions(1'000'000);
   }
   std::string row(WindowFormat format) {
-    const WindowPage page(format, table, {}, columns, ",", false);
+    const WindowPage page(format, table_, {}, columns_, ",", false);
     std::string text;
     page.add_row({.number = 1,
                   .pid = 3,
@@ -69,12 +69,12 @@ class EstimatedRows : public testing::Test {
                   .reason = "1000000i",
                   .values = {1'000'000, 1'000'000, 19},
                   .half_widths = {}},
-                 &units, text);
+                 &units_, text);
     return text;
   }
-  profile::WindowTable table;
-  session::UnitSums units{2};
-  EstimatedColumns columns{{}, EstimatedColumn{0}, EstimatedColumn{1}};
+  profile::WindowTable table_;
+  session::UnitSums units_{2};
+  EstimatedColumns columns_{{}, EstimatedColumn{0}, EstimatedColumn{1}};
 };
 
 // Sixteen groups that differ by a tenth from their mean, and Student's t of 15 degrees of freedom: 2.131 x 0.1 /

@@ -86,8 +86,8 @@ struct WindowTable {
 /// Our CSV. Whole, or piece by piece while a run goes on: head, then rows and regions as they come.
 std::string window_csv(const WindowTable& table);
 std::string window_csv_head(const WindowTable& table);
-/// CHECKs that the window has a value per event, a half width per event if any event has them, and a time if and only if
-/// a clock was declared.
+/// CHECKs that the window has a value per event, a half width per event if any event has them, and a time if and only
+/// if a clock was declared.
 std::string window_csv_row(const WindowTable& table, const Window& window);
 std::string window_csv_region(const RegionSpan& region);
 
