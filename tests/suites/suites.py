@@ -14,9 +14,11 @@ class Missing(Exception):
 
 
 class Test:
-    """One command. `results` makes {part: result} of its output, where its exit status alone would say too little."""
+    """One command. `results` makes {part: result} of its output, where its exit status alone would say too little. `build` makes
+    the program when it is wanted; returns whether it can be made."""
 
-    def __init__(self, name, words, folder, results=None, seconds=60, environment=None):
+    def __init__(self, name, words, folder, results=None, seconds=60, environment=None, build=None):
+        self.build = build or (lambda: True)
         self.name, self.words, self.folder = name, words, folder
         self.results, self.seconds, self.environment = results or (lambda text: {}), seconds, environment or {}
 
@@ -187,7 +189,8 @@ GLIBC_FOLDERS = """sysdeps/pthread nptl signal posix rt misc io malloc stdlib se
 GLIBC_HEADERS = {"support": "support", "test-skeleton.c": "test-skeleton.c", "intprops.h": "include/intprops.h",
                  "scratch_buffer.h": "include/scratch_buffer.h", "array_length.h": "include/array_length.h",
                  "libc-diag.h": "include/libc-diag.h", "stackinfo.h": "sysdeps/x86_64/stackinfo.h"}
-GLIBC_PATHS = "SRCDIR_PATH OBJDIR_PATH INSTDIR_PATH LIBDIR_PATH BINDIR_PATH SBINDIR_PATH ROOTSBINDIR_PATH COMPLOCALEDIR_PATH".split()
+GLIBC_PATHS = """SRCDIR_PATH OBJDIR_PATH OBJDIR_ELF_LDSO_PATH INSTDIR_PATH SLIBDIR_PATH
+    LIBDIR_PATH BINDIR_PATH SBINDIR_PATH ROOTSBINDIR_PATH COMPLOCALEDIR_PATH""".split()
 
 
 def glibc(folder):
@@ -195,11 +198,13 @@ def glibc(folder):
     built = os.path.join(folder, "glibc-tests")
     headers = os.path.join(built, "include")
     words = ["gcc", "-O1", "-w", "-std=gnu11", "-D_GNU_SOURCE", "-I", headers, "-I", os.path.join(top, "support"),
-             *(f'-D{name}="{built}"' for name in GLIBC_PATHS)]
+             "-include", os.path.join(headers, "inside.h"), *(f'-D{name}="{built}"' for name in GLIBC_PATHS)]
     library = os.path.join(built, "libsupport.a")
     if not os.path.exists(library):
         os.makedirs(headers, exist_ok=True)
         open(os.path.join(headers, "config.h"), "w").close()
+        with open(os.path.join(headers, "inside.h"), "w") as file:  # what the library's own headers would say first
+            file.write("#include <limits.h>\n#include <stdbool.h>\n#define TIMEOUTFACTOR 4\n#define libc_hidden_proto(name)\n")
         for name, path in GLIBC_HEADERS.items():
             os.symlink(os.path.join(top, path), os.path.join(headers, name))
         objects = []
@@ -215,13 +220,10 @@ def glibc(folder):
         for path in sorted(glob.glob(os.path.join(top, part, "tst-*.c"))):
             name = f"{os.path.basename(part)}/{os.path.basename(path)[:-2]}"
             binary = os.path.join(built, name.replace("/", "_"))
-            if re.search(r"static$|mod\w*$", name) or os.path.exists(binary + ".not"):
-                continue
-            if not os.path.exists(binary) and subprocess.run(
-                    [*words, path, "-o", binary, library, "-lpthread", "-lrt", "-lm", "-ldl"], stderr=subprocess.DEVNULL).returncode != 0:
-                open(binary + ".not", "w").close()
-                continue
-            yield Test(name, [binary], built, None, 60)
+            compiled = [*words, path, "-o", binary, library, "-lpthread", "-lrt", "-lm", "-ldl"]
+            if not re.search(r"static$|mod\w*$", name):
+                yield Test(name, [binary], built, None, 60, build=lambda binary=binary, compiled=compiled: (
+                    os.path.exists(binary) or subprocess.run(compiled, stderr=subprocess.DEVNULL).returncode == 0))
 
 
 # ---- Tcl -----------------------------------------------------------------------------------------------------
